@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Leat: hand your arrays over in one line and compute on.
+ *
+ *     leat_init("heat.xml");
+ *     for (...) {
+ *       leat_write("temperature", T);
+ *       leat_end_iteration();
+ *     }
+ *     leat_finalize();
+ *
+ * Conventions
+ *  1. Every call returns a leat_status: LEAT_OK is 0, errors are negative. The library never aborts, never exits and
+ *     prints nothing on success. The first error of a kind is also printed once per process on standard error, so that
+ *     a code which ignores statuses does not lose data in silence; leat_last_error() has the whole message.
+ *  2. Names are those of the XML file. Variables in groups are called "group/name".
+ *  3. Arrays are in C order and contiguous; their type and shape are those of the variable's layout, ghosts included.
+ *  4. leat_write copies before it returns: the array is the caller's again. leat_alloc hands out memory of the segment
+ *     instead: it is the caller's until leat_commit, and must not be touched afterwards.
+ *  5. Calls are thread safe. A block belongs to the iteration in which its leat_write or leat_commit ends; a call of
+ *     leat_end_iteration in another thread at that moment decides between two iterations, so end an iteration when
+ *     its writes have returned.
+ *  6. No call waits longer than the timeout of the XML's <buffer>, whatever the server does. leat_finalize waits as
+ *     long as the server makes progress, and at most that timeout without any.
+ *  7. No call uses MPI. The calls may be made from a process of any rank in any order; only leat_end_iteration must be
+ *     called equally often on all ranks of a node.
+ *  8. With LEAT=off in the environment every call returns LEAT_OK (leat_wanted: LEAT_UNWANTED) and does nothing.
+ *  9. After fork() the child must not call Leat.
+ */
+#ifndef LEAT_H
+#define LEAT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define LEAT_API __attribute__((visibility("default")))
+#else
+#define LEAT_API
+#endif
+
+typedef enum leat_status {
+  LEAT_OK = 0,
+  LEAT_UNWANTED = 1,            /* not an error: nobody wants this variable in this iteration */
+  LEAT_ERROR_ARGUMENT = -1,     /* an argument is null or out of range */
+  LEAT_ERROR_STATE = -2,        /* not allowed now: before leat_init, after leat_finalize, or out of order */
+  LEAT_ERROR_CONFIG = -3,       /* the XML has errors, or cannot be read */
+  LEAT_ERROR_UNKNOWN_NAME = -4, /* the XML declares no variable or parameter of this name */
+  LEAT_ERROR_TYPE = -5,         /* the type differs from the one that the XML declares */
+  LEAT_ERROR_SHAPE = -6,        /* extent, position or layout do not fit each other */
+  LEAT_ERROR_TOO_LARGE = -7,    /* the block can never fit into the segment */
+  LEAT_ERROR_FULL = -8,         /* the segment stayed full until the timeout */
+  LEAT_ERROR_TIMEOUT = -9,      /* the server did not answer within the timeout */
+  LEAT_ERROR_SERVER = -10,      /* the server cannot be started, or is gone */
+  LEAT_ERROR_VERSION = -11,     /* client library and server are of different versions */
+  LEAT_ERROR_MEMORY = -12,      /* the machine has less shared memory than the buffer needs */
+  LEAT_ERROR_SYSTEM = -13,      /* a system call failed */
+  LEAT_ERROR_LOST = -14,        /* something that was written could not be stored; the message says what */
+  LEAT_ERROR_INTERNAL = -15     /* a fault of Leat itself: please report it */
+} leat_status;
+
+/* Who this process is in its simulation. leat_init takes it from the launcher's environment, leat_init_mpi from a
+ * communicator; fill it in yourself only for a launcher that Leat does not know. */
+typedef struct leat_ranks {
+  uint64_t struct_size;  /* sizeof(leat_ranks) */
+  int32_t rank;          /* of this process, 0 to size-1 */
+  int32_t size;          /* processes in the simulation */
+  int32_t node_rank;     /* of this process among those of its node, 0 to node_size-1 */
+  int32_t node_size;     /* processes on this node */
+  const char* session;   /* the same text on all ranks of one run, of 1 to 64 letters, digits, '-', '_' or '.', and
+                            different for each run; NULL: taken from LEAT_SESSION or the launcher's job number */
+} leat_ranks;
+
+/* Connects to this node's server for this run, and starts it when there is none.
+ * config: path of the XML file, the same on all ranks. The server reads it; all of its errors are in leat_last_error().
+ * Errors: CONFIG, MEMORY (with both numbers), SERVER, VERSION, TIMEOUT, STATE when already initialised. */
+LEAT_API leat_status leat_init(const char* config);
+LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks);
+
+/* Ends the last iteration if it holds data, waits until the server has stored everything of this node's ranks, and
+ * detaches. Call it on all ranks. Returns LEAT_ERROR_LOST, with a message that says what and why, when something could
+ * not be stored. Afterwards leat_init may be called again. */
+LEAT_API leat_status leat_finalize(void);
+
+/* Hands over one array (block 0 of this rank). One copy, one event; no system call while the server is awake.
+ * data: the whole block as the layout describes it; may be NULL only when the block has no elements.
+ * Errors: UNKNOWN_NAME (with the nearest name), SHAPE (a parameter never set, an extent missing), TOO_LARGE (with both
+ * numbers), FULL, SERVER. After an error nothing was handed over, and leat_finalize counts the block as lost. */
+LEAT_API leat_status leat_write(const char* variable, const void* data);
+/* The same for a rank that has several blocks of a variable; block numbers need not be dense. */
+LEAT_API leat_status leat_write_block(const char* variable, uint32_t block, const void* data);
+
+/* Memory of the segment to compute in, instead of a copy: *data is aligned to 64 bytes and uninitialised, and belongs
+ * to the caller until leat_commit. Asking again before the commit returns the same memory. */
+LEAT_API leat_status leat_alloc(const char* variable, void** data);
+LEAT_API leat_status leat_alloc_block(const char* variable, uint32_t block, void** data);
+/* Hands the memory of leat_alloc over. It must not be read or written afterwards. */
+LEAT_API leat_status leat_commit(const char* variable);
+LEAT_API leat_status leat_commit_block(const char* variable, uint32_t block);
+
+/* Extents of a block from now on, ghosts included, one per dimension of the layout, for layouts with "?" dimensions;
+ * the other dimensions must have the layout's own extent. 0 is allowed: a block without elements. */
+LEAT_API leat_status leat_set_extent(const char* variable, uint32_t block, const int64_t* extent);
+/* Where a block lies in the global array from now on: index, from 0, of its first cell that is no ghost, one per
+ * dimension. Not needed when the block is the whole. */
+LEAT_API leat_status leat_set_position(const char* variable, uint32_t block, const int64_t* position);
+
+/* This rank has written what it wants to write in this iteration. Never waits for other ranks. */
+LEAT_API leat_status leat_end_iteration(void);
+/* Number of the current iteration, from 0; -1 when not initialised. */
+LEAT_API int64_t leat_iteration(void);
+
+/* Gives a parameter of the XML its value for this rank. A parameter that shapes a layout can be set until the first
+ * block of that layout is written. Errors: UNKNOWN_NAME, TYPE, STATE. */
+LEAT_API leat_status leat_set_int(const char* parameter, int64_t value);
+LEAT_API leat_status leat_set_double(const char* parameter, double value);
+LEAT_API leat_status leat_set_string(const char* parameter, const char* value);
+
+/* LEAT_OK when some plugin takes the variable in the current iteration, LEAT_UNWANTED when none does: a code may spare
+ * itself the work of computing it. Writing it all the same is allowed and costs nothing. */
+LEAT_API leat_status leat_wanted(const char* variable);
+
+/* The message of the last call of this thread that failed, with what to do about it; "" when none has. Valid until the
+ * thread's next failing call. */
+LEAT_API const char* leat_last_error(void);
+/* "LEAT_ERROR_FULL" for LEAT_ERROR_FULL; never NULL. */
+LEAT_API const char* leat_status_name(leat_status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/base/suggest.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace leat {
+namespace {
+
+// Costs are counted in halves, so that a wrong case weighs less than a wrong letter.
+constexpr std::size_t kFull = 2;
+constexpr std::size_t kCase = 1;
+
+std::size_t replace_cost(char a, char b) {
+  if (a == b) return 0;
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  return lower(a) == lower(b) ? kCase : kFull;
+}
+
+// Optimal string alignment distance, in halves. One row per letter of `a`, three rows kept.
+std::size_t half_edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j * kFull;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i * kFull;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + kFull, row[j - 1] + kFull,
+                         last[j - 1] + replace_cost(a[i - 1], b[j - 1])});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + kFull);
+    }
+    before.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  return (half_edits(a, b) + 1) / kFull;
+}
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& names) {
+  std::string best;
+  std::size_t best_edits = kFull * std::max<std::size_t>(1, name.size() / 3) + 1;
+  for (const std::string& candidate : names) {
+    const std::size_t edits = half_edits(name, candidate);
+    if (edits < best_edits) {
+      best_edits = edits;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  const std::string nearest = nearest_name(name, names);
+  if (!nearest.empty()) return "; did you mean \"" + nearest + "\"?";
+  constexpr std::size_t kMostListed = 8;
+  std::string text = "; there are: ";
+  for (std::size_t i = 0; i < std::min(names.size(), kMostListed); ++i) {
+    text += (i ? ", \"" : "\"") + names[i] + "\"";
+  }
+  if (names.size() > kMostListed) text += ", ...";
+  return text;
+}
+
+}  // namespace leat

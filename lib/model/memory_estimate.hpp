@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much of the segment one iteration takes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/model/model.hpp"
+
+namespace leat::model {
+
+struct VariableEstimate {
+  std::uint32_t variable = 0;
+  std::optional<std::uint64_t> bytes_per_rank;  ///< unknown when varying or a parameter has no value
+  std::string why_unknown;
+};
+
+struct MemoryEstimate {
+  std::vector<VariableEstimate> variables;
+  std::uint64_t known_bytes_per_rank = 0;
+  std::uint64_t known_bytes_per_node = 0;  ///< per iteration: one block of each variable per rank
+  std::uint64_t buffer_bytes = 0;
+};
+
+/// `overrides` are parameter values that the simulation will set ("nx=256"), by parameter index.
+MemoryEstimate estimate_memory(const Model& model, std::int64_t ranks_per_node,
+                               const std::vector<std::optional<std::int64_t>>& overrides = {});
+
+}  // namespace leat::model

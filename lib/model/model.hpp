@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data model of a run as the XML describes it: plain structs, immutable after reading.
+// Indices into the vectors of Model are the ids that the segment and the plugins use.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/expression.hpp"
+#include "lib/base/scalar.hpp"
+
+namespace leat::model {
+
+/// Where something was said; `line` and `column` count from 1, 0 means unknown.
+struct SourceLocation {
+  std::string file;
+  int line = 0;
+  int column = 0;
+};
+
+struct Expression {
+  std::string text;  ///< as written
+  std::vector<ExpressionOp> program;
+};
+
+struct Parameter {
+  enum class Kind : std::uint32_t { integer = 1, real = 2, text = 3 };
+  std::string name;
+  Kind kind = Kind::integer;
+  bool has_value = false;  ///< without a value the simulation sets it before it is needed
+  std::int64_t integer = 0;
+  double real = 0;
+  std::string text;
+  std::string description;
+  SourceLocation where;
+};
+
+struct Dimension {
+  std::string name;     ///< of the dimension in files; never empty: "<layout>_<index>" when the XML names none
+  Expression extent;    ///< of a block, ghosts included; empty program when `varying`
+  bool varying = false; ///< "?" in the XML: leat_set_extent says it at run time
+  Expression global;    ///< of the whole, ghosts not included; empty program when the layout has no global
+  std::int64_t ghost_low = 0;
+  std::int64_t ghost_high = 0;
+};
+
+/// Dimensions in C order: the last one varies fastest in memory.
+struct Layout {
+  std::string name;
+  ScalarType type = ScalarType::float64;
+  std::vector<Dimension> dimensions;  ///< 0 to kMaxDims; none is a scalar
+  bool has_global = false;
+  std::string description;
+  SourceLocation where;
+};
+
+struct Option {
+  std::string name;
+  std::string value;
+};
+
+struct Variable {
+  std::string name;  ///< full name, groups joined by '/': "fields/temperature"
+  std::uint32_t layout = 0;
+  std::string unit;
+  std::string description;
+  bool time_varying = true;           ///< false: written once, stored without an iteration dimension
+  std::vector<std::uint32_t> stores;  ///< which stores take it
+  std::vector<Option> options;        ///< what a store may want to know: compression, ...
+  SourceLocation where;
+};
+
+/// One plugin that takes iterations: built in (`type`) or a library of the user's (`library`).
+struct Store {
+  std::string name;
+  std::string type;     ///< "hdf5", "trace", ... or "" when `library` is given
+  std::string library;  ///< path of a plugin library, or ""
+  std::int64_t every = 1;
+  std::vector<Option> options;
+  SourceLocation where;
+};
+
+struct Architecture {
+  std::int64_t dedicated_cores = 1;
+  std::uint64_t buffer_bytes = 0;  ///< of the segment per node
+  double timeout_seconds = 60;     ///< the longest that one client call may wait
+};
+
+struct Log {
+  std::string level = "info";  ///< debug, info, warning, error
+  std::string file;            ///< "" for standard error
+};
+
+struct Model {
+  std::string name;  ///< of the simulation; output files are called after it
+  std::string description;
+  std::string source_text;  ///< the XML as read, includes not expanded; for provenance
+  Architecture architecture;
+  Log log;
+  std::vector<Parameter> parameters;
+  std::vector<Layout> layouts;
+  std::vector<Variable> variables;
+  std::vector<Store> stores;
+};
+
+enum class Severity { error, warning };
+
+struct Diagnostic {
+  Severity severity = Severity::error;
+  SourceLocation where;
+  std::string message;
+  std::string str() const;  ///< `heat.xml:41:7: error: variable "temp" ...; did you mean "cells"?`
+};
+
+}  // namespace leat::model

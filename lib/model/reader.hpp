@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// From XML to Model, with all errors at once.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/model/model.hpp"
+
+namespace leat::model {
+
+struct ReadResult {
+  std::optional<Model> model;           ///< empty when there is an error among the diagnostics
+  std::vector<Diagnostic> diagnostics;  ///< all errors and warnings, in the order of the file
+};
+
+/// Reads `path`, expands ${ENV} and <include>, validates against the XSD (compiled into the library) and checks what a
+/// schema cannot: names that must exist or be unique, expressions, sizes. Never throws for bad input; not thread safe
+/// against itself during the first call (Xerces-C initialisation).
+ReadResult read_file(const std::string& path);
+
+/// All diagnostics, one line each, errors first; ends with a line break unless empty.
+std::string format(const std::vector<Diagnostic>& diagnostics);
+
+}  // namespace leat::model

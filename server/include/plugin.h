@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Leat plugin ABI, version 1.
+ *
+ * A plugin is a shared library that exports one constant object:
+ *
+ *     LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {
+ *         LEAT_PLUGIN_ABI, sizeof(leat_plugin), "mine", my_open, my_iteration, my_close};
+ *
+ * Conventions
+ *  1. The first two words of leat_plugin_entry, ABI number and size, are read from the file before it is loaded.
+ *     Another ABI number is refused and no code of the plugin runs, not even its constructors.
+ *  2. Prefix rule: within one ABI number, structs only grow at their end. Every struct starts with its size in
+ *     bytes as the writer knew it; a reader uses a field only when it lies inside that size.
+ *     Arrays of structs come with a stride; use leat_variable_at() and leat_block_at(), never x[i].
+ *  3. Functions return 0 for success. Anything else is a failure of this plugin for this call only: it is logged
+ *     with the last message given to host->log at LEAT_LOG_ERROR, the run is told, other plugins go on.
+ *     C++ exceptions must not leave a plugin (plugin.hpp catches them).
+ *  4. All calls for one plugin come from one thread at a time, not necessarily always the same thread.
+ *  5. Everything that the host passes is the host's and is valid until the call returns, except `leat_run` and all
+ *     that it points to, and `leat_host`, which are valid until close() returns. Block data are read-only.
+ *  6. Strings are UTF-8 and never NULL ("" for nothing). Arrays are in C order: the last dimension is contiguous.
+ */
+#ifndef LEAT_PLUGIN_H
+#define LEAT_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#define LEAT_PLUGIN_EXPORT extern "C" __attribute__((visibility("default")))
+#else
+#define LEAT_PLUGIN_EXPORT __attribute__((visibility("default")))
+#endif
+
+#define LEAT_PLUGIN_ABI 1u
+#define LEAT_PLUGIN_MAX_DIMS 8
+
+/* Element types; the numbers are those of lib/base/scalar_types.def. Complex numbers are (real, imaginary) pairs. */
+enum leat_scalar {
+  LEAT_INT8 = 1, LEAT_INT16 = 2, LEAT_INT32 = 3, LEAT_INT64 = 4,
+  LEAT_UINT8 = 5, LEAT_UINT16 = 6, LEAT_UINT32 = 7, LEAT_UINT64 = 8,
+  LEAT_FLOAT32 = 9, LEAT_FLOAT64 = 10, LEAT_COMPLEX64 = 11, LEAT_COMPLEX128 = 12, LEAT_CHAR = 13
+};
+
+enum leat_log_level { LEAT_LOG_DEBUG = 0, LEAT_LOG_INFO = 1, LEAT_LOG_WARNING = 2, LEAT_LOG_ERROR = 3 };
+
+typedef struct leat_option {
+  const char* name;
+  const char* value;
+} leat_option;
+
+/* One dimension of a variable. */
+typedef struct leat_dimension {
+  const char* name;    /* its name in files: "y" */
+  int64_t ghost_low;   /* layers of ghost cells before and after the block's own cells; */
+  int64_t ghost_high;  /* the extents of a block include them, its position and the global extents do not */
+  int32_t varying;     /* 1: its extent may differ from block to block and from iteration to iteration */
+  int32_t reserved;
+} leat_dimension;
+
+/* What the XML says of a variable; the same for all ranks and iterations. */
+typedef struct leat_variable {
+  uint64_t size;
+  const char* name;         /* full name, groups joined by '/': "fields/temperature" */
+  const char* unit;
+  const char* description;
+  uint32_t type;            /* enum leat_scalar */
+  uint32_t dims;            /* 0 to LEAT_PLUGIN_MAX_DIMS; 0 is a scalar */
+  leat_dimension dimension[LEAT_PLUGIN_MAX_DIMS];
+  int32_t has_global;       /* 1: blocks have a place in a global array */
+  int32_t time_varying;     /* 0: written once, not once per iteration */
+  const leat_option* options;
+  uint64_t option_count;
+} leat_variable;
+
+/* One array that one rank wrote in one iteration. */
+typedef struct leat_block {
+  uint64_t size;
+  uint32_t variable;        /* index into leat_run's variables */
+  uint32_t block;           /* number of the block within its rank */
+  int32_t rank;             /* of the writer, in the simulation's own numbering */
+  int32_t has_position;     /* 1: `position` and `global` hold. Always so when the variable has a global shape */
+  int64_t extent[LEAT_PLUGIN_MAX_DIMS];    /* elements in each dimension, ghosts included; any may be 0 */
+  int64_t position[LEAT_PLUGIN_MAX_DIMS];  /* of the first cell that is no ghost, in the global array, from 0 */
+  int64_t global[LEAT_PLUGIN_MAX_DIMS];    /* extents of the global array in this iteration */
+  const void* data;         /* C order, ghosts included */
+  uint64_t bytes;
+} leat_block;
+
+typedef struct leat_iteration_data {
+  uint64_t size;
+  int64_t iteration;
+  const leat_block* blocks; /* of the variables this plugin takes; ordered by variable, rank, block */
+  uint64_t block_count;
+  uint64_t block_stride;    /* bytes from one block to the next */
+  int32_t complete;         /* 0: some rank died before it ended this iteration; what it had written is here */
+  int32_t reserved;
+} leat_iteration_data;
+
+/* What does not change during a run. */
+typedef struct leat_run {
+  uint64_t size;
+  const char* simulation;   /* name in the XML */
+  const char* session;      /* unique for this run on this node */
+  const char* store;        /* name of the <store> element that this plugin instance serves */
+  const char* xml;          /* text of the configuration file */
+  int32_t ranks;            /* of the simulation, on all nodes */
+  int32_t node_ranks;       /* of them, on this node */
+  const leat_variable* variables;
+  uint64_t variable_count;
+  uint64_t variable_stride;
+  const leat_option* options;  /* of the <store> element */
+  uint64_t option_count;
+} leat_run;
+
+/* What the server offers to a plugin. `context` is passed back to each function. */
+typedef struct leat_host {
+  uint64_t size;
+  void* context;
+  void (*log)(void* context, int level, const char* message);
+} leat_host;
+
+typedef struct leat_plugin {
+  uint32_t abi;             /* LEAT_PLUGIN_ABI; first, always */
+  uint32_t size;            /* sizeof(leat_plugin) */
+  const char* name;
+  /* Once, before the first iteration. *state is the plugin's own and is passed to the calls below.
+   * After a failure close() is not called and the plugin is not used in this run. */
+  int (*open)(const leat_run* run, const leat_host* host, void** state);
+  /* For each iteration that holds a block of a variable this plugin takes, in ascending order. */
+  int (*iteration)(void* state, const leat_iteration_data* data);
+  /* Once, after the last iteration; all must be on disk, as far as the plugin promises it, on return. */
+  int (*close)(void* state);
+} leat_plugin;
+
+static inline const leat_variable* leat_variable_at(const leat_run* run, uint64_t i) {
+  return (const leat_variable*)((const char*)run->variables + i * run->variable_stride);
+}
+
+static inline const leat_block* leat_block_at(const leat_iteration_data* data, uint64_t i) {
+  return (const leat_block*)((const char*)data->blocks + i * data->block_stride);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
