@@ -12,7 +12,8 @@ namespace leat::model {
 
 struct VariableEstimate {
   std::uint32_t variable = 0;
-  std::optional<std::uint64_t> bytes_per_rank;  ///< unknown when varying or a parameter has no value
+  std::optional<std::uint64_t>
+      bytes_per_rank;  ///< unknown when varying or a parameter has no value
   std::string why_unknown;
 };
 

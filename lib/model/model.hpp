@@ -38,10 +38,11 @@ struct Parameter {
 };
 
 struct Dimension {
-  std::string name;     ///< of the dimension in files; never empty: "<layout>_<index>" when the XML names none
-  Expression extent;    ///< of a block, ghosts included; empty program when `varying`
-  bool varying = false; ///< "?" in the XML: leat_set_extent says it at run time
-  Expression global;    ///< of the whole, ghosts not included; empty program when the layout has no global
+  /// In files; never empty: "<layout>_<index>" when the XML names none.
+  std::string name;
+  Expression extent;     ///< of a block, ghosts included; empty program when `varying`
+  bool varying = false;  ///< "?" in the XML: leat_set_extent says it at run time
+  Expression global;     ///< of the whole, without ghosts; empty program when there is none
   std::int64_t ghost_low = 0;
   std::int64_t ghost_high = 0;
 };
@@ -66,7 +67,7 @@ struct Variable {
   std::uint32_t layout = 0;
   std::string unit;
   std::string description;
-  bool time_varying = true;           ///< false: written once, stored without an iteration dimension
+  bool time_varying = true;  ///< false: written once, stored without an iteration dimension
   std::vector<std::uint32_t> stores;  ///< which stores take it
   std::vector<Option> options;        ///< what a store may want to know: compression, ...
   SourceLocation where;

@@ -15,9 +15,10 @@ struct ReadResult {
   std::vector<Diagnostic> diagnostics;  ///< all errors and warnings, in the order of the file
 };
 
-/// Reads `path`, expands ${ENV} and <include>, validates against the XSD (compiled into the library) and checks what a
-/// schema cannot: names that must exist or be unique, expressions, sizes. Never throws for bad input; not thread safe
-/// against itself during the first call (Xerces-C initialisation).
+/// Reads `path`, expands ${ENV} and <include>, validates against the XSD (compiled into the
+/// library) and checks what a schema cannot: names that must exist or be unique, expressions,
+/// sizes. Never throws for bad input; not thread safe against itself during the first call
+/// (Xerces-C initialisation).
 ReadResult read_file(const std::string& path);
 
 /// All diagnostics, one line each, errors first; ends with a line break unless empty.

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a configuration as one tree: read, expanded, checked against the schema, includes
+// put in place.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "lib/model/diagnostics.hpp"
+#include "lib/model/schema.hpp"
+#include "lib/model/xml_tree.hpp"
+
+namespace leat::model {
+
+struct Document {
+  XmlElement root;          ///< a <simulation> without <include>
+  std::string source_text;  ///< of the top file
+};
+
+/// Includes that include each other twice would make a small file large without end.
+inline constexpr std::size_t kMaxIncludes = 256;
+
+/// Nothing only if the top file cannot be read, is no XML or has another root; what else is wrong
+/// is said in `out`.
+std::optional<Document> load_document(const std::string& path, const Schema& schema,
+                                      DiagnosticList& out);
+
+}  // namespace leat::model

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <charconv>
+
+#include "lib/model/read_steps.hpp"
+
+namespace leat::model {
+namespace {
+
+Parameter::Kind kind_of(const std::string& type) {
+  if (type == "double") return Parameter::Kind::real;
+  return type == "string" ? Parameter::Kind::text : Parameter::Kind::integer;
+}
+
+template <class Number>
+bool read_number(const std::string& text, Number& number) {
+  const char* begin = text.data() + (text.size() > 1 && text[0] == '+' && text[1] != '-');
+  const char* end = text.data() + text.size();
+  const auto [stop, fault] = std::from_chars(begin, end, number);
+  return fault == std::errc{} && stop == end;
+}
+
+// False when the text is no value of the parameter's kind.
+bool take_value(Parameter& parameter, const std::string& text) {
+  switch (parameter.kind) {
+    case Parameter::Kind::integer:
+      return read_number(text, parameter.integer);
+    case Parameter::Kind::real:
+      return read_number(text, parameter.real);
+    case Parameter::Kind::text:
+      parameter.text = text;
+      return true;
+  }
+  return false;
+}
+
+std::string expected(Parameter::Kind kind) {
+  return kind == Parameter::Kind::integer
+             ? "an int is a whole number of 64 bits, like 64; expressions are for layouts"
+             : "a double is a number like 0.5 or 1e-3";
+}
+
+void read_parameter(ReadContext& context, const XmlElement& element) {
+  const Attributes attributes(context, element);
+  Parameter parameter;
+  parameter.name = attributes.text("name");
+  parameter.kind = kind_of(attributes.text("type"));
+  parameter.description = attributes.text("description");
+  parameter.where = element.where;
+  const XmlAttribute* value = attributes.given("value");
+  parameter.has_value = value != nullptr;
+  if (value && attributes.given("type") && !take_value(parameter, value->value)) {
+    context.error(value->where, "parameter \"" + parameter.name + "\": \"" + value->value +
+                                    "\" is no " + attributes.text("type") + ": " +
+                                    expected(parameter.kind));
+  }
+  if (!attributes.given("name")) return;
+  if (refuse_duplicate(context, context.model.parameters, "parameter", parameter.name,
+                       attributes.where("name"))) {
+    return;
+  }
+  context.model.parameters.push_back(std::move(parameter));
+}
+
+}  // namespace
+
+void read_parameters(ReadContext& context, const XmlElement& root) {
+  for (const XmlElement* each : all_below(root, "parameter")) read_parameter(context, *each);
+}
+
+}  // namespace leat::model

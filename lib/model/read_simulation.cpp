@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+
+#include "lib/model/read_steps.hpp"
+#include "lib/model/units.hpp"
+
+namespace leat::model {
+namespace {
+
+// The one element `name` below `root`, or an empty one, whose attributes are the defaults of the
+// schema.
+XmlElement only(ReadContext& context, const XmlElement& root, const std::string& name) {
+  const std::vector<const XmlElement*> all = all_below(root, name);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    context.error(all[i]->where, "a second <" + name + ">; the first is in " +
+                                     line_of(all[0]->where, all[i]->where));
+  }
+  XmlElement empty;
+  empty.name = name;
+  return all.empty() ? empty : *all[0];
+}
+
+std::uint64_t buffer_bytes(ReadContext& context, const Attributes& buffer) {
+  const std::string text = buffer.text("size");
+  if (const auto bytes = parse_size(text)) return *bytes;
+  context.error(buffer.where("size"), "the size \"" + text + "\" is beyond 64 bits");
+  return 0;
+}
+
+}  // namespace
+
+void read_simulation(ReadContext& context, const XmlElement& root) {
+  Model& model = context.model;
+  const Attributes simulation(context, root);
+  model.name = simulation.text("name");
+  model.description = simulation.text("description");
+
+  only(context, root, "architecture");
+  const XmlElement dedicated = only(context, root, "dedicated");
+  const XmlElement buffer = only(context, root, "buffer");
+  const Attributes buffer_attributes(context, buffer);
+  const std::string cores = Attributes(context, dedicated).text("cores");
+  model.architecture.dedicated_cores = std::strtoll(cores.c_str(), nullptr, 10);
+  model.architecture.buffer_bytes = buffer_bytes(context, buffer_attributes);
+  model.architecture.timeout_seconds =
+      parse_duration(buffer_attributes.text("timeout")).value_or(0);
+
+  const XmlElement log = only(context, root, "log");
+  model.log.level = Attributes(context, log).text("level");
+  model.log.file = Attributes(context, log).text("file");
+}
+
+}  // namespace leat::model

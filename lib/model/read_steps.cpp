@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/model/read_steps.hpp"
+
+#include <algorithm>
+
+namespace leat::model {
+
+const XmlAttribute* Attributes::given(std::string_view name) const {
+  const XmlAttribute* attribute = element_.find(name);
+  return attribute && !attribute->refused ? attribute : nullptr;
+}
+
+std::string Attributes::text(std::string_view name) const {
+  if (const XmlAttribute* attribute = given(name)) return attribute->value;
+  const AttributeRule* rule = rule_ ? rule_->find(name) : nullptr;
+  return rule ? rule->default_value : "";
+}
+
+const SourceLocation& Attributes::where(std::string_view name) const {
+  const XmlAttribute* attribute = element_.find(name);
+  return attribute ? attribute->where : element_.where;
+}
+
+std::vector<const XmlElement*> all_below(const XmlElement& parent, std::string_view name) {
+  std::vector<const XmlElement*> found;
+  for (const XmlElement& child : parent.children) {
+    if (child.name == name) found.push_back(&child);
+    const std::vector<const XmlElement*> below = all_below(child, name);
+    found.insert(found.end(), below.begin(), below.end());
+  }
+  return found;
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  std::vector<std::string> items;
+  if (text.find_first_not_of(kSpace) == std::string_view::npos) return items;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::string_view item = text.substr(begin, comma - begin);
+    const std::size_t first = std::min(item.find_first_not_of(kSpace), item.size());
+    const std::size_t last = item.find_last_not_of(kSpace);
+    items.emplace_back(item.substr(first, last == std::string_view::npos ? 0 : last + 1 - first));
+    begin = comma + 1;
+  }
+  return items;
+}
+
+}  // namespace leat::model

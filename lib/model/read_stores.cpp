@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+
+#include "lib/model/read_steps.hpp"
+
+namespace leat::model {
+namespace {
+
+void add_option(ReadContext& context, Store& store, Option option, const SourceLocation& where) {
+  if (index_of(store.options, option.name) < store.options.size()) {
+    return context.error(
+        where, "store \"" + store.name + "\" has the option \"" + option.name + "\" twice");
+  }
+  store.options.push_back(std::move(option));
+}
+
+void read_options(ReadContext& context, Store& store, const XmlElement& element) {
+  const Attributes attributes(context, element);
+  for (const char* name : {"file", "folder", "compression"}) {
+    if (const XmlAttribute* given = attributes.given(name)) {
+      store.options.push_back({name, given->value});
+    }
+  }
+  for (const XmlElement* option : all_below(element, "option")) {
+    const Attributes own(context, *option);
+    if (!own.given("name")) continue;
+    add_option(context, store, {own.text("name"), own.text("value")}, own.where("name"));
+  }
+}
+
+void check_plugin(ReadContext& context, const Store& store, const Attributes& attributes) {
+  if (attributes.has("type") && attributes.has("library")) {
+    context.error(attributes.where("library"),
+                  "store \"" + store.name + "\" has both type and library; give one of them");
+  } else if (!attributes.has("type") && !attributes.has("library")) {
+    context.error(store.where, "store \"" + store.name +
+                                   "\" needs type=\"...\" for a store that comes with Leat, or "
+                                   "library=\"...\" for a plugin of yours");
+  }
+}
+
+void read_store(ReadContext& context, const XmlElement& element) {
+  const Attributes attributes(context, element);
+  Store store;
+  store.name = attributes.text("name");
+  store.type = attributes.text("type");
+  store.library = attributes.text("library");
+  store.every = std::strtoll(attributes.text("every").c_str(), nullptr, 10);
+  store.where = element.where;
+  read_options(context, store, element);
+  check_plugin(context, store, attributes);
+  if (!attributes.given("name")) return;
+  const SourceLocation& where = attributes.where("name");
+  if (store.name == "none") {
+    return context.error(where, "a store cannot be called \"none\": store=\"none\" means no store");
+  }
+  if (refuse_duplicate(context, context.model.stores, "store", store.name, where)) return;
+  context.model.stores.push_back(std::move(store));
+}
+
+}  // namespace
+
+void read_stores(ReadContext& context, const XmlElement& root) {
+  for (const XmlElement* each : all_below(root, "store")) read_store(context, *each);
+  if (all_below(root, "store").empty()) {
+    context.out.warning(root.where, "there is no <store>: nothing will be written");
+  }
+}
+
+}  // namespace leat::model

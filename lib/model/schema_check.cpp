@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/model/schema_check.hpp"
+
+#include <algorithm>
+
+#include "lib/base/suggest.hpp"
+
+namespace leat::model {
+namespace {
+
+// Attributes with which editors find the schema; they are no business of the reader.
+bool is_for_editors(const std::string& name) {
+  return name == "xmlns:xsi" || name.starts_with("xsi:");
+}
+
+class SchemaCheck {
+ public:
+  SchemaCheck(const Schema& schema, DiagnosticList& out) : schema_(schema), out_(out) {}
+
+  void element(XmlElement& element) {
+    const ElementRule& rule = *schema_.find(element.name);
+    std::erase_if(element.attributes, [&](const XmlAttribute& a) { return is_unknown(a, rule); });
+    for (XmlAttribute& each : element.attributes) value(each, *rule.find(each.name), rule);
+    for (const AttributeRule& each : rule.attributes) presence(element, each);
+    if (!element.text.empty()) {
+      out_.error(element.where, "text \"" + element.text + "\" inside <" + element.name +
+                                    ">; values stand in attributes");
+    }
+    std::erase_if(element.children, [&](const XmlElement& c) { return is_misplaced(c, rule); });
+    for (XmlElement& child : element.children) this->element(child);
+  }
+
+ private:
+  bool is_unknown(const XmlAttribute& attribute, const ElementRule& rule) {
+    if (is_for_editors(attribute.name)) return true;
+    if (rule.find(attribute.name)) return false;
+    std::vector<std::string> names;
+    for (const AttributeRule& each : rule.attributes) names.push_back(each.name);
+    const std::string none = names.empty() ? "; it has no attributes" : "";
+    out_.error(attribute.where, "unknown attribute \"" + attribute.name + "\" of <" + rule.name +
+                                    ">" + none + did_you_mean(attribute.name, names));
+    return true;
+  }
+
+  void value(XmlAttribute& attribute, const AttributeRule& rule, const ElementRule& element) {
+    if (attribute.refused || schema_.accepts(rule, attribute.value)) return;
+    attribute.refused = true;
+    const std::string nearest = nearest_name(attribute.value, rule.choices);
+    out_.error(attribute.where, "\"" + attribute.value + "\" is no " + rule.name + " of <" +
+                                    element.name + ">: expected " + rule.expected +
+                                    (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
+  }
+
+  void presence(const XmlElement& element, const AttributeRule& rule) {
+    if (!rule.required || element.find(rule.name)) return;
+    out_.error(element.where, "<" + element.name + "> needs the attribute \"" + rule.name +
+                                  "\": " + rule.expected);
+  }
+
+  bool is_misplaced(const XmlElement& child, const ElementRule& parent) {
+    const auto& legal = parent.children;
+    if (std::find(legal.begin(), legal.end(), child.name) != legal.end()) return false;
+    const std::string inside = " inside <" + parent.name + ">";
+    const std::string hint =
+        legal.empty() ? "; it has no elements inside" : did_you_mean(child.name, legal);
+    if (schema_.find(child.name)) {
+      out_.error(child.where, "<" + child.name + "> cannot stand" + inside + parents(child, hint));
+    } else {
+      out_.error(child.where, "unknown element <" + child.name + ">" + inside + hint);
+    }
+    return true;
+  }
+
+  // "; it belongs into <data> or <group>", or `otherwise`.
+  std::string parents(const XmlElement& child, const std::string& otherwise) {
+    std::string text;
+    for (const ElementRule& rule : schema_.elements()) {
+      const auto& inside = rule.children;
+      if (std::find(inside.begin(), inside.end(), child.name) == inside.end()) continue;
+      text += (text.empty() ? "; it belongs into <" : " or <") + rule.name + ">";
+    }
+    return text.empty() ? otherwise : text;
+  }
+
+  const Schema& schema_;
+  DiagnosticList& out_;
+};
+
+}  // namespace
+
+void check_against_schema(const Schema& schema, XmlElement& root, DiagnosticList& out) {
+  SchemaCheck(schema, out).element(root);
+}
+
+}  // namespace leat::model
