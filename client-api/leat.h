@@ -24,7 +24,8 @@
  *     long as the server makes progress, and at most that timeout without any.
  *  7. No call uses MPI. The calls may be made from a process of any rank in any order; only leat_end_iteration must be
  *     called equally often on all ranks of a node.
- *  8. With LEAT=off in the environment every call returns LEAT_OK (leat_wanted: LEAT_UNWANTED) and does nothing.
+ *  8. With LEAT=off in the environment, or linked with libleat_stub, every call returns LEAT_OK and does nothing, except
+ *     that leat_wanted and leat_alloc return LEAT_UNWANTED, and leat_alloc gives NULL: there is no segment.
  *  9. After fork() the child must not call Leat.
  */
 #ifndef LEAT_H
@@ -85,7 +86,7 @@ LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks
  * not be stored. Afterwards leat_init may be called again. */
 LEAT_API leat_status leat_finalize(void);
 
-/* Hands over one array (block 0 of this rank). One copy, one event; no system call while the server is awake.
+/* Hands over one array (block 0 of this rank). Writing a block again in the same iteration replaces it. One copy, one event; no system call while the server is awake.
  * data: the whole block as the layout describes it; may be NULL only when the block has no elements.
  * Errors: UNKNOWN_NAME (with the nearest name), SHAPE (a parameter never set, an extent missing), TOO_LARGE (with both
  * numbers), FULL, SERVER. After an error nothing was handed over, and leat_finalize counts the block as lost. */
@@ -94,7 +95,8 @@ LEAT_API leat_status leat_write(const char* variable, const void* data);
 LEAT_API leat_status leat_write_block(const char* variable, uint32_t block, const void* data);
 
 /* Memory of the segment to compute in, instead of a copy: *data is aligned to 64 bytes and uninitialised, and belongs
- * to the caller until leat_commit. Asking again before the commit returns the same memory. */
+ * to the caller until leat_commit. Asking again before the commit returns the same memory.
+ * Errors: as leat_write; STATE when an uncommitted block has another size now. */
 LEAT_API leat_status leat_alloc(const char* variable, void** data);
 LEAT_API leat_status leat_alloc_block(const char* variable, uint32_t block, void** data);
 /* Hands the memory of leat_alloc over. It must not be read or written afterwards. */

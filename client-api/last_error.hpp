@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The message behind a status: kept per thread for leat_last_error, and printed once per kind.
+#pragma once
+
+#include <string>
+
+#include "lib/base/status.hpp"
+
+namespace leat::client {
+
+/// Keeps `text` for this thread and prints `leat: rank 3: text` on standard error, unless a failure
+/// of the same status and subject (a variable's name, say) was printed before by this process.
+/// Returns `status`, for `return fail(...)`.
+Status fail(Status status, const std::string& text, const std::string& subject = "") noexcept;
+
+/// As fail, but prints only when `print`: one rank of a node speaks for all.
+Status fail_quietly(Status status, const std::string& text, bool print) noexcept;
+
+const char* last_error() noexcept;
+
+/// The rank that printed messages name; -1 for none.
+void set_message_rank(int rank) noexcept;
+
+/// Lets each failure be printed again, for a new session.
+void forget_printed() noexcept;
+
+}  // namespace leat::client

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client-api/launcher.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "lib/platform/clock.hpp"
+#include "lib/platform/runtime_folder.hpp"
+
+namespace leat::client {
+namespace {
+
+std::string text_of(const char* name) {
+  const char* value = name ? std::getenv(name) : nullptr;
+  return value ? value : "";
+}
+
+// The number a variable starts with ("4(x2)" is 4: Slurm's notation for "4 tasks on each of 2
+// nodes"), or -1.
+int number_of(const char* name) {
+  const std::string text = text_of(name);
+  if (text.empty() || text[0] < '0' || text[0] > '9') return -1;
+  return static_cast<int>(std::strtol(text.c_str(), nullptr, 10));
+}
+
+struct Launcher {
+  const char* title;
+  const char *rank, *size, *node_rank, *node_size;
+  const char *job, *step;  // together they name a run on a node; nullptr: the parent process does
+};
+
+constexpr Launcher kLaunchers[] = {
+    {"ompi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE", nullptr},
+    {"pmi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", nullptr, nullptr},
+    {"slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE",
+     "SLURM_JOB_ID", "SLURM_STEP_ID"},
+    {"pals", "PALS_RANKID", "PALS_SIZE", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE", "PALS_APID",
+     nullptr},
+};
+
+const Launcher* present_launcher() {
+  for (const Launcher& launcher : kLaunchers) {
+    const bool all = number_of(launcher.rank) >= 0 && number_of(launcher.size) > 0 &&
+                     number_of(launcher.node_rank) >= 0 && number_of(launcher.node_size) > 0;
+    if (all) return &launcher;
+  }
+  return nullptr;
+}
+
+std::string cleaned(std::string name) {
+  for (char& c : name) {
+    if (!platform::valid_session_name(std::string("x") + c)) c = '_';
+  }
+  return name.substr(0, 64);
+}
+
+std::string session_name(const Launcher* launcher) {
+  const std::string chosen = text_of("LEAT_SESSION");
+  if (!chosen.empty()) return chosen;
+  if (!launcher) {
+    return "alone-" + std::to_string(getpid()) + "-" + std::to_string(platform::now_ns());
+  }
+  const std::string job = text_of(launcher->job);
+  if (job.empty()) return cleaned(std::string(launcher->title) + "-" + std::to_string(getppid()));
+  const std::string step = text_of(launcher->step);
+  return cleaned(std::string(launcher->title) + "-" + job + (step.empty() ? "" : "." + step));
+}
+
+}  // namespace
+
+Result<Ranks> ranks_from_environment() {
+  Ranks ranks;
+  if (const Launcher* launcher = present_launcher()) {
+    ranks.rank = number_of(launcher->rank);
+    ranks.size = number_of(launcher->size);
+    ranks.node_rank = number_of(launcher->node_rank);
+    ranks.node_size = number_of(launcher->node_size);
+  }
+  return complete_ranks(std::move(ranks));
+}
+
+Result<Ranks> complete_ranks(Ranks ranks) {
+  if (ranks.session.empty()) ranks.session = session_name(present_launcher());
+  const auto inside = [](int index, int count) { return index >= 0 && index < count; };
+  if (!inside(ranks.rank, ranks.size) || !inside(ranks.node_rank, ranks.node_size) ||
+      ranks.node_size > ranks.size) {
+    return Error{Status::ERROR_ARGUMENT,
+                 "these ranks make no sense: rank " + std::to_string(ranks.rank) + " of " +
+                     std::to_string(ranks.size) + ", on its node " +
+                     std::to_string(ranks.node_rank) + " of " + std::to_string(ranks.node_size)};
+  }
+  if (!platform::valid_session_name(ranks.session)) {
+    return Error{Status::ERROR_ARGUMENT,
+                 "\"" + ranks.session +
+                     "\" is no session name: use 1 to 64 letters, digits, '-', '_' or '.', "
+                     "not starting with '.'"};
+  }
+  return ranks;
+}
+
+}  // namespace leat::client

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client-api/rendezvous.hpp"
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "lib/platform/affinity.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/platform/local_socket.hpp"
+#include "lib/platform/process.hpp"
+#include "lib/platform/runtime_folder.hpp"
+#include "lib/shm/handshake.hpp"
+
+namespace leat::client {
+namespace {
+
+using platform::Deadline;
+using platform::UniqueFd;
+
+// A server that has to pre-fault a large segment on a slow machine is ready long before.
+constexpr std::int64_t kStartLimitNs = 120'000'000'000;
+constexpr std::int64_t kReapLimitNs = 2'000'000'000;
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+std::string own_library_path() {
+  Dl_info info{};
+  const bool known = dladdr(reinterpret_cast<const void*>(&find_server), &info) != 0;
+  return known && info.dli_fname ? info.dli_fname : "";
+}
+
+std::vector<std::string> server_candidates() {
+  std::vector<std::string> paths;
+  const std::string beside = folder_of(own_library_path());
+  for (const char* place : {"/leatd", "/../bin/leatd", "/../../bin/leatd"}) {
+    paths.push_back(beside + place);
+  }
+  std::string search = std::getenv("PATH") ? std::getenv("PATH") : "";
+  for (std::size_t begin = 0; begin < search.size();) {
+    const std::size_t end = std::min(search.find(':', begin), search.size());
+    if (end > begin) paths.push_back(search.substr(begin, end - begin) + "/leatd");
+    begin = end + 1;
+  }
+  return paths;
+}
+
+// Reads what a starting server reports until it closes the pipe: "ready\n", or a status and a
+// message.
+std::string read_report(int fd, const Deadline& deadline) {
+  std::string text;
+  for (;;) {
+    pollfd entry{fd, POLLIN, 0};
+    const int code = poll(&entry, 1, static_cast<int>(deadline.left_ns() / 1'000'000));
+    if (code < 0 && errno == EINTR) continue;
+    if (code <= 0) return text;
+    char part[1024];
+    const ssize_t got = read(fd, part, sizeof part);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(part, static_cast<std::size_t>(got));
+  }
+}
+
+Error start_error(const std::string& report, const std::string& server) {
+  const std::size_t line_end = report.find('\n');
+  if (line_end == std::string::npos) {
+    return Error{Status::ERROR_SERVER,
+                 server + " ended, or did not answer, before it was ready; run `" + server +
+                     " --version` to see whether it can run on this node"};
+  }
+  const int code = std::atoi(report.c_str());
+  return Error{static_cast<Status>(code), report.substr(line_end + 1)};
+}
+
+Result<int> start_server(const std::string& config, const Ranks& ranks, const Deadline& deadline) {
+  Result<std::string> server = find_server();
+  if (!server) return server.error();
+  Result<platform::Child> child = platform::spawn(
+      {*server, "--config", config, "--session", ranks.session, "--ranks",
+       std::to_string(ranks.size), "--node-ranks", std::to_string(ranks.node_size)});
+  if (!child) return child.error();
+  const std::string report = read_report(child->report.get(), deadline);
+  if (report == "ready\n") return static_cast<int>(child->pid);
+  platform::reap(child->pid, kReapLimitNs);
+  return start_error(report, *server);
+}
+
+// Connects to the session's server; the one process that gets the lock starts it first.
+Result<Connection> find_or_start(const std::string& config, const Ranks& ranks,
+                                 const platform::SessionFiles& files, const Deadline& deadline) {
+  Connection connection;
+  for (;;) {
+    Result<UniqueFd> socket = platform::connect_to(files.socket);
+    if (socket) {
+      connection.socket = std::move(*socket);
+      return connection;
+    }
+    if (socket.error().status != Status::ERROR_SERVER) return socket.error();
+    const UniqueFd lock = platform::lock_file(files.lock, 0);
+    if (!lock) {
+      if (deadline.passed()) break;
+      const timespec pause{0, 2'000'000};
+      nanosleep(&pause, nullptr);
+      continue;
+    }
+    // The process that held the lock before us may have started it in the meantime.
+    socket = platform::connect_to(files.socket);
+    if (!socket) {
+      Result<int> pid = start_server(config, ranks, deadline);
+      ::unlink(files.lock.c_str());
+      if (!pid) return pid.error();
+      connection.server_pid = *pid;
+      socket = platform::connect_to(files.socket);
+      if (!socket) return socket.error();
+    }
+    ::unlink(files.lock.c_str());
+    connection.socket = std::move(*socket);
+    return connection;
+  }
+  return Error{Status::ERROR_TIMEOUT,
+               "another process of session " + ranks.session +
+                   " has been starting the server for too long; its lock is " + files.lock};
+}
+
+shm::Hello hello_of(const Ranks& ranks) {
+  shm::Hello hello{};
+  hello.magic = shm::kMagic;
+  hello.version = shm::kLayoutVersion;
+  hello.rank = ranks.rank;
+  hello.size = ranks.size;
+  hello.node_rank = ranks.node_rank;
+  hello.node_size = ranks.node_size;
+  hello.pid = getpid();
+  hello.affinity = platform::current_affinity();
+  return hello;
+}
+
+Result<void> greet(Connection& connection, const Ranks& ranks, const Deadline& deadline) {
+  const shm::Hello hello = hello_of(ranks);
+  const int socket = connection.socket.get();
+  shm::Welcome welcome{};
+  platform::Received received = platform::Received::closed;
+  if (platform::send_message(socket, &hello, sizeof hello, deadline.left_ns())) {
+    received = platform::receive_message(socket, &welcome, sizeof welcome, deadline.left_ns(),
+                                         &connection.doorbell);
+  }
+  if (received == platform::Received::nothing) {
+    return Error{Status::ERROR_TIMEOUT,
+                 "the server of session " + ranks.session + " does not answer; is it stopped?"};
+  }
+  if (received == platform::Received::closed || welcome.magic != shm::kMagic) {
+    return Error{Status::ERROR_SERVER, "the server of session " + ranks.session +
+                                           " closed the connection: it has just ended, or it is "
+                                           "not of this version of Leat"};
+  }
+  welcome.message[sizeof welcome.message - 1] = 0;
+  welcome.segment[sizeof welcome.segment - 1] = 0;
+  if (welcome.status != 0) return Error{static_cast<Status>(welcome.status), welcome.message};
+  connection.segment = welcome.segment;
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> find_server() {
+  const char* chosen = std::getenv("LEAT_SERVER");
+  if (chosen && *chosen) {
+    if (access(chosen, X_OK) == 0) return std::string(chosen);
+    return Error{Status::ERROR_SERVER, std::string("LEAT_SERVER is ") + chosen +
+                                           ", which cannot be run: " + platform::errno_text(errno)};
+  }
+  std::string places;
+  for (const std::string& path : server_candidates()) {
+    if (access(path.c_str(), X_OK) == 0) return path;
+    places += "\n  " + path;
+  }
+  return Error{
+      Status::ERROR_SERVER,
+      "cannot find the server program leatd; set LEAT_SERVER to its path. Looked at:" + places};
+}
+
+Result<Connection> connect_or_start(const std::string& config, const Ranks& ranks) {
+  Result<std::string> folder = platform::runtime_folder();
+  if (!folder) return folder.error();
+  const platform::SessionFiles files = platform::session_files(*folder, ranks.session);
+  const Deadline deadline = Deadline::in_ns(kStartLimitNs);
+  Result<Connection> connection = find_or_start(config, ranks, files, deadline);
+  if (!connection) return connection;
+  const Result<void> greeted = greet(*connection, ranks, deadline);
+  if (!greeted) return greeted.error();
+  return connection;
+}
+
+}  // namespace leat::client

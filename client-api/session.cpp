@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client-api/session.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include "client-api/last_error.hpp"
+#include "lib/platform/local_socket.hpp"
+#include "lib/platform/memory.hpp"
+#include "lib/platform/process.hpp"
+#include "lib/shm/handshake.hpp"
+
+namespace leat::client {
+namespace {
+
+using platform::Patience;
+using shm::EventKind;
+
+constexpr std::int64_t kSliceNs = 100'000'000;
+constexpr std::int64_t kReapLimitNs = 2'000'000'000;
+
+void fill_header(shm::BlockHeader& header, std::uint32_t variable, std::uint32_t block,
+                 const BlockShape& shape) noexcept {
+  header = shm::BlockHeader{};
+  header.variable = variable;
+  header.block = block;
+  header.dims = shape.dims;
+  header.has_position = shape.has_position;
+  header.data_bytes = shape.bytes;
+  std::memcpy(header.extent, shape.extent.data(), sizeof header.extent);
+  std::memcpy(header.position, shape.position.data(), sizeof header.position);
+}
+
+}  // namespace
+
+Session::Session(const std::string& config, const Ranks& ranks, Connection connection,
+                 shm::Segment segment)
+    : ranks_(ranks),
+      server_pid_(connection.server_pid),
+      segment_(std::move(segment)),
+      channel_(segment_, static_cast<std::uint32_t>(ranks.node_rank), std::move(connection.socket),
+               std::move(connection.doorbell)),
+      variables_(shm::Catalogue(segment_), config) {}
+
+Result<std::unique_ptr<Session>> Session::open(const std::string& config, const Ranks& ranks) {
+  Result<Connection> connection = connect_or_start(config, ranks);
+  if (!connection) return connection.error();
+  Result<shm::Segment> segment = shm::Segment::attach(connection->segment);
+  if (!segment) return segment.error();
+  return std::unique_ptr<Session>(
+      new Session(config, ranks, std::move(*connection), std::move(*segment)));
+}
+
+Status Session::complain(Call& call, const Error& error, std::string_view subject) noexcept {
+  return fail(error.status, std::string(call.name) + ": " + error.message,
+              std::string(call.name) + std::string(subject));
+}
+
+Error Session::explain(Status status, std::uint32_t variable, std::uint64_t bytes) const {
+  const std::string name = "\"" + std::string(variables_.name(variable)) + "\"";
+  const std::string need = platform::format_bytes(bytes);
+  const std::string have = platform::format_bytes(segment_.header().data_bytes);
+  if (status == Status::ERROR_TOO_LARGE) {
+    return Error{status, "a block of " + name + " has " + need + " (" + std::to_string(bytes) +
+                             " bytes), but the whole segment has " + have + " (" +
+                             std::to_string(segment_.header().data_bytes) +
+                             " bytes): make <buffer size=\"...\"/> in " + variables_.config() +
+                             " larger"};
+  }
+  if (status == Status::ERROR_FULL && channel_.refused_in_use() > 0) {
+    return Error{status, "no room for " + need + " of " + name + ": the segment has " + have +
+                             ", and this node's iteration " + std::to_string(iteration_) +
+                             " alone, which cannot be stored before it has ended, holds " +
+                             platform::format_bytes(channel_.refused_in_use()) +
+                             ": make <buffer size=\"...\"/> in " + variables_.config() + " larger"};
+  }
+  if (status == Status::ERROR_FULL) {
+    return Error{status, "no room for " + need + " of " + name + ": the segment of " + have +
+                             " stayed full for " +
+                             std::to_string(channel_.timeout_ns() / 1'000'000) +
+                             " ms; the data are stored slower than they come, or another rank of "
+                             "this node has not ended its iteration"};
+  }
+  return Error{status, "the server of this node has died; " + name + " of iteration " +
+                           std::to_string(iteration_) + " is not stored"};
+}
+
+Status Session::lose(Call& call, std::uint32_t variable, const Error& error) {
+  if (lost_++ == 0) {
+    first_lost_ = "\"" + std::string(variables_.name(variable)) + "\" of iteration " +
+                  std::to_string(iteration_) + ": " + error.message;
+  }
+  shm::Event event = event_of(EventKind::lost);
+  event.subject = variable;
+  event.token = static_cast<std::uint64_t>(static_cast<std::int64_t>(error.status));
+  Patience none(0);
+  (void)channel_.push(call.lock, none, event);  // the client's own count above is what decides
+  return complain(call, error, variables_.name(variable));
+}
+
+shm::Event Session::event_of(EventKind kind) const noexcept {
+  shm::Event event{};
+  event.kind = static_cast<std::uint32_t>(kind);
+  event.iteration = iteration_;
+  return event;
+}
+
+bool Session::find_variable(Call& call, const char* name, std::uint32_t* index, Status* status) {
+  if (!name) {
+    *status = complain(call, {Status::ERROR_ARGUMENT, "the variable's name is NULL"}, "");
+    return false;
+  }
+  const std::int64_t found = variables_.find(name);
+  *index = static_cast<std::uint32_t>(found);
+  if (found < 0) *status = complain(call, variables_.unknown_variable(name), name);
+  return found >= 0;
+}
+
+Status Session::reserve(Call& call, std::uint32_t variable, const BlockShape& shape,
+                        std::uint32_t block, std::uint64_t* offset) {
+  Patience patience(channel_.timeout_ns());
+  const Status status = channel_.reserve(call.lock, patience, shape.bytes, iteration_, offset);
+  if (status != Status::OK) return lose(call, variable, explain(status, variable, shape.bytes));
+  variables_.mark_written(variable);
+  fill_header(*segment_.at<shm::BlockHeader>(*offset), variable, block, shape);
+  return Status::OK;
+}
+
+Status Session::push_block(Call& call, std::uint32_t variable, std::uint32_t block,
+                           std::uint64_t offset) {
+  const std::uint64_t data_bytes = segment_.at<shm::BlockHeader>(offset)->data_bytes;
+  shm::Event event = event_of(EventKind::block);
+  event.subject = variable;
+  event.block = block;
+  event.offset = offset;
+  event.bytes = sizeof(shm::BlockHeader) + data_bytes;
+  Patience patience(channel_.timeout_ns());
+  const Status status = channel_.push(call.lock, patience, event);
+  if (status != Status::OK) return lose(call, variable, explain(status, variable, data_bytes));
+  wrote_since_end_ = true;
+  return Status::OK;
+}
+
+Status Session::write(Call& call, const char* name, std::uint32_t block, const void* data) {
+  std::uint32_t variable = 0;
+  Status status = Status::OK;
+  if (!find_variable(call, name, &variable, &status)) return status;
+  Error error;
+  const BlockShape* known = variables_.shape(variable, variables_.block(variable, block), &error);
+  if (!known) return lose(call, variable, error);
+  if (!data && known->bytes > 0) {
+    return lose(call, variable,
+                {Status::ERROR_ARGUMENT, "the data of \"" + std::string(name) + "\" are NULL"});
+  }
+  if (!variables_.wanted(variable, iteration_)) return Status::OK;
+  const BlockShape shape = *known;  // another thread may change it while this one waits or copies
+  std::uint64_t offset = 0;
+  status = reserve(call, variable, shape, block, &offset);
+  if (status != Status::OK) return status;
+  call.lock.unlock();
+  if (shape.bytes > 0) {
+    std::memcpy(segment_.at<char>(offset + sizeof(shm::BlockHeader)), data, shape.bytes);
+  }
+  call.lock.lock();
+  return push_block(call, variable, block, offset);
+}
+
+Status Session::alloc(Call& call, const char* name, std::uint32_t block, void** data) {
+  std::uint32_t variable = 0;
+  Status status = Status::OK;
+  if (!data) return complain(call, {Status::ERROR_ARGUMENT, "the pointer to fill is NULL"}, "");
+  *data = nullptr;
+  if (!find_variable(call, name, &variable, &status)) return status;
+  BlockState& state = variables_.block(variable, block);
+  Error error;
+  const BlockShape* known = variables_.shape(variable, state, &error);
+  if (!known) return lose(call, variable, error);
+  if (state.allocated_offset == 0) {
+    const BlockShape shape = *known;
+    std::uint64_t offset = 0;
+    status = reserve(call, variable, shape, block, &offset);
+    if (status != Status::OK) return status;
+    state.allocated_offset = offset;
+  } else if (segment_.at<shm::BlockHeader>(state.allocated_offset)->data_bytes != known->bytes) {
+    return complain(call,
+                    {Status::ERROR_STATE, "\"" + std::string(name) +
+                                              "\" has memory of another size since an "
+                                              "earlier leat_alloc: commit that first"},
+                    name);
+  }
+  *data = segment_.at<char>(state.allocated_offset + sizeof(shm::BlockHeader));
+  return Status::OK;
+}
+
+Status Session::commit(Call& call, const char* name, std::uint32_t block) {
+  std::uint32_t variable = 0;
+  Status status = Status::OK;
+  if (!find_variable(call, name, &variable, &status)) return status;
+  BlockState& state = variables_.block(variable, block);
+  if (state.allocated_offset == 0) {
+    return complain(
+        call,
+        {Status::ERROR_STATE, "block " + std::to_string(block) + " of \"" + std::string(name) +
+                                  "\" has no memory from leat_alloc"},
+        name);
+  }
+  const std::uint64_t offset = state.allocated_offset;
+  state.allocated_offset = 0;
+  return push_block(call, variable, block, offset);
+}
+
+Status Session::set_extent(Call& call, const char* name, std::uint32_t block,
+                           const std::int64_t* extent) {
+  std::uint32_t variable = 0;
+  Status status = Status::OK;
+  if (!find_variable(call, name, &variable, &status)) return status;
+  if (!extent) return complain(call, {Status::ERROR_ARGUMENT, "the extents are NULL"}, name);
+  variables_.set_extent(variable, variables_.block(variable, block), extent);
+  return Status::OK;
+}
+
+Status Session::set_position(Call& call, const char* name, std::uint32_t block,
+                             const std::int64_t* position) {
+  std::uint32_t variable = 0;
+  Status status = Status::OK;
+  if (!find_variable(call, name, &variable, &status)) return status;
+  if (!position) return complain(call, {Status::ERROR_ARGUMENT, "the position is NULL"}, name);
+  variables_.set_position(variable, variables_.block(variable, block), position);
+  return Status::OK;
+}
+
+Status Session::end_iteration(Call& call) {
+  Patience patience(channel_.timeout_ns());
+  Status status = channel_.check_server();
+  if (status == Status::OK) {
+    status = channel_.push(call.lock, patience, event_of(EventKind::end_iteration));
+  }
+  ++iteration_;  // whatever the server does: ranks that count differently would be worse
+  wrote_since_end_ = false;
+  if (status == Status::OK) return status;
+  return complain(call,
+                  {status == Status::ERROR_FULL ? Status::ERROR_TIMEOUT : status,
+                   status == Status::ERROR_FULL ? "the server has not taken events for too long"
+                                                : "the server of this node has died"},
+                  "");
+}
+
+Status Session::wanted(Call& call, const char* name) {
+  std::uint32_t variable = 0;
+  Status status = Status::OK;
+  if (!find_variable(call, name, &variable, &status)) return status;
+  return variables_.wanted(variable, iteration_) ? Status::OK : Status::UNWANTED;
+}
+
+void Session::detach(Call& call) noexcept {
+  if (wrote_since_end_) (void)end_iteration(call);
+  Patience patience(channel_.timeout_ns());
+  (void)channel_.push(call.lock, patience, event_of(EventKind::finalize));
+}
+
+Status Session::await_farewell(const char* call_name) {
+  shm::Farewell farewell{};
+  const std::atomic<std::uint64_t>& progress = segment_.server_words().progress;
+  std::uint64_t seen = progress.load(std::memory_order_relaxed);
+  Patience patience(channel_.timeout_ns());
+  for (;;) {
+    switch (platform::receive_message(channel_.socket(), &farewell, sizeof farewell, kSliceNs)) {
+      case platform::Received::message:
+        farewell.message[sizeof farewell.message - 1] = 0;
+        return end_of_drain(call_name, farewell.message, static_cast<Status>(farewell.status));
+      case platform::Received::closed:
+        return end_of_drain(call_name, "the server died before it had stored everything",
+                            Status::ERROR_SERVER);
+      case platform::Received::nothing:
+        break;
+    }
+    const std::uint64_t now = progress.load(std::memory_order_relaxed);
+    if (now != seen) patience = Patience(channel_.timeout_ns());
+    seen = now;
+    if (patience.left_ns() == 0) {
+      return end_of_drain(call_name,
+                          "the server has made no progress for the whole timeout; it goes on by "
+                          "itself, and its log says what it waits for",
+                          Status::ERROR_TIMEOUT);
+    }
+  }
+}
+
+Status Session::end_of_drain(const char* call_name, const char* server_says, Status server_status) {
+  if (server_pid_ > 0 && server_status != Status::ERROR_TIMEOUT) {
+    platform::reap(server_pid_, kReapLimitNs);
+  }
+  const std::string prefix = std::string(call_name) + ": ";
+  const bool speaks = ranks_.node_rank == 0;
+  if (server_status != Status::OK) {
+    return fail_quietly(server_status, prefix + server_says, speaks);
+  }
+  if (lost_ == 0) return Status::OK;
+  return fail_quietly(
+      Status::ERROR_LOST,
+      prefix + std::to_string(lost_) +
+          " writes of this rank failed and are not stored; the first: " + first_lost_,
+      true);
+}
+
+}  // namespace leat::client

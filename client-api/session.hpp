@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// One process' part in a run: everything behind the C API between leat_init and leat_finalize.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "client-api/channel.hpp"
+#include "client-api/launcher.hpp"
+#include "client-api/rendezvous.hpp"
+#include "client-api/variable_table.hpp"
+
+namespace leat::client {
+
+/// One call of the C API: its name for messages, the session's lock, and how long it may wait.
+struct Call {
+  const char* name;
+  Lock& lock;
+};
+
+/// Member functions return the status of the C call and have called fail() with the message when it
+/// is an error. They are called with the lock held, and let it go while they copy or wait.
+class Session {
+ public:
+  static Result<std::unique_ptr<Session>> open(const std::string& config, const Ranks& ranks);
+
+  Status write(Call& call, const char* variable, std::uint32_t block, const void* data);
+  Status alloc(Call& call, const char* variable, std::uint32_t block, void** data);
+  Status commit(Call& call, const char* variable, std::uint32_t block);
+  Status set_extent(Call& call, const char* variable, std::uint32_t block,
+                    const std::int64_t* extent);
+  Status set_position(Call& call, const char* variable, std::uint32_t block,
+                      const std::int64_t* position);
+  Status end_iteration(Call& call);
+  Status set_integer(Call& call, const char* parameter, std::int64_t value);
+  Status set_real(Call& call, const char* parameter, double value);
+  Status set_text(Call& call, const char* parameter, const std::string& value);
+  Status wanted(Call& call, const char* variable);
+  std::int64_t iteration() const noexcept { return iteration_; }
+  const Ranks& ranks() const noexcept { return ranks_; }
+
+  /// Tells the server that this client is done. Nothing else may be called afterwards but
+  /// await_farewell.
+  void detach(Call& call) noexcept;
+  /// Waits until the server has stored everything; no lock is needed.
+  Status await_farewell(const char* call_name);
+
+ private:
+  Session(const std::string& config, const Ranks& ranks, Connection connection,
+          shm::Segment segment);
+
+  bool find_variable(Call& call, const char* name, std::uint32_t* index, Status* status);
+  bool find_parameter(Call& call, const char* name, std::uint32_t kind, std::uint32_t* index,
+                      Status* status);
+  Status reserve(Call& call, std::uint32_t variable, const BlockShape& shape, std::uint32_t block,
+                 std::uint64_t* offset);
+  Status push_block(Call& call, std::uint32_t variable, std::uint32_t block, std::uint64_t offset);
+  Status push_parameter(Call& call, shm::EventKind kind, std::uint32_t parameter,
+                        std::uint64_t bits);
+  Status lose(Call& call, std::uint32_t variable, const Error& error);
+  Error explain(Status status, std::uint32_t variable, std::uint64_t bytes) const;
+  Status complain(Call& call, const Error& error, std::string_view subject) noexcept;
+  shm::Event event_of(shm::EventKind kind) const noexcept;
+  Status end_of_drain(const char* call_name, const char* server_says, Status server_status);
+
+  Ranks ranks_;
+  int server_pid_;
+  shm::Segment segment_;
+  Channel channel_;
+  VariableTable variables_;
+  std::int64_t iteration_ = 0;
+  bool wrote_since_end_ = false;
+  std::uint64_t lost_ = 0;
+  std::string first_lost_;
+};
+
+}  // namespace leat::client

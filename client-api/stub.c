@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libleat_stub: every call succeeds and does nothing, as with LEAT=off, but decided at link time. */
+#include "client-api/leat.h"
+
+#include <stddef.h>
+
+LEAT_API leat_status leat_init(const char* config) { return (void)config, LEAT_OK; }
+LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks) {
+  return (void)config, (void)ranks, LEAT_OK;
+}
+LEAT_API leat_status leat_finalize(void) { return LEAT_OK; }
+LEAT_API leat_status leat_write(const char* variable, const void* data) {
+  return (void)variable, (void)data, LEAT_OK;
+}
+LEAT_API leat_status leat_write_block(const char* variable, uint32_t block, const void* data) {
+  return (void)variable, (void)block, (void)data, LEAT_OK;
+}
+LEAT_API leat_status leat_alloc(const char* variable, void** data) {
+  return (void)variable, *data = NULL, LEAT_UNWANTED;
+}
+LEAT_API leat_status leat_alloc_block(const char* variable, uint32_t block, void** data) {
+  return (void)variable, (void)block, *data = NULL, LEAT_UNWANTED;
+}
+LEAT_API leat_status leat_commit(const char* variable) { return (void)variable, LEAT_OK; }
+LEAT_API leat_status leat_commit_block(const char* variable, uint32_t block) {
+  return (void)variable, (void)block, LEAT_OK;
+}
+LEAT_API leat_status leat_set_extent(const char* variable, uint32_t block, const int64_t* extent) {
+  return (void)variable, (void)block, (void)extent, LEAT_OK;
+}
+LEAT_API leat_status leat_set_position(const char* variable, uint32_t block,
+                                       const int64_t* position) {
+  return (void)variable, (void)block, (void)position, LEAT_OK;
+}
+LEAT_API leat_status leat_end_iteration(void) { return LEAT_OK; }
+LEAT_API int64_t leat_iteration(void) { return -1; }
+LEAT_API leat_status leat_set_int(const char* parameter, int64_t value) {
+  return (void)parameter, (void)value, LEAT_OK;
+}
+LEAT_API leat_status leat_set_double(const char* parameter, double value) {
+  return (void)parameter, (void)value, LEAT_OK;
+}
+LEAT_API leat_status leat_set_string(const char* parameter, const char* value) {
+  return (void)parameter, (void)value, LEAT_OK;
+}
+LEAT_API leat_status leat_wanted(const char* variable) { return (void)variable, LEAT_UNWANTED; }
+LEAT_API const char* leat_last_error(void) { return ""; }
+
+LEAT_API const char* leat_status_name(leat_status status) {
+  switch ((int)status) {
+#define LEAT_STATUS(name, value, meaning) \
+  case value:                             \
+    return "LEAT_" #name;
+#include "lib/base/status.def"
+#undef LEAT_STATUS
+  }
+  return "not a leat_status";
+}

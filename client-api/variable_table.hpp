@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the client knows of variables, layouts and parameters: names, values, and the shape of each
+// block. Private to the process; called with the session's mutex held. Lookups on the write path
+// take nothing from the heap.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/base/status.hpp"
+#include "lib/shm/catalogue.hpp"
+
+namespace leat::client {
+
+/// Everything about one block that its header carries.
+struct BlockShape {
+  std::uint32_t dims = 0;
+  bool has_position = false;
+  std::uint64_t bytes = 0;
+  std::array<std::int64_t, kMaxDims> extent{};
+  std::array<std::int64_t, kMaxDims> position{};
+};
+
+/// What is remembered of one block of a variable from call to call.
+struct BlockState {
+  bool has_extent = false;
+  bool has_position = false;
+  std::array<std::int64_t, kMaxDims> extent{};
+  std::array<std::int64_t, kMaxDims> position{};
+  BlockShape shape;                    ///< valid while shape_generation is the table's
+  std::uint64_t shape_generation = 0;  ///< 0: never
+  std::uint64_t allocated_offset =
+      0;  ///< of the header of a leat_alloc without its commit; 0: none
+};
+
+class VariableTable {
+ public:
+  VariableTable(const shm::Catalogue& catalogue, std::string config);
+
+  /// Index of the variable, or -1.
+  std::int64_t find(std::string_view name) const noexcept;
+  std::int64_t find_parameter(std::string_view name) const noexcept;
+  /// `heat.xml declares no variable "temprature"; did you mean "temperature"?`
+  Error unknown_variable(std::string_view name) const;
+  Error unknown_parameter(std::string_view name) const;
+
+  bool wanted(std::uint32_t variable, std::int64_t iteration) const noexcept;
+
+  /// State of a block; made at its first mention.
+  BlockState& block(std::uint32_t variable, std::uint32_t block);
+
+  /// The shape of a block now, computed at most once per change. Null, with `*error` filled, when
+  /// something is missing or does not fit.
+  const BlockShape* shape(std::uint32_t variable, BlockState& state, Error* error);
+
+  /// `dims` values each; copied. Checked at the next use, when all parameters are known.
+  void set_extent(std::uint32_t variable, BlockState& state, const std::int64_t* extent);
+  void set_position(std::uint32_t variable, BlockState& state, const std::int64_t* position);
+
+  /// Fails with ERROR_STATE when a block of a layout that depends on it was written already.
+  Result<void> set_integer(std::uint32_t parameter, std::int64_t value);
+  /// From now on the parameters of this variable's layout are fixed.
+  void mark_written(std::uint32_t variable) noexcept { layout_written_[layout_of(variable)] = 1; }
+
+  std::string_view name(std::uint32_t variable) const noexcept;
+  const shm::ParameterRecord& parameter(std::uint32_t index) const noexcept;
+  const std::string& config() const noexcept { return config_; }
+
+ private:
+  struct LayoutShape {
+    std::uint64_t generation = 0;
+    std::array<std::int64_t, kMaxDims> extent{}, global{};
+  };
+  struct VariableState {
+    BlockState first;
+    std::unordered_map<std::uint32_t, BlockState> others;
+  };
+
+  std::uint32_t layout_of(std::uint32_t variable) const noexcept;
+  const LayoutShape* layout_shape(std::uint32_t layout, Error* error);
+  bool evaluate_into(const shm::LayoutRecord& layout, shm::ProgramRef program, std::int64_t* out,
+                     Error* error) const;
+  bool fill_extent(std::uint32_t variable, const BlockState& state, const LayoutShape& layout,
+                   BlockShape* shape, Error* error) const;
+  bool fill_position(std::uint32_t variable, const BlockState& state, const LayoutShape& layout,
+                     BlockShape* shape, Error* error) const;
+  bool fill_bytes(std::uint32_t variable, BlockShape* shape, Error* error) const;
+  bool depends_on(const shm::LayoutRecord& layout, std::uint32_t parameter) const noexcept;
+  std::string title(std::uint32_t variable) const;
+
+  shm::Catalogue catalogue_;
+  std::string config_;
+  std::unordered_map<std::string_view, std::uint32_t> variables_, parameters_;
+  std::vector<VariableState> states_;
+  std::vector<LayoutShape> layouts_;
+  std::vector<std::uint8_t> layout_written_;
+  std::vector<std::int64_t> values_;
+  std::vector<std::uint8_t> set_;
+  std::uint64_t generation_ = 1;  // grows when a parameter changes
+};
+
+}  // namespace leat::client

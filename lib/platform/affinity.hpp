@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which processors a thread may run on.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace leat::platform {
+
+/// A set of processor numbers, a plain value that can travel in a message.
+class CpuSet {
+ public:
+  static constexpr int kMaxCpus = 1024;
+
+  void add(int cpu) noexcept;
+  bool has(int cpu) const noexcept;
+  int count() const noexcept;
+  bool empty() const noexcept { return count() == 0; }
+  /// This set without the processors of `other`.
+  CpuSet without(const CpuSet& other) const noexcept;
+  void unite(const CpuSet& other) noexcept;
+  bool contains(const CpuSet& other) const noexcept { return other.without(*this).empty(); }
+  /// "0-2,7": the notation of taskset and the kernel. "" for the empty set.
+  std::string str() const;
+  bool operator==(const CpuSet&) const = default;
+
+ private:
+  std::array<std::uint64_t, kMaxCpus / 64> bits_{};
+};
+
+/// Processors that the calling thread may use now; the empty set when the kernel does not tell.
+CpuSet current_affinity() noexcept;
+
+/// Processors that this process could be given: all that exist, less what a container or batch system withholds.
+/// A binding that a launcher set for a rank is looked past. The affinity of the calling thread is unchanged afterwards.
+CpuSet allowed_cpus() noexcept;
+
+/// Binds the calling thread, and threads it starts later. False when the kernel refuses.
+bool set_affinity(const CpuSet& cpus) noexcept;
+
+}  // namespace leat::platform

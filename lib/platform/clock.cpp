@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/platform/clock.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+
+namespace leat::platform {
+
+std::int64_t now_ns() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+std::int64_t Deadline::left_ns() const noexcept {
+  return std::max<std::int64_t>(0, at_ - now_ns());
+}
+
+}  // namespace leat::platform

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Monotonic time and deadlines.
+#pragma once
+
+#include <cstdint>
+
+namespace leat::platform {
+
+/// Nanoseconds of CLOCK_MONOTONIC; no system call on Linux (vDSO).
+std::int64_t now_ns() noexcept;
+
+/// A point in time that waiting must not pass.
+class Deadline {
+ public:
+  static Deadline in_ns(std::int64_t ns) noexcept { return Deadline(now_ns() + ns); }
+  bool passed() const noexcept { return now_ns() >= at_; }
+  /// Never negative.
+  std::int64_t left_ns() const noexcept;
+
+ private:
+  explicit Deadline(std::int64_t at) noexcept : at_(at) {}
+  std::int64_t at_;
+};
+
+/// How long one call may still wait, over all the waits it makes. The clock is read at the first wait, so that calls
+/// which never wait never read it.
+class Patience {
+ public:
+  explicit Patience(std::int64_t limit_ns) noexcept : limit_ns_(limit_ns) {}
+  /// 0 when it is at its end.
+  std::int64_t left_ns() noexcept {
+    if (started_ns_ == 0) started_ns_ = now_ns();
+    const std::int64_t left = started_ns_ + limit_ns_ - now_ns();
+    return left > 0 ? left : 0;
+  }
+  std::int64_t waited_ns() noexcept { return limit_ns_ - left_ns(); }
+
+ private:
+  std::int64_t limit_ns_;
+  std::int64_t started_ns_ = 0;
+};
+
+}  // namespace leat::platform

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Local sockets that keep message boundaries (AF_UNIX, SOCK_SEQPACKET) and can pass descriptors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "lib/base/status.hpp"
+#include "lib/platform/unique_fd.hpp"
+
+namespace leat::platform {
+
+/// Listens at `path`, mode 0600. A file already there is replaced: the caller holds the session's lock.
+Result<UniqueFd> listen_at(const std::string& path);
+
+/// Connects to `path`. ERROR_SERVER when nobody listens there.
+Result<UniqueFd> connect_to(const std::string& path);
+
+/// The next waiting connection, non-blocking; empty when there is none. Connections of other users are closed at once.
+UniqueFd accept_own_user(int listener) noexcept;
+
+/// Sends one whole message, with a descriptor when `descriptor` >= 0. Never raises SIGPIPE, never blocks longer than
+/// `timeout_ns`.
+bool send_message(int socket, const void* data, std::size_t bytes, std::int64_t timeout_ns,
+                  int descriptor = -1) noexcept;
+
+enum class Received { message, nothing, closed };
+
+/// Takes one message of exactly `bytes` bytes if one comes within `timeout_ns`; anything of another size counts as
+/// closed: the other side is not one of ours.
+Received receive_message(int socket, void* data, std::size_t bytes, std::int64_t timeout_ns,
+                         UniqueFd* descriptor = nullptr) noexcept;
+
+/// True when the other side has closed the connection or died. No message is taken.
+bool peer_is_gone(int socket) noexcept;
+
+}  // namespace leat::platform

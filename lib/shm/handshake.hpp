@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What passes over a session's socket: Hello from the client, Welcome from the server, and at the end Farewell.
+// Fixed-size messages; a change needs a new kLayoutVersion like the segment's structs.
+#pragma once
+
+#include <cstdint>
+
+#include "lib/platform/affinity.hpp"
+#include "lib/shm/layout.hpp"
+
+namespace leat::shm {
+
+struct Hello {
+  std::uint64_t magic;    ///< kMagic
+  std::uint32_t version;  ///< kLayoutVersion
+  std::int32_t rank, size, node_rank, node_size;
+  std::int32_t pid;
+  platform::CpuSet affinity;
+};
+
+/// Comes with the doorbell's descriptor when status is OK.
+struct Welcome {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::int32_t status;
+  char segment[128];
+  char message[1024];
+};
+
+/// Everything of this node's ranks is stored, or `message` says what is not.
+struct Farewell {
+  std::int32_t status;
+  char message[4092];
+};
+
+static_assert(sizeof(Hello) == 160 && sizeof(Welcome) == 1168 && sizeof(Farewell) == 4096);
+
+}  // namespace leat::shm

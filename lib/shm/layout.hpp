@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every struct that lives in the segment. Offsets count from the start of the segment; nothing holds a pointer.
+//
+// Who writes what (each word has one writing process; "server" is leatd, "client" one rank):
+//   SegmentHeader, catalogue          server, before the first client attaches
+//   ServerWords                       server
+//   per client: ServerLane            server
+//               ClientLane            client
+//               event slots           client
+//               release slots         server
+//   data                              the client to which the extent is leased
+//
+// A change of any struct here needs a new kLayoutVersion; tests/abi repeats the offsets by hand.
+// docs/design/segment.md draws the bytes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "lib/base/expression.hpp"
+#include "lib/base/scalar.hpp"
+
+namespace leat::shm {
+
+inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
+inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::size_t kCacheLine = 64;
+
+struct SegmentHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t client_count;
+  std::uint64_t segment_bytes;
+  std::uint64_t catalogue_offset;
+  std::uint64_t catalogue_bytes;
+  std::uint64_t lanes_offset;  ///< of client 0's block of lanes and rings
+  std::uint64_t lanes_stride;  ///< from one client's to the next
+  std::uint64_t data_offset;
+  std::uint64_t data_bytes;
+  std::uint64_t unit_bytes;    ///< extents start and end at multiples of this
+  std::uint64_t extent_bytes;  ///< of a common extent, from which small blocks are cut
+  std::uint64_t timeout_ns;    ///< the longest that one client call may wait
+  std::uint32_t event_slots;   ///< a power of two
+  std::uint32_t release_slots; ///< a power of two
+  std::int64_t server_pid;
+};
+
+/// Written by the server's event loop only.
+struct ServerWords {
+  alignas(kCacheLine) std::atomic<std::uint32_t> sleeping;  ///< 1: ring the doorbell after an event
+  alignas(kCacheLine) std::atomic<std::uint64_t> progress;  ///< grows with all the server gets done
+};
+
+/// Written by one client.
+struct ClientLane {
+  alignas(kCacheLine) std::atomic<std::uint64_t> event_tail;    ///< events pushed since the start
+  alignas(kCacheLine) std::atomic<std::uint64_t> release_head;  ///< releases taken since the start
+  std::atomic<std::uint32_t> waiting;  ///< 1: sleeps on ServerLane::wake, or is about to
+};
+
+/// Written by the server, for one client.
+struct ServerLane {
+  alignas(kCacheLine) std::atomic<std::uint64_t> event_head;    ///< events whose slots may be used again
+  alignas(kCacheLine) std::atomic<std::uint64_t> release_tail;  ///< releases pushed since the start
+  std::atomic<std::uint32_t> wake;  ///< futex: changes with each push while the client waits
+};
+
+enum class EventKind : std::uint32_t {
+  block = 1,      ///< subject: variable; offset, bytes: its BlockHeader, header included
+  end_iteration,  ///<
+  lease_request,  ///< bytes wanted; token names the answer; flags: LeaseFlags
+  seal,           ///< offset: extent; bytes: number of blocks cut from it, all that there will ever be
+  set_integer,    ///< subject: parameter; token: the value
+  set_real,       ///< subject: parameter; token: the bits of the value
+  set_text,       ///< subject: parameter; offset, bytes: characters in a block of their own
+  lost,           ///< subject: variable; token: the leat_status; a write that failed
+  finalize        ///< the last event of a client
+};
+
+enum LeaseFlags : std::uint32_t {
+  kLeaseCommon = 0,
+  kLeaseOwn = 1,      ///< an extent for one block only: free when that block is
+  kLeaseAhead = 2     ///< nobody waits for it
+};
+
+struct Event {
+  std::uint32_t kind;
+  std::uint32_t flags;
+  std::uint32_t subject;
+  std::uint32_t block;
+  std::int64_t iteration;
+  std::uint64_t offset;
+  std::uint64_t bytes;
+  std::uint64_t token;
+  std::uint64_t reserved[2];
+};
+
+enum class ReleaseKind : std::uint32_t {
+  lease = 1,  ///< the extent at offset, of `bytes`, is the client's now
+  refused     ///< the request `token` can never be met; bytes: what the iteration holds already
+};
+
+struct Release {
+  std::uint32_t kind;
+  std::uint32_t flags;
+  std::uint64_t token;
+  std::uint64_t offset;
+  std::uint64_t bytes;
+};
+
+/// In front of each block's data, in the same extent.
+struct BlockHeader {
+  std::uint32_t variable;
+  std::uint32_t block;
+  std::uint32_t dims;
+  std::uint32_t has_position;
+  std::uint64_t data_bytes;
+  std::int64_t extent[kMaxDims];
+  std::int64_t position[kMaxDims];
+  std::uint64_t reserved[5];
+};
+
+// ---- the catalogue: what the client must know of the XML ----
+
+struct TextRef {
+  std::uint32_t offset;  ///< into the catalogue's text
+  std::uint32_t bytes;
+};
+
+struct ProgramRef {
+  std::uint32_t first;  ///< of the catalogue's ops
+  std::uint32_t count;
+  TextRef text;  ///< as written in the XML
+};
+
+struct ParameterRecord {
+  TextRef name;
+  TextRef text;
+  std::uint32_t kind;  ///< 1 integer, 2 real, 3 text
+  std::uint32_t has_value;
+  std::int64_t integer;
+  double real;
+};
+
+struct DimensionRecord {
+  TextRef name;
+  ProgramRef extent;  ///< no ops when varying
+  ProgramRef global;  ///< no ops when the layout has no global shape
+  std::int64_t ghost_low;
+  std::int64_t ghost_high;
+  std::uint32_t varying;
+  std::uint32_t reserved;
+};
+
+struct LayoutRecord {
+  TextRef name;
+  TextRef where;  ///< "heat.xml:12"
+  std::uint32_t type;  ///< ScalarType
+  std::uint32_t first_dimension;
+  std::uint32_t dims;
+  std::uint32_t has_global;
+};
+
+struct VariableRecord {
+  TextRef name;
+  TextRef where;
+  std::uint32_t layout;
+  std::uint32_t wanted_every;  ///< 0: nobody takes it; n: iterations that n divides are wanted
+};
+
+struct CatalogueHeader {
+  std::uint32_t parameter_count, layout_count, dimension_count, variable_count;
+  std::uint32_t op_count, text_bytes;
+  std::uint64_t parameters, layouts, dimensions, variables, ops, text;  ///< offsets in the segment
+};
+
+template <class T>
+inline constexpr bool kSharable = std::is_standard_layout_v<T> && std::is_trivially_destructible_v<T>;
+
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(kSharable<SegmentHeader> && sizeof(SegmentHeader) == 112);
+static_assert(kSharable<ServerWords> && sizeof(ServerWords) == 128);
+static_assert(kSharable<ClientLane> && sizeof(ClientLane) == 128);
+static_assert(kSharable<ServerLane> && sizeof(ServerLane) == 128);
+static_assert(kSharable<Event> && sizeof(Event) == 64, "one event, one cache line");
+static_assert(kSharable<Release> && sizeof(Release) == 32);
+static_assert(kSharable<BlockHeader> && sizeof(BlockHeader) == 192);
+static_assert(sizeof(BlockHeader) % kCacheLine == 0, "data behind the header stay aligned");
+static_assert(kSharable<CatalogueHeader> && sizeof(CatalogueHeader) == 72);
+
+}  // namespace leat::shm

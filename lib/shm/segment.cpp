@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/shm/segment.hpp"
+
+#include <algorithm>
+#include <boost/interprocess/shared_memory_object.hpp>
+#include <new>
+
+#include "lib/platform/memory.hpp"
+
+namespace leat::shm {
+namespace {
+
+namespace bip = boost::interprocess;
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kUnit = 64 * 1024;
+constexpr std::uint64_t kMostCommonExtent = 4 * 1024 * 1024;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
+
+// Order in a client's area: its lane, the server's lane, event slots, release slots.
+std::uint64_t area_bytes(std::uint32_t events, std::uint32_t releases) {
+  return round_up(sizeof(ClientLane) + sizeof(ServerLane) + events * sizeof(Event) +
+                      releases * sizeof(Release),
+                  kPage);
+}
+
+// A sixteenth of each rank's share, so that the extents which ranks hold but do not fill are a small part of the whole.
+std::uint64_t common_extent(std::uint64_t data_bytes, std::uint32_t clients) {
+  const std::uint64_t share = data_bytes / (16ull * clients) / kUnit * kUnit;
+  return std::clamp(share, kUnit, kMostCommonExtent);
+}
+
+SegmentHeader lay_out(const SegmentPlan& plan) {
+  SegmentHeader header{};
+  header.magic = kMagic;
+  header.version = kLayoutVersion;
+  header.client_count = plan.clients;
+  header.catalogue_offset = kPage;
+  header.catalogue_bytes = plan.catalogue_bytes;
+  header.lanes_offset = kPage + round_up(plan.catalogue_bytes, kPage);
+  header.lanes_stride = area_bytes(plan.event_slots, plan.release_slots);
+  header.data_offset = round_up(header.lanes_offset + plan.clients * header.lanes_stride, kUnit);
+  header.data_bytes = round_up(plan.data_bytes, kUnit);
+  header.segment_bytes = header.data_offset + header.data_bytes;
+  header.unit_bytes = kUnit;
+  header.extent_bytes = common_extent(header.data_bytes, plan.clients);
+  header.timeout_ns = plan.timeout_ns;
+  header.event_slots = plan.event_slots;
+  header.release_slots = plan.release_slots;
+  return header;
+}
+
+Error system_error(const std::string& what, const bip::interprocess_exception& e) {
+  return Error{Status::ERROR_SYSTEM, what + ": " + e.what()};
+}
+
+}  // namespace
+
+Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan,
+                                void (*before_touch)(void*, std::size_t, void*), void* context) {
+  const SegmentHeader header = lay_out(plan);
+  try {
+    bip::permissions own_user_only;
+    own_user_only.set_permissions(0600);
+    bip::shared_memory_object object(bip::create_only, name.c_str(), bip::read_write,
+                                     own_user_only);
+    object.truncate(static_cast<bip::offset_t>(header.segment_bytes));
+    bip::mapped_region region(object, bip::read_write);
+    if (before_touch) before_touch(region.get_address(), region.get_size(), context);
+    const Result<void> reserved = platform::reserve_shared_memory(
+        object.get_mapping_handle().handle, header.segment_bytes);
+    if (!reserved) {
+      remove(name);
+      return reserved.error();
+    }
+    platform::populate(region.get_address(), region.get_size());
+    Segment segment(name, std::move(region));
+    // New pages are zero: counters start at 0, which is what the constructors of the atomics make of them.
+    new (segment.at<ServerWords>(kServerWordsOffset)) ServerWords{};
+    *segment.at<SegmentHeader>(0) = header;
+    return segment;
+  } catch (const bip::interprocess_exception& e) {
+    remove(name);
+    return system_error("cannot make the shared segment " + name, e);
+  }
+}
+
+Result<void> Segment::check(const SegmentHeader& header, std::uint64_t mapped) {
+  if (mapped < kPage || header.magic != kMagic) {
+    return Error{Status::ERROR_VERSION, "the shared segment is not one of Leat's"};
+  }
+  if (header.version != kLayoutVersion) {
+    return Error{Status::ERROR_VERSION,
+                 "the server's segment has layout version " + std::to_string(header.version) +
+                     ", this library has version " + std::to_string(kLayoutVersion) +
+                     ": use libleat and leatd of one Leat (LEAT_SERVER says which leatd is started)"};
+  }
+  if (header.segment_bytes > mapped) {
+    return Error{Status::ERROR_VERSION, "the shared segment is shorter than its header says"};
+  }
+  return {};
+}
+
+Result<Segment> Segment::attach(const std::string& name) {
+  try {
+    bip::shared_memory_object object(bip::open_only, name.c_str(), bip::read_write);
+    bip::mapped_region region(object, bip::read_write);
+    Segment segment(name, std::move(region));
+    const Result<void> ours = check(segment.header(), segment.region_.get_size());
+    if (!ours) return ours.error();
+    platform::populate(segment.region_.get_address(), segment.region_.get_size());
+    return segment;
+  } catch (const bip::interprocess_exception& e) {
+    return system_error("cannot attach the shared segment " + name, e);
+  }
+}
+
+void Segment::remove(const std::string& name) noexcept {
+  bip::shared_memory_object::remove(name.c_str());
+}
+
+ClientArea Segment::client(std::uint32_t index) const noexcept {
+  const SegmentHeader& h = header();
+  const std::uint64_t start = h.lanes_offset + index * h.lanes_stride;
+  const std::uint64_t events = start + sizeof(ClientLane) + sizeof(ServerLane);
+  return ClientArea{at<ClientLane>(start), at<ServerLane>(start + sizeof(ClientLane)),
+                    at<Event>(events),
+                    at<Release>(events + h.event_slots * sizeof(Event))};
+}
+
+}  // namespace leat::shm

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mapped segment: made and owned by the server, attached by clients.
+#pragma once
+
+#include <boost/interprocess/mapped_region.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/base/status.hpp"
+#include "lib/shm/layout.hpp"
+
+namespace leat::shm {
+
+/// What a new segment is to hold.
+struct SegmentPlan {
+  std::uint32_t clients = 1;
+  std::uint64_t data_bytes = 0;
+  std::uint64_t timeout_ns = 0;
+  std::uint64_t catalogue_bytes = 0;
+  std::uint32_t event_slots = 4096;
+  std::uint32_t release_slots = 1024;
+};
+
+/// The lanes and rings of one client.
+struct ClientArea {
+  ClientLane* client;
+  ServerLane* server;
+  Event* events;
+  Release* releases;
+};
+
+class Segment {
+ public:
+  /// Makes, sizes and maps a new segment. `before_touch`, when given, is called with the mapping before any page is
+  /// taken: the place to bind it to a memory node. ERROR_MEMORY when the machine has too little shared memory.
+  static Result<Segment> create(const std::string& name, const SegmentPlan& plan,
+                                void (*before_touch)(void* address, std::size_t bytes,
+                                                     void* context) = nullptr,
+                                void* context = nullptr);
+  /// Maps an existing segment, all pages at once. ERROR_VERSION names both versions when they differ.
+  static Result<Segment> attach(const std::string& name);
+  /// Takes the name away; mappings stay. No error when it is not there.
+  static void remove(const std::string& name) noexcept;
+
+  const SegmentHeader& header() const noexcept { return *at<SegmentHeader>(0); }
+  ServerWords& server_words() const noexcept { return *at<ServerWords>(kServerWordsOffset); }
+  ClientArea client(std::uint32_t index) const noexcept;
+  const std::string& name() const noexcept { return name_; }
+
+  /// The object at an offset; the caller has checked it against segment_bytes.
+  template <class T>
+  T* at(std::uint64_t offset) const noexcept {
+    return reinterpret_cast<T*>(base() + offset);
+  }
+
+ private:
+  static constexpr std::uint64_t kServerWordsOffset = 128;
+
+  Segment(std::string name, boost::interprocess::mapped_region region)
+      : name_(std::move(name)), region_(std::move(region)) {}
+  char* base() const noexcept { return static_cast<char*>(region_.get_address()); }
+  static Result<void> check(const SegmentHeader& header, std::uint64_t mapped);
+
+  std::string name_;
+  boost::interprocess::mapped_region region_;
+};
+
+}  // namespace leat::shm
