@@ -16,37 +16,48 @@ std::uint64_t multiply(std::uint64_t a, std::uint64_t b) {
   return __builtin_mul_overflow(a, b, &a) ? kTooMany : a;
 }
 
-// "" and the extent in `value`, or why the extent is unknown.
-std::string extent_of(const Model& model, const Dimension& dimension, const IntegerValues& known,
-                      std::int64_t& value) {
-  if (dimension.varying) return "extent of " + dimension.name + " is given at run time";
+// The extent in `value`, or says in `unknown` why there is none.
+bool extent_of(const Model& model, const Dimension& dimension, const IntegerValues& known,
+               std::uint64_t& value, VariableEstimate& unknown) {
+  const auto say = [&](std::string why, bool impossible) {
+    unknown.why_unknown = std::move(why);
+    unknown.impossible = impossible;
+    return false;
+  };
+  if (dimension.varying) return say(dimension.name + " is set in the run", false);
   const ExpressionValue result = known.evaluate(dimension.extent);
-  value = result.value;
+  const std::string quoted = "\"" + dimension.extent.text + "\"";
   switch (result.fault) {
     case ExpressionFault::none:
       break;
     case ExpressionFault::unset_parameter:
-      return "parameter " + model.parameters[result.index].name + " is set by the simulation";
+      return say("needs " + model.parameters[result.index].name, false);
     case ExpressionFault::division_by_zero:
     case ExpressionFault::overflow:
     case ExpressionFault::malformed:
-      return "\"" + dimension.extent.text + "\" gives " + fault_text(result.fault);
+      return say(quoted + " gives " + fault_text(result.fault), true);
   }
-  if (value >= 0) return "";
-  return "\"" + dimension.extent.text + "\" is negative: " + std::to_string(value);
+  if (result.value < 0) return say(quoted + " is " + std::to_string(result.value), true);
+  value = static_cast<std::uint64_t>(result.value);
+  return true;
 }
 
 VariableEstimate estimate(const Model& model, std::uint32_t index, const IntegerValues& known) {
-  VariableEstimate result{index, std::nullopt, ""};
+  VariableEstimate result;
+  result.variable = index;
   const Layout& layout = model.layouts[model.variables[index].layout];
   std::uint64_t bytes = scalar_bytes(layout.type);
   bool empty = false;
   for (const Dimension& dimension : layout.dimensions) {
-    std::int64_t extent = 0;
-    result.why_unknown = extent_of(model, dimension, known, extent);
-    if (!result.why_unknown.empty()) return result;
+    std::uint64_t extent = 0;
+    if (!extent_of(model, dimension, known, extent, result)) return result;
     empty = empty || extent == 0;
-    bytes = multiply(bytes, static_cast<std::uint64_t>(extent));
+    bytes = multiply(bytes, extent);
+  }
+  if (!empty && bytes == kTooMany) {
+    result.why_unknown = "more bytes than fit into 64 bits";
+    result.impossible = true;
+    return result;
   }
   result.bytes_per_rank = empty ? 0 : bytes;
   return result;

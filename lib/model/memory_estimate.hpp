@@ -15,6 +15,7 @@ struct VariableEstimate {
   std::optional<std::uint64_t>
       bytes_per_rank;  ///< unknown when varying or a parameter has no value
   std::string why_unknown;
+  bool impossible = false;  ///< unknown because it is wrong: negative, divided by zero, too large
 };
 
 struct MemoryEstimate {

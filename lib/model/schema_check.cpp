@@ -46,15 +46,15 @@ class SchemaCheck {
     if (attribute.refused || schema_.accepts(rule, attribute.value)) return;
     attribute.refused = true;
     const std::string nearest = nearest_name(attribute.value, rule.choices);
-    out_.error(attribute.where, "\"" + attribute.value + "\" is no " + rule.name + " of <" +
-                                    element.name + ">: expected " + rule.expected +
+    out_.error(attribute.where, rule.name + "=\"" + attribute.value + "\" of <" + element.name +
+                                    ">: expected " + rule.expected +
                                     (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
   }
 
   void presence(const XmlElement& element, const AttributeRule& rule) {
     if (!rule.required || element.find(rule.name)) return;
-    out_.error(element.where, "<" + element.name + "> needs the attribute \"" + rule.name +
-                                  "\": " + rule.expected);
+    out_.error(element.where,
+               "<" + element.name + "> needs " + rule.name + "=\"...\": " + rule.expected);
   }
 
   bool is_misplaced(const XmlElement& child, const ElementRule& parent) {

@@ -2,6 +2,7 @@
 #include "lib/model/xml_errors.hpp"
 
 #include <xercesc/framework/XMLErrorCodes.hpp>
+#include <xercesc/util/XMLExceptMsgs.hpp>
 
 namespace leat::model {
 namespace {
@@ -69,7 +70,16 @@ std::string words(unsigned code, const OpenTag& open) {
 
 }  // namespace
 
+std::string explain_unreadable(unsigned code, const OpenTag& open) {
+  if (code == xercesc::XMLExcepts::Gen_UnexpectedEOF) {
+    return "the file ends inside of a tag, or of <" + (open.name.empty() ? "..." : open.name) +
+           ">, or has a byte that is no UTF-8";
+  }
+  return "the text does not fit its encoding, which is UTF-8 unless the first line says another";
+}
+
 std::string explain_malformed(unsigned code, const std::string& text, const OpenTag& open) {
+  if (code == XMLErrs::AttrAlreadyUsedInSTag) return text;  // plain enough, and has the name
   const std::string own = words(code, open);
   return own.empty() ? "malformed XML: " + text : own;
 }

@@ -14,4 +14,8 @@ struct OpenTag {
 /// `code` is one of xercesc::XMLErrs::Codes, `text` the words of Xerces-C for it.
 std::string explain_malformed(unsigned code, const std::string& text, const OpenTag& open);
 
+/// The same for the exceptions of Xerces-C that end the reading: `code` is one of
+/// xercesc::XMLExcepts::Codes.
+std::string explain_unreadable(unsigned code, const OpenTag& open);
+
 }  // namespace leat::model

@@ -66,15 +66,17 @@ class TreeBuilder : public xe::DefaultHandler {
   }
 
   /// Says the first of the errors that make the text no XML; the rest follow from it.
-  void malformed(unsigned code, const std::string& text, int line, int column) {
-    if (std::exchange(failed_, true)) return;
-    OpenTag open;
-    if (!open_.empty()) open = {open_.back().name, open_.back().where.line};
-    out_.error({file_, line, column}, explain_malformed(code, text, open));
+  void malformed(const std::string& message, int line, int column) {
+    if (!std::exchange(failed_, true)) out_.error({file_, line, column}, message);
+  }
+
+  OpenTag open() const {
+    if (open_.empty()) return {};
+    return {open_.back().name, open_.back().where.line};
   }
 
   std::optional<XmlElement> take() {
-    if (!root_) malformed(0, "there is no element", 1, 1);
+    if (!root_) malformed("this is no XML", 1, 1);
     if (failed_) return std::nullopt;
     return std::move(root_);
   }
@@ -132,11 +134,14 @@ class Parser : public xe::SAX2XMLReaderImpl {
     setErrorHandler(&builder);  // without one Xerces-C calls no error() either
   }
 
-  void error(const unsigned int code, const XMLCh* const, const xe::XMLErrorReporter::ErrTypes type,
-             const XMLCh* const text, const XMLCh* const, const XMLCh* const, const XMLFileLoc line,
-             const XMLFileLoc column) override {
+  void error(const unsigned int code, const XMLCh* const domain,
+             const xe::XMLErrorReporter::ErrTypes type, const XMLCh* const text, const XMLCh* const,
+             const XMLCh* const, const XMLFileLoc line, const XMLFileLoc column) override {
     if (type != xe::XMLErrorReporter::ErrType_Fatal) return;
-    builder_.malformed(code, to_utf8(text), static_cast<int>(line), static_cast<int>(column));
+    const bool is_exception = xe::XMLString::equals(domain, xe::XMLUni::fgExceptDomain);
+    builder_.malformed(is_exception ? explain_unreadable(code, builder_.open())
+                                    : explain_malformed(code, to_utf8(text), builder_.open()),
+                       static_cast<int>(line), static_cast<int>(column));
   }
 
  private:
@@ -156,7 +161,7 @@ std::optional<XmlElement> parse_xml(const std::string& text, const std::string& 
     Parser(builder).parse(source);
   } catch (const xe::SAXException&) {  // the builder has said why
   } catch (const xe::XMLException& e) {
-    builder.malformed(0, to_utf8(e.getMessage()), static_cast<int>(e.getSrcLine()), 0);
+    builder.malformed(explain_unreadable(e.getCode(), builder.open()), 0, 0);
   }
   return builder.take();
 }

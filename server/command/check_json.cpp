@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "server/command/check_report.hpp"
+
+namespace leat::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number_or_null(const std::optional<std::uint64_t>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json diagnostic(const model::Diagnostic& each) {
+  return {{"severity", each.severity == model::Severity::error ? "error" : "warning"},
+          {"file", each.where.file},
+          {"line", each.where.line},
+          {"column", each.where.column},
+          {"message", each.message}};
+}
+
+Json variable(const CheckReport& report, const model::VariableEstimate& estimate) {
+  const model::Variable& each = report.model->variables[estimate.variable];
+  Json stores = Json::array();
+  for (const std::uint32_t store : each.stores) stores.push_back(report.model->stores[store].name);
+  return {{"name", each.name},
+          {"type", scalar_name(report.model->layouts[each.layout].type)},
+          {"shape", report.shapes[estimate.variable]},
+          {"unit", each.unit},
+          {"stores", std::move(stores)},
+          {"bytes_per_rank", number_or_null(estimate.bytes_per_rank)},
+          {"why_unknown", estimate.why_unknown}};
+}
+
+Json store(const model::Store& each) {
+  Json options = Json::object();
+  for (const model::Option& option : each.options) options[option.name] = option.value;
+  return {{"name", each.name},
+          {"type", each.type},
+          {"library", each.library},
+          {"every", each.every},
+          {"options", std::move(options)}};
+}
+
+Json memory(const CheckReport& report) {
+  return {{"ranks_per_node", report.per_node},
+          {"bytes_per_rank", report.memory.known_bytes_per_rank},
+          {"bytes_per_node", report.memory.known_bytes_per_node},
+          {"complete", report.memory_complete},
+          {"buffer_bytes", report.memory.buffer_bytes},
+          {"iterations_that_fit", number_or_null(report.iterations_that_fit)}};
+}
+
+}  // namespace
+
+std::string json(const CheckReport& report) {
+  Json root{{"file", report.options.file}, {"good", report.good()}};
+  root["diagnostics"] = Json::array();
+  for (const auto& each : report.diagnostics) root["diagnostics"].push_back(diagnostic(each));
+  if (report.model) {
+    root["simulation"] = report.model->name;
+    root["variables"] = Json::array();
+    for (const auto& each : report.memory.variables) {
+      root["variables"].push_back(variable(report, each));
+    }
+    root["stores"] = Json::array();
+    for (const auto& each : report.model->stores) root["stores"].push_back(store(each));
+    root["memory"] = memory(report);
+    root["set_by_simulation"] = report.set_by_simulation;
+  }
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace leat::command

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/command/check_report.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "lib/base/suggest.hpp"
+#include "lib/model/integer_values.hpp"
+#include "lib/model/units.hpp"
+
+namespace leat::command {
+namespace {
+
+using Overrides = model::IntegerValues::Overrides;
+
+Error usage(std::string message) { return Error{Status::ERROR_ARGUMENT, std::move(message)}; }
+
+Result<void> override_one(const std::string& text, const model::Model& model, Overrides& all) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::string name = text.substr(0, equals);
+  const std::string value = equals < text.size() ? text.substr(equals + 1) : "";
+  std::vector<std::string> names;
+  std::int64_t number = 0;
+  const auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (fault != std::errc{} || end != value.data() + value.size()) {
+    return usage("--set " + text + ": expected name=value with a whole number, like nx=256");
+  }
+  for (std::size_t i = 0; i < model.parameters.size(); ++i) {
+    if (model.parameters[i].kind != model::Parameter::Kind::integer) continue;
+    names.push_back(model.parameters[i].name);
+    if (names.back() != name) continue;
+    all[i] = number;
+    return {};
+  }
+  return usage("--set " + text + ": there is no parameter \"" + name + "\" of type int" +
+               did_you_mean(name, names));
+}
+
+Result<Overrides> read_overrides(const CheckOptions& options, const model::Model& model) {
+  Overrides all(model.parameters.size());
+  for (const std::string& each : options.set) {
+    if (const Result<void> done = override_one(each, model, all); !done) return done.error();
+  }
+  return all;
+}
+
+std::vector<std::string> shape(const model::Layout& layout, const model::IntegerValues& known) {
+  std::vector<std::string> extents;
+  for (const model::Dimension& dimension : layout.dimensions) {
+    const ExpressionValue value = known.evaluate(dimension.extent);
+    const bool is_known = !dimension.varying && value.fault == ExpressionFault::none;
+    extents.push_back(dimension.varying ? "?"
+                      : is_known        ? std::to_string(value.value)
+                                        : dimension.extent.text);
+  }
+  return extents;
+}
+
+void judge(CheckReport& report, model::Severity severity, std::string message) {
+  report.diagnostics.push_back({severity, {report.options.file, 0, 0}, std::move(message)});
+}
+
+void judge_sizes(CheckReport& report) {
+  report.memory_complete = true;
+  for (const model::VariableEstimate& each : report.memory.variables) {
+    report.memory_complete = report.memory_complete && each.bytes_per_rank;
+    if (!each.impossible) continue;
+    judge(report, model::Severity::error,
+          "variable \"" + report.model->variables[each.variable].name +
+              "\" can have no size: " + each.why_unknown);
+  }
+}
+
+void judge_buffer(CheckReport& report) {
+  const std::uint64_t need = report.memory.known_bytes_per_node;
+  const std::uint64_t have = report.memory.buffer_bytes;
+  if (need == 0) return;
+  report.iterations_that_fit = have / need;
+  const std::string sizes =
+      model::size_text(need) + " per node; the buffer has " + model::size_text(have);
+  if (need > have) {
+    judge(report, model::Severity::error,
+          "one iteration does not fit into the buffer: it takes " + sizes +
+              ". Give <buffer size=\"...\"> two times as much or more");
+  } else if (need > have / 2) {
+    judge(report, model::Severity::warning,
+          "only one iteration fits into the buffer, so the simulation waits while the server "
+          "writes: it takes " +
+              sizes);
+  }
+}
+
+void add_parameters(CheckReport& report, const Overrides& overrides) {
+  const auto& parameters = report.model->parameters;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!parameters[i].has_value && !overrides[i]) {
+      report.set_by_simulation.push_back(parameters[i].name);
+    }
+  }
+}
+
+std::int64_t ranks_of_node(const CheckOptions& options) {
+  const std::int64_t ranks = options.ranks.value_or(options.per_node.value_or(1));
+  return std::min(ranks, options.per_node.value_or(ranks));
+}
+
+}  // namespace
+
+bool CheckReport::good() const {
+  return std::none_of(diagnostics.begin(), diagnostics.end(), [](const model::Diagnostic& d) {
+    return d.severity == model::Severity::error;
+  });
+}
+
+Result<CheckReport> check_file(const CheckOptions& options) {
+  model::ReadResult read = model::read_file(options.file);
+  CheckReport report;
+  report.options = options;
+  report.diagnostics = std::move(read.diagnostics);
+  report.model = std::move(read.model);
+  report.per_node = ranks_of_node(options);
+  if (!report.model) return report;
+  const Result<Overrides> overrides = read_overrides(options, *report.model);
+  if (!overrides) return overrides.error();
+  const model::IntegerValues known(report.model->parameters, *overrides);
+  for (const model::Variable& each : report.model->variables) {
+    report.shapes.push_back(shape(report.model->layouts[each.layout], known));
+  }
+  report.memory = model::estimate_memory(*report.model, report.per_node, *overrides);
+  add_parameters(report, *overrides);
+  judge_sizes(report);
+  judge_buffer(report);
+  return report;
+}
+
+}  // namespace leat::command

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `leat check` has found out, before it becomes a screen or JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/status.hpp"
+#include "lib/model/memory_estimate.hpp"
+#include "lib/model/reader.hpp"
+
+namespace leat::command {
+
+struct CheckOptions {
+  std::string file;
+  std::optional<std::int64_t> ranks;     ///< of the whole run
+  std::optional<std::int64_t> per_node;  ///< ranks on one node
+  std::vector<std::string> set;          ///< "nx=256"
+  bool json = false;
+};
+
+struct CheckReport {
+  CheckOptions options;
+  std::vector<model::Diagnostic> diagnostics;    ///< of the reader, and of the buffer
+  std::optional<model::Model> model;             ///< the rest means something only with a model
+  std::vector<std::vector<std::string>> shapes;  ///< per variable: extents, as numbers where known
+  model::MemoryEstimate memory;
+  bool memory_complete = false;                      ///< no variable's size is unknown
+  std::int64_t per_node = 1;                         ///< ranks on a full node
+  std::optional<std::uint64_t> iterations_that_fit;  ///< at most, unless memory_complete
+  std::vector<std::string> set_by_simulation;        ///< parameters without a value
+
+  bool good() const;
+};
+
+/// Fails only when `set` does not fit the parameters of the file: that is the command line's fault.
+Result<CheckReport> check_file(const CheckOptions& options);
+
+/// All there is to see, for people; colours are escape codes of terminals.
+std::string screen(const CheckReport& report, bool colours);
+std::string json(const CheckReport& report);
+
+}  // namespace leat::command
