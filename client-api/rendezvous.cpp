@@ -85,9 +85,10 @@ Error start_error(const std::string& report, const std::string& server) {
 Result<int> start_server(const std::string& config, const Ranks& ranks, const Deadline& deadline) {
   Result<std::string> server = find_server();
   if (!server) return server.error();
-  Result<platform::Child> child = platform::spawn(
-      {*server, "--config", config, "--session", ranks.session, "--ranks",
-       std::to_string(ranks.size), "--node-ranks", std::to_string(ranks.node_size)});
+  Result<platform::Child> child =
+      platform::spawn({*server, "--config", config, "--session", ranks.session, "--ranks",
+                       std::to_string(ranks.size), "--node-ranks", std::to_string(ranks.node_size),
+                       "--report-fd", std::to_string(platform::kReportFd)});
   if (!child) return child.error();
   const std::string report = read_report(child->report.get(), deadline);
   if (report == "ready\n") return static_cast<int>(child->pid);

@@ -58,13 +58,13 @@ CpuSet current_affinity() noexcept {
   return cpus;
 }
 
-bool set_affinity(const CpuSet& cpus) noexcept {
+bool set_affinity(const CpuSet& cpus, int thread_id) noexcept {
   cpu_set_t mask;
   CPU_ZERO(&mask);
   for (int cpu = 0; cpu < CpuSet::kMaxCpus; ++cpu) {
     if (cpus.has(cpu)) CPU_SET(cpu, &mask);
   }
-  return sched_setaffinity(0, sizeof mask, &mask) == 0;
+  return sched_setaffinity(thread_id, sizeof mask, &mask) == 0;
 }
 
 CpuSet allowed_cpus() noexcept {

@@ -37,7 +37,7 @@ CpuSet current_affinity() noexcept;
 /// A binding that a launcher set for a rank is looked past. The affinity of the calling thread is unchanged afterwards.
 CpuSet allowed_cpus() noexcept;
 
-/// Binds the calling thread, and threads it starts later. False when the kernel refuses.
-bool set_affinity(const CpuSet& cpus) noexcept;
+/// Binds a thread of this process (0: the calling one), and threads it starts later. False when the kernel refuses.
+bool set_affinity(const CpuSet& cpus, int thread_id = 0) noexcept;
 
 }  // namespace leat::platform

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server's end of one client: its rings, its socket, its parameters. Nothing that comes from it
+// is believed unchecked. Private to the event loop.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/model/model.hpp"
+#include "lib/platform/unique_fd.hpp"
+#include "lib/shm/handshake.hpp"
+#include "lib/shm/segment.hpp"
+#include "lib/shm/spsc_ring.hpp"
+#include "server/iteration_tracker.hpp"
+
+namespace leat::server {
+
+class ClientLink {
+ public:
+  enum class Phase { absent, attached, finalized, dead };
+
+  ClientLink(const shm::Segment& segment, std::uint32_t index, const model::Model& model);
+
+  void attach(const shm::Hello& hello, platform::UniqueFd socket);
+  /// The client has ended, well (`finalized`) or not (`dead`).
+  void leave(Phase how) noexcept { phase_ = how; }
+  Phase phase() const noexcept { return phase_; }
+  bool is_gone() const noexcept { return phase_ == Phase::finalized || phase_ == Phase::dead; }
+  int socket() const noexcept { return socket_.get(); }
+  void close_socket() noexcept { socket_.reset(); }
+  std::int32_t rank() const noexcept { return hello_.rank; }
+  const platform::CpuSet& affinity() const noexcept { return hello_.affinity; }
+
+  /// The next event; false when there is none. The slot may be reused by the client at once.
+  bool pop(shm::Event& event) noexcept;
+  bool has_events() noexcept { return !events_.empty(); }
+  /// The ring's counters make no sense: the client's memory is corrupt.
+  bool is_broken() const noexcept { return events_.broken(); }
+
+  /// Pushes into the release ring and wakes the client if it waits. False when the ring is full:
+  /// the client has not taken any of what it asked for, so it cannot need this.
+  bool release(const shm::Release& release) noexcept;
+  /// Wakes the client if it waits for room in its ring. To be called after events were taken.
+  void wake_if_waiting() noexcept;
+
+  void set_integer(std::uint32_t parameter, std::int64_t value) noexcept;
+
+  /// A block event made into a Block with everything checked against the model, except where it
+  /// lies: the caller has made sure that [offset, offset + bytes) is leased to this client. An
+  /// error says what made no sense.
+  std::optional<Block> read_block(const shm::Event& event, std::string* error) const;
+
+ private:
+  bool check_extent(const shm::BlockHeader& header, const model::Layout& layout,
+                    std::string* error) const;
+  bool fill_global(const shm::BlockHeader& header, const model::Layout& layout, Block* block,
+                   std::string* error) const;
+
+  const shm::Segment& segment_;
+  const model::Model& model_;
+  shm::ClientArea area_;
+  shm::RingConsumer<shm::Event> events_;
+  shm::RingProducer<shm::Release> releases_;
+  platform::UniqueFd socket_;
+  shm::Hello hello_{};
+  Phase phase_ = Phase::absent;
+  std::uint32_t index_;
+  std::vector<std::int64_t> values_;
+  std::vector<std::uint8_t> set_;
+};
+
+}  // namespace leat::server

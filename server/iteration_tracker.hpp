@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// From blocks to whole iterations: open, then complete when every client of the node has ended it
+// or is gone. Private to the server's event loop.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "lib/base/scalar.hpp"
+
+namespace leat::server {
+
+/// One committed block, checked; all values are the server's own copies.
+struct Block {
+  std::uint32_t client = 0;  ///< rank on the node
+  std::int32_t rank = 0;     ///< rank in the simulation
+  std::uint32_t variable = 0;
+  std::uint32_t block = 0;
+  bool has_position = false;
+  std::array<std::int64_t, kMaxDims> extent{}, position{}, global{};
+  std::uint64_t lease = 0;  ///< the extent it lies in
+  const void* data = nullptr;
+  std::uint64_t bytes = 0;
+};
+
+struct Iteration {
+  std::int64_t number = 0;
+  bool complete = true;  ///< false when a client died before it had ended it
+  std::vector<Block> blocks;
+};
+
+class IterationTracker {
+ public:
+  explicit IterationTracker(std::uint32_t clients) : clients_(clients) {}
+
+  /// Adds a block to its client's current iteration. When it replaces one (same variable and block
+  /// number), that one is returned for its memory to be released.
+  std::optional<Block> add(const Block& block);
+  void ended(std::uint32_t client) { ++clients_[client].current; }
+  /// `died`: it had not finalized, so its current iteration is not complete.
+  void gone(std::uint32_t client, bool died);
+
+  /// The next iteration that all clients have ended, in ascending order; its blocks by variable,
+  /// rank, block.
+  std::optional<Iteration> take_complete();
+
+  std::int64_t current(std::uint32_t client) const { return clients_[client].current; }
+  bool empty() const noexcept { return open_.empty(); }
+  /// The least iteration that holds blocks; INT64_MAX for none.
+  std::int64_t oldest() const noexcept;
+
+ private:
+  struct Client {
+    std::int64_t current = 0;  // the iteration it is in
+    bool gone = false;
+    bool died = false;
+  };
+
+  std::vector<Client> clients_;
+  std::map<std::int64_t, std::vector<Block>> open_;
+};
+
+}  // namespace leat::server

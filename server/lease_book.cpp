@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/lease_book.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+namespace leat::server {
+namespace {
+
+bool is_ahead(const LeaseRequest& request) { return (request.flags & shm::kLeaseAhead) != 0; }
+bool is_own(const LeaseRequest& request) { return (request.flags & shm::kLeaseOwn) != 0; }
+
+bool comes_before(const LeaseRequest& a, const LeaseRequest& b) {
+  if (is_ahead(a) != is_ahead(b)) return is_ahead(b);
+  return a.iteration < b.iteration;
+}
+
+}  // namespace
+
+LeaseBook::LeaseBook(const shm::SegmentHeader& header, std::uint32_t clients)
+    : pool_(header.data_offset, header.data_bytes, header.unit_bytes),
+      common_bytes_(header.extent_bytes),
+      clients_(clients) {}
+
+void LeaseBook::request(const LeaseRequest& request) {
+  LeaseRequest checked = request;
+  if (clients_[request.client].gone) return;
+  // Common extents have one size; what the event says is a client's word.
+  if (!is_own(request)) checked.bytes = common_bytes_;
+  // The client now needs what it had asked for ahead: one request, not two.
+  const auto same = std::find_if(waiting_.begin(), waiting_.end(), [&](const LeaseRequest& w) {
+    return w.client == checked.client && !is_own(w) && !is_own(checked);
+  });
+  if (same != waiting_.end()) waiting_.erase(same);
+  waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), checked, comes_before),
+                  checked);
+}
+
+// How many bytes a client will still take until it has ended `until_iteration - 1`.
+std::uint64_t LeaseBook::still_needed(const Client& behind, std::int64_t until_iteration) const {
+  if (behind.gone || behind.iteration >= until_iteration) return 0;
+  const std::uint64_t even_share = pool_.total_bytes() / clients_.size();
+  const std::uint64_t per_iteration = behind.iteration == 0 ? even_share : behind.peak;
+  const auto lag = static_cast<std::uint64_t>(until_iteration - behind.iteration);
+  const std::uint64_t all = per_iteration * std::min<std::uint64_t>(lag, 1024);
+  return all - std::min(all, behind.this_iteration);
+}
+
+std::uint64_t LeaseBook::reserved_for_others(const LeaseRequest& request) const {
+  std::uint64_t reserved = 0;
+  for (const Client& other : clients_) reserved += still_needed(other, request.iteration);
+  return reserved;
+}
+
+bool LeaseBook::may_have(const LeaseRequest& request) const {
+  const std::uint64_t reserved = reserved_for_others(request);
+  if (reserved == 0) return true;
+  return pool_.free_bytes() >= reserved &&
+         pool_.free_bytes() - reserved >= pool_.round_up(request.bytes);
+}
+
+bool LeaseBook::grant(const LeaseRequest& request, Grant* grant) {
+  if (!may_have(request)) return false;
+  const std::optional<shm::Extent> extent =
+      is_own(request) ? pool_.take_high(request.bytes) : pool_.take_low(request.bytes);
+  if (!extent) return false;
+  Client& client = clients_[request.client];
+  client.leases[extent->offset] = Lease{extent->bytes, is_own(request)};
+  client.held += extent->bytes;
+  *grant = Grant{request, *extent};
+  return true;
+}
+
+std::vector<Grant> LeaseBook::serve() {
+  std::vector<Grant> grants;
+  for (auto next = waiting_.begin(); next != waiting_.end();) {
+    Grant given;
+    if (!grant(*next, &given)) {
+      // Nobody overtakes: a large request of an old iteration would starve behind small ones.
+      break;
+    }
+    grants.push_back(given);
+    next = waiting_.erase(next);
+  }
+  return grants;
+}
+
+std::optional<LeaseRequest> LeaseBook::take_hopeless(std::int64_t oldest_unfinished) {
+  if (waiting_.empty()) return std::nullopt;
+  const LeaseRequest first = waiting_.front();
+  const bool somebody_is_behind = std::any_of(
+      clients_.begin(), clients_.end(),
+      [&](const Client& other) { return !other.gone && other.iteration < first.iteration; });
+  if (is_ahead(first) || first.iteration > oldest_unfinished || somebody_is_behind) {
+    return std::nullopt;
+  }
+  waiting_.erase(waiting_.begin());
+  return first;
+}
+
+std::uint64_t LeaseBook::extent_of(std::uint32_t client, std::uint64_t offset,
+                                   std::uint64_t bytes) const {
+  const auto& leases = clients_[client].leases;
+  auto after = leases.upper_bound(offset);
+  if (after == leases.begin()) return 0;
+  const auto& [start, lease] = *std::prev(after);
+  const std::uint64_t skipped = offset - start;
+  if (skipped > lease.bytes || bytes > lease.bytes - skipped) return 0;
+  return start;
+}
+
+void LeaseBook::seal(std::uint32_t client, std::uint64_t extent, std::uint64_t blocks) {
+  const auto found = clients_[client].leases.find(extent);
+  if (found == clients_[client].leases.end()) return;
+  found->second.sealed = true;
+  found->second.expected = blocks;
+  free_if_done(clients_[client], extent);
+}
+
+void LeaseBook::block_came(std::uint32_t client, std::uint64_t extent, std::uint64_t bytes) {
+  Client& owner = clients_[client];
+  Lease& lease = owner.leases.at(extent);
+  ++lease.came;
+  ++lease.live;
+  owner.this_iteration += bytes;
+  if (lease.own) {
+    lease.sealed = true;
+    lease.expected = 1;
+  }
+}
+
+void LeaseBook::block_released(std::uint32_t client, std::uint64_t extent) {
+  Client& owner = clients_[client];
+  --owner.leases.at(extent).live;
+  free_if_done(owner, extent);
+}
+
+void LeaseBook::free_if_done(Client& client, std::uint64_t extent) {
+  const auto found = client.leases.find(extent);
+  const Lease& lease = found->second;
+  if (!lease.sealed || lease.live != 0 || lease.came < lease.expected) return;
+  pool_.give_back({extent, lease.bytes});
+  client.held -= lease.bytes;
+  client.leases.erase(found);
+}
+
+void LeaseBook::iteration_ended(std::uint32_t client) {
+  Client& owner = clients_[client];
+  owner.peak = std::max(owner.peak, owner.this_iteration);
+  owner.this_iteration = 0;
+  ++owner.iteration;
+}
+
+void LeaseBook::client_gone(std::uint32_t client) {
+  Client& owner = clients_[client];
+  owner.gone = true;
+  std::erase_if(waiting_, [&](const LeaseRequest& w) { return w.client == client; });
+  std::vector<std::uint64_t> extents;
+  for (auto& [offset, lease] : owner.leases) {
+    lease.sealed = true;
+    lease.expected = lease.came;
+    extents.push_back(offset);
+  }
+  for (const std::uint64_t extent : extents) free_if_done(owner, extent);
+}
+
+}  // namespace leat::server

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which parts of the segment are leased to whom, who waits for more, and who gets it.
+//
+// Rules
+//  - An extent returns to the pool when it is sealed, all its blocks have come, and all are
+//  released.
+//  - Requests are served by iteration, then by arrival: a rank that is behind is never stuck after
+//  one that is ahead.
+//  - A rank that is ahead of others leaves them what they will need to catch up (the most they have
+//  used in one
+//    iteration, or their even share before they have finished one); else it would fill the segment
+//    with iterations that cannot be stored before the others have written theirs.
+//  - A request that nothing can ever free memory for is refused at once.
+// Private to the server's event loop.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "lib/shm/lease_pool.hpp"
+
+namespace leat::server {
+
+struct LeaseRequest {
+  std::uint32_t client = 0;
+  std::uint32_t flags = 0;  ///< shm::LeaseFlags
+  std::int64_t iteration = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t token = 0;
+};
+
+struct Grant {
+  LeaseRequest request;
+  shm::Extent extent;
+};
+
+class LeaseBook {
+ public:
+  LeaseBook(const shm::SegmentHeader& header, std::uint32_t clients);
+
+  void request(const LeaseRequest& request);
+  /// What can be given now, in order; each goes to its client's release ring.
+  std::vector<Grant> serve();
+  /// After serve: the first request in line, taken off it, when nothing can ever free memory for
+  /// it: no older iteration holds blocks, and no rank is behind. `oldest_unfinished`: the least
+  /// iteration that holds blocks, or INT64_MAX.
+  std::optional<LeaseRequest> take_hopeless(std::int64_t oldest_unfinished);
+
+  /// The start of the leased extent that holds [offset, offset + bytes) of this client; 0 when
+  /// there is none.
+  std::uint64_t extent_of(std::uint32_t client, std::uint64_t offset, std::uint64_t bytes) const;
+
+  void seal(std::uint32_t client, std::uint64_t extent, std::uint64_t blocks);
+  void block_came(std::uint32_t client, std::uint64_t extent, std::uint64_t bytes);
+  void block_released(std::uint32_t client, std::uint64_t extent);
+  void iteration_ended(std::uint32_t client);
+  /// The client has ended: no more blocks will come from it, its requests are void.
+  void client_gone(std::uint32_t client);
+
+  std::uint64_t used_bytes() const noexcept { return pool_.total_bytes() - pool_.free_bytes(); }
+
+ private:
+  struct Lease {
+    std::uint64_t bytes = 0;
+    bool own = false;
+    bool sealed = false;
+    std::uint64_t expected = 0, came = 0, live = 0;
+  };
+  struct Client {
+    bool gone = false;
+    std::int64_t iteration = 0;
+    std::uint64_t held = 0;            // bytes of its leases
+    std::uint64_t this_iteration = 0;  // bytes of blocks since its last end of iteration
+    std::uint64_t peak = 0;            // most of those in one iteration
+    std::map<std::uint64_t, Lease> leases;
+  };
+
+  std::uint64_t reserved_for_others(const LeaseRequest& request) const;
+  bool may_have(const LeaseRequest& request) const;
+  std::uint64_t still_needed(const Client& behind, std::int64_t until_iteration) const;
+  bool grant(const LeaseRequest& request, Grant* grant);
+  void free_if_done(Client& client, std::uint64_t extent);
+
+  shm::LeasePool pool_;
+  std::uint64_t common_bytes_;
+  std::vector<Client> clients_;
+  std::vector<LeaseRequest> waiting_;  // by (ahead, iteration, arrival)
+};
+
+}  // namespace leat::server

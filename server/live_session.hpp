@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files by which a session's server is known on its node; removed when this object ends.
+#pragma once
+
+#include <string>
+
+#include "lib/base/status.hpp"
+#include "lib/platform/runtime_folder.hpp"
+#include "lib/platform/unique_fd.hpp"
+
+namespace leat::server {
+
+class LiveSession {
+ public:
+  /// Takes the session's lock, writes the name of its segment to be into it, and first removes what
+  /// dead sessions of this user left on the node.
+  static Result<LiveSession> begin(const std::string& session);
+
+  LiveSession(LiveSession&&) = default;
+  LiveSession& operator=(LiveSession&&) = default;
+  ~LiveSession();
+
+  const std::string& segment() const noexcept { return segment_; }
+  const std::string& socket() const noexcept { return files_.socket; }
+
+ private:
+  LiveSession(platform::SessionFiles files, std::string segment, platform::UniqueFd lock)
+      : files_(std::move(files)), segment_(std::move(segment)), lock_(std::move(lock)) {}
+
+  platform::SessionFiles files_;
+  std::string segment_;
+  platform::UniqueFd lock_;  // moved from: empty, and nothing is removed
+};
+
+}  // namespace leat::server

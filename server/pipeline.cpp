@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/pipeline.hpp"
+
+#include <unistd.h>
+
+#include <exception>
+
+namespace leat::server {
+
+Pipeline::Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins, std::function<void()> wake)
+    : plugins_(std::move(plugins)), wake_(std::move(wake)) {}
+
+Pipeline::~Pipeline() {
+  close();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Pipeline::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Pipeline::submit(Iteration iteration) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  waiting_.push_back(std::move(iteration));
+  changed_.notify_one();
+}
+
+void Pipeline::close() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  closing_ = true;
+  changed_.notify_one();
+}
+
+std::vector<PipelineResult> Pipeline::take_results() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(results_, {});
+}
+
+bool Pipeline::next(Iteration* iteration) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return closing_ || !waiting_.empty(); });
+  if (waiting_.empty()) return false;
+  *iteration = std::move(waiting_.front());
+  waiting_.pop_front();
+  return true;
+}
+
+void Pipeline::report(PipelineResult result) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    results_.push_back(std::move(result));
+  }
+  wake_();
+}
+
+PipelineResult Pipeline::for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)()) {
+  PipelineResult result{kind, {}, {}};
+  for (const auto& plugin : plugins_) {
+    result.outcomes.push_back({plugin->store(), (plugin.get()->*call)()});
+  }
+  return result;
+}
+
+PipelineResult Pipeline::process(Iteration iteration) {
+  PipelineResult result;
+  for (const auto& plugin : plugins_) {
+    if (!plugin->wants(iteration)) continue;
+    result.outcomes.push_back({plugin->store(), plugin->process(iteration)});
+  }
+  result.iteration = std::move(iteration);
+  return result;
+}
+
+void Pipeline::run() {
+  thread_id_ = gettid();
+  report(for_all(PipelineResult::Kind::opened, &PluginInstance::open));
+  Iteration iteration;
+  while (next(&iteration)) report(process(std::move(iteration)));
+  report(for_all(PipelineResult::Kind::closed, &PluginInstance::close));
+}
+
+}  // namespace leat::server

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plugins at work: one thread takes complete iterations in order and passes each to the plugins in
+// declared order. A plugin that is slow or fails delays or harms no client: the event loop never
+// waits for this thread.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/plugin_instance.hpp"
+
+namespace leat::server {
+
+/// What became of one iteration at one plugin.
+struct StoreOutcome {
+  std::string store;
+  std::string error;  ///< empty: stored
+};
+
+/// What the pipeline reports, in order.
+struct PipelineResult {
+  enum class Kind { opened, iteration, closed } kind = Kind::iteration;
+  Iteration iteration;                 ///< its blocks may be reclaimed now
+  std::vector<StoreOutcome> outcomes;  ///< of the plugins that were called
+};
+
+class Pipeline {
+ public:
+  /// `wake` is called from the pipeline's thread after each result; it must be quick.
+  Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins, std::function<void()> wake);
+  /// Ends the thread without closing what is open; close() first for an orderly end.
+  ~Pipeline();
+
+  /// Starts the thread, which opens all plugins.
+  void start();
+  void submit(Iteration iteration);
+  /// After all that was submitted the plugins are closed, then the result `closed` comes.
+  void close();
+
+  std::vector<PipelineResult> take_results();
+  /// Of the thread, for its placement; 0 until it runs.
+  int thread_id() const noexcept { return thread_id_; }
+  const std::vector<std::unique_ptr<PluginInstance>>& plugins() const noexcept { return plugins_; }
+
+ private:
+  void run();
+  bool next(Iteration* iteration);
+  void report(PipelineResult result);
+  PipelineResult for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)());
+  PipelineResult process(Iteration iteration);
+
+  std::vector<std::unique_ptr<PluginInstance>> plugins_;
+  std::function<void()> wake_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Iteration> waiting_;
+  std::vector<PipelineResult> results_;
+  bool closing_ = false;
+  std::atomic<int> thread_id_{0};
+  std::thread thread_;
+};
+
+}  // namespace leat::server

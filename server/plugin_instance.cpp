@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugin_instance.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace leat::server {
+namespace {
+
+std::vector<leat_option> options_of(const std::vector<model::Option>& options) {
+  std::vector<leat_option> view;
+  for (const model::Option& o : options) view.push_back({o.name.c_str(), o.value.c_str()});
+  return view;
+}
+
+leat_variable variable_of(const model::Variable& variable, const model::Layout& layout,
+                          const std::vector<leat_option>& options) {
+  leat_variable view{};
+  view.size = sizeof view;
+  view.name = variable.name.c_str();
+  view.unit = variable.unit.c_str();
+  view.description = variable.description.c_str();
+  view.type = static_cast<std::uint32_t>(layout.type);
+  view.dims = static_cast<std::uint32_t>(layout.dimensions.size());
+  for (std::uint32_t d = 0; d < view.dims; ++d) {
+    const model::Dimension& dimension = layout.dimensions[d];
+    view.dimension[d] = {dimension.name.c_str(), dimension.ghost_low, dimension.ghost_high,
+                         dimension.varying, 0};
+  }
+  view.has_global = layout.has_global;
+  view.time_varying = variable.time_varying;
+  view.options = options.data();
+  view.option_count = options.size();
+  return view;
+}
+
+leat_block block_of(const Block& block) {
+  leat_block view{};
+  view.size = sizeof view;
+  view.variable = block.variable;
+  view.block = block.block;
+  view.rank = block.rank;
+  view.has_position = block.has_position;
+  std::copy(block.extent.begin(), block.extent.end(), view.extent);
+  std::copy(block.position.begin(), block.position.end(), view.position);
+  std::copy(block.global.begin(), block.global.end(), view.global);
+  view.data = block.data;
+  view.bytes = block.bytes;
+  return view;
+}
+
+spdlog::level::level_enum level_of(int level) {
+  switch (level) {
+    case LEAT_LOG_DEBUG:
+      return spdlog::level::debug;
+    case LEAT_LOG_INFO:
+      return spdlog::level::info;
+    case LEAT_LOG_WARNING:
+      return spdlog::level::warn;
+    default:
+      return spdlog::level::err;
+  }
+}
+
+}  // namespace
+
+PluginView::PluginView(const model::Model& model, const RunFacts& facts)
+    : model_(model), facts_(facts) {
+  for (const model::Store& store : model.stores)
+    store_options_.push_back(options_of(store.options));
+  for (const model::Variable& v : model.variables) {
+    variable_options_.push_back(options_of(v.options));
+    variables_.push_back(variable_of(v, model.layouts[v.layout], variable_options_.back()));
+  }
+}
+
+leat_run PluginView::run_for(std::uint32_t store) const {
+  leat_run run{};
+  run.size = sizeof run;
+  run.simulation = model_.name.c_str();
+  run.session = facts_.session.c_str();
+  run.store = model_.stores[store].name.c_str();
+  run.xml = model_.source_text.c_str();
+  run.ranks = facts_.ranks;
+  run.node_ranks = facts_.node_ranks;
+  run.variables = variables_.data();
+  run.variable_count = variables_.size();
+  run.variable_stride = sizeof(leat_variable);
+  run.options = store_options_[store].data();
+  run.option_count = store_options_[store].size();
+  return run;
+}
+
+PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& model,
+                               std::uint32_t store, const PluginView& view,
+                               std::shared_ptr<spdlog::logger> log)
+    : plugin_(plugin),
+      name_(model.stores[store].name),
+      every_(model.stores[store].every),
+      run_(view.run_for(store)),
+      host_{sizeof(leat_host), this, &PluginInstance::log_from_plugin},
+      log_(std::move(log)) {
+  for (const model::Variable& variable : model.variables) {
+    takes_.push_back(std::count(variable.stores.begin(), variable.stores.end(), store) > 0);
+  }
+}
+
+void PluginInstance::log_from_plugin(void* self, int level, const char* message) {
+  auto* instance = static_cast<PluginInstance*>(self);
+  if (level == LEAT_LOG_ERROR) instance->last_error_ = message;
+  instance->log_->log(level_of(level), "store \"{}\": {}", instance->name_, message);
+}
+
+std::string PluginInstance::outcome(int code, const char* function) const {
+  if (code == 0) return "";
+  if (!last_error_.empty()) return last_error_;
+  return std::string(plugin_->name) + " failed in " + function + " and did not say why (code " +
+         std::to_string(code) + ")";
+}
+
+std::string PluginInstance::open() {
+  why_not_open_ = outcome(plugin_->open(&run_, &host_, &state_), "open");
+  opened_ = why_not_open_.empty();
+  return why_not_open_;
+}
+
+bool PluginInstance::wants(const Iteration& iteration) const {
+  if (iteration.number % every_ != 0) return false;
+  return std::any_of(iteration.blocks.begin(), iteration.blocks.end(),
+                     [this](const Block& block) { return takes(block.variable); });
+}
+
+std::string PluginInstance::process(const Iteration& iteration) {
+  if (!opened_) return why_not_open_;
+  last_error_.clear();
+  std::vector<leat_block> blocks;
+  std::uint64_t bytes = 0;
+  for (const Block& block : iteration.blocks) {
+    if (!takes(block.variable)) continue;
+    blocks.push_back(block_of(block));
+    bytes += block.bytes;
+  }
+  leat_iteration_data data{};
+  data.size = sizeof data;
+  data.iteration = iteration.number;
+  data.blocks = blocks.data();
+  data.block_count = blocks.size();
+  data.block_stride = sizeof(leat_block);
+  data.complete = iteration.complete;
+  const std::string error = outcome(plugin_->iteration(state_, &data), "iteration");
+  if (error.empty()) bytes_ += bytes;
+  return error;
+}
+
+std::string PluginInstance::close() {
+  if (!opened_) return "";
+  opened_ = false;
+  last_error_.clear();
+  return outcome(plugin_->close(state_), "close");
+}
+
+}  // namespace leat::server

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// One plugin at work for one <store>: what the host passes to it, and what it says back.
+#pragma once
+
+#include <spdlog/logger.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/model/model.hpp"
+#include "server/include/plugin.h"
+#include "server/iteration_tracker.hpp"
+
+namespace leat::server {
+
+/// What is the same for all plugins of a run; outlives them.
+struct RunFacts {
+  std::string session;
+  std::int32_t ranks = 1;
+  std::int32_t node_ranks = 1;
+};
+
+/// The model in the terms of the plugin ABI. Points into the model, which must outlive it.
+class PluginView {
+ public:
+  PluginView(const model::Model& model, const RunFacts& facts);
+  leat_run run_for(std::uint32_t store) const;
+
+ private:
+  const model::Model& model_;
+  const RunFacts& facts_;
+  std::vector<std::vector<leat_option>> variable_options_, store_options_;
+  std::vector<leat_variable> variables_;
+};
+
+/// Calls come from the pipeline's thread only. Errors are messages; an empty one is success.
+class PluginInstance {
+ public:
+  PluginInstance(const leat_plugin* plugin, const model::Model& model, std::uint32_t store,
+                 const PluginView& view, std::shared_ptr<spdlog::logger> log);
+  PluginInstance(const PluginInstance&) = delete;
+
+  std::string open();
+  /// True when this plugin takes something of the iteration.
+  bool wants(const Iteration& iteration) const;
+  std::string process(const Iteration& iteration);
+  std::string close();
+
+  const std::string& store() const noexcept { return name_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  static void log_from_plugin(void* self, int level, const char* message);
+  bool takes(std::uint32_t variable) const { return takes_[variable] != 0; }
+  std::string outcome(int code, const char* function) const;
+
+  const leat_plugin* plugin_;
+  std::string name_;
+  std::int64_t every_;
+  std::vector<std::uint8_t> takes_;
+  leat_run run_;
+  leat_host host_;
+  std::shared_ptr<spdlog::logger> log_;
+  void* state_ = nullptr;
+  bool opened_ = false;
+  std::string why_not_open_;
+  std::string last_error_;  // what the plugin logged as an error in the current call
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace leat::server

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the path of a library to a plugin that may be called.
+#pragma once
+
+#include <string>
+
+#include "lib/base/status.hpp"
+#include "server/include/plugin.h"
+
+namespace leat::server {
+
+/// A plugin whose ABI fits ours. Stays loaded until the process ends.
+class LoadedPlugin {
+ public:
+  explicit LoadedPlugin(const leat_plugin& entry) : plugin_(entry) {}
+  const leat_plugin* plugin() const noexcept { return &plugin_; }
+
+ private:
+  leat_plugin plugin_;  // ours, filled as far as the plugin's own struct goes
+};
+
+/// Path of a plugin that comes with Leat: "hdf5" is ../lib/leat/plugins/hdf5.so beside the running
+/// program.
+Result<std::string> find_builtin(const std::string& type);
+
+/// Reads the ABI number and size of the entry from the file, refuses another ABI before any code of
+/// the plugin runs, then loads it. `path` without a '/' is taken from the current folder, not
+/// searched for.
+Result<LoadedPlugin> load_plugin(const std::string& path);
+
+}  // namespace leat::server

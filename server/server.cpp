@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop itself, and its end. Clients coming and going are in server_clients.cpp, events in
+// server_events.cpp.
+#include "server/server.hpp"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "lib/platform/clock.hpp"
+#include "lib/platform/local_socket.hpp"
+#include "lib/platform/memory.hpp"
+
+namespace leat::server {
+namespace {
+
+// On a core of its own the server looks for events this long before it sleeps: clients then need no
+// system call.
+constexpr std::int64_t kSpinNs = 50'000;
+// How often time-dependent things are looked at while there is something to wait for.
+constexpr int kTickMs = 500;
+constexpr std::int64_t kFarewellLimitNs = 1'000'000'000;
+
+void ring(int eventfd_descriptor) noexcept {
+  const std::uint64_t one = 1;
+  const ssize_t written = ::write(eventfd_descriptor, &one, sizeof one);
+  (void)written;  // a full counter rings as well
+}
+
+void silence(int eventfd_descriptor) noexcept {
+  std::uint64_t count = 0;
+  const ssize_t got = ::read(eventfd_descriptor, &count, sizeof count);
+  (void)got;
+}
+
+platform::UniqueFd termination_signals() {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGTERM);
+  sigaddset(&mask, SIGINT);
+  sigprocmask(SIG_BLOCK, &mask, nullptr);
+  return platform::UniqueFd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+platform::UniqueFd event_descriptor() {
+  return platform::UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+}  // namespace
+
+Server::Server(ServerParts parts)
+    : model_(parts.model),
+      segment_(parts.segment),
+      facts_(std::move(parts.facts)),
+      socket_path_(std::move(parts.socket_path)),
+      machine_(std::move(parts.machine)),
+      log_(std::move(parts.log)),
+      listener_(std::move(parts.listener)),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      doorbell_(event_descriptor()),
+      results_bell_(event_descriptor()),
+      signals_(termination_signals()),
+      iterations_(static_cast<std::uint32_t>(facts_.node_ranks)),
+      leases_(segment_.header(), static_cast<std::uint32_t>(facts_.node_ranks)),
+      pipeline_(std::move(parts.plugins), [this] { ring(results_bell_.get()); }),
+      started_ns_(platform::now_ns()) {
+  for (std::int32_t i = 0; i < facts_.node_ranks; ++i) {
+    clients_.emplace_back(segment_, static_cast<std::uint32_t>(i), model_);
+  }
+}
+
+void Server::watch(int fd) noexcept {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+int Server::run() {
+  for (const platform::UniqueFd* fd : {&listener_, &doorbell_, &results_bell_, &signals_}) {
+    watch(fd->get());
+  }
+  pipeline_.start();
+  while (!closed_) {
+    const bool busy = take_all_events();
+    pass_on_complete();
+    close_when_drained();
+    if (!busy && !spin()) sleep();
+  }
+  say_farewell();
+  return report_.anything_lost() ? 1 : 0;
+}
+
+bool Server::spin() noexcept {
+  if (!placement_.pinned || closing_) return false;
+  const std::int64_t until = platform::now_ns() + kSpinNs;
+  do {
+    for (ClientLink& client : clients_) {
+      if (client.has_events()) return true;
+    }
+    __builtin_ia32_pause();
+  } while (platform::now_ns() < until);
+  return false;
+}
+
+int Server::sleep_limit_ms() const noexcept {
+  const bool somebody_left = std::any_of(clients_.begin(), clients_.end(),
+                                         [](const ClientLink& c) { return c.is_gone(); });
+  const bool somebody_missing = attached_ < clients_.size();
+  return somebody_left || somebody_missing ? kTickMs : -1;
+}
+
+void Server::sleep() noexcept {
+  // "I sleep" is visible before the rings are looked at once more, so that no event is missed.
+  std::atomic<std::uint32_t>& sleeping = segment_.server_words().sleeping;
+  sleeping.store(1, std::memory_order_seq_cst);
+  const bool nothing = std::none_of(clients_.begin(), clients_.end(),
+                                    [](ClientLink& client) { return client.has_events(); });
+  epoll_event events[64];
+  const int count = epoll_wait(epoll_.get(), events, 64, nothing ? sleep_limit_ms() : 0);
+  sleeping.store(0, std::memory_order_relaxed);
+  for (int i = 0; i < count; ++i) on_wakeup(events[i].data.fd);
+  // While the server only waits for other ranks, that is progress enough for those which have
+  // finalized.
+  if (count == 0 && in_pipeline_.empty() && !closing_) made_progress();
+  give_up_on_absent();
+}
+
+void Server::on_wakeup(int fd) {
+  if (fd == doorbell_.get()) {
+    silence(fd);
+  } else if (fd == results_bell_.get()) {
+    silence(fd);
+    take_results();
+  } else if (fd == listener_.get()) {
+    accept_clients();
+  } else if (fd == signals_.get()) {
+    stop_on_signal();
+  } else if (const auto connection =
+                 std::find_if(greeting_.begin(), greeting_.end(),
+                              [fd](const platform::UniqueFd& g) { return g.get() == fd; });
+             connection != greeting_.end()) {
+    platform::UniqueFd socket = std::move(*connection);
+    greeting_.erase(connection);
+    greet(std::move(socket));
+  } else {
+    for (ClientLink& client : clients_) {
+      if (client.socket() == fd) client_hung_up(client);
+    }
+  }
+}
+
+void Server::made_progress() noexcept {
+  segment_.server_words().progress.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool Server::all_gone() const noexcept {
+  return std::all_of(clients_.begin(), clients_.end(),
+                     [](const ClientLink& client) { return client.is_gone(); });
+}
+
+void Server::close_when_drained() {
+  if (closing_ || !all_gone() || !iterations_.empty() || !in_pipeline_.empty()) return;
+  closing_ = true;
+  pipeline_.close();
+}
+
+void Server::say_farewell() {
+  // Nobody can attach from here on: a simulation that starts anew finds no socket and starts its
+  // own server.
+  listener_.reset();
+  ::unlink(socket_path_.c_str());
+  const std::string losses = report_.text();
+  shm::Farewell farewell{};
+  farewell.status =
+      static_cast<std::int32_t>(report_.anything_lost() ? Status::ERROR_LOST : Status::OK);
+  losses.copy(farewell.message, sizeof farewell.message - 1);
+  std::uint64_t bytes = 0;
+  for (const auto& plugin : pipeline_.plugins()) bytes += plugin->bytes();
+  if (!losses.empty()) log_->warn("{}", losses);
+  log_->info("done: {} iterations, {} stored, {}", report_.stored_iterations(),
+             platform::format_bytes(bytes),
+             report_.anything_lost() ? "NOT ALL OF THE DATA IS STORED, see above" : "nothing lost");
+  log_->flush();
+  for (ClientLink& client : clients_) {
+    if (client.phase() != ClientLink::Phase::finalized) continue;
+    platform::send_message(client.socket(), &farewell, sizeof farewell, kFarewellLimitNs);
+  }
+}
+
+}  // namespace leat::server

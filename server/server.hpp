@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event loop: attaches clients, takes their events, leases memory, passes complete iterations
+// to the pipeline, and ends when the last client has. One thread; it never waits for a client or
+// for a plugin.
+#pragma once
+
+#include <spdlog/logger.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/model/model.hpp"
+#include "lib/platform/placement.hpp"
+#include "lib/platform/unique_fd.hpp"
+#include "lib/shm/segment.hpp"
+#include "server/client_link.hpp"
+#include "server/lease_book.hpp"
+#include "server/loss_report.hpp"
+#include "server/pipeline.hpp"
+
+namespace leat::server {
+
+/// What the loop works on; everything in it is ready for use.
+struct ServerParts {
+  const model::Model& model;
+  const shm::Segment& segment;
+  RunFacts facts;
+  std::string socket_path;
+  platform::UniqueFd listener;
+  std::vector<std::unique_ptr<PluginInstance>> plugins;
+  platform::Machine machine;
+  std::shared_ptr<spdlog::logger> log;
+};
+
+class Server {
+ public:
+  explicit Server(ServerParts parts);
+
+  /// Runs until all clients are gone and everything is stored. Returns the exit status of leatd.
+  int run();
+
+ private:
+  // Set-up and waiting
+  void watch(int fd) noexcept;
+  void sleep() noexcept;
+  bool spin() noexcept;
+  int sleep_limit_ms() const noexcept;
+  void on_wakeup(int fd);
+
+  // Clients coming and going
+  void accept_clients();
+  void greet(platform::UniqueFd connection);
+  std::string why_refused(const shm::Hello& hello) const;
+  void client_hung_up(ClientLink& client);
+  void client_left(std::uint32_t index, ClientLink::Phase how);
+  void give_up_on_absent();
+  void place_myself();
+  void stop_on_signal();
+
+  // Events
+  bool take_all_events();
+  bool take_events(std::uint32_t index);
+  void handle(std::uint32_t index, const shm::Event& event);
+  void on_block(std::uint32_t index, const shm::Event& event);
+  void on_lease_request(std::uint32_t index, const shm::Event& event);
+  void on_text(std::uint32_t index, const shm::Event& event);
+  void on_lost(std::uint32_t index, const shm::Event& event);
+
+  // Iterations and memory
+  void pass_on_complete();
+  void take_results();
+  void release(const Block& block);
+  void serve_requests();
+  std::int64_t oldest_unfinished() const noexcept;
+
+  // The end
+  bool all_gone() const noexcept;
+  void close_when_drained();
+  void say_farewell();
+  void made_progress() noexcept;
+
+  const model::Model& model_;
+  const shm::Segment& segment_;
+  RunFacts facts_;
+  std::string socket_path_;
+  platform::Machine machine_;
+  std::shared_ptr<spdlog::logger> log_;
+  platform::UniqueFd listener_, epoll_, doorbell_, results_bell_, signals_;
+  std::vector<platform::UniqueFd> greeting_;  // connected, Hello not yet come
+  std::vector<ClientLink> clients_;
+  IterationTracker iterations_;
+  LeaseBook leases_;
+  Pipeline pipeline_;
+  LossReport report_;
+  platform::Placement placement_;
+  std::vector<std::int64_t> in_pipeline_;  // iteration numbers, ascending
+  std::int64_t started_ns_;
+  std::uint32_t attached_ = 0;
+  bool closing_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace leat::server

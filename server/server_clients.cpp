@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Server: clients coming and going.
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "lib/platform/clock.hpp"
+#include "lib/platform/local_socket.hpp"
+#include "lib/platform/memory.hpp"
+#include "server/server.hpp"
+
+namespace leat::server {
+namespace {
+
+// How long a server waits for ranks that have not attached, when no attached one is left.
+constexpr std::int64_t kAbsentLimitNs = 30'000'000'000;
+constexpr std::int64_t kGreetingLimitNs = 100'000'000;
+
+}  // namespace
+
+void Server::accept_clients() {
+  while (platform::UniqueFd connection = platform::accept_own_user(listener_.get())) {
+    watch(connection.get());
+    greeting_.push_back(std::move(connection));
+  }
+}
+
+std::string Server::why_refused(const shm::Hello& hello) const {
+  if (hello.magic != shm::kMagic || hello.version != shm::kLayoutVersion) {
+    return "leatd has segment layout version " + std::to_string(shm::kLayoutVersion) +
+           ", the client library has version " + std::to_string(hello.version) +
+           ": use libleat and leatd of one Leat";
+  }
+  if (hello.node_size != facts_.node_ranks || hello.size != facts_.ranks || hello.node_rank < 0 ||
+      hello.node_rank >= facts_.node_ranks) {
+    return "rank " + std::to_string(hello.node_rank) + " of " + std::to_string(hello.node_size) +
+           " on its node does not fit into session " + facts_.session + ", which has " +
+           std::to_string(facts_.node_ranks) +
+           " ranks on this node: give the two runs different LEAT_SESSION names";
+  }
+  if (clients_[static_cast<std::size_t>(hello.node_rank)].phase() != ClientLink::Phase::absent) {
+    return "rank " + std::to_string(hello.node_rank) + " of this node is already part of session " +
+           facts_.session + ": give the two runs different LEAT_SESSION names";
+  }
+  return "";
+}
+
+void Server::greet(platform::UniqueFd connection) {
+  shm::Hello hello{};
+  const platform::Received received =
+      platform::receive_message(connection.get(), &hello, sizeof hello, kGreetingLimitNs);
+  if (received != platform::Received::message) return;
+  const std::string refusal = why_refused(hello);
+  shm::Welcome welcome{};
+  welcome.magic = shm::kMagic;
+  welcome.version = shm::kLayoutVersion;
+  welcome.status =
+      static_cast<std::int32_t>(refusal.empty()                        ? Status::OK
+                                : hello.version == shm::kLayoutVersion ? Status::ERROR_STATE
+                                                                       : Status::ERROR_VERSION);
+  refusal.copy(welcome.message, sizeof welcome.message - 1);
+  segment_.name().copy(welcome.segment, sizeof welcome.segment - 1);
+  const int passed = refusal.empty() ? doorbell_.get() : -1;
+  if (!platform::send_message(connection.get(), &welcome, sizeof welcome, kGreetingLimitNs,
+                              passed) ||
+      !refusal.empty()) {
+    if (!refusal.empty()) log_->warn("refused a client (pid {}): {}", hello.pid, refusal);
+    return;
+  }
+  clients_[static_cast<std::size_t>(hello.node_rank)].attach(hello, std::move(connection));
+  if (++attached_ == clients_.size()) place_myself();
+}
+
+void Server::place_myself() {
+  std::vector<platform::CpuSet> ranks;
+  for (const ClientLink& client : clients_) ranks.push_back(client.affinity());
+  const platform::CpuSet allowed = platform::allowed_cpus();
+  const int wanted = static_cast<int>(model_.architecture.dedicated_cores);
+  placement_ = platform::place_server(machine_, allowed, ranks, wanted);
+  platform::set_affinity(placement_.cpus);
+  if (pipeline_.thread_id() != 0) platform::set_affinity(placement_.cpus, pipeline_.thread_id());
+  log_->info("{} rank{} on this node, buffer {}, server on {}", clients_.size(),
+             clients_.size() == 1 ? "" : "s", platform::format_bytes(segment_.header().data_bytes),
+             platform::describe(placement_));
+  if (placement_.shared) {
+    log_->warn(
+        "no core is free for the server: it shares {} with the ranks, and output will cost them "
+        "time; start fewer ranks per node",
+        allowed.count() == 1 ? "the only core" : "cores " + allowed.str());
+  }
+}
+
+void Server::client_hung_up(ClientLink& client) {
+  const auto index = static_cast<std::uint32_t>(&client - clients_.data());
+  // What it pushed before it died counts.
+  take_events(index);
+  client.close_socket();
+  if (!client.is_gone()) client_left(index, ClientLink::Phase::dead);
+}
+
+void Server::client_left(std::uint32_t index, ClientLink::Phase how) {
+  ClientLink& client = clients_[index];
+  const bool died = how == ClientLink::Phase::dead;
+  client.leave(how);
+  if (died) {
+    log_->warn(
+        "rank {} ended without leat_finalize, in iteration {}; what it had handed over "
+        "is stored",
+        client.rank(), iterations_.current(index));
+    report_.client_died(client.rank(), iterations_.current(index));
+  }
+  iterations_.gone(index, died);
+  leases_.client_gone(index);
+  made_progress();
+  serve_requests();
+}
+
+void Server::give_up_on_absent() {
+  const bool late = platform::now_ns() - started_ns_ > kAbsentLimitNs;
+  const bool anybody = std::any_of(clients_.begin(), clients_.end(), [](const ClientLink& c) {
+    return c.phase() == ClientLink::Phase::attached;
+  });
+  if (!late || anybody || closing_) return;
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    if (clients_[i].phase() != ClientLink::Phase::absent) continue;
+    log_->warn("rank {} of this node never attached", i);
+    clients_[i].leave(ClientLink::Phase::dead);
+    iterations_.gone(i, true);
+    leases_.client_gone(i);
+  }
+}
+
+void Server::stop_on_signal() {
+  signalfd_siginfo info{};
+  const ssize_t got = ::read(signals_.get(), &info, sizeof info);
+  if (got != sizeof info) return;
+  log_->warn("got {}: storing what was handed over so far, then ending",
+             strsignal(static_cast<int>(info.ssi_signo)));
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    if (clients_[i].is_gone()) continue;
+    take_events(i);
+    clients_[i].close_socket();
+    if (!clients_[i].is_gone()) client_left(i, ClientLink::Phase::dead);
+  }
+}
+
+}  // namespace leat::server

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Server: what clients say, and what follows from it.
+#include <algorithm>
+#include <cstring>
+
+#include "lib/platform/clock.hpp"
+#include "server/server.hpp"
+
+namespace leat::server {
+namespace {
+
+// After so many events of one client the others get their turn.
+constexpr int kBatch = 256;
+
+}  // namespace
+
+bool Server::take_all_events() {
+  bool any = false;
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    const ClientLink::Phase phase = clients_[i].phase();
+    if (phase == ClientLink::Phase::attached) any |= take_events(i);
+  }
+  if (any) made_progress();
+  return any;
+}
+
+// Takes a batch, or everything when the client has died.
+bool Server::take_events(std::uint32_t index) {
+  ClientLink& client = clients_[index];
+  const bool alive = client.socket() >= 0;
+  shm::Event event;
+  int taken = 0;
+  while (client.phase() == ClientLink::Phase::attached && (taken < kBatch || !alive) &&
+         client.pop(event)) {
+    handle(index, event);
+    ++taken;
+  }
+  if (taken > 0) client.wake_if_waiting();
+  if (client.is_broken() && !client.is_gone()) {
+    log_->error("rank {}: the counters of its event ring make no sense; it is taken as dead",
+                client.rank());
+    client.close_socket();
+    client_left(index, ClientLink::Phase::dead);
+  }
+  return taken > 0;
+}
+
+void Server::handle(std::uint32_t index, const shm::Event& event) {
+  switch (static_cast<shm::EventKind>(event.kind)) {
+    case shm::EventKind::block:
+      return on_block(index, event);
+    case shm::EventKind::end_iteration:
+      iterations_.ended(index);
+      leases_.iteration_ended(index);
+      return serve_requests();
+    case shm::EventKind::lease_request:
+      return on_lease_request(index, event);
+    case shm::EventKind::seal:
+      leases_.seal(index, event.offset, event.bytes);
+      return serve_requests();
+    case shm::EventKind::set_integer:
+      return clients_[index].set_integer(event.subject, static_cast<std::int64_t>(event.token));
+    case shm::EventKind::set_real:
+      return;  // no layout depends on it
+    case shm::EventKind::set_text:
+      return on_text(index, event);
+    case shm::EventKind::lost:
+      return on_lost(index, event);
+    case shm::EventKind::finalize:
+      return client_left(index, ClientLink::Phase::finalized);
+  }
+  log_->error("rank {} sent an event of unknown kind {}", clients_[index].rank(), event.kind);
+}
+
+void Server::on_block(std::uint32_t index, const shm::Event& event) {
+  const std::uint64_t lease =
+      event.offset % shm::kCacheLine == 0 ? leases_.extent_of(index, event.offset, event.bytes) : 0;
+  std::string error = "it does not lie in memory leased to this rank";
+  std::optional<Block> block;
+  if (lease != 0 && event.bytes >= sizeof(shm::BlockHeader)) {
+    block = clients_[index].read_block(event, &error);
+  }
+  if (lease != 0) leases_.block_came(index, lease, event.bytes);
+  if (!block) {
+    if (lease != 0) leases_.block_released(index, lease);
+    const std::string name = event.subject < model_.variables.size()
+                                 ? model_.variables[event.subject].name
+                                 : "#" + std::to_string(event.subject);
+    log_->error("a block of \"{}\" of rank {} makes no sense and is not stored: {}", name,
+                clients_[index].rank(), error);
+    report_.block_lost(clients_[index].rank(), name, iterations_.current(index), error);
+    return;
+  }
+  block->lease = lease;
+  if (const std::optional<Block> replaced = iterations_.add(*block)) release(*replaced);
+}
+
+void Server::on_lease_request(std::uint32_t index, const shm::Event& event) {
+  leases_.request({index, event.flags, iterations_.current(index), event.bytes, event.token});
+  serve_requests();
+}
+
+void Server::on_text(std::uint32_t index, const shm::Event& event) {
+  // The value itself has no reader yet; its memory is the server's to give back.
+  const std::uint64_t lease = leases_.extent_of(index, event.offset, event.bytes);
+  if (lease == 0) return;
+  leases_.block_came(index, lease, event.bytes);
+  leases_.block_released(index, lease);
+}
+
+void Server::on_lost(std::uint32_t index, const shm::Event& event) {
+  if (event.subject >= model_.variables.size()) return;
+  const auto status = static_cast<Status>(static_cast<std::int32_t>(event.token));
+  report_.block_lost(clients_[index].rank(), model_.variables[event.subject].name, event.iteration,
+                     status_meaning(status));
+}
+
+void Server::pass_on_complete() {
+  while (std::optional<Iteration> iteration = iterations_.take_complete()) {
+    in_pipeline_.push_back(iteration->number);
+    pipeline_.submit(std::move(*iteration));
+  }
+}
+
+void Server::take_results() {
+  for (PipelineResult& result : pipeline_.take_results()) {
+    report_.store_did(result);
+    made_progress();
+    switch (result.kind) {
+      case PipelineResult::Kind::opened:
+        break;
+      case PipelineResult::Kind::closed:
+        closed_ = true;
+        break;
+      case PipelineResult::Kind::iteration:
+        in_pipeline_.erase(in_pipeline_.begin());
+        for (const Block& block : result.iteration.blocks) release(block);
+        break;
+    }
+  }
+  serve_requests();
+}
+
+void Server::release(const Block& block) { leases_.block_released(block.client, block.lease); }
+
+std::int64_t Server::oldest_unfinished() const noexcept {
+  return in_pipeline_.empty() ? iterations_.oldest() : in_pipeline_.front();
+}
+
+void Server::serve_requests() {
+  for (;;) {
+    for (const Grant& grant : leases_.serve()) {
+      shm::Release release{};
+      release.kind = static_cast<std::uint32_t>(shm::ReleaseKind::lease);
+      release.flags = grant.request.flags;
+      release.token = grant.request.token;
+      release.offset = grant.extent.offset;
+      release.bytes = grant.extent.bytes;
+      if (!clients_[grant.request.client].release(release)) {
+        leases_.seal(grant.request.client, grant.extent.offset, 0);
+      }
+    }
+    // Iterations that are complete but not yet passed on can free memory too.
+    pass_on_complete();
+    const std::optional<LeaseRequest> hopeless = leases_.take_hopeless(oldest_unfinished());
+    if (!hopeless) return;
+    shm::Release refusal{};
+    refusal.kind = static_cast<std::uint32_t>(shm::ReleaseKind::refused);
+    refusal.token = hopeless->token;
+    refusal.bytes = std::max<std::uint64_t>(1, leases_.used_bytes());
+    clients_[hopeless->client].release(refusal);
+  }
+}
+
+}  // namespace leat::server

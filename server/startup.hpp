@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// From command line to a running server: everything that can fail does so here, before the
+// simulation goes on.
+#pragma once
+
+#include <string>
+
+#include "lib/base/status.hpp"
+
+namespace leat::server {
+
+struct Options {
+  std::string config;
+  std::string session;
+  int ranks = 1;
+  int node_ranks = 1;
+  int report_fd = -1;  ///< where the starter reads whether the server is ready; -1: nobody does
+};
+
+/// Runs a whole session. Returns the exit status: 0 all stored, 1 something lost, 2 could not
+/// start.
+int run_session(const Options& options);
+
+}  // namespace leat::server
