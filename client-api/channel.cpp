@@ -50,7 +50,9 @@ Status Channel::push(Lock& lock, Patience& patience, const Event& event) noexcep
     const Status status = wait(lock, patience, 0);
     if (status != Status::OK) return status;
   }
-  if (server_.sleeping.load(std::memory_order_seq_cst)) {
+  const std::uint32_t sleep = server_.sleeps.load(std::memory_order_seq_cst);
+  if (sleep % 2 == 1 && sleep != rung_for_sleep_) {
+    rung_for_sleep_ = sleep;  // one ring ends it, even if the server takes a moment to get up
     const std::uint64_t one = 1;
     const ssize_t written = ::write(doorbell_.get(), &one, sizeof one);
     (void)written;  // a full counter means that the doorbell rings already

@@ -90,6 +90,7 @@ class Channel {
   std::uint64_t common_token_ = 0;
   bool common_refused_ = false;
   std::uint64_t refused_in_use_ = 0;
+  std::uint32_t rung_for_sleep_ = 0;  // the server's sleep for which the doorbell was rung
   bool server_gone_ = false;
   bool said_that_it_waits_ = false;
   std::int64_t last_check_ns_ = 0;

@@ -32,7 +32,9 @@ void Pipeline::close() {
 }
 
 std::vector<PipelineResult> Pipeline::take_results() {
+  if (!has_results()) return {};
   const std::lock_guard<std::mutex> lock(mutex_);
+  has_results_.store(false, std::memory_order_relaxed);
   return std::exchange(results_, {});
 }
 
@@ -49,6 +51,7 @@ void Pipeline::report(PipelineResult result) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     results_.push_back(std::move(result));
+    has_results_.store(true, std::memory_order_relaxed);  // the lock orders what it stands for
   }
   wake_();
 }

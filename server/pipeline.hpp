@@ -4,6 +4,7 @@
 // waits for this thread.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -43,6 +44,8 @@ class Pipeline {
   /// After all that was submitted the plugins are closed, then the result `closed` comes.
   void close();
 
+  /// Cheap enough to be asked in a loop.
+  bool has_results() const noexcept { return has_results_.load(std::memory_order_relaxed); }
   std::vector<PipelineResult> take_results();
   /// Of the thread, for its placement; 0 until it runs.
   int thread_id() const noexcept { return thread_id_; }
@@ -61,6 +64,7 @@ class Pipeline {
   std::condition_variable changed_;
   std::deque<Iteration> waiting_;
   std::vector<PipelineResult> results_;
+  std::atomic<bool> has_results_{false};
   bool closing_ = false;
   std::atomic<int> thread_id_{0};
   std::thread thread_;

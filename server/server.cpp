@@ -24,6 +24,8 @@ namespace {
 constexpr std::int64_t kSpinNs = 50'000;
 // How often time-dependent things are looked at while there is something to wait for.
 constexpr int kTickMs = 500;
+// However many events come, clients that arrive or die are seen to this often.
+constexpr std::int64_t kLookAroundNs = 1'000'000;
 constexpr std::int64_t kFarewellLimitNs = 1'000'000'000;
 
 void ring(int eventfd_descriptor) noexcept {
@@ -86,24 +88,35 @@ int Server::run() {
     watch(fd->get());
   }
   pipeline_.start();
+  std::int64_t looked_ns = platform::now_ns();
   while (!closed_) {
-    const bool busy = take_all_events();
+    const bool busy = take_all_events() || pipeline_.has_results();
+    take_results();
     pass_on_complete();
     close_when_drained();
-    if (!busy && !spin()) sleep();
+    if (busy && platform::now_ns() - looked_ns < kLookAroundNs) continue;
+    if (busy) {
+      look_around(0);
+    } else if (!spin()) {
+      sleep();
+    }
+    looked_ns = platform::now_ns();
   }
   say_farewell();
   return report_.anything_lost() ? 1 : 0;
 }
 
+// On a single core the pipeline's thread needs the time more: it frees memory.
+bool Server::may_spin() const noexcept {
+  return placement_.pinned && !closing_ && (in_pipeline_.empty() || placement_.cpus.count() > 1);
+}
+
 bool Server::spin() noexcept {
-  if (!placement_.pinned || closing_) return false;
+  if (!may_spin()) return false;
   const std::int64_t until = platform::now_ns() + kSpinNs;
   do {
-    for (ClientLink& client : clients_) {
-      if (client.has_events()) return true;
-    }
-    __builtin_ia32_pause();
+    if (somebody_speaks() || pipeline_.has_results()) return true;
+    platform::relax();
   } while (platform::now_ns() < until);
   return false;
 }
@@ -117,26 +130,31 @@ int Server::sleep_limit_ms() const noexcept {
 
 void Server::sleep() noexcept {
   // "I sleep" is visible before the rings are looked at once more, so that no event is missed.
-  std::atomic<std::uint32_t>& sleeping = segment_.server_words().sleeping;
-  sleeping.store(1, std::memory_order_seq_cst);
-  const bool nothing = std::none_of(clients_.begin(), clients_.end(),
-                                    [](ClientLink& client) { return client.has_events(); });
-  epoll_event events[64];
-  const int count = epoll_wait(epoll_.get(), events, 64, nothing ? sleep_limit_ms() : 0);
-  sleeping.store(0, std::memory_order_relaxed);
-  for (int i = 0; i < count; ++i) on_wakeup(events[i].data.fd);
+  std::atomic<std::uint32_t>& sleeps = segment_.server_words().sleeps;
+  sleeps.fetch_add(1, std::memory_order_seq_cst);
+  const int count = look_around(somebody_speaks() ? 0 : sleep_limit_ms());
+  sleeps.fetch_add(1, std::memory_order_relaxed);
   // While the server only waits for other ranks, that is progress enough for those which have
   // finalized.
   if (count == 0 && in_pipeline_.empty() && !closing_) made_progress();
   give_up_on_absent();
 }
 
+bool Server::somebody_speaks() noexcept {
+  return std::any_of(clients_.begin(), clients_.end(),
+                     [](ClientLink& client) { return client.has_events(); });
+}
+
+int Server::look_around(int limit_ms) {
+  epoll_event events[64];
+  const int count = epoll_wait(epoll_.get(), events, 64, limit_ms);
+  for (int i = 0; i < count; ++i) on_wakeup(events[i].data.fd);
+  return count;
+}
+
 void Server::on_wakeup(int fd) {
-  if (fd == doorbell_.get()) {
+  if (fd == doorbell_.get() || fd == results_bell_.get()) {
     silence(fd);
-  } else if (fd == results_bell_.get()) {
-    silence(fd);
-    take_results();
   } else if (fd == listener_.get()) {
     accept_clients();
   } else if (fd == signals_.get()) {

@@ -45,7 +45,10 @@ class Server {
   // Set-up and waiting
   void watch(int fd) noexcept;
   void sleep() noexcept;
+  bool may_spin() const noexcept;
   bool spin() noexcept;
+  bool somebody_speaks() noexcept;
+  int look_around(int limit_ms);
   int sleep_limit_ms() const noexcept;
   void on_wakeup(int fd);
 

@@ -9,6 +9,16 @@ namespace leat::platform {
 /// Nanoseconds of CLOCK_MONOTONIC; no system call on Linux (vDSO).
 std::int64_t now_ns() noexcept;
 
+/// Tells the processor that this thread only looks for a change in memory: its other hardware thread and its power go to
+/// others.
+inline void relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" : : : "memory");
+#endif
+}
+
 /// A point in time that waiting must not pass.
 class Deadline {
  public:

@@ -49,7 +49,7 @@ struct SegmentHeader {
 
 /// Written by the server's event loop only.
 struct ServerWords {
-  alignas(kCacheLine) std::atomic<std::uint32_t> sleeping;  ///< 1: ring the doorbell after an event
+  alignas(kCacheLine) std::atomic<std::uint32_t> sleeps;  ///< odd while it sleeps; each sleep has its own number
   alignas(kCacheLine) std::atomic<std::uint64_t> progress;  ///< grows with all the server gets done
 };
 

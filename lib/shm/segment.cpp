@@ -14,7 +14,7 @@ namespace bip = boost::interprocess;
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kUnit = 64 * 1024;
-constexpr std::uint64_t kMostCommonExtent = 4 * 1024 * 1024;
+constexpr std::uint64_t kMostCommonExtent = 512 * 1024;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 

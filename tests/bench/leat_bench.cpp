@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a call costs a simulation: leat_write against memcpy of the same bytes into private, warm
+// memory, and the calls that copy nothing. All figures of a row come from one run, call by call in
+// turn, so that ratios hold on noisy machines.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/platform/affinity.hpp"
+#include "lib/platform/memory.hpp"
+#include "tests/bench/measured_client.hpp"
+
+namespace leat::bench {
+namespace {
+
+constexpr const char* kBuffer = "512MiB";
+
+struct Size {
+  std::size_t bytes;
+  int iterations;
+  int writes_per_iteration;
+};
+
+constexpr Size kSizes[] = {
+    {1 << 10, 4000, 8}, {64 << 10, 2000, 4}, {1 << 20, 600, 2}, {16 << 20, 60, 1}};
+
+struct Row {
+  int clients;
+  std::size_t bytes;
+  Percentiles of[kKinds];
+  const Percentiles& at(Kind kind) const { return of[static_cast<int>(kind)]; }
+  double ratio() const { return at(Kind::write).p50 / at(Kind::memcpy_warm).p50; }
+};
+
+std::string write_config(const std::string& folder, std::size_t bytes) {
+  const std::string path = folder + "/bench.xml";
+  std::ofstream(path)
+      << "<simulation name=\"bench\"><architecture><dedicated cores=\"1\"/><buffer size=\""
+      << kBuffer
+      << "\" timeout=\"30s\"/></architecture><data><layout name=\"bytes\" type=\"uint8\" "
+         "dimensions=\""
+      << bytes << "\"/><variable name=\"written\" layout=\"bytes\"/>"
+      << "<variable name=\"committed\" layout=\"bytes\"/></data><storage><store name=\"discard\" "
+         "library=\""
+      << LEAT_DISCARD_PLUGIN << "\"/></storage><log level=\"error\"/></simulation>\n";
+  return path;
+}
+
+bool wait_for_all(const std::vector<pid_t>& children) {
+  bool all_well = true;
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    all_well = all_well && status == 0;
+  }
+  return all_well;
+}
+
+// Figures of a run in which a call failed would be worth nothing.
+std::optional<Row> measure(const std::string& folder, int clients, const Size& size) {
+  Samples samples(clients, size.iterations * size.writes_per_iteration);
+  Load load;
+  load.config = write_config(folder, size.bytes);
+  load.session = "bench-" + std::to_string(getpid()) + "-" + std::to_string(clients) + "-" +
+                 std::to_string(size.bytes);
+  load.clients = clients;
+  load.bytes = size.bytes;
+  load.iterations = size.iterations;
+  load.writes_per_iteration = size.writes_per_iteration;
+  load.core = clients < platform::allowed_cpus().count() ? 0 : -1;
+  std::vector<pid_t> children;
+  for (int client = 0; client < clients; ++client) {
+    const pid_t child = fork();
+    if (child == 0) _exit(run_client(load, client, samples));
+    children.push_back(child);
+  }
+  if (!wait_for_all(children)) return std::nullopt;
+  Row row{clients, size.bytes, {}};
+  for (int kind = 0; kind < kKinds; ++kind)
+    row.of[kind] = samples.percentiles(static_cast<Kind>(kind));
+  return row;
+}
+
+void print_head() {
+  std::printf("%7s %8s | %9s | %9s %9s %9s %6s | %8s %8s | %8s %8s %9s\n", "clients", "bytes",
+              "memcpy", "write", "p99", "max", "ratio", "alloc", "commit", "end", "p99", "max");
+}
+
+void print(const Row& row) {
+  const auto us = [](double ns) { return ns / 1000; };
+  const Percentiles &write = row.at(Kind::write), &end = row.at(Kind::end_iteration);
+  std::printf("%7d %8s | %9.2f | %9.2f %9.2f %9.1f %6.2f | %8.2f %8.2f | %8.2f %8.2f %9.1f\n",
+              row.clients, platform::format_bytes(row.bytes).c_str(),
+              us(row.at(Kind::memcpy_warm).p50), us(write.p50), us(write.p99), us(write.max),
+              row.ratio(), us(row.at(Kind::alloc).p50), us(row.at(Kind::commit).p50), us(end.p50),
+              us(end.p99), us(end.max));
+  std::fflush(stdout);
+}
+
+void print_aim(const char* what, double value, double aim, const char* unit) {
+  std::printf("  %-52s %6.2f %s, aim %.2f: %s\n", what, value, unit, aim,
+              value <= aim ? "reached" : "NOT reached");
+}
+
+// The aims are for a server that is awake on a core of its own: one client.
+void print_aims(const std::vector<Row>& rows) {
+  std::printf("\nAims, one client, p50:\n");
+  for (const Row& row : rows) {
+    if (row.clients != 1) continue;
+    const std::string size = platform::format_bytes(row.bytes);
+    if (row.bytes >= 64 << 10)
+      print_aim(("leat_write of " + size + " over memcpy").c_str(), row.ratio(), 1.1, "x ");
+    if (row.bytes > 1 << 10) continue;
+    const double fixed = row.at(Kind::write).p50 - row.at(Kind::memcpy_warm).p50;
+    print_aim(("fixed cost of leat_write of " + size).c_str(), fixed / 1000, 0.5, "us");
+    print_aim("leat_commit", row.at(Kind::commit).p50 / 1000, 0.3, "us");
+    print_aim("leat_end_iteration", row.at(Kind::end_iteration).p50 / 1000, 1.0, "us");
+  }
+}
+
+void save(const std::vector<Row>& rows, const std::string& path) {
+  const char* const names[kKinds] = {"memcpy", "write", "alloc", "commit", "end_iteration"};
+  nlohmann::json all = nlohmann::json::array();
+  for (const Row& row : rows) {
+    nlohmann::json one{
+        {"clients", row.clients}, {"bytes", row.bytes}, {"write_over_memcpy", row.ratio()}};
+    for (int kind = 0; kind < kKinds; ++kind) {
+      one[names[kind]] = {
+          {"p50_ns", row.of[kind].p50}, {"p99_ns", row.of[kind].p99}, {"max_ns", row.of[kind].max}};
+    }
+    all.push_back(one);
+  }
+  std::ofstream(path) << all.dump(1) << "\n";
+}
+
+bool measure_all(const std::string& folder, std::vector<Row>* rows) {
+  print_head();
+  for (const int clients : {1, 2, 4}) {
+    for (const Size& size : kSizes) {
+      const std::optional<Row> row = measure(folder, clients, size);
+      if (!row) return false;
+      print(*row);
+      rows->push_back(*row);
+    }
+  }
+  return true;
+}
+
+int run(const char* json) {
+  char folder[] = "/tmp/leat-bench-XXXXXX";
+  if (!mkdtemp(folder)) return 1;
+  std::printf("Microseconds; buffer %s, %d cores. A ratio is write over memcpy, both p50.\n",
+              kBuffer, platform::allowed_cpus().count());
+  std::vector<Row> rows;
+  const bool measured = measure_all(folder, &rows);
+  if (measured) print_aims(rows);
+  if (measured && json) save(rows, json);
+  unlink((std::string(folder) + "/bench.xml").c_str());
+  rmdir(folder);
+  return measured ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace leat::bench
+
+// leat_bench [FILE]: prints a table, and writes all figures as JSON to FILE.
+int main(int count, char** arguments) {
+  return leat::bench::run(count > 1 ? arguments[1] : nullptr);
+}
