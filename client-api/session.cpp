@@ -279,8 +279,9 @@ Status Session::await_farewell(const char* call_name) {
     seen = now;
     if (patience.left_ns() == 0) {
       return end_of_drain(call_name,
-                          "the server has made no progress for the whole timeout; it goes on by "
-                          "itself, and its log says what it waits for",
+                          "for the whole timeout the server has made no progress, because other ranks "
+                          "of this node neither write nor end, or because it is stuck; it goes on "
+                          "by itself, and its log says what became of the data",
                           Status::ERROR_TIMEOUT);
     }
   }

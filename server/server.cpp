@@ -70,7 +70,7 @@ Server::Server(ServerParts parts)
       iterations_(static_cast<std::uint32_t>(facts_.node_ranks)),
       leases_(segment_.header(), static_cast<std::uint32_t>(facts_.node_ranks)),
       pipeline_(std::move(parts.plugins), [this] { ring(results_bell_.get()); }),
-      started_ns_(platform::now_ns()) {
+      alone_since_ns_(platform::now_ns()) {
   for (std::int32_t i = 0; i < facts_.node_ranks; ++i) {
     clients_.emplace_back(segment_, static_cast<std::uint32_t>(i), model_);
   }
@@ -132,11 +132,8 @@ void Server::sleep() noexcept {
   // "I sleep" is visible before the rings are looked at once more, so that no event is missed.
   std::atomic<std::uint32_t>& sleeps = segment_.server_words().sleeps;
   sleeps.fetch_add(1, std::memory_order_seq_cst);
-  const int count = look_around(somebody_speaks() ? 0 : sleep_limit_ms());
+  look_around(somebody_speaks() ? 0 : sleep_limit_ms());
   sleeps.fetch_add(1, std::memory_order_relaxed);
-  // While the server only waits for other ranks, that is progress enough for those which have
-  // finalized.
-  if (count == 0 && in_pipeline_.empty() && !closing_) made_progress();
   give_up_on_absent();
 }
 
@@ -145,11 +142,10 @@ bool Server::somebody_speaks() noexcept {
                      [](ClientLink& client) { return client.has_events(); });
 }
 
-int Server::look_around(int limit_ms) {
+void Server::look_around(int limit_ms) {
   epoll_event events[64];
   const int count = epoll_wait(epoll_.get(), events, 64, limit_ms);
   for (int i = 0; i < count; ++i) on_wakeup(events[i].data.fd);
-  return count;
 }
 
 void Server::on_wakeup(int fd) {

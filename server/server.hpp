@@ -48,7 +48,7 @@ class Server {
   bool may_spin() const noexcept;
   bool spin() noexcept;
   bool somebody_speaks() noexcept;
-  int look_around(int limit_ms);
+  void look_around(int limit_ms);
   int sleep_limit_ms() const noexcept;
   void on_wakeup(int fd);
 
@@ -99,7 +99,7 @@ class Server {
   LossReport report_;
   platform::Placement placement_;
   std::vector<std::int64_t> in_pipeline_;  // iteration numbers, ascending
-  std::int64_t started_ns_;
+  std::int64_t alone_since_ns_;  // when the last client left, or the start
   std::uint32_t attached_ = 0;
   bool closing_ = false;
   bool closed_ = false;

@@ -14,8 +14,6 @@
 namespace leat::server {
 namespace {
 
-// How long a server waits for ranks that have not attached, when no attached one is left.
-constexpr std::int64_t kAbsentLimitNs = 30'000'000'000;
 constexpr std::int64_t kGreetingLimitNs = 100'000'000;
 
 }  // namespace
@@ -104,6 +102,7 @@ void Server::client_left(std::uint32_t index, ClientLink::Phase how) {
   ClientLink& client = clients_[index];
   const bool died = how == ClientLink::Phase::dead;
   client.leave(how);
+  alone_since_ns_ = platform::now_ns();
   if (died) {
     log_->warn(
         "rank {} ended without leat_finalize, in iteration {}; what it had handed over "
@@ -118,14 +117,15 @@ void Server::client_left(std::uint32_t index, ClientLink::Phase how) {
 }
 
 void Server::give_up_on_absent() {
-  const bool late = platform::now_ns() - started_ns_ > kAbsentLimitNs;
+  const auto limit_ns = static_cast<std::int64_t>(segment_.header().timeout_ns);
+  const bool late = platform::now_ns() - alone_since_ns_ > limit_ns;
   const bool anybody = std::any_of(clients_.begin(), clients_.end(), [](const ClientLink& c) {
     return c.phase() == ClientLink::Phase::attached;
   });
   if (!late || anybody || closing_) return;
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     if (clients_[i].phase() != ClientLink::Phase::absent) continue;
-    log_->warn("rank {} of this node never attached", i);
+    log_->warn("rank {} of this node never attached, and nobody else is left: ending", i);
     clients_[i].leave(ClientLink::Phase::dead);
     iterations_.gone(i, true);
     leases_.client_gone(i);

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank of a simulation that a test drives: reads one call per line from standard input, makes it,
+// and answers with one line of JSON, {"status": "LEAT_OK", "error": "...", "value": ...}.
+// leat_run.py is the other end.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client-api/leat.h"
+
+namespace {
+
+using Answer = nlohmann::json;
+
+// Every byte depends on the seed and on its place; leat_run.py makes the same bytes with numpy.
+void fill(void* to, std::size_t bytes, std::uint64_t seed) {
+  for (std::size_t at = 0; at < bytes; at += 8) {
+    std::uint64_t word = seed * 0x9E3779B97F4A7C15u + (at / 8 + 1) * 0xBF58476D1CE4E5B9u;
+    word ^= word >> 29;
+    std::memcpy(static_cast<char*>(to) + at, &word, std::min<std::size_t>(8, bytes - at));
+  }
+}
+
+Answer answer_of(leat_status status) {
+  return {{"status", leat_status_name(status)}, {"error", status < 0 ? leat_last_error() : ""}};
+}
+
+std::vector<std::int64_t> numbers(const std::string& list) {
+  std::vector<std::int64_t> values;
+  std::istringstream text(list);
+  for (std::string one; std::getline(text, one, ',');) values.push_back(std::stoll(one));
+  return values;
+}
+
+// The words of one line after the first.
+class Words {
+ public:
+  explicit Words(const std::string& line) : text_(line) { text_ >> verb_; }
+  const std::string& verb() const { return verb_; }
+  std::string text() { return next<std::string>(); }
+  std::int64_t number() { return next<std::int64_t>(); }
+  std::uint32_t block() { return next<std::uint32_t>(); }
+
+ private:
+  template <class T>
+  T next() {
+    T value{};
+    if (!(text_ >> value)) throw std::runtime_error("too few words for " + verb_);
+    return value;
+  }
+  std::istringstream text_;
+  std::string verb_;
+};
+
+leat_status init_ranks(Words& words) {
+  const std::string config = words.text(), session = words.text();
+  leat_ranks ranks{};
+  ranks.struct_size = sizeof ranks;
+  ranks.rank = static_cast<std::int32_t>(words.number());
+  ranks.size = static_cast<std::int32_t>(words.number());
+  ranks.node_rank = ranks.rank;
+  ranks.node_size = ranks.size;
+  ranks.session = session.c_str();
+  return leat_init_ranks(config.c_str(), &ranks);
+}
+
+leat_status write_block(const std::string& name, std::uint32_t block, std::size_t bytes,
+                        std::uint64_t seed) {
+  std::vector<char> data(bytes);
+  fill(data.data(), bytes, seed);
+  // What the caller does with its array afterwards must not matter.
+  const leat_status status = leat_write_block(name.c_str(), block, data.data());
+  std::fill(data.begin(), data.end(), '\x5a');
+  return status;
+}
+
+leat_status write(Words& words) {
+  const std::string name = words.text();
+  const std::uint32_t block = words.block();
+  const auto bytes = static_cast<std::size_t>(words.number());
+  return write_block(name, block, bytes, static_cast<std::uint64_t>(words.number()));
+}
+
+leat_status alloc(Words& words) {
+  const std::string name = words.text();
+  const std::uint32_t block = words.block();
+  void* data = nullptr;
+  const leat_status status = leat_alloc_block(name.c_str(), block, &data);
+  const auto bytes = static_cast<std::size_t>(words.number());
+  if (status == LEAT_OK) fill(data, bytes, static_cast<std::uint64_t>(words.number()));
+  return status;
+}
+
+// Writes blocks 0 to n-1 from n threads at once, `rounds` times; seed: that of block 0.
+leat_status threads(Words& words) {
+  const std::string name = words.text();
+  const auto count = words.block();
+  const auto rounds = words.number();
+  const auto bytes = static_cast<std::size_t>(words.number());
+  const auto seed = static_cast<std::uint64_t>(words.number());
+  std::vector<leat_status> statuses(count, LEAT_OK);
+  std::vector<std::thread> writers;
+  for (std::uint32_t block = 0; block < count; ++block) {
+    writers.emplace_back([&, block] {
+      for (int round = 0; round < rounds; ++round) {
+        const leat_status status = write_block(name, block, bytes, seed + block);
+        if (status != LEAT_OK) statuses[block] = status;
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  for (const leat_status status : statuses) {
+    if (status != LEAT_OK) return status;
+  }
+  return LEAT_OK;
+}
+
+// Whole iterations without a word to the test, until it is killed: seed of iteration i is seed + i.
+leat_status run_on(Words& words) {
+  const std::string name = words.text();
+  const auto bytes = static_cast<std::size_t>(words.number());
+  const auto seed = static_cast<std::uint64_t>(words.number());
+  std::vector<char> data(bytes);
+  for (std::uint64_t i = 0;; ++i) {
+    fill(data.data(), bytes, seed + i);
+    leat_status status = leat_write(name.c_str(), data.data());
+    if (status == LEAT_OK) status = leat_end_iteration();
+    if (status != LEAT_OK) return status;
+  }
+}
+
+leat_status extents(Words& words,
+                    leat_status (*set)(const char*, std::uint32_t, const std::int64_t*)) {
+  const std::string name = words.text();
+  const std::uint32_t block = words.block();
+  return set(name.c_str(), block, numbers(words.text()).data());
+}
+
+const std::map<std::string, std::function<leat_status(Words&)>> kCalls = {
+    {"init", [](Words& w) { return leat_init(w.text().c_str()); }},
+    {"init_ranks", init_ranks},
+    {"finalize", [](Words&) { return leat_finalize(); }},
+    {"write", write},
+    {"write_null", [](Words& w) { return leat_write(w.text().c_str(), nullptr); }},
+    {"alloc", alloc},
+    {"commit",
+     [](Words& w) {
+       const std::string n = w.text();
+       return leat_commit_block(n.c_str(), w.block());
+     }},
+    {"end_iteration", [](Words&) { return leat_end_iteration(); }},
+    {"set_extent", [](Words& w) { return extents(w, leat_set_extent); }},
+    {"set_position", [](Words& w) { return extents(w, leat_set_position); }},
+    {"set_int",
+     [](Words& w) {
+       const std::string n = w.text();
+       return leat_set_int(n.c_str(), w.number());
+     }},
+    {"set_double",
+     [](Words& w) {
+       const std::string n = w.text();
+       return leat_set_double(n.c_str(), std::stod(w.text()));
+     }},
+    {"set_string",
+     [](Words& w) {
+       const std::string n = w.text();
+       return leat_set_string(n.c_str(), w.text().c_str());
+     }},
+    {"wanted", [](Words& w) { return leat_wanted(w.text().c_str()); }},
+    {"threads", threads},
+    {"run_on", run_on},
+    {"die",
+     [](Words&) {
+       raise(SIGKILL);
+       return LEAT_OK;
+     }},
+};
+
+Answer make(const std::string& line) {
+  Words words(line);
+  if (words.verb() == "iteration") return {{"status", "LEAT_OK"}, {"value", leat_iteration()}};
+  const auto call = kCalls.find(words.verb());
+  if (call == kCalls.end()) throw std::runtime_error("no call " + words.verb());
+  return answer_of(call->second(words));
+}
+
+}  // namespace
+
+int main() {
+  for (std::string line; std::getline(std::cin, line);) {
+    try {
+      std::cout << make(line).dump() << std::endl;
+    } catch (const std::exception& e) {
+      std::cout << Answer{{"status", "TEST_ERROR"}, {"error", e.what()}}.dump() << std::endl;
+    }
+  }
+  return 0;
+}
