@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bytes of plugin ABI 1, written down by hand, from C. A plugin compiled years ago relies on
+ * each of them: structs only grow at their end; anything else is a new LEAT_PLUGIN_ABI. */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "server/include/plugin.h"
+
+static int failures = 0;
+
+static void expect(const char* what, size_t got, size_t wanted) {
+  if (got == wanted) return;
+  printf("%s is %zu, was %zu in ABI 1\n", what, got, wanted);
+  ++failures;
+}
+
+#define AT(type, member, offset) expect(#type "." #member, offsetof(type, member), offset)
+
+static void entry(void) {
+  expect("LEAT_PLUGIN_ABI", LEAT_PLUGIN_ABI, 1);
+  AT(leat_plugin, abi, 0);
+  AT(leat_plugin, size, 4);
+  AT(leat_plugin, name, 8);
+  AT(leat_plugin, open, 16);
+  AT(leat_plugin, iteration, 24);
+  AT(leat_plugin, close, 32);
+  AT(leat_host, size, 0);
+  AT(leat_host, context, 8);
+  AT(leat_host, log, 16);
+}
+
+static void run(void) {
+  AT(leat_run, size, 0);
+  AT(leat_run, simulation, 8);
+  AT(leat_run, session, 16);
+  AT(leat_run, store, 24);
+  AT(leat_run, xml, 32);
+  AT(leat_run, ranks, 40);
+  AT(leat_run, node_ranks, 44);
+  AT(leat_run, variables, 48);
+  AT(leat_run, variable_count, 56);
+  AT(leat_run, variable_stride, 64);
+  AT(leat_run, options, 72);
+  AT(leat_run, option_count, 80);
+  expect("sizeof(leat_option)", sizeof(leat_option), 16);
+}
+
+static void variable(void) {
+  expect("LEAT_PLUGIN_MAX_DIMS", LEAT_PLUGIN_MAX_DIMS, 8);
+  AT(leat_dimension, name, 0);
+  AT(leat_dimension, ghost_low, 8);
+  AT(leat_dimension, ghost_high, 16);
+  AT(leat_dimension, varying, 24);
+  expect("sizeof(leat_dimension)", sizeof(leat_dimension), 32);
+  AT(leat_variable, size, 0);
+  AT(leat_variable, name, 8);
+  AT(leat_variable, unit, 16);
+  AT(leat_variable, description, 24);
+  AT(leat_variable, type, 32);
+  AT(leat_variable, dims, 36);
+  AT(leat_variable, dimension, 40);
+  AT(leat_variable, has_global, 296);
+  AT(leat_variable, time_varying, 300);
+  AT(leat_variable, options, 304);
+  AT(leat_variable, option_count, 312);
+}
+
+static void iteration(void) {
+  AT(leat_block, size, 0);
+  AT(leat_block, variable, 8);
+  AT(leat_block, block, 12);
+  AT(leat_block, rank, 16);
+  AT(leat_block, has_position, 20);
+  AT(leat_block, extent, 24);
+  AT(leat_block, position, 88);
+  AT(leat_block, global, 152);
+  AT(leat_block, data, 216);
+  AT(leat_block, bytes, 224);
+  AT(leat_iteration_data, size, 0);
+  AT(leat_iteration_data, iteration, 8);
+  AT(leat_iteration_data, blocks, 16);
+  AT(leat_iteration_data, block_count, 24);
+  AT(leat_iteration_data, block_stride, 32);
+  AT(leat_iteration_data, complete, 40);
+}
+
+static void scalars(void) {
+  expect("LEAT_INT8", LEAT_INT8, 1);
+  expect("LEAT_UINT8", LEAT_UINT8, 5);
+  expect("LEAT_FLOAT32", LEAT_FLOAT32, 9);
+  expect("LEAT_FLOAT64", LEAT_FLOAT64, 10);
+  expect("LEAT_COMPLEX128", LEAT_COMPLEX128, 12);
+  expect("LEAT_CHAR", LEAT_CHAR, 13);
+}
+
+int main(void) {
+  entry();
+  run();
+  variable();
+  iteration();
+  scalars();
+  return failures == 0 ? 0 : 1;
+}

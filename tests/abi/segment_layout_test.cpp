@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes of the segment, written down by hand. When one of these fails, two builds of Leat no
+// longer understand each other: give kLayoutVersion a new number, then change the numbers here and
+// in docs/design/segment.md.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#include "lib/platform/affinity.hpp"
+#include "lib/shm/handshake.hpp"
+#include "lib/shm/layout.hpp"
+
+namespace leat::shm {
+namespace {
+
+#define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
+
+TEST(SegmentLayout, HasVersionOne) {
+  EXPECT_EQ(kLayoutVersion, 1u);
+  EXPECT_EQ(kMagic, 0x314745535441454cULL);
+}
+
+TEST(SegmentLayout, HeaderIsWhereEveryVersionLooksForMagicAndVersion) {
+  EXPECT_AT(SegmentHeader, magic, 0);
+  EXPECT_AT(SegmentHeader, version, 8);
+  EXPECT_AT(SegmentHeader, client_count, 12);
+  EXPECT_AT(SegmentHeader, segment_bytes, 16);
+  EXPECT_AT(SegmentHeader, catalogue_offset, 24);
+  EXPECT_AT(SegmentHeader, catalogue_bytes, 32);
+  EXPECT_AT(SegmentHeader, lanes_offset, 40);
+  EXPECT_AT(SegmentHeader, lanes_stride, 48);
+  EXPECT_AT(SegmentHeader, data_offset, 56);
+  EXPECT_AT(SegmentHeader, data_bytes, 64);
+  EXPECT_AT(SegmentHeader, unit_bytes, 72);
+  EXPECT_AT(SegmentHeader, extent_bytes, 80);
+  EXPECT_AT(SegmentHeader, timeout_ns, 88);
+  EXPECT_AT(SegmentHeader, event_slots, 96);
+  EXPECT_AT(SegmentHeader, release_slots, 100);
+  EXPECT_AT(SegmentHeader, server_pid, 104);
+  EXPECT_EQ(sizeof(SegmentHeader), 112u);
+}
+
+TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
+  EXPECT_AT(ServerWords, sleeps, 0);
+  EXPECT_AT(ServerWords, progress, 64);
+  EXPECT_EQ(sizeof(ServerWords), 128u);
+  EXPECT_AT(ClientLane, event_tail, 0);
+  EXPECT_AT(ClientLane, release_head, 64);
+  EXPECT_AT(ClientLane, waiting, 72);
+  EXPECT_EQ(sizeof(ClientLane), 128u);
+  EXPECT_AT(ServerLane, event_head, 0);
+  EXPECT_AT(ServerLane, release_tail, 64);
+  EXPECT_AT(ServerLane, wake, 72);
+  EXPECT_EQ(sizeof(ServerLane), 128u);
+}
+
+TEST(SegmentLayout, EventIsOneCacheLine) {
+  EXPECT_AT(Event, kind, 0);
+  EXPECT_AT(Event, flags, 4);
+  EXPECT_AT(Event, subject, 8);
+  EXPECT_AT(Event, block, 12);
+  EXPECT_AT(Event, iteration, 16);
+  EXPECT_AT(Event, offset, 24);
+  EXPECT_AT(Event, bytes, 32);
+  EXPECT_AT(Event, token, 40);
+  EXPECT_EQ(sizeof(Event), 64u);
+  EXPECT_EQ(static_cast<int>(EventKind::block), 1);
+  EXPECT_EQ(static_cast<int>(EventKind::end_iteration), 2);
+  EXPECT_EQ(static_cast<int>(EventKind::lease_request), 3);
+  EXPECT_EQ(static_cast<int>(EventKind::seal), 4);
+  EXPECT_EQ(static_cast<int>(EventKind::set_integer), 5);
+  EXPECT_EQ(static_cast<int>(EventKind::set_real), 6);
+  EXPECT_EQ(static_cast<int>(EventKind::set_text), 7);
+  EXPECT_EQ(static_cast<int>(EventKind::lost), 8);
+  EXPECT_EQ(static_cast<int>(EventKind::finalize), 9);
+}
+
+TEST(SegmentLayout, ReleaseIsHalfACacheLine) {
+  EXPECT_AT(Release, kind, 0);
+  EXPECT_AT(Release, flags, 4);
+  EXPECT_AT(Release, token, 8);
+  EXPECT_AT(Release, offset, 16);
+  EXPECT_AT(Release, bytes, 24);
+  EXPECT_EQ(sizeof(Release), 32u);
+}
+
+TEST(SegmentLayout, BlockHeaderKeepsTheDataAligned) {
+  EXPECT_AT(BlockHeader, variable, 0);
+  EXPECT_AT(BlockHeader, block, 4);
+  EXPECT_AT(BlockHeader, dims, 8);
+  EXPECT_AT(BlockHeader, has_position, 12);
+  EXPECT_AT(BlockHeader, data_bytes, 16);
+  EXPECT_AT(BlockHeader, extent, 24);
+  EXPECT_AT(BlockHeader, position, 88);
+  EXPECT_AT(BlockHeader, reserved, 152);
+  EXPECT_EQ(sizeof(BlockHeader), 192u);
+}
+
+TEST(SegmentLayout, CatalogueRecordsHaveTheseSizes) {
+  EXPECT_EQ(sizeof(TextRef), 8u);
+  EXPECT_EQ(sizeof(ProgramRef), 16u);
+  EXPECT_EQ(sizeof(ParameterRecord), 40u);
+  EXPECT_EQ(sizeof(DimensionRecord), 64u);
+  EXPECT_EQ(sizeof(LayoutRecord), 32u);
+  EXPECT_EQ(sizeof(VariableRecord), 24u);
+  EXPECT_EQ(sizeof(CatalogueHeader), 72u);
+  EXPECT_EQ(sizeof(ExpressionOp), 16u);
+}
+
+TEST(Handshake, StartsWithMagicAndVersionInEveryVersion) {
+  EXPECT_AT(Hello, magic, 0);
+  EXPECT_AT(Hello, version, 8);
+  EXPECT_AT(Welcome, magic, 0);
+  EXPECT_AT(Welcome, version, 8);
+}
+
+}  // namespace
+}  // namespace leat::shm

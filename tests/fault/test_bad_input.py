@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input gets a clear error, and nothing is lost: the run goes on, and what was not stored is said."""
+import os
+import shutil
+
+import h5py
+import pytest
+from leat_run import Run, data, same_bits, xml
+
+ROW = '<layout name="row" type="int" dimensions="5"/><variable name="temperature" layout="row"/>'
+
+
+def init_fails(tmp_path, text, status, *parts, ranks=1):
+    with Run(tmp_path, text, ranks=ranks) as run:
+        for rank in run.ranks:
+            answer = rank.init()
+            assert answer.status == status, answer
+            for part in parts:
+                assert part in answer.error
+        # A failed init is no end: other calls say so and harm nothing.
+        assert run.ranks[0].write("temperature", 20, 1).status == "LEAT_ERROR_STATE"
+    return answer
+
+
+def test_no_xml_file(tmp_path):
+    with Run(tmp_path, "") as run:
+        answer = run.ranks[0].call("init", "nowhere.xml")
+        assert answer.status == "LEAT_ERROR_CONFIG" and "nowhere.xml" in answer.error
+
+
+def test_malformed_xml_is_refused_with_its_place_on_every_rank(tmp_path):
+    init_fails(tmp_path, "<simulation name='x'>\n  <data>\n</simulation>", "LEAT_ERROR_CONFIG", "run.xml:3:", ranks=2)
+
+
+def test_all_errors_of_the_xml_come_at_once(tmp_path):
+    bad = xml('<variable name="a" layout="nope"/><variable name="b" layuot="row"/>')
+    init_fails(tmp_path, bad, "LEAT_ERROR_CONFIG", "nope", "layuot", "did you mean")
+
+
+def test_an_unknown_variable_is_named_with_the_nearest_one_and_the_run_goes_on(tmp_path):
+    with Run(tmp_path, xml(ROW)) as run:
+        (rank,) = run.init()
+        answer = rank.write("temprature", 20, 1)
+        assert answer.status == "LEAT_ERROR_UNKNOWN_NAME" and 'did you mean "temperature"' in answer.error
+        assert rank.write("temperature", 20, 1).ok
+        rank.end()
+        run.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["temperature"][0].reshape(-1), data(5, "i4", 1))
+
+
+def test_a_layout_that_needs_a_parameter_never_set_names_it(tmp_path):
+    free = '<parameter name="nx" type="int"/><layout name="row" type="int" dimensions="nx*2"/><variable name="a" layout="row"/>'
+    with Run(tmp_path, xml(free)) as run:
+        (rank,) = run.init()
+        answer = rank.write("a", 20, 1)
+        assert answer.status == "LEAT_ERROR_SHAPE"
+        for part in ('"nx"', "leat_set_int", "nx*2"):
+            assert part in answer.error
+        rank.must("set_int", "nx", 3)
+        assert rank.write("a", 24, 2).ok
+        rank.end()
+        (end,) = run.finalize()
+        assert end.status == "LEAT_ERROR_LOST" and "nx" in end.error
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["a"][0].reshape(-1), data(6, "i4", 2))
+
+
+def test_a_parameter_that_shapes_written_blocks_cannot_change(tmp_path):
+    free = '<parameter name="nx" type="int"/><layout name="row" type="int" dimensions="nx"/><variable name="a" layout="row"/>'
+    with Run(tmp_path, xml(free)) as run:
+        (rank,) = run.init()
+        rank.must("set_int", "nx", 5)
+        assert rank.write("a", 20, 1).ok
+        answer = rank.call("set_int", "nx", 6)
+        assert answer.status == "LEAT_ERROR_STATE" and "nx" in answer.error
+        run.finish()
+
+
+def test_a_block_larger_than_the_segment_is_refused_with_both_numbers(tmp_path):
+    big = ROW + f'<layout name="big" type="uint8" dimensions="{64 << 20}"/><variable name="big" layout="big"/>'
+    with Run(tmp_path, xml(big, buffer="16MiB")) as run:
+        (rank,) = run.init()
+        answer = rank.write("big", 64 << 20, 1)
+        assert answer.status == "LEAT_ERROR_TOO_LARGE"
+        assert str(64 << 20) in answer.error and str(16 << 20) in answer.error
+        assert rank.write("temperature", 20, 1).ok
+        rank.end()
+        (end,) = run.finalize()
+        assert end.status == "LEAT_ERROR_LOST" and '"big"' in end.error
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["temperature"][0].reshape(-1), data(5, "i4", 1))
+
+
+def test_an_iteration_larger_than_the_segment_is_refused_at_once_not_after_the_timeout(tmp_path):
+    big = '<layout name="big" type="uint8" dimensions="3*1048576"/><variable name="big" layout="big"/>'
+    with Run(tmp_path, xml(big, buffer="4MiB", timeout="50s")) as run:
+        (rank,) = run.init()
+        assert rank.write("big", 3 << 20, 1).ok
+        answer = rank.write("big", 3 << 20, 2, block=1)
+        assert answer.status == "LEAT_ERROR_FULL" and "cannot be stored before it has ended" in answer.error
+        rank.end()
+        (end,) = run.finalize()
+        assert end.status == "LEAT_ERROR_LOST"
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["big"][0].reshape(-1), data(3 << 20, "u1", 1))
+
+
+def test_a_buffer_larger_than_the_shared_memory_is_refused_with_both_numbers(tmp_path):
+    free = shutil.disk_usage("/dev/shm").free
+    buffer = free + (1 << 30)
+    init_fails(tmp_path, xml(ROW, buffer=f"{buffer}B"), "LEAT_ERROR_MEMORY", "/dev/shm", "free", "make <buffer size")
+    assert shutil.disk_usage("/dev/shm").free > free - (64 << 20)
+
+
+@pytest.mark.parametrize("kind", ["missing", "a file"])
+def test_an_output_folder_that_cannot_be_used_costs_the_data_but_not_the_run(tmp_path, kind):
+    if kind == "a file":
+        (tmp_path / "results").write_text("")
+    store = '<store name="out" type="hdf5" folder="results"/>'
+    with Run(tmp_path, xml(ROW, store=store), ranks=2) as run:
+        for rank in run.init():
+            for iteration in range(3):
+                assert rank.write("temperature", 20, iteration).ok
+                rank.end()
+        for answer in run.finalize():
+            assert answer.status == "LEAT_ERROR_LOST"
+            for part in ('store "out"', "3 iterations not stored (0, 1, 2)", "results"):
+                assert part in answer.error
+    assert "NOT ALL OF THE DATA IS STORED" in run.log()
+
+
+def test_one_store_that_fails_does_not_keep_the_other_from_its_data(tmp_path):
+    store = '<store name="bad" type="hdf5" folder="nowhere"/><store name="good" type="hdf5"/>'
+    with Run(tmp_path, xml(ROW, store=store)) as run:
+        (rank,) = run.init()
+        assert rank.write("temperature", 20, 1).ok
+        rank.end()
+        (answer,) = run.finalize()
+        assert answer.status == "LEAT_ERROR_LOST" and '"bad"' in answer.error and '"good"' not in answer.error
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["temperature"][0].reshape(-1), data(5, "i4", 1))
+
+
+def test_two_runs_at_once_in_one_folder_each_have_a_file(tmp_path):
+    with Run(tmp_path, xml(ROW), name="one") as one, Run(tmp_path, xml(ROW), name="two") as two:
+        two.ranks[0].run = two
+        for seed, run in enumerate((one, two)):
+            (rank,) = run.init()
+            assert rank.write("temperature", 20, seed).ok
+            rank.end()
+        for run in (one, two):
+            run.finish()
+    files = sorted(p for p in tmp_path.iterdir() if p.suffix == ".h5")
+    assert len(files) == 2, files
+    stored = set()
+    for path in files:
+        with h5py.File(path) as file:
+            stored.add(file["temperature"][0].tobytes())
+    assert stored == {data(5, "i4", seed).tobytes() for seed in (0, 1)}
+
+
+def test_two_runs_with_one_session_name_are_told_apart(tmp_path):
+    with Run(tmp_path, xml(ROW), ranks=1) as run:
+        (rank,) = run.init()
+        other = Run(tmp_path, xml(ROW), name="other")
+        other.session, other.runtime = run.session, run.runtime
+        other.ranks[0].process.stdin.close()
+        other.ranks[0].process.wait()
+        other.environment["LEAT_RUNTIME_DIR"] = str(run.runtime)
+        other.ranks = [type(rank)(other, 0)]
+        answer = other.ranks[0].init()
+        assert answer.status == "LEAT_ERROR_STATE" and "LEAT_SESSION" in answer.error
+        other.ranks[0].stop_process()
+        run.finish()
+
+
+def test_a_server_program_that_cannot_be_run_is_named(tmp_path):
+    with Run(tmp_path, xml(ROW), environment={"LEAT_SERVER": "/no/such/leatd"}) as run:
+        answer = run.ranks[0].init()
+        assert answer.status == "LEAT_ERROR_SERVER" and "/no/such/leatd" in answer.error
+
+
+def test_a_server_program_that_is_something_else_is_not_waited_for(tmp_path):
+    with Run(tmp_path, xml(ROW), environment={"LEAT_SERVER": "/bin/true"}) as run:
+        answer = run.ranks[0].init()
+        assert answer.status == "LEAT_ERROR_SERVER" and "before it was ready" in answer.error
+
+
+def test_a_log_file_that_cannot_be_written_is_refused_at_the_start(tmp_path):
+    init_fails(tmp_path, xml(ROW, log='<log file="nowhere/leat.log"/>'), "LEAT_ERROR_CONFIG", "nowhere/leat.log")
+
+
+def test_values_of_the_wrong_type_or_name_are_refused(tmp_path):
+    free = ROW + '<parameter name="nx" type="int" value="1"/><parameter name="dt" type="double"/>'
+    with Run(tmp_path, xml(free)) as run:
+        (rank,) = run.init()
+        wrong = rank.call("set_double", "nx", 1.5)
+        assert wrong.status == "LEAT_ERROR_TYPE" and "leat_set_int" in wrong.error
+        unknown = rank.call("set_int", "nz", 1)
+        assert unknown.status == "LEAT_ERROR_UNKNOWN_NAME" and '"nx"' in unknown.error
+        rank.must("set_double", "dt", 0.5)
+        run.finish()
+
+
+def test_extents_and_positions_that_do_not_fit_are_refused(tmp_path):
+    grids = """<layout name="grid" type="int" dimensions="2,2" global="4,4"/><variable name="g" layout="grid"/>
+               <layout name="some" type="int" dimensions="?,2"/><variable name="p" layout="some"/>"""
+    with Run(tmp_path, xml(grids)) as run:
+        (rank,) = run.init()
+        assert rank.write("p", 16, 1).status == "LEAT_ERROR_SHAPE"  # no extent yet
+        for extent in ("3,3", "-1,2"):
+            rank.call("set_extent", "p", 0, extent)
+            assert rank.write("p", 16, 1).status == "LEAT_ERROR_SHAPE", extent
+        rank.call("set_position", "g", 0, "3,0")
+        outside = rank.write("g", 16, 1)
+        assert outside.status == "LEAT_ERROR_SHAPE" and "global" in outside.error
+        rank.must("set_position", "g", 0, "2,2")
+        assert rank.write("g", 16, 2).ok
+        assert run.finalize()[0].status == "LEAT_ERROR_LOST"
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["g"][0, 2:, 2:].reshape(-1), data(4, "i4", 2))

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One test for each row of docs/explanation/failure-model.md: something dies or stops, for real."""
+import os
+import signal
+import time
+
+import h5py
+import pytest
+from leat_run import Run, data, same_bits, xml
+
+ROW = '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/>'
+BIG = '<layout name="big" type="uint8" dimensions="1048576"/><variable name="big" layout="big"/>'
+
+
+def test_a_killed_rank_does_not_stop_the_others_and_what_it_had_committed_is_stored(tmp_path):
+    with Run(tmp_path, xml(ROW), ranks=3) as run:
+        run.init()
+        for rank in run.ranks:
+            assert rank.write("a", 20, rank.number).ok
+            rank.end()
+            assert rank.write("a", 20, 10 + rank.number).ok
+        run.ranks[1].kill()
+        alive = [run.ranks[0], run.ranks[2]]
+        for rank in alive:
+            rank.end()
+            assert rank.write("a", 20, 20 + rank.number).ok
+            rank.end()
+        for answer in run.finalize(alive):
+            assert answer.ok, answer
+        assert "rank 1 ended without leat_finalize, in iteration 1" in run.log()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == [0, 1, 2]
+        assert file["iteration_complete"][:].tolist() == [1, 0, 0]
+        for iteration, ranks in ((0, [0, 1, 2]), (1, [0, 1, 2]), (2, [0, 2])):
+            stored = {r: file["a"][iteration, c] for c, r in enumerate(file["a_rank"][iteration]) if r >= 0}
+            assert sorted(stored) == ranks
+            for rank, got in stored.items():
+                assert same_bits(got, data(5, "i4", 10 * iteration + rank))
+
+
+def test_when_all_ranks_are_killed_the_server_stores_what_was_committed_and_ends(tmp_path):
+    with Run(tmp_path, xml(ROW), ranks=2) as run:
+        run.init()
+        for iteration in range(3):
+            for rank in run.ranks:
+                assert rank.write("a", 20, 10 * iteration + rank.number).ok
+                rank.end()
+        for rank in run.ranks:
+            rank.kill()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == [0, 1, 2]
+        for iteration in range(3):
+            for rank in range(2):
+                assert same_bits(file["a"][iteration, rank], data(5, "i4", 10 * iteration + rank))
+
+
+@pytest.mark.parametrize("moment", range(8))
+def test_a_rank_killed_at_any_moment_of_a_write_leaves_whole_blocks(tmp_path, moment):
+    with Run(tmp_path, xml(BIG, buffer="8MiB")) as run:
+        (rank,) = run.init()
+        rank.start("run_on", "big", 1 << 20, 1000)
+        time.sleep(0.02 + 0.013 * moment)
+        rank.kill()
+    with h5py.File(tmp_path / "run.h5") as file:
+        iterations = file["iteration"][:].tolist()
+        assert iterations == list(range(len(iterations))) and iterations
+        for iteration in iterations:
+            assert same_bits(file["big"][iteration].reshape(-1), data(1 << 20, "u1", 1000 + iteration))
+
+
+def test_a_rank_killed_while_it_computes_in_leased_memory_gives_that_memory_back(tmp_path):
+    with Run(tmp_path, xml(BIG, buffer="4MiB"), ranks=2) as run:
+        run.init()
+        run.ranks[0].must("alloc", "big", 0, 1 << 20, 1)
+        run.ranks[0].kill()
+        for iteration in range(12):
+            assert run.ranks[1].write("big", 1 << 20, iteration).ok
+            run.ranks[1].end()
+        assert run.finalize([run.ranks[1]])[0].ok
+
+
+def test_when_the_server_is_killed_the_simulation_goes_on_and_is_told(tmp_path):
+    with Run(tmp_path, xml(ROW, timeout="2s"), ranks=2) as run:
+        run.init()
+        for rank in run.ranks:
+            assert rank.write("a", 20, rank.number).ok
+            rank.end()
+        os.kill(run.server(), signal.SIGKILL)
+        for _ in range(3):
+            time.sleep(0.15)
+            ends = [rank.call("end_iteration") for rank in run.ranks]
+        for end in ends:
+            assert end.status == "LEAT_ERROR_SERVER" and "has died" in end.error
+        write = run.ranks[0].write("a", 20, 5)
+        assert write.status == "LEAT_ERROR_SERVER"
+        for answer in run.finalize():
+            assert answer.status == "LEAT_ERROR_SERVER"
+            assert "died before it had stored everything" in answer.error
+        # What a killed server leaves, the next start on this node removes.
+        assert run.segments()
+        after = Run(tmp_path, xml(ROW, name="after"), name="after",
+                    environment={"LEAT_RUNTIME_DIR": str(run.runtime)})
+        after.runtime = run.runtime
+        with after:
+            (rank,) = after.init()
+            assert rank.write("a", 20, 1).ok
+            after.finish()
+
+
+def test_a_stopped_server_blocks_no_call_longer_than_the_timeout(tmp_path):
+    with Run(tmp_path, xml(BIG, buffer="4MiB", timeout="1s")) as run:
+        (rank,) = run.init()
+        server = run.server()
+        os.kill(server, signal.SIGSTOP)
+        answers = [rank.write("big", 1 << 20, i) for i in range(3)]
+        assert [a.status for a in answers] == ["LEAT_ERROR_FULL"] * 3
+        assert "stayed full for 1000 ms" in answers[0].error
+        # Its socket is open, so it is stopped, not dead: finalize gives up after the timeout and says so.
+        (end,) = run.finalize()
+        assert end.status == "LEAT_ERROR_TIMEOUT" and "no progress" in end.error
+        os.kill(server, signal.SIGCONT)
+        run.await_end()
+    assert "3 writes failed" in run.log()
+
+
+def test_a_stopped_rank_delays_the_others_only_by_the_timeout(tmp_path):
+    with Run(tmp_path, xml(ROW, timeout="1s"), ranks=2) as run:
+        first, second = run.init()
+        assert first.write("a", 20, 1).ok
+        assert second.write("a", 20, 2).ok
+        second.process.send_signal(signal.SIGSTOP)
+        first.end()
+        (end,) = run.finalize([first])
+        assert end.status == "LEAT_ERROR_TIMEOUT" and "other ranks" in end.error
+        second.process.send_signal(signal.SIGCONT)
+        second.end()
+        assert run.finalize([second])[0].ok
+    with h5py.File(tmp_path / "run.h5") as file:
+        for rank in range(2):
+            assert same_bits(file["a"][0, rank], data(5, "i4", rank + 1))
+
+
+def test_a_rank_that_never_comes_does_not_keep_the_server(tmp_path):
+    with Run(tmp_path, xml(ROW, timeout="1s"), ranks=2) as run:
+        first = run.ranks[0]
+        assert first.init().ok
+        assert first.write("a", 20, 3).ok
+        first.end()
+        (end,) = run.finalize([first])
+        assert end.status in ("LEAT_OK", "LEAT_ERROR_TIMEOUT")
+    assert "rank 1 of this node never attached" in run.log()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["a"][0].reshape(-1)[:5], data(5, "i4", 3))
+
+
+def test_sigterm_makes_the_server_store_what_it_has_and_end(tmp_path):
+    with Run(tmp_path, xml(ROW, timeout="2s")) as run:
+        (rank,) = run.init()
+        assert rank.write("a", 20, 3).ok
+        rank.end()
+        os.kill(run.server(), signal.SIGTERM)
+        run.await_end()
+        time.sleep(0.15)
+        assert rank.call("end_iteration").status == "LEAT_ERROR_SERVER"
+        run.finalize()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["a"][0].reshape(-1), data(5, "i4", 3))
+
+
+def test_an_idle_server_uses_no_processor_time(tmp_path):
+    def ticks(pid):
+        fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+        return int(fields[11]) + int(fields[12])
+
+    with Run(tmp_path, xml(ROW)) as run:
+        (rank,) = run.init()
+        assert rank.write("a", 20, 1).ok
+        rank.end()
+        time.sleep(0.3)
+        before = ticks(run.server())
+        time.sleep(1.5)
+        assert ticks(run.server()) - before <= 1
+        run.finish()
