@@ -168,6 +168,23 @@ Result<Ranks> ranks_from(const leat_ranks* given) {
   return leat::client::complete_ranks(std::move(ranks));
 }
 
+leat_status alloc(const char* function, const char* variable, uint32_t block, void** data) {
+  if (switched_off()) {
+    // Nobody has read the XML, so nobody knows how much memory that would be.
+    if (data) *data = nullptr;
+    return LEAT_UNWANTED;
+  }
+  return guarded(function, [&](Session& session, Call& call) {
+    return session.alloc(call, variable, block, data);
+  });
+}
+
+leat_status commit(const char* function, const char* variable, uint32_t block) {
+  return guarded(function, [&](Session& session, Call& call) {
+    return session.commit(call, variable, block);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -214,26 +231,17 @@ LEAT_API leat_status leat_write_block(const char* variable, uint32_t block, cons
 }
 
 LEAT_API leat_status leat_alloc(const char* variable, void** data) {
-  return leat_alloc_block(variable, 0, data);
+  return alloc(__func__, variable, 0, data);
 }
 
 LEAT_API leat_status leat_alloc_block(const char* variable, uint32_t block, void** data) {
-  if (switched_off()) {
-    // Nobody has read the XML, so nobody knows how much memory that would be.
-    if (data) *data = nullptr;
-    return LEAT_UNWANTED;
-  }
-  return guarded(__func__, [&](Session& session, Call& call) {
-    return session.alloc(call, variable, block, data);
-  });
+  return alloc(__func__, variable, block, data);
 }
 
-LEAT_API leat_status leat_commit(const char* variable) { return leat_commit_block(variable, 0); }
+LEAT_API leat_status leat_commit(const char* variable) { return commit(__func__, variable, 0); }
 
 LEAT_API leat_status leat_commit_block(const char* variable, uint32_t block) {
-  return guarded(__func__, [&](Session& session, Call& call) {
-    return session.commit(call, variable, block);
-  });
+  return commit(__func__, variable, block);
 }
 
 LEAT_API leat_status leat_set_extent(const char* variable, uint32_t block, const int64_t* extent) {

@@ -278,11 +278,12 @@ Status Session::await_farewell(const char* call_name) {
     if (now != seen) patience = Patience(channel_.timeout_ns());
     seen = now;
     if (patience.left_ns() == 0) {
-      return end_of_drain(call_name,
-                          "for the whole timeout the server has made no progress, because other ranks "
-                          "of this node neither write nor end, or because it is stuck; it goes on "
-                          "by itself, and its log says what became of the data",
-                          Status::ERROR_TIMEOUT);
+      return end_of_drain(
+          call_name,
+          "for the whole timeout the server has made no progress, because other ranks "
+          "of this node neither write nor end, or because it is stuck; it goes on "
+          "by itself, and its log says what became of the data",
+          Status::ERROR_TIMEOUT);
     }
   }
 }
@@ -291,17 +292,19 @@ Status Session::end_of_drain(const char* call_name, const char* server_says, Sta
   if (server_pid_ > 0 && server_status != Status::ERROR_TIMEOUT) {
     platform::reap(server_pid_, kReapLimitNs);
   }
-  const std::string prefix = std::string(call_name) + ": ";
-  const bool speaks = ranks_.node_rank == 0;
-  if (server_status != Status::OK) {
-    return fail_quietly(server_status, prefix + server_says, speaks);
+  const bool all_well = server_status == Status::OK && lost_ == 0;
+  if (all_well) return Status::OK;
+  std::string text = std::string(call_name) + ": ";
+  if (lost_ > 0) {
+    text += std::to_string(lost_) + (lost_ == 1 ? " write" : " writes") +
+            " of this rank failed, nothing of which is stored; the first: " + first_lost_;
   }
-  if (lost_ == 0) return Status::OK;
-  return fail_quietly(
-      Status::ERROR_LOST,
-      prefix + std::to_string(lost_) +
-          " writes of this rank failed and are not stored; the first: " + first_lost_,
-      true);
+  if (server_status != Status::OK)
+    text += (lost_ > 0 ? "\nthe server: " : "") + std::string(server_says);
+  // What the node's server says is printed by one rank, what a rank has lost by that rank.
+  const bool speaks = ranks_.node_rank == 0 || lost_ > 0;
+  return fail_quietly(server_status == Status::OK ? Status::ERROR_LOST : server_status, text,
+                      speaks);
 }
 
 }  // namespace leat::client

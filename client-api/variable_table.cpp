@@ -41,12 +41,12 @@ VariableTable::VariableTable(const shm::Catalogue& catalogue, std::string config
 
 std::int64_t VariableTable::find(std::string_view name) const noexcept {
   const auto found = variables_.find(name);
-  return found == variables_.end() ? -1 : found->second;
+  return found == variables_.end() ? std::int64_t{-1} : found->second;
 }
 
 std::int64_t VariableTable::find_parameter(std::string_view name) const noexcept {
   const auto found = parameters_.find(name);
-  return found == parameters_.end() ? -1 : found->second;
+  return found == parameters_.end() ? std::int64_t{-1} : found->second;
 }
 
 Error VariableTable::unknown_variable(std::string_view name) const {

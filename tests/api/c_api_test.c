@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every call of leat.h from strict C11: what it returns when it is right, and for each way of being wrong. */
+#include "client-api/leat.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
+
+static int failures = 0;
+
+static void expect_status(int line, const char* call, leat_status got, leat_status wanted) {
+  if (got == wanted) return;
+  printf("line %d: %s is %s, not %s: %s\n", line, call, leat_status_name(got),
+         leat_status_name(wanted), leat_last_error());
+  ++failures;
+}
+
+static void expect_true(int line, const char* what, int true_) {
+  if (true_) return;
+  printf("line %d: not so: %s (last error: %s)\n", line, what, leat_last_error());
+  ++failures;
+}
+
+#define EXPECT(call, wanted) expect_status(__LINE__, #call, call, wanted)
+#define EXPECT_TRUE(what) expect_true(__LINE__, #what, what)
+#define EXPECT_SAYS(part) expect_true(__LINE__, "the message has " part, strstr(leat_last_error(), part) != NULL)
+
+static const double kRow[4] = {1, 2, 3, 4};
+
+static void all_calls_return(leat_status status) {
+  void* memory = NULL;
+  const int64_t two[1] = {2};
+  EXPECT(leat_write("row", kRow), status);
+  EXPECT(leat_write_block("row", 1, kRow), status);
+  EXPECT(leat_alloc("row", &memory), status);
+  EXPECT(leat_alloc_block("row", 1, &memory), status);
+  EXPECT(leat_commit("row"), status);
+  EXPECT(leat_commit_block("row", 1), status);
+  EXPECT(leat_set_extent("free", 0, two), status);
+  EXPECT(leat_set_position("row", 0, two), status);
+  EXPECT(leat_end_iteration(), status);
+  EXPECT(leat_set_int("n", 1), status);
+  EXPECT(leat_set_double("x", 1), status);
+  EXPECT(leat_set_string("s", "text"), status);
+  EXPECT(leat_wanted("row"), status);
+  EXPECT_TRUE(leat_iteration() == -1);
+}
+
+static int write_in_thread(void* status) {
+  *(leat_status*)status = leat_write("row", kRow);
+  return (int)strlen(leat_last_error());
+}
+
+static void before_init(void) {
+  thrd_t thread;
+  leat_status status = LEAT_OK;
+  int length = 0;
+  EXPECT_TRUE(leat_last_error()[0] == '\0');
+  all_calls_return(LEAT_ERROR_STATE);
+  EXPECT_SAYS("before leat_init");
+  EXPECT(leat_finalize(), LEAT_ERROR_STATE);
+  thrd_create(&thread, write_in_thread, &status);
+  thrd_join(thread, &length);
+  EXPECT_TRUE(status == LEAT_ERROR_STATE && length > 0);
+}
+
+static void wrong_init(const char* config) {
+  leat_ranks ranks;
+  memset(&ranks, 0, sizeof ranks);
+  EXPECT(leat_init(NULL), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_init("no/such/file.xml"), LEAT_ERROR_CONFIG);
+  EXPECT_SAYS("no/such/file.xml");
+  EXPECT(leat_init_ranks(config, NULL), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_init_ranks(config, &ranks), LEAT_ERROR_ARGUMENT);
+  EXPECT_SAYS("struct_size");
+  ranks.struct_size = sizeof ranks;
+  ranks.size = ranks.node_size = 1;
+  ranks.rank = 3;
+  EXPECT(leat_init_ranks(config, &ranks), LEAT_ERROR_ARGUMENT);
+  EXPECT_SAYS("rank 3 of 1");
+  ranks.rank = 0;
+  ranks.session = "../escape";
+  EXPECT(leat_init_ranks(config, &ranks), LEAT_ERROR_ARGUMENT);
+  EXPECT_SAYS("no session name");
+}
+
+static void wrong_names_and_pointers(void) {
+  void* memory = NULL;
+  EXPECT(leat_write(NULL, kRow), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_write("rwo", kRow), LEAT_ERROR_UNKNOWN_NAME);
+  EXPECT_SAYS("did you mean \"row\"");
+  EXPECT(leat_wanted("rwo"), LEAT_ERROR_UNKNOWN_NAME);
+  EXPECT(leat_alloc("row", NULL), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_alloc("rwo", &memory), LEAT_ERROR_UNKNOWN_NAME);
+  EXPECT_TRUE(memory == NULL);
+  EXPECT(leat_commit("row"), LEAT_ERROR_STATE);
+  EXPECT_SAYS("leat_alloc");
+  EXPECT(leat_set_extent("free", 0, NULL), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_set_position("row", 0, NULL), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_set_int(NULL, 1), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_set_int("nn", 1), LEAT_ERROR_UNKNOWN_NAME);
+  EXPECT_SAYS("did you mean \"n\"");
+  EXPECT(leat_set_int("x", 1), LEAT_ERROR_TYPE);
+  EXPECT_SAYS("leat_set_double");
+  EXPECT(leat_set_string("n", "text"), LEAT_ERROR_TYPE);
+}
+
+static void right_calls(void) {
+  const int64_t none[1] = {0}, two[1] = {2};
+  void *memory = NULL, *again = NULL;
+  EXPECT(leat_set_int("n", 4), LEAT_OK);
+  EXPECT(leat_set_double("x", 0.5), LEAT_OK);
+  EXPECT(leat_set_string("s", "some text"), LEAT_OK);
+  EXPECT(leat_wanted("row"), LEAT_OK);
+  EXPECT(leat_wanted("unstored"), LEAT_UNWANTED);
+  EXPECT(leat_write("unstored", kRow), LEAT_OK);
+  EXPECT(leat_write("row", kRow), LEAT_OK);
+  EXPECT(leat_write_block("row", 7, kRow), LEAT_OK);
+  EXPECT(leat_alloc_block("row", 8, &memory), LEAT_OK);
+  EXPECT_TRUE(memory != NULL && (uintptr_t)memory % 64 == 0);
+  EXPECT(leat_alloc_block("row", 8, &again), LEAT_OK);
+  EXPECT_TRUE(again == memory);
+  if (memory) memcpy(memory, kRow, sizeof kRow);
+  EXPECT(leat_commit_block("row", 8), LEAT_OK);
+  EXPECT(leat_set_extent("free", 0, none), LEAT_OK);
+  EXPECT(leat_write("free", NULL), LEAT_OK);
+  EXPECT(leat_set_extent("free", 0, two), LEAT_OK);
+  EXPECT(leat_write("free", kRow), LEAT_OK);
+  EXPECT_TRUE(leat_iteration() == 0);
+  EXPECT(leat_end_iteration(), LEAT_OK);
+  EXPECT_TRUE(leat_iteration() == 1);
+}
+
+static int with_server(const char* config) {
+  before_init();
+  wrong_init(config);
+  EXPECT(leat_init(config), LEAT_OK);
+  EXPECT(leat_init(config), LEAT_ERROR_STATE);
+  EXPECT_SAYS("already initialised");
+  wrong_names_and_pointers();
+  right_calls();
+  EXPECT(leat_set_int("n", 5), LEAT_ERROR_STATE);
+  EXPECT(leat_finalize(), LEAT_OK);
+  all_calls_return(LEAT_ERROR_STATE);
+  EXPECT_SAYS("after leat_finalize");
+  EXPECT(leat_finalize(), LEAT_ERROR_STATE);
+
+  /* What failed to be written is not forgotten at the end. */
+  EXPECT(leat_init(config), LEAT_OK);
+  EXPECT(leat_set_int("n", 4), LEAT_OK);
+  EXPECT(leat_write("row", NULL), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_finalize(), LEAT_ERROR_LOST);
+  EXPECT_SAYS("\"row\" of iteration 0");
+  return failures;
+}
+
+/* LEAT=off, or libleat_stub: every call is right and does nothing. */
+static int without_server(void) {
+  void* memory = &memory;
+  EXPECT(leat_init("no/such/file.xml"), LEAT_OK);
+  EXPECT(leat_write("anything", kRow), LEAT_OK);
+  EXPECT(leat_write_block("anything", 3, kRow), LEAT_OK);
+  EXPECT(leat_alloc("anything", &memory), LEAT_UNWANTED);
+  EXPECT_TRUE(memory == NULL);
+  memory = &memory;
+  EXPECT(leat_alloc_block("anything", 3, &memory), LEAT_UNWANTED);
+  EXPECT_TRUE(memory == NULL);
+  EXPECT(leat_commit("anything"), LEAT_OK);
+  EXPECT(leat_commit_block("anything", 3), LEAT_OK);
+  EXPECT(leat_set_extent("anything", 0, NULL), LEAT_OK);
+  EXPECT(leat_set_position("anything", 0, NULL), LEAT_OK);
+  EXPECT(leat_set_int("n", 1), LEAT_OK);
+  EXPECT(leat_set_double("x", 1), LEAT_OK);
+  EXPECT(leat_set_string("s", "text"), LEAT_OK);
+  EXPECT(leat_wanted("anything"), LEAT_UNWANTED);
+  EXPECT(leat_end_iteration(), LEAT_OK);
+  EXPECT(leat_finalize(), LEAT_OK);
+  EXPECT_TRUE(leat_last_error()[0] == '\0');
+  return failures;
+}
+
+static void status_names(void) {
+  EXPECT_TRUE(strcmp(leat_status_name(LEAT_OK), "LEAT_OK") == 0);
+  EXPECT_TRUE(strcmp(leat_status_name(LEAT_UNWANTED), "LEAT_UNWANTED") == 0);
+  EXPECT_TRUE(strcmp(leat_status_name(LEAT_ERROR_INTERNAL), "LEAT_ERROR_INTERNAL") == 0);
+  EXPECT_TRUE(leat_status_name((leat_status)1234) != NULL);
+}
+
+int main(int count, char** arguments) {
+  const int off = count < 2;
+  status_names();
+  return (off ? without_server() : with_server(arguments[1])) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
