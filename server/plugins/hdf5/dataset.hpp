@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// A chunked dataset that grows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/plugins/hdf5/handle.hpp"
+
+namespace leat::hdf5 {
+
+using Shape = std::vector<hsize_t>;
+
+/// How a dataset is made.
+struct DatasetPlan {
+  Shape extents;            ///< at the start
+  std::vector<bool> grows;  ///< per dimension: may become larger later
+  Shape chunk;              ///< all at least 1
+  int deflate = 0;          ///< 0: not compressed
+  std::uint64_t cache_bytes =
+      0;  ///< of the chunk cache; 0: what is written goes to the file at once
+  std::vector<std::uint8_t> fill;
+};
+
+/// Where a piece lies in memory: an array of `extents`, of which `count` elements from `start` are
+/// meant.
+struct MemoryPart {
+  Shape extents, start;
+};
+
+class Dataset {
+ public:
+  Dataset() = default;
+  /// Creates it, with the groups above it. A scalar has no extents, and no chunks.
+  Dataset(hid_t file, const std::string& name, hid_t type, const DatasetPlan& plan);
+
+  /// Makes each extent that may grow at least that long. Never shrinks.
+  void grow_to(const Shape& extents);
+  /// Writes `count` elements from `start` on; they are dense in memory.
+  void write(const Shape& start, const Shape& count, const void* data);
+  /// The same from a part of an array in memory: no copy is made.
+  void write(const Shape& start, const Shape& count, const void* data, const MemoryPart& memory);
+
+  /// Names dimension `d` by a dimension scale, which grows with it. The scale must outlive this
+  /// object.
+  void attach_scale(std::size_t d, Dataset& scale);
+
+  const Shape& extents() const { return extents_; }
+  const std::string& name() const { return name_; }
+  hid_t id() const { return id_; }
+  bool exists() const { return id_.is_open(); }
+
+ private:
+  Id id_, type_;
+  std::string name_;
+  Shape extents_;
+  std::vector<bool> grows_;
+  std::vector<Dataset*> scales_;  // per dimension, or none
+};
+
+/// Text attribute, of UTF-8.
+void set_attribute(hid_t object, const char* name, const std::string& value);
+void set_attribute(hid_t object, const char* name, std::int64_t value);
+
+/// Chunk for one iteration of `extents` elements of `bytes` each, the iteration dimension first:
+/// small arrays are bundled over iterations up to 64 KiB, large ones are split along their slowest
+/// dimensions to at most 2 MiB.
+Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes);
+/// Chunk for rows of `extents` that are appended by the thousand: as many as go into 1 MiB.
+Shape chunk_of_rows(const Shape& extents, std::uint64_t bytes);
+
+}  // namespace leat::hdf5

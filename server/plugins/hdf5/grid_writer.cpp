@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/grid_writer.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+Shape global_of(const leat_block& block, unsigned dims) {
+  return Shape(block.global, block.global + dims);
+}
+
+}  // namespace
+
+GridWriter::GridWriter(const Place& place, const leat_variable& variable, const BlockList& first)
+    : axes_(place, variable),
+      variable_(variable),
+      first_global_(global_of(*first.front(), variable.dims)) {
+  std::vector<Dataset*> scales;
+  for (unsigned d = 0; d < variable.dims; ++d)
+    scales.push_back(&axes_.scale_of(d, first_global_[d]));
+  data_ = axes_.make(first_global_, scales);
+}
+
+void GridWriter::write(hsize_t row, const BlockList& blocks) {
+  const Shape global = global_of(*blocks.front(), variable_.dims);
+  data_.grow_to(axes_.with_row(row + 1, global));
+  if (globals_.exists() || global != first_global_) note_global(row, global);
+  BlockErrors errors(variable_.name);
+  for (const leat_block* block : blocks) {
+    try {
+      write_block(row, *block);
+    } catch (const std::exception& e) {
+      errors.add(*block, e.what());
+    }
+  }
+  errors.raise();
+}
+
+void GridWriter::write_block(hsize_t row, const leat_block& block) {
+  Shape start, count;
+  MemoryPart memory;
+  for (unsigned d = 0; d < variable_.dims; ++d) {
+    const leat_dimension& dimension = variable_.dimension[d];
+    const std::int64_t own = block.extent[d] - dimension.ghost_low - dimension.ghost_high;
+    if (own <= 0) return;
+    if (block.position[d] < 0 || block.position[d] + own > block.global[d]) {
+      throw std::runtime_error("it does not lie inside the global array");
+    }
+    start.push_back(static_cast<hsize_t>(block.position[d]));
+    count.push_back(static_cast<hsize_t>(own));
+    memory.extents.push_back(static_cast<hsize_t>(block.extent[d]));
+    memory.start.push_back(static_cast<hsize_t>(dimension.ghost_low));
+  }
+  data_.write(axes_.with_row(row, start), axes_.with_row(1, count), block.data, memory);
+}
+
+void GridWriter::note_global(hsize_t row, const Shape& global) {
+  const std::vector<std::int64_t> now(global.begin(), global.end());
+  const std::vector<std::int64_t> before(first_global_.begin(), first_global_.end());
+  const bool is_new = !globals_.exists();
+  if (is_new) {
+    const std::string name = std::string(variable_.name) + "_global";
+    globals_ = axes_.make_table("_global", axes_.scales().fixed(name + "_dim", now.size()), {}, {});
+  }
+  globals_.grow_to(axes_.with_row(row + 1, {now.size()}));
+  for (hsize_t old = 0; is_new && old < row; ++old) {
+    globals_.write(axes_.with_row(old, {0}), axes_.with_row(1, {now.size()}), before.data());
+  }
+  globals_.write(axes_.with_row(row, {0}), axes_.with_row(1, {now.size()}), now.data());
+}
+
+void GridWriter::grow_to_rows(hsize_t rows) {
+  data_.grow_to(axes_.with_row(rows, Shape(first_global_.size(), 0)));
+  if (globals_.exists()) globals_.grow_to(axes_.with_row(rows, {0}));
+}
+
+}  // namespace leat::hdf5

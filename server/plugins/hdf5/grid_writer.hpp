@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "server/plugins/hdf5/writer.hpp"
+
+namespace leat::hdf5 {
+
+/// Blocks that are parts of a global array. When its shape changes during the run the dataset has
+/// the largest one, and
+/// "<variable>_global" (iteration, dims) has the shape of each iteration.
+class GridWriter : public Writer {
+ public:
+  GridWriter(const Place& place, const leat_variable& variable, const BlockList& first);
+  void write(hsize_t row, const BlockList& blocks) override;
+  void grow_to_rows(hsize_t rows) override;
+
+ private:
+  void write_block(hsize_t row, const leat_block& block);
+  void note_global(hsize_t row, const Shape& global);
+
+  Axes axes_;
+  const leat_variable& variable_;
+  Shape first_global_;
+  Dataset data_, globals_;
+};
+
+}  // namespace leat::hdf5

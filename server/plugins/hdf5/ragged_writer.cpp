@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/ragged_writer.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "server/plugins/hdf5/types.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+bool varies_behind_the_first(const leat_variable& variable) {
+  return std::any_of(variable.dimension + 1, variable.dimension + variable.dims,
+                     [](const leat_dimension& d) { return d.varying != 0; });
+}
+
+Shape joined(hsize_t first, const Shape& rest) {
+  Shape all{first};
+  all.insert(all.end(), rest.begin(), rest.end());
+  return all;
+}
+
+Shape zeros(const Shape& like) { return Shape(like.size(), 0); }
+
+}  // namespace
+
+RaggedWriter::RaggedWriter(const Place& place, const leat_variable& variable)
+    : place_(place),
+      axes_(place, variable),
+      variable_(variable),
+      flat_(varies_behind_the_first(variable)) {}
+
+void RaggedWriter::make(const leat_block& block) {
+  const std::string name = variable_.name;
+  if (!flat_) rest_.assign(block.extent + 1, block.extent + variable_.dims);
+  std::vector<Dataset*> scales{&place_.scales.growing(name + "_element")};
+  for (unsigned d = 1; d <= rest_.size(); ++d) scales.push_back(&axes_.scale_of(d, rest_[d - 1]));
+  data_ = axes_.make_appended(joined(0, rest_), scales);
+  Dataset& slots = place_.scales.growing(name + "_slot");
+  counts_ = axes_.make_table("_count", slots, {}, {});
+  ranks_ = axes_.make_table("_rank", slots, {}, {});
+  numbers_ = axes_.make_table("_block", slots, {}, {});
+  if (!flat_) return;
+  Dataset& dims = place_.scales.fixed(name + "_dims", variable_.dims);
+  extents_ = axes_.make_table("_extent", slots, {variable_.dims}, {&dims});
+}
+
+void RaggedWriter::write(hsize_t row, const BlockList& blocks) {
+  if (!data_.exists()) make(*blocks.front());
+  if (!axes_.has_rows()) total_ = 0;  // written again: replaced
+  Tables tables;
+  hsize_t at = total_;
+  BlockErrors errors(variable_.name);
+  for (const leat_block* block : blocks) {
+    try {
+      append(at, *block, &tables);
+    } catch (const std::exception& e) {
+      errors.add(*block, e.what());
+      continue;
+    }
+    at += static_cast<hsize_t>(tables.counts.back());
+  }
+  write_tables(row, tables.counts.size(), tables);
+  total_ = at;
+  errors.raise();
+}
+
+void RaggedWriter::append(hsize_t at, const leat_block& block, Tables* tables) {
+  const std::int64_t* end = block.extent + variable_.dims;
+  if (!flat_ &&
+      !std::equal(block.extent + 1, end, rest_.begin(), rest_.end(),
+                  [](std::int64_t a, hsize_t b) { return static_cast<hsize_t>(a) == b; })) {
+    throw std::runtime_error(
+        "its fixed extents differ from those of the first block: make them \"?\" in the layout");
+  }
+  const std::int64_t count =
+      flat_ ? std::accumulate(block.extent, end, std::int64_t{1}, std::multiplies<>())
+            : block.extent[0];
+  const Shape size = joined(static_cast<hsize_t>(count), rest_);
+  data_.grow_to(joined(at + static_cast<hsize_t>(count), rest_));
+  data_.write(joined(at, zeros(rest_)), size, block.data, {size, zeros(size)});
+  tables->counts.push_back(count);
+  tables->ranks.push_back(block.rank);
+  tables->numbers.push_back(block.block);
+  tables->extents.insert(tables->extents.end(), block.extent, end);
+}
+
+void RaggedWriter::write_tables(hsize_t row, hsize_t slots, const Tables& tables) {
+  const Shape start = axes_.with_row(row, {0}), count = axes_.with_row(1, {slots});
+  const auto put = [&](Dataset& table, const std::vector<std::int64_t>& values) {
+    table.grow_to(axes_.with_row(row + 1, {slots}));
+    table.write(start, count, values.data());
+  };
+  put(ranks_, tables.ranks);
+  put(numbers_, tables.numbers);
+  if (flat_) {
+    extents_.grow_to(axes_.with_row(row + 1, {slots, 0}));
+    extents_.write(axes_.with_row(row, {0, 0}), axes_.with_row(1, {slots, variable_.dims}),
+                   tables.extents.data());
+  }
+  put(counts_, tables.counts);  // last: a block counts once all that is said of it is there
+}
+
+void RaggedWriter::grow_to_rows(hsize_t rows) {
+  if (!data_.exists()) return;
+  for (Dataset* table : {&counts_, &ranks_, &numbers_}) table->grow_to(axes_.with_row(rows, {0}));
+  if (flat_) extents_.grow_to(axes_.with_row(rows, {0, 0}));
+}
+
+}  // namespace leat::hdf5

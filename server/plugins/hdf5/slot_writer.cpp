@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/slot_writer.hpp"
+
+#include <algorithm>
+
+namespace leat::hdf5 {
+namespace {
+
+Shape extents_of(const leat_block& block, unsigned dims) {
+  return Shape(block.extent, block.extent + dims);
+}
+
+Shape joined(hsize_t first, const Shape& rest) {
+  Shape all{first};
+  all.insert(all.end(), rest.begin(), rest.end());
+  return all;
+}
+
+Shape zeros(const Shape& like) { return Shape(like.size(), 0); }
+
+}  // namespace
+
+SlotWriter::SlotWriter(const Place& place, const leat_variable& variable, const BlockList& first)
+    : axes_(place, variable),
+      variable_(variable),
+      single_(place.run.node_ranks == 1 && first.size() == 1 && first[0]->block == 0),
+      first_extents_(extents_of(*first[0], variable.dims)) {
+  if (single_) {
+    data_ = axes_.make(first_extents_, scales_of(first_extents_));
+  } else {
+    make_slots(place, first_extents_);
+  }
+}
+
+std::vector<Dataset*> SlotWriter::scales_of(const Shape& extents) {
+  std::vector<Dataset*> scales;
+  for (unsigned d = 0; d < extents.size(); ++d) scales.push_back(&axes_.scale_of(d, extents[d]));
+  return scales;
+}
+
+void SlotWriter::make_slots(const Place& place, const Shape& extents) {
+  Dataset& slots = place.scales.growing(std::string(variable_.name) + "_slot");
+  std::vector<Dataset*> scales = scales_of(extents);
+  scales.insert(scales.begin(), &slots);
+  data_ = axes_.make(joined(0, extents), scales);
+  ranks_ = axes_.make_table("_rank", slots, {}, {});
+  numbers_ = axes_.make_table("_block", slots, {}, {});
+  if (extents.empty()) return;
+  Dataset& dims = place.scales.fixed(std::string(variable_.name) + "_dims", extents.size());
+  sizes_ = axes_.make_table("_extent", slots, {extents.size()}, {&dims});
+}
+
+void SlotWriter::write(hsize_t row, const BlockList& blocks) {
+  if (single_) {
+    write_single(row, blocks);
+  } else {
+    write_slots(row, blocks);
+  }
+}
+
+void SlotWriter::write_single(hsize_t row, const BlockList& blocks) {
+  BlockErrors errors(variable_.name);
+  for (const leat_block* block : blocks) {
+    if (block->block != 0) {
+      errors.add(*block,
+                 "the first iteration had one block, so the file has room for one: write all "
+                 "blocks in the "
+                 "first iteration too, or give the layout a global shape or a \"?\" dimension");
+      continue;
+    }
+    data_.grow_to(axes_.with_row(row + 1, first_extents_));
+    data_.write(axes_.with_row(row, zeros(first_extents_)), axes_.with_row(1, first_extents_),
+                block->data, {first_extents_, zeros(first_extents_)});
+  }
+  errors.raise();
+}
+
+void SlotWriter::write_slots(hsize_t row, const BlockList& blocks) {
+  std::vector<std::int64_t> ranks, numbers, sizes;
+  for (hsize_t slot = 0; slot < blocks.size(); ++slot) {
+    const leat_block& block = *blocks[slot];
+    const Shape extents = extents_of(block, variable_.dims);
+    data_.grow_to(axes_.with_row(row + 1, joined(blocks.size(), extents)));
+    data_.write(axes_.with_row(row, joined(slot, zeros(extents))),
+                axes_.with_row(1, joined(1, extents)), block.data, {extents, zeros(extents)});
+    ranks.push_back(block.rank);
+    numbers.push_back(block.block);
+    sizes.insert(sizes.end(), extents.begin(), extents.end());
+  }
+  const Shape start = axes_.with_row(row, {0}), count = axes_.with_row(1, {blocks.size()});
+  for (Dataset* table : {&ranks_, &numbers_}) {
+    table->grow_to(axes_.with_row(row + 1, {blocks.size()}));
+    table->write(start, count, table == &ranks_ ? ranks.data() : numbers.data());
+  }
+  if (!sizes_.exists()) return;
+  sizes_.grow_to(axes_.with_row(row + 1, {blocks.size(), 0}));
+  sizes_.write(axes_.with_row(row, {0, 0}), axes_.with_row(1, {blocks.size(), variable_.dims}),
+               sizes.data());
+}
+
+void SlotWriter::grow_to_rows(hsize_t rows) {
+  data_.grow_to(axes_.with_row(rows, Shape(first_extents_.size() + (single_ ? 0 : 1), 0)));
+  if (single_) return;
+  ranks_.grow_to(axes_.with_row(rows, {0}));
+  numbers_.grow_to(axes_.with_row(rows, {0}));
+  if (sizes_.exists()) sizes_.grow_to(axes_.with_row(rows, {0, 0}));
+}
+
+}  // namespace leat::hdf5

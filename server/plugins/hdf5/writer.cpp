@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/writer.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/compression.hpp"
+#include "server/plugins/hdf5/grid_writer.hpp"
+#include "server/plugins/hdf5/ragged_writer.hpp"
+#include "server/plugins/hdf5/slot_writer.hpp"
+#include "server/plugins/hdf5/types.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+// Compressed chunks are complete only when all blocks that touch them are written; till then they
+// wait here.
+constexpr std::uint64_t kCacheOfCompressed = 64 << 20;
+constexpr std::uint64_t kTableChunkBytes = 64 * 1024;
+
+void describe(const Dataset& dataset, const leat_variable& variable, hid_t type,
+              const std::vector<std::uint8_t>& fill) {
+  if (*variable.unit) set_attribute(dataset.id(), "units", std::string(variable.unit));
+  if (*variable.description)
+    set_attribute(dataset.id(), "long_name", std::string(variable.description));
+  const std::string what = "cannot write the attribute _FillValue";
+  const hsize_t one = 1;
+  const Id space(H5Screate_simple(1, &one, nullptr), what);
+  const Id attribute(H5Acreate2(dataset.id(), "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT),
+                     what);
+  check(H5Awrite(attribute, type, fill.data()), what);
+}
+
+}  // namespace
+
+std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& variable,
+                                    const BlockList& first) {
+  const bool varies = std::any_of(variable.dimension, variable.dimension + variable.dims,
+                                  [](const leat_dimension& d) { return d.varying != 0; });
+  if (variable.has_global) return std::make_unique<GridWriter>(place, variable, first);
+  if (varies) return std::make_unique<RaggedWriter>(place, variable);
+  return std::make_unique<SlotWriter>(place, variable, first);
+}
+
+Shape Axes::with_row(hsize_t row, const Shape& rest) const {
+  Shape all;
+  if (has_rows()) all.push_back(row);
+  all.insert(all.end(), rest.begin(), rest.end());
+  return all;
+}
+
+int Axes::deflate() const {
+  const std::string of_store = option(place_.run.options, place_.run.option_count, "compression");
+  return deflate_level(option(variable_.options, variable_.option_count, "compression", of_store));
+}
+
+Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
+                        const std::vector<Dataset*>& scales) const {
+  const Id type = type_of(variable_.type);
+  plan.grows.assign(plan.extents.size(), true);
+  plan.deflate = deflate();
+  plan.cache_bytes = plan.deflate > 0 ? kCacheOfCompressed : 0;
+  plan.fill = fill_value(variable_.type);
+  Dataset dataset(place_.file, variable_.name, type, plan);
+  describe(dataset, variable_, type, plan.fill);
+  if (with_rows) dataset.attach_scale(0, place_.scales.iteration());
+  for (std::size_t d = 0; d < scales.size(); ++d)
+    dataset.attach_scale(d + (with_rows ? 1 : 0), *scales[d]);
+  return dataset;
+}
+
+Dataset Axes::make(const Shape& rest, const std::vector<Dataset*>& scales) const {
+  DatasetPlan plan;
+  plan.extents = with_row(0, rest);
+  plan.chunk = chunk_of_iterations(rest, H5Tget_size(type_of(variable_.type)));
+  if (!has_rows()) plan.chunk.erase(plan.chunk.begin());
+  return make_from(std::move(plan), has_rows(), scales);
+}
+
+Dataset Axes::make_appended(const Shape& extents, const std::vector<Dataset*>& scales) const {
+  DatasetPlan plan;
+  plan.extents = extents;
+  const Shape row(extents.begin() + 1, extents.end());
+  plan.chunk = chunk_of_rows(row, H5Tget_size(type_of(variable_.type)));
+  return make_from(std::move(plan), false, scales);
+}
+
+Dataset Axes::make_table(const std::string& suffix, Dataset& slots, const Shape& rest,
+                         const std::vector<Dataset*>& scales) const {
+  DatasetPlan plan;
+  Shape inner{0};
+  inner.insert(inner.end(), rest.begin(), rest.end());
+  plan.extents = with_row(0, inner);
+  plan.grows.assign(plan.extents.size(), true);
+  plan.chunk = Shape(plan.extents.size(), 1);
+  std::uint64_t bytes = sizeof(std::int64_t);
+  for (std::size_t d = plan.chunk.size() - rest.size(); d < plan.chunk.size(); ++d) {
+    plan.chunk[d] = std::max<hsize_t>(1, plan.extents[d]);
+    bytes *= plan.chunk[d];
+  }
+  const auto ranks = static_cast<hsize_t>(std::max(1, place_.run.node_ranks));
+  plan.chunk[has_rows() ? 1 : 0] = ranks;
+  if (has_rows()) plan.chunk[0] = std::max<hsize_t>(1, kTableChunkBytes / (bytes * ranks));
+  const std::int64_t nothing = -1;
+  plan.fill.assign(reinterpret_cast<const std::uint8_t*>(&nothing),
+                   reinterpret_cast<const std::uint8_t*>(&nothing + 1));
+  Dataset table(place_.file, place_.scales.take_name(name() + suffix), H5T_NATIVE_INT64, plan);
+  const std::size_t first = has_rows() ? 1 : 0;
+  if (has_rows()) table.attach_scale(0, place_.scales.iteration());
+  table.attach_scale(first, slots);
+  for (std::size_t d = 0; d < rest.size(); ++d) table.attach_scale(first + 1 + d, *scales[d]);
+  return table;
+}
+
+Dataset& Axes::scale_of(unsigned dimension, hsize_t length) const {
+  return place_.scales.fixed(variable_.dimension[dimension].name, length);
+}
+
+void BlockErrors::add(const leat_block& block, const std::string& why) {
+  if (count_++ > 0) return;
+  first_ = "block " + std::to_string(block.block) + " of rank " + std::to_string(block.rank) +
+           ": " + why;
+}
+
+void BlockErrors::raise() const {
+  if (count_ == 0) return;
+  throw std::runtime_error((count_ == 1 ? "one block" : std::to_string(count_) + " blocks") +
+                           " of " + variable_ + " not stored; the first is " + first_);
+}
+
+}  // namespace leat::hdf5

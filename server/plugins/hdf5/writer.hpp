@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// One variable in the file. Which form it has depends on its layout:
+//   GridWriter    global shape      (iteration, global...), blocks placed by position, ghosts left
+//   out SlotWriter    fixed blocks      (iteration, dims...) for one block, else (iteration, slot,
+//   dims...) RaggedWriter  varying blocks    (elements, dims...), all blocks one after the other,
+//   with a table of their counts
+// Variables that do not vary in time have no iteration dimension.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/include/plugin.h"
+#include "server/plugins/hdf5/dataset.hpp"
+#include "server/plugins/hdf5/scales.hpp"
+
+namespace leat::hdf5 {
+
+/// Blocks of one variable in one iteration, ordered by rank and block.
+using BlockList = std::vector<const leat_block*>;
+
+/// What a writer works with; outlives it.
+struct Place {
+  hid_t file;
+  Scales& scales;
+  const leat_run& run;
+};
+
+class Writer {
+ public:
+  virtual ~Writer() = default;
+  /// Writes the blocks of iteration number `row` in the file. Throws when not all of them could be;
+  /// those that could are in the file.
+  virtual void write(hsize_t row, const BlockList& blocks) = 0;
+  /// The file has `rows` iterations: where nothing was written are fill values.
+  virtual void grow_to_rows(hsize_t rows) = 0;
+};
+
+/// The writer for a variable whose first blocks these are; makes its datasets.
+std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& variable,
+                                    const BlockList& first);
+
+/// What all forms share: the iteration dimension, or none, and the names of dimensions.
+class Axes {
+ public:
+  Axes(const Place& place, const leat_variable& variable) : place_(place), variable_(variable) {}
+
+  bool has_rows() const { return variable_.time_varying != 0; }
+  /// {row, rest...}, or only the rest for a variable that does not vary in time.
+  Shape with_row(hsize_t row, const Shape& rest) const;
+  /// Creates the variable's dataset of (iteration, rest...), chunked for elements of its type.
+  /// `scales`: one for each of the rest.
+  Dataset make(const Shape& rest, const std::vector<Dataset*>& scales) const;
+  /// A dataset of the variable's type without iteration dimension, to which iterations are
+  /// appended.
+  Dataset make_appended(const Shape& extents, const std::vector<Dataset*>& scales) const;
+  /// A table of integers of (iteration, slots, rest...), where -1 means nothing.
+  Dataset make_table(const std::string& suffix, Dataset& slots, const Shape& rest,
+                     const std::vector<Dataset*>& scales) const;
+  Dataset& scale_of(unsigned dimension, hsize_t length) const;
+  std::string name() const { return variable_.name; }
+  Scales& scales() const { return place_.scales; }
+
+ private:
+  int deflate() const;
+  Dataset make_from(DatasetPlan plan, bool with_rows, const std::vector<Dataset*>& scales) const;
+
+  Place place_;
+  const leat_variable& variable_;
+};
+
+/// Collects what went wrong with single blocks while others are written.
+class BlockErrors {
+ public:
+  explicit BlockErrors(std::string variable) : variable_(std::move(variable)) {}
+  void add(const leat_block& block, const std::string& why);
+  /// Throws when there were any.
+  void raise() const;
+
+ private:
+  std::string variable_, first_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace leat::hdf5
