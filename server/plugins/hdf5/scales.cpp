@@ -3,6 +3,7 @@
 
 #include <hdf5_hl.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace leat::hdf5 {
@@ -22,8 +23,8 @@ std::string no_coordinates(hsize_t length) {
 DatasetPlan plan_of(hsize_t length, bool grows) {
   DatasetPlan plan;
   plan.extents = {length};
-  plan.grows = {grows};
-  plan.chunk = {kScaleChunk};
+  plan.grows = {grows || length == 0};  // HDF5 has no chunk that fits into a fixed length of 0
+  plan.chunk = {plan.grows[0] ? kScaleChunk : std::min(length, kScaleChunk)};
   return plan;
 }
 
