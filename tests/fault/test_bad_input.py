@@ -188,7 +188,7 @@ def test_a_server_program_that_is_something_else_is_not_waited_for(tmp_path):
 
 
 def test_a_log_file_that_cannot_be_written_is_refused_at_the_start(tmp_path):
-    init_fails(tmp_path, xml(ROW, log='<log file="nowhere/leat.log"/>'), "LEAT_ERROR_CONFIG", "nowhere/leat.log")
+    init_fails(tmp_path, xml(ROW, log='<log file="run.xml/leat.log"/>'), "LEAT_ERROR_CONFIG", "run.xml/leat.log")
 
 
 def test_values_of_the_wrong_type_or_name_are_refused(tmp_path):
