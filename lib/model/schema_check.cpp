@@ -19,7 +19,7 @@ class SchemaCheck {
 
   void element(XmlElement& element) {
     const ElementRule& rule = *schema_.find(element.name);
-    std::erase_if(element.attributes, [&](const XmlAttribute& a) { return is_unknown(a, rule); });
+    drop_unknown_attributes(element, rule);
     for (XmlAttribute& each : element.attributes) value(each, *rule.find(each.name), rule);
     for (const AttributeRule& each : rule.attributes) presence(element, each);
     if (!element.text.empty()) {
@@ -31,7 +31,17 @@ class SchemaCheck {
   }
 
  private:
-  bool is_unknown(const XmlAttribute& attribute, const ElementRule& rule) {
+  void drop_unknown_attributes(XmlElement& element, const ElementRule& rule) {
+    std::vector<XmlAttribute> kept;
+    for (XmlAttribute& each : element.attributes) {
+      if (!is_unknown(each, element, rule)) kept.push_back(each);
+    }
+    element.attributes = std::move(kept);
+  }
+
+  // Says so when the attribute is unknown. One that is taken for a slip of the pen stays, under the
+  // right name but refused, so that no later step says that it is missing.
+  bool is_unknown(XmlAttribute& attribute, const XmlElement& element, const ElementRule& rule) {
     if (is_for_editors(attribute.name)) return true;
     if (rule.find(attribute.name)) return false;
     std::vector<std::string> names;
@@ -39,7 +49,11 @@ class SchemaCheck {
     const std::string none = names.empty() ? "; it has no attributes" : "";
     out_.error(attribute.where, "unknown attribute \"" + attribute.name + "\" of <" + rule.name +
                                     ">" + none + did_you_mean(attribute.name, names));
-    return true;
+    const std::string meant = nearest_name(attribute.name, names);
+    if (meant.empty() || element.find(meant)) return true;
+    attribute.name = meant;
+    attribute.refused = true;
+    return false;
   }
 
   void value(XmlAttribute& attribute, const AttributeRule& rule, const ElementRule& element) {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/config/model_dump.hpp"
+
+#include <sstream>
+
+namespace leat::model {
+namespace {
+
+std::string described(const std::string& description) {
+  return description.empty() ? "\n" : ": " + description + "\n";
+}
+
+std::string options(const std::vector<Option>& all) {
+  std::string text;
+  for (const Option& each : all) text += " " + each.name + "=" + each.value;
+  return text;
+}
+
+void dump(std::ostream& out, const Parameter& p) {
+  out << "parameter " << p.name << " ";
+  switch (p.kind) {
+    case Parameter::Kind::integer:
+      out << "int " << (p.has_value ? std::to_string(p.integer) : "unset");
+      break;
+    case Parameter::Kind::real:
+      out << "double ";
+      p.has_value ? out << p.real : out << "unset";
+      break;
+    case Parameter::Kind::text:
+      out << "string " << (p.has_value ? "\"" + p.text + "\"" : "unset");
+      break;
+  }
+  out << described(p.description);
+}
+
+void dump(std::ostream& out, const Layout& layout) {
+  out << "layout " << layout.name << " " << scalar_name(layout.type)
+      << " dimensions=" << layout.dimensions.size() << described(layout.description);
+  for (const Dimension& each : layout.dimensions) {
+    out << "  " << each.name << ": " << (each.varying ? "?" : each.extent.text);
+    if (layout.has_global) out << " of " << each.global.text;
+    out << " ghosts " << each.ghost_low << ":" << each.ghost_high << "\n";
+  }
+}
+
+void dump(std::ostream& out, const Model& model, const Variable& variable) {
+  out << "variable " << variable.name << " layout=" << model.layouts[variable.layout].name
+      << " unit=" << variable.unit << " stores=";
+  for (std::size_t i = 0; i < variable.stores.size(); ++i) {
+    out << (i ? "," : "") << model.stores[variable.stores[i]].name;
+  }
+  out << (variable.time_varying ? "" : " constant") << options(variable.options)
+      << described(variable.description);
+}
+
+void dump(std::ostream& out, const Store& store) {
+  out << "store " << store.name
+      << (store.type.empty() ? " library=" + store.library : " type=" + store.type)
+      << " every=" << store.every << options(store.options) << "\n";
+}
+
+}  // namespace
+
+std::string dump(const Model& model) {
+  std::ostringstream out;
+  out << "simulation " << model.name << described(model.description);
+  out << "cores " << model.architecture.dedicated_cores << "\n";
+  out << "buffer " << model.architecture.buffer_bytes << " timeout "
+      << model.architecture.timeout_seconds << "\n";
+  for (const Parameter& each : model.parameters) dump(out, each);
+  for (const Layout& each : model.layouts) dump(out, each);
+  for (const Variable& each : model.variables) dump(out, model, each);
+  for (const Store& each : model.stores) dump(out, each);
+  out << "log " << model.log.level << " " << model.log.file << "\n";
+  return out.str();
+}
+
+}  // namespace leat::model

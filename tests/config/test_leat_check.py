@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole command `leat check`, as people and scripts run it."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CASES = Path(__file__).parent
+GOOD = "good_example.xml"
+
+
+def leat(*arguments, **environment):
+    return subprocess.run(
+        [os.environ["LEAT_COMMAND"], *arguments],
+        cwd=CASES,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def check_text(tmp_path, text, *arguments):
+    file = tmp_path / "heat.xml"
+    file.write_text(text)
+    return leat("check", str(file), *arguments)
+
+
+SIZED = """<simulation name="heat">
+  <architecture><buffer size="{buffer}"/></architecture>
+  <data>
+    <parameter name="n" type="int" value="1024"/>
+    <layout name="cells" type="double" dimensions="n,128"/>
+    <variable name="t" layout="cells"/>
+  </data>
+  <storage><store name="out" type="hdf5"/></storage>
+</simulation>
+"""
+
+
+def test_a_good_file_gives_one_screen_and_0():
+    result = leat("check", GOOD, "--ranks", "8", "--per-node", "4", "--set", "py=2")
+    assert result.returncode == 0
+    assert result.stderr == ""
+    assert "temperature  float64  34 x 64  K     out             17 KiB" in result.stdout
+    assert "all 8 ranks on 2 nodes  136 KiB" in result.stdout
+    assert "room for 7710 iterations" in result.stdout
+    assert result.stdout.endswith("good\n")
+
+
+def test_what_the_simulation_sets_is_named_and_no_error():
+    result = leat("check", GOOD)
+    assert result.returncode == 0
+    assert "set by the simulation: py" in result.stdout
+    assert "needs py" in result.stdout
+
+
+def test_a_bad_file_gives_all_errors_and_1():
+    result = leat("check", "bad_many_at_once.xml")
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert result.stderr.count(": error: ") == 9
+    assert result.stderr.endswith("9 errors in bad_many_at_once.xml\n")
+
+
+def test_a_file_that_is_not_there_gives_1():
+    result = leat("check", "nothing.xml")
+    assert result.returncode == 1
+    assert "nothing.xml: error: cannot read the file: no such file" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ([], "subcommand is required"),
+        (["check"], "FILE is required"),
+        (["check", GOOD, "--rank", "3"], "--rank"),
+        (["check", GOOD, "--ranks", "0"], "--ranks"),
+        (["check", GOOD, "--set", "nz=3"], 'no parameter "nz" of type int; did you mean "n'),
+        (["check", GOOD, "--set", "nx"], "expected name=value"),
+        (["check", GOOD, "--set", "nx=many"], "with a whole number"),
+    ],
+)
+def test_a_wrong_command_line_gives_2(arguments, words):
+    result = leat(*arguments)
+    assert result.returncode == 2
+    assert words in result.stderr
+
+
+def test_help_says_the_exit_codes():
+    result = leat("check", "--help")
+    assert result.returncode == 0
+    assert "Exit codes: 0 the file is good; 1 it has errors" in result.stdout
+
+
+def test_an_iteration_that_cannot_fit_is_an_error(tmp_path):
+    result = check_text(tmp_path, SIZED.format(buffer="3MiB"), "--per-node", "4")
+    assert result.returncode == 1
+    assert "one iteration does not fit into the buffer: it takes 4 MiB per node" in result.stderr
+    assert "room for 0 iterations" in result.stdout
+
+
+def test_a_buffer_for_one_iteration_is_a_warning(tmp_path):
+    result = check_text(tmp_path, SIZED.format(buffer="7MiB"), "--per-node", "4")
+    assert result.returncode == 0
+    assert "warning: only one iteration fits into the buffer" in result.stderr
+
+
+def test_a_value_of_set_that_makes_no_size_is_an_error(tmp_path):
+    result = check_text(tmp_path, SIZED.format(buffer="7MiB"), "--set", "n=-1")
+    assert result.returncode == 1
+    assert 'variable "t" can have no size: "n" is -1' in result.stderr
+
+
+def test_json_has_the_same_facts():
+    result = leat("check", GOOD, "--json", "--per-node", "4", "--set", "py=2")
+    assert result.returncode == 0
+    facts = json.loads(result.stdout)
+    assert facts["good"] is True
+    assert facts["variables"] == [
+        {
+            "name": "temperature",
+            "type": "float64",
+            "shape": ["34", "64"],
+            "unit": "K",
+            "stores": ["out"],
+            "bytes_per_rank": 34 * 64 * 8,
+            "why_unknown": "",
+        }
+    ]
+    assert facts["memory"]["bytes_per_node"] == 4 * 34 * 64 * 8
+    assert facts["memory"]["complete"] is True
+    assert facts["set_by_simulation"] == []
+
+
+def test_json_has_the_errors_with_their_places():
+    result = leat("check", "bad_unknown_layout.xml", "--json")
+    assert result.returncode == 1
+    facts = json.loads(result.stdout)
+    assert facts["good"] is False
+    assert facts["diagnostics"] == [
+        {
+            "severity": "error",
+            "file": "bad_unknown_layout.xml",
+            "line": 4,
+            "column": 24,
+            "message": 'unknown layout "cell"; did you mean "cells"?',
+        }
+    ]
+
+
+def test_there_are_no_colours_where_nobody_looks():
+    assert "\033" not in leat("check", GOOD, TERM="xterm").stdout
+    assert "\033" not in leat("check", "bad_empty.xml", TERM="xterm").stderr

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/shm/extent_arena.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using leat::shm::Extent;
+using leat::shm::ExtentArena;
+using leat::shm::Seal;
+
+constexpr std::uint64_t kExtent = 1 << 20;
+
+TEST(ExtentArena, BlocksAreAlignedAndHoldTheirHeader) {
+  EXPECT_EQ(ExtentArena::block_bytes(0), 192u);
+  EXPECT_EQ(ExtentArena::block_bytes(1), 256u);
+  EXPECT_EQ(ExtentArena::block_bytes(64), 256u);
+  EXPECT_EQ(ExtentArena::block_bytes(65), 320u);
+}
+
+TEST(ExtentArena, ASizeThatOverflowsIsZero) {
+  EXPECT_EQ(ExtentArena::block_bytes(~std::uint64_t{0}), 0u);
+  EXPECT_EQ(ExtentArena::block_bytes(~std::uint64_t{0} - 200), 0u);
+}
+
+TEST(ExtentArena, CutsBlocksOneAfterTheOtherAndSaysWhenThereIsNoRoom) {
+  ExtentArena arena(kExtent);
+  EXPECT_EQ(arena.cut(64), 0u) << "no extent yet";
+  ASSERT_TRUE(arena.add({65536, kExtent}));
+  EXPECT_EQ(arena.cut(256), 65536u);
+  EXPECT_EQ(arena.cut(256), 65536u + 256);
+  EXPECT_EQ(arena.cut(kExtent), 0u);
+  EXPECT_EQ(arena.cut(kExtent - 512), 65536u + 512) << "the last byte is used";
+  EXPECT_EQ(arena.cut(64), 0u);
+}
+
+TEST(ExtentArena, TheSpareReplacesTheCurrentAndTheSealCountsItsBlocks) {
+  ExtentArena arena(kExtent);
+  Seal seal;
+  EXPECT_FALSE(arena.replace(&seal));
+  ASSERT_TRUE(arena.add({65536, kExtent}));
+  ASSERT_NE(arena.cut(64), 0u);
+  ASSERT_NE(arena.cut(64), 0u);
+  ASSERT_TRUE(arena.add({1 << 24, kExtent}));
+  EXPECT_FALSE(arena.add({1 << 25, kExtent})) << "a third extent has no place";
+  ASSERT_TRUE(arena.replace(&seal));
+  EXPECT_EQ(seal.offset, 65536u);
+  EXPECT_EQ(seal.blocks, 2u);
+  EXPECT_EQ(arena.cut(64), 1u << 24);
+}
+
+TEST(ExtentArena, AsksAheadWhenMoreThanHalfIsUsed) {
+  ExtentArena arena(kExtent);
+  ASSERT_TRUE(arena.add({65536, kExtent}));
+  EXPECT_FALSE(arena.runs_low());
+  ASSERT_NE(arena.cut(kExtent / 2 + 64), 0u);
+  EXPECT_TRUE(arena.runs_low());
+  ASSERT_TRUE(arena.add({1 << 24, kExtent}));
+  EXPECT_FALSE(arena.runs_low());
+}
+
+}  // namespace

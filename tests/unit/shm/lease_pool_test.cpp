@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/shm/lease_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace {
+
+using leat::shm::Extent;
+using leat::shm::LeasePool;
+
+constexpr std::uint64_t kUnit = 65536;
+
+TEST(LeasePool, TakesFromBothEnds) {
+  LeasePool pool(kUnit, 10 * kUnit, kUnit);
+  EXPECT_EQ(pool.take_low(1)->offset, kUnit);
+  EXPECT_EQ(pool.take_high(kUnit + 1)->offset, 9 * kUnit);
+  EXPECT_EQ(pool.free_bytes(), 7 * kUnit);
+}
+
+TEST(LeasePool, RefusesWhatDoesNotFitAndGivesEverythingThatDoes) {
+  LeasePool pool(kUnit, 4 * kUnit, kUnit);
+  EXPECT_FALSE(pool.take_low(5 * kUnit));
+  EXPECT_FALSE(pool.take_high(5 * kUnit));
+  EXPECT_TRUE(pool.take_low(4 * kUnit));
+  EXPECT_FALSE(pool.take_low(1));
+}
+
+TEST(LeasePool, NeighboursGrowTogetherWhateverTheOrderOfTheirReturn) {
+  std::vector<int> order{0, 1, 2, 3};
+  do {
+    LeasePool pool(kUnit, 4 * kUnit, kUnit);
+    std::vector<Extent> taken;
+    for (int i = 0; i < 4; ++i) taken.push_back(*pool.take_low(kUnit));
+    for (const int i : order) pool.give_back(taken[i]);
+    EXPECT_TRUE(pool.take_low(4 * kUnit)) << "the pool is in pieces";
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(LeasePool, RandomUseNeverHandsOutAByteTwice) {
+  constexpr std::uint64_t kUnits = 256;
+  LeasePool pool(0, kUnits * kUnit, kUnit);
+  std::vector<int> owner(kUnits, 0);
+  std::vector<Extent> taken;
+  std::mt19937 random(1);
+  for (int step = 0; step < 20000; ++step) {
+    if (random() % 2 == 0 && !taken.empty()) {
+      const std::size_t i = random() % taken.size();
+      for (auto u = taken[i].offset / kUnit; u < (taken[i].offset + taken[i].bytes) / kUnit; ++u) {
+        ASSERT_EQ(owner[u]--, 1);
+      }
+      pool.give_back(taken[i]);
+      taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i));
+      continue;
+    }
+    const std::uint64_t bytes = 1 + random() % (20 * kUnit);
+    const auto extent = random() % 2 ? pool.take_low(bytes) : pool.take_high(bytes);
+    if (!extent) continue;
+    ASSERT_GE(extent->bytes, bytes);
+    for (auto u = extent->offset / kUnit; u < (extent->offset + extent->bytes) / kUnit; ++u) {
+      ASSERT_EQ(owner[u]++, 0);
+    }
+    taken.push_back(*extent);
+  }
+  for (const Extent& extent : taken) pool.give_back(extent);
+  EXPECT_EQ(pool.free_bytes(), pool.total_bytes());
+  EXPECT_TRUE(pool.take_low(kUnits * kUnit));
+}
+
+}  // namespace
