@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# A thin front to CMake's presets (CMakePresets.json): `make help` says what there is.
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+SANITIZED = shm_stress_test
+
+.PHONY: help demo test build bench install sanitize setup clean
+
+help:
+	@sed -n 's/^## //p' Makefile
+
+## make demo            install what is missing, build, run the LAMMPS example, show what happened
+## make test            install what is missing, build, run all tests
+## make build           programs in build/bin, libraries in build/lib
+## make bench           what each call costs, as ratios to memcpy
+## make install         to PREFIX=/usr/local, or make install PREFIX=/where/you/like
+## make clean           remove build/
+
+demo: build
+	@tools/demo
+
+test: build sanitize
+	ctest --test-dir build --output-on-failure --no-tests=error -j 2
+
+build: setup
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release -j $(JOBS)
+
+# The rings and the arena under the address, undefined-behaviour and thread sanitizers.
+sanitize: setup
+	@for kind in asan tsan; do \
+	  cmake --preset $$kind --log-level=WARNING > /dev/null && \
+	  cmake --build --preset $$kind -j $(JOBS) --target $(SANITIZED) && \
+	  build/$$kind/bin/$(SANITIZED) --gtest_brief=1 || exit 1; \
+	done
+
+bench: build
+	@build/bin/leat_bench build/bench.json
+
+install: build
+	@cmake --install build --prefix "$(PREFIX)"
+
+setup:
+	@tools/setup
+
+clean:
+	@cmake -E rm -rf build

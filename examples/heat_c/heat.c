@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Heat spreads on a plate: dT/dt = a * (d2T/dx2 + d2T/dy2), by explicit Euler steps on a grid of ny x nx cells.
+ * Each rank has rows_of_rank() rows of the plate, with one ghost row above and one below.
+ *
+ *     mpirun -n 2 heat heat.xml 200
+ */
+#include <leat_mpi.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { NY = 64, NX = 48 };
+#define AT(T, y, x) (T)[(y) * NX + (x)]
+
+static void start(double* T, int first_row, int rows) {
+  for (int y = 0; y < rows + 2; ++y)
+    for (int x = 0; x < NX; ++x) {
+      const int global = first_row + y - 1;
+      AT(T, y, x) = global >= 16 && global < 32 && x >= 8 && x < 24 ? 400.0 : 300.0;
+    }
+}
+
+static void exchange_ghosts(double* T, int rows, int rank, int size) {
+  const int up = rank > 0 ? rank - 1 : MPI_PROC_NULL, down = rank + 1 < size ? rank + 1 : MPI_PROC_NULL;
+  MPI_Sendrecv(&AT(T, 1, 0), NX, MPI_DOUBLE, up, 0, &AT(T, rows + 1, 0), NX, MPI_DOUBLE, down, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&AT(T, rows, 0), NX, MPI_DOUBLE, down, 1, &AT(T, 0, 0), NX, MPI_DOUBLE, up, 1, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+}
+
+static void step(const double* T, double* next, int rows) {
+  for (int y = 1; y <= rows; ++y)
+    for (int x = 0; x < NX; ++x) {
+      const double left = AT(T, y, x > 0 ? x - 1 : x), right = AT(T, y, x < NX - 1 ? x + 1 : x);
+      AT(next, y, x) = AT(T, y, x) + 0.1 * (((left + right) + (AT(T, y - 1, x) + AT(T, y + 1, x))) - 4.0 * AT(T, y, x));
+    }
+}
+
+int main(int count, char** words) {
+  int rank, size, failed;
+  MPI_Init(&count, &words);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (count != 3 || NY % size != 0) {
+    if (rank == 0) fprintf(stderr, "usage: heat LEAT.xml STEPS, on a number of ranks that divides %d\n", NY);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  const int steps = atoi(words[2]), rows = NY / size;
+  double* T = malloc(sizeof(double) * (rows + 2) * NX);
+  double* next = malloc(sizeof(double) * (rows + 2) * NX);
+  start(T, rank * rows, rows);
+  start(next, rank * rows, rows); /* the plate's edges keep their temperature */
+
+  /* region set-up */
+  const int64_t position[2] = {rank * rows, 0};
+  failed = leat_init_mpi(words[1], MPI_COMM_WORLD) != LEAT_OK;
+  leat_set_int("ny", NY);
+  leat_set_int("nx", NX);
+  leat_set_int("rows", rows);
+  leat_set_position("temperature", 0, position);
+  /* end region */
+
+  for (int i = 0; i < steps; ++i) {
+    double* swap = T;
+    exchange_ghosts(T, rows, rank, size);
+    /* region write */
+    leat_write("temperature", T);
+    leat_end_iteration();
+    /* end region */
+    step(T, next, rows);
+    T = next;
+    next = swap;
+  }
+
+  failed |= leat_finalize() != LEAT_OK;
+  free(T);
+  free(next);
+  MPI_Finalize();
+  return failed;
+}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulation that none of us wrote: LAMMPS' crack example. What Leat stores is what LAMMPS' own dump says, bit for bit."""
+import pathlib
+import shutil
+
+import h5py
+import numpy as np
+import pytest
+from leat_run import same_bits
+from mpi_run import mpirun
+
+EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "lammps"
+DECK = "/usr/share/lammps/examples/crack/in.crack"
+EVERY, STEPS = 100, 1000
+
+
+def read_dump(path):
+    """{step: {column: array}} of a LAMMPS text dump that is sorted by id; "%.17g" names each double."""
+    steps = {}
+    with open(path) as file:
+        for line in file:
+            if line.startswith("ITEM: TIMESTEP"):
+                step = int(next(file))
+            elif line.startswith("ITEM: NUMBER OF ATOMS"):
+                atoms = int(next(file))
+            elif line.startswith("ITEM: ATOMS"):
+                names = line.split()[2:]
+                rows = [next(file).split() for _ in range(atoms)]
+                columns = dict(zip(names, zip(*rows)))
+                steps[step] = {n: np.array([float(t) for t in columns[n]]) for n in names if n not in ("id", "type")}
+                steps[step].update({n: np.array([int(t) for t in columns[n]], "i4") for n in ("id", "type")})
+    return steps
+
+
+def read_leat(path):
+    """The same from Leat's file: the blocks of an iteration lie one after the other in each ragged array."""
+    with h5py.File(path) as file:
+        ends = np.cumsum(file["x_count"][:].sum(axis=1))
+        for row, iteration in enumerate(file["iteration"][:]):
+            part = slice(ends[row] - file["x_count"][row].sum(), ends[row])
+            ids = file["id"][part]
+            order = np.argsort(ids)
+            x, v = file["x"][part][order], file["v"][part][order]
+            yield int(iteration), {"id": ids[order], "type": file["type"][part][order], "x": x[:, 0], "y": x[:, 1],
+                                   "z": x[:, 2], "vx": v[:, 0], "vy": v[:, 1], "vz": v[:, 2]}
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_positions_velocities_ids_and_types_equal_the_dump_of_one_long_run(tmp_path, ranks):
+    shutil.copy(EXAMPLE / "crack.xml", tmp_path)
+    common = ["--every", EVERY, "--steps", STEPS]
+    mpirun(ranks, "leat_lammps", *common, "crack.xml", DECK, cwd=tmp_path)
+    mpirun(ranks, "leat_lammps", *common, "--dump", "dump.txt", "crack.xml", DECK, cwd=tmp_path)
+    dump = read_dump(tmp_path / "dump.txt")
+    assert sorted(dump) == list(range(0, STEPS + 1, EVERY))
+    stored = dict(read_leat(tmp_path / "crack.h5"))
+    assert [i * EVERY for i in sorted(stored)] == sorted(dump)
+    for iteration, columns in stored.items():
+        theirs = dump[iteration * EVERY]
+        assert len(columns["id"]) > 8000
+        for name, ours in columns.items():
+            assert same_bits(ours, theirs[name]), (iteration, name)
+
+
+def test_counts_of_ranks_change_from_step_to_step(tmp_path):
+    shutil.copy(EXAMPLE / "crack.xml", tmp_path)
+    mpirun(4, "leat_lammps", "--every", 200, "--steps", 1000, "crack.xml", DECK, cwd=tmp_path)
+    with h5py.File(tmp_path / "crack.h5") as file:
+        counts = file["x_count"][:]
+    assert counts.shape == (6, 4) and len({tuple(c) for c in counts}) > 1
+    assert (counts.sum(axis=1) == counts[0].sum()).all()
