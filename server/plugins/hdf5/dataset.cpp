@@ -119,10 +119,11 @@ void Dataset::write(const Shape& start, const Shape& count, const void* data,
 void set_attribute(hid_t object, const char* name, const std::string& value) {
   const std::string what = std::string("cannot write the attribute ") + name;
   const Id type(H5Tcopy(H5T_C_S1), what), space(H5Screate(H5S_SCALAR), what);
-  check(H5Tset_size(type, std::max<std::size_t>(1, value.size())), what);
+  check(H5Tset_size(type, H5T_VARIABLE), what);  // what h5py and netCDF tools read as text
   check(H5Tset_cset(type, H5T_CSET_UTF8), what);
   const Id attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), what);
-  check(H5Awrite(attribute, type, value.c_str()), what);
+  const char* text = value.c_str();
+  check(H5Awrite(attribute, type, &text), what);
 }
 
 void set_attribute(hid_t object, const char* name, std::int64_t value) {

@@ -8,8 +8,6 @@
 namespace leat::hdf5 {
 namespace {
 
-constexpr std::size_t kMostAttributeBytes = 60'000;  // HDF5 takes attributes of less than 64 KiB
-
 Id access_list() {
   Id list(H5Pcreate(H5P_FILE_ACCESS), "making a property list");
   const bool use_locks = false, ignore_when_disabled = true;
@@ -95,8 +93,7 @@ void Store::write_attributes(const leat_run& run) {
   set_attribute(file_, "session", std::string(run.session));
   set_attribute(file_, "ranks", std::int64_t{run.ranks});
   set_attribute(file_, "leat_version", std::string(LEAT_VERSION));
-  const std::string xml = run.xml;
-  if (xml.size() < kMostAttributeBytes) set_attribute(file_, "leat_xml", xml);
+  set_attribute(file_, "leat_xml", std::string(run.xml));
 }
 
 void Store::iteration(const leat_iteration_data& data) {

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# What find_package(Leat) and pkg-config find in an installed tree. Paths in it are relative: the tree may be moved.
+include(CMakePackageConfigHelpers)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Leat)
+
+install(EXPORT LeatTargets NAMESPACE Leat:: DESTINATION ${package_folder})
+configure_package_config_file(cmake/LeatConfig.cmake.in ${PROJECT_BINARY_DIR}/LeatConfig.cmake
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR
+  INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/LeatConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/LeatConfig.cmake ${PROJECT_BINARY_DIR}/LeatConfigVersion.cmake
+        DESTINATION ${package_folder})
+
+file(RELATIVE_PATH LEAT_LIBDIR_TO_PREFIX /${CMAKE_INSTALL_LIBDIR} /)
+configure_file(cmake/leat.pc.in ${PROJECT_BINARY_DIR}/leat.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/leat.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES xml-schemas/leat.xsd DESTINATION ${CMAKE_INSTALL_DATADIR}/leat)
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

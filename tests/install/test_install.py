@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `make install` leaves is all that a user needs, wherever it lies."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+import h5py
+import numpy as np
+import pytest
+from conftest import sh
+from leat_run import same_bits
+
+HERE = pathlib.Path(__file__).parent
+STRICT = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+
+
+def libdir(installed):
+    return next(installed.glob("lib*/**/libleat.so")).parent
+
+
+def expect_waves(path):
+    with h5py.File(path) as file:
+        assert same_bits(file["iteration"][:], np.arange(20))
+        expected = np.array([[step + 0.01 * i for i in range(100)] for step in range(20)])
+        assert same_bits(file["wave"][:], expected)
+        assert file["wave"].attrs["units"] == "m"
+
+
+@pytest.fixture(scope="module")
+def built(installed, tmp_path_factory):
+    """The consumer project, built by CMake's find_package."""
+    build = tmp_path_factory.mktemp("consumer")
+    sh("cmake", "-S", HERE / "consumer", "-B", build, f"-DCMAKE_PREFIX_PATH={installed}", cwd=build)
+    sh("cmake", "--build", build, cwd=build)
+    return build
+
+
+def test_a_project_that_finds_leat_by_cmake_runs_and_stores(built, tmp_path, environment):
+    shutil.copy(HERE / "consumer/first.xml", tmp_path)
+    sh(built / "first_leat", cwd=tmp_path, environment=environment)
+    expect_waves(tmp_path / "first.h5")
+
+
+def test_a_project_that_finds_leat_by_pkg_config_runs_and_stores(installed, tmp_path, environment):
+    shutil.copy(HERE / "consumer/first.xml", tmp_path)
+    lib = libdir(installed)
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "leat"], capture_output=True, text=True, check=True,
+                           env={**os.environ, "PKG_CONFIG_PATH": str(lib / "pkgconfig")}).stdout.strip()
+    sh("sh", "-c", f"cc {' '.join(STRICT)} '{HERE}/consumer/first.c' {flags} '-Wl,-rpath,{lib}' -o first", cwd=tmp_path)
+    sh("./first", cwd=tmp_path, environment=environment)
+    expect_waves(tmp_path / "first.h5")
+
+
+def test_the_stub_links_in_its_place_and_does_nothing(built, tmp_path, environment):
+    sh(built / "first_leat_stub", cwd=tmp_path, environment=environment)
+    assert not list(tmp_path.iterdir())
+
+
+def test_leat_off_does_nothing(built, tmp_path, environment):
+    sh(built / "first_leat", cwd=tmp_path, environment={**environment, "LEAT": "off"})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_plugin_built_against_the_installed_headers_is_taken(built, tmp_path, environment):
+    xml = (HERE / "consumer/first.xml").read_text()
+    mine = '<store name="out" type="hdf5"/><store name="mine" library="./libcount.so"><option name="file" value="n.txt"/></store>'
+    (tmp_path / "first.xml").write_text(xml.replace('<store name="out" type="hdf5"/>', mine))
+    shutil.copy(built / "libcount.so", tmp_path)
+    sh(built / "first_leat", cwd=tmp_path, environment=environment)
+    assert (tmp_path / "n.txt").read_text() == "20 iterations, 16000 bytes\n"
+    expect_waves(tmp_path / "first.h5")
+
+
+def test_the_examples_build_alone_against_the_installed_tree(installed, tmp_path):
+    for example in ("heat_c", "lammps"):
+        source = HERE.parents[1] / "examples" / example
+        sh("cmake", "-S", source, "-B", tmp_path / example, f"-DCMAKE_PREFIX_PATH={installed}", cwd=tmp_path)
+        sh("cmake", "--build", tmp_path / example, cwd=tmp_path)
+
+
+def test_the_library_needs_libc_only_and_shows_leat_names_only(installed):
+    for name in ("libleat.so", "libleat_stub.so"):
+        library = libdir(installed) / name
+        needed = [line.split()[0] for line in sh("ldd", library, cwd="/").splitlines()]
+        allowed = ("linux-vdso", "libc.so", "/lib64/ld-linux", "statically", "/lib/ld-linux")
+        assert all(n.startswith(allowed) for n in needed), needed
+        exported = [line.split()[-1] for line in sh("nm", "-D", "--defined-only", library, cwd="/").splitlines()]
+        assert exported and all(n.startswith("leat_") for n in exported), exported
+
+
+def test_the_command_and_the_schema_are_there(installed, tmp_path):
+    shutil.copy(HERE / "consumer/first.xml", tmp_path)
+    assert "first" in sh(installed / "bin/leat", "check", "first.xml", cwd=tmp_path)
+    assert (installed / "share/leat/leat.xsd").exists()
+    assert "0.1.0" in sh(installed / "bin/leatd", "--version", cwd=tmp_path)
