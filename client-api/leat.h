@@ -44,7 +44,7 @@ extern "C" {
 #endif
 
 typedef enum leat_status {
-  LEAT_OK = 0,
+  LEAT_OK = 0,                  /* all went well */
   LEAT_UNWANTED = 1,            /* not an error: nobody wants this variable in this iteration */
   LEAT_ERROR_ARGUMENT = -1,     /* an argument is null or out of range */
   LEAT_ERROR_STATE = -2,        /* not allowed now: before leat_init, after leat_finalize, or out of order */
@@ -86,7 +86,8 @@ LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks
  * not be stored. Afterwards leat_init may be called again. */
 LEAT_API leat_status leat_finalize(void);
 
-/* Hands over one array (block 0 of this rank). Writing a block again in the same iteration replaces it. One copy, one event; no system call while the server is awake.
+/* Hands over one array (block 0 of this rank). Writing a block again in the same iteration replaces it. One copy, one
+ * event; no system call while the server is awake.
  * data: the whole block as the layout describes it; may be NULL only when the block has no elements.
  * Errors: UNKNOWN_NAME (with the nearest name), SHAPE (a parameter never set, an extent missing), TOO_LARGE (with both
  * numbers), FULL, SERVER. After an error nothing was handed over, and leat_finalize counts the block as lost. */
