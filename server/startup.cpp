@@ -160,6 +160,7 @@ Result<int> serve(const Options& options, Reporter& reporter) {
 int run_session(const Options& options) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of a write, not an end
   Reporter reporter(options.report_fd);
   try {
     const Result<int> done = serve(options, reporter);

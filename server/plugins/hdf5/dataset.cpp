@@ -11,6 +11,7 @@ namespace leat::hdf5 {
 namespace {
 
 constexpr std::uint64_t kSmallChunk = 64 * 1024;
+constexpr std::uint64_t kAppendedChunk = 256 * 1024;
 constexpr std::uint64_t kLargeChunk = 2 * 1024 * 1024;
 
 std::uint64_t product(const Shape& extents) {
@@ -149,7 +150,7 @@ Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes) {
 
 Shape chunk_of_rows(const Shape& extents, std::uint64_t bytes) {
   Shape chunk = chunk_of_iterations(extents, bytes);
-  while (product(chunk) * bytes < kLargeChunk / 2) chunk[0] *= 2;
+  while (product(chunk) * bytes < kAppendedChunk) chunk[0] *= 2;
   return chunk;
 }
 

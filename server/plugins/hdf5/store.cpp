@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/store.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "server/plugins/hdf5/compression.hpp"
+#include "server/plugins/hdf5/disk_space.hpp"
+#include "server/plugins/hdf5/types.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -50,6 +53,31 @@ void check_options(const leat_run& run) {
   }
 }
 
+// Bytes by which the file can grow at most: chunks are filled up to whole ones, new datasets and
+// metadata come along.
+std::uint64_t growth(const leat_run& run, const std::vector<BlockList>& by_variable) {
+  constexpr std::uint64_t kPerVariable = 512 * 1024, kBase = 1024 * 1024;
+  std::uint64_t most = kBase;
+  for (const BlockList& blocks : by_variable) {
+    const leat_variable& variable = *leat_variable_at(&run, blocks.front()->variable);
+    std::uint64_t bytes = 0, whole = variable.has_global ? H5Tget_size(type_of(variable.type)) : 0;
+    for (const leat_block* block : blocks) bytes += block->bytes;
+    for (unsigned d = 0; d < variable.dims; ++d)
+      whole *= static_cast<std::uint64_t>(blocks.front()->global[d]);
+    most += 2 * std::max(bytes, whole) + kPerVariable;
+  }
+  return most;
+}
+
+std::vector<BlockList> by_variable_of(const leat_iteration_data& data) {
+  std::vector<BlockList> lists;
+  for (const leat_block& block : Blocks(data)) {
+    if (lists.empty() || lists.back().front()->variable != block.variable) lists.emplace_back();
+    lists.back().push_back(&block);
+  }
+  return lists;
+}
+
 OutputFile output_for(const leat_run& run, const Host& host) {
   check_options(run);
   return OutputFile(run, host);
@@ -58,7 +86,8 @@ OutputFile output_for(const leat_run& run, const Host& host) {
 }  // namespace
 
 struct Store::Open {
-  Open(hid_t file, const leat_run& run) : scales(file, run), place{file, scales, run} {
+  Open(hid_t file, const std::string& path, const leat_run& run)
+      : disk(path), scales(file, run), place{file, scales, run} {
     DatasetPlan plan;
     plan.extents = {0};
     plan.grows = {true};
@@ -69,6 +98,7 @@ struct Store::Open {
                   "1: all of the iteration is here; 0: a rank died, or something was not stored");
   }
 
+  DiskSpace disk;
   Scales scales;
   Place place;
   Dataset whole;
@@ -81,7 +111,7 @@ struct Store::Open {
 Store::Store(const leat_run& run, Host host)
     : run_(run), host_(host), output_(output_for(run, host)), file_(create(output_.path())) {
   write_attributes(run);
-  open_ = std::make_unique<Open>(file_, run);
+  open_ = std::make_unique<Open>(file_, output_.path(), run);
   check(H5Fflush(file_, H5F_SCOPE_LOCAL), "cannot write " + output_.path());
   host_.info("writing " + output_.path());
 }
@@ -97,11 +127,12 @@ void Store::write_attributes(const leat_run& run) {
 }
 
 void Store::iteration(const leat_iteration_data& data) {
-  std::vector<BlockList> by_variable;
-  for (const leat_block& block : Blocks(data)) {
-    if (by_variable.empty() || by_variable.back().front()->variable != block.variable)
-      by_variable.emplace_back();
-    by_variable.back().push_back(&block);
+  const std::vector<BlockList> by_variable = by_variable_of(data);
+  const std::string what = output_.path() + ", iteration " + std::to_string(data.iteration) + ": ";
+  try {
+    reserve(growth(run_, by_variable));
+  } catch (const std::exception& e) {
+    throw std::runtime_error(what + e.what());
   }
   std::string errors;
   for (const BlockList& blocks : by_variable) {
@@ -117,9 +148,14 @@ void Store::iteration(const leat_iteration_data& data) {
     errors += (errors.empty() ? "" : "; ") + std::string(e.what());
   }
   if (!errors.empty()) {
-    throw std::runtime_error(output_.path() + ", iteration " + std::to_string(data.iteration) +
-                             ": " + errors);
+    throw std::runtime_error(what + errors);
   }
+}
+
+void Store::reserve(std::uint64_t bytes) {
+  hsize_t end = 0;
+  check(H5Fget_filesize(file_, &end), "asking for the file's size");
+  open_->disk.ensure(end + bytes);
 }
 
 // Returns what went wrong.

@@ -30,6 +30,7 @@ class Store {
   struct Open;  // what is closed together, before the file
 
   void write_attributes(const leat_run& run);
+  void reserve(std::uint64_t bytes);
   std::string write_variable(const BlockList& blocks);
   void finish_row(const leat_iteration_data& data, bool whole);
 

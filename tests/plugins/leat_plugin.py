@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plugin at work without a server; see plugin_driver.cpp."""
+import json
+import signal
+import subprocess
+
+import numpy as np
+from leat_run import BUILD, data
+
+# Names of lib/base/scalar_types.def, as numpy and as numbers of the ABI.
+TYPES = {"i1": 1, "i2": 2, "i4": 3, "i8": 4, "u1": 5, "u2": 6, "u4": 7, "u8": 8, "f4": 9, "f8": 10, "c8": 11, "c16": 12,
+         "S1": 13}
+
+
+def variable(name, dtype, dims, **more):
+    """dims: a name, or (name, low, high) with ghosts, or "?name" for one that varies."""
+    described = []
+    for d in dims:
+        if isinstance(d, tuple):
+            described.append({"name": d[0], "low": d[1], "high": d[2]})
+        else:
+            described.append({"name": d.lstrip("?"), "varying": int(d.startswith("?"))})
+    return {"name": name, "type": TYPES[dtype], "dims": described, "dtype": dtype, **more}
+
+
+class Plugin:
+    def __init__(self, folder, variables, plugin="hdf5", **more):
+        self.folder, self.variables = folder, variables
+        path = BUILD / "lib/leat/plugins" / f"{plugin}.so"
+        self.process = subprocess.Popen([BUILD / "bin/plugin_driver", path], cwd=folder, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.send({"variables": variables, **more})
+        self.opened = self.answer()
+
+    def send(self, value):
+        self.process.stdin.write(json.dumps(value) + "\n")
+        self.process.stdin.flush()
+
+    def answer(self):
+        """The error text of a call; "" for success."""
+        reply = json.loads(self.process.stdout.readline())
+        assert (reply["code"] != 0) == bool(reply["error"]), reply
+        return reply["error"]
+
+    def block(self, number, extent, seed, rank=0, block=0, **more):
+        dtype = self.variables[number]["dtype"]
+        size = int(np.prod(extent, dtype=np.int64)) * np.dtype(dtype).itemsize
+        return {"variable": number, "rank": rank, "block": block, "extent": list(extent), "seed": seed, "bytes": size, **more}
+
+    def iteration(self, number, *blocks, complete=1):
+        self.send({"call": "iteration", "iteration": number, "blocks": list(blocks), "complete": complete})
+        return self.answer()
+
+    def must(self, number, *blocks, **more):
+        error = self.iteration(number, *blocks, **more)
+        assert not error, error
+
+    def limit(self, size):
+        self.send({"call": "limit", "bytes": size})
+
+    def close(self):
+        """What close() said, and the warnings of the whole run."""
+        self.process.stdin.close()
+        error = self.answer() if not self.opened else ""
+        warnings = self.process.stderr.read()
+        self.process.wait(60)
+        assert self.process.returncode >= 0, "the plugin crashed"
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return error, warnings
+
+    def finish(self):
+        error, warnings = self.close()
+        assert not error, error
+        return warnings
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            pipe.close()
+
+
+def array(extent, dtype, seed):
+    return data(int(np.prod(extent, dtype=np.int64)), dtype, seed).reshape(extent)

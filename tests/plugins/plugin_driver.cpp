@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drives one plugin without a server: a JSON description on standard input, one line of JSON per
+// call on standard output. leat_plugin.py is the other end. Data come from the formula of
+// tests/support (leat_run.data).
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "server/include/plugin.h"
+#include "server/plugin_loader.hpp"
+
+namespace {
+
+using Json = nlohmann::json;
+
+// Strings that outlive the run.
+const char* keep(const std::string& text) {
+  static std::deque<std::string> kept;
+  kept.push_back(text);
+  return kept.back().c_str();
+}
+
+std::vector<leat_option> options_of(const Json& json) {
+  std::vector<leat_option> options;
+  for (const auto& [name, value] : json.items()) options.push_back({keep(name), keep(value)});
+  return options;
+}
+
+leat_variable variable_of(const Json& json, const std::vector<leat_option>& options) {
+  leat_variable variable{};
+  variable.size = sizeof variable;
+  variable.name = keep(json.at("name"));
+  variable.unit = keep(json.value("unit", ""));
+  variable.description = keep(json.value("description", ""));
+  variable.type = json.at("type");
+  for (const Json& dimension : json.at("dims")) {
+    leat_dimension& d = variable.dimension[variable.dims++];
+    d.name = keep(dimension.at("name"));
+    d.ghost_low = dimension.value("low", 0);
+    d.ghost_high = dimension.value("high", 0);
+    d.varying = dimension.value("varying", 0);
+  }
+  variable.has_global = json.value("global", 0);
+  variable.time_varying = json.value("time_varying", 1);
+  variable.options = options.data();
+  variable.option_count = options.size();
+  return variable;
+}
+
+void fill(std::vector<char>& data, std::uint64_t seed) {
+  for (std::size_t at = 0; at < data.size(); at += 8) {
+    std::uint64_t word = seed * 0x9E3779B97F4A7C15u + (at / 8 + 1) * 0xBF58476D1CE4E5B9u;
+    word ^= word >> 29;
+    std::memcpy(&data[at], &word, std::min<std::size_t>(8, data.size() - at));
+  }
+}
+
+leat_block block_of(const Json& json, std::vector<char>& data) {
+  leat_block block{};
+  block.size = sizeof block;
+  block.variable = json.at("variable");
+  block.rank = json.value("rank", 0);
+  block.block = json.value("block", 0);
+  const auto copy = [&json](const char* name, std::int64_t* to) {
+    const std::vector<std::int64_t> values = json.value(name, std::vector<std::int64_t>{});
+    std::copy(values.begin(), values.end(), to);
+  };
+  copy("extent", block.extent);
+  copy("position", block.position);
+  copy("global", block.global);
+  block.has_position = json.contains("position");
+  data.resize(json.at("bytes").get<std::size_t>());
+  fill(data, json.value("seed", 0));
+  block.data = data.data();
+  block.bytes = data.size();
+  return block;
+}
+
+std::string last_error;
+
+void take_log(void*, int level, const char* message) {
+  if (level == LEAT_LOG_ERROR) last_error = message;
+  if (level == LEAT_LOG_WARNING) std::cerr << message << std::endl;
+}
+
+void answer(int code) {
+  std::cout << Json{{"code", code}, {"error", last_error}}.dump() << std::endl;
+  last_error.clear();
+}
+
+int take_iteration(const leat_plugin& plugin, void* state, const Json& json) {
+  std::vector<std::vector<char>> data(json.at("blocks").size());
+  std::vector<leat_block> blocks;
+  for (const Json& block : json.at("blocks"))
+    blocks.push_back(block_of(block, data[blocks.size()]));
+  leat_iteration_data iteration{};
+  iteration.size = sizeof iteration;
+  iteration.iteration = json.at("iteration");
+  iteration.blocks = blocks.data();
+  iteration.block_count = blocks.size();
+  iteration.block_stride = sizeof(leat_block);
+  iteration.complete = json.value("complete", 1);
+  return plugin.iteration(state, &iteration);
+}
+
+void limit_file_size(rlim_t bytes) {
+  const rlimit limit{bytes, RLIM_INFINITY};
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+Json read_line() {
+  std::string line;
+  return std::getline(std::cin, line) ? Json::parse(line) : Json{{"call", "end"}};
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  signal(SIGXFSZ, SIG_IGN);
+  const leat::Result<leat::server::LoadedPlugin> loaded = leat::server::load_plugin(arguments[1]);
+  if (!loaded) return 2;
+  const leat_plugin& plugin = *loaded->plugin();
+  const Json description = read_line();
+
+  std::deque<std::vector<leat_option>> options;
+  std::vector<leat_variable> variables;
+  for (const Json& variable : description.at("variables")) {
+    options.push_back(options_of(variable.value("options", Json::object())));
+    variables.push_back(variable_of(variable, options.back()));
+  }
+  options.push_back(options_of(description.value("options", Json::object())));
+  leat_run run{};
+  run.size = sizeof run;
+  run.simulation = keep(description.value("simulation", "run"));
+  run.session = keep(description.value("session", "session"));
+  run.store = "out";
+  run.xml = keep(description.value("xml", "<simulation/>"));
+  run.ranks = run.node_ranks = description.value("ranks", 1);
+  run.variables = variables.data();
+  run.variable_count = variables.size();
+  run.variable_stride = sizeof(leat_variable);
+  run.options = options.back().data();
+  run.option_count = options.back().size();
+  const leat_host host{sizeof host, nullptr, take_log};
+
+  if (description.contains("limit")) limit_file_size(description.at("limit").get<rlim_t>());
+  void* state = nullptr;
+  const int opened = plugin.open(&run, &host, &state);
+  answer(opened);
+  if (opened != 0) return 1;
+  for (Json call = read_line(); call.at("call") != "end"; call = read_line()) {
+    if (call.at("call") == "iteration") answer(take_iteration(plugin, state, call));
+    if (call.at("call") == "limit") limit_file_size(call.at("bytes").get<rlim_t>());
+  }
+  answer(plugin.close(state));
+  return 0;
+}

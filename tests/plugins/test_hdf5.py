@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hdf5 store, judged by h5py."""
+import os
+import pathlib
+import subprocess
+
+import h5py
+import numpy as np
+import pytest
+from leat_plugin import TYPES, Plugin, array, variable
+from leat_run import same_bits
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_every_type_comes_back_bit_for_bit_with_its_fill_value(tmp_path, dtype):
+    plugin = Plugin(tmp_path, [variable("a", dtype, ["x"]), variable("b", dtype, ["x"])])
+    plugin.must(0, plugin.block(0, (6,), 1), plugin.block(1, (6,), 2))
+    plugin.must(1, plugin.block(0, (6,), 3))
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["a"].dtype == np.dtype(dtype)
+        # HDF5 ends strings at their first zero byte, so characters are compared as such.
+        expected = np.array([array((6,), dtype, 1), array((6,), dtype, 3)])
+        assert same_bits(file["a"][:], expected)
+        missing = file["b"][1]
+        if dtype[0] in "fc":
+            assert np.isnan(missing).all()
+        elif dtype != "S1":
+            limits = np.iinfo(dtype)
+            assert (missing == (limits.min if dtype[0] == "i" else limits.max)).all()
+        assert file["b"].attrs["_FillValue"].tobytes() == missing[:1].tobytes()
+
+
+@pytest.mark.parametrize("dims", [(5,), (4, 6), (3, 4, 5)])
+def test_ghosts_are_left_out_in_any_number_of_dimensions(tmp_path, dims):
+    names = "zyx"[-len(dims):]
+    plugin = Plugin(tmp_path, [variable("g", "f4", [(n, 1, 2) for n in names], **{"global": 1})])
+    whole = tuple(n + 3 for n in dims)
+    plugin.must(0, plugin.block(0, whole, 9, position=[0] * len(dims), **{"global": dims}))
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        inner = array(whole, "f4", 9)[tuple(slice(1, -2) for _ in dims)]
+        assert same_bits(file["g"][0], inner)
+        assert [d[0].name for d in file["g"].dims] == ["/iteration"] + [f"/{n}" for n in names]
+
+
+@pytest.mark.parametrize("compression", ["none", "deflate:4"])
+def test_blocks_of_ranks_make_one_array_and_missing_ones_show(tmp_path, compression):
+    plugin = Plugin(tmp_path, [variable("fields/t", "f8", ["y", "x"], **{"global": 1}, unit="K")], ranks=4,
+                    options={"compression": compression})
+    at = {rank: [4 * (rank // 2), 8 * (rank % 2)] for rank in range(4)}
+    blocks = [plugin.block(0, (4, 8), rank, rank=rank, position=at[rank], **{"global": (8, 16)}) for rank in range(4)]
+    plugin.must(10, *blocks)
+    plugin.must(20, *blocks[1:], complete=0)
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == [10, 20]
+        assert file["iteration_complete"][:].tolist() == [1, 0]
+        t = file["fields/t"]
+        assert t.attrs["units"] == "K" and (t.compression == "gzip") == (compression != "none")
+        for row, ranks in ((0, range(4)), (1, range(1, 4))):
+            for rank in ranks:
+                y, x = at[rank]
+                assert same_bits(t[row, y:y + 4, x:x + 8], array((4, 8), "f8", rank))
+        assert np.isnan(t[1, :4, :8]).all()
+
+
+def test_a_global_shape_that_changes_is_recorded(tmp_path):
+    plugin = Plugin(tmp_path, [variable("g", "i4", ["?y", "x"], **{"global": 1})])
+    for iteration, rows in enumerate((3, 5, 2)):
+        plugin.must(iteration, plugin.block(0, (rows, 4), iteration, position=[0, 0], **{"global": (rows, 4)}))
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["g"].shape == (3, 5, 4) and file["g_global"][:].tolist() == [[3, 4], [5, 4], [2, 4]]
+        for iteration, rows in enumerate((3, 5, 2)):
+            assert same_bits(file["g"][iteration, :rows], array((rows, 4), "i4", iteration))
+            assert (file["g"][iteration, rows:] == np.iinfo("i4").min).all()
+
+
+def test_ragged_blocks_lie_one_after_the_other_with_their_counts(tmp_path):
+    plugin = Plugin(tmp_path, [variable("x", "f8", ["?atom", "xyz"])], ranks=3)
+    shapes = [{0: 2, 1: 3}, {1: 0, 2: 4}, {0: 1, 1: 1, 2: 1}]
+    for iteration, sizes in enumerate(shapes):
+        plugin.must(iteration, *[plugin.block(0, (n, 3), 10 * iteration + r, rank=r) for r, n in sizes.items()])
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["x_count"][:].tolist() == [[2, 3, -1], [0, 4, -1], [1, 1, 1]]
+        assert file["x_rank"][:].tolist() == [[0, 1, -1], [1, 2, -1], [0, 1, 2]]
+        everything = [array((n, 3), "f8", 10 * i + r) for i, sizes in enumerate(shapes) for r, n in sizes.items()]
+        assert same_bits(file["x"][:], np.concatenate(everything))
+
+
+def test_blocks_that_vary_in_several_dimensions_are_flattened_with_their_extents(tmp_path):
+    plugin = Plugin(tmp_path, [variable("p", "u2", ["?y", "?x"])])
+    plugin.must(0, plugin.block(0, (2, 3), 1), plugin.block(0, (4, 1), 2, block=1))
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["p_count"][:].tolist() == [[6, 4]] and file["p_extent"][:].tolist() == [[[2, 3], [4, 1]]]
+        assert same_bits(file["p"][:], np.concatenate([array((6,), "u2", 1), array((4,), "u2", 2)]))
+
+
+def test_what_does_not_vary_in_time_has_no_iteration_dimension(tmp_path):
+    plugin = Plugin(tmp_path, [variable("mesh", "f8", ["x"], time_varying=0), variable("t", "f8", ["x"]),
+                               variable("one", "i8", [], time_varying=0)])
+    plugin.must(0, plugin.block(0, (4,), 1), plugin.block(1, (4,), 2), plugin.block(2, (), 3))
+    plugin.must(1, plugin.block(1, (4,), 4))
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["mesh"][:], array((4,), "f8", 1)) and file["t"].shape == (2, 4)
+        assert file["one"][()] == array((1,), "i8", 3)[0] and file["one"].shape == ()
+
+
+def test_more_blocks_than_the_first_iteration_had_are_an_error_not_a_silence(tmp_path):
+    plugin = Plugin(tmp_path, [variable("a", "i4", ["x"])])
+    plugin.must(0, plugin.block(0, (3,), 1))
+    error = plugin.iteration(1, plugin.block(0, (3,), 2), plugin.block(0, (3,), 3, block=1))
+    assert "block 1 of rank 0" in error and "iteration 1" in error
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["a"][1], array((3,), "i4", 2)) and file["iteration_complete"][:].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("exists", ["keep", "replace"])
+def test_an_older_file_is_kept_unless_it_shall_be_replaced(tmp_path, exists):
+    for seed in (1, 2, 3):
+        plugin = Plugin(tmp_path, [variable("a", "i4", ["x"])], options={"exists": exists})
+        plugin.must(0, plugin.block(0, (3,), seed))
+        plugin.finish()
+    names = sorted(p.name for p in tmp_path.iterdir())
+    assert names == (["run.1.h5", "run.2.h5", "run.h5"] if exists == "keep" else ["run.h5"])
+    for name, seed in (("run.h5", 3), ("run.1.h5", 1), ("run.2.h5", 2)):
+        if name in names:
+            with h5py.File(tmp_path / name) as file:
+                assert same_bits(file["a"][0], array((3,), "i4", seed))
+
+
+def test_two_runs_at_once_do_not_share_a_file_and_leave_no_lock(tmp_path):
+    one = Plugin(tmp_path, [variable("a", "i4", ["x"])], session="one")
+    two = Plugin(tmp_path, [variable("a", "i4", ["x"])], session="two")
+    for seed, plugin in enumerate((one, two)):
+        plugin.must(0, plugin.block(0, (3,), seed))
+    assert "run.h5" in two.finish()
+    one.finish()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run-two.h5", "run.h5"]
+
+
+def test_a_file_can_be_opened_while_it_is_written_and_after_the_writer_is_killed(tmp_path):
+    plugin = Plugin(tmp_path, [variable("a", "f8", ["x"]), variable("x", "f8", ["?n"])])
+    for iteration in range(5):
+        plugin.must(iteration, plugin.block(0, (1000,), iteration), plugin.block(1, (iteration,), iteration))
+        read = "import h5py,sys; f = h5py.File('run.h5'); print(len(f['iteration']), f['a'].shape, f['x'].shape)"
+        seen = subprocess.run(["/usr/bin/python3", "-c", read], cwd=tmp_path, capture_output=True, text=True)
+        total = sum(range(iteration + 1))
+        assert seen.stdout.split("\n")[0] == f"{iteration + 1} ({iteration + 1}, 1000) ({total},)", seen.stderr
+    plugin.kill()
+    with h5py.File(tmp_path / "run.h5") as file:
+        for iteration in range(5):
+            assert same_bits(file["a"][iteration], array((1000,), "f8", iteration))
+    # The dead run's lock keeps nobody out.
+    after = Plugin(tmp_path, [variable("a", "f8", ["x"])])
+    after.must(0, after.block(0, (3,), 1))
+    after.finish()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run.1.h5", "run.h5"]
+
+
+def test_a_full_disk_loses_what_does_not_fit_says_so_and_leaves_the_file_readable(tmp_path):
+    plugin = Plugin(tmp_path, [variable("a", "f8", ["x"])], limit=4_000_000)
+    errors = {i: plugin.iteration(i, plugin.block(0, (50_000,), i)) for i in range(10)}
+    lost = [i for i, error in errors.items() if error]
+    assert lost and lost[0] > 1 and lost == list(range(lost[0], 10))
+    assert "no room on the disk" in errors[lost[0]] and f"iteration {lost[0]}" in errors[lost[0]]
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == list(range(lost[0]))
+        for i in range(lost[0]):
+            assert same_bits(file["a"][i], array((50_000,), "f8", i))
+
+
+def test_when_the_disk_has_room_again_the_next_iterations_are_stored(tmp_path):
+    plugin = Plugin(tmp_path, [variable("a", "f8", ["x"])], limit=3_000_000)
+    plugin.must(0, plugin.block(0, (50_000,), 0))
+    assert plugin.iteration(1, plugin.block(0, (500_000,), 1)) != ""
+    plugin.limit(100_000_000)
+    plugin.must(2, plugin.block(0, (50_000,), 2))
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == [0, 2] and file["iteration_complete"][:].tolist() == [1, 1]
+        assert same_bits(file["a"][1], array((50_000,), "f8", 2))
+
+
+def test_a_disk_that_is_full_in_the_middle_of_a_write_does_not_crash_the_server(tmp_path):
+    plugin = Plugin(tmp_path, [variable("a", "f8", ["x"])])
+    plugin.must(0, plugin.block(0, (50_000,), 0))
+    plugin.limit(500_000)  # after the room was taken, as when others fill a file system that cannot reserve
+    assert plugin.iteration(1, plugin.block(0, (50_000,), 1)) != ""
+    error, _ = plugin.close()
+    assert plugin.process.returncode == 0
+
+
+@pytest.mark.parametrize("options, part", [
+    ({"folder": "missing"}, "missing"), ({"folder": "run.h5"}, "is not a folder"), ({"compresion": "none"}, "compresion"),
+    ({"compression": "zip"}, "deflate:1"), ({"exists": "maybe"}, "keep")])
+def test_options_that_cannot_be_are_refused_at_the_start(tmp_path, options, part):
+    (tmp_path / "run.h5").write_text("not a folder")
+    plugin = Plugin(tmp_path, [variable("a", "f8", [])], options=options)
+    assert part in plugin.opened
+    plugin.close()
+
+
+def test_variables_called_like_our_own_names_keep_theirs(tmp_path):
+    plugin = Plugin(tmp_path, [variable("iteration", "i4", ["x"]), variable("x", "f8", ["x"])])
+    plugin.must(4, plugin.block(0, (2,), 1), plugin.block(1, (2,), 2))
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["iteration"][0], array((2,), "i4", 1)) and same_bits(file["x"][0], array((2,), "f8", 2))
+        assert file["iteration_"][:].tolist() == [4]
+
+
+def test_a_long_run_needs_no_more_memory(tmp_path):
+    def resident():
+        return int(pathlib.Path(f"/proc/{plugin.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    plugin = Plugin(tmp_path, [variable("a", "f8", ["x"]), variable("p", "f8", ["?n"])])
+    sizes = []
+    for iteration in range(1500):
+        plugin.must(iteration, plugin.block(0, (500,), iteration), plugin.block(1, (iteration % 9,), iteration))
+        if iteration in (500, 1499):
+            sizes.append(resident())
+    plugin.finish()
+    assert sizes[1] - sizes[0] < 4 << 20
+
+
+def test_the_root_says_what_run_this_was(tmp_path):
+    xml = "<simulation>" + "x" * 100_000 + "</simulation>"
+    plugin = Plugin(tmp_path, [], xml=xml, simulation="heat", ranks=3)
+    plugin.finish()
+    with h5py.File(tmp_path / "heat.h5") as file:
+        assert file.attrs["simulation"] == "heat" and file.attrs["ranks"] == 3 and file.attrs["leat_xml"] == xml
