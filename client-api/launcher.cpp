@@ -16,12 +16,35 @@ std::string text_of(const char* name) {
   return value ? value : "";
 }
 
-// The number a variable starts with ("4(x2)" is 4: Slurm's notation for "4 tasks on each of 2
-// nodes"), or -1.
+// The number a variable is, or -1.
 int number_of(const char* name) {
   const std::string text = text_of(name);
   if (text.empty() || text[0] < '0' || text[0] > '9') return -1;
   return static_cast<int>(std::strtol(text.c_str(), nullptr, 10));
+}
+
+// Tasks of one node in Slurm's list of tasks per node: in "2(x3),1" nodes 0, 1 and 2 have 2 tasks,
+// node 3 has 1. -1 when the list is too short. Source: srun(1), SLURM_TASKS_PER_NODE.
+int tasks_of_node(const std::string& list, long node) {
+  const char* at = list.c_str();
+  while (*at >= '0' && *at <= '9') {
+    char* end = nullptr;
+    const long tasks = std::strtol(at, &end, 10);
+    long nodes = 1;
+    if (end[0] == '(' && end[1] == 'x') nodes = std::strtol(end + 2, &end, 10);
+    if (*end == ')') ++end;
+    if (node < nodes) return static_cast<int>(tasks);
+    node -= nodes;
+    at = *end == ',' ? end + 1 : end;
+  }
+  return -1;
+}
+
+int number_on_this_node(const char* name) {
+  const std::string text = text_of(name);
+  const int node = number_of("SLURM_NODEID");
+  return text.find_first_of("(,") == std::string::npos ? number_of(name)
+                                                       : tasks_of_node(text, node < 0 ? 0 : node);
 }
 
 struct Launcher {
@@ -43,7 +66,8 @@ constexpr Launcher kLaunchers[] = {
 const Launcher* present_launcher() {
   for (const Launcher& launcher : kLaunchers) {
     const bool all = number_of(launcher.rank) >= 0 && number_of(launcher.size) > 0 &&
-                     number_of(launcher.node_rank) >= 0 && number_of(launcher.node_size) > 0;
+                     number_of(launcher.node_rank) >= 0 &&
+                     number_on_this_node(launcher.node_size) > 0;
     if (all) return &launcher;
   }
   return nullptr;
@@ -76,7 +100,7 @@ Result<Ranks> ranks_from_environment() {
     ranks.rank = number_of(launcher->rank);
     ranks.size = number_of(launcher->size);
     ranks.node_rank = number_of(launcher->node_rank);
-    ranks.node_size = number_of(launcher->node_size);
+    ranks.node_size = number_on_this_node(launcher->node_size);
   }
   return complete_ranks(std::move(ranks));
 }

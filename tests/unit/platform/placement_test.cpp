@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Placement on machines that we describe: none of them need be there.
+#include <gtest/gtest.h>
+
+#include "lib/platform/placement.hpp"
+
+namespace leat::platform {
+namespace {
+
+// `threads` hardware threads per core, numbered as Linux does: first one of each core, then the
+// second.
+Machine machine(int nodes, int cores_per_node, int threads = 1) {
+  Machine made;
+  const int cores = nodes * cores_per_node;
+  for (int thread = 0; thread < threads; ++thread) {
+    for (int core = 0; core < cores; ++core) {
+      made.cpus.push_back({thread * cores + core, core, core / cores_per_node});
+    }
+  }
+  return made;
+}
+
+CpuSet cpus(std::initializer_list<int> numbers) {
+  CpuSet set;
+  for (const int number : numbers) set.add(number);
+  return set;
+}
+
+CpuSet all(const Machine& machine) {
+  CpuSet set;
+  for (const Cpu& cpu : machine.cpus) set.add(cpu.id);
+  return set;
+}
+
+TEST(Placement, TakesACoreThatNoRankIsBoundTo) {
+  const Machine four = machine(1, 4);
+  const Placement placed = place_server(four, all(four), {cpus({0}), cpus({1}), cpus({2})}, 1);
+  EXPECT_EQ(placed.cpus, cpus({3}));
+  EXPECT_TRUE(placed.pinned);
+  EXPECT_FALSE(placed.shared);
+  EXPECT_EQ(describe(placed), "core 3, memory node 0");
+}
+
+TEST(Placement, SharesAndSaysSoWhenRanksHaveAllCores) {
+  const Machine two = machine(1, 2);
+  const Placement placed = place_server(two, all(two), {cpus({0}), cpus({1})}, 1);
+  EXPECT_TRUE(placed.shared);
+  EXPECT_FALSE(placed.pinned);
+  EXPECT_EQ(placed.cpus, all(two));
+}
+
+TEST(Placement, SharesTheOnlyCore) {
+  const Machine one = machine(1, 1);
+  EXPECT_TRUE(place_server(one, all(one), {all(one)}, 1).shared);
+}
+
+TEST(Placement, AvoidsTheSecondThreadOfARanksCore) {
+  const Machine smt = machine(1, 4, 2);
+  const Placement placed = place_server(smt, all(smt), {cpus({0, 4}), cpus({1}), cpus({2})}, 1);
+  EXPECT_EQ(placed.cpus, cpus({3, 7}));
+  const Placement full =
+      place_server(smt, all(smt), {cpus({0}), cpus({1}), cpus({2}), cpus({3})}, 1);
+  EXPECT_TRUE(full.shared);
+}
+
+TEST(Placement, StaysNearMostRanks) {
+  const Machine sockets = machine(2, 4);
+  const Placement near = place_server(sockets, all(sockets), {cpus({4}), cpus({5}), cpus({0})}, 1);
+  EXPECT_EQ(near.cpus, cpus({7}));
+  EXPECT_EQ(near.memory_node, 1);
+  // Their socket is full: a core of the other one is better than sharing.
+  const Placement far =
+      place_server(sockets, all(sockets), {cpus({4}), cpus({5}), cpus({6}), cpus({7})}, 1);
+  EXPECT_EQ(far.cpus, cpus({3}));
+  EXPECT_FALSE(far.shared);
+}
+
+TEST(Placement, TakesAsManyCoresAsTheXmlSays) {
+  const Machine four = machine(1, 4);
+  EXPECT_EQ(place_server(four, all(four), {cpus({0})}, 2).cpus, cpus({2, 3}));
+  EXPECT_TRUE(place_server(four, all(four), {cpus({0}), cpus({1}), cpus({2})}, 2).shared);
+}
+
+TEST(Placement, LeavesTheChoiceToTheSystemWhenRanksRoam) {
+  const Machine four = machine(1, 4);
+  const Placement room = place_server(four, all(four), {all(four), all(four)}, 1);
+  EXPECT_FALSE(room.pinned);
+  EXPECT_FALSE(room.shared);
+  EXPECT_TRUE(place_server(four, all(four), std::vector<CpuSet>(4, all(four)), 1).shared);
+}
+
+TEST(Placement, UsesOnlyWhatTheBatchSystemAllows) {
+  const Machine eight = machine(1, 8);
+  const CpuSet allowed = cpus({2, 3, 4});
+  EXPECT_EQ(place_server(eight, allowed, {cpus({2}), cpus({3})}, 1).cpus, cpus({4}));
+  EXPECT_TRUE(place_server(eight, allowed, {cpus({2}), cpus({3}), cpus({4})}, 1).shared);
+}
+
+TEST(CpuSet, IsWrittenAsTasksetWritesIt) {
+  EXPECT_EQ(cpus({0, 1, 2, 7}).str(), "0-2,7");
+  EXPECT_EQ(CpuSet().str(), "");
+  EXPECT_EQ(cpus({0, 1}).without(cpus({1, 2})), cpus({0}));
+}
+
+}  // namespace
+}  // namespace leat::platform

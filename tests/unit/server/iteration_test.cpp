@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "server/iteration_tracker.hpp"
+#include "server/loss_report.hpp"
+
+namespace leat::server {
+namespace {
+
+Block block(std::uint32_t client, std::uint32_t variable, std::uint32_t number = 0) {
+  Block made;
+  made.client = client;
+  made.rank = static_cast<std::int32_t>(client);
+  made.variable = variable;
+  made.block = number;
+  return made;
+}
+
+TEST(IterationTracker, AnIterationIsCompleteWhenEveryClientHasEndedIt) {
+  IterationTracker tracker(2);
+  tracker.add(block(0, 0));
+  tracker.ended(0);
+  tracker.add(block(0, 1));  // of iteration 1 already
+  EXPECT_FALSE(tracker.take_complete());
+  tracker.ended(1);
+  const auto first = tracker.take_complete();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->number, 0);
+  EXPECT_TRUE(first->complete);
+  EXPECT_EQ(first->blocks.size(), 1u);
+  EXPECT_FALSE(tracker.take_complete());
+  EXPECT_EQ(tracker.oldest(), 1);
+}
+
+TEST(IterationTracker, BlocksAreOrderedByVariableRankAndNumber) {
+  IterationTracker tracker(2);
+  for (const Block& each : {block(1, 1), block(0, 1, 2), block(0, 1, 0), block(1, 0)})
+    tracker.add(each);
+  tracker.ended(0);
+  tracker.ended(1);
+  std::vector<std::array<std::uint32_t, 3>> order;
+  const std::optional<Iteration> whole = tracker.take_complete();
+  for (const Block& b : whole->blocks) order.push_back({b.variable, b.client, b.block});
+  EXPECT_EQ(order, (std::vector<std::array<std::uint32_t, 3>>{
+                       {0, 1, 0}, {1, 0, 0}, {1, 0, 2}, {1, 1, 0}}));
+}
+
+TEST(IterationTracker, ABlockThatComesAgainReplacesTheFirst) {
+  IterationTracker tracker(1);
+  Block first = block(0, 0);
+  first.lease = 111;
+  EXPECT_FALSE(tracker.add(first));
+  EXPECT_EQ(tracker.add(block(0, 0))->lease, 111u);
+}
+
+TEST(IterationTracker, ADeadClientMakesItsOpenIterationsIncompleteAndAFinishedOneDoesNot) {
+  IterationTracker tracker(3);
+  for (const std::uint32_t client : {0u, 1u, 2u}) tracker.add(block(client, 0));
+  tracker.ended(0);
+  tracker.add(block(0, 0));
+  tracker.gone(1, true);
+  tracker.ended(2);
+  tracker.gone(2, false);
+  EXPECT_FALSE(tracker.take_complete()->complete);
+  tracker.ended(0);
+  EXPECT_FALSE(tracker.take_complete()->complete) << "the dead client is missing here too";
+
+  IterationTracker finished(2);
+  finished.ended(0);
+  finished.gone(0, false);
+  finished.ended(1);
+  finished.add(block(1, 0));
+  finished.ended(1);
+  EXPECT_TRUE(finished.take_complete()->complete);
+}
+
+TEST(LossReport, SaysNothingWhenNothingIsLost) {
+  LossReport report;
+  report.store_did({PipelineResult::Kind::iteration, {}, {{"out", ""}}});
+  EXPECT_FALSE(report.anything_lost());
+  EXPECT_EQ(report.text(), "");
+  EXPECT_EQ(report.stored_iterations(), 1u);
+}
+
+TEST(LossReport, NamesStoreIterationsAndTheFirstReason) {
+  LossReport report;
+  for (int i = 0; i < 20; ++i) {
+    Iteration iteration;
+    iteration.number = i;
+    report.store_did(
+        {PipelineResult::Kind::iteration, iteration, {{"out", i == 0 ? "disk full" : "other"}}});
+  }
+  EXPECT_TRUE(report.anything_lost());
+  EXPECT_EQ(report.text(),
+            "store \"out\": 20 iterations not stored (0, 1, 2, 3, 4, 5, 6, 7, ...): disk full");
+}
+
+TEST(LossReport, CountsWritesThatFailedAndNamesTheFirst) {
+  LossReport report;
+  report.block_lost(2, "t", 5, "too large");
+  report.block_lost(3, "u", 6, "other");
+  EXPECT_EQ(report.text(), "2 writes failed; the first: \"t\" of rank 2 in iteration 5: too large");
+}
+
+}  // namespace
+}  // namespace leat::server
