@@ -104,7 +104,9 @@ class Screen {
   void memory() {
     const model::MemoryEstimate& memory = report_.memory;
     section("Memory of one iteration");
-    const Cell open{report_.memory_complete ? "" : "and what is not known yet", Paint::yellow};
+    const char* rest = memory.known_bytes_per_rank == 0 ? "depends on what the simulation sets"
+                                                        : "and what the simulation's values add";
+    const Cell open{report_.memory_complete ? "" : rest, Paint::yellow};
     std::vector<std::vector<Cell>> rows{
         {{"one rank"}, known_bytes(memory.known_bytes_per_rank), open},
         {{"node of " + counted(static_cast<std::uint64_t>(report_.per_node), "rank")},

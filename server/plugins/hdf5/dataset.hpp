@@ -12,6 +12,16 @@ namespace leat::hdf5 {
 
 using Shape = std::vector<hsize_t>;
 
+/// {first, rest...}
+inline Shape joined(hsize_t first, const Shape& rest) {
+  Shape all{first};
+  all.insert(all.end(), rest.begin(), rest.end());
+  return all;
+}
+
+/// As many zeros as `like` has dimensions.
+inline Shape zeros(const Shape& like) { return Shape(like.size(), 0); }
+
 /// How a dataset is made.
 struct DatasetPlan {
   Shape extents;            ///< at the start
@@ -67,8 +77,8 @@ void set_attribute(hid_t object, const char* name, std::int64_t value);
 /// small arrays are bundled over iterations up to 64 KiB, large ones are split along their slowest
 /// dimensions to at most 2 MiB.
 Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes);
-/// Chunk for rows of `extents` that are appended by the thousand: as many as go into 256 KiB, so that a run
-/// with few of them has a small file.
+/// Chunk for rows of `extents` that are appended by the thousand: as many as go into 256 KiB, so
+/// that a run with few of them has a small file.
 Shape chunk_of_rows(const Shape& extents, std::uint64_t bytes);
 
 }  // namespace leat::hdf5

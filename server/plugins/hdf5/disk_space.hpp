@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Room on the disk is taken before HDF5 is asked to write: a file whose metadata speak of more than could be written is
-// one that nobody can open any more.
+// Room on the disk is taken before HDF5 is asked to write: a file whose metadata speak of more than
+// could be written is one that nobody can open any more.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ class DiskSpace {
   DiskSpace(const DiskSpace&) = delete;
   ~DiskSpace();
 
-  /// Makes sure that the file can grow to `end` bytes. Throws when the disk has no room for that; the file is as it was.
-  /// On file systems that cannot reserve (NFS before 4.2) it does nothing. HDF5 cuts the file to its own end when it
-  /// closes it.
+  /// Makes sure that the file can grow to `end` bytes. Throws when the disk has no room for that;
+  /// the file is as it was. On file systems that cannot reserve (NFS before 4.2) it does nothing.
+  /// HDF5 cuts the file to its own end when it closes it.
   void ensure(std::uint64_t end);
 
  private:

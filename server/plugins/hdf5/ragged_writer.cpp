@@ -15,14 +15,6 @@ bool varies_behind_the_first(const leat_variable& variable) {
                      [](const leat_dimension& d) { return d.varying != 0; });
 }
 
-Shape joined(hsize_t first, const Shape& rest) {
-  Shape all{first};
-  all.insert(all.end(), rest.begin(), rest.end());
-  return all;
-}
-
-Shape zeros(const Shape& like) { return Shape(like.size(), 0); }
-
 }  // namespace
 
 RaggedWriter::RaggedWriter(const Place& place, const leat_variable& variable)

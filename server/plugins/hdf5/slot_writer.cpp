@@ -10,14 +10,6 @@ Shape extents_of(const leat_block& block, unsigned dims) {
   return Shape(block.extent, block.extent + dims);
 }
 
-Shape joined(hsize_t first, const Shape& rest) {
-  Shape all{first};
-  all.insert(all.end(), rest.begin(), rest.end());
-  return all;
-}
-
-Shape zeros(const Shape& like) { return Shape(like.size(), 0); }
-
 }  // namespace
 
 SlotWriter::SlotWriter(const Place& place, const leat_variable& variable, const BlockList& first)

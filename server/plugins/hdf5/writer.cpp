@@ -45,10 +45,7 @@ std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& var
 }
 
 Shape Axes::with_row(hsize_t row, const Shape& rest) const {
-  Shape all;
-  if (has_rows()) all.push_back(row);
-  all.insert(all.end(), rest.begin(), rest.end());
-  return all;
+  return has_rows() ? joined(row, rest) : rest;
 }
 
 int Axes::deflate() const {
@@ -90,9 +87,7 @@ Dataset Axes::make_appended(const Shape& extents, const std::vector<Dataset*>& s
 Dataset Axes::make_table(const std::string& suffix, Dataset& slots, const Shape& rest,
                          const std::vector<Dataset*>& scales) const {
   DatasetPlan plan;
-  Shape inner{0};
-  inner.insert(inner.end(), rest.begin(), rest.end());
-  plan.extents = with_row(0, inner);
+  plan.extents = with_row(0, joined(0, rest));
   plan.grows.assign(plan.extents.size(), true);
   plan.chunk = Shape(plan.extents.size(), 1);
   std::uint64_t bytes = sizeof(std::int64_t);
