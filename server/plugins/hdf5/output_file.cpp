@@ -64,7 +64,7 @@ OutputFile::OutputFile(const leat_run& run, const Host& host) {
   const std::string wanted =
       (fs::path(folder) / value("file", std::string(run.simulation) + ".h5")).lexically_normal();
   if (!fs::is_directory(folder)) {
-    throw std::runtime_error("the output folder \"" + folder + "\" " +
+    throw std::runtime_error("the output folder \"" + fs::absolute(folder).string() + "\" " +
                              (fs::exists(folder) ? "is not a folder" : "does not exist") +
                              ": make it before the run, or change folder=\"...\" of the store");
   }
@@ -95,8 +95,8 @@ bool OutputFile::lock(const std::string& path) {
   for (;;) {
     const int fd = ::open(lock_path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
     if (fd < 0)
-      throw std::runtime_error("cannot write into the output folder (" + lock_path_ +
-                               "): " + last_errno());
+      throw std::runtime_error("cannot write into the output folder \"" +
+                               fs::absolute(file).parent_path().string() + "\": " + last_errno());
     const bool held = flock(fd, LOCK_EX | LOCK_NB) != 0 &&
                       errno == EWOULDBLOCK;  // others: no locks on this file system
     if (held) {
