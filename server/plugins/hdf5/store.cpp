@@ -177,6 +177,8 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   for (auto& [variable, writer] : open_->writers) {
     if (writer) writer->grow_to_rows(open_->rows);
   }
+  // The data are in the file before the row that names them: a writer may be killed between the two.
+  check(H5Fflush(file_, H5F_SCOPE_LOCAL), "cannot write");
   const hsize_t first = open_->rows - open_->unsaid.size();
   open_->whole.grow_to({open_->rows});
   open_->whole.write({first}, {open_->unsaid.size()}, open_->unsaid_whole.data());
