@@ -19,6 +19,9 @@ using shm::ReleaseKind;
 
 // How long a waiting call sleeps before it looks whether the server still lives.
 constexpr std::int64_t kSliceNs = 100'000'000;
+// Before it sleeps, a call looks this long whether what it waits for comes: waking two sleepers
+// takes longer. Others that need the processor get it meanwhile.
+constexpr std::int64_t kLookNs = 30'000;
 // A wait of this length is worth a line on standard error.
 constexpr std::int64_t kLongWaitNs = 10'000'000'000;
 
@@ -196,19 +199,31 @@ void Channel::forget(Waiter& waiter) noexcept {
   *link = waiter.next;
 }
 
-bool Channel::something_moved() noexcept { return !releases_.empty(); }
+// What a call that wants `bytes` waits for: a lease, or with 0 room in the event ring.
+bool Channel::something_moved(std::uint64_t bytes) noexcept {
+  return bytes == 0 ? !events_.full() : !releases_.empty();
+}
+
+bool Channel::comes_soon(std::uint64_t bytes) noexcept {
+  const std::int64_t until = platform::now_ns() + kLookNs;
+  do {
+    if (something_moved(bytes)) return true;
+    platform::give_way();
+  } while (platform::now_ns() < until);
+  return false;
+}
 
 Status Channel::wait(Lock& lock, Patience& patience, std::uint64_t bytes) noexcept {
   if (server_gone_) return Status::ERROR_SERVER;
   if (patience.left_ns() == 0) return Status::ERROR_FULL;
+  if (comes_soon(bytes)) return Status::OK;
   say_once_that_it_waits(patience, bytes);
   ++sleepers_;
   area_.client->waiting.store(1, std::memory_order_seq_cst);
   const std::uint32_t seen = area_.server->wake.load(std::memory_order_seq_cst);
   // Looked at once more after "I wait" is visible, so that no wake-up is lost; a ring that got room
   // needs no sleep.
-  const bool go_on = bytes == 0 ? !events_.full() : something_moved();
-  if (!go_on) {
+  if (!something_moved(bytes)) {
     lock.unlock();
     platform::futex_wait(area_.server->wake, seen, std::min(patience.left_ns(), kSliceNs));
     lock.lock();

@@ -72,7 +72,8 @@ class Channel {
   /// Sleeps until the server has moved something, a slice has passed, or the deadline. `bytes` are
   /// what for, 0 for room in the ring.
   Status wait(Lock& lock, platform::Patience& patience, std::uint64_t bytes) noexcept;
-  bool something_moved() noexcept;
+  bool something_moved(std::uint64_t bytes) noexcept;
+  bool comes_soon(std::uint64_t bytes) noexcept;
   void say_once_that_it_waits(platform::Patience& patience, std::uint64_t bytes) noexcept;
 
   const shm::Segment& segment_;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/platform/clock.hpp"
 
+#include <sched.h>
 #include <time.h>
 
 #include <algorithm>
 
 namespace leat::platform {
+
+void give_way() noexcept { sched_yield(); }
 
 std::int64_t now_ns() noexcept {
   timespec t{};

@@ -19,6 +19,9 @@ inline void relax() noexcept {
 #endif
 }
 
+/// Lets another thread run that waits for this processor; returns at once when there is none.
+void give_way() noexcept;
+
 /// A point in time that waiting must not pass.
 class Deadline {
  public:
