@@ -238,6 +238,24 @@ LEAT_API leat_status leat_alloc_block(const char* variable, uint32_t block, void
   return alloc(__func__, variable, block, data);
 }
 
+LEAT_API leat_status leat_write_array(const char* variable, uint32_t block,
+                                      const leat_array* array) {
+  // Other languages call it leat_write, and so do their users' messages.
+  return guarded("leat_write", [&](Session& session, Call& call) {
+    return session.write_array(call, variable, block, array);
+  });
+}
+
+LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat_array* array) {
+  if (switched_off()) {
+    if (array) array->data = nullptr;
+    return LEAT_UNWANTED;
+  }
+  return guarded("leat_alloc", [&](Session& session, Call& call) {
+    return session.alloc_array(call, variable, block, array);
+  });
+}
+
 LEAT_API leat_status leat_commit(const char* variable) { return commit(__func__, variable, 0); }
 
 LEAT_API leat_status leat_commit_block(const char* variable, uint32_t block) {

@@ -75,6 +75,29 @@ typedef struct leat_ranks {
                             different for each run; NULL: taken from LEAT_SESSION or the launcher's job number */
 } leat_ranks;
 
+/* Element types, by the numbers of leat_array.type. Complex numbers are (real, imaginary) pairs. */
+typedef enum leat_type {
+  LEAT_TYPE_INT8 = 1, LEAT_TYPE_INT16 = 2, LEAT_TYPE_INT32 = 3, LEAT_TYPE_INT64 = 4,
+  LEAT_TYPE_UINT8 = 5, LEAT_TYPE_UINT16 = 6, LEAT_TYPE_UINT32 = 7, LEAT_TYPE_UINT64 = 8,
+  LEAT_TYPE_FLOAT32 = 9, LEAT_TYPE_FLOAT64 = 10, LEAT_TYPE_COMPLEX64 = 11, LEAT_TYPE_COMPLEX128 = 12,
+  LEAT_TYPE_CHAR = 13
+} leat_type;
+
+#define LEAT_MAX_DIMS 8
+
+/* An array that says itself what it is: any section of a larger one, in any order. What other languages are built on. */
+typedef struct leat_array {
+  uint64_t struct_size;           /* sizeof(leat_array) */
+  void* data;                     /* the first element; only read by leat_write_array */
+  int32_t type;                   /* leat_type */
+  int32_t dims;                   /* 0 to LEAT_MAX_DIMS */
+  int64_t extent[LEAT_MAX_DIMS];  /* elements in each dimension */
+  int64_t stride[LEAT_MAX_DIMS];  /* bytes from one element to the next in each dimension; may be negative or 0 */
+  int32_t column_major;           /* 1: extent and stride start with the dimension that varies fastest, as in Fortran */
+  int32_t reserved;
+  const char* type_name;          /* what the caller calls the type, for messages: "real(4)"; NULL: Leat's own name */
+} leat_array;
+
 /* Connects to this node's server for this run, and starts it when there is none.
  * config: path of the XML file, the same on all ranks. The server reads it; all of its errors are in leat_last_error().
  * Errors: CONFIG, MEMORY (with both numbers), SERVER, VERSION, TIMEOUT, STATE when already initialised. */
@@ -95,11 +118,20 @@ LEAT_API leat_status leat_write(const char* variable, const void* data);
 /* The same for a rank that has several blocks of a variable; block numbers need not be dense. */
 LEAT_API leat_status leat_write_block(const char* variable, uint32_t block, const void* data);
 
+/* leat_write_block of an array that says what it is: type, number of dimensions and extents are checked against the XML,
+ * and a section with strides is packed by the one copy. The extents of "?" dimensions are taken from the array, so that
+ * leat_set_extent is not needed.
+ * Errors: as leat_write; TYPE and SHAPE, with what the XML declares and what came. */
+LEAT_API leat_status leat_write_array(const char* variable, uint32_t block, const leat_array* array);
+
 /* Memory of the segment to compute in, instead of a copy: *data is aligned to 64 bytes and uninitialised, and belongs
  * to the caller until leat_commit. Asking again before the commit returns the same memory.
  * Errors: as leat_write; STATE when an uncommitted block has another size now. */
 LEAT_API leat_status leat_alloc(const char* variable, void** data);
 LEAT_API leat_status leat_alloc_block(const char* variable, uint32_t block, void** data);
+/* leat_alloc_block that also says what the memory is: fills *array, of which struct_size and column_major are the
+ * caller's, with data, type, dims, extents and strides. */
+LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat_array* array);
 /* Hands the memory of leat_alloc over. It must not be read or written afterwards. */
 LEAT_API leat_status leat_commit(const char* variable);
 LEAT_API leat_status leat_commit_block(const char* variable, uint32_t block);

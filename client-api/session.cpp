@@ -85,17 +85,27 @@ Error Session::explain(Status status, std::uint32_t variable, std::uint64_t byte
                            std::to_string(iteration_) + " is not stored"};
 }
 
+void Session::count_lost(std::string_view variable, const Error& error) {
+  if (lost_++ > 0) return;
+  first_lost_ = "\"" + std::string(variable) + "\" of iteration " + std::to_string(iteration_) +
+                ": " + error.message;
+}
+
 Status Session::lose(Call& call, std::uint32_t variable, const Error& error) {
-  if (lost_++ == 0) {
-    first_lost_ = "\"" + std::string(variables_.name(variable)) + "\" of iteration " +
-                  std::to_string(iteration_) + ": " + error.message;
-  }
+  count_lost(variables_.name(variable), error);
   shm::Event event = event_of(EventKind::lost);
   event.subject = variable;
   event.token = static_cast<std::uint64_t>(static_cast<std::int64_t>(error.status));
   Patience none(0);
   (void)channel_.push(call.lock, none, event);  // the client's own count above is what decides
   return complain(call, error, variables_.name(variable));
+}
+
+// Like find_variable, for a call that would have handed data over: what has no name is lost too.
+bool Session::find_to_write(Call& call, const char* name, std::uint32_t* index, Status* status) {
+  if (find_variable(call, name, index, status)) return true;
+  count_lost(name ? name : "", {*status, last_error()});
+  return false;
 }
 
 shm::Event Session::event_of(EventKind kind) const noexcept {
@@ -144,23 +154,32 @@ Status Session::push_block(Call& call, std::uint32_t variable, std::uint32_t blo
 Status Session::write(Call& call, const char* name, std::uint32_t block, const void* data) {
   std::uint32_t variable = 0;
   Status status = Status::OK;
-  if (!find_variable(call, name, &variable, &status)) return status;
+  if (!find_to_write(call, name, &variable, &status)) return status;
   Error error;
   const BlockShape* known = variables_.shape(variable, variables_.block(variable, block), &error);
   if (!known) return lose(call, variable, error);
-  if (!data && known->bytes > 0) {
+  ArrayView view;
+  view.data = data;
+  view.type = variables_.type(variable);
+  view.dims = 1;
+  view.stride[0] = static_cast<std::int64_t>(scalar_bytes(view.type));
+  view.extent[0] = static_cast<std::int64_t>(known->bytes) / view.stride[0];
+  return write_view(call, name, variable, block, *known, view);
+}
+
+Status Session::write_view(Call& call, const char* name, std::uint32_t variable,
+                           std::uint32_t block, const BlockShape& known, const ArrayView& view) {
+  if (!view.data && known.bytes > 0) {
     return lose(call, variable,
                 {Status::ERROR_ARGUMENT, "the data of \"" + std::string(name) + "\" are NULL"});
   }
   if (!variables_.wanted(variable, iteration_)) return Status::OK;
-  const BlockShape shape = *known;  // another thread may change it while this one waits or copies
+  const BlockShape shape = known;  // another thread may change it while this one waits or copies
   std::uint64_t offset = 0;
-  status = reserve(call, variable, shape, block, &offset);
+  const Status status = reserve(call, variable, shape, block, &offset);
   if (status != Status::OK) return status;
   call.lock.unlock();
-  if (shape.bytes > 0) {
-    std::memcpy(segment_.at<char>(offset + sizeof(shm::BlockHeader)), data, shape.bytes);
-  }
+  pack(segment_.at<char>(offset + sizeof(shm::BlockHeader)), view);
   call.lock.lock();
   return push_block(call, variable, block, offset);
 }
@@ -170,7 +189,7 @@ Status Session::alloc(Call& call, const char* name, std::uint32_t block, void** 
   Status status = Status::OK;
   if (!data) return complain(call, {Status::ERROR_ARGUMENT, "the pointer to fill is NULL"}, "");
   *data = nullptr;
-  if (!find_variable(call, name, &variable, &status)) return status;
+  if (!find_to_write(call, name, &variable, &status)) return status;
   BlockState& state = variables_.block(variable, block);
   Error error;
   const BlockShape* known = variables_.shape(variable, state, &error);

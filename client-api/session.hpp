@@ -12,6 +12,8 @@
 #include "client-api/rendezvous.hpp"
 #include "client-api/variable_table.hpp"
 
+struct leat_array;
+
 namespace leat::client {
 
 /// One call of the C API: its name for messages, the session's lock, and how long it may wait.
@@ -28,6 +30,9 @@ class Session {
 
   Status write(Call& call, const char* variable, std::uint32_t block, const void* data);
   Status alloc(Call& call, const char* variable, std::uint32_t block, void** data);
+  Status write_array(Call& call, const char* variable, std::uint32_t block,
+                     const leat_array* array);
+  Status alloc_array(Call& call, const char* variable, std::uint32_t block, leat_array* array);
   Status commit(Call& call, const char* variable, std::uint32_t block);
   Status set_extent(Call& call, const char* variable, std::uint32_t block,
                     const std::int64_t* extent);
@@ -52,13 +57,18 @@ class Session {
           shm::Segment segment);
 
   bool find_variable(Call& call, const char* name, std::uint32_t* index, Status* status);
+  bool find_to_write(Call& call, const char* name, std::uint32_t* index, Status* status);
   bool find_parameter(Call& call, const char* name, std::uint32_t kind, std::uint32_t* index,
                       Status* status);
+  /// The rest of a write once its shape is known: reserves, copies without the lock, hands over.
+  Status write_view(Call& call, const char* name, std::uint32_t variable, std::uint32_t block,
+                    const BlockShape& shape, const ArrayView& view);
   Status reserve(Call& call, std::uint32_t variable, const BlockShape& shape, std::uint32_t block,
                  std::uint64_t* offset);
   Status push_block(Call& call, std::uint32_t variable, std::uint32_t block, std::uint64_t offset);
   Status push_parameter(Call& call, shm::EventKind kind, std::uint32_t parameter,
                         std::uint64_t bits);
+  void count_lost(std::string_view variable, const Error& error);
   Status lose(Call& call, std::uint32_t variable, const Error& error);
   Error explain(Status status, std::uint32_t variable, std::uint64_t bytes) const;
   Status complain(Call& call, const Error& error, std::string_view subject) noexcept;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libleat_stub: every call succeeds and does nothing, as with LEAT=off, but decided at link time. */
+/* libleat_stub: every call succeeds and does nothing, as with LEAT=off, but decided at link time.
+ */
 #include "client-api/leat.h"
 
 #include <stddef.h>
@@ -20,6 +21,13 @@ LEAT_API leat_status leat_alloc(const char* variable, void** data) {
 }
 LEAT_API leat_status leat_alloc_block(const char* variable, uint32_t block, void** data) {
   return (void)variable, (void)block, *data = NULL, LEAT_UNWANTED;
+}
+LEAT_API leat_status leat_write_array(const char* variable, uint32_t block,
+                                      const leat_array* array) {
+  return (void)variable, (void)block, (void)array, LEAT_OK;
+}
+LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat_array* array) {
+  return (void)variable, (void)block, array->data = NULL, LEAT_UNWANTED;
 }
 LEAT_API leat_status leat_commit(const char* variable) { return (void)variable, LEAT_OK; }
 LEAT_API leat_status leat_commit_block(const char* variable, uint32_t block) {

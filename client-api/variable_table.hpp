@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "client-api/packing.hpp"
 #include "lib/base/status.hpp"
 #include "lib/shm/catalogue.hpp"
 
@@ -37,6 +38,12 @@ struct BlockState {
       0;  ///< of the header of a leat_alloc without its commit; 0: none
 };
 
+/// How the caller of a typed write speaks of its array, for messages.
+struct CallersWords {
+  const char* type_name = nullptr;  ///< "real(4)"; null: Leat's own
+  bool column_major = false;
+};
+
 class VariableTable {
  public:
   VariableTable(const shm::Catalogue& catalogue, std::string config);
@@ -56,6 +63,12 @@ class VariableTable {
   /// The shape of a block now, computed at most once per change. Null, with `*error` filled, when
   /// something is missing or does not fit.
   const BlockShape* shape(std::uint32_t variable, BlockState& state, Error* error);
+
+  /// The shape of a block that is to be this array, whose extents are taken for "?" dimensions.
+  /// Null, with `*error` filled, when the array is not what the XML declares.
+  const BlockShape* adopt(std::uint32_t variable, BlockState& state, const ArrayView& array,
+                          const CallersWords& words, Error* error);
+  ScalarType type(std::uint32_t variable) const noexcept;
 
   /// `dims` values each; copied. Checked at the next use, when all parameters are known.
   void set_extent(std::uint32_t variable, BlockState& state, const std::int64_t* extent);
@@ -91,6 +104,8 @@ class VariableTable {
   bool fill_bytes(std::uint32_t variable, BlockShape* shape, Error* error) const;
   bool depends_on(const shm::LayoutRecord& layout, std::uint32_t parameter) const noexcept;
   std::string title(std::uint32_t variable) const;
+  Error differs(Status status, std::uint32_t variable, const ArrayView& array,
+                const CallersWords& words);
 
   shm::Catalogue catalogue_;
   std::string config_;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every call of leat.h from strict C11: what it returns when it is right, and for each way of being wrong. */
+/* Every call of leat.h from strict C11: what it returns when it is right, and for each way of being
+ * wrong. */
 #include "client-api/leat.h"
 
 #include <stdint.h>
@@ -25,7 +26,8 @@ static void expect_true(int line, const char* what, int true_) {
 
 #define EXPECT(call, wanted) expect_status(__LINE__, #call, call, wanted)
 #define EXPECT_TRUE(what) expect_true(__LINE__, #what, what)
-#define EXPECT_SAYS(part) expect_true(__LINE__, "the message has " part, strstr(leat_last_error(), part) != NULL)
+#define EXPECT_SAYS(part) \
+  expect_true(__LINE__, "the message has " part, strstr(leat_last_error(), part) != NULL)
 
 static const double kRow[4] = {1, 2, 3, 4};
 
@@ -133,6 +135,47 @@ static void right_calls(void) {
   EXPECT_TRUE(leat_iteration() == 1);
 }
 
+static leat_array array_of(const void* data, leat_type type, int64_t extent, int64_t stride) {
+  leat_array array;
+  memset(&array, 0, sizeof array);
+  array.struct_size = sizeof array;
+  array.data = (void*)(uintptr_t)data;
+  array.type = type;
+  array.dims = 1;
+  array.extent[0] = extent;
+  array.stride[0] = stride;
+  return array;
+}
+
+static void right_arrays(void) {
+  const double spaced[8] = {1, 0, 2, 0, 3, 0, 4, 0};
+  leat_array array = array_of(spaced, LEAT_TYPE_FLOAT64, 4, 2 * sizeof(double));
+  EXPECT(leat_write_array("row", 0, &array), LEAT_OK);
+  array = array_of(spaced, LEAT_TYPE_FLOAT64, 3, 8);
+  EXPECT(leat_write_array("free", 0, &array), LEAT_OK);
+  memset(&array, 0, sizeof array);
+  array.struct_size = sizeof array;
+  EXPECT(leat_alloc_array("row", 1, &array), LEAT_OK);
+  EXPECT_TRUE(array.data != NULL && array.dims == 1 && array.extent[0] == 4 &&
+              array.stride[0] == 8);
+  EXPECT_TRUE(array.type == LEAT_TYPE_FLOAT64);
+  if (array.data) memcpy(array.data, kRow, sizeof kRow);
+  EXPECT(leat_commit_block("row", 1), LEAT_OK);
+}
+
+static void wrong_arrays(void) {
+  leat_array array = array_of(kRow, LEAT_TYPE_FLOAT32, 4, 4);
+  EXPECT(leat_write_array("row", 0, &array), LEAT_ERROR_TYPE);
+  EXPECT_SAYS("\"row\" is declared double (row_0=4)");
+  EXPECT_SAYS("got float (4)");
+  array = array_of(kRow, LEAT_TYPE_FLOAT64, 3, 8);
+  EXPECT(leat_write_array("row", 0, &array), LEAT_ERROR_SHAPE);
+  EXPECT(leat_write_array("row", 0, NULL), LEAT_ERROR_ARGUMENT);
+  array.type = 99;
+  EXPECT(leat_write_array("row", 0, &array), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_alloc_array("row", 0, NULL), LEAT_ERROR_ARGUMENT);
+}
+
 static int with_server(const char* config) {
   before_init();
   wrong_init(config);
@@ -141,11 +184,18 @@ static int with_server(const char* config) {
   EXPECT_SAYS("already initialised");
   wrong_names_and_pointers();
   right_calls();
+  wrong_arrays();
   EXPECT(leat_set_int("n", 5), LEAT_ERROR_STATE);
-  EXPECT(leat_finalize(), LEAT_OK);
+  EXPECT(leat_finalize(), LEAT_ERROR_LOST);
+  EXPECT_SAYS("writes of this rank failed");
   all_calls_return(LEAT_ERROR_STATE);
   EXPECT_SAYS("after leat_finalize");
   EXPECT(leat_finalize(), LEAT_ERROR_STATE);
+
+  EXPECT(leat_init(config), LEAT_OK);
+  EXPECT(leat_set_int("n", 4), LEAT_OK);
+  right_arrays();
+  EXPECT(leat_finalize(), LEAT_OK);
 
   /* What failed to be written is not forgotten at the end. */
   EXPECT(leat_init(config), LEAT_OK);

@@ -44,7 +44,8 @@ def test_an_unknown_variable_is_named_with_the_nearest_one_and_the_run_goes_on(t
         assert answer.status == "LEAT_ERROR_UNKNOWN_NAME" and 'did you mean "temperature"' in answer.error
         assert rank.write("temperature", 20, 1).ok
         rank.end()
-        run.finish()
+        (end,) = run.finalize()
+        assert end.status == "LEAT_ERROR_LOST" and "temprature" in end.error
     with h5py.File(tmp_path / "run.h5") as file:
         assert same_bits(file["temperature"][0].reshape(-1), data(5, "i4", 1))
 

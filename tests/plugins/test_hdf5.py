@@ -110,6 +110,17 @@ def test_what_does_not_vary_in_time_has_no_iteration_dimension(tmp_path):
         assert file["one"][()] == array((1,), "i8", 3)[0] and file["one"].shape == ()
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_scalars_make_a_series(tmp_path, ranks):
+    plugin = Plugin(tmp_path, [variable("energy", "f8", [])], ranks=ranks)
+    for iteration in range(3):
+        plugin.must(iteration, *[plugin.block(0, (), 10 * iteration + r, rank=r) for r in range(ranks)])
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        expected = np.array([[array((1,), "f8", 10 * i + r)[0] for r in range(ranks)] for i in range(3)])
+        assert same_bits(file["energy"][:].reshape(3, ranks), expected)
+
+
 def test_more_blocks_than_the_first_iteration_had_are_an_error_not_a_silence(tmp_path):
     plugin = Plugin(tmp_path, [variable("a", "i4", ["x"])])
     plugin.must(0, plugin.block(0, (3,), 1))

@@ -11,7 +11,8 @@ def text(path):
 
 
 def test_leat_h_has_the_status_codes_of_status_def():
-    declared = dict(re.findall(r"LEAT_(\w+) = (-?\d+)", text("client-api/leat.h")))
+    named = dict(re.findall(r"LEAT_(\w+) = (-?\d+)", text("client-api/leat.h")))
+    declared = {n: v for n, v in named.items() if not n.startswith("TYPE_")}
     defined = dict(re.findall(r"LEAT_STATUS\((\w+),\s*(-?\d+)", text("lib/base/status.def")))
     assert declared == defined and len(defined) > 10
 
@@ -22,6 +23,18 @@ def test_plugin_h_has_the_types_of_scalar_types_def():
     defined = {n.lower(): v for n, v in re.findall(r"LEAT_SCALAR\((\w+),\s*(\d+)", text("lib/base/scalar_types.def"))}
     declared["character"] = declared.pop("char")  # "char" is no name in C++
     assert declared == defined and len(defined) > 10
+
+
+def test_leat_h_has_the_types_of_scalar_types_def():
+    declared = {n.lower(): v for n, v in re.findall(r"LEAT_TYPE_(\w+) = (\d+)", text("client-api/leat.h"))}
+    defined = dict(re.findall(r"LEAT_SCALAR\((\w+),\s*(\d+)", text("lib/base/scalar_types.def")))
+    declared["character"] = declared.pop("char")
+    assert declared == defined
+
+
+def test_the_fortran_module_has_the_status_codes_of_status_def():
+    declared = dict(re.findall(r"LEAT_(OK|UNWANTED|ERROR_\w+) = (-?\d+)", text("fortran/leat.f90")))
+    assert declared == dict(re.findall(r"LEAT_STATUS\((\w+),\s*(-?\d+)", text("lib/base/status.def")))
 
 
 def test_the_readme_and_the_makefile_know_the_same_commands():

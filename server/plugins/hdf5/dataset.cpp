@@ -53,6 +53,18 @@ Id access_of(const DatasetPlan& plan) {
   return list;
 }
 
+// The file has more dimensions than memory (the iteration): those in front are 1 long.
+Id space_in_memory(const Shape& count, const MemoryPart& memory, const std::string& what) {
+  if (memory.extents.empty()) return Id(H5Screate(H5S_SCALAR), what);
+  const auto dims = static_cast<std::ptrdiff_t>(memory.extents.size());
+  const Shape part(count.end() - dims, count.end());
+  Id space(H5Screate_simple(static_cast<int>(dims), memory.extents.data(), nullptr), what);
+  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, memory.start.data(), nullptr, part.data(),
+                            nullptr),
+        what);
+  return space;
+}
+
 Id link_creation() {
   Id list(H5Pcreate(H5P_LINK_CREATE), "making a property list");
   check(H5Pset_create_intermediate_group(list, 1), "groups");
@@ -105,15 +117,7 @@ void Dataset::write(const Shape& start, const Shape& count, const void* data,
   check(
       H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
       what);
-  const Id memory_space(
-      H5Screate_simple(static_cast<int>(memory.extents.size()), memory.extents.data(), nullptr),
-      what);
-  // The file has more dimensions than memory (the iteration): those in front are 1 long.
-  const Shape in_memory(count.end() - static_cast<std::ptrdiff_t>(memory.extents.size()),
-                        count.end());
-  check(H5Sselect_hyperslab(memory_space, H5S_SELECT_SET, memory.start.data(), nullptr,
-                            in_memory.data(), nullptr),
-        what);
+  const Id memory_space = space_in_memory(count, memory, what);
   check(H5Dwrite(id_, type_, memory_space, file_space, H5P_DEFAULT, data), what);
 }
 

@@ -11,6 +11,8 @@
 namespace leat::hdf5 {
 namespace {
 
+constexpr int kMostNamed = 3;  // of the variables that an error is about
+
 Id access_list() {
   Id list(H5Pcreate(H5P_FILE_ACCESS), "making a property list");
   const bool use_locks = false, ignore_when_disabled = true;
@@ -135,9 +137,13 @@ void Store::iteration(const leat_iteration_data& data) {
     throw std::runtime_error(what + e.what());
   }
   std::string errors;
+  int failed = 0;
   for (const BlockList& blocks : by_variable) {
     const std::string error = write_variable(blocks);
-    if (!error.empty()) errors += (errors.empty() ? "" : "; ") + error;
+    if (!error.empty() && ++failed <= kMostNamed) errors += (errors.empty() ? "" : "; ") + error;
+  }
+  if (failed > kMostNamed) {
+    errors += "; and so for " + std::to_string(failed - kMostNamed) + " more variables";
   }
   // The row is used up even when nothing could be stored: what a failed write left behind is never
   // taken for data.
@@ -177,7 +183,8 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   for (auto& [variable, writer] : open_->writers) {
     if (writer) writer->grow_to_rows(open_->rows);
   }
-  // The data are in the file before the row that names them: a writer may be killed between the two.
+  // The data are in the file before the row that names them: a writer may be killed between the
+  // two.
   check(H5Fflush(file_, H5F_SCOPE_LOCAL), "cannot write");
   const hsize_t first = open_->rows - open_->unsaid.size();
   open_->whole.grow_to({open_->rows});

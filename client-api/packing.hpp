@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one copy, for arrays that are not contiguous.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/base/scalar.hpp"
+
+namespace leat::client {
+
+/// An array in C order: the last dimension is to vary fastest in the copy. Strides are in bytes.
+struct ArrayView {
+  const void* data = nullptr;
+  ScalarType type = ScalarType::float64;
+  std::uint32_t dims = 0;
+  std::array<std::int64_t, kMaxDims> extent{}, stride{};
+};
+
+/// Copies all elements, densely, in C order. No heap, no system call; a contiguous array is one
+/// memcpy.
+void pack(void* to, const ArrayView& from) noexcept;
+
+}  // namespace leat::client

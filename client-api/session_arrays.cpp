@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of Session for arrays that say what they are.
+#include "client-api/leat.h"
+#include "client-api/session.hpp"
+
+namespace leat::client {
+namespace {
+
+static_assert(LEAT_MAX_DIMS == kMaxDims);
+
+bool is_sound(const leat_array* array) {
+  if (!array || array->struct_size < sizeof(leat_array)) return false;
+  if (array->dims < 0 || array->dims > LEAT_MAX_DIMS) return false;
+  return scalar_bytes(static_cast<ScalarType>(array->type)) != 0;
+}
+
+ArrayView view_of(const leat_array& array) {
+  ArrayView view;
+  view.data = array.data;
+  view.type = static_cast<ScalarType>(array.type);
+  view.dims = static_cast<std::uint32_t>(array.dims);
+  for (std::uint32_t d = 0; d < view.dims; ++d) {
+    const std::uint32_t from = array.column_major ? view.dims - 1 - d : d;
+    view.extent[d] = array.extent[from];
+    view.stride[d] = array.stride[from];
+  }
+  return view;
+}
+
+void describe(const BlockShape& shape, ScalarType type, void* data, leat_array* array) {
+  array->data = data;
+  array->type = static_cast<std::int32_t>(type);
+  array->dims = static_cast<std::int32_t>(shape.dims);
+  auto stride = static_cast<std::int64_t>(scalar_bytes(type));
+  for (std::uint32_t d = shape.dims; d-- > 0;) {
+    const std::uint32_t to = array->column_major ? shape.dims - 1 - d : d;
+    array->extent[to] = shape.extent[d];
+    array->stride[to] = stride;
+    stride *= shape.extent[d];
+  }
+}
+
+}  // namespace
+
+Status Session::write_array(Call& call, const char* name, std::uint32_t block,
+                            const leat_array* array) {
+  std::uint32_t variable = 0;
+  Status status = Status::OK;
+  if (!find_to_write(call, name, &variable, &status)) return status;
+  if (!is_sound(array)) {
+    return lose(call, variable,
+                {Status::ERROR_ARGUMENT,
+                 "the leat_array is NULL, its struct_size is not sizeof(leat_array), or its type "
+                 "or number of dimensions is none"});
+  }
+  const ArrayView view = view_of(*array);
+  Error error;
+  const CallersWords words{array->type_name, array->column_major != 0};
+  const BlockShape* known =
+      variables_.adopt(variable, variables_.block(variable, block), view, words, &error);
+  if (!known) return lose(call, variable, error);
+  return write_view(call, name, variable, block, *known, view);
+}
+
+Status Session::alloc_array(Call& call, const char* name, std::uint32_t block, leat_array* array) {
+  if (!array || array->struct_size < sizeof(leat_array)) {
+    return complain(call,
+                    {Status::ERROR_ARGUMENT,
+                     "the leat_array is NULL, or its struct_size is not sizeof(leat_array)"},
+                    "");
+  }
+  void* data = nullptr;
+  array->data = nullptr;
+  const Status status = alloc(call, name, block, &data);
+  if (status != Status::OK) return status;
+  const auto variable = static_cast<std::uint32_t>(variables_.find(name));
+  Error error;
+  const BlockShape* shape = variables_.shape(variable, variables_.block(variable, block), &error);
+  describe(*shape, variables_.type(variable), data, array);
+  return status;
+}
+
+}  // namespace leat::client

@@ -1,0 +1,272 @@
+! SPDX-License-Identifier: Apache-2.0
+! Leat for Fortran.
+!
+!     use leat
+!     call leat_init("flow.xml")
+!     do ...
+!       call leat_write("u", u(1:nx, 1:ny))
+!       call leat_end_iteration()
+!     end do
+!     call leat_finalize()
+!
+! Conventions
+!  1. stat= and errmsg= are optional everywhere. stat is 0 for success, negative for errors (LEAT_ERROR_...). Without stat
+!     the first error of a kind is printed and the run goes on; with LEAT_ON_ERROR=abort in the environment it ends.
+!  2. leat_write takes any array section of rank 0 to 7 of integer, real, complex, logical and character as it is: no
+!     temporary is made, one copy packs it. Type, rank and extents are checked against the XML. The array is yours again
+!     when the call returns.
+!  3. Order is Fortran's: u(x, y, z) has the dimensions z, y, x in the XML, in files and in Python. Extents and positions
+!     here are in Fortran's order too, and positions start at 1.
+!  4. Trailing blanks of names do not matter. logical(k) is declared as an integer of k bytes, character(len=n) with n > 1 as
+!     char with one more dimension of n, the last in the XML.
+!  5. Thread safe, as leat.h says.
+module leat
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
+  implicit none
+  private
+
+  public :: leat_init, leat_init_ranks, leat_finalize, leat_write, leat_alloc, leat_commit, leat_set_extent
+  public :: leat_set_position, leat_end_iteration, leat_iteration, leat_set_int, leat_set_double, leat_set_string
+  public :: leat_wanted, leat_last_error, leat_status_name
+
+  integer(c_int), parameter, public :: LEAT_OK = 0, LEAT_UNWANTED = 1, LEAT_ERROR_ARGUMENT = -1, LEAT_ERROR_STATE = -2, &
+    LEAT_ERROR_CONFIG = -3, LEAT_ERROR_UNKNOWN_NAME = -4, LEAT_ERROR_TYPE = -5, LEAT_ERROR_SHAPE = -6, &
+    LEAT_ERROR_TOO_LARGE = -7, LEAT_ERROR_FULL = -8, LEAT_ERROR_TIMEOUT = -9, LEAT_ERROR_SERVER = -10, &
+    LEAT_ERROR_VERSION = -11, LEAT_ERROR_MEMORY = -12, LEAT_ERROR_SYSTEM = -13, LEAT_ERROR_LOST = -14, &
+    LEAT_ERROR_INTERNAL = -15
+
+  interface
+    subroutine leat_init(config, stat, errmsg) bind(C, name="leat_fortran_init")
+      import :: c_int, c_char
+      character(kind=c_char, len=*), intent(in) :: config
+      integer(c_int), intent(out), optional :: stat
+      character(kind=c_char, len=*), intent(inout), optional :: errmsg
+    end subroutine
+
+    ! For launchers that Leat does not know; MPI codes call leat_init_mpi of module leat_mpi.
+    subroutine leat_init_ranks(config, rank, size, node_rank, node_size, session, stat, errmsg) &
+        bind(C, name="leat_fortran_init_ranks")
+      import :: c_int, c_char
+      character(kind=c_char, len=*), intent(in) :: config
+      integer(c_int), intent(in) :: rank, size, node_rank, node_size
+      character(kind=c_char, len=*), intent(in), optional :: session
+      integer(c_int), intent(out), optional :: stat
+      character(kind=c_char, len=*), intent(inout), optional :: errmsg
+    end subroutine
+
+    subroutine leat_finalize(stat, errmsg) bind(C, name="leat_fortran_finalize")
+      import :: c_int, c_char
+      integer(c_int), intent(out), optional :: stat
+      character(kind=c_char, len=*), intent(inout), optional :: errmsg
+    end subroutine
+
+    subroutine leat_write(variable, data, block, stat, errmsg) bind(C, name="leat_fortran_write")
+      import :: c_int, c_char
+      character(kind=c_char, len=*), intent(in) :: variable
+      type(*), dimension(..), intent(in) :: data
+      integer(c_int), intent(in), optional :: block
+      integer(c_int), intent(out), optional :: stat
+      character(kind=c_char, len=*), intent(inout), optional :: errmsg
+    end subroutine
+
+    integer(c_int) function alloc_c(variable, type, rank, memory, extent, block) bind(C, name="leat_fortran_alloc")
+      import :: c_int, c_char, c_ptr, c_int64_t
+      character(kind=c_char, len=*), intent(in) :: variable
+      integer(c_int), intent(in) :: type, rank, block
+      type(c_ptr), intent(out) :: memory
+      integer(c_int64_t), intent(out) :: extent(7)
+    end function
+
+    subroutine leat_commit(variable, block, stat, errmsg) bind(C, name="leat_fortran_commit")
+      import :: c_int, c_char
+      character(kind=c_char, len=*), intent(in) :: variable
+      integer(c_int), intent(in), optional :: block
+      integer(c_int), intent(out), optional :: stat
+      character(kind=c_char, len=*), intent(inout), optional :: errmsg
+    end subroutine
+
+    subroutine leat_end_iteration(stat, errmsg) bind(C, name="leat_fortran_end_iteration")
+      import :: c_int, c_char
+      integer(c_int), intent(out), optional :: stat
+      character(kind=c_char, len=*), intent(inout), optional :: errmsg
+    end subroutine
+
+    integer(c_int64_t) function leat_iteration() bind(C, name="leat_iteration")
+      import :: c_int64_t
+    end function
+
+    integer(c_int) function set_int_c(parameter, value) bind(C, name="leat_fortran_set_int")
+      import :: c_int, c_char, c_int64_t
+      character(kind=c_char, len=*), intent(in) :: parameter
+      integer(c_int64_t), intent(in) :: value
+    end function
+
+    integer(c_int) function set_double_c(parameter, value) bind(C, name="leat_fortran_set_double")
+      import :: c_int, c_char, c_double
+      character(kind=c_char, len=*), intent(in) :: parameter
+      real(c_double), intent(in) :: value
+    end function
+
+    subroutine abort_if_asked(status) bind(C, name="leat_fortran_abort_if_asked")
+      import :: c_int
+      integer(c_int), intent(in) :: status
+    end subroutine
+
+    subroutine leat_set_string(parameter, value, stat, errmsg) bind(C, name="leat_fortran_set_string")
+      import :: c_int, c_char
+      character(kind=c_char, len=*), intent(in) :: parameter, value
+      integer(c_int), intent(out), optional :: stat
+      character(kind=c_char, len=*), intent(inout), optional :: errmsg
+    end subroutine
+
+    integer(c_int) function wanted_c(variable) bind(C, name="leat_fortran_wanted")
+      import :: c_int, c_char
+      character(kind=c_char, len=*), intent(in) :: variable
+    end function
+
+    type(c_ptr) function last_error_c() bind(C, name="leat_last_error")
+      import :: c_ptr
+    end function
+
+    type(c_ptr) function status_name_c(status) bind(C, name="leat_status_name")
+      import :: c_ptr, c_int
+      integer(c_int), value :: status
+    end function
+
+    integer(c_size_t) function strlen(text) bind(C, name="strlen")
+      import :: c_ptr, c_size_t
+      type(c_ptr), value :: text
+    end function
+  end interface
+
+  ! Extents of a block with "?" dimensions, ghosts included; leat_write takes them from its array by itself.
+  interface leat_set_extent
+    subroutine set_extent_32(variable, extent, block, stat, errmsg) bind(C, name="leat_fortran_set_extent")
+      import :: c_int, c_char, c_int32_t
+      character(kind=c_char, len=*), intent(in) :: variable
+      integer(c_int32_t), intent(in) :: extent(:)
+      integer(c_int), intent(in), optional :: block
+      integer(c_int), intent(out), optional :: stat
+      character(kind=c_char, len=*), intent(inout), optional :: errmsg
+    end subroutine
+    subroutine set_extent_64(variable, extent, block, stat, errmsg) bind(C, name="leat_fortran_set_extent")
+      import :: c_int, c_char, c_int64_t
+      character(kind=c_char, len=*), intent(in) :: variable
+      integer(c_int64_t), intent(in) :: extent(:)
+      integer(c_int), intent(in), optional :: block
+      integer(c_int), intent(out), optional :: stat
+      character(kind=c_char, len=*), intent(inout), optional :: errmsg
+    end subroutine
+  end interface
+
+  ! Index, from 1, of a block's first cell that is no ghost in the global array.
+  interface leat_set_position
+    subroutine set_position_32(variable, position, block, stat, errmsg) bind(C, name="leat_fortran_set_position")
+      import :: c_int, c_char, c_int32_t
+      character(kind=c_char, len=*), intent(in) :: variable
+      integer(c_int32_t), intent(in) :: position(:)
+      integer(c_int), intent(in), optional :: block
+      integer(c_int), intent(out), optional :: stat
+      character(kind=c_char, len=*), intent(inout), optional :: errmsg
+    end subroutine
+    subroutine set_position_64(variable, position, block, stat, errmsg) bind(C, name="leat_fortran_set_position")
+      import :: c_int, c_char, c_int64_t
+      character(kind=c_char, len=*), intent(in) :: variable
+      integer(c_int64_t), intent(in) :: position(:)
+      integer(c_int), intent(in), optional :: block
+      integer(c_int), intent(out), optional :: stat
+      character(kind=c_char, len=*), intent(inout), optional :: errmsg
+    end subroutine
+  end interface
+
+  interface leat_set_int
+    module procedure set_int_32, set_int_64
+  end interface
+
+  interface leat_set_double
+    module procedure set_double_32, set_double_64
+  end interface
+
+  ! leat_alloc(variable, pointer [, block, stat, errmsg]): the pointer, of the declared type and rank, is associated with
+  ! memory of the segment until leat_commit; it is nullified when there is none (an error, or LEAT=off).
+  include "leat_alloc_names.inc"
+
+contains
+
+  subroutine report(status, stat, errmsg)
+    integer(c_int), intent(in) :: status
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    if (present(errmsg) .and. status < 0) errmsg = leat_last_error()
+    if (present(stat)) then
+      stat = status
+    else
+      call abort_if_asked(status)
+    end if
+  end subroutine
+
+  subroutine set_int_32(parameter, value, stat, errmsg)
+    character(*), intent(in) :: parameter
+    integer(int32), intent(in) :: value
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(set_int_c(parameter, int(value, c_int64_t)), stat, errmsg)
+  end subroutine
+
+  subroutine set_int_64(parameter, value, stat, errmsg)
+    character(*), intent(in) :: parameter
+    integer(int64), intent(in) :: value
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(set_int_c(parameter, value), stat, errmsg)
+  end subroutine
+
+  subroutine set_double_32(parameter, value, stat, errmsg)
+    character(*), intent(in) :: parameter
+    real(real32), intent(in) :: value
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(set_double_c(parameter, real(value, c_double)), stat, errmsg)
+  end subroutine
+
+  subroutine set_double_64(parameter, value, stat, errmsg)
+    character(*), intent(in) :: parameter
+    real(real64), intent(in) :: value
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(set_double_c(parameter, value), stat, errmsg)
+  end subroutine
+
+  ! True when some store takes the variable in the current iteration.
+  logical function leat_wanted(variable)
+    character(*), intent(in) :: variable
+    leat_wanted = wanted_c(variable) /= 0
+  end function
+
+  ! The message of this thread's last call that failed.
+  function leat_last_error() result(text)
+    character(:), allocatable :: text
+    text = text_at(last_error_c())
+  end function
+
+  function leat_status_name(status) result(text)
+    integer(c_int), intent(in) :: status
+    character(:), allocatable :: text
+    text = text_at(status_name_c(status))
+  end function
+
+  function text_at(address) result(text)
+    type(c_ptr), intent(in) :: address
+    character(:), allocatable :: text
+    character(kind=c_char), pointer :: letters(:)
+    integer :: i
+    call c_f_pointer(address, letters, [strlen(address)])
+    allocate(character(size(letters)) :: text)
+    do i = 1, size(letters)
+      text(i:i) = letters(i)
+    end do
+  end function
+
+  include "leat_alloc_bodies.inc"
+end module leat

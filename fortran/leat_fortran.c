@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the Fortran module calls: C descriptors (ISO_Fortran_binding.h, Fortran 2018, 18.5) become leat_array. An array
+ * section arrives as it is, with its strides, and is packed by the one copy into the segment.
+ * stat and errmsg are optional: absent ones are null pointers.
+ */
+#include <ISO_Fortran_binding.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "leat.h"
+
+enum { kNameBytes = 512 };
+
+/* A Fortran string without its trailing blanks, as a C string; cut at kNameBytes, longer than any name. */
+static const char* text_of(const CFI_cdesc_t* string, char* to) {
+  size_t length = string->elem_len < kNameBytes ? string->elem_len : kNameBytes - 1;
+  memcpy(to, string->base_addr, length);
+  while (length > 0 && to[length - 1] == ' ') --length;
+  to[length] = '\0';
+  return to;
+}
+
+static void fill(CFI_cdesc_t* string, const char* text) {
+  const size_t length = strlen(text), room = string->elem_len;
+  memset(string->base_addr, ' ', room);
+  memcpy(string->base_addr, text, length < room ? length : room);
+}
+
+/* Without stat= an error has been printed already, and the run goes on, unless LEAT_ON_ERROR=abort. */
+void leat_fortran_abort_if_asked(const int* status) {
+  const char* on_error = getenv("LEAT_ON_ERROR");
+  if (*status >= 0 || !on_error || strcmp(on_error, "abort") != 0) return;
+  fprintf(stderr, "leat: %s\nleat: aborting, because LEAT_ON_ERROR=abort\n", leat_last_error());
+  abort();
+}
+
+static void report(int status, int* stat, CFI_cdesc_t* errmsg) {
+  if (errmsg && status < 0) fill(errmsg, leat_last_error());
+  if (stat) {
+    *stat = status;
+  } else {
+    leat_fortran_abort_if_asked(&status);
+  }
+}
+
+static uint32_t block_of(const int* block) { return block ? (uint32_t)*block : 0; }
+
+struct type {
+  int32_t type;
+  char name[24];
+};
+
+static struct type made(int32_t type, const char* name, size_t kind) {
+  struct type t;
+  t.type = type;
+  snprintf(t.name, sizeof t.name, "%s(%d)", name, (int)kind);
+  return t;
+}
+
+static int32_t integer_of(size_t bytes) {
+  return bytes == 1 ? LEAT_TYPE_INT8 : bytes == 2 ? LEAT_TYPE_INT16 : bytes == 4 ? LEAT_TYPE_INT32 : LEAT_TYPE_INT64;
+}
+
+static int is_logical(CFI_type_t type) {
+#ifdef CFI_type_Logical /* gfortran: kinds beside C's _Bool */
+  return (type & CFI_type_mask) == CFI_type_Logical;
+#else
+  return type == CFI_type_Bool;
+#endif
+}
+
+/* type 0 for what Leat does not have. Logicals are stored as integers of their size. */
+static struct type type_of(const CFI_cdesc_t* data) {
+  const size_t bytes = data->elem_len;
+  if (is_logical(data->type)) return made(integer_of(bytes), "logical", bytes);
+  switch (data->type) {
+    case CFI_type_int8_t:
+    case CFI_type_int16_t:
+    case CFI_type_int32_t:
+    case CFI_type_int64_t: return made(integer_of(bytes), "integer", bytes);
+    case CFI_type_float: return made(LEAT_TYPE_FLOAT32, "real", bytes);
+    case CFI_type_double: return made(LEAT_TYPE_FLOAT64, "real", bytes);
+    case CFI_type_float_Complex: return made(LEAT_TYPE_COMPLEX64, "complex", bytes / 2);
+    case CFI_type_double_Complex: return made(LEAT_TYPE_COMPLEX128, "complex", bytes / 2);
+    case CFI_type_char: return made(LEAT_TYPE_CHAR, "character", bytes);
+    default: return made(0, "a type that Leat does not store, of bytes", bytes);
+  }
+}
+
+/* character(len=n), n > 1, has its letters as one more dimension, the fastest. */
+static leat_array array_of(const CFI_cdesc_t* data, const struct type* type) {
+  leat_array array;
+  const int letters = type->type == LEAT_TYPE_CHAR && data->elem_len > 1;
+  memset(&array, 0, sizeof array);
+  array.struct_size = sizeof array;
+  array.data = data->base_addr;
+  array.type = type->type;
+  array.type_name = type->name;
+  array.column_major = 1;
+  array.dims = data->rank + letters;
+  if (letters) {
+    array.extent[0] = (int64_t)data->elem_len;
+    array.stride[0] = 1;
+  }
+  for (int d = 0; d < data->rank && d + letters < LEAT_MAX_DIMS; ++d) {
+    array.extent[d + letters] = data->dim[d].extent;
+    array.stride[d + letters] = data->dim[d].sm;
+  }
+  return array;
+}
+
+void leat_fortran_init(const CFI_cdesc_t* config, int* stat, CFI_cdesc_t* errmsg) {
+  char path[kNameBytes];
+  report(leat_init(text_of(config, path)), stat, errmsg);
+}
+
+void leat_fortran_init_ranks(const CFI_cdesc_t* config, const int* rank, const int* size, const int* node_rank,
+                             const int* node_size, const CFI_cdesc_t* session, int* stat, CFI_cdesc_t* errmsg) {
+  char path[kNameBytes], name[kNameBytes];
+  leat_ranks ranks;
+  ranks.struct_size = sizeof ranks;
+  ranks.rank = *rank;
+  ranks.size = *size;
+  ranks.node_rank = *node_rank;
+  ranks.node_size = *node_size;
+  ranks.session = session ? text_of(session, name) : NULL;
+  report(leat_init_ranks(text_of(config, path), &ranks), stat, errmsg);
+}
+
+void leat_fortran_finalize(int* stat, CFI_cdesc_t* errmsg) { report(leat_finalize(), stat, errmsg); }
+
+void leat_fortran_write(const CFI_cdesc_t* variable, const CFI_cdesc_t* data, const int* block, int* stat,
+                        CFI_cdesc_t* errmsg) {
+  char name[kNameBytes];
+  const struct type type = type_of(data);
+  const leat_array array = array_of(data, &type);
+  report(leat_write_array(text_of(variable, name), block_of(block), &array), stat, errmsg);
+}
+
+/* For the leat_alloc of a Fortran pointer of this type and rank. *memory stays NULL unless it is what is declared. */
+int leat_fortran_alloc(const CFI_cdesc_t* variable, const int* type, const int* rank, void** memory, int64_t* extent,
+                       const int* block) {
+  char name[kNameBytes];
+  leat_array array;
+  leat_status status;
+  memset(&array, 0, sizeof array);
+  array.struct_size = sizeof array;
+  array.column_major = 1;
+  *memory = NULL;
+  status = leat_alloc_array(text_of(variable, name), block_of(block), &array);
+  if (status == LEAT_OK && (array.type != *type || array.dims != *rank)) {
+    /* Says what is declared and what came: a write of nothing like it does. */
+    leat_array wrong = array;
+    wrong.type = *type;
+    wrong.dims = *rank;
+    status = leat_write_array(name, block_of(block), &wrong);
+  } else if (status == LEAT_OK) {
+    *memory = array.data;
+    memcpy(extent, array.extent, sizeof(int64_t) * (size_t)*rank);
+  }
+  return status;
+}
+
+void leat_fortran_commit(const CFI_cdesc_t* variable, const int* block, int* stat, CFI_cdesc_t* errmsg) {
+  char name[kNameBytes];
+  report(leat_commit_block(text_of(variable, name), block_of(block)), stat, errmsg);
+}
+
+/* Integers of any kind and stride, in Fortran order, to C order; `first` is the index of the first element. */
+static void reversed(const CFI_cdesc_t* values, int64_t first, int64_t* to) {
+  const int count = (int)values->dim[0].extent;
+  for (int i = 0; i < count && i < LEAT_MAX_DIMS; ++i) {
+    const char* at = (const char*)values->base_addr + i * values->dim[0].sm;
+    const int64_t value = values->elem_len == 4 ? *(const int32_t*)at : *(const int64_t*)at;
+    to[count - 1 - i] = value - first;
+  }
+}
+
+void leat_fortran_set_extent(const CFI_cdesc_t* variable, const CFI_cdesc_t* extent, const int* block, int* stat,
+                             CFI_cdesc_t* errmsg) {
+  char name[kNameBytes];
+  int64_t values[LEAT_MAX_DIMS] = {0};
+  reversed(extent, 0, values);
+  report(leat_set_extent(text_of(variable, name), block_of(block), values), stat, errmsg);
+}
+
+void leat_fortran_set_position(const CFI_cdesc_t* variable, const CFI_cdesc_t* position, const int* block, int* stat,
+                               CFI_cdesc_t* errmsg) {
+  char name[kNameBytes];
+  int64_t values[LEAT_MAX_DIMS] = {0};
+  reversed(position, 1, values);
+  report(leat_set_position(text_of(variable, name), block_of(block), values), stat, errmsg);
+}
+
+void leat_fortran_end_iteration(int* stat, CFI_cdesc_t* errmsg) { report(leat_end_iteration(), stat, errmsg); }
+
+int leat_fortran_set_int(const CFI_cdesc_t* parameter, const int64_t* value) {
+  char name[kNameBytes];
+  return leat_set_int(text_of(parameter, name), *value);
+}
+
+int leat_fortran_set_double(const CFI_cdesc_t* parameter, const double* value) {
+  char name[kNameBytes];
+  return leat_set_double(text_of(parameter, name), *value);
+}
+
+void leat_fortran_set_string(const CFI_cdesc_t* parameter, const CFI_cdesc_t* value, int* stat, CFI_cdesc_t* errmsg) {
+  char name[kNameBytes], text[kNameBytes];
+  report(leat_set_string(text_of(parameter, name), text_of(value, text)), stat, errmsg);
+}
+
+int leat_fortran_wanted(const CFI_cdesc_t* variable) {
+  char name[kNameBytes];
+  return leat_wanted(text_of(variable, name)) == LEAT_OK;
+}

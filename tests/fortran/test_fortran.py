@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fortran programs, built with warnings and all run-time checks, read back by h5py bit for bit."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import h5py
+import matrix
+import numpy as np
+import pytest
+from leat_run import BUILD, same_bits
+
+HERE = pathlib.Path(__file__).parent
+
+
+def run(program, folder, status=0, **environment):
+    done = subprocess.run([BUILD / "bin" / program], cwd=folder, capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "LEAT_RUNTIME_DIR": str(folder / "runtime"), **environment})
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("matrix")
+    (folder / "matrix.xml").write_text(matrix.xml())
+    _, said = run("fortran_matrix", folder)
+    assert "array temporary" not in said  # -fcheck=all reports each hidden copy
+    with h5py.File(folder / "matrix.h5") as file:
+        yield {name: file[name][...] for name in file}
+
+
+@pytest.mark.parametrize("name, expected, extents", list(matrix.cases()), ids=lambda v: v if isinstance(v, str) else "")
+def test_each_kind_rank_and_section_arrives(stored, name, expected, extents):
+    got = stored[name]
+    if len(extents) - name.startswith("char3") > 1:  # several "?": flattened, with extents
+        assert stored[name + "_extent"].reshape(-1).tolist() == extents
+    assert same_bits(got.reshape(-1), expected)
+
+
+@pytest.fixture(scope="module")
+def verbs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("verbs")
+    shutil.copy(HERE / "verbs.xml", folder)
+    out, err = run("fortran_verbs", folder)
+    said = {m[1]: (int(m[2]), m[3]) for m in re.finditer(r"^([a-z ]+): (-?\d+) (.*)$", out, re.M)}
+    return folder, said, out, err
+
+
+@pytest.mark.parametrize("what, status, part", [
+    ("before init", -2, "before leat_init"),
+    ("kind", -5, '"u" is declared double (x=3, y=2) in verbs.xml:8, got real(4) (3, 2)'),
+    ("shape", -6, '"u" is declared double (x=3, y=2) in verbs.xml:8, got real(8) (2, 2)'),
+    ("rank", -6, "got real(8) (3)"),
+    ("name", -4, 'did you mean "u"'),
+    ("alloc", -5, '"q" is declared double (x=3, y=2)'),
+    ("finalize", -14, '"u" of iteration 0'),
+])
+def test_each_mismatch_names_what_is_declared_and_what_came(verbs, what, status, part):
+    assert verbs[1][what][0] == status and part in verbs[1][what][1], verbs[1][what]
+
+
+def test_fortrans_x_y_is_y_x_in_the_file(verbs):
+    with h5py.File(verbs[0] / "verbs.h5") as file:
+        u = np.array([[10 * x + y for x in (1, 2, 3)] for y in (1, 2)], "f8")
+        for name in ("u", "p"):
+            assert same_bits(file[name][0], u)
+        assert [d[0].name for d in file["u"].dims] == ["/iteration", "/y", "/x"]
+        assert same_bits(file["part"][0, :, 2:], u[:, :2]) and np.isnan(file["part"][0, :, :2]).all()
+
+
+def test_the_other_verbs_answer(verbs):
+    assert verbs[1]["init"][0] == 0 and "status: LEAT_ERROR_FULL" in verbs[2] and "last error: leat_write" in verbs[2]
+
+
+def test_without_stat_the_run_goes_on_unless_it_shall_abort(tmp_path):
+    (tmp_path / "matrix.xml").write_text(matrix.xml().replace('name="int32_2_strided"', 'name="other"'))
+    run("fortran_matrix", tmp_path, status=2)  # goes on to leat_finalize, which says that something is lost
+    _, said = run("fortran_matrix", tmp_path, status=-6, LEAT_ON_ERROR="abort")
+    assert "LEAT_ON_ERROR=abort" in said and "int32_2_strided" in said
+
+
+def test_each_c_call_has_its_fortran_twin():
+    c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?(leat_\w+)\(", (HERE.parents[1] / "client-api/leat.h").read_text()))
+    module = (HERE.parents[1] / "fortran/leat.f90").read_text()
+    # One Fortran name for several C ones: block is an optional argument, and an array says what it is.
+    folded = {"leat_write_block", "leat_write_array", "leat_alloc_block", "leat_alloc_array", "leat_commit_block"}
+    public = set(re.findall(r"leat_\w+", " ".join(re.findall(r"^  public :: (.*)$", module, re.M))))
+    assert c_calls - folded == public

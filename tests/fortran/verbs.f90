@@ -1,0 +1,57 @@
+! SPDX-License-Identifier: Apache-2.0
+! What the matrix does not show: messages, leat_alloc, order, optional arguments. test_fortran.py reads what it prints.
+program verbs
+  use leat
+  use, intrinsic :: iso_fortran_env
+  implicit none
+  real(real64), pointer :: p(:, :)
+  real(real32), pointer :: wrong(:, :)
+  real(real64) :: u(3, 2)
+  integer :: stat, x, y
+  character(300) :: message
+
+  call leat_write("u", u, stat=stat, errmsg=message)
+  call say("before init")
+  call leat_init("verbs.xml", stat, message)
+  call say("init")
+  call leat_set_int("nx", 3)
+  call leat_set_int("ny", 2_int64)
+  call leat_set_double("dt", 0.5)
+  call leat_set_string("title", "dam break  ")
+  do y = 1, 2
+    do x = 1, 3
+      u(x, y) = 10 * x + y
+    end do
+  end do
+  call leat_write("u", real(u, real32), stat=stat, errmsg=message)
+  call say("kind")
+  call leat_write("u", u(1:2, :), stat=stat, errmsg=message)
+  call say("shape")
+  call leat_write("u", u(:, 1), stat=stat, errmsg=message)
+  call say("rank")
+  call leat_write("uu", u, stat=stat, errmsg=message)
+  call say("name")
+  call leat_write("u   ", u)
+  call leat_set_position("part", [3, 1])
+  call leat_write("part", u(1:2, 1:2))
+  call leat_alloc("p", p)
+  p = u
+  call leat_commit("p")
+  if (associated(wrong)) nullify(wrong)
+  call leat_alloc("q", wrong, stat=stat, errmsg=message)
+  call say("alloc")
+  if (associated(wrong)) error stop 3
+  if (.not. leat_wanted("u")) error stop 4
+  if (leat_iteration() /= 0) error stop 5
+  call leat_end_iteration()
+  print "(a)", "last error: " // leat_last_error()
+  print "(a)", "status: " // leat_status_name(LEAT_ERROR_FULL)
+  call leat_finalize(stat, message)
+  call say("finalize")
+contains
+  subroutine say(what)
+    character(*), intent(in) :: what
+    print "(a, ': ', i0, ' ', a)", what, stat, trim(message)
+    message = ""
+  end subroutine
+end program

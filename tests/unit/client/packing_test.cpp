@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The packing copy against the slowest one that can be written.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "client-api/packing.hpp"
+
+namespace leat::client {
+namespace {
+
+std::vector<char> one_by_one(const ArrayView& view) {
+  const std::size_t bytes = scalar_bytes(view.type);
+  std::vector<char> packed;
+  std::array<std::int64_t, kMaxDims> index{};
+  for (std::uint32_t d = 0; d < view.dims; ++d) {
+    if (view.extent[d] == 0) return packed;
+  }
+  for (;;) {
+    const char* at = static_cast<const char*>(view.data);
+    for (std::uint32_t d = 0; d < view.dims; ++d) at += index[d] * view.stride[d];
+    packed.insert(packed.end(), at, at + bytes);
+    std::uint32_t d = view.dims;
+    while (d > 0 && ++index[d - 1] == view.extent[d - 1]) index[--d] = 0;
+    if (d == 0) return packed;
+  }
+}
+
+TEST(Pack, AnySectionOfAnyTypeInAnyOrder) {
+  std::mt19937 random(7);
+  std::vector<char> memory(1 << 20);
+  for (char& byte : memory) byte = static_cast<char>(random());
+  const auto pick = [&random](int low, int high) {
+    return low + static_cast<int>(random() % (high - low + 1));
+  };
+  for (int round = 0; round < 2000; ++round) {
+    ArrayView view;
+    view.type = static_cast<ScalarType>(pick(1, 13));
+    view.dims = static_cast<std::uint32_t>(pick(0, 5));
+    std::int64_t stride = static_cast<std::int64_t>(scalar_bytes(view.type));
+    for (std::uint32_t d = view.dims; d-- > 0;) {
+      view.extent[d] = pick(0, 20) == 0 ? 0 : pick(1, 5);
+      view.stride[d] = stride * pick(1, 2) * (pick(0, 3) == 0 ? -1 : 1);
+      stride = std::abs(view.stride[d]) * std::max<std::int64_t>(1, view.extent[d]);
+    }
+    for (std::uint32_t d = view.dims; d > 1; --d) {
+      if (pick(0, 2) == 0) {  // Fortran's order, or a transposed view
+        std::swap(view.extent[d - 1], view.extent[d - 2]);
+        std::swap(view.stride[d - 1], view.stride[d - 2]);
+      }
+    }
+    view.data = memory.data() + memory.size() / 2;
+    const std::vector<char> expected = one_by_one(view);
+    std::vector<char> packed(expected.size() + 1, 'x');
+    pack(packed.data(), view);
+    ASSERT_EQ(std::memcmp(packed.data(), expected.data(), expected.size()), 0) << "round " << round;
+    ASSERT_EQ(packed.back(), 'x') << "wrote too much in round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace leat::client
