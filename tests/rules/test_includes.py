@@ -18,6 +18,7 @@ RULES = {
     "lib/model": (("lib/base/", "lib/model/"), ("xercesc/",)),
     "client-api": (("client-api/", "lib/base/", "lib/platform/", "lib/shm/"), tuple(POSIX)),
     "client-api/leat.h": ((), ()),
+    "client-api/leat.hpp": (("leat.h",), ()),
     "client-api/leat_mpi.h": (("leat.h",), ("mpi.h", "unistd.h", "time.h")),
     "server": (("server/",) + LIBS, (*EPOLL, "spdlog/", "fmt/", "CLI/", "nlohmann/")),
     "server/command": (("server/command/",) + LIBS, ("CLI/", "nlohmann/", "unistd.h", "sys/ioctl.h", "langinfo.h")),

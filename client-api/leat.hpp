@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leat for C++17 and newer; header only, over leat.h.
+//
+//     leat::Session session("flow.xml");
+//     leat::write("pressure", pressure);                     // std::vector, std::array, std::span:
+//     one dimension leat::write("u", u.data(), {nz, ny, nx});              // C order
+//     leat::write("v", view);                                // std::mdspan and what looks like it,
+//     strides included leat::end_iteration(); session.finalize(); // throws when something could
+//     not be stored
+//
+// Type, number of dimensions and extents are checked against the XML. Errors throw leat::Error;
+// with LEAT_NO_EXCEPTIONS, or where exceptions are switched off, functions return the status
+// instead and never throw. Thread safe, as leat.h says.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <cstdlib>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "leat.h"
+
+#if !defined(LEAT_NO_EXCEPTIONS) && !defined(__cpp_exceptions)
+#define LEAT_NO_EXCEPTIONS
+#endif
+
+namespace leat {
+
+/// What a call threw; what() is the whole message.
+class Error : public std::runtime_error {
+ public:
+  Error(leat_status status, const std::string& message)
+      : std::runtime_error(message), status_(status) {}
+  leat_status status() const noexcept { return status_; }
+
+ private:
+  leat_status status_;
+};
+
+/// Throws an Error for an error; returns what is none, LEAT_UNWANTED for example.
+inline leat_status check(leat_status status) {
+#ifndef LEAT_NO_EXCEPTIONS
+  if (status < 0) throw Error(status, leat_last_error());
+#endif
+  return status;
+}
+
+/// The leat_type of an element type; does not compile for what Leat cannot store.
+template <class T>
+constexpr leat_type type_of() {
+  using U = std::remove_cv_t<T>;
+  constexpr bool is_complex =
+      std::is_same_v<U, std::complex<float>> || std::is_same_v<U, std::complex<double>>;
+  static_assert(
+      (std::is_arithmetic_v<U> && sizeof(U) <= 8 && !std::is_same_v<U, bool>) || is_complex,
+      "Leat stores integers, float, double, std::complex of them, and char");
+  if constexpr (is_complex) {
+    return sizeof(U) == 8 ? LEAT_TYPE_COMPLEX64 : LEAT_TYPE_COMPLEX128;
+  } else if constexpr (std::is_floating_point_v<U>) {
+    return sizeof(U) == 4 ? LEAT_TYPE_FLOAT32 : LEAT_TYPE_FLOAT64;
+  } else if constexpr (std::is_same_v<U, char>) {
+    return LEAT_TYPE_CHAR;
+  } else {
+    constexpr int log2 = sizeof(U) == 1 ? 0 : sizeof(U) == 2 ? 1 : sizeof(U) == 4 ? 2 : 3;
+    return static_cast<leat_type>((std::is_signed_v<U> ? LEAT_TYPE_INT8 : LEAT_TYPE_UINT8) + log2);
+  }
+}
+
+using Extents = std::initializer_list<std::int64_t>;
+
+namespace detail {
+
+template <class T>
+leat_array array_of(const T* data, const std::int64_t* extent, std::size_t dims) {
+  leat_array array{};
+  array.struct_size = sizeof array;
+  array.data = const_cast<void*>(static_cast<const void*>(data));
+  array.type = type_of<T>();
+  array.dims = static_cast<std::int32_t>(dims);
+  auto stride = static_cast<std::int64_t>(sizeof(T));
+  for (std::size_t d = dims; d-- > 0 && d < LEAT_MAX_DIMS;) {
+    array.extent[d] = extent[d];
+    array.stride[d] = stride;
+    stride *= extent[d];
+  }
+  return array;
+}
+
+template <class V, class = void>
+struct is_view : std::false_type {};
+template <class V>
+struct is_view<V, std::void_t<decltype(std::declval<const V&>().data_handle()),
+                              decltype(std::declval<const V&>().stride(0)), decltype(V::rank())>>
+    : std::true_type {};
+
+}  // namespace detail
+
+/// An array in C order, of `extents`.
+template <class T>
+leat_status write(const char* variable, const T* data, Extents extents, std::uint32_t block = 0) {
+  const leat_array array = detail::array_of(data, extents.begin(), extents.size());
+  return check(leat_write_array(variable, block, &array));
+}
+
+/// A number, a contiguous range of one dimension (data() and size()), or a view of any rank that
+/// looks like std::mdspan (data_handle(), extent(d), stride(d), rank()).
+template <class V>
+leat_status write(const char* variable, const V& value, std::uint32_t block = 0) {
+  leat_array array{};
+  if constexpr (detail::is_view<V>::value) {
+    using T = std::remove_pointer_t<decltype(value.data_handle())>;
+    array = detail::array_of(value.data_handle(), nullptr, 0);
+    array.dims = static_cast<std::int32_t>(V::rank());
+    for (std::size_t d = 0; d < V::rank() && d < LEAT_MAX_DIMS; ++d) {
+      array.extent[d] = static_cast<std::int64_t>(value.extent(d));
+      array.stride[d] =
+          static_cast<std::int64_t>(value.stride(d)) * static_cast<std::int64_t>(sizeof(T));
+    }
+  } else if constexpr (std::is_arithmetic_v<V>) {
+    array = detail::array_of(&value, nullptr, 0);
+  } else {
+    const auto size = static_cast<std::int64_t>(value.size());
+    array = detail::array_of(value.data(), &size, 1);
+  }
+  return check(leat_write_array(variable, block, &array));
+}
+
+/// Memory of the segment, until commit().
+template <class T>
+struct Array {
+  T* data = nullptr;  ///< null with LEAT=off
+  std::array<std::int64_t, LEAT_MAX_DIMS> extent{};
+  int dims = 0;
+  std::int64_t size() const {
+    std::int64_t product = data ? 1 : 0;
+    for (int d = 0; d < dims; ++d) product *= extent[static_cast<std::size_t>(d)];
+    return product;
+  }
+  T* begin() const { return data; }
+  T* end() const { return data + size(); }
+};
+
+/// Throws LEAT_ERROR_TYPE when T is not what the XML declares.
+template <class T>
+Array<T> alloc(const char* variable, std::uint32_t block = 0) {
+  leat_array memory{};
+  memory.struct_size = sizeof memory;
+  Array<T> array;
+  if (check(leat_alloc_array(variable, block, &memory)) != LEAT_OK) return array;
+  if (memory.type != type_of<T>()) {
+    // The same check, and the same message, as for a write.
+    memory.type = type_of<T>();
+    check(leat_write_array(variable, block, &memory));
+    return array;
+  }
+  array.data = static_cast<T*>(memory.data);
+  array.dims = memory.dims;
+  for (int d = 0; d < memory.dims; ++d)
+    array.extent[static_cast<std::size_t>(d)] = memory.extent[d];
+  return array;
+}
+
+inline leat_status commit(const char* variable, std::uint32_t block = 0) {
+  return check(leat_commit_block(variable, block));
+}
+inline leat_status set_position(const char* variable, Extents position, std::uint32_t block = 0) {
+  return check(leat_set_position(variable, block, position.begin()));
+}
+inline leat_status set_extent(const char* variable, Extents extent, std::uint32_t block = 0) {
+  return check(leat_set_extent(variable, block, extent.begin()));
+}
+inline leat_status end_iteration() { return check(leat_end_iteration()); }
+inline std::int64_t iteration() { return leat_iteration(); }
+inline bool wanted(const char* variable) { return check(leat_wanted(variable)) == LEAT_OK; }
+
+/// Gives a parameter its value: an integer, a floating-point number, or a text.
+template <class V>
+leat_status set(const char* parameter, const V& value) {
+  if constexpr (std::is_integral_v<V>) {
+    return check(leat_set_int(parameter, static_cast<std::int64_t>(value)));
+  } else if constexpr (std::is_floating_point_v<V>) {
+    return check(leat_set_double(parameter, static_cast<double>(value)));
+  } else {
+    return check(leat_set_string(parameter, std::string(value).c_str()));
+  }
+}
+
+/// From leat_init to leat_finalize. One at a time in a process.
+class Session {
+ public:
+  explicit Session(const std::string& config) : status_(check(leat_init(config.c_str()))) {}
+  Session(const std::string& config, const leat_ranks& ranks)
+      : status_(check(leat_init_ranks(config.c_str(), &ranks))) {}
+  Session(Session&& other) noexcept : status_(std::exchange(other.status_, LEAT_ERROR_STATE)) {}
+  Session& operator=(Session&&) = delete;
+  /// Finalizes; losses are printed, since a destructor cannot throw. Call finalize() to have them
+  /// as an error.
+  ~Session() {
+    if (status_ == LEAT_OK) leat_finalize();
+  }
+
+  leat_status finalize() {
+    if (std::exchange(status_, LEAT_ERROR_STATE) != LEAT_OK) return LEAT_OK;
+    return check(leat_finalize());
+  }
+  /// Of leat_init; for code without exceptions.
+  leat_status status() const noexcept { return status_; }
+
+ private:
+  leat_status status_;
+};
+
+}  // namespace leat

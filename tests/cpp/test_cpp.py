@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""leat.hpp, with and without exceptions: what h5py finds in the file."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+import h5py
+import numpy as np
+import pytest
+from leat_run import BUILD, same_bits
+
+
+@pytest.mark.parametrize("program", ["cpp_api_test", "cpp_api_test_nothrow"])
+def test_what_cpp_writes_is_in_the_file(tmp_path, program):
+    shutil.copy(pathlib.Path(__file__).parent / "cpp.xml", tmp_path)
+    done = subprocess.run([BUILD / "bin" / program], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "LEAT_RUNTIME_DIR": str(tmp_path / "runtime")})
+    assert done.returncode == 0, done.stdout + done.stderr
+    line = np.arange(1.0, 7.0)
+    with h5py.File(tmp_path / "cpp.h5") as file:
+        assert same_bits(file["line"][0], line) and same_bits(file["grid"][0], line.reshape(2, 3))
+        assert same_bits(file["transposed"][0], line.reshape(2, 3).T)
+        assert file["energy"][0] == 42.5 and file["ids"][:].tolist() == [7, 8, 9]
+        assert file["z"][0].tolist() == [1 + 2j, 3 + 4j]
+        assert same_bits(file["allocated"][0], np.arange(6.0).reshape(2, 3))
+        assert file["blocks"][0, :, 0].tolist() == [0, 1, 2, 3]
