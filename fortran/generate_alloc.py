@@ -14,16 +14,14 @@ BODY = """
   subroutine alloc_{name}_{rank}(variable, data, block, stat, errmsg)
     character(*), intent(in) :: variable
     {type}, pointer, intent(out) :: data{colons}
-    integer(c_int), intent(in), optional :: block
+    integer, intent(in), optional :: block
     integer(c_int), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_ptr) :: memory
     integer(c_int64_t) :: extent(7)
-    integer(c_int) :: number
     nullify(data)
-    number = 0
-    if (present(block)) number = block
-    call report(alloc_c(variable, {code}_c_int, {rank}_c_int, memory, extent, number), stat, errmsg)
+    call report(alloc_c(variable, {code}_c_int, {rank}_c_int, memory, extent, number_of(block)), stat, &
+      errmsg)
     if (c_associated(memory)) call c_f_pointer(memory, data{shape})
   end subroutine
 """

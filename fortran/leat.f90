@@ -36,39 +36,31 @@ module leat
     LEAT_ERROR_VERSION = -11, LEAT_ERROR_MEMORY = -12, LEAT_ERROR_SYSTEM = -13, LEAT_ERROR_LOST = -14, &
     LEAT_ERROR_INTERNAL = -15
 
+  ! The C between this module and libleat (leat_fortran.c). Each returns its status; report() does the rest, in Fortran:
+  ! gfortran 12 crashes when an optional character argument is passed on to a bind(C) procedure.
   interface
-    subroutine leat_init(config, stat, errmsg) bind(C, name="leat_fortran_init")
+    integer(c_int) function init_c(config) bind(C, name="leat_fortran_init")
       import :: c_int, c_char
       character(kind=c_char, len=*), intent(in) :: config
-      integer(c_int), intent(out), optional :: stat
-      character(kind=c_char, len=*), intent(inout), optional :: errmsg
-    end subroutine
+    end function
 
-    ! For launchers that Leat does not know; MPI codes call leat_init_mpi of module leat_mpi.
-    subroutine leat_init_ranks(config, rank, size, node_rank, node_size, session, stat, errmsg) &
+    integer(c_int) function init_ranks_c(config, rank, size, node_rank, node_size, session) &
         bind(C, name="leat_fortran_init_ranks")
       import :: c_int, c_char
-      character(kind=c_char, len=*), intent(in) :: config
+      character(kind=c_char, len=*), intent(in) :: config, session
       integer(c_int), intent(in) :: rank, size, node_rank, node_size
-      character(kind=c_char, len=*), intent(in), optional :: session
-      integer(c_int), intent(out), optional :: stat
-      character(kind=c_char, len=*), intent(inout), optional :: errmsg
-    end subroutine
+    end function
 
-    subroutine leat_finalize(stat, errmsg) bind(C, name="leat_fortran_finalize")
-      import :: c_int, c_char
-      integer(c_int), intent(out), optional :: stat
-      character(kind=c_char, len=*), intent(inout), optional :: errmsg
-    end subroutine
+    integer(c_int) function finalize_c() bind(C, name="leat_finalize")
+      import :: c_int
+    end function
 
-    subroutine leat_write(variable, data, block, stat, errmsg) bind(C, name="leat_fortran_write")
+    integer(c_int) function write_c(variable, data, block) bind(C, name="leat_fortran_write")
       import :: c_int, c_char
       character(kind=c_char, len=*), intent(in) :: variable
       type(*), dimension(..), intent(in) :: data
-      integer(c_int), intent(in), optional :: block
-      integer(c_int), intent(out), optional :: stat
-      character(kind=c_char, len=*), intent(inout), optional :: errmsg
-    end subroutine
+      integer(c_int), intent(in) :: block
+    end function
 
     integer(c_int) function alloc_c(variable, type, rank, memory, extent, block) bind(C, name="leat_fortran_alloc")
       import :: c_int, c_char, c_ptr, c_int64_t
@@ -78,22 +70,32 @@ module leat
       integer(c_int64_t), intent(out) :: extent(7)
     end function
 
-    subroutine leat_commit(variable, block, stat, errmsg) bind(C, name="leat_fortran_commit")
+    integer(c_int) function commit_c(variable, block) bind(C, name="leat_fortran_commit")
       import :: c_int, c_char
       character(kind=c_char, len=*), intent(in) :: variable
-      integer(c_int), intent(in), optional :: block
-      integer(c_int), intent(out), optional :: stat
-      character(kind=c_char, len=*), intent(inout), optional :: errmsg
-    end subroutine
+      integer(c_int), intent(in) :: block
+    end function
 
-    subroutine leat_end_iteration(stat, errmsg) bind(C, name="leat_fortran_end_iteration")
-      import :: c_int, c_char
-      integer(c_int), intent(out), optional :: stat
-      character(kind=c_char, len=*), intent(inout), optional :: errmsg
-    end subroutine
+    integer(c_int) function end_iteration_c() bind(C, name="leat_end_iteration")
+      import :: c_int
+    end function
 
     integer(c_int64_t) function leat_iteration() bind(C, name="leat_iteration")
       import :: c_int64_t
+    end function
+
+    integer(c_int) function set_extent_c(variable, extent, block) bind(C, name="leat_fortran_set_extent")
+      import :: c_int, c_char, c_int64_t
+      character(kind=c_char, len=*), intent(in) :: variable
+      integer(c_int64_t), intent(in) :: extent(:)
+      integer(c_int), intent(in) :: block
+    end function
+
+    integer(c_int) function set_position_c(variable, position, block) bind(C, name="leat_fortran_set_position")
+      import :: c_int, c_char, c_int64_t
+      character(kind=c_char, len=*), intent(in) :: variable
+      integer(c_int64_t), intent(in) :: position(:)
+      integer(c_int), intent(in) :: block
     end function
 
     integer(c_int) function set_int_c(parameter, value) bind(C, name="leat_fortran_set_int")
@@ -108,16 +110,14 @@ module leat
       real(c_double), intent(in) :: value
     end function
 
+    integer(c_int) function set_string_c(parameter, value) bind(C, name="leat_fortran_set_string")
+      import :: c_int, c_char
+      character(kind=c_char, len=*), intent(in) :: parameter, value
+    end function
+
     subroutine abort_if_asked(status) bind(C, name="leat_fortran_abort_if_asked")
       import :: c_int
       integer(c_int), intent(in) :: status
-    end subroutine
-
-    subroutine leat_set_string(parameter, value, stat, errmsg) bind(C, name="leat_fortran_set_string")
-      import :: c_int, c_char
-      character(kind=c_char, len=*), intent(in) :: parameter, value
-      integer(c_int), intent(out), optional :: stat
-      character(kind=c_char, len=*), intent(inout), optional :: errmsg
     end subroutine
 
     integer(c_int) function wanted_c(variable) bind(C, name="leat_fortran_wanted")
@@ -142,42 +142,12 @@ module leat
 
   ! Extents of a block with "?" dimensions, ghosts included; leat_write takes them from its array by itself.
   interface leat_set_extent
-    subroutine set_extent_32(variable, extent, block, stat, errmsg) bind(C, name="leat_fortran_set_extent")
-      import :: c_int, c_char, c_int32_t
-      character(kind=c_char, len=*), intent(in) :: variable
-      integer(c_int32_t), intent(in) :: extent(:)
-      integer(c_int), intent(in), optional :: block
-      integer(c_int), intent(out), optional :: stat
-      character(kind=c_char, len=*), intent(inout), optional :: errmsg
-    end subroutine
-    subroutine set_extent_64(variable, extent, block, stat, errmsg) bind(C, name="leat_fortran_set_extent")
-      import :: c_int, c_char, c_int64_t
-      character(kind=c_char, len=*), intent(in) :: variable
-      integer(c_int64_t), intent(in) :: extent(:)
-      integer(c_int), intent(in), optional :: block
-      integer(c_int), intent(out), optional :: stat
-      character(kind=c_char, len=*), intent(inout), optional :: errmsg
-    end subroutine
+    module procedure set_extent_32, set_extent_64
   end interface
 
   ! Index, from 1, of a block's first cell that is no ghost in the global array.
   interface leat_set_position
-    subroutine set_position_32(variable, position, block, stat, errmsg) bind(C, name="leat_fortran_set_position")
-      import :: c_int, c_char, c_int32_t
-      character(kind=c_char, len=*), intent(in) :: variable
-      integer(c_int32_t), intent(in) :: position(:)
-      integer(c_int), intent(in), optional :: block
-      integer(c_int), intent(out), optional :: stat
-      character(kind=c_char, len=*), intent(inout), optional :: errmsg
-    end subroutine
-    subroutine set_position_64(variable, position, block, stat, errmsg) bind(C, name="leat_fortran_set_position")
-      import :: c_int, c_char, c_int64_t
-      character(kind=c_char, len=*), intent(in) :: variable
-      integer(c_int64_t), intent(in) :: position(:)
-      integer(c_int), intent(in), optional :: block
-      integer(c_int), intent(out), optional :: stat
-      character(kind=c_char, len=*), intent(inout), optional :: errmsg
-    end subroutine
+    module procedure set_position_32, set_position_64
   end interface
 
   interface leat_set_int
@@ -205,6 +175,102 @@ contains
       call abort_if_asked(status)
     end if
   end subroutine
+
+  subroutine leat_init(config, stat, errmsg)
+    character(*), intent(in) :: config
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(init_c(config), stat, errmsg)
+  end subroutine
+
+  ! For launchers that Leat does not know; MPI codes call leat_init_mpi of module leat_mpi. A blank session is taken from the
+  ! launcher.
+  subroutine leat_init_ranks(config, rank, size, node_rank, node_size, session, stat, errmsg)
+    character(*), intent(in) :: config, session
+    integer, intent(in) :: rank, size, node_rank, node_size
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(init_ranks_c(config, rank, size, node_rank, node_size, session), stat, errmsg)
+  end subroutine
+
+  subroutine leat_finalize(stat, errmsg)
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(finalize_c(), stat, errmsg)
+  end subroutine
+
+  subroutine leat_write(variable, data, block, stat, errmsg)
+    character(*), intent(in) :: variable
+    type(*), dimension(..), intent(in) :: data
+    integer, intent(in), optional :: block
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(write_c(variable, data, number_of(block)), stat, errmsg)
+  end subroutine
+
+  subroutine leat_commit(variable, block, stat, errmsg)
+    character(*), intent(in) :: variable
+    integer, intent(in), optional :: block
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(commit_c(variable, number_of(block)), stat, errmsg)
+  end subroutine
+
+  subroutine set_extent_32(variable, extent, block, stat, errmsg)
+    character(*), intent(in) :: variable
+    integer(int32), intent(in) :: extent(:)
+    integer, intent(in), optional :: block
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(set_extent_c(variable, int(extent, c_int64_t), number_of(block)), stat, errmsg)
+  end subroutine
+
+  subroutine set_extent_64(variable, extent, block, stat, errmsg)
+    character(*), intent(in) :: variable
+    integer(int64), intent(in) :: extent(:)
+    integer, intent(in), optional :: block
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(set_extent_c(variable, extent, number_of(block)), stat, errmsg)
+  end subroutine
+
+  subroutine set_position_32(variable, position, block, stat, errmsg)
+    character(*), intent(in) :: variable
+    integer(int32), intent(in) :: position(:)
+    integer, intent(in), optional :: block
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(set_position_c(variable, int(position, c_int64_t), number_of(block)), stat, errmsg)
+  end subroutine
+
+  subroutine set_position_64(variable, position, block, stat, errmsg)
+    character(*), intent(in) :: variable
+    integer(int64), intent(in) :: position(:)
+    integer, intent(in), optional :: block
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(set_position_c(variable, position, number_of(block)), stat, errmsg)
+  end subroutine
+
+  subroutine leat_end_iteration(stat, errmsg)
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(end_iteration_c(), stat, errmsg)
+  end subroutine
+
+  subroutine leat_set_string(parameter, value, stat, errmsg)
+    character(*), intent(in) :: parameter, value
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(set_string_c(parameter, value), stat, errmsg)
+  end subroutine
+
+  ! Blocks are numbered from 0, as in C; most codes have one.
+  pure integer(c_int) function number_of(block)
+    integer, intent(in), optional :: block
+    number_of = 0
+    if (present(block)) number_of = block
+  end function
 
   subroutine set_int_32(parameter, value, stat, errmsg)
     character(*), intent(in) :: parameter

@@ -2,7 +2,6 @@
 /*
  * What the Fortran module calls: C descriptors (ISO_Fortran_binding.h, Fortran 2018, 18.5) become leat_array. An array
  * section arrives as it is, with its strides, and is packed by the one copy into the segment.
- * stat and errmsg are optional: absent ones are null pointers.
  */
 #include <ISO_Fortran_binding.h>
 #include <stdio.h>
@@ -22,30 +21,13 @@ static const char* text_of(const CFI_cdesc_t* string, char* to) {
   return to;
 }
 
-static void fill(CFI_cdesc_t* string, const char* text) {
-  const size_t length = strlen(text), room = string->elem_len;
-  memset(string->base_addr, ' ', room);
-  memcpy(string->base_addr, text, length < room ? length : room);
-}
-
-/* Without stat= an error has been printed already, and the run goes on, unless LEAT_ON_ERROR=abort. */
+/* For calls without stat=: the error has been printed, and the run goes on unless LEAT_ON_ERROR=abort. */
 void leat_fortran_abort_if_asked(const int* status) {
   const char* on_error = getenv("LEAT_ON_ERROR");
   if (*status >= 0 || !on_error || strcmp(on_error, "abort") != 0) return;
   fprintf(stderr, "leat: %s\nleat: aborting, because LEAT_ON_ERROR=abort\n", leat_last_error());
   abort();
 }
-
-static void report(int status, int* stat, CFI_cdesc_t* errmsg) {
-  if (errmsg && status < 0) fill(errmsg, leat_last_error());
-  if (stat) {
-    *stat = status;
-  } else {
-    leat_fortran_abort_if_asked(&status);
-  }
-}
-
-static uint32_t block_of(const int* block) { return block ? (uint32_t)*block : 0; }
 
 struct type {
   int32_t type;
@@ -111,13 +93,13 @@ static leat_array array_of(const CFI_cdesc_t* data, const struct type* type) {
   return array;
 }
 
-void leat_fortran_init(const CFI_cdesc_t* config, int* stat, CFI_cdesc_t* errmsg) {
+int leat_fortran_init(const CFI_cdesc_t* config) {
   char path[kNameBytes];
-  report(leat_init(text_of(config, path)), stat, errmsg);
+  return leat_init(text_of(config, path));
 }
 
-void leat_fortran_init_ranks(const CFI_cdesc_t* config, const int* rank, const int* size, const int* node_rank,
-                             const int* node_size, const CFI_cdesc_t* session, int* stat, CFI_cdesc_t* errmsg) {
+int leat_fortran_init_ranks(const CFI_cdesc_t* config, const int* rank, const int* size, const int* node_rank,
+                             const int* node_size, const CFI_cdesc_t* session) {
   char path[kNameBytes], name[kNameBytes];
   leat_ranks ranks;
   ranks.struct_size = sizeof ranks;
@@ -125,18 +107,15 @@ void leat_fortran_init_ranks(const CFI_cdesc_t* config, const int* rank, const i
   ranks.size = *size;
   ranks.node_rank = *node_rank;
   ranks.node_size = *node_size;
-  ranks.session = session ? text_of(session, name) : NULL;
-  report(leat_init_ranks(text_of(config, path), &ranks), stat, errmsg);
+  ranks.session = *text_of(session, name) ? name : NULL;
+  return leat_init_ranks(text_of(config, path), &ranks);
 }
 
-void leat_fortran_finalize(int* stat, CFI_cdesc_t* errmsg) { report(leat_finalize(), stat, errmsg); }
-
-void leat_fortran_write(const CFI_cdesc_t* variable, const CFI_cdesc_t* data, const int* block, int* stat,
-                        CFI_cdesc_t* errmsg) {
+int leat_fortran_write(const CFI_cdesc_t* variable, const CFI_cdesc_t* data, const int* block) {
   char name[kNameBytes];
   const struct type type = type_of(data);
   const leat_array array = array_of(data, &type);
-  report(leat_write_array(text_of(variable, name), block_of(block), &array), stat, errmsg);
+  return leat_write_array(text_of(variable, name), (uint32_t)*block, &array);
 }
 
 /* For the leat_alloc of a Fortran pointer of this type and rank. *memory stays NULL unless it is what is declared. */
@@ -149,13 +128,13 @@ int leat_fortran_alloc(const CFI_cdesc_t* variable, const int* type, const int* 
   array.struct_size = sizeof array;
   array.column_major = 1;
   *memory = NULL;
-  status = leat_alloc_array(text_of(variable, name), block_of(block), &array);
+  status = leat_alloc_array(text_of(variable, name), (uint32_t)*block, &array);
   if (status == LEAT_OK && (array.type != *type || array.dims != *rank)) {
     /* Says what is declared and what came: a write of nothing like it does. */
     leat_array wrong = array;
     wrong.type = *type;
     wrong.dims = *rank;
-    status = leat_write_array(name, block_of(block), &wrong);
+    status = leat_write_array(name, (uint32_t)*block, &wrong);
   } else if (status == LEAT_OK) {
     *memory = array.data;
     memcpy(extent, array.extent, sizeof(int64_t) * (size_t)*rank);
@@ -163,9 +142,9 @@ int leat_fortran_alloc(const CFI_cdesc_t* variable, const int* type, const int* 
   return status;
 }
 
-void leat_fortran_commit(const CFI_cdesc_t* variable, const int* block, int* stat, CFI_cdesc_t* errmsg) {
+int leat_fortran_commit(const CFI_cdesc_t* variable, const int* block) {
   char name[kNameBytes];
-  report(leat_commit_block(text_of(variable, name), block_of(block)), stat, errmsg);
+  return leat_commit_block(text_of(variable, name), (uint32_t)*block);
 }
 
 /* Integers of any kind and stride, in Fortran order, to C order; `first` is the index of the first element. */
@@ -178,23 +157,19 @@ static void reversed(const CFI_cdesc_t* values, int64_t first, int64_t* to) {
   }
 }
 
-void leat_fortran_set_extent(const CFI_cdesc_t* variable, const CFI_cdesc_t* extent, const int* block, int* stat,
-                             CFI_cdesc_t* errmsg) {
+int leat_fortran_set_extent(const CFI_cdesc_t* variable, const CFI_cdesc_t* extent, const int* block) {
   char name[kNameBytes];
   int64_t values[LEAT_MAX_DIMS] = {0};
   reversed(extent, 0, values);
-  report(leat_set_extent(text_of(variable, name), block_of(block), values), stat, errmsg);
+  return leat_set_extent(text_of(variable, name), (uint32_t)*block, values);
 }
 
-void leat_fortran_set_position(const CFI_cdesc_t* variable, const CFI_cdesc_t* position, const int* block, int* stat,
-                               CFI_cdesc_t* errmsg) {
+int leat_fortran_set_position(const CFI_cdesc_t* variable, const CFI_cdesc_t* position, const int* block) {
   char name[kNameBytes];
   int64_t values[LEAT_MAX_DIMS] = {0};
   reversed(position, 1, values);
-  report(leat_set_position(text_of(variable, name), block_of(block), values), stat, errmsg);
+  return leat_set_position(text_of(variable, name), (uint32_t)*block, values);
 }
-
-void leat_fortran_end_iteration(int* stat, CFI_cdesc_t* errmsg) { report(leat_end_iteration(), stat, errmsg); }
 
 int leat_fortran_set_int(const CFI_cdesc_t* parameter, const int64_t* value) {
   char name[kNameBytes];
@@ -206,9 +181,9 @@ int leat_fortran_set_double(const CFI_cdesc_t* parameter, const double* value) {
   return leat_set_double(text_of(parameter, name), *value);
 }
 
-void leat_fortran_set_string(const CFI_cdesc_t* parameter, const CFI_cdesc_t* value, int* stat, CFI_cdesc_t* errmsg) {
+int leat_fortran_set_string(const CFI_cdesc_t* parameter, const CFI_cdesc_t* value) {
   char name[kNameBytes], text[kNameBytes];
-  report(leat_set_string(text_of(parameter, name), text_of(value, text)), stat, errmsg);
+  return leat_set_string(text_of(parameter, name), text_of(value, text));
 }
 
 int leat_fortran_wanted(const CFI_cdesc_t* variable) {
