@@ -11,10 +11,31 @@ namespace {
 constexpr std::size_t kFull = 2;
 constexpr std::size_t kCase = 1;
 
+int lower(char c) { return std::tolower(static_cast<unsigned char>(c)); }
+
 std::size_t replace_cost(char a, char b) {
   if (a == b) return 0;
-  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
   return lower(a) == lower(b) ? kCase : kFull;
+}
+
+// Whether one begins with the other, whatever their case: "warn" and "warning", "HDF5" and "hdf5".
+bool one_begins_the_other(std::string_view a, std::string_view b) {
+  const std::size_t common = std::min(a.size(), b.size());
+  return std::equal(a.begin(), a.begin() + common, b.begin(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
+
+// The only one of the names that is a longer or shorter form of `name`.
+std::string only_other_form(std::string_view name, const std::vector<std::string>& names) {
+  constexpr std::size_t kLeast = 3;  // shorter beginnings say nothing
+  std::string found;
+  for (const std::string& candidate : names) {
+    if (std::min(name.size(), candidate.size()) < kLeast) continue;
+    if (!one_begins_the_other(name, candidate)) continue;
+    if (!found.empty()) return "";
+    found = candidate;
+  }
+  return found;
 }
 
 // Optimal string alignment distance, in halves. One row per letter of `a`, three rows kept.
@@ -51,7 +72,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
       best = candidate;
     }
   }
-  return best;
+  return best.empty() ? only_other_form(name, names) : best;
 }
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& names) {

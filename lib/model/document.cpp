@@ -25,17 +25,22 @@ class Loader {
       out_.error({path, 0, 0}, "cannot read the file: " + text.error().message);
       return std::nullopt;
     }
-    std::optional<XmlElement> root = tree(path, *text, {"simulation"});
+    std::optional<XmlElement> root = tree(path, *text, {{"simulation"}, ""});
     if (!root) return std::nullopt;
     return Document{std::move(*root), std::move(*text)};
   }
 
  private:
+  struct Expected {
+    std::vector<std::string> roots;
+    std::string why;  ///< "", or the end of a sentence about them
+  };
+
   // The tree of one file, with its includes in place.
   std::optional<XmlElement> tree(const std::string& path, const std::string& text,
-                                 const std::vector<std::string>& roots) {
+                                 const Expected& expected) {
     std::optional<XmlElement> root = parse_xml(text, path, out_);
-    if (!root || !root_fits(*root, roots)) return std::nullopt;
+    if (!root || !root_fits(*root, expected)) return std::nullopt;
     expand_environment(*root, out_);
     check_against_schema(schema_, *root, out_);
     open_.push_back(identity(path));
@@ -44,12 +49,14 @@ class Loader {
     return root;
   }
 
-  bool root_fits(const XmlElement& root, const std::vector<std::string>& roots) {
+  bool root_fits(const XmlElement& root, const Expected& wanted) {
+    const std::vector<std::string>& roots = wanted.roots;
     if (std::find(roots.begin(), roots.end(), root.name) != roots.end()) return true;
     const std::string expected =
         roots.size() == 1 ? "<" + roots[0] + ">" : "<" + roots[0] + "> or <" + roots[1] + ">";
     const std::string nearest = nearest_name(root.name, roots);
     out_.error(root.where, "the first element is <" + root.name + ">, expected " + expected +
+                               wanted.why +
                                (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
     return false;
   }
@@ -79,9 +86,11 @@ class Loader {
       return {};
     }
     out_.file_opened(target);
-    std::vector<std::string> roots{parent.name};
-    if (parent.name == "group") roots.push_back("data");
-    std::optional<XmlElement> root = tree(target, *text, roots);
+    Expected expected{{parent.name}, ": " + file->where.file + ":" +
+                                         std::to_string(file->where.line) +
+                                         " includes it in <" + parent.name + ">"};
+    if (parent.name == "group") expected.roots.push_back("data");
+    std::optional<XmlElement> root = tree(target, *text, expected);
     if (!root) return {};
     warn_of_attributes(*root);
     return std::move(root->children);
@@ -99,7 +108,9 @@ class Loader {
       return false;
     }
     if (++includes_ <= kMaxIncludes) return true;
-    if (includes_ == kMaxIncludes + 1) out_.error(file.where, "more than 256 includes");
+    if (includes_ == kMaxIncludes + 1) {
+      out_.error(file.where, "more than 256 includes: do files include others many times over?");
+    }
     return false;
   }
 

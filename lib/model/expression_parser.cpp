@@ -11,6 +11,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool in_word(char c) { return begins_name(c) || is_digit(c); }
 
 // Recursive descent that emits postfix. Every function returns false once problem_ is set.
 class ExpressionParser {
@@ -89,7 +90,7 @@ class ExpressionParser {
 
   bool name() {
     const std::size_t from = at_;
-    while (at_ < text_.size() && (begins_name(text_[at_]) || is_digit(text_[at_]))) ++at_;
+    while (at_ < text_.size() && in_word(text_[at_])) ++at_;
     const std::string_view name = text_.substr(from, at_ - from);
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       if (parameters_[i].name != name) continue;
@@ -139,10 +140,13 @@ class ExpressionParser {
 
   bool unexpected(const std::string& expected) {
     if (peek() == '\0' && at_ >= text_.size()) return fail(at_, expected + " at the end");
-    std::size_t bytes = 1;  // the whole character, should it be one of several bytes of UTF-8
-    while (at_ + bytes < text_.size() && (text_[at_ + bytes] & 0xC0) == 0x80) ++bytes;
-    const std::string character(text_.substr(at_, bytes));
-    return fail(at_, "\"" + character + "\" is unexpected, " + expected);
+    std::size_t bytes = 1;  // the whole word, or character of several bytes of UTF-8
+    const auto goes_on = [&](char c) {
+      return (c & 0xC0) == 0x80 || (in_word(text_[at_]) && in_word(c));
+    };
+    while (at_ + bytes < text_.size() && goes_on(text_[at_ + bytes])) ++bytes;
+    const std::string word(text_.substr(at_, bytes));
+    return fail(at_, "\"" + word + "\" is unexpected, " + expected);
   }
 
   bool too_deep(std::size_t from) {

@@ -91,8 +91,8 @@ class LayoutReader {
     const std::size_t wanted = layout_.dimensions.size();
     if (items.empty() || items.size() == wanted) return items;
     error(attribute, std::string(attribute) + " has " + std::to_string(items.size()) +
-                         " of them, dimensions has " + std::to_string(wanted) + ": \"" +
-                         attributes_.text("dimensions") + "\"");
+                         (items.size() == 1 ? " item" : " items") + ", but dimensions=\"" +
+                         attributes_.text("dimensions") + "\" has " + std::to_string(wanted));
     return {};
   }
 

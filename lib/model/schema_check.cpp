@@ -13,6 +13,10 @@ bool is_for_editors(const std::string& name) {
   return name == "xmlns:xsi" || name.starts_with("xsi:");
 }
 
+bool has_child(const ElementRule& rule, const std::string& name) {
+  return std::find(rule.children.begin(), rule.children.end(), name) != rule.children.end();
+}
+
 class SchemaCheck {
  public:
   SchemaCheck(const Schema& schema, DiagnosticList& out) : schema_(schema), out_(out) {}
@@ -46,9 +50,12 @@ class SchemaCheck {
     if (rule.find(attribute.name)) return false;
     std::vector<std::string> names;
     for (const AttributeRule& each : rule.attributes) names.push_back(each.name);
-    const std::string none = names.empty() ? "; it has no attributes" : "";
-    out_.error(attribute.where, "unknown attribute \"" + attribute.name + "\" of <" + rule.name +
-                                    ">" + none + did_you_mean(attribute.name, names));
+    std::string hint = names.empty() ? "; it has no attributes" : did_you_mean(attribute.name, names);
+    if (has_child(rule, attribute.name)) {
+      hint = "; <" + attribute.name + "> is an element: it stands inside of <" + rule.name + ">";
+    }
+    out_.error(attribute.where,
+               "unknown attribute \"" + attribute.name + "\" of <" + rule.name + ">" + hint);
     const std::string meant = nearest_name(attribute.name, names);
     if (meant.empty() || element.find(meant)) return true;
     attribute.name = meant;
@@ -59,10 +66,21 @@ class SchemaCheck {
   void value(XmlAttribute& attribute, const AttributeRule& rule, const ElementRule& element) {
     if (attribute.refused || schema_.accepts(rule, attribute.value)) return;
     attribute.refused = true;
-    const std::string nearest = nearest_name(attribute.value, rule.choices);
     out_.error(attribute.where, rule.name + "=\"" + attribute.value + "\" of <" + element.name +
                                     ">: expected " + rule.expected +
-                                    (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
+                                    hint_for_value(attribute.value, rule));
+  }
+
+  // The nearest of the legal words, else all of them unless what is expected names them already.
+  static std::string hint_for_value(const std::string& value, const AttributeRule& rule) {
+    const std::string nearest = nearest_name(value, rule.choices);
+    if (!nearest.empty()) return "; did you mean \"" + nearest + "\"?";
+    std::string all;
+    for (const std::string& each : rule.choices) {
+      if (rule.expected.find("\"" + each + "\"") != std::string::npos && all.empty()) return "";
+      all += (all.empty() ? "; there are: " : ", ") + each;
+    }
+    return all;
   }
 
   void presence(const XmlElement& element, const AttributeRule& rule) {
@@ -72,11 +90,14 @@ class SchemaCheck {
   }
 
   bool is_misplaced(const XmlElement& child, const ElementRule& parent) {
+    if (has_child(parent, child.name)) return false;
     const auto& legal = parent.children;
-    if (std::find(legal.begin(), legal.end(), child.name) != legal.end()) return false;
     const std::string inside = " inside <" + parent.name + ">";
-    const std::string hint =
+    std::string hint =
         legal.empty() ? "; it has no elements inside" : did_you_mean(child.name, legal);
+    if (parent.find(child.name)) {
+      hint = "; it is an attribute: <" + parent.name + " " + child.name + "=\"...\">";
+    }
     if (schema_.find(child.name)) {
       out_.error(child.where, "<" + child.name + "> cannot stand" + inside + parents(child, hint));
     } else {
@@ -89,8 +110,7 @@ class SchemaCheck {
   std::string parents(const XmlElement& child, const std::string& otherwise) {
     std::string text;
     for (const ElementRule& rule : schema_.elements()) {
-      const auto& inside = rule.children;
-      if (std::find(inside.begin(), inside.end(), child.name) == inside.end()) continue;
+      if (!has_child(rule, child.name)) continue;
       text += (text.empty() ? "; it belongs into <" : " or <") + rule.name + ">";
     }
     return text.empty() ? otherwise : text;

@@ -70,16 +70,17 @@ std::string words(unsigned code, const OpenTag& open) {
 
 }  // namespace
 
-std::string explain_unreadable(unsigned code, const OpenTag& open) {
+std::string explain_unreadable(unsigned code, const OpenTag& unfinished) {
   if (code == xercesc::XMLExcepts::Gen_UnexpectedEOF) {
-    return "the file ends inside of a tag, or of <" + (open.name.empty() ? "..." : open.name) +
-           ">, or has a byte that is no UTF-8";
+    if (unfinished.name.empty()) return "the file ends inside of a tag";
+    return "the file ends inside of the tag <" + unfinished.name + "> of line " +
+           std::to_string(unfinished.line) + ": \">\", \"/>\" or a quote is missing";
   }
   return "the text does not fit its encoding, which is UTF-8 unless the first line says another";
 }
 
 std::string explain_malformed(unsigned code, const std::string& text, const OpenTag& open) {
-  if (code == XMLErrs::AttrAlreadyUsedInSTag) return text;  // plain enough, and has the name
+  if (code == XMLErrs::AttrAlreadyUsedInSTag) return "an attribute stands twice: " + text;
   const std::string own = words(code, open);
   return own.empty() ? "malformed XML: " + text : own;
 }

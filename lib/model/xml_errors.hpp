@@ -15,7 +15,7 @@ struct OpenTag {
 std::string explain_malformed(unsigned code, const std::string& text, const OpenTag& open);
 
 /// The same for the exceptions of Xerces-C that end the reading: `code` is one of
-/// xercesc::XMLExcepts::Codes.
-std::string explain_unreadable(unsigned code, const OpenTag& open);
+/// xercesc::XMLExcepts::Codes; `unfinished` is a tag that begins and does not end, if there is one.
+std::string explain_unreadable(unsigned code, const OpenTag& unfinished);
 
 }  // namespace leat::model

@@ -11,6 +11,7 @@
 #include <xercesc/util/XMLUni.hpp>
 
 #include "lib/model/tag_positions.hpp"
+#include "lib/model/text_encoding.hpp"
 #include "lib/model/xerces_support.hpp"
 #include "lib/model/xml_errors.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 class TreeBuilder : public xe::DefaultHandler {
  public:
   TreeBuilder(const std::string& text, std::string file, DiagnosticList& out)
-      : tags_(find_tags(text)), file_(std::move(file)), out_(out) {}
+      : text_(text), tags_(find_tags(text)), file_(std::move(file)), out_(out) {}
 
   void setDocumentLocator(const xe::Locator* const locator) override { locator_ = locator; }
 
@@ -70,6 +71,16 @@ class TreeBuilder : public xe::DefaultHandler {
     if (!std::exchange(failed_, true)) out_.error({file_, line, column}, message);
   }
 
+  /// An exception of Xerces-C: a byte that is no text is the cause where there is one.
+  void unreadable(unsigned code, int line, int column) {
+    if (const std::optional<BadByte> bad = first_bad_byte(text_)) {
+      return malformed(bad->problem, bad->line, bad->column);
+    }
+    OpenTag unfinished;
+    if (next_tag_ < tags_.size()) unfinished = {tags_[next_tag_].tag.name, tags_[next_tag_].tag.line};
+    malformed(explain_unreadable(code, unfinished), line, column);
+  }
+
   OpenTag open() const {
     if (open_.empty()) return {};
     return {open_.back().name, open_.back().where.line};
@@ -108,6 +119,7 @@ class TreeBuilder : public xe::DefaultHandler {
     return &tags_[next_tag_++];
   }
 
+  const std::string& text_;
   std::vector<TagPosition> tags_;
   std::size_t next_tag_ = 0;
   std::string file_;
@@ -139,9 +151,9 @@ class Parser : public xe::SAX2XMLReaderImpl {
              const XMLCh* const, const XMLFileLoc line, const XMLFileLoc column) override {
     if (type != xe::XMLErrorReporter::ErrType_Fatal) return;
     const bool is_exception = xe::XMLString::equals(domain, xe::XMLUni::fgExceptDomain);
-    builder_.malformed(is_exception ? explain_unreadable(code, builder_.open())
-                                    : explain_malformed(code, to_utf8(text), builder_.open()),
-                       static_cast<int>(line), static_cast<int>(column));
+    const int at_line = static_cast<int>(line), at_column = static_cast<int>(column);
+    if (is_exception) return builder_.unreadable(code, at_line, at_column);
+    builder_.malformed(explain_malformed(code, to_utf8(text), builder_.open()), at_line, at_column);
   }
 
  private:
@@ -161,7 +173,7 @@ std::optional<XmlElement> parse_xml(const std::string& text, const std::string& 
     Parser(builder).parse(source);
   } catch (const xe::SAXException&) {  // the builder has said why
   } catch (const xe::XMLException& e) {
-    builder.malformed(explain_unreadable(e.getCode(), builder.open()), 0, 0);
+    builder.unreadable(e.getCode(), 0, 0);
   }
   return builder.take();
 }

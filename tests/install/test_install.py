@@ -73,7 +73,7 @@ def test_a_plugin_built_against_the_installed_headers_is_taken(built, tmp_path, 
 
 
 def test_the_examples_build_alone_against_the_installed_tree(installed, tmp_path):
-    for example in ("heat_c", "lammps"):
+    for example in ("heat_c", "lammps", "shallow_water_fortran"):
         source = HERE.parents[1] / "examples" / example
         sh("cmake", "-S", source, "-B", tmp_path / example, f"-DCMAKE_PREFIX_PATH={installed}", cwd=tmp_path)
         sh("cmake", "--build", tmp_path / example, cwd=tmp_path)
