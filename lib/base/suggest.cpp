@@ -45,8 +45,8 @@ std::size_t half_edits(std::string_view a, std::string_view b) {
   for (std::size_t i = 1; i <= a.size(); ++i) {
     row[0] = i * kFull;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + kFull, row[j - 1] + kFull,
-                         last[j - 1] + replace_cost(a[i - 1], b[j - 1])});
+      row[j] = std::min(
+          {last[j] + kFull, row[j - 1] + kFull, last[j - 1] + replace_cost(a[i - 1], b[j - 1])});
       const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       if (swapped) row[j] = std::min(row[j], before[j - 2] + kFull);
     }

@@ -86,9 +86,9 @@ class Loader {
       return {};
     }
     out_.file_opened(target);
-    Expected expected{{parent.name}, ": " + file->where.file + ":" +
-                                         std::to_string(file->where.line) +
-                                         " includes it in <" + parent.name + ">"};
+    Expected expected{{parent.name},
+                      ": " + file->where.file + ":" + std::to_string(file->where.line) +
+                          " includes it in <" + parent.name + ">"};
     if (parent.name == "group") expected.roots.push_back("data");
     std::optional<XmlElement> root = tree(target, *text, expected);
     if (!root) return {};

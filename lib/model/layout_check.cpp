@@ -25,8 +25,9 @@ class LayoutCheck {
     }
     if (interior < 0) {
       error("ghosts", std::to_string(dimension.ghost_low) + " and " +
-                          std::to_string(dimension.ghost_high) + " ghosts do not fit into the extent " +
-                          shown(dimension.extent, *extent) + ", which contains them");
+                          std::to_string(dimension.ghost_high) +
+                          " ghosts do not fit into the extent " + shown(dimension.extent, *extent) +
+                          ", which contains them");
     } else if (global && *global < interior) {
       error("global", "the whole, " + shown(dimension.global, *global) + ", is smaller than the " +
                           std::to_string(interior) + " elements of one block without ghosts");

@@ -50,7 +50,8 @@ class SchemaCheck {
     if (rule.find(attribute.name)) return false;
     std::vector<std::string> names;
     for (const AttributeRule& each : rule.attributes) names.push_back(each.name);
-    std::string hint = names.empty() ? "; it has no attributes" : did_you_mean(attribute.name, names);
+    std::string hint =
+        names.empty() ? "; it has no attributes" : did_you_mean(attribute.name, names);
     if (has_child(rule, attribute.name)) {
       hint = "; <" + attribute.name + "> is an element: it stands inside of <" + rule.name + ">";
     }

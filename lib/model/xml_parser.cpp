@@ -77,7 +77,8 @@ class TreeBuilder : public xe::DefaultHandler {
       return malformed(bad->problem, bad->line, bad->column);
     }
     OpenTag unfinished;
-    if (next_tag_ < tags_.size()) unfinished = {tags_[next_tag_].tag.name, tags_[next_tag_].tag.line};
+    if (next_tag_ < tags_.size())
+      unfinished = {tags_[next_tag_].tag.name, tags_[next_tag_].tag.line};
     malformed(explain_unreadable(code, unfinished), line, column);
   }
 

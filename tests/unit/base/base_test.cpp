@@ -80,6 +80,23 @@ TEST(Suggest, TakesTheNearestNameAndNoneThatIsFar) {
   EXPECT_EQ(nearest_name("anything", {}), "");
 }
 
+TEST(Suggest, KnowsLongAndShortFormsAndOtherCase) {
+  const std::vector<std::string> levels = {"debug", "info", "warning", "error"};
+  EXPECT_EQ(nearest_name("warn", levels), "warning");
+  EXPECT_EQ(nearest_name("HDF5", {"hdf5", "trace"}), "hdf5");
+  EXPECT_EQ(nearest_name("integer", {"int", "double"}), "int");
+  EXPECT_EQ(nearest_name("temp", {"temperature", "temporal"}), "") << "two could be meant";
+  EXPECT_EQ(nearest_name("wa", levels), "") << "too short to say anything";
+}
+
+TEST(Suggest, ListsTheNamesWhenNoneIsNear) {
+  EXPECT_EQ(did_you_mean("zzz", {"p", "q"}), "; there are: \"p\", \"q\"");
+  EXPECT_EQ(did_you_mean("vell", {"vel"}), "; did you mean \"vel\"?");
+  EXPECT_EQ(did_you_mean("x", {}), "");
+  const std::vector<std::string> many(20, "name");
+  EXPECT_TRUE(did_you_mean("zzz", many).ends_with("\"name\", ..."));
+}
+
 TEST(Suggest, CountsEdits) {
   EXPECT_EQ(edit_distance("", "abc"), 3u);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
