@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// leat.h for Python: buffers become leat_array, errors become statuses that __init__.py raises. The
+// interpreter's lock is let go in every call that may copy or wait.
+#include <leat.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace py = pybind11;
+
+namespace {
+
+// Letters of Python's struct module and of PEP 3118; 0 for what Leat does not store, other byte
+// orders among it.
+int type_of(const std::string& format, py::ssize_t bytes) {
+  std::string letters = format;
+  const bool little = letters.empty() || letters[0] != '>';
+  letters.erase(std::remove_if(letters.begin(), letters.end(),
+                               [](char c) { return c == '<' || c == '=' || c == '@' || c == '|'; }),
+                letters.end());
+  if (!little || letters.empty()) return 0;
+  const int log2 = bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : -1;
+  if (letters == "Zf") return LEAT_TYPE_COMPLEX64;
+  if (letters == "Zd") return LEAT_TYPE_COMPLEX128;
+  if (letters == "f") return LEAT_TYPE_FLOAT32;
+  if (letters == "d") return LEAT_TYPE_FLOAT64;
+  if ((letters == "c" || letters == "s" || letters == "1s") && bytes == 1) return LEAT_TYPE_CHAR;
+  if (letters.size() != 1 || log2 < 0) return 0;
+  if (std::string("bhilq").find(letters[0]) != std::string::npos) return LEAT_TYPE_INT8 + log2;
+  if (std::string("BHILQ?").find(letters[0]) != std::string::npos) return LEAT_TYPE_UINT8 + log2;
+  return 0;
+}
+
+const char* dtype_of(int type) {
+  static const char* const names[] = {"",   "i1", "i2", "i4", "i8", "u1",  "u2",
+                                      "u4", "u8", "f4", "f8", "c8", "c16", "S1"};
+  return names[type];
+}
+
+std::vector<std::int64_t> padded(std::vector<std::int64_t> values) {
+  values.resize(LEAT_MAX_DIMS, 0);
+  return values;
+}
+
+int write_array(const std::string& variable, const py::buffer& data, std::uint32_t block,
+          const std::string& type_name) {
+  const py::buffer_info info = data.request();
+  leat_array array{};
+  array.struct_size = sizeof array;
+  array.data = info.ptr;
+  array.type = type_of(info.format, info.itemsize);
+  array.dims = static_cast<std::int32_t>(info.ndim);
+  array.type_name = type_name.c_str();
+  for (py::ssize_t d = 0; d < std::min<py::ssize_t>(info.ndim, LEAT_MAX_DIMS); ++d) {
+    array.extent[d] = info.shape[static_cast<std::size_t>(d)];
+    array.stride[d] = info.strides[static_cast<std::size_t>(d)];
+  }
+  if (array.type == 0)
+    throw py::type_error("leat.write: \"" + variable + "\": Leat does not store elements of type " +
+                         type_name);
+  const py::gil_scoped_release unlocked;
+  return leat_write_array(variable.c_str(), block, &array);
+}
+
+// (status, array or None): the array is the segment's memory and does not own it.
+py::tuple alloc(const std::string& variable, std::uint32_t block) {
+  leat_array array{};
+  array.struct_size = sizeof array;
+  leat_status status;
+  {
+    const py::gil_scoped_release unlocked;
+    status = leat_alloc_array(variable.c_str(), block, &array);
+  }
+  if (status != LEAT_OK) return py::make_tuple(static_cast<int>(status), py::none());
+  const std::vector<py::ssize_t> shape(array.extent, array.extent + array.dims);
+  const std::vector<py::ssize_t> strides(array.stride, array.stride + array.dims);
+  const py::capsule nobody(array.data, [](void*) {});  // a base makes NumPy borrow instead of copy
+  return py::make_tuple(
+      0, py::array(py::dtype(dtype_of(array.type)), shape, strides, array.data, nobody));
+}
+
+int init_ranks(const std::string& config, int rank, int size, int node_rank, int node_size,
+               const std::string& session) {
+  leat_ranks ranks{};
+  ranks.struct_size = sizeof ranks;
+  ranks.rank = rank;
+  ranks.size = size;
+  ranks.node_rank = node_rank;
+  ranks.node_size = node_size;
+  ranks.session = session.c_str();
+  const py::gil_scoped_release unlocked;
+  return leat_init_ranks(config.c_str(), &ranks);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, module) {
+  using release = py::call_guard<py::gil_scoped_release>;
+  module.def(
+      "init", [](const std::string& config) { return static_cast<int>(leat_init(config.c_str())); },
+      release());
+  module.def("init_ranks", init_ranks);
+  module.def(
+      "finalize", [] { return static_cast<int>(leat_finalize()); }, release());
+  module.def("write", write_array);
+  module.def("alloc", alloc);
+  module.def(
+      "commit",
+      [](const std::string& v, std::uint32_t b) {
+        return static_cast<int>(leat_commit_block(v.c_str(), b));
+      },
+      release());
+  module.def("set_extent", [](const std::string& v, std::uint32_t b, std::vector<std::int64_t> e) {
+    return static_cast<int>(leat_set_extent(v.c_str(), b, padded(std::move(e)).data()));
+  });
+  module.def(
+      "set_position", [](const std::string& v, std::uint32_t b, std::vector<std::int64_t> p) {
+        return static_cast<int>(leat_set_position(v.c_str(), b, padded(std::move(p)).data()));
+      });
+  module.def(
+      "end_iteration", [] { return static_cast<int>(leat_end_iteration()); }, release());
+  module.def("iteration", [] { return leat_iteration(); });
+  module.def(
+      "set_int",
+      [](const std::string& p, std::int64_t v) {
+        return static_cast<int>(leat_set_int(p.c_str(), v));
+      },
+      release());
+  module.def(
+      "set_double",
+      [](const std::string& p, double v) {
+        return static_cast<int>(leat_set_double(p.c_str(), v));
+      },
+      release());
+  module.def(
+      "set_string",
+      [](const std::string& p, const std::string& v) {
+        return static_cast<int>(leat_set_string(p.c_str(), v.c_str()));
+      },
+      release());
+  module.def("wanted",
+             [](const std::string& v) { return static_cast<int>(leat_wanted(v.c_str())); });
+  module.def("last_error", [] { return std::string(leat_last_error()); });
+  module.def("status_name", [](int status) {
+    return std::string(leat_status_name(static_cast<leat_status>(status)));
+  });
+}

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package, installed by pip into a virtual environment against an installed Leat."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import h5py
+import numpy as np
+import pytest
+from leat_run import BUILD, same_bits
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def sh(*words, cwd, **environment):
+    done = subprocess.run([str(w) for w in words], cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=300)
+    assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory):
+    """The interpreter of a fresh environment that has the package."""
+    base = tmp_path_factory.mktemp("python")
+    sh("cmake", "--install", BUILD, "--prefix", base / "leat", cwd=BUILD)
+    shutil.copytree(ROOT / "python-plugins", base / "source")
+    sh("/usr/bin/python3", "-m", "venv", "--system-site-packages", base / "venv", cwd=base)
+    found = next((base / "leat").glob("lib*/**/leat.pc")).parent
+    sh(base / "venv/bin/pip", "install", "--no-build-isolation", "--no-deps", base / "source", cwd=base, PKG_CONFIG_PATH=str(found))
+    return base / "venv/bin/python"
+
+
+def run(python, folder, code, **environment):
+    (folder / "sim.py").write_text(code)
+    return sh(python, "sim.py", cwd=folder, LEAT_RUNTIME_DIR=str(folder / "runtime"), **environment)
+
+
+XML = """<simulation name="py"><architecture><buffer size="16MiB"/></architecture><data>
+<parameter name="n" type="int"/><parameter name="dt" type="double"/><parameter name="title" type="string"/>
+{layouts}
+<layout name="grid" type="double" dimensions="n,3"/><variable name="grid" layout="grid"/><variable name="made" layout="grid"/>
+<layout name="blocks" type="long" dimensions="8"/><variable name="blocks" layout="blocks"/>
+</data><storage><store name="out" type="hdf5"/></storage></simulation>"""
+TYPES = {"i1": "int8", "i2": "int16", "i4": "int", "i8": "long", "u1": "uint8", "u2": "uint16", "u4": "uint32", "u8": "uint64",
+         "f4": "float", "f8": "double", "c8": "complex64", "c16": "complex128", "S1": "char"}
+VIEWS = {"whole": "a", "strided": "a[::2, ::3]", "negative": "a[::-1, ::-1]", "transposed": "a.T", "fortran": "np.asfortranarray(a)",
+         "empty": "a[:0]", "broadcast": "np.broadcast_to(a[:1], (4, 5))"}
+
+
+@pytest.fixture(scope="module")
+def stored(python, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("types")
+    layouts = "".join(f'<layout name="{t}" type="{x}" dimensions="?,?"/>' + "".join(
+        f'<variable name="{t}_{v}" layout="{t}"/>' for v in VIEWS) for t, x in TYPES.items())
+    (folder / "py.xml").write_text(XML.format(layouts=layouts))
+    run(python, folder, f"""
+import threading, leat, numpy as np
+leat.init("py.xml")
+leat.set("n", 2); leat.set("dt", 0.5); leat.set("title", "text")
+for t in {list(TYPES)!r}:
+    a = np.arange(65, 65 + 24).astype("u1").view("S1").reshape(4, 6) if t == "S1" else np.arange(24).astype(t).reshape(4, 6)
+    a = a[:, :5]
+    for name, view in {VIEWS!r}.items():
+        leat.write(t + "_" + name, eval(view))
+leat.write("grid", [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+made = leat.alloc("made")
+assert made.shape == (2, 3) and made.dtype == "f8" and leat.wanted("made")
+made[:] = 7.5
+leat.commit("made")
+def many(block):
+    for i in range(100):
+        leat.write("blocks", np.full(8, block), block)
+threads = [threading.Thread(target=many, args=(b,)) for b in range(4)]
+[t.start() for t in threads]; [t.join() for t in threads]
+assert leat.iteration() == 0
+leat.end_iteration()
+leat.finalize()
+""")
+    with h5py.File(folder / "py.h5") as file:
+        yield {name: file[name][...] for name in file}
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_type_and_view_arrives(stored, dtype, view):
+    whole = np.arange(65, 65 + 24).astype("u1").view("S1") if dtype == "S1" else np.arange(24).astype(dtype)
+    a = whole.reshape(4, 6)[:, :5]
+    expected = eval(VIEWS[view], {"a": a, "np": np})
+    assert same_bits(stored[f"{dtype}_{view}"], expected.ravel())
+    assert stored[f"{dtype}_{view}_extent"].reshape(-1).tolist() == list(expected.shape)
+
+
+def test_lists_allocated_memory_and_threads_arrive(stored):
+    assert same_bits(stored["grid"][0], np.arange(1.0, 7.0).reshape(2, 3)) and (stored["made"] == 7.5).all()
+    assert stored["blocks"][0, :, 0].tolist() == [0, 1, 2, 3]
+
+
+def test_errors_are_exceptions_with_status_and_message(python, tmp_path):
+    (tmp_path / "py.xml").write_text(XML.format(layouts=""))
+    said = run(python, tmp_path, """
+import leat, numpy as np
+def say(call):
+    try: call()
+    except leat.Error as e: print(e.status, e)
+    except TypeError as e: print("TypeError", e)
+say(lambda: leat.end_iteration())
+leat.init("py.xml")
+leat.set_int("n", 2)
+say(lambda: leat.write("grid", np.zeros((2, 3), "f4")))
+say(lambda: leat.write("grid", np.zeros((3, 3))))
+say(lambda: leat.write("gird", np.zeros((2, 3))))
+say(lambda: leat.write("grid", np.zeros((2, 3), ">f8")))
+say(lambda: leat.write("grid", np.array(["a"])))
+say(leat.finalize)
+""")
+    for part in ('LEAT_ERROR_STATE leat_end_iteration: called before leat_init', "got float32 (2, 3)",
+                 'LEAT_ERROR_SHAPE leat_write: "grid" is declared double (grid_0=2, grid_1=3)', 'did you mean "grid"',
+                 "TypeError leat.write: \"grid\": Leat does not store elements of type >f8", "LEAT_ERROR_LOST"):
+        assert part in said, said
+
+
+def test_leat_off_does_nothing(python, tmp_path):
+    run(python, tmp_path, """
+import leat
+leat.init("no such file"); leat.write("x", [1]); leat.end_iteration()
+assert leat.alloc("x") is None
+leat.commit("x"); leat.finalize()
+""", LEAT="off")
+    assert [p.name for p in tmp_path.iterdir()] == ["sim.py"]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_the_python_example_equals_the_c_example(python, tmp_path, ranks):
+    shutil.copy(ROOT / "examples/heat_c/heat.xml", tmp_path)
+    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.geteuid() == 0 else {}
+    environment = {"LEAT_RUNTIME_DIR": str(tmp_path / "runtime"), **as_root}
+    mpirun = ["mpirun", "--oversubscribe", "-n", ranks]
+    sh(*mpirun, python, ROOT / "examples/heat_python/heat.py", "heat.xml", 21, cwd=tmp_path, **environment)
+    (tmp_path / "heat.h5").rename(tmp_path / "python.h5")
+    sh(*mpirun, BUILD / "bin/heat", "heat.xml", 21, cwd=tmp_path, **environment)
+    with h5py.File(tmp_path / "python.h5") as ours, h5py.File(tmp_path / "heat.h5") as theirs:
+        assert same_bits(ours["temperature"][...], theirs["temperature"][...]) and len(ours["iteration"]) == 3
+
+
+def test_each_c_call_has_its_python_twin():
+    c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?leat_(\w+)\(", (ROOT / "client-api/leat.h").read_text()))
+    # One Python name for several C ones: block is an optional argument, an array says what it is, comm says the ranks.
+    folded = {"write_block", "write_array", "alloc_block", "alloc_array", "commit_block", "init_ranks"}
+    module = (ROOT / "python-plugins/leat/__init__.py").read_text()
+    public = set(re.findall(r'"(\w+)"', re.search(r"__all__ = \[(.*?)\]", module, re.S)[1]))
+    assert c_calls - folded == public - {"Error", "set"}
