@@ -36,6 +36,7 @@ sanitize: setup
 
 bench: build
 	@build/bin/leat_bench build/bench.json
+	@cd build/tests/bench && taskset -c 0 ../../bin/leat_fortran_bench
 
 install: build
 	@cmake --install build --prefix "$(PREFIX)"

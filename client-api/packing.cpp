@@ -30,10 +30,20 @@ Loops merged(const ArrayView& view) {
   return loops;
 }
 
+// A stride that the compiler knows is one that it can vectorise; every second element is the most
+// frequent.
+template <std::size_t Bytes, int Step>
+void gather_every(char* to, const char* from, std::int64_t count) noexcept {
+  constexpr std::int64_t size = Bytes, stride = size * Step;
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * size, from + i * stride, Bytes);
+}
+
 template <std::size_t Bytes>
 void gather(char* to, const char* from, std::int64_t count, std::int64_t stride) noexcept {
-  for (std::int64_t i = 0; i < count; ++i)
-    std::memcpy(to + i * static_cast<std::int64_t>(Bytes), from + i * stride, Bytes);
+  constexpr std::int64_t size = Bytes;
+  if (stride == 2 * size) return gather_every<Bytes, 2>(to, from, count);
+  if (stride == -size) return gather_every<Bytes, -1>(to, from, count);
+  for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * size, from + i * stride, Bytes);
 }
 
 void copy_row(char* to, const char* from, std::int64_t count, std::int64_t stride,

@@ -2,13 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "lib/base/expression.hpp"
-#include "lib/base/scalar.hpp"
-#include "lib/base/status.hpp"
-#include "lib/base/suggest.hpp"
 
 namespace leat {
 namespace {
@@ -49,6 +45,7 @@ TEST(Expression, FindsEveryOverflow) {
       {constant(INT64_MIN), constant(1), op(Op::subtract)},
       {constant(INT64_MAX), constant(2), op(Op::multiply)},
       {constant(INT64_MIN), constant(-1), op(Op::divide)},
+      {constant(INT64_MIN), constant(-1), op(Op::modulo)},
       {constant(INT64_MIN), op(Op::negate)}};
   for (const auto& program : programs) {
     EXPECT_EQ(value_of(program).fault, ExpressionFault::overflow);
@@ -62,6 +59,27 @@ TEST(Expression, FindsDivisionByZero) {
             ExpressionFault::division_by_zero);
 }
 
+TEST(Expression, ReachesTheEndsOfItsRangeWithoutOverflow) {
+  EXPECT_EQ(value_of({constant(INT64_MAX), op(Op::negate), constant(1), op(Op::subtract)}).value,
+            INT64_MIN);
+  EXPECT_EQ(value_of({constant(INT64_MIN), constant(1), op(Op::divide)}).value, INT64_MIN);
+  EXPECT_EQ(value_of({constant(INT64_MIN), constant(INT64_MAX), op(Op::modulo)}).value, -1);
+}
+
+TEST(Expression, HasRoomForTheDepthThatTheParserAllows) {
+  std::vector<Op> program(kMaxExpressionDepth, constant(1));
+  program.insert(program.end(), kMaxExpressionDepth - 1, op(Op::add));
+  EXPECT_EQ(value_of(program).value, static_cast<std::int64_t>(kMaxExpressionDepth));
+}
+
+TEST(Expression, SaysEachFaultInWords) {
+  for (const auto fault :
+       {ExpressionFault::none, ExpressionFault::unset_parameter, ExpressionFault::division_by_zero,
+        ExpressionFault::overflow, ExpressionFault::malformed}) {
+    EXPECT_STRNE(fault_text(fault), fault_text(static_cast<ExpressionFault>(99)));
+  }
+}
+
 TEST(Expression, RefusesWhatIsNoProgram) {
   EXPECT_EQ(value_of({}).fault, ExpressionFault::malformed);
   EXPECT_EQ(value_of({op(Op::add)}).fault, ExpressionFault::malformed);
@@ -70,49 +88,6 @@ TEST(Expression, RefusesWhatIsNoProgram) {
   EXPECT_EQ(value_of({{99, 0, 0}}).fault, ExpressionFault::malformed);
   EXPECT_EQ(value_of(std::vector<Op>(kMaxExpressionDepth + 1, constant(1))).fault,
             ExpressionFault::malformed);
-}
-
-TEST(Suggest, TakesTheNearestNameAndNoneThatIsFar) {
-  const std::vector<std::string> names = {"temperature", "pressure", "velocity"};
-  EXPECT_EQ(nearest_name("temprature", names), "temperature");
-  EXPECT_EQ(nearest_name("Pressure", names), "pressure");
-  EXPECT_EQ(nearest_name("zzz", names), "");
-  EXPECT_EQ(nearest_name("anything", {}), "");
-}
-
-TEST(Suggest, KnowsLongAndShortFormsAndOtherCase) {
-  const std::vector<std::string> levels = {"debug", "info", "warning", "error"};
-  EXPECT_EQ(nearest_name("warn", levels), "warning");
-  EXPECT_EQ(nearest_name("HDF5", {"hdf5", "trace"}), "hdf5");
-  EXPECT_EQ(nearest_name("integer", {"int", "double"}), "int");
-  EXPECT_EQ(nearest_name("temp", {"temperature", "temporal"}), "") << "two could be meant";
-  EXPECT_EQ(nearest_name("wa", levels), "") << "too short to say anything";
-}
-
-TEST(Suggest, ListsTheNamesWhenNoneIsNear) {
-  EXPECT_EQ(did_you_mean("zzz", {"p", "q"}), "; there are: \"p\", \"q\"");
-  EXPECT_EQ(did_you_mean("vell", {"vel"}), "; did you mean \"vel\"?");
-  EXPECT_EQ(did_you_mean("x", {}), "");
-  const std::vector<std::string> many(20, "name");
-  EXPECT_TRUE(did_you_mean("zzz", many).ends_with("\"name\", ..."));
-}
-
-TEST(Suggest, CountsEdits) {
-  EXPECT_EQ(edit_distance("", "abc"), 3u);
-  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
-  EXPECT_EQ(edit_distance("same", "same"), 0u);
-}
-
-TEST(Status, EachCodeHasANameAndAMeaning) {
-  EXPECT_STREQ(status_name(Status::ERROR_FULL), "ERROR_FULL");
-  EXPECT_STREQ(status_name(static_cast<Status>(4711)), "UNKNOWN");
-  EXPECT_GT(std::string(status_meaning(Status::ERROR_LOST)).size(), 10u);
-}
-
-TEST(Scalar, KnowsTheBytesOfEachType) {
-  EXPECT_EQ(scalar_bytes(ScalarType::int8), 1u);
-  EXPECT_EQ(scalar_bytes(ScalarType::float64), 8u);
-  EXPECT_EQ(scalar_bytes(ScalarType::complex128), 16u);
 }
 
 }  // namespace

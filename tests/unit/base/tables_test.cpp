@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables from which C, Fortran, Python and the docs take their numbers. A number that is out in
+// the world is never given to another name.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "lib/base/scalar.hpp"
+#include "lib/base/status.hpp"
+
+namespace leat {
+namespace {
+
+struct StatusRow {
+  const char* name;
+  int value;
+  const char* meaning;
+};
+
+constexpr StatusRow kStatuses[] = {
+#define LEAT_STATUS(name, value, meaning) {#name, value, meaning},
+#include "lib/base/status.def"
+#undef LEAT_STATUS
+};
+
+TEST(Status, EachHasANameAndAMeaningOfItsOwn) {
+  std::set<std::string> meanings;
+  for (const StatusRow& row : kStatuses) {
+    const auto status = static_cast<Status>(row.value);
+    EXPECT_STREQ(status_name(status), row.name);
+    EXPECT_STREQ(status_meaning(status), row.meaning);
+    EXPECT_TRUE(meanings.insert(row.meaning).second) << row.name;
+  }
+}
+
+TEST(Status, ErrorsAreNegativeAndNothingElseIs) {
+  for (const StatusRow& row : kStatuses) {
+    EXPECT_EQ(std::string(row.name).starts_with("ERROR_"), row.value < 0) << row.name;
+  }
+}
+
+TEST(Status, KeepsTheNumbersThatUsersHaveCompiledIn) {
+  EXPECT_EQ(static_cast<int>(Status::OK), 0);
+  EXPECT_EQ(static_cast<int>(Status::UNWANTED), 1);
+  EXPECT_EQ(static_cast<int>(Status::ERROR_ARGUMENT), -1);
+  EXPECT_EQ(static_cast<int>(Status::ERROR_FULL), -8);
+  EXPECT_EQ(static_cast<int>(Status::ERROR_INTERNAL), -15);
+}
+
+TEST(Status, OfANumberThatIsNoneIsSaidToBeSo) {
+  EXPECT_STREQ(status_name(static_cast<Status>(4711)), "UNKNOWN");
+  EXPECT_STREQ(status_meaning(static_cast<Status>(4711)), "not a status of Leat");
+}
+
+TEST(Scalar, EachIsFoundByItsNameAndByItsOtherName) {
+#define LEAT_SCALAR(id, value, name, alias, bytes, numpy)         \
+  EXPECT_EQ(scalar_from_name(name), ScalarType::id);              \
+  if (*alias) EXPECT_EQ(scalar_from_name(alias), ScalarType::id); \
+  EXPECT_STREQ(scalar_name(ScalarType::id), name);                \
+  EXPECT_EQ(scalar_bytes(ScalarType::id), static_cast<std::size_t>(bytes)) << name;
+#include "lib/base/scalar_types.def"
+#undef LEAT_SCALAR
+}
+
+TEST(Scalar, KnowsTheBytesOfEachType) {
+  EXPECT_EQ(scalar_bytes(ScalarType::int8), 1u);
+  EXPECT_EQ(scalar_bytes(ScalarType::float64), 8u);
+  EXPECT_EQ(scalar_bytes(ScalarType::complex128), 16u);
+}
+
+TEST(Scalar, RefusesWhatIsNone) {
+  EXPECT_EQ(scalar_from_name(""), std::nullopt);
+  EXPECT_EQ(scalar_from_name("Double"), std::nullopt);
+  EXPECT_EQ(scalar_bytes(static_cast<ScalarType>(0)), 0u);
+  EXPECT_STREQ(scalar_name(static_cast<ScalarType>(99)), "unknown");
+}
+
+}  // namespace
+}  // namespace leat
