@@ -2,7 +2,6 @@
 #include "lib/model/units.hpp"
 
 #include <charconv>
-#include <cstdio>
 
 namespace leat::model {
 namespace {
@@ -48,18 +47,6 @@ std::optional<double> parse_duration(std::string_view text) {
   const auto unit = read(text, kTimes, number);
   if (!unit || number < 0) return std::nullopt;
   return number * unit->factor;
-}
-
-std::string size_text(std::uint64_t bytes) {
-  constexpr const char* kNames[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1023.95 && unit + 1 < std::size(kNames); ++unit) value /= 1024;
-  char text[32];
-  const bool whole = value == static_cast<double>(static_cast<std::uint64_t>(value));
-  std::snprintf(text, sizeof text, whole || value >= 100 ? "%.0f %s" : "%.1f %s", value,
-                kNames[unit]);
-  return text;
 }
 
 }  // namespace leat::model

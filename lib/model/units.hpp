@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace leat::model {
@@ -15,8 +14,5 @@ std::optional<std::uint64_t> parse_size(std::string_view text);
 
 /// Seconds of "1.5min": a number and one of ms, s, min, h.
 std::optional<double> parse_duration(std::string_view text);
-
-/// "512 MiB", "1.5 GiB", "832 B": for people, three digits are kept.
-std::string size_text(std::uint64_t bytes);
 
 }  // namespace leat::model

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #ifndef MADV_POPULATE_WRITE
@@ -46,20 +45,6 @@ Result<void> reserve_shared_memory(int fd, std::uint64_t bytes) {
 
 void populate(void* address, std::size_t bytes) noexcept {
   madvise(address, bytes, MADV_POPULATE_WRITE);
-}
-
-std::string format_bytes(std::uint64_t bytes) {
-  static const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
-    value /= 1024;
-    ++unit;
-  }
-  char text[32];
-  const bool whole = value == static_cast<double>(static_cast<std::uint64_t>(value));
-  std::snprintf(text, sizeof text, whole ? "%.0f %s" : "%.1f %s", value, units[unit]);
-  return text;
 }
 
 }  // namespace leat::platform

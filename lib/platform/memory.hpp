@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
+#include "lib/base/bytes.hpp"
 #include "lib/base/status.hpp"
 
 namespace leat::platform {
@@ -21,7 +21,6 @@ Result<void> reserve_shared_memory(int fd, std::uint64_t bytes);
 /// Advice only: where the kernel lacks it (before Linux 5.14) the pages are touched at first use.
 void populate(void* address, std::size_t bytes) noexcept;
 
-/// "64 MiB", "1.5 GiB", "320 B": for messages.
-std::string format_bytes(std::uint64_t bytes);
+using leat::format_bytes;
 
 }  // namespace leat::platform

@@ -6,7 +6,7 @@
 
 #include "lib/base/suggest.hpp"
 #include "lib/model/integer_values.hpp"
-#include "lib/model/units.hpp"
+#include "lib/base/bytes.hpp"
 
 namespace leat::command {
 namespace {
@@ -77,7 +77,7 @@ void judge_buffer(CheckReport& report) {
   if (need == 0) return;
   report.iterations_that_fit = have / need;
   const std::string sizes =
-      model::size_text(need) + " per node; the buffer has " + model::size_text(have);
+      format_bytes(need) + " per node; the buffer has " + format_bytes(have);
   if (need > have) {
     judge(report, model::Severity::error,
           "one iteration does not fit into the buffer: it takes " + sizes +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/model/units.hpp"
+#include "lib/base/bytes.hpp"
 #include "server/command/check_report.hpp"
 #include "server/command/terminal.hpp"
 
@@ -65,7 +65,7 @@ class Screen {
     const std::vector<std::string>& shape = report_.shapes[estimate.variable];
     Cell bytes{"", Paint::plain, true};
     if (estimate.bytes_per_rank) {
-      bytes.text = model::size_text(*estimate.bytes_per_rank);
+      bytes.text = format_bytes(*estimate.bytes_per_rank);
     } else {
       bytes.text = estimate.why_unknown;
       bytes.paint = estimate.impossible ? Paint::red : Paint::yellow;
@@ -112,7 +112,7 @@ class Screen {
         {{"node of " + counted(static_cast<std::uint64_t>(report_.per_node), "rank")},
          known_bytes(memory.known_bytes_per_node),
          open},
-        {{"buffer of a node"}, {model::size_text(memory.buffer_bytes)}, room()}};
+        {{"buffer of a node"}, {format_bytes(memory.buffer_bytes)}, room()}};
     if (report_.options.ranks) rows.insert(rows.end() - 1, whole_run(*report_.options.ranks));
     for (auto& row : rows) row[1].right = true;
     text_ += table(rows, colours_);
@@ -120,7 +120,7 @@ class Screen {
 
   Cell known_bytes(std::uint64_t bytes) const {
     if (bytes == 0 && !report_.memory_complete) return {"?", Paint::yellow};
-    return {model::size_text(bytes)};
+    return {format_bytes(bytes)};
   }
 
   std::vector<Cell> whole_run(std::int64_t ranks) const {

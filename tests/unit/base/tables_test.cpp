@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "lib/base/bytes.hpp"
 #include "lib/base/scalar.hpp"
 #include "lib/base/status.hpp"
 
@@ -53,14 +54,25 @@ TEST(Status, OfANumberThatIsNoneIsSaidToBeSo) {
   EXPECT_STREQ(status_meaning(static_cast<Status>(4711)), "not a status of Leat");
 }
 
-TEST(Scalar, EachIsFoundByItsNameAndByItsOtherName) {
-#define LEAT_SCALAR(id, value, name, alias, bytes, numpy)         \
-  EXPECT_EQ(scalar_from_name(name), ScalarType::id);              \
-  if (*alias) EXPECT_EQ(scalar_from_name(alias), ScalarType::id); \
-  EXPECT_STREQ(scalar_name(ScalarType::id), name);                \
-  EXPECT_EQ(scalar_bytes(ScalarType::id), static_cast<std::size_t>(bytes)) << name;
+struct ScalarRow {
+  ScalarType type;
+  const char *name, *alias;
+  std::size_t bytes;
+};
+
+constexpr ScalarRow kScalars[] = {
+#define LEAT_SCALAR(id, value, name, alias, bytes, numpy) {ScalarType::id, name, alias, bytes},
 #include "lib/base/scalar_types.def"
 #undef LEAT_SCALAR
+};
+
+TEST(Scalar, EachIsFoundByItsNameAndByItsOtherName) {
+  for (const ScalarRow& row : kScalars) {
+    EXPECT_EQ(scalar_from_name(row.name), row.type);
+    EXPECT_TRUE(!*row.alias || scalar_from_name(row.alias) == row.type) << row.alias;
+    EXPECT_STREQ(scalar_name(row.type), row.name);
+    EXPECT_EQ(scalar_bytes(row.type), row.bytes) << row.name;
+  }
 }
 
 TEST(Scalar, KnowsTheBytesOfEachType) {
@@ -74,6 +86,15 @@ TEST(Scalar, RefusesWhatIsNone) {
   EXPECT_EQ(scalar_from_name("Double"), std::nullopt);
   EXPECT_EQ(scalar_bytes(static_cast<ScalarType>(0)), 0u);
   EXPECT_STREQ(scalar_name(static_cast<ScalarType>(99)), "unknown");
+}
+
+TEST(FormatBytes, TakesTheUnitThatSaysMost) {
+  EXPECT_EQ(format_bytes(0), "0 B");
+  EXPECT_EQ(format_bytes(1023), "1023 B");
+  EXPECT_EQ(format_bytes(1536), "1.5 KiB");
+  EXPECT_EQ(format_bytes(64 << 20), "64 MiB");
+  EXPECT_EQ(format_bytes((1 << 20) - 1), "1.0 MiB") << "not 1024 KiB; not exact either";
+  EXPECT_EQ(format_bytes(UINT64_MAX), "16 EiB");
 }
 
 }  // namespace

@@ -23,15 +23,6 @@ TEST(Units, AreThoseOfThePage) {
   EXPECT_EQ(parse_duration("5"), std::nullopt);
 }
 
-TEST(Units, OfASizeAreThoseThatSayMost) {
-  EXPECT_EQ(size_text(0), "0 B");
-  EXPECT_EQ(size_text(1023), "1023 B");
-  EXPECT_EQ(size_text(1536), "1.5 KiB");
-  EXPECT_EQ(size_text(1 << 20), "1 MiB");
-  EXPECT_EQ(size_text((1 << 20) - 1), "1 MiB") << "not 1024 KiB";
-  EXPECT_EQ(size_text(UINT64_MAX), "16 EiB");
-}
-
 TEST(TextEncoding, FindsTheFirstByteThatIsNoText) {
   EXPECT_FALSE(first_bad_byte("<a b=\"\xC2\xB0\xE2\x82\xAC\xF0\x9F\x8C\x8A\"/>"));
   const auto latin = first_bad_byte("<a>\n  \xC2\xB0\xB0");
