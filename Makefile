@@ -26,13 +26,16 @@ build: setup
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release -j $(JOBS)
 
-# The rings and the arena under the address, undefined-behaviour and thread sanitizers.
+# The rings and the arena under the address, undefined-behaviour and thread sanitizers; threads of the C++ API under the last.
 sanitize: setup
 	@for kind in asan tsan; do \
 	  cmake --preset $$kind --log-level=WARNING > /dev/null && \
 	  cmake --build --preset $$kind -j $(JOBS) --target $(SANITIZED) && \
 	  build/$$kind/bin/$(SANITIZED) --gtest_brief=1 || exit 1; \
 	done
+	@cmake --build --preset tsan -j $(JOBS) --target cpp_api_test cpp_api_test_nothrow leatd leat_plugin_hdf5
+	@LEAT_BUILD=$(CURDIR)/build/tsan PYTHONPATH=tests/support PYTHONDONTWRITEBYTECODE=1 \
+	  /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/cpp
 
 bench: build
 	@build/bin/leat_bench build/bench.json

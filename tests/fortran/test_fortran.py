@@ -89,3 +89,29 @@ def test_each_c_call_has_its_fortran_twin():
     folded = {"leat_write_block", "leat_write_array", "leat_alloc_block", "leat_alloc_array", "leat_commit_block"}
     public = set(re.findall(r"leat_\w+", " ".join(re.findall(r"^  public :: (.*)$", module, re.M))))
     assert c_calls - folded == public
+
+
+SMALL = """<simulation name="{name}"><architecture><buffer size="16MiB"/></architecture><data>
+<layout name="l" type="{type}" dimensions="{n}"/><variable name="{variable}" layout="l"/>
+</data><storage><store name="out" type="hdf5"/></storage></simulation>"""
+
+
+def test_openmp_threads_may_write_at_once(tmp_path):
+    (tmp_path / "threads.xml").write_text(SMALL.format(name="threads", type="long", n=8, variable="blocks"))
+    run("fortran_threads", tmp_path)
+    with h5py.File(tmp_path / "threads.h5") as file:
+        expected = [[[100 * round + block] * 8 for block in range(16)] for round in range(1, 21)]
+        assert file["blocks"][...].tolist() == expected
+
+
+def test_any_communicator_of_both_kinds_is_taken(tmp_path):
+    for name in ("even", "odd"):
+        (tmp_path / f"{name}.xml").write_text(SMALL.format(name=name, type="double", n=3, variable="u"))
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.geteuid() == 0 else {}
+    done = subprocess.run(["mpirun", "--oversubscribe", "-n", "4", BUILD / "bin/fortran_communicators"], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
+                          env={**os.environ, **root, "LEAT_RUNTIME_DIR": str(tmp_path / "runtime")})
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name, ranks in (("even", (0, 2)), ("odd", (1, 3))):
+        with h5py.File(tmp_path / f"{name}.h5") as file:
+            assert file["u"][0, :, 0].tolist() == list(ranks)
