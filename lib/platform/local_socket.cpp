@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 #include "lib/platform/clock.hpp"
@@ -19,12 +21,11 @@ Result<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    return Error{Status::ERROR_SYSTEM, "the path of the session's socket has " +
-                                           std::to_string(path.size()) +
-                                           " characters, but the system allows " +
-                                           std::to_string(sizeof address.sun_path - 1) +
-                                           ": set LEAT_RUNTIME_DIR to a shorter folder (" + path +
-                                           ")"};
+    return Error{Status::ERROR_SYSTEM,
+                 "the path of the session's socket has " + std::to_string(path.size()) +
+                     " characters, but the system allows " +
+                     std::to_string(sizeof address.sun_path - 1) +
+                     ": set LEAT_RUNTIME_DIR to a shorter folder (" + path + ")"};
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
@@ -44,7 +45,8 @@ bool is_own_user(int connection) noexcept {
 bool wait_for(int socket, short what, const Deadline& deadline) noexcept {
   for (;;) {
     pollfd entry{socket, what, 0};
-    const int ms = static_cast<int>(deadline.left_ns() / 1'000'000);
+    const auto ms =
+        static_cast<int>(std::min<std::int64_t>(deadline.left_ns() / 1'000'000, INT_MAX));
     const int code = poll(&entry, 1, ms);
     if (code > 0) return true;
     if (code < 0 && errno != EINTR) return false;

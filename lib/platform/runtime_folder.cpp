@@ -17,6 +17,7 @@ namespace leat::platform {
 namespace {
 
 constexpr char kLive[] = ".live";
+constexpr char kLock[] = ".lock";
 
 std::string folder_name() {
   const char* chosen = std::getenv("LEAT_RUNTIME_DIR");
@@ -49,6 +50,27 @@ bool remove_if_dead(const std::string& folder, const std::string& session,
   return true;
 }
 
+// Left by a client that was killed while it started a server; one that starts it now holds it.
+void remove_if_nobody_holds(const std::string& lock_path) {
+  const UniqueFd lock = lock_file(lock_path, 0);  // held while it is removed
+  if (lock) ::unlink(lock_path.c_str());
+}
+
+// Names of all sessions with a file that ends so.
+std::vector<std::string> sessions_with(const std::string& suffix, const std::string& folder) {
+  std::vector<std::string> sessions;
+  DIR* entries = opendir(folder.c_str());
+  if (!entries) return sessions;
+  while (const dirent* entry = readdir(entries)) {
+    const std::string name = entry->d_name;
+    if (name.size() > suffix.size() && name.ends_with(suffix)) {
+      sessions.push_back(name.substr(0, name.size() - suffix.size()));
+    }
+  }
+  closedir(entries);
+  return sessions;
+}
+
 }  // namespace
 
 Result<std::string> runtime_folder() {
@@ -62,11 +84,12 @@ Result<std::string> runtime_folder() {
   if (lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
     return Error{Status::ERROR_SYSTEM, "the runtime folder " + folder + " is not a folder"};
   }
-  if (info.st_uid != geteuid() || (info.st_mode & 022) != 0) {
+  const bool foreign = info.st_uid != geteuid();
+  if (foreign || (info.st_mode & 022) != 0) {
     return Error{Status::ERROR_SYSTEM,
                  "the runtime folder " + folder +
-                     " can be written by others: remove it, or set LEAT_RUNTIME_DIR to a folder "
-                     "that only you can write"};
+                     (foreign ? " belongs to another user: " : " can be written by others: ") +
+                     "remove it, or set LEAT_RUNTIME_DIR to a folder that only you can write"};
   }
   return folder;
 }
@@ -83,7 +106,7 @@ bool valid_session_name(const std::string& name) noexcept {
 
 SessionFiles session_files(const std::string& folder, const std::string& session) {
   const std::string stem = folder + "/" + session;
-  return SessionFiles{stem + ".sock", stem + ".lock", stem + kLive};
+  return SessionFiles{stem + ".sock", stem + kLock, stem + kLive};
 }
 
 UniqueFd lock_file(const std::string& path, std::int64_t timeout_ns) {
@@ -99,20 +122,12 @@ UniqueFd lock_file(const std::string& path, std::int64_t timeout_ns) {
 
 int remove_dead_sessions(const std::string& folder,
                          void (*remove_segment)(const std::string& name)) {
-  DIR* entries = opendir(folder.c_str());
-  if (!entries) return 0;
-  std::vector<std::string> sessions;
-  while (const dirent* entry = readdir(entries)) {
-    const std::string name = entry->d_name;
-    const std::size_t suffix = sizeof kLive - 1;
-    if (name.size() > suffix && name.ends_with(kLive)) {
-      sessions.push_back(name.substr(0, name.size() - suffix));
-    }
-  }
-  closedir(entries);
   int removed = 0;
-  for (const std::string& session : sessions) {
+  for (const std::string& session : sessions_with(kLive, folder)) {
     removed += remove_if_dead(folder, session, remove_segment);
+  }
+  for (const std::string& session : sessions_with(kLock, folder)) {
+    remove_if_nobody_holds(session_files(folder, session).lock);
   }
   return removed;
 }

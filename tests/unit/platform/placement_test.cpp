@@ -96,10 +96,45 @@ TEST(Placement, UsesOnlyWhatTheBatchSystemAllows) {
   EXPECT_TRUE(place_server(eight, allowed, {cpus({2}), cpus({3}), cpus({4})}, 1).shared);
 }
 
-TEST(CpuSet, IsWrittenAsTasksetWritesIt) {
-  EXPECT_EQ(cpus({0, 1, 2, 7}).str(), "0-2,7");
-  EXPECT_EQ(CpuSet().str(), "");
-  EXPECT_EQ(cpus({0, 1}).without(cpus({1, 2})), cpus({0}));
+TEST(Placement, LeavesTheWholeMachineToTheServerWhenNoRankIsThere) {
+  const Machine four = machine(1, 4);
+  const Placement placed = place_server(four, all(four), {}, 1);
+  EXPECT_EQ(placed.cpus, cpus({3}));
+  EXPECT_TRUE(placed.pinned);
+}
+
+TEST(Placement, WantsMoreCoresThanThereAre) {
+  const Machine two = machine(1, 2);
+  const Placement placed = place_server(two, all(two), {cpus({0})}, 3);
+  EXPECT_TRUE(placed.shared);
+  EXPECT_EQ(placed.cpus, all(two));
+}
+
+TEST(Placement, TakesCoresOfTheNextSocketWhenTheNearOneHasTooFew) {
+  const Machine sockets = machine(2, 2);
+  const Placement placed = place_server(sockets, all(sockets), {cpus({0})}, 2);
+  EXPECT_EQ(placed.cpus, cpus({1, 3}));
+  EXPECT_EQ(placed.memory_node, 0) << "the segment stays near the ranks";
+  EXPECT_EQ(describe(placed), "cores 1,3, memory node 0");
+}
+
+TEST(Placement, KeepsTheMemoryNearTheRanksWhenItShares) {
+  const Machine sockets = machine(2, 2);
+  const Placement placed = place_server(sockets, cpus({2, 3}), {cpus({2}), cpus({3})}, 1);
+  EXPECT_TRUE(placed.shared);
+  EXPECT_EQ(placed.memory_node, 1);
+}
+
+TEST(Placement, AvoidsTheCoresOfARankWithManyThreads) {
+  const Machine eight = machine(1, 8);
+  const Placement placed = place_server(eight, all(eight), {cpus({0, 1, 2}), cpus({5, 6, 7})}, 1);
+  EXPECT_EQ(placed.cpus, cpus({4}));
+}
+
+TEST(Placement, TellsCoresOfTwoSocketsApartThatHaveTheSameNumber) {
+  Machine twins;
+  twins.cpus = {{0, 0, 0}, {1, 0, 1}};
+  EXPECT_EQ(place_server(twins, all(twins), {cpus({0})}, 1).cpus, cpus({1}));
 }
 
 }  // namespace
