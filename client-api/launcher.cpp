@@ -59,7 +59,8 @@ constexpr Launcher kLaunchers[] = {
     {"pmi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", nullptr, nullptr},
     {"slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE",
      "SLURM_JOB_ID", "SLURM_STEP_ID"},
-    {"pals", "PALS_RANKID", "PALS_SIZE", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE", "PALS_APID",
+    {"pals", "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_RANK", "PMI_LOCAL_SIZE", "PALS_APID", nullptr},
+    {"pals", "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE", "PALS_APID",
      nullptr},
 };
 
@@ -73,11 +74,29 @@ const Launcher* present_launcher() {
   return nullptr;
 }
 
+// A rank that knows it is not the only one must not begin as if it were: each would start a server.
+// Rank 0 may be: the script of a batch job is one too.
+Result<void> refuse_lost_rank() {
+  for (const Launcher& launcher : kLaunchers) {
+    if (number_of(launcher.rank) <= 0) continue;
+    return Error{Status::ERROR_ARGUMENT,
+                 std::string(launcher.rank) + "=" + text_of(launcher.rank) +
+                     " says that this is one rank of several, but " + launcher.size + ", " +
+                     launcher.node_rank + " and " + launcher.node_size +
+                     " do not say which others share its node: call leat_init_mpi or "
+                     "leat_init_ranks, or set them"};
+  }
+  return {};
+}
+
 std::string cleaned(std::string name) {
   for (char& c : name) {
     if (!platform::valid_session_name(std::string("x") + c)) c = '_';
   }
-  return name.substr(0, 64);
+  // Launchers put what differs from run to run at the end.
+  constexpr std::size_t kMost = 64, kHead = 8;
+  return name.size() <= kMost ? name
+                              : name.substr(0, kHead) + name.substr(name.size() - (kMost - kHead));
 }
 
 std::string session_name(const Launcher* launcher) {
@@ -101,6 +120,8 @@ Result<Ranks> ranks_from_environment() {
     ranks.size = number_of(launcher->size);
     ranks.node_rank = number_of(launcher->node_rank);
     ranks.node_size = number_on_this_node(launcher->node_size);
+  } else if (const Result<void> alone = refuse_lost_rank(); !alone) {
+    return alone.error();
   }
   return complete_ranks(std::move(ranks));
 }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a client makes of the XML: names, shapes, and what is wrong with them.
+#include "tests/unit/client/variables_of_example.hpp"
+
+namespace leat::client {
+namespace {
+
+TEST_F(Variables, AreFoundByNameAndUnknownOnesGetTheNearest) {
+  EXPECT_EQ(table_->name(temperature_), "temperature");
+  EXPECT_EQ(table_->find("temprature"), -1);
+  EXPECT_EQ(table_->unknown_variable("temprature").message,
+            "heat.xml declares no variable \"temprature\"; did you mean \"temperature\"?");
+  EXPECT_EQ(table_->unknown_parameter("nz").status, Status::ERROR_UNKNOWN_NAME);
+}
+
+TEST_F(Variables, AreWantedWhenAStoreTakesTheIteration) {
+  EXPECT_TRUE(table_->wanted(temperature_, 0));
+  EXPECT_FALSE(table_->wanted(temperature_, 4));
+  EXPECT_TRUE(table_->wanted(temperature_, 5));
+  EXPECT_FALSE(table_->wanted(static_cast<std::uint32_t>(table_->find("nobody")), 0));
+}
+
+TEST_F(Variables, NeedTheParametersOfTheirLayout) {
+  EXPECT_EQ(shape(temperature_), nullptr);
+  expect_error(Status::ERROR_SHAPE, "leat_set_int(\"py\", ...)");
+  set("py", 0);
+  EXPECT_EQ(shape(temperature_), nullptr);
+  expect_error(Status::ERROR_SHAPE, "division by zero");
+}
+
+TEST_F(Variables, HaveTheShapeOfTheirExpressions) {
+  set("py", 1);
+  const BlockShape* whole = shape(temperature_);
+  ASSERT_NE(whole, nullptr) << error_.message;
+  EXPECT_EQ(whole->extent[0], 10);
+  EXPECT_EQ(whole->bytes, 10u * 8 * 8);
+}
+
+TEST_F(Variables, ThatArePartOfAWholeNeedAPlaceInsideOfIt) {
+  set("py", 2);
+  EXPECT_EQ(shape(temperature_), nullptr);
+  expect_error(Status::ERROR_SHAPE, "call leat_set_position");
+  BlockState& state = table_->block(temperature_, 0);
+  const std::int64_t outside[] = {5, 0}, inside[] = {4, 0};
+  table_->set_position(temperature_, state, outside);
+  EXPECT_EQ(shape(temperature_), nullptr);
+  expect_error(Status::ERROR_SHAPE, "at position (5, 0) does not lie inside");
+  table_->set_position(temperature_, state, inside);
+  ASSERT_NE(shape(temperature_), nullptr) << error_.message;
+  EXPECT_TRUE(shape(temperature_)->has_position);
+}
+
+TEST_F(Variables, KeepTheParametersThatShapedWhatWasWritten) {
+  set("py", 1);
+  table_->mark_written(temperature_);
+  set("py", 1);
+  EXPECT_EQ(error_.status, Status::OK) << "the same value is no change";
+  set("py", 2);
+  expect_error(Status::ERROR_STATE, "before the first write");
+}
+
+TEST_F(Variables, OfVaryingExtentNeedItForEachBlock) {
+  EXPECT_EQ(shape(x_), nullptr);
+  expect_error(Status::ERROR_SHAPE, "call leat_set_extent");
+  const std::int64_t five[] = {5, 3}, none[] = {0, 3}, wrong[] = {5, 4}, negative[] = {-1, 3};
+  table_->set_extent(x_, table_->block(x_, 0), five);
+  table_->set_extent(x_, table_->block(x_, 7), none);
+  EXPECT_EQ(shape(x_)->bytes, 5u * 3 * 8);
+  EXPECT_EQ(shape(x_, 7)->bytes, 0u);
+  table_->set_extent(x_, table_->block(x_, 0), wrong);
+  EXPECT_EQ(shape(x_), nullptr);
+  expect_error(Status::ERROR_SHAPE, "only \"?\" dimensions may differ");
+  table_->set_extent(x_, table_->block(x_, 0), negative);
+  EXPECT_EQ(shape(x_), nullptr);
+  expect_error(Status::ERROR_SHAPE, "cannot be negative");
+}
+
+TEST_F(Variables, OfMoreBytesThan64BitsAreRefused) {
+  const std::int64_t huge[] = {INT64_MAX / 2, 3};
+  table_->set_extent(x_, table_->block(x_, 0), huge);
+  EXPECT_EQ(shape(x_), nullptr);
+  expect_error(Status::ERROR_TOO_LARGE, "more bytes than 64 bits");
+}
+
+}  // namespace
+}  // namespace leat::client
