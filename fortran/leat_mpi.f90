@@ -2,6 +2,7 @@
 ! leat_init for MPI codes. A module of its own, compiled by your own MPI compiler, so that Leat itself needs no MPI.
 module leat_mpi
   use, intrinsic :: iso_c_binding, only: c_int
+  use, intrinsic :: iso_fortran_env, only: int64
   use mpi_f08
   use leat
   implicit none
@@ -44,7 +45,7 @@ contains
 
   ! One name for this run, different from any other's: process and time of the first rank.
   character(len=64) function session_name()
-    integer :: values(8)
+    integer(int64) :: ticks  ! since the machine started
     integer(c_int) :: pid
     interface
       integer(c_int) function getpid() bind(C, name="getpid")
@@ -52,7 +53,7 @@ contains
       end function
     end interface
     pid = getpid()
-    call date_and_time(values=values)
-    write (session_name, '("fmpi-", i0, 7("-", i0))') pid, values(1:3), values(5:8)
+    call system_clock(ticks)
+    write (session_name, '("f-", i0, "-", z0)') pid, ticks
   end function
 end module leat_mpi

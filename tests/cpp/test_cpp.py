@@ -15,7 +15,7 @@ from leat_run import BUILD, same_bits
 def test_what_cpp_writes_is_in_the_file(tmp_path, program):
     shutil.copy(pathlib.Path(__file__).parent / "cpp.xml", tmp_path)
     done = subprocess.run([BUILD / "bin" / program], cwd=tmp_path, capture_output=True, text=True, timeout=60,
-                          env={**os.environ, "LEAT_RUNTIME_DIR": str(tmp_path / "runtime")})
+                          env={**os.environ, "LEAT_RUNTIME_DIR": str(tmp_path / "r")})
     assert done.returncode == 0, done.stdout + done.stderr
     line = np.arange(1.0, 7.0)
     with h5py.File(tmp_path / "cpp.h5") as file:

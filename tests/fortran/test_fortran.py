@@ -17,7 +17,7 @@ HERE = pathlib.Path(__file__).parent
 
 def run(program, folder, status=0, **environment):
     done = subprocess.run([BUILD / "bin" / program], cwd=folder, capture_output=True, text=True, timeout=120,
-                          env={**os.environ, "LEAT_RUNTIME_DIR": str(folder / "runtime"), **environment})
+                          env={**os.environ, "LEAT_RUNTIME_DIR": str(folder / "r"), **environment})
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout, done.stderr
 
@@ -110,7 +110,7 @@ def test_any_communicator_of_both_kinds_is_taken(tmp_path):
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.geteuid() == 0 else {}
     done = subprocess.run(["mpirun", "--oversubscribe", "-n", "4", BUILD / "bin/fortran_communicators"], cwd=tmp_path,
                           capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
-                          env={**os.environ, **root, "LEAT_RUNTIME_DIR": str(tmp_path / "runtime")})
+                          env={**os.environ, **root, "LEAT_RUNTIME_DIR": str(tmp_path / "r")})
     assert done.returncode == 0, done.stdout + done.stderr
     for name, ranks in (("even", (0, 2)), ("odd", (1, 3))):
         with h5py.File(tmp_path / f"{name}.h5") as file:

@@ -25,4 +25,4 @@ def installed(tmp_path_factory):
 
 @pytest.fixture()
 def environment(tmp_path):
-    return {"LEAT_RUNTIME_DIR": str(tmp_path / "runtime")}
+    return {"LEAT_RUNTIME_DIR": str(tmp_path / "r")}

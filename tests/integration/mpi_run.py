@@ -7,7 +7,7 @@ from leat_run import BUILD, LIMIT
 
 
 def mpirun(ranks, program, *arguments, cwd, limit=2 * LIMIT):
-    environment = {**os.environ, "LEAT_RUNTIME_DIR": str(cwd / "runtime")}
+    environment = {**os.environ, "LEAT_RUNTIME_DIR": str(cwd / "r")}
     if os.geteuid() == 0:
         environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     words = ["mpirun", "--oversubscribe", "-n", str(ranks), str(BUILD / "bin" / program), *map(str, arguments)]

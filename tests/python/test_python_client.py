@@ -35,7 +35,7 @@ def python(tmp_path_factory):
 
 def run(python, folder, code, **environment):
     (folder / "sim.py").write_text(code)
-    return sh(python, "sim.py", cwd=folder, LEAT_RUNTIME_DIR=str(folder / "runtime"), **environment)
+    return sh(python, "sim.py", cwd=folder, LEAT_RUNTIME_DIR=str(folder / "r"), **environment)
 
 
 XML = """<simulation name="py"><architecture><buffer size="16MiB"/></architecture><data>
@@ -136,7 +136,7 @@ leat.commit("x"); leat.finalize()
 def test_the_python_example_equals_the_c_example(python, tmp_path, ranks):
     shutil.copy(ROOT / "examples/heat_c/heat.xml", tmp_path)
     as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.geteuid() == 0 else {}
-    environment = {"LEAT_RUNTIME_DIR": str(tmp_path / "runtime"), **as_root}
+    environment = {"LEAT_RUNTIME_DIR": str(tmp_path / "r"), **as_root}
     mpirun = ["mpirun", "--oversubscribe", "-n", ranks]
     sh(*mpirun, python, ROOT / "examples/heat_python/heat.py", "heat.xml", 21, cwd=tmp_path, **environment)
     (tmp_path / "heat.h5").rename(tmp_path / "python.h5")

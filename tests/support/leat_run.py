@@ -116,7 +116,7 @@ class Run:
         self.session = f"test-{uuid.uuid4().hex[:12]}"
         self.config = f"{name}.xml"
         (self.folder / self.config).write_text(xml)
-        self.runtime = self.folder / f"runtime-{name}"
+        self.runtime = self.folder / f"r-{name}"
         self.environment = {**os.environ, "LEAT_RUNTIME_DIR": str(self.runtime), **(environment or {})}
         self.ranks = []
         for number in range(ranks):
