@@ -35,9 +35,13 @@ def conventions(header):
     return re.sub(r"^ +", "", joined, flags=re.M)
 
 
-def ranks(header):
-    comment, code = re.search(r"/\*((?:(?!\*/).)*)\*/\n(typedef struct leat_ranks \{.*?\} leat_ranks;)", header, re.S).groups()
-    return "```c\n" + code + "\n```\n\n" + unwrap(comment)
+def types(header):
+    """leat_type, leat_array, leat_ranks: each with the numbers that it uses and the comment above it."""
+    numbers = dict(re.findall(r"^#define ((LEAT_\w+) \d+)$", header, re.M))
+    pattern = re.compile(r"/\*((?:(?!\*/).)*)\*/\n(typedef (?:struct|enum) \w+ \{.*?\} \w+;)", re.S)
+    for comment, code in pattern.findall(header):
+        used = [f"#define {line}" for line, name in numbers.items() if name in code]
+        yield "```c\n" + "\n".join([*used, code]) + "\n```\n\n" + unwrap(comment)
 
 
 def page():
@@ -45,8 +49,8 @@ def page():
     parts = ["# C API", "<!-- Made by tools/generate_c_reference.py from leat.h: change that. -->",
              "`#include <leat.h>`, and `<leat_mpi.h>` in MPI codes; link `libleat`, or `libleat_stub` for calls that do "
              "nothing.", "## Conventions", conventions(core), "## Status codes",
-             "| name | value | meaning |\n|---|---|---|\n" + "\n".join(statuses(core)), "## Calls",
-             ranks(core)]
+             "| name | value | meaning |\n|---|---|---|\n" + "\n".join(statuses(core)), "## Types",
+             *types(core), "## Calls"]
     for comment, declarations in [*sections(core), *sections(mpi)]:
         parts.append("```c\n" + "\n".join(declarations) + "\n```\n\n" + comment)
     return "\n\n".join(parts) + "\n"
