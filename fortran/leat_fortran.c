@@ -10,7 +10,7 @@
 
 #include "leat.h"
 
-enum { kNameBytes = 512 };
+enum { kNameBytes = 4097 }; /* the longest path that Linux takes */
 
 /* A Fortran string without its trailing blanks, as a C string; cut at kNameBytes, longer than any name. */
 static const char* text_of(const CFI_cdesc_t* string, char* to) {
@@ -182,8 +182,18 @@ int leat_fortran_set_double(const CFI_cdesc_t* parameter, const double* value) {
 }
 
 int leat_fortran_set_string(const CFI_cdesc_t* parameter, const CFI_cdesc_t* value) {
-  char name[kNameBytes], text[kNameBytes];
-  return leat_set_string(text_of(parameter, name), text_of(value, text));
+  char name[kNameBytes];
+  char* text = malloc(value->elem_len + 1);
+  leat_status status = LEAT_ERROR_SYSTEM;
+  if (text) {
+    size_t length = value->elem_len;
+    memcpy(text, value->base_addr, length);
+    while (length > 0 && text[length - 1] == ' ') --length;
+    text[length] = '\0';
+    status = leat_set_string(text_of(parameter, name), text);
+  }
+  free(text);
+  return status;
 }
 
 int leat_fortran_wanted(const CFI_cdesc_t* variable) {
