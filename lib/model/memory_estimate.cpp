@@ -45,6 +45,7 @@ bool extent_of(const Model& model, const Dimension& dimension, const IntegerValu
 VariableEstimate estimate(const Model& model, std::uint32_t index, const IntegerValues& known) {
   VariableEstimate result;
   result.variable = index;
+  result.taken = !model.variables[index].stores.empty();
   const Layout& layout = model.layouts[model.variables[index].layout];
   std::uint64_t bytes = scalar_bytes(layout.type);
   bool empty = false;
@@ -72,7 +73,8 @@ MemoryEstimate estimate_memory(const Model& model, std::int64_t ranks_per_node,
   result.buffer_bytes = model.architecture.buffer_bytes;
   for (std::uint32_t i = 0; i < model.variables.size(); ++i) {
     result.variables.push_back(estimate(model, i, known));
-    const std::uint64_t bytes = result.variables.back().bytes_per_rank.value_or(0);
+    const VariableEstimate& last = result.variables.back();
+    const std::uint64_t bytes = last.taken ? last.bytes_per_rank.value_or(0) : 0;
     result.known_bytes_per_rank = add(result.known_bytes_per_rank, bytes);
   }
   const auto ranks = static_cast<std::uint64_t>(ranks_per_node > 0 ? ranks_per_node : 0);

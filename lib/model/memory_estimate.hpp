@@ -12,8 +12,9 @@ namespace leat::model {
 
 struct VariableEstimate {
   std::uint32_t variable = 0;
-  std::optional<std::uint64_t>
-      bytes_per_rank;  ///< unknown when varying or a parameter has no value
+  bool taken = true;  ///< by a store; what none takes is not copied and counts nothing
+  /// Unknown when varying or a parameter has no value.
+  std::optional<std::uint64_t> bytes_per_rank;
   std::string why_unknown;
   bool impossible = false;  ///< unknown because it is wrong: negative, divided by zero, too large
 };

@@ -27,6 +27,21 @@ std::uint64_t buffer_bytes(ReadContext& context, const Attributes& buffer) {
   return 0;
 }
 
+double timeout_seconds(ReadContext& context, const Attributes& buffer) {
+  constexpr double kYear = 365.0 * 24 * 3600;
+  const std::string text = buffer.text("timeout");
+  const double seconds = parse_duration(text).value_or(1);  // what is no duration was refused
+  if (seconds <= 0) {
+    context.error(buffer.where("timeout"), "with timeout=\"" + text +
+                                               "\" each call that has to wait would fail; give "
+                                               "the time that the simulation can spare, like "
+                                               "\"60s\"");
+  } else if (seconds > kYear) {
+    context.error(buffer.where("timeout"), "the timeout \"" + text + "\" is longer than a year");
+  }
+  return seconds;
+}
+
 }  // namespace
 
 void read_simulation(ReadContext& context, const XmlElement& root) {
@@ -42,8 +57,7 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   const std::string cores = Attributes(context, dedicated).text("cores");
   model.architecture.dedicated_cores = std::strtoll(cores.c_str(), nullptr, 10);
   model.architecture.buffer_bytes = buffer_bytes(context, buffer_attributes);
-  model.architecture.timeout_seconds =
-      parse_duration(buffer_attributes.text("timeout")).value_or(0);
+  model.architecture.timeout_seconds = timeout_seconds(context, buffer_attributes);
 
   const XmlElement log = only(context, root, "log");
   model.log.level = Attributes(context, log).text("level");

@@ -46,12 +46,12 @@ int run(const CheckOptions& options) {
     print(stdout, json(*report));
   } else {
     const bool good = report->good();
-    print(stdout, screen(*report, shows_colours(stdout)));
+    print(stdout, screen(*report, look_of(stdout)));
     std::fflush(stdout);  // so that what is wrong stands below, where the eye is
     if (report->model && !report->diagnostics.empty()) print(stderr, "\n");
-    print(stderr, diagnostics_text(*report, shows_colours(stderr)));
+    print(stderr, diagnostics_text(*report, look_of(stderr).colours));
     if (!good) print(stderr, verdict(*report));
-    if (good) print(stdout, "\n" + painted("good", Paint::green, shows_colours(stdout)) + "\n");
+    if (good) print(stdout, "\n" + painted("good", Paint::green, look_of(stdout).colours) + "\n");
   }
   return report->good() ? kGood : kBad;
 }

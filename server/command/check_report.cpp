@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "lib/base/bytes.hpp"
 #include "lib/base/suggest.hpp"
 #include "lib/model/integer_values.hpp"
-#include "lib/base/bytes.hpp"
 
 namespace leat::command {
 namespace {
@@ -63,7 +63,7 @@ void judge(CheckReport& report, model::Severity severity, std::string message) {
 void judge_sizes(CheckReport& report) {
   report.memory_complete = true;
   for (const model::VariableEstimate& each : report.memory.variables) {
-    report.memory_complete = report.memory_complete && each.bytes_per_rank;
+    report.memory_complete = report.memory_complete && (each.bytes_per_rank || !each.taken);
     if (!each.impossible) continue;
     judge(report, model::Severity::error,
           "variable \"" + report.model->variables[each.variable].name +
@@ -76,8 +76,7 @@ void judge_buffer(CheckReport& report) {
   const std::uint64_t have = report.memory.buffer_bytes;
   if (need == 0) return;
   report.iterations_that_fit = have / need;
-  const std::string sizes =
-      format_bytes(need) + " per node; the buffer has " + format_bytes(have);
+  const std::string sizes = format_bytes(need) + " per node; the buffer has " + format_bytes(have);
   if (need > have) {
     judge(report, model::Severity::error,
           "one iteration does not fit into the buffer: it takes " + sizes +

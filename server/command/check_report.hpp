@@ -10,6 +10,7 @@
 #include "lib/base/status.hpp"
 #include "lib/model/memory_estimate.hpp"
 #include "lib/model/reader.hpp"
+#include "server/command/terminal.hpp"
 
 namespace leat::command {
 
@@ -38,8 +39,10 @@ struct CheckReport {
 /// Fails only when `set` does not fit the parameters of the file: that is the command line's fault.
 Result<CheckReport> check_file(const CheckOptions& options);
 
-/// All there is to see, for people; colours are escape codes of terminals.
-std::string screen(const CheckReport& report, bool colours);
+/// All there is to see, for people.
+std::string screen(const CheckReport& report, const Look& look);
+/// The last part of the screen, for a report with a model.
+std::string memory_text(const CheckReport& report, const Look& look);
 std::string json(const CheckReport& report);
 
 }  // namespace leat::command

@@ -1,40 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/bytes.hpp"
 #include "server/command/check_report.hpp"
-#include "server/command/terminal.hpp"
+#include "server/command/words.hpp"
 
 namespace leat::command {
 namespace {
 
-std::string joined(const std::vector<std::string>& items, const char* between) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : between) + item;
-  return text;
-}
-
-std::string counted(std::uint64_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 class Screen {
  public:
-  Screen(const CheckReport& report, bool colours)
-      : report_(report), model_(*report.model), colours_(colours) {}
+  Screen(const CheckReport& report, const Look& look)
+      : report_(report), model_(*report.model), look_(look) {}
 
   std::string run() {
     heading();
     variables();
     stores();
-    memory();
-    parameters();
-    return std::move(text_);
+    return text_ + memory_text(report_, look_);
   }
 
  private:
   void section(const std::string& title) { text_ += "\n" + paint(title, Paint::bold) + "\n"; }
 
   std::string paint(const std::string& text, Paint paint) const {
-    return painted(text, paint, colours_);
+    return painted(text, paint, look_.colours);
   }
 
   void heading() {
@@ -56,7 +44,7 @@ class Screen {
         header({"name", "type", "shape", "unit", "stores", "bytes per rank"})};
     rows[0].back().right = true;
     for (const model::VariableEstimate& each : report_.memory.variables) rows.push_back(row(each));
-    text_ += table(rows, colours_);
+    text_ += table_or_paragraphs(rows, look_);
   }
 
   std::vector<Cell> row(const model::VariableEstimate& estimate) {
@@ -64,7 +52,9 @@ class Screen {
     const model::Layout& layout = model_.layouts[variable.layout];
     const std::vector<std::string>& shape = report_.shapes[estimate.variable];
     Cell bytes{"", Paint::plain, true};
-    if (estimate.bytes_per_rank) {
+    if (!estimate.taken) {
+      bytes.text = "-";  // leat_write copies nothing that no store takes
+    } else if (estimate.bytes_per_rank) {
       bytes.text = format_bytes(*estimate.bytes_per_rank);
     } else {
       bytes.text = estimate.why_unknown;
@@ -86,7 +76,8 @@ class Screen {
 
   void stores() {
     section(counted(model_.stores.size(), "store"));
-    std::vector<std::vector<Cell>> rows;
+    if (model_.stores.empty()) return;
+    std::vector<std::vector<Cell>> rows{header({"name", "plugin", "takes", "options"})};
     for (const model::Store& store : model_.stores) {
       std::vector<std::string> options;
       for (const model::Option& each : store.options) {
@@ -98,66 +89,19 @@ class Screen {
                                         : "every " + std::to_string(store.every) + " iterations"},
                       {joined(options, "  "), Paint::dim}});
     }
-    text_ += table(rows, colours_);
-  }
-
-  void memory() {
-    const model::MemoryEstimate& memory = report_.memory;
-    section("Memory of one iteration");
-    const char* rest = memory.known_bytes_per_rank == 0 ? "depends on what the simulation sets"
-                                                        : "and what the simulation's values add";
-    const Cell open{report_.memory_complete ? "" : rest, Paint::yellow};
-    std::vector<std::vector<Cell>> rows{
-        {{"one rank"}, known_bytes(memory.known_bytes_per_rank), open},
-        {{"node of " + counted(static_cast<std::uint64_t>(report_.per_node), "rank")},
-         known_bytes(memory.known_bytes_per_node),
-         open},
-        {{"buffer of a node"}, {format_bytes(memory.buffer_bytes)}, room()}};
-    if (report_.options.ranks) rows.insert(rows.end() - 1, whole_run(*report_.options.ranks));
-    for (auto& row : rows) row[1].right = true;
-    text_ += table(rows, colours_);
-  }
-
-  Cell known_bytes(std::uint64_t bytes) const {
-    if (bytes == 0 && !report_.memory_complete) return {"?", Paint::yellow};
-    return {format_bytes(bytes)};
-  }
-
-  std::vector<Cell> whole_run(std::int64_t ranks) const {
-    const std::int64_t nodes = ranks / report_.per_node + (ranks % report_.per_node != 0);
-    std::uint64_t bytes = 0;
-    const bool too_many = __builtin_mul_overflow(report_.memory.known_bytes_per_rank,
-                                                 static_cast<std::uint64_t>(ranks), &bytes);
-    return {{"all " + counted(static_cast<std::uint64_t>(ranks), "rank") + " on " +
-             counted(static_cast<std::uint64_t>(nodes), "node")},
-            known_bytes(too_many ? UINT64_MAX : bytes),
-            {}};
-  }
-
-  Cell room() const {
-    if (!report_.iterations_that_fit) return {};
-    const std::uint64_t fit = *report_.iterations_that_fit;
-    const Paint paint = fit == 0 ? Paint::red : fit == 1 ? Paint::yellow : Paint::green;
-    const std::string at_most = report_.memory_complete ? "" : "at most ";
-    return {"room for " + at_most + counted(fit, "iteration"), paint};
-  }
-
-  void parameters() {
-    if (report_.set_by_simulation.empty()) return;
-    text_ += "\nset by the simulation: " +
-             paint(joined(report_.set_by_simulation, ", "), Paint::yellow) + "\n";
+    text_ += table_or_paragraphs(rows, look_);
   }
 
   const CheckReport& report_;
   const model::Model& model_;
-  bool colours_;
+  Look look_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string screen(const CheckReport& report, bool colours) {
-  return report.model ? Screen(report, colours).run() : "";
+std::string screen(const CheckReport& report, const Look& look) {
+  return report.model ? Screen(report, look).run() : "";
 }
 
 }  // namespace leat::command

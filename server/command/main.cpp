@@ -1,8 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
 
+#include "lib/base/suggest.hpp"
 #include "server/command/check.hpp"
 #include "server/command/exit_codes.hpp"
+
+namespace {
+
+std::vector<std::string> verbs_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands({})) names.push_back(verb->get_name());
+  return names;
+}
+
+bool is_unknown_verb(const std::vector<std::string>& verbs, const std::string& word) {
+  return !word.starts_with('-') && std::find(verbs.begin(), verbs.end(), word) == verbs.end();
+}
+
+int refuse_verb(const std::vector<std::string>& verbs, const std::string& word) {
+  const std::string hint = leat::did_you_mean(word, verbs);
+  std::fprintf(stderr, "leat: there is no command \"%s\"%s\n", word.c_str(), hint.c_str());
+  return leat::command::kUsage;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace leat::command;
@@ -15,6 +38,8 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
+    const std::vector<std::string> verbs = verbs_of(app);
+    if (argc > 1 && is_unknown_verb(verbs, argv[1])) return refuse_verb(verbs, argv[1]);
     return app.exit(e) == 0 ? kGood : kUsage;
   }
   return exit_code;

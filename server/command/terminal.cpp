@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/terminal.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,13 +46,43 @@ std::vector<std::size_t> column_widths(const std::vector<std::vector<Cell>>& row
   return widths;
 }
 
-}  // namespace
+std::size_t table_width(const std::vector<std::vector<Cell>>& rows) {
+  std::size_t sum = 0;
+  for (const std::size_t each : column_widths(rows)) sum += 2 + each;
+  return sum;
+}
 
-bool shows_colours(std::FILE* stream) {
+std::string paragraph(const std::vector<Cell>& row, const Look& look) {
+  const std::string indent = "\n     ";
+  std::string text = "  " + row[0].text;
+  std::size_t column = look.width;
+  for (std::size_t i = 1; i < row.size(); ++i) {
+    if (row[i].text.empty()) continue;
+    const std::size_t needed = 1 + width(row[i].text);
+    if (column + needed > look.width) {
+      text += indent;
+      column = indent.size() - 1;
+    }
+    text += (column == indent.size() - 1 ? "" : " ");
+    text += " " + painted(row[i].text, row[i].paint, look.colours);
+    column += 1 + needed;
+  }
+  return text + "\n";
+}
+
+bool shows_colours(bool is_terminal) {
   const char* terminal = std::getenv("TERM");
   const char* refused = std::getenv("NO_COLOR");
-  return isatty(fileno(stream)) && !(refused && *refused) && terminal &&
-         std::string_view(terminal) != "dumb";
+  return is_terminal && !(refused && *refused) && terminal && std::string_view(terminal) != "dumb";
+}
+
+}  // namespace
+
+Look look_of(std::FILE* stream) {
+  const bool is_terminal = isatty(fileno(stream));
+  winsize size{};
+  const bool has_size = is_terminal && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0;
+  return {shows_colours(is_terminal), has_size ? size.ws_col : std::size_t{0}};
 }
 
 std::string painted(const std::string& text, Paint paint, bool colours) {
@@ -59,7 +90,7 @@ std::string painted(const std::string& text, Paint paint, bool colours) {
   return code(paint) + text + "\033[0m";
 }
 
-std::string table(const std::vector<std::vector<Cell>>& rows, bool colours) {
+std::string table(const std::vector<std::vector<Cell>>& rows, const Look& look) {
   const std::vector<std::size_t> widths = column_widths(rows);
   std::string text;
   for (const auto& row : rows) {
@@ -69,7 +100,7 @@ std::string table(const std::vector<std::vector<Cell>>& rows, bool colours) {
       const std::size_t gap = widths[i] - width(row[i].text);
       if (row[i].right) pending += gap;
       if (!row[i].text.empty()) {
-        line += std::string(pending, ' ') + painted(row[i].text, row[i].paint, colours);
+        line += std::string(pending, ' ') + painted(row[i].text, row[i].paint, look.colours);
         pending = 0;
       } else {
         pending += row[i].right ? 0 : gap;
@@ -79,6 +110,13 @@ std::string table(const std::vector<std::vector<Cell>>& rows, bool colours) {
     }
     text += line + "\n";
   }
+  return text;
+}
+
+std::string table_or_paragraphs(const std::vector<std::vector<Cell>>& rows, const Look& look) {
+  if (look.width == 0 || table_width(rows) <= look.width) return table(rows, look);
+  std::string text;
+  for (std::size_t i = 1; i < rows.size(); ++i) text += paragraph(rows[i], look);
   return text;
 }
 

@@ -10,8 +10,12 @@ namespace leat::command {
 
 enum class Paint { plain, bold, dim, red, green, yellow };
 
-/// Whether people see the stream in colours: a terminal, and neither NO_COLOR nor TERM=dumb is set.
-bool shows_colours(std::FILE* stream);
+/// How text is to look where a stream goes.
+struct Look {
+  bool colours = false;   ///< a terminal, and neither NO_COLOR nor TERM=dumb is set
+  std::size_t width = 0;  ///< columns of the terminal; 0: no limit, for files and pipes
+};
+Look look_of(std::FILE* stream);
 
 std::string painted(const std::string& text, Paint paint, bool colours);
 
@@ -22,6 +26,10 @@ struct Cell {
 };
 
 /// Lines of a table, indented by two; columns are as wide as their widest cell in characters.
-std::string table(const std::vector<std::vector<Cell>>& rows, bool colours);
+std::string table(const std::vector<std::vector<Cell>>& rows, const Look& look);
+
+/// The same, `rows` having a header in front. Where it is wider than the terminal each row becomes
+/// a paragraph: its first cell, and below it the others, broken between cells.
+std::string table_or_paragraphs(const std::vector<std::vector<Cell>>& rows, const Look& look);
 
 }  // namespace leat::command

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -76,6 +77,7 @@ def test_a_file_that_is_not_there_gives_1():
     "arguments, words",
     [
         ([], "subcommand is required"),
+        (["chek", GOOD], 'no command "chek"; did you mean "check"?'),
         (["check"], "FILE is required"),
         (["check", GOOD, "--rank", "3"], "--rank"),
         (["check", GOOD, "--ranks", "0"], "--ranks"),
@@ -152,6 +154,8 @@ def test_json_has_the_errors_with_their_places():
     ]
 
 
-def test_there_are_no_colours_where_nobody_looks():
-    assert "\033" not in leat("check", GOOD, TERM="xterm").stdout
-    assert "\033" not in leat("check", "bad_empty.xml", TERM="xterm").stderr
+def test_what_no_store_takes_needs_no_memory(tmp_path):
+    text = SIZED.format(buffer="64MiB").replace('layout="cells"/>', 'layout="cells" store="none"/>')
+    result = check_text(tmp_path, text)
+    assert re.search(r"t +float64 +1024 x 128 +- +none +-\n", result.stdout)
+    assert re.search(r"one rank +0 B\n", result.stdout)

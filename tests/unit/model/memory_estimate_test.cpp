@@ -26,7 +26,9 @@ Model grid_of(std::int64_t nx) {
   dimension.extent.program = parse_expression("nx*2", model.parameters).program;
   layout.dimensions = {dimension};
   model.layouts = {layout};
+  model.stores.resize(1);
   model.variables.resize(2);
+  for (Variable& each : model.variables) each.stores = {0};
   model.architecture.buffer_bytes = 1 << 20;
   return model;
 }
@@ -58,6 +60,15 @@ TEST(MemoryEstimate, IsOfTheKnownOnlyAndSaysWhatIsUnknown) {
   EXPECT_EQ(estimate.known_bytes_per_rank, 200u * 8);
   EXPECT_EQ(estimate.variables[1].why_unknown, "atoms_0 is set in the run");
   EXPECT_FALSE(estimate.variables[1].impossible);
+}
+
+TEST(MemoryEstimate, CountsNothingThatNoStoreTakes) {
+  Model model = grid_of(100);
+  model.variables[1].stores.clear();
+  const MemoryEstimate estimate = estimate_memory(model, 1);
+  EXPECT_EQ(estimate.known_bytes_per_rank, 200u * 8);
+  EXPECT_FALSE(estimate.variables[1].taken);
+  EXPECT_EQ(estimate.variables[1].bytes_per_rank, 200u * 8);
 }
 
 TEST(MemoryEstimate, CountsAScalarAsOneElement) {
