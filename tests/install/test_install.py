@@ -2,6 +2,7 @@
 """What `make install` leaves is all that a user needs, wherever it lies."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -12,6 +13,8 @@ from conftest import sh
 from leat_run import same_bits
 
 HERE = pathlib.Path(__file__).parent
+EXAMPLES = HERE.parents[1] / "examples"
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.geteuid() == 0 else {}
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"]
 
 
@@ -72,11 +75,24 @@ def test_a_plugin_built_against_the_installed_headers_is_taken(built, tmp_path, 
     expect_waves(tmp_path / "first.h5")
 
 
-def test_the_examples_build_alone_against_the_installed_tree(installed, tmp_path):
+@pytest.fixture(scope="module")
+def examples(installed, tmp_path_factory):
+    """The examples, each built alone against the installed tree."""
+    build = tmp_path_factory.mktemp("examples")
     for example in ("heat_c", "lammps", "shallow_water_fortran"):
-        source = HERE.parents[1] / "examples" / example
-        sh("cmake", "-S", source, "-B", tmp_path / example, f"-DCMAKE_PREFIX_PATH={installed}", cwd=tmp_path)
-        sh("cmake", "--build", tmp_path / example, cwd=tmp_path)
+        sh("cmake", "-S", EXAMPLES / example, "-B", build / example, f"-DCMAKE_PREFIX_PATH={installed}", cwd=build)
+        sh("cmake", "--build", build / example, cwd=build)
+    return build
+
+
+def test_an_mpi_example_that_was_built_alone_runs_and_stores(examples, tmp_path, environment):
+    shutil.copy(EXAMPLES / "heat_c/heat.xml", tmp_path)
+    sh("mpirun", "--oversubscribe", "-n", 2, examples / "heat_c/heat", "heat.xml", 11, cwd=tmp_path,
+       environment={**environment, **AS_ROOT})
+    with h5py.File(tmp_path / "heat.h5") as file:
+        T = file["temperature"][:]
+    assert T.shape == (2, 64, 48) and (T[0, 16:32, 8:24] == 400).all() and (T[0] == 400).sum() == 16 * 16
+    assert T[1].max() <= 400 and (T[0] != T[1]).any()
 
 
 def test_the_library_needs_libc_only_and_shows_leat_names_only(installed):
@@ -87,6 +103,14 @@ def test_the_library_needs_libc_only_and_shows_leat_names_only(installed):
         assert all(n.startswith(allowed) for n in needed), needed
         exported = [line.split()[-1] for line in sh("nm", "-D", "--defined-only", library, cwd="/").splitlines()]
         assert exported and all(n.startswith("leat_") for n in exported), exported
+
+
+def test_the_pages_and_the_examples_that_they_show_are_there(installed):
+    doc = installed / "share/doc/leat"
+    for page in (doc / "docs").rglob("*.md"):
+        for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+            assert link.startswith("http") or (page.parent / link).exists(), (page, link)
+    assert (doc / "docs/quickstart.md").exists() and (doc / "README.md").exists()
 
 
 def test_the_command_and_the_schema_are_there(installed, tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/quickstart.md, followed word by word; and README.md shows the program that test_install.py runs."""
+"""docs/quickstart.md, followed word by word."""
 import os
 import pathlib
 import re
@@ -24,10 +24,3 @@ def test_every_command_of_the_quickstart_works_and_the_file_is_as_it_says(instal
     with h5py.File(tmp_path / "wave.h5") as file:
         assert file["iteration"][:].tolist() == list(range(0, 100, 10))
         assert np.allclose(file["height"][3], np.sin(0.1 * np.arange(200) - 0.05 * 30), atol=1e-12)
-
-
-def test_the_readme_shows_the_program_that_the_tests_run():
-    blocks = dict(re.findall(r"`(first\.\w+)`:\n\n```\w+\n(.*?)```", (ROOT / "README.md").read_text(), re.S))
-    for name in ("first.c", "first.xml"):
-        tested = (ROOT / "tests/install/consumer" / name).read_text()
-        assert blocks[name] == tested.removeprefix("/* SPDX-License-Identifier: Apache-2.0 */\n")

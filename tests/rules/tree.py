@@ -15,4 +15,8 @@ def files():
 
 
 def sources():
-    return [p for p in files() if p.endswith((".c", ".cpp", ".h", ".hpp", ".def"))]
+    return [p for p in files() if p.removesuffix(".in").endswith((".c", ".cpp", ".h", ".hpp", ".def"))]
+
+
+def text(path):
+    return (ROOT / path).read_text()

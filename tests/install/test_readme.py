@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""README.md: its program is the one that test_install.py runs, and its commands do what it says."""
+import os
+import pathlib
+import re
+
+from conftest import sh
+
+ROOT = pathlib.Path(__file__).parents[2]
+PAGE = (ROOT / "README.md").read_text()
+FILES = dict(re.findall(r"`(first\.\w+)`:\n\n```\w+\n(.*?)```", PAGE, re.S))
+
+
+def blocks(language):
+    return "".join(re.findall(rf"```{language}\n(.*?)```", PAGE, re.S))
+
+
+def test_the_readme_shows_the_program_that_the_tests_run():
+    assert set(FILES) == {"first.c", "first.xml"}
+    for name, shown in FILES.items():
+        licence, tested = (ROOT / "tests/install/consumer" / name).read_text().split("\n", 1)
+        assert "SPDX" in licence and shown == tested
+
+
+def test_the_program_is_as_short_as_it_is_said_to_be():
+    assert len(FILES["first.c"].splitlines()) <= 14
+
+
+def test_the_commands_of_the_readme_build_run_and_read(installed, tmp_path, environment):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "leat").symlink_to(installed)
+    lib = tmp_path / "leat" / next(installed.glob("lib*/**/libleat.so")).parent.relative_to(installed)
+    sh("sh", "-euc", blocks("sh"), cwd=tmp_path, environment={
+        **environment, "PKG_CONFIG_PATH": str(lib / "pkgconfig"), "LD_LIBRARY_PATH": str(lib)})
+    said = sh("/usr/bin/python3", "-c", blocks("python"), cwd=tmp_path)
+    assert said == "(20, 100) m\n7.25\n" and all(f"prints `{line}`" in PAGE or f"`{line}`" in PAGE
+                                                for line in said.splitlines())

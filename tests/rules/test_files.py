@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No file is without its licence, no link leads nowhere, no page is out of reach, no test is left out."""
+import posixpath
+import re
+
+import pytest
+from tree import ROOT, files, text
+
+# Pages are prose; JSON knows no comments; of the reader's cases every line and column is counted.
+WITHOUT_LICENCE_LINE = re.compile(r".*\.(md|json)|LICENSE|[.]gitignore|tests/config/.*\.(xml|expect)")
+# These could have one, and do not yet.
+LICENCE_LINE_TO_COME = {"server/plugins/exports.map", "tests/api/api.xml.in", "tests/cpp/cpp.xml", "tests/fortran/verbs.xml"}
+
+
+def names_its_licence(source):
+    lines = [line for line in source.splitlines()[:2] if not line.startswith(("#!", "<?xml"))]
+    return bool(lines) and "SPDX-License-Identifier: Apache-2.0" in lines[0]
+
+
+@pytest.mark.parametrize("path", [p for p in files() if not WITHOUT_LICENCE_LINE.fullmatch(p)])
+def test_every_file_names_its_licence_in_its_first_line(path):
+    assert names_its_licence(text(path)) or path in LICENCE_LINE_TO_COME
+
+
+def test_a_file_without_licence_is_found():
+    assert names_its_licence("#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")
+    assert not names_its_licence("int x;\n// SPDX-License-Identifier: Apache-2.0\n")
+    assert not names_its_licence("")
+
+
+def links(page):
+    """What a page links to in this repository, from its root."""
+    for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", re.sub(r"```.*?```", "", text(page), flags=re.S)):
+        if not link.startswith(("http:", "https:", "mailto:")):
+            yield posixpath.normpath(posixpath.join(posixpath.dirname(page), link))
+
+
+PAGES = [p for p in files() if p.endswith(".md")]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_of_the_documentation_lead_somewhere(page):
+    assert [link for link in links(page) if not (ROOT / link).exists()] == []
+
+
+def test_the_index_leads_to_every_page():
+    listed = set(links("docs/README.md"))
+    assert {p for p in PAGES if p.startswith("docs/")} - {"docs/README.md"} <= listed
+
+
+def test_the_readme_leads_to_the_index_and_shows_its_picture():
+    assert {"docs/README.md", "docs/quickstart.md", "docs/pictures/two-sides.svg", "CONTRIBUTING.md",
+            "CHANGELOG.md"} <= set(links("README.md"))
+
+
+ENTRY = re.compile(r"\b(add_test|leat_add_pytest|gtest_discover_tests)\(")
+LISTS = [p for p in files() if re.fullmatch(r"tests/.*/CMakeLists\.txt", p) and "project(" not in text(p)]
+# No tests of their own: what tests share, and what is measured.
+WITHOUT_TESTS = {"tests/support", "tests/bench"}
+
+
+def test_every_folder_of_tests_is_run_by_ctest():
+    rooms = {"/".join(p.split("/")[:2]) for p in files() if p.startswith("tests/") and p.count("/") > 1}
+    assert rooms - WITHOUT_TESTS == {r for r in rooms - WITHOUT_TESTS
+                                     if any(p.startswith(r + "/") and ENTRY.search(text(p)) for p in LISTS)}
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_every_list_of_tests_is_included_by_the_one_above(path):
+    above, name = posixpath.split(posixpath.dirname(path))
+    assert f"add_subdirectory({name})" in text(f"{above}/CMakeLists.txt")
+
+
+@pytest.mark.parametrize("path", [p for p in files() if re.match(r"tests/.*/test_\w+\.py$", p)])
+def test_every_python_test_is_run_by_ctest(path):
+    folder, _, name = path.removesuffix(".py").rpartition("/")
+    assert re.search(rf"\b(test_)?{name.removeprefix('test_')}\b", text(f"{folder}/CMakeLists.txt"))
+
+
+@pytest.mark.parametrize("path", [p for p in files() if re.match(r"tests/.*\.(c|cpp|f90)$", p)])
+def test_every_source_of_a_test_is_built_by_something(path):
+    room, name = "/".join(path.split("/")[:2]), posixpath.splitext(posixpath.basename(path))[0]
+    builders = [p for p in files() if p.startswith(room + "/") and p.endswith(("CMakeLists.txt", ".py"))]
+    assert any(re.search(rf"\b{name}\b", text(p)) for p in builders)
