@@ -16,4 +16,10 @@ file(RELATIVE_PATH LEAT_LIBDIR_TO_PREFIX /${CMAKE_INSTALL_LIBDIR} /)
 configure_file(cmake/leat.pc.in ${PROJECT_BINARY_DIR}/leat.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/leat.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES xml-schemas/leat.xsd DESTINATION ${CMAKE_INSTALL_DATADIR}/leat)
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The pages with the examples and sources that they lead to.
+set(doc_folder ${CMAKE_INSTALL_DATADIR}/doc/leat)
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${doc_folder})
+install(DIRECTORY docs examples DESTINATION ${doc_folder} PATTERN __pycache__ EXCLUDE)
+install(FILES client-api/leat.hpp DESTINATION ${doc_folder}/client-api)
+install(FILES server/plugins/trace/trace.cpp DESTINATION ${doc_folder}/server/plugins/trace)
