@@ -16,7 +16,10 @@ help:
 ## make install         to PREFIX=/usr/local, or make install PREFIX=/where/you/like
 ## make clean           remove build/
 
-demo: build
+# Builds only what the demo runs: a newcomer need not wait for the tests.
+demo: setup
+	@cmake --preset release --log-level=WARNING
+	@cmake --build --preset release -j $(JOBS) --target leatd leat_plugin_hdf5 leat_lammps
 	@tools/demo
 
 test: build sanitize

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulation that none of us wrote: LAMMPS' crack example. What Leat stores is what LAMMPS' own dump says, bit for bit."""
 import pathlib
+import re
 import shutil
 
 import h5py
@@ -10,6 +11,7 @@ from leat_run import same_bits
 from mpi_run import mpirun
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "lammps"
+PAGE = pathlib.Path(__file__).parents[2] / "docs/how-to/lammps.md"
 DECK = "/usr/share/lammps/examples/crack/in.crack"
 EVERY, STEPS = 100, 1000
 
@@ -32,10 +34,14 @@ def read_dump(path):
     return steps
 
 
-def read_leat(path):
+def read_leat(path, ranks):
     """The same from Leat's file: the blocks of an iteration lie one after the other in each ragged array."""
     with h5py.File(path) as file:
-        ends = np.cumsum(file["x_count"][:].sum(axis=1))
+        counts = file["x_count"][:]
+        for name in ("x", "v", "id", "type"):  # nothing missing, nothing extra, and in the order of the ranks
+            assert np.array_equal(file[f"{name}_count"][:], counts) and len(file[name]) == counts.sum(), name
+            assert np.array_equal(file[f"{name}_rank"][:], np.tile(np.arange(ranks), (len(counts), 1))), name
+        ends = np.cumsum(counts.sum(axis=1))
         for row, iteration in enumerate(file["iteration"][:]):
             part = slice(ends[row] - file["x_count"][row].sum(), ends[row])
             ids = file["id"][part]
@@ -53,7 +59,7 @@ def test_positions_velocities_ids_and_types_equal_the_dump_of_one_long_run(tmp_p
     mpirun(ranks, "leat_lammps", *common, "--dump", "dump.txt", "crack.xml", DECK, cwd=tmp_path)
     dump = read_dump(tmp_path / "dump.txt")
     assert sorted(dump) == list(range(0, STEPS + 1, EVERY))
-    stored = dict(read_leat(tmp_path / "crack.h5"))
+    stored = dict(read_leat(tmp_path / "crack.h5", ranks))
     assert [i * EVERY for i in sorted(stored)] == sorted(dump)
     for iteration, columns in stored.items():
         theirs = dump[iteration * EVERY]
@@ -69,3 +75,28 @@ def test_counts_of_ranks_change_from_step_to_step(tmp_path):
         counts = file["x_count"][:]
     assert counts.shape == (6, 4) and len({tuple(c) for c in counts}) > 1
     assert (counts.sum(axis=1) == counts[0].sum()).all()
+
+
+def blocks(language):
+    return re.findall(rf" *```{language}\n(.*?)```", PAGE.read_text(), re.S)
+
+
+def test_the_page_shows_lines_of_the_example():
+    code = (EXAMPLE / "crack.c").read_text() + (EXAMPLE / "crack.xml").read_text()
+    shown = [line.strip() for block in blocks("c") + blocks("xml") for line in block.splitlines() if line.strip()]
+    assert len(shown) >= 5
+    for line in shown:
+        assert line in code
+
+
+def test_the_page_reads_the_atoms_of_one_iteration(tmp_path):
+    shutil.copy(EXAMPLE / "crack.xml", tmp_path)
+    mpirun(2, "leat_lammps", "--every", 10, "--steps", 20, "crack.xml", DECK, cwd=tmp_path)
+    (reading,) = blocks("python")
+    with h5py.File(tmp_path / "crack.h5") as file:
+        for i, (_, stored) in enumerate(read_leat(tmp_path / "crack.h5", 2)):
+            names = {"file": file, "i": i}
+            exec(reading, names)
+            order = np.argsort(names["ids"])
+            assert same_bits(names["ids"][order], stored["id"])
+            assert same_bits(names["positions"][order][:, 0], stored["x"])
