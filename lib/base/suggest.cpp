@@ -63,8 +63,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names) {
+  // Any letter is one edit from any other: of one letter, only the case can be a slip.
+  const std::size_t most =
+      name.size() < 2 ? kCase : kFull * std::max<std::size_t>(1, name.size() / 3);
   std::string best;
-  std::size_t best_edits = kFull * std::max<std::size_t>(1, name.size() / 3) + 1;
+  std::size_t best_edits = most + 1;
   for (const std::string& candidate : names) {
     const std::size_t edits = half_edits(name, candidate);
     if (edits < best_edits) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace leat::platform {
 namespace {
@@ -20,15 +19,44 @@ std::map<Core, CpuSet> cores_of(const Machine& machine, const CpuSet& allowed) {
 
 bool overlap(const CpuSet& a, const CpuSet& b) { return a.without(b).count() != a.count(); }
 
-// The memory node on which most of these processors are, counted over all sets; the lowest number wins a tie.
+std::size_t cores_in(const std::map<Core, CpuSet>& cores, const CpuSet& set) {
+  return static_cast<std::size_t>(std::count_if(
+      cores.begin(), cores.end(), [&](const auto& core) { return overlap(core.second, set); }));
+}
+
+// Cores that ranks may use and will not: launchers bind several ranks to one socket, and which of
+// its cores stay idle is the system's choice. A rank alone in its set has threads for all of it.
+std::size_t idle_cores(const std::map<Core, CpuSet>& cores, const std::vector<CpuSet>& bound) {
+  CpuSet all;
+  std::size_t busy = 0;
+  for (const CpuSet& rank : bound) {
+    const bool alone = std::count(bound.begin(), bound.end(), rank) == 1;
+    busy += alone ? cores_in(cores, rank) : 1;
+    all.unite(rank);
+  }
+  return cores_in(cores, all) - std::min(busy, cores_in(cores, all));
+}
+
+std::vector<Core> free_cores(const std::map<Core, CpuSet>& cores,
+                             const std::vector<CpuSet>& bound) {
+  std::vector<Core> free;
+  for (const auto& [core, cpus] : cores) {
+    const bool taken = std::any_of(bound.begin(), bound.end(),
+                                   [&cpus](const CpuSet& rank) { return overlap(cpus, rank); });
+    if (!taken) free.push_back(core);
+  }
+  return free;
+}
+
+// The memory node on which most of these processors are, counted over all sets; the lowest number
+// wins a tie.
 int busiest_node(const Machine& machine, const std::vector<CpuSet>& sets) {
   std::map<int, int> votes;
   for (const CpuSet& set : sets) {
     for (const Cpu& cpu : machine.cpus) votes[cpu.memory_node] += set.has(cpu.id);
   }
-  const auto most = std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) {
-    return a.second < b.second;
-  });
+  const auto most = std::max_element(
+      votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == votes.end() ? 0 : most->first;
 }
 
@@ -52,22 +80,15 @@ Placement unpinned(const Machine& machine, const CpuSet& allowed, const std::vec
 Placement place_server(const Machine& machine, const CpuSet& allowed,
                        const std::vector<CpuSet>& ranks, int wanted) {
   const std::map<Core, CpuSet> cores = cores_of(machine, allowed);
-  CpuSet bound;
-  std::size_t roaming = 0;
+  std::vector<CpuSet> bound;
   for (const CpuSet& rank : ranks) {
-    if (rank.contains(allowed)) {
-      ++roaming;
-    } else {
-      bound.unite(rank);
-    }
+    if (!rank.empty() && !rank.contains(allowed)) bound.push_back(rank);
   }
-  std::vector<Core> free;
-  for (const auto& [core, cpus] : cores) {
-    if (!overlap(cpus, bound)) free.push_back(core);
-  }
+  const std::size_t roaming = ranks.size() - bound.size();
+  const std::vector<Core> free = free_cores(cores, bound);
   const std::size_t needed = roaming + static_cast<std::size_t>(wanted);
   if (roaming > 0 || free.size() < needed) {
-    return unpinned(machine, allowed, ranks, free.size() < needed);
+    return unpinned(machine, allowed, ranks, free.size() + idle_cores(cores, bound) < needed);
   }
   Placement placement{{}, 0, false, true};
   const std::vector<Core> order = preferred(free, busiest_node(machine, ranks));

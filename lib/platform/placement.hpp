@@ -30,8 +30,9 @@ struct Placement {
 /// Chooses `wanted` cores among `allowed`, given the affinity of each rank on the node.
 /// A rank counts as bound when it may not use all of `allowed`; bound ranks' cores, hardware threads included, are
 /// avoided. Free cores near most ranks are preferred, and there the highest numbers (launchers fill from the lowest).
-/// Ranks that are not bound leave the choice to the system: the server is not pinned either, and shares when there are
-/// fewer cores than ranks and wanted cores together.
+/// Ranks that are not bound, or of which the kernel told nothing (an empty set), leave the choice to the system: the
+/// server is not pinned either, and shares when there are fewer cores than ranks and wanted cores together. So it is in
+/// a set, like a socket, to which several ranks are bound: each is taken for one core of it.
 Placement place_server(const Machine& machine, const CpuSet& allowed,
                        const std::vector<CpuSet>& ranks, int wanted);
 

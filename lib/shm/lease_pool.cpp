@@ -25,6 +25,7 @@ Extent LeasePool::carve(std::map<std::uint64_t, std::uint64_t>::iterator range,
 }
 
 std::optional<Extent> LeasePool::take_low(std::uint64_t bytes) {
+  if (!possible(bytes)) return std::nullopt;
   bytes = round_up(bytes);
   for (auto range = free_.begin(); range != free_.end(); ++range) {
     if (range->second >= bytes) return carve(range, range->first, bytes);
@@ -33,6 +34,7 @@ std::optional<Extent> LeasePool::take_low(std::uint64_t bytes) {
 }
 
 std::optional<Extent> LeasePool::take_high(std::uint64_t bytes) {
+  if (!possible(bytes)) return std::nullopt;
   bytes = round_up(bytes);
   for (auto range = free_.end(); range != free_.begin();) {
     --range;

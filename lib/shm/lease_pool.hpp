@@ -15,6 +15,7 @@ class LeasePool {
   /// Manages [offset, offset + bytes), both multiples of `unit`.
   LeasePool(std::uint64_t offset, std::uint64_t bytes, std::uint64_t unit);
 
+  /// Both give nothing for 0 bytes and for more than there is in all: sizes are a client's word.
   /// Common extents come from the low end, where memory was used a moment ago and is warm in the caches.
   std::optional<Extent> take_low(std::uint64_t bytes);
   /// Large ones come from the high end, so that small ones do not cut up their space.
@@ -28,6 +29,7 @@ class LeasePool {
   std::uint64_t round_up(std::uint64_t bytes) const noexcept;
 
  private:
+  bool possible(std::uint64_t bytes) const noexcept { return bytes > 0 && bytes <= total_bytes_; }
   Extent carve(std::map<std::uint64_t, std::uint64_t>::iterator range, std::uint64_t offset,
                std::uint64_t bytes);
 

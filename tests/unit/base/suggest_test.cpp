@@ -23,6 +23,12 @@ TEST(Suggest, KnowsLongAndShortFormsAndOtherCase) {
   EXPECT_EQ(nearest_name("wa", levels), "") << "too short to say anything";
 }
 
+TEST(Suggest, MakesNoGuessFromOneLetter) {
+  EXPECT_EQ(nearest_name("T", {"p", "t"}), "t");
+  EXPECT_EQ(nearest_name("u", {"p", "t"}), "");
+  EXPECT_EQ(nearest_name("uu", {"u", "p"}), "u");
+}
+
 TEST(Suggest, ListsTheNamesWhenNoneIsNear) {
   EXPECT_EQ(did_you_mean("zzz", {"p", "q"}), "; there are: \"p\", \"q\"");
   EXPECT_EQ(did_you_mean("vell", {"vel"}), "; did you mean \"vel\"?");

@@ -131,6 +131,34 @@ TEST(Placement, AvoidsTheCoresOfARankWithManyThreads) {
   EXPECT_EQ(placed.cpus, cpus({4}));
 }
 
+// What mpirun of Open MPI 4.1 does with more than two ranks.
+TEST(Placement, FindsRoomInASocketToWhichSeveralRanksAreBound) {
+  const Machine sockets = machine(2, 4);
+  const CpuSet first = cpus({0, 1, 2, 3}), second = cpus({4, 5, 6, 7});
+  const Placement room = place_server(sockets, all(sockets), {first, second, first, second}, 1);
+  EXPECT_FALSE(room.shared);
+  EXPECT_FALSE(room.pinned) << "which cores are idle is the system's choice";
+  EXPECT_EQ(room.cpus, all(sockets));
+  const std::vector<CpuSet> full = {first, first, first, first, second, second, second, second};
+  EXPECT_TRUE(place_server(sockets, all(sockets), full, 1).shared);
+  const std::vector<CpuSet> seven(full.begin(), full.end() - 1);
+  EXPECT_FALSE(place_server(sockets, all(sockets), seven, 1).shared);
+  EXPECT_TRUE(place_server(sockets, all(sockets), seven, 2).shared);
+}
+
+TEST(Placement, TakesARankAloneInItsSocketForOneWithThreads) {
+  const Machine sockets = machine(2, 4);
+  const CpuSet first = cpus({0, 1, 2, 3}), second = cpus({4, 5, 6, 7});
+  EXPECT_TRUE(place_server(sockets, all(sockets), {first, second}, 1).shared);
+}
+
+TEST(Placement, TakesARankOfUnknownBindingForOneThatRoams) {
+  const Machine two = machine(1, 2);
+  const Placement placed = place_server(two, all(two), {cpus({0}), CpuSet()}, 1);
+  EXPECT_FALSE(placed.pinned) << "the other rank may be anywhere";
+  EXPECT_TRUE(placed.shared);
+}
+
 TEST(Placement, TellsCoresOfTwoSocketsApartThatHaveTheSameNumber) {
   Machine twins;
   twins.cpus = {{0, 0, 0}, {1, 0, 1}};

@@ -29,6 +29,16 @@ TEST(LeasePool, RefusesWhatDoesNotFitAndGivesEverythingThatDoes) {
   EXPECT_FALSE(pool.take_low(1));
 }
 
+TEST(LeasePool, RefusesSizesThatNobodyMeans) {
+  LeasePool pool(kUnit, 4 * kUnit, kUnit);
+  for (const std::uint64_t bytes :
+       {std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0} - kUnit}) {
+    EXPECT_FALSE(pool.take_low(bytes)) << bytes;
+    EXPECT_FALSE(pool.take_high(bytes)) << bytes;
+  }
+  EXPECT_EQ(pool.free_bytes(), 4 * kUnit);
+}
+
 TEST(LeasePool, NeighboursGrowTogetherWhateverTheOrderOfTheirReturn) {
   std::vector<int> order{0, 1, 2, 3};
   do {
