@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/model/xml_parser.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <xercesc/framework/MemBufInputSource.hpp>
 #include <xercesc/parsers/SAX2XMLReaderImpl.hpp>
@@ -79,7 +80,7 @@ class TreeBuilder : public xe::DefaultHandler {
     OpenTag unfinished;
     if (next_tag_ < tags_.size())
       unfinished = {tags_[next_tag_].tag.name, tags_[next_tag_].tag.line};
-    malformed(explain_unreadable(code, unfinished), line, column);
+    malformed(explain_unreadable(code, unfinished), std::max(line, 1), std::max(column, 1));
   }
 
   OpenTag open() const {
@@ -174,7 +175,7 @@ std::optional<XmlElement> parse_xml(const std::string& text, const std::string& 
     Parser(builder).parse(source);
   } catch (const xe::SAXException&) {  // the builder has said why
   } catch (const xe::XMLException& e) {
-    builder.unreadable(e.getCode(), 0, 0);
+    builder.unreadable(e.getCode(), 1, 1);
   }
   return builder.take();
 }

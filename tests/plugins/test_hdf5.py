@@ -48,8 +48,8 @@ def test_ghosts_are_left_out_in_any_number_of_dimensions(tmp_path, dims):
 def test_blocks_of_ranks_make_one_array_and_missing_ones_show(tmp_path, compression):
     plugin = Plugin(tmp_path, [variable("fields/t", "f8", ["y", "x"], **{"global": 1}, unit="K")], ranks=4,
                     options={"compression": compression})
-    at = {rank: [4 * (rank // 2), 8 * (rank % 2)] for rank in range(4)}
-    blocks = [plugin.block(0, (4, 8), rank, rank=rank, position=at[rank], **{"global": (8, 16)}) for rank in range(4)]
+    at = {rank: [20 * (rank // 2), 8 * (rank % 2)] for rank in range(4)}
+    blocks = [plugin.block(0, (20, 8), rank, rank=rank, position=at[rank], **{"global": (40, 16)}) for rank in range(4)]
     plugin.must(10, *blocks)
     plugin.must(20, *blocks[1:], complete=0)
     plugin.finish()
@@ -61,8 +61,8 @@ def test_blocks_of_ranks_make_one_array_and_missing_ones_show(tmp_path, compress
         for row, ranks in ((0, range(4)), (1, range(1, 4))):
             for rank in ranks:
                 y, x = at[rank]
-                assert same_bits(t[row, y:y + 4, x:x + 8], array((4, 8), "f8", rank))
-        assert np.isnan(t[1, :4, :8]).all()
+                assert same_bits(t[row, y:y + 20, x:x + 8], array((20, 8), "f8", rank))
+        assert np.isnan(t[1, :20, :8]).all()
 
 
 def test_a_global_shape_that_changes_is_recorded(tmp_path):
@@ -84,7 +84,7 @@ def test_ragged_blocks_lie_one_after_the_other_with_their_counts(tmp_path):
         plugin.must(iteration, *[plugin.block(0, (n, 3), 10 * iteration + r, rank=r) for r, n in sizes.items()])
     plugin.finish()
     with h5py.File(tmp_path / "run.h5") as file:
-        assert file["x_count"][:].tolist() == [[2, 3, -1], [0, 4, -1], [1, 1, 1]]
+        assert file["x_count"][:].tolist() == [[2, 3, 0], [0, 4, 0], [1, 1, 1]]
         assert file["x_rank"][:].tolist() == [[0, 1, -1], [1, 2, -1], [0, 1, 2]]
         everything = [array((n, 3), "f8", 10 * i + r) for i, sizes in enumerate(shapes) for r, n in sizes.items()]
         assert same_bits(file["x"][:], np.concatenate(everything))
@@ -247,3 +247,17 @@ def test_the_root_says_what_run_this_was(tmp_path):
     plugin.finish()
     with h5py.File(tmp_path / "heat.h5") as file:
         assert file.attrs["simulation"] == "heat" and file.attrs["ranks"] == 3 and file.attrs["leat_xml"] == xml
+
+
+@pytest.mark.parametrize("rows", [10, 4000])
+@pytest.mark.parametrize("layout", [["x"], ["?x"]])
+def test_compressed_data_are_written_once(tmp_path, layout, rows):
+    """A chunk that is compressed anew by each iteration would leave its old places in the file."""
+    plugin = Plugin(tmp_path, [variable("v", "f8", layout)], options={"compression": "deflate:1"})
+    for iteration in range(200):
+        plugin.must(iteration, plugin.block(0, (rows,), iteration))
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        values = file["v"][:].reshape(200, rows)
+        assert all(same_bits(values[i], array((rows,), "f8", i)) for i in range(200))
+    assert (tmp_path / "run.h5").stat().st_size < 1.25 * values.nbytes + 1024 * 1024

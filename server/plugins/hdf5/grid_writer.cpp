@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/grid_writer.hpp"
 
+#include "server/plugins/hdf5/block_check.hpp"
+
 namespace leat::hdf5 {
 namespace {
 
@@ -20,35 +22,31 @@ GridWriter::GridWriter(const Place& place, const leat_variable& variable, const 
   data_ = axes_.make(first_global_, scales);
 }
 
-void GridWriter::write(hsize_t row, const BlockList& blocks) {
+void GridWriter::write(hsize_t row, const BlockList& blocks, BlockErrors* errors) {
   const Shape global = global_of(*blocks.front(), variable_.dims);
   data_.grow_to(axes_.with_row(row + 1, global));
   if (globals_.exists() || global != first_global_) note_global(row, global);
-  BlockErrors errors(variable_.name);
   for (const leat_block* block : blocks) {
     try {
+      if (global_of(*block, variable_.dims) != global)
+        throw std::runtime_error("its global extents differ from those of the iteration's first");
       write_block(row, *block);
     } catch (const std::exception& e) {
-      errors.add(*block, e.what());
+      errors->add(*block, e.what());
     }
   }
-  errors.raise();
 }
 
 void GridWriter::write_block(hsize_t row, const leat_block& block) {
   Shape start, count;
   MemoryPart memory;
   for (unsigned d = 0; d < variable_.dims; ++d) {
-    const leat_dimension& dimension = variable_.dimension[d];
-    const std::int64_t own = block.extent[d] - dimension.ghost_low - dimension.ghost_high;
-    if (own <= 0) return;
-    if (block.position[d] < 0 || block.position[d] + own > block.global[d]) {
-      throw std::runtime_error("it does not lie inside the global array");
-    }
+    const std::int64_t own = own_cells(variable_, block, d);
+    if (own == 0) return;
     start.push_back(static_cast<hsize_t>(block.position[d]));
     count.push_back(static_cast<hsize_t>(own));
     memory.extents.push_back(static_cast<hsize_t>(block.extent[d]));
-    memory.start.push_back(static_cast<hsize_t>(dimension.ghost_low));
+    memory.start.push_back(static_cast<hsize_t>(variable_.dimension[d].ghost_low));
   }
   data_.write(axes_.with_row(row, start), axes_.with_row(1, count), block.data, memory);
 }

@@ -11,7 +11,7 @@ namespace leat::hdf5 {
 class GridWriter : public Writer {
  public:
   GridWriter(const Place& place, const leat_variable& variable, const BlockList& first);
-  void write(hsize_t row, const BlockList& blocks) override;
+  void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) override;
   void grow_to_rows(hsize_t rows) override;
 
  private:

@@ -30,6 +30,8 @@ std::string innermost_error() {
   return shortened(text);
 }
 
+void be_quiet() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
 void fail(const std::string& what) {
   const std::string reason = innermost_error();
   throw std::runtime_error(reason.empty() ? what : what + ": " + reason);

@@ -14,6 +14,9 @@ namespace leat::hdf5 {
 /// on device"; clears it.
 std::string innermost_error();
 
+/// Keeps HDF5 from printing errors. It is a setting of the thread, and calls may come from several.
+void be_quiet();
+
 /// `what` failed: throws it together with HDF5's reason.
 [[noreturn]] void fail(const std::string& what);
 
@@ -38,6 +41,8 @@ class Id {
     if (id_ >= 0) H5Idec_ref(id_);
   }
   operator hid_t() const { return id_; }
+  /// Leaves closing it to the caller.
+  hid_t take() { return std::exchange(id_, H5I_INVALID_HID); }
   bool is_open() const { return id_ >= 0; }
 
  private:

@@ -23,14 +23,15 @@ RaggedWriter::RaggedWriter(const Place& place, const leat_variable& variable)
       variable_(variable),
       flat_(varies_behind_the_first(variable)) {}
 
-void RaggedWriter::make(const leat_block& block) {
+void RaggedWriter::make(const BlockList& first) {
+  const leat_block& block = *first.front();
   const std::string name = variable_.name;
   if (!flat_) rest_.assign(block.extent + 1, block.extent + variable_.dims);
   std::vector<Dataset*> scales{&place_.scales.growing(name + "_element")};
   for (unsigned d = 1; d <= rest_.size(); ++d) scales.push_back(&axes_.scale_of(d, rest_[d - 1]));
-  data_ = axes_.make_appended(joined(0, rest_), scales);
+  data_ = axes_.make_appended(joined(0, rest_), rows_of(first), scales);
   Dataset& slots = place_.scales.growing(name + "_slot");
-  counts_ = axes_.make_table("_count", slots, {}, {});
+  counts_ = axes_.make_table("_count", slots, {}, {}, 0);
   ranks_ = axes_.make_table("_rank", slots, {}, {});
   numbers_ = axes_.make_table("_block", slots, {}, {});
   if (!flat_) return;
@@ -38,24 +39,33 @@ void RaggedWriter::make(const leat_block& block) {
   extents_ = axes_.make_table("_extent", slots, {variable_.dims}, {&dims});
 }
 
-void RaggedWriter::write(hsize_t row, const BlockList& blocks) {
-  if (!data_.exists()) make(*blocks.front());
+hsize_t RaggedWriter::rows_of(const BlockList& blocks) const {
+  hsize_t rows = 0;
+  for (const leat_block* block : blocks) {
+    hsize_t of_block = 1;
+    for (unsigned d = 0; d < (flat_ ? variable_.dims : 1u); ++d)
+      of_block *= static_cast<hsize_t>(block->extent[d]);
+    rows += of_block;
+  }
+  return rows;
+}
+
+void RaggedWriter::write(hsize_t row, const BlockList& blocks, BlockErrors* errors) {
+  if (!data_.exists()) make(blocks);
   if (!axes_.has_rows()) total_ = 0;  // written again: replaced
   Tables tables;
   hsize_t at = total_;
-  BlockErrors errors(variable_.name);
   for (const leat_block* block : blocks) {
     try {
       append(at, *block, &tables);
     } catch (const std::exception& e) {
-      errors.add(*block, e.what());
+      errors->add(*block, e.what());
       continue;
     }
     at += static_cast<hsize_t>(tables.counts.back());
   }
   write_tables(row, tables.counts.size(), tables);
   total_ = at;
-  errors.raise();
 }
 
 void RaggedWriter::append(hsize_t at, const leat_block& block, Tables* tables) {

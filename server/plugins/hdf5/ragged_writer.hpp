@@ -7,15 +7,16 @@ namespace leat::hdf5 {
 
 /// Blocks whose size varies, as a contiguous ragged array: "<variable>" has the blocks of all
 /// iterations one after the other, by iteration, rank and block. "<variable>_count" (iteration,
-/// slot) says how many elements of the first dimension each has, "<variable>_rank" and
-/// "<variable>_block" whose it is; -1 where a slot is empty. When another dimension than the first
-/// varies, blocks are flattened, counts are of single elements, and
+/// slot) says how many elements of the first dimension each has, 0 where a slot is empty, so that
+/// its sums are places in "<variable>"; "<variable>_rank" and "<variable>_block" say whose it is,
+/// -1 where a slot is empty. When another dimension than the first varies, blocks are flattened,
+/// counts are of single elements, and
 /// "<variable>_extent" (iteration, slot, dims) has their shapes.
 /// Source of the form: CF Conventions 1.8, section 9.3.3, "Contiguous ragged array representation".
 class RaggedWriter : public Writer {
  public:
   RaggedWriter(const Place& place, const leat_variable& variable);
-  void write(hsize_t row, const BlockList& blocks) override;
+  void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) override;
   void grow_to_rows(hsize_t rows) override;
 
  private:
@@ -23,7 +24,8 @@ class RaggedWriter : public Writer {
     std::vector<std::int64_t> counts, ranks, numbers, extents;
   };
 
-  void make(const leat_block& block);
+  void make(const BlockList& first);
+  hsize_t rows_of(const BlockList& blocks) const;
   void append(hsize_t at, const leat_block& block, Tables* tables);
   void write_tables(hsize_t row, hsize_t slots, const Tables& tables);
 

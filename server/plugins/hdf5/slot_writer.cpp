@@ -42,29 +42,28 @@ void SlotWriter::make_slots(const Place& place, const Shape& extents) {
   sizes_ = axes_.make_table("_extent", slots, {extents.size()}, {&dims});
 }
 
-void SlotWriter::write(hsize_t row, const BlockList& blocks) {
+void SlotWriter::write(hsize_t row, const BlockList& blocks, BlockErrors* errors) {
   if (single_) {
-    write_single(row, blocks);
+    write_single(row, blocks, errors);
   } else {
     write_slots(row, blocks);
   }
 }
 
-void SlotWriter::write_single(hsize_t row, const BlockList& blocks) {
-  BlockErrors errors(variable_.name);
+void SlotWriter::write_single(hsize_t row, const BlockList& blocks, BlockErrors* errors) {
   for (const leat_block* block : blocks) {
     if (block->block != 0) {
-      errors.add(*block,
-                 "the first iteration had one block, so the file has room for one: write all "
-                 "blocks in the "
-                 "first iteration too, or give the layout a global shape or a \"?\" dimension");
+      errors->add(*block,
+                  "the first iteration had one block, so the file has room for one: write all "
+                  "blocks in the first iteration too, or give the layout a global shape or a \"?\" "
+                  "dimension");
       continue;
     }
-    data_.grow_to(axes_.with_row(row + 1, first_extents_));
-    data_.write(axes_.with_row(row, zeros(first_extents_)), axes_.with_row(1, first_extents_),
-                block->data, {first_extents_, zeros(first_extents_)});
+    const Shape extents = extents_of(*block, variable_.dims);
+    data_.grow_to(axes_.with_row(row + 1, extents));
+    data_.write(axes_.with_row(row, zeros(extents)), axes_.with_row(1, extents), block->data,
+                {extents, zeros(extents)});
   }
-  errors.raise();
 }
 
 void SlotWriter::write_slots(hsize_t row, const BlockList& blocks) {

@@ -13,12 +13,12 @@ namespace leat::hdf5 {
 class SlotWriter : public Writer {
  public:
   SlotWriter(const Place& place, const leat_variable& variable, const BlockList& first);
-  void write(hsize_t row, const BlockList& blocks) override;
+  void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) override;
   void grow_to_rows(hsize_t rows) override;
 
  private:
   void write_slots(hsize_t row, const BlockList& blocks);
-  void write_single(hsize_t row, const BlockList& blocks);
+  void write_single(hsize_t row, const BlockList& blocks, BlockErrors* errors);
   void make_slots(const Place& place, const Shape& extents);
   std::vector<Dataset*> scales_of(const Shape& extents);
 

@@ -1,39 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/store.hpp"
 
-#include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/block_check.hpp"
 #include "server/plugins/hdf5/compression.hpp"
-#include "server/plugins/hdf5/disk_space.hpp"
-#include "server/plugins/hdf5/types.hpp"
+#include "server/plugins/hdf5/file_driver.hpp"
 
 namespace leat::hdf5 {
 namespace {
 
 constexpr int kMostNamed = 3;  // of the variables that an error is about
 
-Id access_list() {
-  Id list(H5Pcreate(H5P_FILE_ACCESS), "making a property list");
-  const bool use_locks = false, ignore_when_disabled = true;
-  check(H5Pset_file_locking(list, use_locks, ignore_when_disabled), "file locking");
-  check(H5Pset_libver_bounds(list, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18), "file format");
-  H5AC_cache_config_t cache{};
-  cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
-  check(H5Pget_mdc_config(list, &cache), "metadata cache");
-  cache.set_initial_size = true;
-  cache.initial_size = cache.min_size = 32 << 20;
-  cache.max_size = 128 << 20;
-  check(H5Pset_mdc_config(list, &cache), "metadata cache");
-  return list;
-}
-
-Id create(const std::string& path) {
+Id create(const std::string& path, CommittedFile* disk) {
   // Otherwise HDF5 would try to flush once more when the process exits, and a full disk would keep
   // it from exiting.
   H5dont_atexit();
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  return Id(H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access_list()),
+  be_quiet();
+  const Id creation(H5Pcreate(H5P_FILE_CREATE), "making a property list");
+  check(H5Pset_file_space_strategy(creation, H5F_FSPACE_STRATEGY_NONE, false, 1), "file space");
+  return Id(H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation, access_list(disk)),
             "cannot create " + path);
 }
 
@@ -55,22 +42,6 @@ void check_options(const leat_run& run) {
   }
 }
 
-// Bytes by which the file can grow at most: chunks are filled up to whole ones, new datasets and
-// metadata come along.
-std::uint64_t growth(const leat_run& run, const std::vector<BlockList>& by_variable) {
-  constexpr std::uint64_t kPerVariable = 512 * 1024, kBase = 1024 * 1024;
-  std::uint64_t most = kBase;
-  for (const BlockList& blocks : by_variable) {
-    const leat_variable& variable = *leat_variable_at(&run, blocks.front()->variable);
-    std::uint64_t bytes = 0, whole = variable.has_global ? H5Tget_size(type_of(variable.type)) : 0;
-    for (const leat_block* block : blocks) bytes += block->bytes;
-    for (unsigned d = 0; d < variable.dims; ++d)
-      whole *= static_cast<std::uint64_t>(blocks.front()->global[d]);
-    most += 2 * std::max(bytes, whole) + kPerVariable;
-  }
-  return most;
-}
-
 std::vector<BlockList> by_variable_of(const leat_iteration_data& data) {
   std::vector<BlockList> lists;
   for (const leat_block& block : Blocks(data)) {
@@ -78,6 +49,20 @@ std::vector<BlockList> by_variable_of(const leat_iteration_data& data) {
     lists.back().push_back(&block);
   }
   return lists;
+}
+
+BlockList sound_blocks(const leat_variable& variable, const BlockList& blocks,
+                       BlockErrors* errors) {
+  BlockList sound;
+  for (const leat_block* block : blocks) {
+    try {
+      check_block(variable, *block);
+      sound.push_back(block);
+    } catch (const std::exception& e) {
+      errors->add(*block, e.what());
+    }
+  }
+  return sound;
 }
 
 OutputFile output_for(const leat_run& run, const Host& host) {
@@ -88,8 +73,7 @@ OutputFile output_for(const leat_run& run, const Host& host) {
 }  // namespace
 
 struct Store::Open {
-  Open(hid_t file, const std::string& path, const leat_run& run)
-      : disk(path), scales(file, run), place{file, scales, run} {
+  Open(hid_t file, const leat_run& run) : scales(file, run), place{file, scales, run} {
     DatasetPlan plan;
     plan.extents = {0};
     plan.grows = {true};
@@ -100,7 +84,6 @@ struct Store::Open {
                   "1: all of the iteration is here; 0: a rank died, or something was not stored");
   }
 
-  DiskSpace disk;
   Scales scales;
   Place place;
   Dataset whole;
@@ -111,10 +94,14 @@ struct Store::Open {
 };
 
 Store::Store(const leat_run& run, Host host)
-    : run_(run), host_(host), output_(output_for(run, host)), file_(create(output_.path())) {
+    : run_(run),
+      host_(host),
+      output_(output_for(run, host)),
+      disk_(std::make_unique<CommittedFile>(output_.path())),
+      file_(create(output_.path(), disk_.get())) {
   write_attributes(run);
-  open_ = std::make_unique<Open>(file_, output_.path(), run);
-  check(H5Fflush(file_, H5F_SCOPE_LOCAL), "cannot write " + output_.path());
+  open_ = std::make_unique<Open>(file_, run);
+  commit();
   host_.info("writing " + output_.path());
 }
 
@@ -129,10 +116,11 @@ void Store::write_attributes(const leat_run& run) {
 }
 
 void Store::iteration(const leat_iteration_data& data) {
+  be_quiet();
   const std::vector<BlockList> by_variable = by_variable_of(data);
   const std::string what = output_.path() + ", iteration " + std::to_string(data.iteration) + ": ";
   try {
-    reserve(growth(run_, by_variable));
+    make_room(data);
   } catch (const std::exception& e) {
     throw std::runtime_error(what + e.what());
   }
@@ -158,19 +146,27 @@ void Store::iteration(const leat_iteration_data& data) {
   }
 }
 
-void Store::reserve(std::uint64_t bytes) {
-  hsize_t end = 0;
-  check(H5Fget_filesize(file_, &end), "asking for the file's size");
-  open_->disk.ensure(end + bytes);
+// A full disk is found before anything of the iteration is written.
+void Store::make_room(const leat_iteration_data& data) {
+  std::uint64_t bytes = 0;
+  for (const leat_block& block : Blocks(data)) bytes += block.bytes;
+  const int code = disk_->make_room(bytes);
+  if (code == 0) return;
+  throw std::runtime_error("no room on the disk for its " + std::to_string(bytes) + " bytes: " +
+                           std::strerror(code));
 }
 
 // Returns what went wrong.
 std::string Store::write_variable(const BlockList& blocks) {
   const std::uint32_t number = blocks.front()->variable;
   try {
+    const leat_variable& variable = *leat_variable_at(&run_, number);
+    BlockErrors errors(variable.name);
+    const BlockList sound = sound_blocks(variable, blocks, &errors);
     std::unique_ptr<Writer>& writer = open_->writers[number];
-    if (!writer) writer = make_writer(open_->place, *leat_variable_at(&run_, number), blocks);
-    writer->write(open_->rows, blocks);
+    if (!writer && !sound.empty()) writer = make_writer(open_->place, variable, sound);
+    if (!sound.empty()) writer->write(open_->rows, sound, &errors);
+    errors.raise();
     return "";
   } catch (const std::exception& e) {
     return e.what();
@@ -185,21 +181,32 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   }
   // The data are in the file before the row that names them: a writer may be killed between the
   // two.
-  check(H5Fflush(file_, H5F_SCOPE_LOCAL), "cannot write");
+  commit();
   const hsize_t first = open_->rows - open_->unsaid.size();
   open_->whole.grow_to({open_->rows});
   open_->whole.write({first}, {open_->unsaid.size()}, open_->unsaid_whole.data());
   open_->scales.iteration().grow_to({open_->rows});
   open_->scales.iteration().write({first}, {open_->unsaid.size()}, open_->unsaid.data());
-  check(H5Fflush(file_, H5F_SCOPE_LOCAL), "cannot write");
+  commit();
   open_->unsaid.clear();
   open_->unsaid_whole.clear();
 }
 
+void Store::commit() {
+  check(H5Fflush(file_, H5F_SCOPE_LOCAL), "cannot write " + output_.path());
+  const int code = disk_->commit();
+  if (code != 0) throw std::runtime_error("cannot write " + output_.path() + ": " + std::strerror(code));
+}
+
 void Store::close() {
+  be_quiet();
   open_.reset();
-  const Id file = std::move(file_);
-  check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot finish " + output_.path());
+  check(H5Fclose(file_.take()), "cannot finish " + output_.path());
+  for (const int code : {disk_->commit(), disk_->finish()}) {
+    if (code != 0) {
+      throw std::runtime_error("cannot finish " + output_.path() + ": " + std::strerror(code));
+    }
+  }
 }
 
 }  // namespace leat::hdf5

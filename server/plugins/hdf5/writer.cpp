@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <numeric>
 #include <stdexcept>
 
 #include "server/include/plugin.hpp"
@@ -19,6 +21,9 @@ namespace {
 // wait here.
 constexpr std::uint64_t kCacheOfCompressed = 64 << 20;
 constexpr std::uint64_t kTableChunkBytes = 64 * 1024;
+// A compressed chunk that is written again takes a new place in the file, and its old one is lost:
+// so each is written once, by one iteration, which for less than this is not worth it.
+constexpr std::uint64_t kSmallestCompressed = 4 * 1024;
 
 void describe(const Dataset& dataset, const leat_variable& variable, hid_t type,
               const std::vector<std::uint8_t>& fill) {
@@ -48,6 +53,12 @@ Shape Axes::with_row(hsize_t row, const Shape& rest) const {
   return has_rows() ? joined(row, rest) : rest;
 }
 
+std::uint64_t Axes::bytes_of(const Shape& extents) const {
+  return std::accumulate(extents.begin(), extents.end(),
+                         std::uint64_t{H5Tget_size(type_of(variable_.type))},
+                         std::multiplies<>());
+}
+
 int Axes::deflate() const {
   const std::string of_store = option(place_.run.options, place_.run.option_count, "compression");
   return deflate_level(option(variable_.options, variable_.option_count, "compression", of_store));
@@ -57,7 +68,6 @@ Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
                         const std::vector<Dataset*>& scales) const {
   const Id type = type_of(variable_.type);
   plan.grows.assign(plan.extents.size(), true);
-  plan.deflate = deflate();
   plan.cache_bytes = plan.deflate > 0 ? kCacheOfCompressed : 0;
   plan.fill = fill_value(variable_.type);
   Dataset dataset(place_.file, variable_.name, type, plan);
@@ -71,21 +81,34 @@ Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
 Dataset Axes::make(const Shape& rest, const std::vector<Dataset*>& scales) const {
   DatasetPlan plan;
   plan.extents = with_row(0, rest);
-  plan.chunk = chunk_of_iterations(rest, H5Tget_size(type_of(variable_.type)));
+  plan.chunk = chunk_of_iterations(rest, bytes_of({}));
+  const std::uint64_t bytes = bytes_of(plan.chunk) / plan.chunk.front();
+  if (deflate() > 0 && (!has_rows() || bytes >= kSmallestCompressed)) {
+    plan.deflate = deflate();
+    plan.chunk.front() = 1;
+  }
   if (!has_rows()) plan.chunk.erase(plan.chunk.begin());
   return make_from(std::move(plan), has_rows(), scales);
 }
 
-Dataset Axes::make_appended(const Shape& extents, const std::vector<Dataset*>& scales) const {
+Dataset Axes::make_appended(const Shape& extents, hsize_t rows_at_once,
+                            const std::vector<Dataset*>& scales) const {
   DatasetPlan plan;
   plan.extents = extents;
   const Shape row(extents.begin() + 1, extents.end());
-  plan.chunk = chunk_of_rows(row, H5Tget_size(type_of(variable_.type)));
+  plan.chunk = chunk_of_rows(row, bytes_of({}));
+  // The last chunk is compressed anew by the next iteration: it is a small part of one.
+  Shape small = plan.chunk;
+  small[0] = std::clamp<hsize_t>(rows_at_once / 4, 1, plan.chunk[0]);
+  if (deflate() > 0 && bytes_of(small) >= kSmallestCompressed) {
+    plan.deflate = deflate();
+    plan.chunk = small;
+  }
   return make_from(std::move(plan), false, scales);
 }
 
 Dataset Axes::make_table(const std::string& suffix, Dataset& slots, const Shape& rest,
-                         const std::vector<Dataset*>& scales) const {
+                         const std::vector<Dataset*>& scales, std::int64_t nothing) const {
   DatasetPlan plan;
   plan.extents = with_row(0, joined(0, rest));
   plan.grows.assign(plan.extents.size(), true);
@@ -98,7 +121,6 @@ Dataset Axes::make_table(const std::string& suffix, Dataset& slots, const Shape&
   const auto ranks = static_cast<hsize_t>(std::max(1, place_.run.node_ranks));
   plan.chunk[has_rows() ? 1 : 0] = ranks;
   if (has_rows()) plan.chunk[0] = std::max<hsize_t>(1, kTableChunkBytes / (bytes * ranks));
-  const std::int64_t nothing = -1;
   plan.fill.assign(reinterpret_cast<const std::uint8_t*>(&nothing),
                    reinterpret_cast<const std::uint8_t*>(&nothing + 1));
   Dataset table(place_.file, place_.scales.take_name(name() + suffix), H5T_NATIVE_INT64, plan);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One variable in the file. Which form it has depends on its layout:
-//   GridWriter    global shape      (iteration, global...), blocks placed by position, ghosts left
-//   out SlotWriter    fixed blocks      (iteration, dims...) for one block, else (iteration, slot,
-//   dims...) RaggedWriter  varying blocks    (elements, dims...), all blocks one after the other,
-//   with a table of their counts
+//
+//   GridWriter    global shape    (iteration, global...), placed by position, ghosts left out
+//   SlotWriter    fixed blocks    (iteration, dims...) for one, else (iteration, slot, dims...)
+//   RaggedWriter  varying blocks  (elements, dims...), one after the other, and their counts
+//
 // Variables that do not vary in time have no iteration dimension.
 #pragma once
 
@@ -27,12 +28,26 @@ struct Place {
   const leat_run& run;
 };
 
+/// Collects what went wrong with single blocks while others are written.
+class BlockErrors {
+ public:
+  explicit BlockErrors(std::string variable) : variable_(std::move(variable)) {}
+  void add(const leat_block& block, const std::string& why);
+  /// Throws when there were any.
+  void raise() const;
+
+ private:
+  std::string variable_, first_;
+  std::size_t count_ = 0;
+};
+
 class Writer {
  public:
   virtual ~Writer() = default;
-  /// Writes the blocks of iteration number `row` in the file. Throws when not all of them could be;
-  /// those that could are in the file.
-  virtual void write(hsize_t row, const BlockList& blocks) = 0;
+  /// Writes the blocks of row `row` of the file, at least one, all checked by check_block. Blocks
+  /// that could not be written are added to `errors`, the others are in the file; throws when the
+  /// reason is none of single blocks.
+  virtual void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) = 0;
   /// The file has `rows` iterations: where nothing was written are fill values.
   virtual void grow_to_rows(hsize_t rows) = 0;
 };
@@ -53,34 +68,23 @@ class Axes {
   /// `scales`: one for each of the rest.
   Dataset make(const Shape& rest, const std::vector<Dataset*>& scales) const;
   /// A dataset of the variable's type without iteration dimension, to which iterations are
-  /// appended.
-  Dataset make_appended(const Shape& extents, const std::vector<Dataset*>& scales) const;
-  /// A table of integers of (iteration, slots, rest...), where -1 means nothing.
+  /// appended, about `rows_at_once` rows at each.
+  Dataset make_appended(const Shape& extents, hsize_t rows_at_once,
+                        const std::vector<Dataset*>& scales) const;
+  /// A table of integers of (iteration, slots, rest...), with `nothing` where no block is.
   Dataset make_table(const std::string& suffix, Dataset& slots, const Shape& rest,
-                     const std::vector<Dataset*>& scales) const;
+                     const std::vector<Dataset*>& scales, std::int64_t nothing = -1) const;
   Dataset& scale_of(unsigned dimension, hsize_t length) const;
   std::string name() const { return variable_.name; }
   Scales& scales() const { return place_.scales; }
 
  private:
+  std::uint64_t bytes_of(const Shape& extents) const;
   int deflate() const;
   Dataset make_from(DatasetPlan plan, bool with_rows, const std::vector<Dataset*>& scales) const;
 
   Place place_;
   const leat_variable& variable_;
-};
-
-/// Collects what went wrong with single blocks while others are written.
-class BlockErrors {
- public:
-  explicit BlockErrors(std::string variable) : variable_(std::move(variable)) {}
-  void add(const leat_block& block, const std::string& why);
-  /// Throws when there were any.
-  void raise() const;
-
- private:
-  std::string variable_, first_;
-  std::size_t count_ = 0;
 };
 
 }  // namespace leat::hdf5

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that others can read at any moment, also when its writer is killed at any instruction.
+//
+// Bulk data go to the file at once: to places that nothing in the file speaks of yet. All else (the
+// structures that say where data are) waits in memory until commit(), which writes what is new
+// first and what changes last, so that a reader finds either the state of the last commit or that of
+// this one. What is changed in place are a few hundred bytes for each variable: only a process that
+// is killed in the microseconds between two of these writes leaves a mixture behind.
+//
+// Room is taken from the disk before an address in it is given away. A full disk is thus a refused
+// allocation, and never a structure that could be written in part only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace leat::hdf5 {
+
+/// Functions that return int return 0 or the errno of what failed; nothing throws but the
+/// constructor and what runs out of memory. One thread at a time.
+class CommittedFile {
+ public:
+  /// Makes the file; throws when it exists or cannot be made.
+  explicit CommittedFile(const std::string& path);
+  CommittedFile(const CommittedFile&) = delete;
+  ~CommittedFile();
+
+  /// Gives away `bytes` at *address, which were never given away before.
+  int allocate(std::uint64_t bytes, bool bulk, std::uint64_t* address);
+  /// Moves the end of what is given away.
+  int set_end(std::uint64_t end);
+  std::uint64_t end() const { return end_; }
+  /// 0 when there is room for so many more bytes of bulk data.
+  int make_room(std::uint64_t bytes);
+
+  int read(std::uint64_t address, void* to, std::size_t bytes);
+  int write(std::uint64_t address, const void* from, std::size_t bytes, bool bulk);
+
+  /// Everything written up to now is for others to see. After a failure they see the last commit;
+  /// nothing is lost, and the next commit() tries again.
+  int commit();
+  /// Gives back room that was taken and not used. After the last commit.
+  int finish();
+
+ private:
+  using Waiting = std::map<std::uint64_t, std::vector<unsigned char>>;  // by address; no overlaps
+
+  int take_room(std::uint64_t end);
+  Waiting::iterator first_over(std::uint64_t address);
+  bool waits(std::uint64_t address, std::size_t bytes);
+  void put(std::uint64_t address, const unsigned char* from, std::size_t bytes);
+  int write_now(std::uint64_t address, const void* from, std::size_t bytes);
+
+  int fd_ = -1;
+  std::uint64_t end_ = 0;        // of what is given away
+  std::uint64_t committed_ = 0;  // the end, at the last commit
+  std::uint64_t room_ = 0;       // the disk has room up to here
+  Waiting waiting_;
+};
+
+}  // namespace leat::hdf5

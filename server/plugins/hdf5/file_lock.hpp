@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps two runs from writing one file: ".<file>.lock" beside it, locked with flock while this
+// object lives, and removed at its end. A lock file that a killed run left locks nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace leat::hdf5 {
+
+class FileLock {
+ public:
+  /// Nothing when another run, or another store of this one, has it. Throws when the folder of
+  /// `path` cannot be written to. On file systems without locks everybody gets one.
+  static std::optional<FileLock> take(const std::string& path);
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
+
+ private:
+  FileLock(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+
+  std::string path_;
+  int fd_;
+};
+
+}  // namespace leat::hdf5
