@@ -143,7 +143,8 @@ class Tables {
 std::vector<std::uint32_t> wanted_steps(const model::Model& model) {
   std::vector<std::uint32_t> steps;
   for (const model::Variable& variable : model.variables) {
-    std::int64_t step = 0;
+    // Which variables scripts ask for is known only while they run.
+    std::int64_t step = model.scripts.exist() ? 1 : 0;
     for (const std::uint32_t store : variable.stores) {
       step = std::gcd(step, model.stores[store].every);
     }

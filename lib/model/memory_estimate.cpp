@@ -45,7 +45,7 @@ bool extent_of(const Model& model, const Dimension& dimension, const IntegerValu
 VariableEstimate estimate(const Model& model, std::uint32_t index, const IntegerValues& known) {
   VariableEstimate result;
   result.variable = index;
-  result.taken = !model.variables[index].stores.empty();
+  result.taken = model.scripts.exist() || !model.variables[index].stores.empty();
   const Layout& layout = model.layouts[model.variables[index].layout];
   std::uint64_t bytes = scalar_bytes(layout.type);
   bool empty = false;

@@ -12,7 +12,7 @@ namespace leat::model {
 
 struct VariableEstimate {
   std::uint32_t variable = 0;
-  bool taken = true;  ///< by a store; what none takes is not copied and counts nothing
+  bool taken = true;  ///< by a store or scripts; what none takes is not copied and counts nothing
   /// Unknown when varying or a parameter has no value.
   std::optional<std::uint64_t> bytes_per_rank;
   std::string why_unknown;

@@ -83,6 +83,25 @@ struct Store {
   SourceLocation where;
 };
 
+/// A script, or a folder of them.
+struct ScriptSource {
+  std::string path;
+  bool is_folder = false;
+  double timeout_seconds = 60;  ///< the longest that a script may work on one iteration
+  std::int64_t failures = 3;    ///< in a row, after which it is not called any more
+  bool waits = false;           ///< false: iterations are left out while it is busy
+  SourceLocation where;
+};
+
+struct Scripts {
+  std::string interpreter;
+  std::int64_t workers = 4;
+  std::uint64_t memory_bytes = 0;  ///< of one worker
+  std::string output;              ///< folder for what they make
+  std::vector<ScriptSource> sources;
+  bool exist() const noexcept { return !sources.empty(); }
+};
+
 struct Architecture {
   std::int64_t dedicated_cores = 1;
   std::uint64_t buffer_bytes = 0;  ///< of the segment per node
@@ -104,6 +123,7 @@ struct Model {
   std::vector<Layout> layouts;
   std::vector<Variable> variables;
   std::vector<Store> stores;
+  Scripts scripts;
 };
 
 enum class Severity { error, warning };

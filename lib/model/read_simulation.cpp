@@ -7,19 +7,6 @@
 namespace leat::model {
 namespace {
 
-// The one element `name` below `root`, or an empty one, whose attributes are the defaults of the
-// schema.
-XmlElement only(ReadContext& context, const XmlElement& root, const std::string& name) {
-  const std::vector<const XmlElement*> all = all_below(root, name);
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    context.error(all[i]->where, "a second <" + name + ">; the first is in " +
-                                     line_of(all[0]->where, all[i]->where));
-  }
-  XmlElement empty;
-  empty.name = name;
-  return all.empty() ? empty : *all[0];
-}
-
 std::uint64_t buffer_bytes(ReadContext& context, const Attributes& buffer) {
   const std::string text = buffer.text("size");
   if (const auto bytes = parse_size(text)) return *bytes;

@@ -46,4 +46,15 @@ std::vector<std::string> split_list(std::string_view text) {
   return items;
 }
 
+XmlElement only(ReadContext& context, const XmlElement& root, const std::string& name) {
+  const std::vector<const XmlElement*> all = all_below(root, name);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    context.error(all[i]->where, "a second <" + name + ">; the first is in " +
+                                     line_of(all[0]->where, all[i]->where));
+  }
+  XmlElement empty;
+  empty.name = name;
+  return all.empty() ? empty : *all[0];
+}
+
 }  // namespace leat::model

@@ -30,6 +30,7 @@ void read_parameters(ReadContext& context, const XmlElement& root);
 /// After the parameters.
 void read_layouts(ReadContext& context, const XmlElement& root);
 void read_stores(ReadContext& context, const XmlElement& root);
+void read_scripts(ReadContext& context, const XmlElement& root);
 /// After layouts and stores.
 void read_variables(ReadContext& context, const XmlElement& root);
 
@@ -55,6 +56,10 @@ class Attributes {
 
 /// All elements `name` below `parent`, in the order of the file.
 std::vector<const XmlElement*> all_below(const XmlElement& parent, std::string_view name);
+
+/// The one element `name` below `root`, or an empty one, whose attributes are the defaults of the
+/// schema. A second one is an error.
+XmlElement only(ReadContext& context, const XmlElement& root, const std::string& name);
 
 /// "a, b" to {"a", "b"}; "" and blanks to none.
 std::vector<std::string> split_list(std::string_view text);

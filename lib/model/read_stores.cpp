@@ -62,7 +62,7 @@ void read_store(ReadContext& context, const XmlElement& element) {
 
 void read_stores(ReadContext& context, const XmlElement& root) {
   for (const XmlElement* each : all_below(root, "store")) read_store(context, *each);
-  if (all_below(root, "store").empty()) {
+  if (all_below(root, "store").empty() && all_below(root, "scripts").empty()) {
     context.out.warning(root.where, "there is no <store>: nothing will be written");
   }
 }

@@ -15,6 +15,7 @@ Model read_tree(const XmlElement& root, const Schema& schema, DiagnosticList& ou
   read_layouts(context, root);
   read_stores(context, root);
   read_variables(context, root);
+  read_scripts(context, root);
   return model;
 }
 

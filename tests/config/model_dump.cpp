@@ -59,6 +59,16 @@ void dump(std::ostream& out, const Store& store) {
       << " every=" << store.every << options(store.options) << "\n";
 }
 
+void dump(std::ostream& out, const Scripts& scripts) {
+  out << "scripts interpreter=" << scripts.interpreter << " workers=" << scripts.workers
+      << " memory=" << scripts.memory_bytes << " output=" << scripts.output << "\n";
+  for (const ScriptSource& each : scripts.sources) {
+    out << (each.is_folder ? "folder " : "script ") << each.path << " timeout="
+        << each.timeout_seconds << " failures=" << each.failures
+        << (each.waits ? " waits" : " skips") << "\n";
+  }
+}
+
 }  // namespace
 
 std::string dump(const Model& model) {
@@ -71,6 +81,7 @@ std::string dump(const Model& model) {
   for (const Layout& each : model.layouts) dump(out, each);
   for (const Variable& each : model.variables) dump(out, model, each);
   for (const Store& each : model.stores) dump(out, each);
+  if (model.scripts.exist()) dump(out, model.scripts);
   out << "log " << model.log.level << " " << model.log.file << "\n";
   return out.str();
 }
