@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct Iteration {
   std::int64_t number = 0;
   bool complete = true;  ///< false when a client died before it had ended it
   std::vector<Block> blocks;
+  /// By variable: its blocks stay as they are while a copy of its hold exists.
+  std::map<std::uint32_t, std::shared_ptr<const void>> holds;
 };
 
 class IterationTracker {

@@ -28,9 +28,11 @@ void LossReport::store_did(const PipelineResult& result) {
     stored = false;
     StoreLoss& loss = losses_[outcome.store];
     if (loss.why.empty()) loss.why = outcome.error;
-    if (result.kind != PipelineResult::Kind::iteration) continue;
+    if (result.kind != PipelineResult::Kind::iteration &&
+        result.kind != PipelineResult::Kind::script_results)
+      continue;
     ++loss.count;
-    if (loss.iterations.size() < kMostNamed) loss.iterations.push_back(result.iteration.number);
+    if (loss.iterations.size() < kMostNamed) loss.iterations.push_back(result.iteration);
   }
   if (stored && result.kind == PipelineResult::Kind::iteration) ++stored_;
 }

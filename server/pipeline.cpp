@@ -38,11 +38,17 @@ std::vector<PipelineResult> Pipeline::take_results() {
   return std::exchange(results_, {});
 }
 
-bool Pipeline::next(Iteration* iteration) {
+void Pipeline::submit(ScriptResults results) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  waiting_.push_back(std::move(results));
+  changed_.notify_one();
+}
+
+bool Pipeline::next(std::variant<Iteration, ScriptResults>* work) {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return closing_ || !waiting_.empty(); });
   if (waiting_.empty()) return false;
-  *iteration = std::move(waiting_.front());
+  *work = std::move(waiting_.front());
   waiting_.pop_front();
   return true;
 }
@@ -57,28 +63,40 @@ void Pipeline::report(PipelineResult result) {
 }
 
 PipelineResult Pipeline::for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)()) {
-  PipelineResult result{kind, {}, {}};
+  PipelineResult result{kind, 0, {}};
   for (const auto& plugin : plugins_) {
     result.outcomes.push_back({plugin->store(), (plugin.get()->*call)()});
   }
   return result;
 }
 
-PipelineResult Pipeline::process(Iteration iteration) {
-  PipelineResult result;
+PipelineResult Pipeline::process(const Iteration& iteration) {
+  PipelineResult result{PipelineResult::Kind::iteration, iteration.number, {}};
   for (const auto& plugin : plugins_) {
     if (!plugin->wants(iteration)) continue;
     result.outcomes.push_back({plugin->store(), plugin->process(iteration)});
   }
-  result.iteration = std::move(iteration);
+  return result;
+}
+
+PipelineResult Pipeline::process(const ScriptResults& results) {
+  PipelineResult result{PipelineResult::Kind::script_results, results.iteration, {}};
+  for (const auto& plugin : plugins_) {
+    if (!plugin->takes_results()) continue;
+    result.outcomes.push_back({plugin->store(), plugin->process(results)});
+  }
   return result;
 }
 
 void Pipeline::run() {
   thread_id_ = gettid();
   report(for_all(PipelineResult::Kind::opened, &PluginInstance::open));
-  Iteration iteration;
-  while (next(&iteration)) report(process(std::move(iteration)));
+  std::variant<Iteration, ScriptResults> work;
+  while (next(&work)) {
+    PipelineResult result = std::visit([this](const auto& each) { return process(each); }, work);
+    work = Iteration{};  // its holds end before its result is seen
+    report(std::move(result));
+  }
   report(for_all(PipelineResult::Kind::closed, &PluginInstance::close));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugins at work: one thread takes complete iterations in order and passes each to the plugins in
-// declared order. A plugin that is slow or fails delays or harms no client: the event loop never
+// Plugins at work: one thread takes complete iterations, and what scripts made of them, in order and
+// passes each to the plugins in declared order. A plugin that is slow or fails delays or harms no client: the event loop never
 // waits for this thread.
 #pragma once
 
@@ -12,9 +12,11 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "server/plugin_instance.hpp"
+#include "server/script_results.hpp"
 
 namespace leat::server {
 
@@ -26,8 +28,8 @@ struct StoreOutcome {
 
 /// What the pipeline reports, in order.
 struct PipelineResult {
-  enum class Kind { opened, iteration, closed } kind = Kind::iteration;
-  Iteration iteration;                 ///< its blocks may be reclaimed now
+  enum class Kind { opened, iteration, script_results, closed } kind = Kind::iteration;
+  std::int64_t iteration = 0;
   std::vector<StoreOutcome> outcomes;  ///< of the plugins that were called
 };
 
@@ -41,6 +43,8 @@ class Pipeline {
   /// Starts the thread, which opens all plugins.
   void start();
   void submit(Iteration iteration);
+  /// What a script made goes to all plugins that take such. From any thread.
+  void submit(ScriptResults results);
   /// After all that was submitted the plugins are closed, then the result `closed` comes.
   void close();
 
@@ -53,16 +57,17 @@ class Pipeline {
 
  private:
   void run();
-  bool next(Iteration* iteration);
+  bool next(std::variant<Iteration, ScriptResults>* work);
   void report(PipelineResult result);
   PipelineResult for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)());
-  PipelineResult process(Iteration iteration);
+  PipelineResult process(const Iteration& iteration);
+  PipelineResult process(const ScriptResults& results);
 
   std::vector<std::unique_ptr<PluginInstance>> plugins_;
   std::function<void()> wake_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Iteration> waiting_;
+  std::deque<std::variant<Iteration, ScriptResults>> waiting_;
   std::vector<PipelineResult> results_;
   std::atomic<bool> has_results_{false};
   bool closing_ = false;

@@ -49,6 +49,22 @@ leat_block block_of(const Block& block) {
   return view;
 }
 
+leat_result result_of(const ScriptArray& array, const std::string& data) {
+  leat_result view{};
+  view.size = sizeof view;
+  view.name = array.name.c_str();
+  view.unit = array.unit.c_str();
+  view.type = static_cast<std::uint32_t>(array.type);
+  view.dims = static_cast<std::uint32_t>(array.extents.size());
+  for (std::uint32_t d = 0; d < view.dims; ++d) {
+    view.dimension[d] = array.dimensions[d].c_str();
+    view.extent[d] = array.extents[d];
+  }
+  view.data = data.data() + array.offset;
+  view.bytes = array.bytes;
+  return view;
+}
+
 spdlog::level::level_enum level_of(int level) {
   switch (level) {
     case LEAT_LOG_DEBUG:
@@ -150,6 +166,21 @@ std::string PluginInstance::process(const Iteration& iteration) {
   const std::string error = outcome(plugin_->iteration(state_, &data), "iteration");
   if (error.empty()) bytes_ += bytes;
   return error;
+}
+
+std::string PluginInstance::process(const ScriptResults& results) {
+  if (!opened_) return why_not_open_;
+  last_error_.clear();
+  std::vector<leat_result> arrays;
+  for (const ScriptArray& array : results.arrays) arrays.push_back(result_of(array, results.data));
+  leat_result_set set{};
+  set.size = sizeof set;
+  set.source = results.script.c_str();
+  set.iteration = results.iteration;
+  set.results = arrays.data();
+  set.result_count = arrays.size();
+  set.result_stride = sizeof(leat_result);
+  return outcome(plugin_->results(state_, &set), "results");
 }
 
 std::string PluginInstance::close() {

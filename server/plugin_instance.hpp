@@ -11,6 +11,7 @@
 #include "lib/model/model.hpp"
 #include "server/include/plugin.h"
 #include "server/iteration_tracker.hpp"
+#include "server/script_results.hpp"
 
 namespace leat::server {
 
@@ -45,6 +46,9 @@ class PluginInstance {
   /// True when this plugin takes something of the iteration.
   bool wants(const Iteration& iteration) const;
   std::string process(const Iteration& iteration);
+  /// True when it takes what scripts make.
+  bool takes_results() const noexcept { return plugin_->results != nullptr; }
+  std::string process(const ScriptResults& results);
   std::string close();
 
   const std::string& store() const noexcept { return name_; }

@@ -70,6 +70,7 @@ Server::Server(ServerParts parts)
       iterations_(static_cast<std::uint32_t>(facts_.node_ranks)),
       leases_(segment_.header(), static_cast<std::uint32_t>(facts_.node_ranks)),
       pipeline_(std::move(parts.plugins), [this] { ring(results_bell_.get()); }),
+      holds_([bell = results_bell_.get()] { ring(bell); }),
       alone_since_ns_(platform::now_ns()) {
   for (std::int32_t i = 0; i < facts_.node_ranks; ++i) {
     clients_.emplace_back(segment_, static_cast<std::uint32_t>(i), model_);
@@ -90,7 +91,7 @@ int Server::run() {
   pipeline_.start();
   std::int64_t looked_ns = platform::now_ns();
   while (!closed_) {
-    const bool busy = take_all_events() || pipeline_.has_results();
+    const bool busy = take_all_events() || has_news();
     take_results();
     pass_on_complete();
     close_when_drained();
@@ -108,14 +109,14 @@ int Server::run() {
 
 // On a single core the pipeline's thread needs the time more: it frees memory.
 bool Server::may_spin() const noexcept {
-  return placement_.pinned && !closing_ && (in_pipeline_.empty() || placement_.cpus.count() > 1);
+  return placement_.pinned && !closing_ && (held_.empty() || placement_.cpus.count() > 1);
 }
 
 bool Server::spin() noexcept {
   if (!may_spin()) return false;
   const std::int64_t until = platform::now_ns() + kSpinNs;
   do {
-    if (somebody_speaks() || pipeline_.has_results()) return true;
+    if (somebody_speaks() || has_news()) return true;
     platform::relax();
   } while (platform::now_ns() < until);
   return false;
@@ -179,7 +180,7 @@ bool Server::all_gone() const noexcept {
 }
 
 void Server::close_when_drained() {
-  if (closing_ || !all_gone() || !iterations_.empty() || !in_pipeline_.empty()) return;
+  if (closing_ || !all_gone() || !iterations_.empty() || !held_.empty()) return;
   closing_ = true;
   pipeline_.close();
 }

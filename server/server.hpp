@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "lib/platform/placement.hpp"
 #include "lib/platform/unique_fd.hpp"
 #include "lib/shm/segment.hpp"
+#include "server/block_holds.hpp"
 #include "server/client_link.hpp"
 #include "server/lease_book.hpp"
 #include "server/loss_report.hpp"
@@ -48,6 +50,7 @@ class Server {
   bool may_spin() const noexcept;
   bool spin() noexcept;
   bool somebody_speaks() noexcept;
+  bool has_news() const noexcept { return pipeline_.has_results() || holds_.any_returned(); }
   void look_around(int limit_ms);
   int sleep_limit_ms() const noexcept;
   void on_wakeup(int fd);
@@ -74,6 +77,7 @@ class Server {
   // Iterations and memory
   void pass_on_complete();
   void take_results();
+  void take_returned_blocks();
   void release(const Block& block);
   void serve_requests();
   std::int64_t oldest_unfinished() const noexcept;
@@ -98,7 +102,8 @@ class Server {
   Pipeline pipeline_;
   LossReport report_;
   platform::Placement placement_;
-  std::vector<std::int64_t> in_pipeline_;  // iteration numbers, ascending
+  BlockHolds holds_;
+  std::multiset<std::int64_t> held_;  // numbers of iterations whose blocks are being read
   std::int64_t alone_since_ns_;  // when the last client left, or the start
   std::uint32_t attached_ = 0;
   bool closing_ = false;

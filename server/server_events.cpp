@@ -117,7 +117,8 @@ void Server::on_lost(std::uint32_t index, const shm::Event& event) {
 
 void Server::pass_on_complete() {
   while (std::optional<Iteration> iteration = iterations_.take_complete()) {
-    in_pipeline_.push_back(iteration->number);
+    holds_.hold(&*iteration);
+    for (std::size_t i = 0; i < iteration->holds.size(); ++i) held_.insert(iteration->number);
     pipeline_.submit(std::move(*iteration));
   }
 }
@@ -128,23 +129,30 @@ void Server::take_results() {
     made_progress();
     switch (result.kind) {
       case PipelineResult::Kind::opened:
+      case PipelineResult::Kind::iteration:
+      case PipelineResult::Kind::script_results:
         break;
       case PipelineResult::Kind::closed:
         closed_ = true;
         break;
-      case PipelineResult::Kind::iteration:
-        in_pipeline_.erase(in_pipeline_.begin());
-        for (const Block& block : result.iteration.blocks) release(block);
-        break;
     }
   }
+  take_returned_blocks();
   serve_requests();
+}
+
+void Server::take_returned_blocks() {
+  for (const Returned& returned : holds_.take_returned()) {
+    held_.erase(held_.find(returned.iteration));
+    for (const Block& block : returned.blocks) release(block);
+    made_progress();
+  }
 }
 
 void Server::release(const Block& block) { leases_.block_released(block.client, block.lease); }
 
 std::int64_t Server::oldest_unfinished() const noexcept {
-  return in_pipeline_.empty() ? iterations_.oldest() : in_pipeline_.front();
+  return held_.empty() ? iterations_.oldest() : *held_.begin();
 }
 
 void Server::serve_requests() {

@@ -5,7 +5,7 @@
  * A plugin is a shared library that exports one constant object:
  *
  *     LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {
- *         LEAT_PLUGIN_ABI, sizeof(leat_plugin), "mine", my_open, my_iteration, my_close};
+ *         LEAT_PLUGIN_ABI, sizeof(leat_plugin), "mine", my_open, my_iteration, my_close, NULL};
  *
  * Conventions
  *  1. The first two words of leat_plugin_entry, ABI number and size, are read from the file before it is loaded.
@@ -99,6 +99,29 @@ typedef struct leat_iteration_data {
   int32_t reserved;
 } leat_iteration_data;
 
+/* One array, or number (dims is 0), that a script made. */
+typedef struct leat_result {
+  uint64_t size;
+  const char* name;         /* unique within its source */
+  const char* unit;
+  uint32_t type;            /* enum leat_scalar */
+  uint32_t dims;            /* 0 to LEAT_PLUGIN_MAX_DIMS */
+  const char* dimension[LEAT_PLUGIN_MAX_DIMS];  /* names */
+  int64_t extent[LEAT_PLUGIN_MAX_DIMS];         /* may differ from iteration to iteration */
+  const void* data;         /* C order */
+  uint64_t bytes;
+} leat_result;
+
+/* All that one script made of one iteration. */
+typedef struct leat_result_set {
+  uint64_t size;
+  const char* source;       /* the script's name */
+  int64_t iteration;
+  const leat_result* results;
+  uint64_t result_count;
+  uint64_t result_stride;   /* bytes from one result to the next; use leat_result_at() */
+} leat_result_set;
+
 /* What does not change during a run. */
 typedef struct leat_run {
   uint64_t size;
@@ -133,6 +156,9 @@ typedef struct leat_plugin {
   int (*iteration)(void* state, const leat_iteration_data* data);
   /* Once, after the last iteration; all must be on disk, as far as the plugin promises it, on return. */
   int (*close)(void* state);
+  /* What an analysis script made of an iteration; NULL: the plugin takes no such. Calls come between those of
+   * iteration(), in ascending order for each script, but not at once after the iteration that they are about. */
+  int (*results)(void* state, const leat_result_set* set);
 } leat_plugin;
 
 static inline const leat_variable* leat_variable_at(const leat_run* run, uint64_t i) {
@@ -141,6 +167,10 @@ static inline const leat_variable* leat_variable_at(const leat_run* run, uint64_
 
 static inline const leat_block* leat_block_at(const leat_iteration_data* data, uint64_t i) {
   return (const leat_block*)((const char*)data->blocks + i * data->block_stride);
+}
+
+static inline const leat_result* leat_result_at(const leat_result_set* set, uint64_t i) {
+  return (const leat_result*)((const char*)set->results + i * set->result_stride);
 }
 
 #ifdef __cplusplus

@@ -5,8 +5,10 @@
 //     class Mine {
 //      public:
 //       Mine(const leat_run& run, leat::Host host);          // open; throw std::exception for
-//       "cannot" void iteration(const leat_iteration_data& data);     // throw for "not stored"
+//                                                            // "cannot"
+//       void iteration(const leat_iteration_data& data);     // throw for "not stored"
 //       void close();                                        // after the last iteration
+//       void results(const leat_result_set& set);            // what scripts made; may be left out
 //     };
 //     LEAT_PLUGIN(Mine, "mine")
 //
@@ -111,6 +113,24 @@ int close(void* state) noexcept {
   return guarded(own->host, [&] { own->plugin.close(); });
 }
 
+template <class Plugin>
+int results(void* state, const leat_result_set* set) noexcept {
+  auto* own = static_cast<State<Plugin>*>(state);
+  return guarded(own->host, [&] { own->plugin.results(*set); });
+}
+
+using ResultsFunction = int (*)(void*, const leat_result_set*);
+
+// The function above for a class that has one of this name, else none.
+template <class Plugin>
+constexpr auto results_of(int) -> decltype(&Plugin::results, ResultsFunction{}) {
+  return results<Plugin>;
+}
+template <class Plugin>
+constexpr ResultsFunction results_of(long) {
+  return nullptr;
+}
+
 }  // namespace detail
 }  // namespace leat
 
@@ -121,4 +141,5 @@ int close(void* state) noexcept {
                                                             title,                          \
                                                             leat::detail::open<Class>,      \
                                                             leat::detail::iteration<Class>, \
-                                                            leat::detail::close<Class>};
+                                                            leat::detail::close<Class>,     \
+                                                            leat::detail::results_of<Class>(0)};

@@ -24,9 +24,28 @@ static void entry(void) {
   AT(leat_plugin, open, 16);
   AT(leat_plugin, iteration, 24);
   AT(leat_plugin, close, 32);
+  AT(leat_plugin, results, 40);
   AT(leat_host, size, 0);
   AT(leat_host, context, 8);
   AT(leat_host, log, 16);
+}
+
+static void results(void) {
+  AT(leat_result, size, 0);
+  AT(leat_result, name, 8);
+  AT(leat_result, unit, 16);
+  AT(leat_result, type, 24);
+  AT(leat_result, dims, 28);
+  AT(leat_result, dimension, 32);
+  AT(leat_result, extent, 96);
+  AT(leat_result, data, 160);
+  AT(leat_result, bytes, 168);
+  AT(leat_result_set, size, 0);
+  AT(leat_result_set, source, 8);
+  AT(leat_result_set, iteration, 16);
+  AT(leat_result_set, results, 24);
+  AT(leat_result_set, result_count, 32);
+  AT(leat_result_set, result_stride, 40);
 }
 
 static void run(void) {
@@ -95,6 +114,7 @@ static void scalars(void) {
 
 int main(void) {
   entry();
+  results();
   run();
   variable();
   iteration();

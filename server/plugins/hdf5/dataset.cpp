@@ -92,13 +92,17 @@ void Dataset::grow_to(const Shape& extents) {
   if (grown == extents_) return;
   check(H5Dset_extent(id_, grown.data()), "cannot make " + name_ + " longer");
   extents_ = grown;
-  for (std::size_t d = 0; d < scales_.size(); ++d) scales_[d]->grow_to({extents_[d]});
+  for (const auto& [d, scale] : scales_) scale->grow_to({extents_[d]});
 }
 
 void Dataset::attach_scale(std::size_t d, Dataset& scale) {
   check(H5DSattach_scale(id_, scale.id(), static_cast<unsigned>(d)),
         "cannot name a dimension of " + name_);
-  scales_.push_back(&scale);
+  scales_.emplace_back(d, &scale);
+}
+
+void Dataset::attach_iterations(const Dataset& scale) {
+  check(H5DSattach_scale(id_, scale.id(), 0), "cannot name the iterations of " + name_);
 }
 
 void Dataset::write(const Shape& start, const Shape& count, const void* data) {
@@ -137,6 +141,15 @@ void set_attribute(hid_t object, const char* name, std::int64_t value) {
   const Id attribute(H5Acreate2(object, name, H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT),
                      what);
   check(H5Awrite(attribute, H5T_NATIVE_INT64, &value), what);
+}
+
+void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill) {
+  const std::string what = "cannot write the attribute _FillValue";
+  const hsize_t one = 1;
+  const Id space(H5Screate_simple(1, &one, nullptr), what);
+  const Id attribute(H5Acreate2(dataset, "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT),
+                     what);
+  check(H5Awrite(attribute, type, fill.data()), what);
 }
 
 Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes) {

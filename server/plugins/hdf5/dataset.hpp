@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/plugins/hdf5/handle.hpp"
@@ -55,6 +56,9 @@ class Dataset {
   /// Names dimension `d` by a dimension scale, which grows with it. The scale must outlive this
   /// object.
   void attach_scale(std::size_t d, Dataset& scale);
+  /// Names the first dimension by the scale of the iterations, which does not grow with it: a row of
+  /// that says that all of the iteration is in the file.
+  void attach_iterations(const Dataset& scale);
 
   const Shape& extents() const { return extents_; }
   const std::string& name() const { return name_; }
@@ -66,12 +70,14 @@ class Dataset {
   std::string name_;
   Shape extents_;
   std::vector<bool> grows_;
-  std::vector<Dataset*> scales_;  // per dimension, or none
+  std::vector<std::pair<std::size_t, Dataset*>> scales_;  // that grow with a dimension
 };
 
 /// Text attribute, of UTF-8.
 void set_attribute(hid_t object, const char* name, const std::string& value);
 void set_attribute(hid_t object, const char* name, std::int64_t value);
+/// "_FillValue" as netCDF has it: one value of the dataset's own type.
+void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill);
 
 /// Chunk for one iteration of `extents` elements of `bytes` each, the iteration dimension first:
 /// small arrays are bundled over iterations up to 64 KiB, large ones are split along their slowest

@@ -15,6 +15,11 @@
 
 namespace leat::hdf5 {
 
+/// A dataset of one dimension that becomes a scale.
+Dataset make_scale(hid_t file, const std::string& name, hid_t type, hsize_t length, bool grows);
+/// A dimension without coordinates.
+Dataset make_dimension(hid_t file, const std::string& name, hsize_t length, bool grows);
+
 class Scales {
  public:
   /// Names of the run's variables are not used for anything else.

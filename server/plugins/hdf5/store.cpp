@@ -7,6 +7,7 @@
 #include "server/plugins/hdf5/block_check.hpp"
 #include "server/plugins/hdf5/compression.hpp"
 #include "server/plugins/hdf5/file_driver.hpp"
+#include "server/plugins/hdf5/script_group.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -79,7 +80,7 @@ struct Store::Open {
     plan.grows = {true};
     plan.chunk = {8192};
     whole = Dataset(file, scales.take_name("iteration_complete"), H5T_NATIVE_UINT8, plan);
-    whole.attach_scale(0, scales.iteration());
+    whole.attach_iterations(scales.iteration());
     set_attribute(whole.id(), "long_name",
                   "1: all of the iteration is here; 0: a rank died, or something was not stored");
   }
@@ -87,6 +88,7 @@ struct Store::Open {
   Scales scales;
   Place place;
   Dataset whole;
+  std::map<std::string, ScriptGroup> scripts;
   std::map<std::uint32_t, std::unique_ptr<Writer>> writers;  // by variable
   hsize_t rows = 0;
   std::vector<std::int64_t> unsaid;  // numbers of the last rows that /iteration does not have yet
@@ -190,6 +192,26 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   commit();
   open_->unsaid.clear();
   open_->unsaid_whole.clear();
+}
+
+void Store::results(const leat_result_set& set) {
+  be_quiet();
+  const auto found = open_->scripts.find(set.source);
+  ScriptGroup& group = found != open_->scripts.end()
+                           ? found->second
+                           : open_->scripts.try_emplace(set.source, file_, set.source).first->second;
+  std::string failed;
+  try {
+    group.add(set);
+  } catch (const std::exception& e) {
+    failed = e.what();
+  }
+  commit();
+  group.finish_row(set.iteration);
+  commit();
+  if (failed.empty()) return;
+  throw std::runtime_error(output_.path() + ", script \"" + set.source + "\", iteration " +
+                           std::to_string(set.iteration) + ": not stored: " + failed);
 }
 
 void Store::commit() {

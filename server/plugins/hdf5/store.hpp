@@ -26,6 +26,7 @@ class Store {
   ~Store();
   void iteration(const leat_iteration_data& data);
   void close();
+  void results(const leat_result_set& set);
 
  private:
   struct Open;  // what is closed together, before the file

@@ -30,12 +30,7 @@ void describe(const Dataset& dataset, const leat_variable& variable, hid_t type,
   if (*variable.unit) set_attribute(dataset.id(), "units", std::string(variable.unit));
   if (*variable.description)
     set_attribute(dataset.id(), "long_name", std::string(variable.description));
-  const std::string what = "cannot write the attribute _FillValue";
-  const hsize_t one = 1;
-  const Id space(H5Screate_simple(1, &one, nullptr), what);
-  const Id attribute(H5Acreate2(dataset.id(), "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT),
-                     what);
-  check(H5Awrite(attribute, type, fill.data()), what);
+  set_fill_attribute(dataset.id(), type, fill);
 }
 
 }  // namespace
@@ -72,7 +67,7 @@ Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
   plan.fill = fill_value(variable_.type);
   Dataset dataset(place_.file, variable_.name, type, plan);
   describe(dataset, variable_, type, plan.fill);
-  if (with_rows) dataset.attach_scale(0, place_.scales.iteration());
+  if (with_rows) dataset.attach_iterations(place_.scales.iteration());
   for (std::size_t d = 0; d < scales.size(); ++d)
     dataset.attach_scale(d + (with_rows ? 1 : 0), *scales[d]);
   return dataset;
@@ -125,7 +120,7 @@ Dataset Axes::make_table(const std::string& suffix, Dataset& slots, const Shape&
                    reinterpret_cast<const std::uint8_t*>(&nothing + 1));
   Dataset table(place_.file, place_.scales.take_name(name() + suffix), H5T_NATIVE_INT64, plan);
   const std::size_t first = has_rows() ? 1 : 0;
-  if (has_rows()) table.attach_scale(0, place_.scales.iteration());
+  if (has_rows()) table.attach_iterations(place_.scales.iteration());
   table.attach_scale(first, slots);
   for (std::size_t d = 0; d < rest.size(); ++d) table.attach_scale(first + 1 + d, *scales[d]);
   return table;

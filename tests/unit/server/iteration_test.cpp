@@ -85,10 +85,8 @@ TEST(LossReport, SaysNothingWhenNothingIsLost) {
 TEST(LossReport, NamesStoreIterationsAndTheFirstReason) {
   LossReport report;
   for (int i = 0; i < 20; ++i) {
-    Iteration iteration;
-    iteration.number = i;
     report.store_did(
-        {PipelineResult::Kind::iteration, iteration, {{"out", i == 0 ? "disk full" : "other"}}});
+        {PipelineResult::Kind::iteration, i, {{"out", i == 0 ? "disk full" : "other"}}});
   }
   EXPECT_TRUE(report.anything_lost());
   EXPECT_EQ(report.text(),
