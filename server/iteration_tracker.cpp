@@ -34,7 +34,7 @@ void IterationTracker::gone(std::uint32_t client, bool died) {
 std::optional<Iteration> IterationTracker::take_complete() {
   if (open_.empty()) return std::nullopt;
   const auto first = open_.begin();
-  Iteration iteration{first->first, true, {}, {}};
+  Iteration iteration{first->first, true, {}, {}, {}};
   for (const Client& client : clients_) {
     if (client.current > iteration.number) continue;
     if (!client.gone) return std::nullopt;

@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "lib/base/scalar.hpp"
@@ -27,12 +29,18 @@ struct Block {
   std::uint64_t bytes = 0;
 };
 
+/// Of a <parameter>; the first: it has none yet.
+using ParameterValue = std::variant<std::monostate, std::int64_t, double, std::string>;
+
 struct Iteration {
   std::int64_t number = 0;
   bool complete = true;  ///< false when a client died before it had ended it
   std::vector<Block> blocks;
   /// By variable: its blocks stay as they are while a copy of its hold exists.
   std::map<std::uint32_t, std::shared_ptr<const void>> holds;
+  /// Values of the node's first rank at its end of this iteration, by parameter; empty when nobody
+  /// asks.
+  std::vector<ParameterValue> parameters;
 };
 
 class IterationTracker {

@@ -165,4 +165,10 @@ void LeaseBook::client_gone(std::uint32_t client) {
   for (const std::uint64_t extent : extents) free_if_done(owner, extent);
 }
 
+bool LeaseBook::somebody_waits() const noexcept {
+  return std::any_of(waiting_.begin(), waiting_.end(), [](const LeaseRequest& request) {
+    return (request.flags & shm::kLeaseAhead) == 0;
+  });
+}
+
 }  // namespace leat::server

@@ -59,6 +59,8 @@ class LeaseBook {
   /// The client has ended: no more blocks will come from it, its requests are void.
   void client_gone(std::uint32_t client);
 
+  /// A rank waits for memory now.
+  bool somebody_waits() const noexcept;
   std::uint64_t used_bytes() const noexcept { return pool_.total_bytes() - pool_.free_bytes(); }
 
  private:

@@ -71,10 +71,23 @@ Server::Server(ServerParts parts)
       leases_(segment_.header(), static_cast<std::uint32_t>(facts_.node_ranks)),
       pipeline_(std::move(parts.plugins), [this] { ring(results_bell_.get()); }),
       holds_([bell = results_bell_.get()] { ring(bell); }),
+      scripts_(script_parts()),
+      parameters_(model_),
       alone_since_ns_(platform::now_ns()) {
   for (std::int32_t i = 0; i < facts_.node_ranks; ++i) {
     clients_.emplace_back(segment_, static_cast<std::uint32_t>(i), model_);
   }
+}
+
+ScriptPoolParts Server::script_parts() {
+  ScriptPoolParts parts{model_, facts_.session};
+  parts.segment_path = segment_.path();
+  parts.segment_start = segment_.at<char>(0);
+  parts.ranks = facts_.ranks;
+  parts.log = log_;
+  parts.store = [this](ScriptResults results) { pipeline_.submit(std::move(results)); };
+  parts.wake = [this] { ring(results_bell_.get()); };
+  return parts;
 }
 
 void Server::watch(int fd) noexcept {
@@ -89,6 +102,7 @@ int Server::run() {
     watch(fd->get());
   }
   pipeline_.start();
+  scripts_.start();
   std::int64_t looked_ns = platform::now_ns();
   while (!closed_) {
     const bool busy = take_all_events() || has_news();
@@ -126,7 +140,7 @@ int Server::sleep_limit_ms() const noexcept {
   const bool somebody_left = std::any_of(clients_.begin(), clients_.end(),
                                          [](const ClientLink& c) { return c.is_gone(); });
   const bool somebody_missing = attached_ < clients_.size();
-  return somebody_left || somebody_missing ? kTickMs : -1;
+  return somebody_left || somebody_missing || leases_.somebody_waits() ? kTickMs : -1;
 }
 
 void Server::sleep() noexcept {
@@ -136,6 +150,9 @@ void Server::sleep() noexcept {
   look_around(somebody_speaks() ? 0 : sleep_limit_ms());
   sleeps.fetch_add(1, std::memory_order_relaxed);
   give_up_on_absent();
+  // Scripts have time limits of their own: as long as they run, something gets done.
+  if (scripts_.exists() && !scripts_.idle()) made_progress();
+  say_who_holds_memory();
 }
 
 bool Server::somebody_speaks() noexcept {
@@ -180,7 +197,7 @@ bool Server::all_gone() const noexcept {
 }
 
 void Server::close_when_drained() {
-  if (closing_ || !all_gone() || !iterations_.empty() || !held_.empty()) return;
+  if (closing_ || !all_gone() || !iterations_.empty() || !held_.empty() || !scripts_.idle()) return;
   closing_ = true;
   pipeline_.close();
 }
@@ -198,6 +215,7 @@ void Server::say_farewell() {
   std::uint64_t bytes = 0;
   for (const auto& plugin : pipeline_.plugins()) bytes += plugin->bytes();
   if (!losses.empty()) log_->warn("{}", losses);
+  if (scripts_.exists()) log_->info("{}", scripts_.report());
   log_->info("done: {} iterations, {} stored, {}", report_.stored_iterations(),
              platform::format_bytes(bytes),
              report_.anything_lost() ? "NOT ALL OF THE DATA IS STORED, see above" : "nothing lost");

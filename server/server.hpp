@@ -20,7 +20,9 @@
 #include "server/client_link.hpp"
 #include "server/lease_book.hpp"
 #include "server/loss_report.hpp"
+#include "server/parameter_log.hpp"
 #include "server/pipeline.hpp"
+#include "server/scripts/script_pool.hpp"
 
 namespace leat::server {
 
@@ -45,6 +47,7 @@ class Server {
 
  private:
   // Set-up and waiting
+  ScriptPoolParts script_parts();
   void watch(int fd) noexcept;
   void sleep() noexcept;
   bool may_spin() const noexcept;
@@ -81,6 +84,7 @@ class Server {
   void release(const Block& block);
   void serve_requests();
   std::int64_t oldest_unfinished() const noexcept;
+  void say_who_holds_memory();
 
   // The end
   bool all_gone() const noexcept;
@@ -104,10 +108,13 @@ class Server {
   platform::Placement placement_;
   BlockHolds holds_;
   std::multiset<std::int64_t> held_;  // numbers of iterations whose blocks are being read
+  ScriptPool scripts_;
+  ParameterLog parameters_;
   std::int64_t alone_since_ns_;  // when the last client left, or the start
   std::uint32_t attached_ = 0;
   bool closing_ = false;
   bool closed_ = false;
+  std::string said_of_holding_;
 };
 
 }  // namespace leat::server

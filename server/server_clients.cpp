@@ -79,6 +79,7 @@ void Server::place_myself() {
   placement_ = platform::place_server(machine_, allowed, ranks, wanted);
   platform::set_affinity(placement_.cpus);
   if (pipeline_.thread_id() != 0) platform::set_affinity(placement_.cpus, pipeline_.thread_id());
+  scripts_.place(placement_.cpus);
   log_->info("{} rank{} on this node, buffer {}, server on {}", clients_.size(),
              clients_.size() == 1 ? "" : "s", platform::format_bytes(segment_.header().data_bytes),
              platform::describe(placement_));

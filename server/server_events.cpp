@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Server: what clients say, and what follows from it.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "lib/platform/clock.hpp"
@@ -50,6 +51,7 @@ void Server::handle(std::uint32_t index, const shm::Event& event) {
     case shm::EventKind::block:
       return on_block(index, event);
     case shm::EventKind::end_iteration:
+      if (index == 0 && scripts_.exists()) parameters_.iteration_ended(iterations_.current(0));
       iterations_.ended(index);
       leases_.iteration_ended(index);
       return serve_requests();
@@ -59,9 +61,11 @@ void Server::handle(std::uint32_t index, const shm::Event& event) {
       leases_.seal(index, event.offset, event.bytes);
       return serve_requests();
     case shm::EventKind::set_integer:
+      if (index == 0) parameters_.set(event.subject, static_cast<std::int64_t>(event.token));
       return clients_[index].set_integer(event.subject, static_cast<std::int64_t>(event.token));
     case shm::EventKind::set_real:
-      return;  // no layout depends on it
+      if (index == 0) parameters_.set(event.subject, std::bit_cast<double>(event.token));
+      return;
     case shm::EventKind::set_text:
       return on_text(index, event);
     case shm::EventKind::lost:
@@ -101,9 +105,10 @@ void Server::on_lease_request(std::uint32_t index, const shm::Event& event) {
 }
 
 void Server::on_text(std::uint32_t index, const shm::Event& event) {
-  // The value itself has no reader yet; its memory is the server's to give back.
   const std::uint64_t lease = leases_.extent_of(index, event.offset, event.bytes);
   if (lease == 0) return;
+  if (index == 0)
+    parameters_.set(event.subject, std::string(segment_.at<char>(event.offset), event.bytes));
   leases_.block_came(index, lease, event.bytes);
   leases_.block_released(index, lease);
 }
@@ -119,6 +124,8 @@ void Server::pass_on_complete() {
   while (std::optional<Iteration> iteration = iterations_.take_complete()) {
     holds_.hold(&*iteration);
     for (std::size_t i = 0; i < iteration->holds.size(); ++i) held_.insert(iteration->number);
+    if (scripts_.exists()) iteration->parameters = parameters_.take(iteration->number);
+    scripts_.submit(*iteration);
     pipeline_.submit(std::move(*iteration));
   }
 }
@@ -139,6 +146,17 @@ void Server::take_results() {
   }
   take_returned_blocks();
   serve_requests();
+  if (scripts_.exists() && leases_.somebody_waits()) scripts_.let_go_for_memory();
+}
+
+// A simulation that waits for a script must not wonder why.
+void Server::say_who_holds_memory() {
+  if (!scripts_.exists() || !leases_.somebody_waits()) return;
+  const std::string who = scripts_.slowest();
+  const std::string which = who.substr(0, who.find(" for "));
+  if (who.empty() || which == said_of_holding_) return;
+  said_of_holding_ = which;
+  log_->warn("the buffer is full and ranks wait for memory: {}", who);
 }
 
 void Server::take_returned_blocks() {

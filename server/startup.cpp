@@ -16,6 +16,7 @@
 #include "server/catalogue_writer.hpp"
 #include "server/live_session.hpp"
 #include "server/plugin_loader.hpp"
+#include "server/scripts/script_files.hpp"
 #include "server/server.hpp"
 
 namespace leat::server {
@@ -135,6 +136,10 @@ Result<int> serve(const Options& options, Reporter& reporter) {
   Result<std::shared_ptr<spdlog::logger>> log = make_log(*model);
   if (!log) return log.error();
   if (!warnings.empty()) (*log)->warn("{}", warnings);
+  if (model->scripts.exist()) {
+    const std::string why = why_scripts_cannot_run(model->scripts);
+    if (!why.empty()) return Error{Status::ERROR_CONFIG, why};
+  }
   Result<std::vector<LoadedPlugin>> plugins = load_plugins(*model);
   if (!plugins) return plugins.error();
   Result<LiveSession> live = LiveSession::begin(options.session);

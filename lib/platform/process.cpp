@@ -5,12 +5,17 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
+#include <cstring>
 #include <system_error>
 
 #include "lib/platform/clock.hpp"
@@ -54,26 +59,56 @@ Result<Child> spawn(const std::vector<std::string>& arguments) {
     return Error{Status::ERROR_SYSTEM, "cannot make a pipe: " + errno_text(errno)};
   }
   UniqueFd reader(ends[0]), writer(ends[1]);
-  // Should the pipe itself be descriptor kReportFd, dup2 onto itself would keep it close-on-exec.
-  if (writer.get() == kReportFd) writer = UniqueFd(fcntl(writer.get(), F_DUPFD_CLOEXEC, 10));
+  Result<pid_t> pid = start(arguments, {{writer.get(), kReportFd}});
+  if (!pid) return pid.error();
+  return Child{*pid, std::move(reader)};
+}
 
+Result<pid_t> start(const std::vector<std::string>& arguments, const std::vector<Passed>& passed,
+                    const std::vector<std::string>& variables) {
   SpawnPlan plan;
   plan_signals(plan);
   posix_spawn_file_actions_addopen(&plan.actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&plan.actions, 2, 1);
-  posix_spawn_file_actions_adddup2(&plan.actions, writer.get(), kReportFd);
-
+  // Copies far up: a descriptor that is its own target would stay close-on-exec, and one may be the
+  // target of another.
+  std::vector<UniqueFd> copies;
+  for (const Passed& each : passed) {
+    copies.emplace_back(fcntl(each.descriptor, F_DUPFD_CLOEXEC, 100));
+    posix_spawn_file_actions_adddup2(&plan.actions, copies.back().get(), each.as);
+  }
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  Child child;
-  const int code =
-      posix_spawn(&child.pid, argv[0], &plan.actions, &plan.attributes, argv.data(), environ);
+  std::vector<char*> environment;
+  for (const std::string& each : variables)
+    environment.push_back(const_cast<char*>(each.c_str()));
+  for (char** each = environ; *each; ++each) environment.push_back(*each);
+  environment.push_back(nullptr);
+  pid_t pid = -1;
+  const int code = posix_spawn(&pid, argv[0], &plan.actions, &plan.attributes, argv.data(),
+                               environment.data());
   if (code != 0) {
     return Error{Status::ERROR_SERVER, "cannot start " + arguments[0] + ": " + errno_text(code)};
   }
-  child.report = std::move(reader);
-  return child;
+  return pid;
+}
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
+  const char* path = getenv("PATH");
+  const std::string folders = path ? path : "/usr/bin:/bin";
+  for (std::size_t at = 0, end = 0; at <= folders.size(); at = end + 1) {
+    end = std::min(folders.find(':', at), folders.size());
+    const std::string folder = folders.substr(at, end - at);
+    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    struct stat found{};
+    if (stat(file.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+        access(file.c_str(), X_OK) == 0) {
+      return file;
+    }
+  }
+  return "";
 }
 
 void close_from(int first) noexcept {
@@ -85,16 +120,24 @@ void close_from(int first) noexcept {
   for (int fd = first; fd < static_cast<int>(limit.rlim_cur); ++fd) ::close(fd);
 }
 
-bool reap(pid_t child, std::int64_t timeout_ns) noexcept {
+bool reap(pid_t child, std::int64_t timeout_ns, int* status) noexcept {
   const Deadline deadline = Deadline::in_ns(timeout_ns);
   for (;;) {
-    const pid_t got = waitpid(child, nullptr, WNOHANG);
+    const pid_t got = waitpid(child, status, WNOHANG);
     // An error means that somebody else took it (a SIGCHLD handler of the simulation): it is gone as well.
     if (got == child || (got < 0 && errno != EINTR)) return true;
     if (deadline.passed()) return false;
     const timespec pause{0, 500'000};
     nanosleep(&pause, nullptr);
   }
+}
+
+std::string describe_end(int status) {
+  if (WIFSIGNALED(status)) {
+    return "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" +
+           strsignal(WTERMSIG(status)) + ")";
+  }
+  return "ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
 std::string executable_path() {

@@ -26,11 +26,31 @@ inline constexpr int kReportFd = 3;
 /// it), with standard input from /dev/null, standard output to the caller's standard error, and no signal blocked.
 Result<Child> spawn(const std::vector<std::string>& arguments);
 
+/// A descriptor of ours that a started program finds under another number.
+struct Passed {
+  int descriptor;
+  int as;
+};
+
+/// Starts `arguments[0]` like spawn, with these descriptors (numbers from 3 up) and environment
+/// variables ("NAME=value", above those of the caller). It ends with the caller at the latest only
+/// when it sees to that itself.
+Result<pid_t> start(const std::vector<std::string>& arguments, const std::vector<Passed>& passed,
+                    const std::vector<std::string>& variables = {});
+
+/// The path of a program: `name` itself when it has a '/', else the first of that name in PATH that
+/// may be run. "" when there is none.
+std::string find_program(const std::string& name);
+
 /// Closes all descriptors from `first` up: a server must not keep a launcher's sockets or a user's files open.
 void close_from(int first) noexcept;
 
 /// Waits up to `timeout_ns` for a child to end and takes it out of the process table. False when it still runs.
-bool reap(pid_t child, std::int64_t timeout_ns) noexcept;
+/// `status`, when given, gets what waitpid tells.
+bool reap(pid_t child, std::int64_t timeout_ns, int* status = nullptr) noexcept;
+
+/// "was killed by signal 9 (Killed)" or "ended with status 3", of what waitpid tells.
+std::string describe_end(int status);
 
 /// Absolute path of the running program's file; "" when the system does not tell.
 std::string executable_path();

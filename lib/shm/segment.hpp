@@ -47,6 +47,8 @@ class Segment {
   ServerWords& server_words() const noexcept { return *at<ServerWords>(kServerWordsOffset); }
   ClientArea client(std::uint32_t index) const noexcept;
   const std::string& name() const noexcept { return name_; }
+  /// Of the file that it is, for those who map it in their own way.
+  std::string path() const { return "/dev/shm/" + name_; }
 
   /// The object at an offset; the caller has checked it against segment_bytes.
   template <class T>

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leat in a Python simulation.
+
+    import leat
+    leat.init("heat.xml")                  # or leat.init("heat.xml", comm=MPI.COMM_WORLD)
+    leat.write("temperature", T)           # any NumPy array, slice or view; copied before the call returns
+    leat.end_iteration()
+    leat.finalize()
+
+Names are those of the XML. Type, number of dimensions and extents are checked against it. Calls are thread safe and let the
+interpreter's lock go while they copy or wait. Errors raise leat.Error, whose `status` is the name of the C status. With
+LEAT=off in the environment every call does nothing, and `alloc` returns a private array where it can.
+"""
+import os
+import time
+
+import numpy as _np
+
+from . import _core
+
+__all__ = ["Error", "init", "finalize", "write", "alloc", "commit", "set_extent", "set_position", "end_iteration",
+           "iteration", "set", "set_int", "set_double", "set_string", "wanted", "last_error", "status_name"]
+
+
+class Error(RuntimeError):
+    """What a call failed with; `status` is "LEAT_ERROR_SHAPE", for example."""
+
+    def __init__(self, status, message):
+        super().__init__(message)
+        self.status = status
+
+
+def _check(status):
+    if status < 0:
+        raise Error(status_name(status), last_error())
+    return status
+
+
+def init(config, comm=None):
+    """Connects to the node's server. comm: an mpi4py communicator of the ranks that are the simulation; collective then."""
+    if comm is None:
+        _check(_core.init(os.fspath(config)))
+        return
+    from mpi4py import MPI
+    node = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    session = comm.bcast(f"py-{os.getpid()}-{time.time_ns()}", root=0)
+    place = (comm.rank, comm.size, node.rank, node.size)
+    node.Free()
+    _check(_core.init_ranks(os.fspath(config), *place, session))
+
+
+def finalize():
+    """Waits until everything of this node is stored. Raises Error with LEAT_ERROR_LOST when something could not be."""
+    _check(_core.finalize())
+
+
+def write(variable, data, block=0):
+    """Hands over an array: anything with the buffer protocol, in any order and with any strides, or a number."""
+    array = data if isinstance(data, _np.ndarray) else _np.asarray(data)
+    _check(_core.write(variable, array, block, str(array.dtype)))
+
+
+def alloc(variable, block=0):
+    """An uninitialised NumPy array in the segment, of the declared type and shape; None with LEAT=off. It must not be used
+    after commit(): another rank may have that memory then."""
+    status, array = _core.alloc(variable, block)
+    _check(status)
+    return array
+
+
+def commit(variable, block=0):
+    """Hands the memory of alloc over."""
+    _check(_core.commit(variable, block))
+
+
+def set_extent(variable, extent, block=0):
+    """Extents of a block with "?" dimensions, ghosts included; write takes them from its array by itself."""
+    _check(_core.set_extent(variable, block, [int(n) for n in extent]))
+
+
+def set_position(variable, position, block=0):
+    """Index, from 0, of the block's first cell that is no ghost in the global array."""
+    _check(_core.set_position(variable, block, [int(n) for n in position]))
+
+
+def end_iteration():
+    """This rank has written what it wants to write in this iteration."""
+    _check(_core.end_iteration())
+
+
+def iteration():
+    """Number of the current iteration, from 0; -1 when not initialised."""
+    return _core.iteration()
+
+
+def set_int(parameter, value):
+    """Gives an integer parameter its value for this rank."""
+    _check(_core.set_int(parameter, int(value)))
+
+
+def set_double(parameter, value):
+    """Gives a floating-point parameter its value for this rank."""
+    _check(_core.set_double(parameter, float(value)))
+
+
+def set_string(parameter, value):
+    """Gives a text parameter its value for this rank."""
+    _check(_core.set_string(parameter, str(value)))
+
+
+def set(parameter, value):  # noqa: A001 - the verb's name
+    """set_int, set_double or set_string, after the type of the value."""
+    if isinstance(value, str):
+        set_string(parameter, value)
+    elif isinstance(value, (float, _np.floating)):
+        set_double(parameter, value)
+    else:
+        set_int(parameter, value)
+
+
+def wanted(variable):
+    """True when some store takes the variable in the current iteration."""
+    return _check(_core.wanted(variable)) == 0
+
+
+def last_error():
+    """The message of this thread's last call that failed."""
+    return _core.last_error()
+
+
+def status_name(status):
+    """"LEAT_ERROR_FULL" for -8."""
+    return _core.status_name(status)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks as ranks wrote them, and how they become one array."""
+from dataclasses import dataclass
+
+import numpy as np
+
+# As server/scripts/task.hpp describes it.
+RECORD = np.dtype([(name, "<i8") for name in ("variable", "rank", "block", "has_position", "in_constants", "offset", "bytes")]
+                  + [(name, "<i8", 8) for name in ("extent", "position", "global_extent")])
+
+
+@dataclass
+class Block:
+    """One block. data: its array. position: index of its first own cell in the global array, or None. ghosts: layers
+    (low, high) per dimension that `data` includes; all 0 where they were left out."""
+    rank: int
+    block: int
+    extent: tuple
+    position: tuple
+    ghosts: tuple
+    data: np.ndarray
+
+
+@dataclass
+class Array:
+    """What a variable is in one iteration: dims, data, and coordinates {name: (dim, values)}."""
+    dims: tuple
+    data: np.ndarray
+    coords: dict
+
+
+def own_part(variable):
+    """Index of a block's cells without ghosts."""
+    return tuple(slice(d.low, -d.high if d.high else None) for d in variable.dimensions)
+
+
+def array_of(variable, blocks, global_extent):
+    """One array of all blocks (with their ghosts), which are ordered by rank and block. A single block that is all there is
+    comes as a view, without a copy. global_extent: of the whole, where the variable has one."""
+    if variable.has_global:
+        return _placed(variable, blocks, global_extent)
+    if variable.varies:
+        return _appended(variable, blocks)
+    return _stacked(variable, blocks)
+
+
+def _placed(variable, blocks, global_extent):
+    dims = tuple(d.name for d in variable.dimensions)
+    parts = [(block, block.data[own_part(variable)]) for block in blocks]
+    if len(parts) == 1 and parts[0][1].shape == tuple(global_extent):
+        return Array(dims, parts[0][1], {})
+    covered = sum(part.size for _, part in parts)
+    whole = np.empty(global_extent, variable.dtype)
+    if covered < whole.size:
+        whole[...] = variable.fill
+    for block, part in parts:
+        whole[tuple(slice(p, p + n) for p, n in zip(block.position, part.shape))] = part
+    whole.setflags(write=False)
+    return Array(dims, whole, {})
+
+
+def _appended(variable, blocks):
+    flat = any(d.varying for d in variable.dimensions[1:])
+    dims = (f"{variable.name}_element",) if flat else tuple(d.name for d in variable.dimensions)
+    parts = [block.data.reshape(-1) if flat else block.data for block in blocks]
+    data = parts[0]
+    if len(parts) > 1:
+        data = np.concatenate(parts)
+        data.setflags(write=False)
+    counts = [len(part) for part in parts]
+    return Array(dims, data, {f"{dims[0]}_rank": (dims[0], np.repeat(np.array([b.rank for b in blocks], "i4"), counts))})
+
+
+def _stacked(variable, blocks):
+    dims = tuple(d.name for d in variable.dimensions)
+    if len(blocks) == 1:
+        return Array(dims, blocks[0].data, {})
+    slot = f"{variable.name}_slot"
+    data = np.stack([block.data for block in blocks])
+    data.setflags(write=False)
+    return Array((slot, *dims), data, {f"{variable.name}_rank": (slot, np.array([b.rank for b in blocks], "i4")),
+                                       f"{variable.name}_block": (slot, np.array([b.block for b in blocks], "i4"))})

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a script can do besides looking: the second argument of its functions."""
+import numbers
+
+import numpy as np
+
+from . import outputs
+from .model import did_you_mean
+
+_KINDS = {"int": numbers.Integral, "double": numbers.Real, "string": str}
+
+
+class Context:
+    """One call of a script's functions for one iteration.
+
+    iteration   number of the iteration
+    parameters  {name: value} of the XML's parameters, as the first rank of the node had them at the end of the iteration
+    state       a dict that survives edits of the script and restarts of its process; it is pickled after each call
+    """
+
+    def __init__(self, script, iteration, services):
+        self.iteration = iteration.number
+        self.parameters = dict(iteration.parameters)
+        self._script, self._iteration, self._services = script, iteration, services
+        self._function = self._ds = None
+        self.scalars, self.arrays = {}, {}  # what the script has made
+
+    @property
+    def state(self):
+        return self._script.state
+
+    @state.setter
+    def state(self, value):
+        self._script.state = value
+
+    def scalar(self, name, value):
+        """A number per iteration: a column of <output>/<script>.csv, and /scripts/<script>/<name> in the output file."""
+        number = np.asarray(value)
+        if number.shape != () or number.dtype.kind not in "biufc":
+            raise TypeError(f'ctx.scalar("{name}", ...): a number is expected, not {_kind_of(value)}')
+        self._refuse_second(name, self.scalars)
+        self.scalars[name] = number[()]
+
+    def store(self, name, array, dims=None, units=None):
+        """An array per iteration: /scripts/<script>/<name> (iteration, dims...) in the output file. array: a NumPy array or an
+        xarray.DataArray, of numbers; copied before the call returns. dims: names of its dimensions."""
+        values = np.asarray(array)
+        if values.dtype.kind not in "biufc":
+            raise TypeError(f'ctx.store("{name}", ...): an array of numbers is expected, not {_kind_of(array)}')
+        dims = dims or getattr(array, "dims", None) or [f"{name}_{i}" for i in range(values.ndim)]
+        if len(dims) != values.ndim:
+            raise ValueError(f'ctx.store("{name}", ...): {len(dims)} names for {values.ndim} dimensions')
+        if values.ndim > 7:
+            raise ValueError(f'ctx.store("{name}", ...): 7 dimensions at most, not {values.ndim}')
+        self._refuse_second(name, self.arrays)
+        units = units if units is not None else getattr(array, "attrs", {}).get("units", "")
+        self.arrays[name] = (np.array(values, order="C"), [str(dim) for dim in dims], str(units))
+
+    def image(self, name, picture):
+        """<output>/<script>/<name>-<iteration>.png. picture: a matplotlib figure, a 2-D array, or bytes of shape (height, width,
+        3 or 4). Returns the path."""
+        return self._services.image(self._script.name, name, self.iteration, picture)
+
+    def set(self, parameter, value):
+        """Steers the simulation: leat_get_* of all ranks of the node return `value` from one and the same iteration on, a few
+        after this one. Does not wait. Only parameters on which no layout depends."""
+        kinds = self._services.model.parameters
+        if parameter not in kinds:
+            raise LookupError(f'there is no parameter "{parameter}" in the XML{did_you_mean(parameter, kinds)}')
+        if isinstance(value, np.generic):
+            value = value.item()
+        kind = kinds[parameter]
+        if isinstance(value, bool) or not isinstance(value, _KINDS[kind]):
+            raise TypeError(f'ctx.set("{parameter}", {value!r}): the parameter is of type {kind}')
+        self._services.set(parameter, float(value) if kind == "double" else value)
+
+    def log(self, *words):
+        """A line in the server's log, like print."""
+        self._services.log("info", " ".join(str(word) for word in words))
+
+    def window(self, n):
+        """The datasets of the last n calls of this function, oldest first, this one last; fewer at the start. Copies, at most n:
+        memory for n iterations."""
+        if n < 1:
+            raise ValueError(f"ctx.window({n}): at least 1")
+        return self._function.remember(self.iteration, self._ds, n)
+
+    def blocks(self, variable, include_ghosts=False):
+        """The raw blocks: list of objects with rank, block, position, extent, ghosts, data; by rank and block. Read-only, and they
+        end with the call."""
+        return self._iteration.blocks(variable, include_ghosts)
+
+    def _begin(self, function, ds):
+        self._function, self._ds = function, ds
+
+    def _end(self):
+        self._function = self._ds = self._iteration = None
+
+    def _refuse_second(self, name, made):
+        if not isinstance(name, str) or not name or name == "iteration" or name.startswith("/"):
+            raise ValueError(f"{name!r} is no name for a result")
+        if name in self.scalars or name in self.arrays:
+            raise ValueError(f'"{name}" was given twice in iteration {self.iteration}')
+
+
+def _kind_of(value):
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ + (f" of {value.dtype}, shape {shape}" if hasattr(value, "dtype") else f" {value!r:.40}")

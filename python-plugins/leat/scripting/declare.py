@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a script says which functions are to be called, and with what."""
+import inspect
+from dataclasses import dataclass
+
+_declared = []  # by the script that is being loaded
+
+
+@dataclass
+class Declaration:
+    """One function of a script. variables: names, or None for all. every: calls at iterations that this divides."""
+    function: object
+    variables: list = None
+    every: int = 1
+    arrays: str = None
+
+    @property
+    def name(self):
+        return self.function.__name__
+
+    @property
+    def place(self):
+        code = self.function.__code__
+        return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def on_iteration(function=None, *, variables=None, every=1, arrays=None):
+    """Decorator: calls `function(ds, ctx)` at each iteration that `every` divides and in which all `variables` were written.
+
+    variables: names as in the XML, groups in front ("fields/temperature"); None: whatever there is.
+    arrays: "xarray" for an xarray.Dataset, "numpy" for a mapping of NumPy arrays; None: xarray where it is installed.
+    `ds` holds global arrays without ghosts. They are read-only and end with the call: copy what is to be kept.
+    """
+    if isinstance(variables, str):
+        variables = [variables]
+    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+        raise ValueError(f"on_iteration(every={every!r}): a whole number from 1 is expected")
+    if arrays not in (None, "xarray", "numpy"):
+        raise ValueError(f'on_iteration(arrays={arrays!r}): "xarray" or "numpy" is expected')
+
+    def declare(declared):
+        _declared.append(Declaration(declared, None if variables is None else list(variables), every, arrays))
+        return declared
+    return declare if function is None else declare(function)
+
+
+def declarations_of(run, namespace):
+    """What `run()`, which executes a script into `namespace`, declares; a bare process(ds, ctx) counts when nothing is."""
+    _declared.clear()
+    try:
+        run()
+        found = list(_declared)
+    finally:
+        _declared.clear()
+    if not found and inspect.isfunction(namespace.get("process")):
+        found = [Declaration(namespace["process"])]
+    for each in found:
+        _check_arguments(each)
+    return found
+
+
+def _check_arguments(declaration):
+    try:
+        inspect.signature(declaration.function).bind("ds", "ctx")
+    except TypeError:
+        arguments = inspect.signature(declaration.function)
+        raise TypeError(f"{declaration.place}: {declaration.name}{arguments} must take the data and the context: "
+                        f"def {declaration.name}(ds, ctx)") from None

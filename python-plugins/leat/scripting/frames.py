@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What leatd and a worker say to each other; server/scripts/frame.hpp is the other side, and describes the bytes."""
+import json
+import socket
+import struct
+
+_LENGTHS = struct.Struct("=QQ")
+
+
+class Channel:
+    """One end. Not thread safe."""
+
+    def __init__(self, descriptor):
+        self._socket = socket.socket(fileno=descriptor)
+
+    def send(self, head, *data):
+        text = json.dumps(head).encode()
+        parts = [memoryview(part).cast("B") for part in data if len(part)]
+        start = _LENGTHS.pack(len(text), sum(len(part) for part in parts)) + text
+        self._socket.sendall(start)
+        for part in parts:
+            self._socket.sendall(part)
+
+    def receive(self):
+        """The next (head, data), or None when the other side has ended."""
+        lengths = self._receive(_LENGTHS.size)
+        if lengths is None:
+            return None
+        head_bytes, data_bytes = _LENGTHS.unpack(lengths)
+        head = self._receive(head_bytes)
+        data = self._receive(data_bytes)
+        return None if head is None or data is None else (json.loads(bytes(head)), data)
+
+    def _receive(self, count):
+        buffer = bytearray(count)
+        view = memoryview(buffer)
+        while view:
+            got = self._socket.recv_into(view)
+            if got == 0:
+                return None
+            view = view[got:]
+        return buffer

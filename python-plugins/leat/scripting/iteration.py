@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One iteration as scripts see it: arrays, datasets, raw blocks."""
+import numpy as np
+
+from .blocks import RECORD, Block, array_of, own_part
+from .datasets import make_dataset
+
+
+class Iteration:
+    """The blocks of one iteration. Arrays made of several blocks are made once, for all scripts of a worker."""
+
+    def __init__(self, model, number, complete, parameters):
+        self.model, self.number, self.complete, self.parameters = model, number, complete, parameters
+        self._assembled = {}
+
+    def names(self):
+        raise NotImplementedError
+
+    def array(self, name):
+        raise NotImplementedError
+
+    def blocks(self, name, include_ghosts=False):
+        raise NotImplementedError
+
+    def dataset(self, variables, kind):
+        """Of these variables, or of all; kind: "xarray", "numpy" or None. Returns (ds, function that ends it)."""
+        names = [name for name in (self.names() if variables is None else variables) if name in self.names()]
+        return make_dataset(self, {name: self.array(name) for name in names}, kind)
+
+
+class LiveIteration(Iteration):
+    """Of a run in progress: blocks lie in shared memory. `records`: bytes of RECORDs. `memory`, `constants`: SharedMemory."""
+
+    def __init__(self, model, head, records, memory, constants):
+        super().__init__(model, head["iteration"], head["complete"], head["parameters"])
+        self._memory, self._constants = memory, constants
+        self.take_records(records)
+
+    def take_records(self, records):
+        """The blocks that this order speaks of; another script's order may have had others."""
+        self._records = {}
+        for record in np.frombuffer(records, RECORD):
+            self._records.setdefault(self.model.variables[record["variable"]].name, []).append(record)
+
+    def names(self):
+        return list(self._records)
+
+    def array(self, name):
+        if name in self._assembled:
+            return self._assembled[name]
+        variable = self.model.by_name[name]
+        blocks = self._all_blocks(name)
+        array = array_of(variable, blocks, self._global_extent(name))
+        if array.data.flags.owndata:
+            self._assembled[name] = array
+        return array
+
+    def blocks(self, name, include_ghosts=False):
+        if name not in self._records:
+            self.model.variable(name)
+            raise LookupError(f'"{name}" is not in iteration {self.number}, or this function did not ask for it')
+        blocks = self._all_blocks(name)
+        if not include_ghosts:
+            part = own_part(self.model.by_name[name])
+            for block in blocks:
+                block.data = block.data[part]
+                block.ghosts = ((0, 0),) * block.data.ndim
+        return blocks
+
+    def _global_extent(self, name):
+        record = self._records[name][0]
+        return tuple(int(n) for n in record["global_extent"][:len(self.model.by_name[name].dimensions)])
+
+    def _all_blocks(self, name):
+        variable = self.model.by_name[name]
+        dims = len(variable.dimensions)
+        ghosts = tuple((d.low, d.high) for d in variable.dimensions)
+        blocks = []
+        for record in self._records[name]:
+            extent = tuple(int(n) for n in record["extent"][:dims])
+            position = tuple(int(n) for n in record["position"][:dims]) if record["has_position"] else None
+            memory = self._constants if record["in_constants"] else self._memory
+            data = memory.view(name, int(record["offset"]), variable.dtype, extent)
+            blocks.append(Block(int(record["rank"]), int(record["block"]), extent, position, ghosts, data))
+        return blocks

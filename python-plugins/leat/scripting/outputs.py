@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What scripts leave in the output folder: a table of scalars as CSV, pictures as PNG."""
+import csv
+import os
+import pathlib
+
+import numpy as np
+
+_DIGITS = 6  # of the iteration in names of pictures
+
+
+def keep_old(path):
+    """A file of an earlier run is renamed to <path>.1, <path>.2, ..."""
+    path = pathlib.Path(path)
+    if not path.exists():
+        return
+    number = 1
+    while path.with_name(f"{path.name}.{number}").exists():
+        number += 1
+    path.rename(path.with_name(f"{path.name}.{number}"))
+
+
+class Table:
+    """<folder>/<script>.csv: a row for each iteration in which the script gave scalars. Whole after each row."""
+
+    def __init__(self, path):
+        self._path = pathlib.Path(path)
+        self._columns = self._columns_there()
+
+    def add(self, iteration, scalars):
+        new = [name for name in scalars if name not in self._columns]
+        if new:
+            self._widen(new)
+        with open(self._path, "a", newline="") as file:
+            row = {"iteration": iteration, **{name: _as_text(value) for name, value in scalars.items()}}
+            csv.DictWriter(file, self._columns, restval="").writerow(row)
+
+    def _columns_there(self):
+        if not self._path.exists():
+            return ["iteration"]
+        with open(self._path, newline="") as file:
+            return next(csv.reader(file), ["iteration"])
+
+    def _widen(self, new):
+        rows = []
+        if self._path.exists():
+            with open(self._path, newline="") as file:
+                rows = list(csv.DictReader(file))
+        self._columns = [*self._columns, *new]
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        part = self._path.with_suffix(".csv.part")
+        with open(part, "w", newline="") as file:
+            writer = csv.DictWriter(file, self._columns, restval="")
+            writer.writeheader()
+            writer.writerows(rows)
+        os.replace(part, self._path)
+
+
+def _as_text(value):
+    return repr(value.item())  # the shortest text that reads back as the same number
+
+
+def write_image(folder, name, iteration, picture):
+    """<folder>/<name>-<iteration>.png; appears whole. picture: a matplotlib figure, a 2-D array, or (h, w, 3 or 4) bytes."""
+    path = pathlib.Path(folder) / f"{name}-{iteration:0{_DIGITS}d}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".png.part")
+    if hasattr(picture, "savefig"):
+        picture.savefig(part, format="png")
+    else:
+        _write_array(part, np.asarray(picture), name)
+    os.replace(part, path)
+    return path
+
+
+def _write_array(path, array, name):
+    from matplotlib import image
+    if array.ndim == 2:
+        image.imsave(path, array, format="png", cmap="viridis", origin="lower")
+    elif array.ndim == 3 and array.shape[2] in (3, 4) and array.dtype == np.uint8:
+        image.imsave(path, array, format="png")
+    else:
+        raise TypeError(f'ctx.image("{name}", ...): a matplotlib figure, a 2-D array, or an array of bytes of shape '
+                        f"(height, width, 3 or 4) is expected, not {array.dtype} of shape {array.shape}")

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One script file: loaded, loaded anew, called."""
+import collections
+import linecache
+import os
+import sys
+import tokenize
+import traceback
+import types
+
+from .context import Context
+from .declare import declarations_of
+
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_READ_ONLY_HINT = ("\nThe arrays of ds are read-only views of the simulation's memory: work on a copy, like "
+                   "T = ds.temperature.copy()")
+
+
+class ScriptError(Exception):
+    """Something of a script went wrong; the text is the whole message, with the script's own lines."""
+
+
+class Function:
+    """A declared function of a script, and what it remembers of earlier iterations."""
+
+    def __init__(self, declaration, variables):
+        self.declaration, self.variables = declaration, variables
+        self._window = collections.deque()
+
+    def remember(self, iteration, ds, n):
+        if not self._window or self._window[-1][0] != iteration:
+            self._window.append((iteration, ds.copy(deep=True)))
+        while len(self._window) > n:
+            self._window.popleft()
+        return [old for _, old in self._window]
+
+    def is_due(self, iteration):
+        names = iteration.names()
+        return iteration.number % self.declaration.every == 0 and (
+            bool(names) if self.variables is None else all(v.name in names for v in self.variables if v.time_varying))
+
+
+class Script:
+    """name: unique among the scripts. model: Model. state: what ctx.state was before."""
+
+    def __init__(self, name, path, model, state=None):
+        self.name, self.path, self.model = name, path, model
+        self.state = {} if state is None else state
+        self.functions = []
+
+    def load(self):
+        """Reads the file, as it is now. ScriptError when it cannot be used; then the version from before stays."""
+        try:
+            functions = self._functions_of(self._execute())
+        except ScriptError:
+            raise
+        except BaseException as error:  # a script may even call sys.exit
+            raise ScriptError(describe(error)) from None
+        before = {f.declaration.name: f for f in self.functions}
+        for function in functions:
+            if function.declaration.name in before:
+                function._window = before[function.declaration.name]._window
+        self.functions = functions
+
+    def _execute(self):
+        with tokenize.open(self.path) as file:
+            source = file.read()
+        code = compile(source, self.path, "exec")
+        linecache.checkcache(self.path)
+        module = types.ModuleType(f"leat_script_{self.name}")
+        module.__file__ = self.path
+        sys.modules[module.__name__] = module  # pickle and dataclasses look for it
+        folder = os.path.dirname(self.path)
+        if folder not in sys.path:
+            sys.path.append(folder)  # last: a script called statistics.py must not hide Python's own
+        return declarations_of(lambda: exec(code, module.__dict__), module.__dict__)
+
+    def _functions_of(self, declarations):
+        if not declarations:
+            raise ScriptError(f"{self.path} has no function for Leat: write def process(ds, ctx), or put "
+                              "@leat.on_iteration() above a function. A file that only helps others begins with \"_\"")
+        functions = []
+        for each in declarations:
+            try:
+                variables = None if each.variables is None else [self.model.variable(name) for name in each.variables]
+            except LookupError as error:
+                raise ScriptError(f"{each.place}: {error.args[0]}") from None
+            functions.append(Function(each, variables))
+        return functions
+
+    def due(self, iteration):
+        return [function for function in self.functions if function.is_due(iteration)]
+
+    def call(self, iteration, services, take_back):
+        """Calls what is due. Returns (context with what was made, "" or the message of what went wrong). take_back(): ends the views
+        that were given away; returns the names of those that were kept."""
+        context = Context(self, iteration, services)
+        errors = []
+        for function in self.due(iteration):
+            errors.append(self._call_one(function, iteration, context))
+            kept = take_back()
+            if kept:
+                errors.append(kept_message(function, kept, iteration.number))
+        context._end()
+        return context, "\n".join(error for error in errors if error)
+
+    def _call_one(self, function, iteration, context):
+        end = None
+        try:
+            names = None if function.variables is None else [v.name for v in function.variables]
+            ds, end = iteration.dataset(names, function.declaration.arrays)
+            context._begin(function, ds)
+            function.declaration.function(ds, context)
+            return ""
+        except BaseException as error:
+            message = describe(error)
+            traceback.clear_frames(error.__traceback__)  # they hold arrays
+            return message
+        finally:
+            context._begin(None, None)
+            ds = None
+            if end:
+                end()
+
+
+def kept_message(function, names, iteration):
+    listed = ", ".join(f'"{name}"' for name in names)
+    return (f"{function.declaration.place}: {function.declaration.name} keeps an array of {listed} of iteration {iteration} beyond "
+            "its call, while its memory is the simulation's again. It was copied this time; keep a copy of your own, like "
+            "ds[name].copy(), or use ctx.window(n)")
+
+
+def describe(error):
+    """A traceback without the frames of Leat, and a hint where one helps."""
+    told = traceback.TracebackException.from_exception(error)
+    for part in _chain(told):
+        part.stack = traceback.StackSummary.from_list(
+            [frame for frame in part.stack if not frame.filename.startswith(_OWN + os.sep)])
+    text = "".join(told.format()).rstrip("\n")
+    if isinstance(error, SyntaxError):
+        text = "".join(told.format_exception_only()).rstrip("\n").lstrip()
+    if isinstance(error, ValueError) and "read-only" in str(error):
+        text += _READ_ONLY_HINT
+    return text
+
+
+def _chain(told):
+    while told is not None:
+        yield told
+        told = told.__cause__ or told.__context__

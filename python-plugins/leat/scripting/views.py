@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read-only views of memory that the simulation gets back after the call.
+
+A view must not outlive its block: the memory will hold other data. NumPy cannot be told that an array has ended, so two
+things are done at the end of each call. What a script reaches through `ds` is replaced by something that raises. And
+arrays that are still alive, wherever the script keeps them, get the pages under them replaced by a private copy: they
+go on holding the right numbers, and the call counts as failed with a message that names the variable.
+"""
+import ctypes
+import gc
+import mmap
+import os
+import weakref
+
+import numpy as np
+
+_PAGE = mmap.PAGESIZE
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+_libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_MAP_FIXED = 0x10
+
+
+class ExpiredError(RuntimeError):
+    """An array of an iteration was used, or kept, after the call that it was for."""
+
+
+class SharedMemory:
+    """A file mapped read-only, and the views of it that were given away in the current call."""
+
+    def __init__(self, descriptor):
+        self._descriptor = descriptor
+        self._map = None
+        self._given = []  # (name, weak reference to the array that all views of it are based on)
+
+    def view(self, name, offset, dtype, extent):
+        """A read-only array on the file's memory; nothing is copied. Takes the same time for any size."""
+        count = int(np.prod(extent, dtype=np.int64))
+        if count == 0:
+            nothing = np.empty(extent, dtype)
+            nothing.setflags(write=False)
+            return nothing
+        end = offset + count * dtype.itemsize
+        if self._map is None or end > len(self._map):
+            self._map_again()
+        base = np.frombuffer(self._map, dtype=dtype, count=count, offset=offset)
+        self._given.append((name, weakref.ref(base)))
+        return base.reshape(extent)
+
+    def take_back(self):
+        """Ends the views of this call. Returns the names of those that somebody kept; they are private copies now."""
+        given, self._given = self._given, []
+        if all(base() is None for _, base in given):
+            return []
+        gc.collect()  # cycles may be all that holds them
+        kept = [(name, base()) for name, base in given if base() is not None]
+        for _, base in kept:
+            _make_private(base)
+        if kept:
+            self._map = None  # its kept parts no longer show the simulation's memory
+        return sorted({name for name, _ in kept})
+
+    def _map_again(self):
+        size = os.fstat(self._descriptor).st_size
+        self._map = mmap.mmap(self._descriptor, size, mmap.MAP_SHARED, mmap.PROT_READ)
+
+
+def _make_private(array):
+    if array.nbytes == 0:
+        return
+    start = array.__array_interface__["data"][0]
+    first = start // _PAGE * _PAGE
+    count = -(-(start + array.nbytes) // _PAGE) * _PAGE - first
+    saved = ctypes.string_at(first, count)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_FIXED
+    if _libc.mmap(first, count, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0) != first:
+        raise OSError(ctypes.get_errno(), "cannot keep a copy of an array")
+    ctypes.memmove(first, saved, count)
+    _libc.mprotect(first, count, mmap.PROT_READ)
+
+
+class Expired:
+    """Stands in the place of an array that has ended."""
+
+    def __init__(self, name, iteration, array):
+        self._what = f'"{name}" of iteration {iteration}'
+        self.shape, self.dtype, self.ndim, self.size = array.shape, array.dtype, array.ndim, array.size
+
+    def _raise(self, *_, **__):
+        raise ExpiredError(f"{self._what} was used after the call that it was for: its memory is the simulation's again. "
+                           "Keep a copy, like ds.copy(deep=True), or use ctx.window(n)")
+
+    __array__ = __getitem__ = __array_ufunc__ = __array_function__ = _raise

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process that runs scripts: takes orders from leatd (server/scripts/script_runs.cpp) until it goes away."""
+import ctypes
+import faulthandler
+import os
+import pickle
+import platform
+import resource
+import signal
+import sys
+import time
+
+_SOCKET, _CRASH_FILE, _CONSTANTS = 3, 4, 5
+_PR_SET_PDEATHSIG = 1
+_NICE = 5  # below leatd itself, with which it may share a core
+
+
+def main():
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before it could be asked for
+        return 1
+    faulthandler.enable(_CRASH_FILE, all_threads=False)
+    from .frames import Channel
+    channel = Channel(_SOCKET)
+    setup, _ = channel.receive()
+    try:
+        import numpy
+    except ImportError as error:
+        channel.send({"cannot": f"{sys.executable} (Python {platform.python_version()}) cannot import NumPy: {error}. Install it: "
+                      f"{sys.executable} -m pip install numpy, or say interpreter=\"...\" in <scripts>"})
+        return 1
+    os.nice(_NICE)
+    resource.setrlimit(resource.RLIMIT_DATA, (setup["memory"], setup["memory"]))
+    worker = Worker(setup, channel)
+    channel.send({"numpy": numpy.__version__})
+    return worker.serve()
+
+
+class LogStream:
+    """print and warnings of scripts, line by line, for the server's log."""
+
+    def __init__(self, log, level):
+        self._log, self._level, self._line = log, level, ""
+
+    def write(self, text):
+        *lines, self._line = (self._line + text).split("\n")
+        for line in lines:
+            if line.strip():
+                self._log(self._level, line)
+        return len(text)
+
+    def flush(self):
+        pass
+
+    def end_line(self):
+        if self._line.strip():
+            self._log(self._level, self._line)
+        self._line = ""
+
+    def isatty(self):
+        return False
+
+
+class Services:
+    """What a Context needs of the world around."""
+
+    def __init__(self, channel, model, output):
+        self.model = model
+        self._channel, self._output = channel, output
+
+    def log(self, level, text):
+        self._channel.send({"kind": "log", "level": level, "text": text})
+
+    def set(self, parameter, value):
+        self._channel.send({"kind": "set", "parameter": parameter, "value": value})
+
+    def image(self, script, name, iteration, picture):
+        from . import outputs
+        return outputs.write_image(os.path.join(self._output, script), name, iteration, picture)
+
+
+class Worker:
+    def __init__(self, setup, channel):
+        from . import iteration  # with xarray, which takes its time: not at the first call
+        from .model import Model
+        from .views import SharedMemory
+        self._iterations = iteration
+        self._channel, self._output = channel, setup["output"]
+        self._model = Model.from_json(setup)
+        self._memory = SharedMemory(os.open(setup["segment"], os.O_RDONLY | os.O_CLOEXEC))
+        self._constants = SharedMemory(_CONSTANTS)
+        self._services = Services(channel, self._model, self._output)
+        self._scripts, self._tables, self._timeouts = {}, {}, {}
+        self._iteration = None
+        sys.stdout = LogStream(self._services.log, "info")
+        sys.stderr = LogStream(self._services.log, "warning")
+
+    def serve(self):
+        orders = {"load": self._load, "unload": self._unload, "run": self._run}
+        while True:
+            order = self._channel.receive()
+            if order is None:
+                return 0
+            head, data = order
+            answer, *parts = orders[head["kind"]](head, data)
+            sys.stdout.end_line()
+            sys.stderr.end_line()
+            self._channel.send({"kind": "answer", **answer}, *parts)
+
+    def _load(self, head, data):
+        from .script import Script, ScriptError
+        name = head["script"]
+        script = self._scripts.get(name)
+        if script is None:
+            script = self._scripts[name] = Script(name, head["path"], self._model)
+            self._timeouts[name] = head["timeout"]
+            if head["fresh"]:
+                from .outputs import keep_old
+                keep_old(self._table_path(name))
+            if data:
+                script.state = pickle.loads(bytes(data))
+        try:
+            script.load()
+            error = ""
+        except ScriptError as why:
+            error = str(why) + ("\nThe version from before is kept." if script.functions else "")
+        except Exception as why:  # its state cannot be read back, for example
+            error = f"{type(why).__name__}: {why}"
+        functions = [{"every": f.declaration.every,
+                      "variables": None if f.variables is None else [v.number for v in f.variables if v.time_varying]}
+                     for f in script.functions]
+        return ({"functions": functions, "error": error},)
+
+    def _unload(self, head, _):
+        self._scripts.pop(head["script"], None)
+        return ({},)
+
+    def _run(self, head, records):
+        if self._iteration is None or self._iteration.number != head["iteration"]:
+            self._iteration = self._iterations.LiveIteration(self._model, head, records, self._memory, self._constants)
+        else:
+            self._iteration.take_records(records)
+        script = self._scripts[head["script"]]
+        timeout = self._timeouts[script.name]
+        began = time.monotonic()
+        faulthandler.dump_traceback_later(timeout, file=_CRASH_FILE)
+        context, error = script.call(self._iteration, self._services, self._take_back)
+        faulthandler.cancel_dump_traceback_later()
+        if time.monotonic() - began >= timeout:
+            os.ftruncate(_CRASH_FILE, 0)
+        error = "\n".join(filter(None, [error, self._hand_over(script, context)]))
+        return {"error": error}, self._pickled_state(script)
+
+    def _table_path(self, name):
+        return os.path.join(self._output, name + ".csv")
+
+    def _take_back(self):
+        return self._memory.take_back() + self._constants.take_back()
+
+    def _hand_over(self, script, context):
+        """Scalars to the table, all results to the server. Returns "" or what went wrong."""
+        self._send_results(context)
+        if not context.scalars:
+            return ""
+        from .outputs import Table
+        try:
+            if script.name not in self._tables:
+                self._tables[script.name] = Table(self._table_path(script.name))
+            self._tables[script.name].add(context.iteration, context.scalars)
+            return ""
+        except OSError as why:
+            return f"cannot write the table of its scalars: {why}"
+
+    def _send_results(self, context):
+        import numpy as np
+        everything = {name: (value, [], "") for name, value in context.scalars.items()}
+        everything.update(context.arrays)
+        told, parts, offset = [], [], 0
+        for name, (array, dims, units) in everything.items():
+            array = np.asarray(array)
+            array = np.ascontiguousarray(array.astype("u1") if array.dtype.kind == "b" else _native(array))
+            told.append({"name": name, "type": array.dtype.name, "unit": units, "dimensions": dims,
+                         "extents": [] if not dims else list(array.shape), "offset": offset, "bytes": array.nbytes})
+            parts.append(array.reshape(-1).view("u1"))
+            offset += array.nbytes
+        if told:
+            self._channel.send({"kind": "results", "arrays": told}, *parts)
+
+    def _pickled_state(self, script):
+        if not script.state:
+            return b""
+        try:
+            return pickle.dumps(script.state, protocol=pickle.HIGHEST_PROTOCOL)
+        except Exception as why:
+            if not getattr(script, "said_state", False):
+                self._services.log("warning", f"ctx.state cannot be kept over a restart of the process: {why}")
+                script.said_state = True
+            return b""
+
+
+def _native(array):
+    """Of a type that files have: float16 and long double become double."""
+    if array.dtype.name in ("float16", "float128", "longdouble"):
+        return array.astype("f8")
+    if array.dtype.name in ("complex256", "clongdouble"):
+        return array.astype("c16")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What leatd and a worker say to each other over a stream socket: 8 bytes length of the head, 8
+// bytes length of the data, the head as JSON, the data. python-plugins/leat/frames.py is the other
+// side.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace leat::server {
+
+struct Frame {
+  nlohmann::json head;
+  std::string data;
+};
+
+enum class FrameStatus { frame, late, ended };
+
+/// False when the other side is gone, or takes nothing until `deadline_ns` of the monotonic clock.
+bool send_frame(int socket, const Frame& frame, std::int64_t deadline_ns);
+
+/// `ended`: the other side is gone, or what it says is no frame.
+FrameStatus receive_frame(int socket, Frame* frame, std::int64_t deadline_ns);
+
+}  // namespace leat::server

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/scripts/script.hpp"
+
+#include <algorithm>
+
+namespace leat::server {
+
+bool ScriptFunction::wants(std::uint32_t variable) const {
+  return all_variables || std::find(variables.begin(), variables.end(), variable) != variables.end();
+}
+
+bool ScriptFunction::is_due(const Iteration& iteration) const {
+  if (iteration.number % every != 0) return false;
+  return all_variables ||
+         std::all_of(variables.begin(), variables.end(), [&](std::uint32_t variable) {
+           return iteration.holds.count(variable) > 0;
+         });
+}
+
+bool Script::may_want(const Iteration& iteration) const {
+  if (removed) return false;
+  if (unknown()) return true;
+  return usable && std::any_of(functions.begin(), functions.end(), [&](const ScriptFunction& f) {
+           return f.is_due(iteration);
+         });
+}
+
+std::shared_ptr<const Iteration> Script::part_of(const Iteration& iteration) const {
+  auto part = std::make_shared<Iteration>();
+  part->number = iteration.number;
+  part->complete = iteration.complete;
+  part->parameters = iteration.parameters;
+  const auto wanted = [&](std::uint32_t variable) {
+    return unknown() ||
+           std::any_of(functions.begin(), functions.end(), [&](const ScriptFunction& function) {
+             return function.is_due(iteration) && function.wants(variable);
+           });
+  };
+  for (const auto& [variable, hold] : iteration.holds) {
+    if (wanted(variable)) part->holds.emplace(variable, hold);
+  }
+  for (const Block& block : iteration.blocks) {
+    if (part->holds.count(block.variable)) part->blocks.push_back(block);
+  }
+  return part;
+}
+
+void Script::add(std::shared_ptr<const Iteration> part) {
+  if (!source->waits && !unknown() && !waiting.empty() && !waiting.back().from_start) {
+    waiting.pop_back();
+    ++counts.skipped;
+  }
+  waiting.push_back({std::move(part), unknown()});
+}
+
+void Script::drop_waiting() {
+  counts.skipped += waiting.size();
+  waiting.clear();
+}
+
+}  // namespace leat::server

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which scripts there are on disk.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/model/model.hpp"
+
+namespace leat::server {
+
+struct ScriptFile {
+  std::string name;        ///< "hottest" for analysis/hottest.py; unique
+  std::string path;        ///< absolute
+  std::size_t source = 0;  ///< of model::Scripts
+  std::uint64_t stamp = 0; ///< another one when the file has changed
+
+  bool operator==(const ScriptFile&) const = default;
+};
+
+struct ScriptScan {
+  std::vector<ScriptFile> files;      ///< by source, then by name
+  std::vector<std::string> problems;  ///< files that are not used, and why
+};
+
+/// Looks at the folders now. Never throws: what cannot be read is a problem.
+ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources);
+
+/// "" or why the run cannot start with these scripts: no interpreter, no such folder.
+std::string why_scripts_cannot_run(const model::Scripts& scripts);
+
+}  // namespace leat::server

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scripts at work beside the pipeline: up to k Python processes, each with a thread of ours that
+// speaks to it and may wait for it. Whatever a script does, it costs its own iteration: the event
+// loop, the stores and the other scripts never wait for one.
+//
+// Threads: the event loop calls what is public; one thread watches the files and hands iterations
+// out (a file system that hangs must not stop the loop); one thread per process runs scripts.
+#pragma once
+
+#include <spdlog/logger.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lib/model/model.hpp"
+#include "lib/platform/affinity.hpp"
+#include "server/script_results.hpp"
+#include "server/scripts/constants_file.hpp"
+#include "server/scripts/script.hpp"
+#include "server/scripts/worker_process.hpp"
+
+namespace leat::server {
+
+/// A script has called ctx.set.
+struct SteeringRequest {
+  std::string script;
+  std::string parameter;
+  ParameterValue value;
+};
+
+struct ScriptPoolParts {
+  const model::Model& model;
+  std::string session;
+  std::string segment_path{};  ///< of the file that is the segment
+  const void* segment_start = nullptr;
+  std::int32_t ranks = 1;
+  std::shared_ptr<spdlog::logger> log{};
+  std::function<void(ScriptResults)> store{};  ///< called from any thread
+  std::function<void()> wake{};                ///< called from any thread when there is something new
+};
+
+class ScriptPool {
+ public:
+  explicit ScriptPool(ScriptPoolParts parts);
+  /// Kills what still runs; drain first for an orderly end.
+  ~ScriptPool();
+
+  /// Starts the processes. Nothing is started, and nothing is paid later, when there is no <scripts>.
+  void start();
+  bool exists() const noexcept { return model_.scripts.exist(); }
+  void submit(const Iteration& iteration);
+  /// Nothing is left to be run.
+  bool idle() const;
+  /// The clients wait for memory: iterations that wait for a busy script are let go, where its
+  /// policy is to skip.
+  void let_go_for_memory();
+  std::vector<SteeringRequest> take_steering();
+  /// Where the processes run, from now on.
+  void place(const platform::CpuSet& cpus);
+  /// A line per script: calls, time, failures; "" without scripts.
+  std::string report() const;
+  /// What a script holds for long, for a message to those who wait: "" for nothing.
+  std::string slowest() const;
+
+ private:
+  struct Worker {
+    explicit Worker(const WorkerPlan& plan) : process(plan) {}
+    WorkerProcess process;
+    std::thread thread;
+    Script* running = nullptr;  // also while it is being loaded
+    std::int64_t running_since_ns = 0;
+    std::int64_t running_iteration = -1;
+    std::string why_not;  // it cannot be started at all
+  };
+  struct Order {
+    enum class Kind { load, unload, run } kind = Kind::run;
+    Script* script = nullptr;
+    ScriptJob job;
+  };
+
+  // Handing out
+  void hand_out();
+  void put_old_output_aside();
+  bool next_iteration(std::shared_ptr<const Iteration>* iteration);
+  void look_for_changes();
+  void take_file(const ScriptFile& file);
+  void give_to_scripts(const Iteration& iteration);
+  std::size_t worker_for_new_script();
+
+  // At a process
+  void work(Worker& worker, std::size_t index);
+  bool next_order(Worker& worker, std::size_t index, Order* order);
+  bool ensure_runs(Worker& worker, std::size_t index);
+  void carry_out(Worker& worker, const Order& order);
+  std::string load(Worker& worker, Script& script);
+  std::string run(Worker& worker, Script& script, const Iteration& iteration);
+  std::string converse(Worker& worker, Script& script, const Frame& order, double seconds,
+                       std::int64_t iteration, Frame* answer);
+  void take_message(const Script& script, Frame& message, std::int64_t iteration);
+  void take_results(const Script& script, Frame& message, std::int64_t iteration);
+  void process_died(Worker& worker);
+  void loaded(Script& script, const Frame& answer);
+  void done(const Order& order, const std::string& error);
+
+  const model::Model& model_;
+  std::shared_ptr<spdlog::logger> log_;
+  const char* segment_start_;
+  std::function<void(ScriptResults)> store_;
+  std::function<void()> wake_;
+  ConstantsFile constants_;
+  WorkerPlan plan_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;  // for all threads
+  std::deque<std::shared_ptr<const Iteration>> inbox_;
+  bool handing_out_ = false;
+  bool closing_ = false;
+  std::list<Script> scripts_;  // addresses stay
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::set<std::string> problems_;  // said already
+  std::vector<SteeringRequest> steering_;
+  platform::CpuSet cpus_;
+  std::thread dispatcher_;
+};
+
+}  // namespace leat::server

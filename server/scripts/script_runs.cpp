@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// ScriptPool: what one thread does at its process.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "lib/platform/clock.hpp"
+#include "server/scripts/script_pool.hpp"
+#include "server/scripts/task.hpp"
+
+namespace leat::server {
+namespace {
+
+// Imports of a script may take longer than its work.
+constexpr double kLeastLoadSeconds = 120;
+// The worker itself says where it is when its time is up; then it is ended.
+constexpr double kGraceSeconds = 0.5;
+
+// Of a traceback the last line, which says what was wrong; else the first.
+std::string brief(const std::string& text) {
+  if (!text.starts_with("Traceback")) return text.substr(0, text.find('\n'));
+  const std::size_t end = text.find_last_not_of('\n');
+  if (end == std::string::npos) return "";
+  const std::size_t begin = text.rfind('\n', end);
+  return text.substr(begin + 1, end - begin);
+}
+
+std::vector<ScriptFunction> functions_of(const nlohmann::json& told) {
+  std::vector<ScriptFunction> functions;
+  for (const auto& each : told) {
+    ScriptFunction function;
+    function.every = std::max<std::int64_t>(1, each.value("every", std::int64_t{1}));
+    function.all_variables = !each.contains("variables") || each["variables"].is_null();
+    if (!function.all_variables) function.variables = each["variables"].get<std::vector<std::uint32_t>>();
+    functions.push_back(std::move(function));
+  }
+  return functions;
+}
+
+ParameterValue value_of(const nlohmann::json& value) {
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) return value.get<std::string>();
+  return std::monostate{};
+}
+
+std::optional<ScriptArray> array_of(const nlohmann::json& told, std::size_t data_bytes) {
+  const std::optional<ScalarType> type = scalar_from_name(told.value("type", std::string()));
+  ScriptArray array;
+  array.name = told.value("name", std::string());
+  array.unit = told.value("unit", std::string());
+  array.dimensions = told.value("dimensions", std::vector<std::string>());
+  array.extents = told.value("extents", std::vector<std::int64_t>());
+  array.offset = told.value("offset", std::uint64_t{0});
+  array.bytes = told.value("bytes", std::uint64_t{0});
+  const bool fits = array.offset <= data_bytes && array.bytes <= data_bytes - array.offset &&
+                    array.dimensions.size() == array.extents.size() &&
+                    array.extents.size() <= kMaxDims;
+  if (!type || !fits) return std::nullopt;
+  array.type = *type;
+  return array;
+}
+
+}  // namespace
+
+void ScriptPool::work(Worker& worker, std::size_t index) {
+  Order order;
+  while (next_order(worker, index, &order)) {
+    if (ensure_runs(worker, index)) carry_out(worker, order);
+    Script* const script = order.script;
+    order = {};
+    const std::lock_guard<std::mutex> lock(mutex_);
+    script->loading = false;
+    worker.running = nullptr;
+    wake_();
+  }
+  worker.process.finish();
+}
+
+// The next thing to do at this process: what has changed on disk first, then the oldest iteration.
+bool ScriptPool::next_order(Worker& worker, std::size_t index, Order* order) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto find = [&]() -> bool {
+    Script* oldest = nullptr;
+    for (Script& script : scripts_) {
+      if (script.worker != index) continue;
+      if (script.must_load && !script.removed) {
+        *order = {Order::Kind::load, &script, {}};
+        return true;
+      }
+      if (script.removed && !script.functions.empty()) {
+        *order = {Order::Kind::unload, &script, {}};
+        return true;
+      }
+      if (script.waiting.empty()) continue;
+      if (!oldest || script.waiting.front().iteration->number <
+                         oldest->waiting.front().iteration->number)
+        oldest = &script;
+    }
+    if (!oldest) return false;
+    *order = {Order::Kind::run, oldest, std::move(oldest->waiting.front())};
+    oldest->waiting.pop_front();
+    return true;
+  };
+  changed_.wait(lock, [&] { return closing_ || find(); });
+  if (!order->script) return false;
+  worker.running = order->script;
+  worker.running_since_ns = platform::now_ns();
+  worker.running_iteration = order->job.iteration ? order->job.iteration->number : -1;
+  if (order->kind == Order::Kind::load) {
+    order->script->must_load = false;
+    order->script->loading = true;
+  }
+  return true;
+}
+
+// Starts the process where it does not run. Without one, all its scripts are of no use.
+bool ScriptPool::ensure_runs(Worker& worker, std::size_t index) {
+  if (worker.process.runs()) return true;
+  const std::string why = worker.why_not.empty() ? worker.process.start() : worker.why_not;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (why.empty()) {
+    if (!cpus_.empty()) platform::set_affinity(cpus_, worker.process.pid());
+    return true;
+  }
+  if (worker.why_not.empty() && problems_.insert(why).second)
+    log_->error("scripts cannot run: {}", why);
+  worker.why_not = why;
+  for (Script& script : scripts_) {
+    if (script.worker != index) continue;
+    script.must_load = script.usable = false;
+    script.functions.clear();
+    script.drop_waiting();
+    ++script.counts.failed;
+    script.counts.first_error = brief(why);
+  }
+  return false;
+}
+
+void ScriptPool::carry_out(Worker& worker, const Order& order) {
+  Script& script = *order.script;
+  switch (order.kind) {
+    case Order::Kind::load: {
+      const std::string error = load(worker, script);
+      if (!error.empty()) log_->error("script \"{}\": {}", script.file.name, error);
+      return;
+    }
+    case Order::Kind::unload: {
+      Frame answer;
+      converse(worker, script, {{{"kind", "unload"}, {"script", script.file.name}}, ""},
+               kLeastLoadSeconds, -1, &answer);
+      const std::lock_guard<std::mutex> lock(mutex_);
+      script.functions.clear();
+      return;
+    }
+    case Order::Kind::run: {
+      {
+        // What it wants is known only now for iterations that came while it was loaded.
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (!script.may_want(*order.job.iteration)) return;
+      }
+      done(order, run(worker, script, *order.job.iteration));
+      return;
+    }
+  }
+}
+
+std::string ScriptPool::load(Worker& worker, Script& script) {
+  Frame order, answer;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    order = {{{"kind", "load"},
+              {"script", script.file.name},
+              {"path", script.file.path},
+              {"timeout", script.source->timeout_seconds},
+              {"fresh", std::exchange(script.fresh, false)}},
+             script.state};
+  }
+  const double seconds = std::max(kLeastLoadSeconds, script.source->timeout_seconds);
+  const std::string error = converse(worker, script, order, seconds, -1, &answer);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!error.empty()) {  // the process did not survive it
+    script.functions.clear();
+    script.usable = script.must_load = false;
+    script.drop_waiting();
+    ++script.counts.failed;
+    if (script.counts.first_error.empty()) script.counts.first_error = brief(error);
+    return "it could not be loaded: " + error;
+  }
+  loaded(script, answer);
+  return answer.head.value("error", std::string());
+}
+
+// With an error the worker has the version from before, if there was one.
+void ScriptPool::loaded(Script& script, const Frame& answer) {
+  const std::string error = answer.head.value("error", std::string());
+  script.functions = functions_of(answer.head.value("functions", nlohmann::json::array()));
+  if (error.empty()) {
+    script.usable = true;
+    script.failures_in_a_row = 0;
+    return;
+  }
+  ++script.counts.failed;
+  if (script.counts.first_error.empty()) script.counts.first_error = brief(error);
+  if (!script.functions.empty()) return;
+  script.usable = false;
+  script.drop_waiting();
+}
+
+std::string ScriptPool::run(Worker& worker, Script& script, const Iteration& iteration) {
+  const Frame order =
+      run_order(script.file.name, iteration, constants_.blocks(), segment_start_, model_);
+  const std::int64_t began_ns = platform::now_ns();
+  Frame answer;
+  std::string error = converse(worker, script, order, script.source->timeout_seconds,
+                               iteration.number, &answer);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  script.counts.seconds += static_cast<double>(platform::now_ns() - began_ns) * 1e-9;
+  if (!error.empty()) return error;
+  if (!answer.data.empty()) script.state = std::move(answer.data);
+  return answer.head.value("error", std::string());
+}
+
+// Gives an order and takes what the worker says until the answer. Returns why there is none.
+std::string ScriptPool::converse(Worker& worker, Script& script, const Frame& order, double seconds,
+                                 std::int64_t iteration, Frame* answer) {
+  const std::int64_t deadline_ns =
+      platform::now_ns() + static_cast<std::int64_t>((seconds + kGraceSeconds) * 1e9);
+  FrameStatus status =
+      worker.process.send(order, deadline_ns) ? FrameStatus::frame : FrameStatus::ended;
+  while (status == FrameStatus::frame) {
+    status = worker.process.receive(answer, deadline_ns);
+    if (status != FrameStatus::frame) break;
+    if (answer->head.value("kind", std::string()) == "answer") return "";
+    take_message(script, *answer, iteration);
+  }
+  const bool late = status == FrameStatus::late || platform::now_ns() >= deadline_ns;
+  const std::string how = worker.process.end();
+  process_died(worker);
+  return late ? fmt::format("it took longer than {:g} s and was ended{}", seconds,
+                            how.substr(std::min(how.find('\n'), how.size())))
+              : "its process " + how;
+}
+
+// Its scripts are loaded into the next one.
+void ScriptPool::process_died(Worker& worker) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (Script& script : scripts_) {
+    if (workers_[script.worker].get() == &worker && !script.removed && script.usable)
+      script.must_load = true;
+  }
+}
+
+void ScriptPool::take_message(const Script& script, Frame& message, std::int64_t iteration) {
+  const std::string kind = message.head.value("kind", std::string());
+  if (kind == "log") {
+    const auto level = spdlog::level::from_str(message.head.value("level", std::string("info")));
+    log_->log(level, "script \"{}\": {}", script.file.name,
+              message.head.value("text", std::string()));
+  } else if (kind == "results") {
+    take_results(script, message, iteration);
+  } else if (kind == "set") {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    steering_.push_back({script.file.name, message.head.value("parameter", std::string()),
+                         value_of(message.head["value"])});
+    wake_();
+  }
+}
+
+void ScriptPool::take_results(const Script& script, Frame& message, std::int64_t iteration) {
+  ScriptResults results;
+  results.script = script.file.name;
+  results.iteration = iteration;
+  for (const auto& told : message.head.value("arrays", nlohmann::json::array())) {
+    if (auto array = array_of(told, message.data.size()))
+      results.arrays.push_back(std::move(*array));
+  }
+  results.data = std::move(message.data);
+  store_(std::move(results));
+}
+
+void ScriptPool::done(const Order& order, const std::string& error) {
+  Script& script = *order.script;
+  std::string stopped;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++script.counts.calls;
+    if (error.empty()) {
+      script.failures_in_a_row = 0;
+      return;
+    }
+    ++script.counts.failed;
+    if (script.counts.first_error.empty()) script.counts.first_error = brief(error);
+    if (++script.failures_in_a_row >= script.source->failures) {
+      script.usable = script.must_load = false;
+      script.drop_waiting();
+      stopped = fmt::format(
+          "\nThat was failure {} in a row: it is not called any more. Edit the file to try again.",
+          script.failures_in_a_row);
+    }
+  }
+  log_->error("script \"{}\", iteration {}: {}{}", script.file.name, order.job.iteration->number,
+              error, stopped);
+}
+
+}  // namespace leat::server

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/scripts/task.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace leat::server {
+namespace {
+
+using nlohmann::json;
+
+struct Record {
+  std::int64_t variable, rank, block, has_position, in_constants, offset, bytes;
+  std::array<std::int64_t, kMaxDims> extent, position, global;
+};
+static_assert(sizeof(Record) == 8 * (7 + 3 * kMaxDims), "as blocks.py reads it");
+
+void append(std::string* data, const Block& block, std::uint64_t offset, bool in_constants) {
+  const Record record{block.variable,
+                      block.rank,
+                      block.block,
+                      block.has_position,
+                      in_constants,
+                      static_cast<std::int64_t>(offset),
+                      static_cast<std::int64_t>(block.bytes),
+                      block.extent,
+                      block.position,
+                      block.global};
+  data->append(reinterpret_cast<const char*>(&record), sizeof record);
+}
+
+json value_as_json(const ParameterValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return nullptr;
+}
+
+json parameters_as_json(const Iteration& iteration, const model::Model& model) {
+  json all = json::object();
+  for (std::size_t i = 0; i < iteration.parameters.size(); ++i) {
+    json value = value_as_json(iteration.parameters[i]);
+    if (!value.is_null()) all[model.parameters[i].name] = std::move(value);
+  }
+  return all;
+}
+
+json variable_as_json(const model::Variable& variable, const model::Layout& layout) {
+  json dimensions = json::array();
+  for (const model::Dimension& d : layout.dimensions) {
+    dimensions.push_back(
+        {{"name", d.name}, {"low", d.ghost_low}, {"high", d.ghost_high}, {"varying", d.varying}});
+  }
+  return {{"name", variable.name},
+          {"unit", variable.unit},
+          {"description", variable.description},
+          {"type", scalar_name(layout.type)},
+          {"dimensions", dimensions},
+          {"global", layout.has_global},
+          {"time_varying", variable.time_varying}};
+}
+
+}  // namespace
+
+json model_as_json(const model::Model& model) {
+  json variables = json::array(), parameters = json::array();
+  for (const model::Variable& each : model.variables) {
+    variables.push_back(variable_as_json(each, model.layouts[each.layout]));
+  }
+  for (const model::Parameter& each : model.parameters) {
+    const char* kind = each.kind == model::Parameter::Kind::integer ? "int"
+                       : each.kind == model::Parameter::Kind::real  ? "double"
+                                                                    : "string";
+    parameters.push_back({{"name", each.name}, {"kind", kind}});
+  }
+  return {{"simulation", model.name}, {"variables", variables}, {"parameters", parameters}};
+}
+
+Frame run_order(const std::string& script, const Iteration& iteration,
+                const std::vector<Block>& constants, const char* segment_start,
+                const model::Model& model) {
+  Frame frame;
+  frame.head = {{"kind", "run"},
+                {"script", script},
+                {"iteration", iteration.number},
+                {"complete", iteration.complete},
+                {"parameters", parameters_as_json(iteration, model)}};
+  frame.data.reserve((iteration.blocks.size() + constants.size()) * sizeof(Record));
+  for (const Block& block : iteration.blocks) {
+    if (!model.variables[block.variable].time_varying) continue;
+    const char* data = static_cast<const char*>(block.data);
+    append(&frame.data, block, static_cast<std::uint64_t>(data - segment_start), false);
+  }
+  for (const Block& block : constants) append(&frame.data, block, block.lease, true);
+  return frame;
+}
+
+}  // namespace leat::server

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/scripts/worker_process.hpp"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/platform/clock.hpp"
+#include "lib/platform/local_socket.hpp"
+#include "lib/platform/process.hpp"
+
+namespace leat::server {
+namespace {
+
+// Descriptors of the worker, as launch.py knows them.
+constexpr int kSocket = 3, kCrashFile = 4, kConstants = 5;
+// Imports from a cold network disk take long.
+constexpr std::int64_t kGreetingLimitNs = 120'000'000'000;
+constexpr std::int64_t kReapLimitNs = 5'000'000'000;
+constexpr std::size_t kMostLastWords = 16 * 1024;
+
+// Libraries would otherwise start a thread for each core of the machine, on the few that are ours.
+std::vector<std::string> variables(int cores) {
+  std::vector<std::string> all{"MPLBACKEND=Agg"};
+  for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
+    all.push_back(std::string(name) + "=" + std::to_string(cores));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string WorkerProcess::start() {
+  Result<std::pair<platform::UniqueFd, platform::UniqueFd>> ends = platform::stream_pair();
+  if (!ends) return ends.error().message;
+  crash_file_ = platform::UniqueFd(memfd_create("leat-crash", MFD_CLOEXEC));
+  const Result<pid_t> started =
+      platform::start({plan_.interpreter, plan_.launcher, "worker"},
+                      {{ends->second.get(), kSocket},
+                       {crash_file_.get(), kCrashFile},
+                       {plan_.constants_fd, kConstants}},
+                      variables(plan_.cores));
+  if (!started) return started.error().message;
+  pid_ = *started;
+  socket_ = std::move(ends->first);
+  ends->second.reset();
+  const std::int64_t deadline_ns = platform::now_ns() + kGreetingLimitNs;
+  Frame greeting;
+  if (!send({plan_.setup, ""}, deadline_ns) ||
+      receive(&greeting, deadline_ns) != FrameStatus::frame) {
+    return plan_.interpreter + " did not start as a worker: it " + end();
+  }
+  std::string why = greeting.head.value("cannot", std::string());
+  if (!why.empty()) end();
+  return why;
+}
+
+void WorkerProcess::finish() {
+  if (pid_ <= 0) return;
+  socket_.reset();  // the worker takes that as the end
+  if (platform::reap(pid_, kReapLimitNs)) pid_ = -1;
+  end();
+}
+
+std::string WorkerProcess::end() {
+  if (pid_ <= 0) return "";
+  socket_.reset();
+  kill(pid_, SIGKILL);  // one that has ended by itself keeps its own status
+  int status = 0;
+  std::string how = "did not end";
+  if (platform::reap(pid_, kReapLimitNs, &status)) how = platform::describe_end(status);
+  pid_ = -1;
+  return how + last_words();
+}
+
+std::string WorkerProcess::last_words() {
+  std::string text(kMostLastWords, '\0');
+  const ssize_t got = pread(crash_file_.get(), text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.empty() ? "" : "\n" + text;
+}
+
+}  // namespace leat::server
