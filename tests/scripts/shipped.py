@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts that come with Leat, loaded without Leat, and a ctx that keeps what they give."""
+import importlib.util
+import pathlib
+import sys
+import types
+
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
+
+
+class Context:
+    """What a script sees of Leat. Call next() before each further iteration; `state` stays."""
+
+    def __init__(self, iteration=0):
+        self.state, self.log_lines = {}, []
+        self.next(iteration)
+
+    def next(self, iteration):
+        self.iteration, self.scalars, self.images, self.stored, self.units = iteration, {}, {}, {}, {}
+
+    def scalar(self, name, value):
+        self.scalars[name] = value
+
+    def image(self, name, picture):
+        self.images[name] = picture
+
+    def store(self, name, array, dims=None, units=None):
+        assert dims is None or len(dims) == array.ndim
+        self.stored[name], self.units[name] = array, units
+
+    def log(self, text):
+        self.log_lines.append(text)
+
+
+def load(path):
+    """The script as a module; its `leat` has the decorator only, which notes what was asked for."""
+    def on_iteration(variables=None, every=1):
+        def mark(function):
+            function.variables, function.every = variables, every
+            return function
+        return mark
+
+    name = pathlib.Path(path).stem
+    spec = importlib.util.spec_from_file_location(f"shipped_{name}", EXAMPLES / path)
+    module = importlib.util.module_from_spec(spec)
+    own = sys.modules.get("leat")
+    sys.modules["leat"] = types.SimpleNamespace(on_iteration=on_iteration)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        if own is None:
+            del sys.modules["leat"]
+        else:
+            sys.modules["leat"] = own
+    return module
