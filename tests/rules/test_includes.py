@@ -32,6 +32,7 @@ RULES = {
     "fortran": (("leat.h",), ("ISO_Fortran_binding.h",)),
     "examples/heat_c": ((), ("leat_mpi.h", "mpi.h")),
     "examples/lammps": ((), ("leat_mpi.h", "mpi.h", "lammps/library.h")),
+    "examples/statistics_plugin": ((), ("leat/plugin.hpp",)),
 }
 C_STANDARD = {f"{n}.h" for n in ("assert errno inttypes limits math stdarg stdbool stddef stdint stdio stdlib string "
                                  "threads complex").split()}

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""examples/statistics_plugin, built alone against the installed tree: its numbers are those of NumPy and of its twin in
+Python, examples/analysis/statistics.py, on what the hdf5 store beside it has written."""
+import csv
+import pathlib
+import shutil
+import sys
+
+import h5py
+import numpy as np
+import pytest
+from conftest import sh
+
+HERE = pathlib.Path(__file__).parent
+sys.path += [str(HERE.parent / "integration"), str(HERE.parent / "scripts")]
+from mpi_run import mpirun  # noqa: E402
+from shipped import EXAMPLES, Context, load  # noqa: E402
+
+DECK = "/usr/share/lammps/examples/crack/in.crack"
+STORE = '<store name="stats" library="./libstatistics.so" file="stats.csv"/>\n  </storage>'
+
+
+@pytest.fixture(scope="module")
+def plugin(installed, tmp_path_factory):
+    build = tmp_path_factory.mktemp("statistics")
+    source = shutil.copytree(EXAMPLES / "statistics_plugin", build / "source")
+    sh("cmake", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={installed}",
+       "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror -pedantic", cwd=build)
+    sh("cmake", "--build", build, cwd=build)
+    return build / "libstatistics.so"
+
+
+def with_plugin(xml, plugin, folder):
+    """The XML of an example, with the plugin as a store beside its own, which then stores every iteration."""
+    shutil.copy(plugin, folder)
+    text = xml.read_text().replace(' every="10"', "")
+    (folder / xml.name).write_text(text.replace("</storage>", STORE))
+
+
+def table(path):
+    """{iteration: {column: number}} of the CSV file."""
+    with open(path) as file:
+        rows = list(csv.DictReader(file))
+    return {int(row.pop("iteration")): {name: float(text) for name, text in row.items()} for row in rows}
+
+
+def expect_twin(rows, iterations):
+    """Each row has the columns of statistics.py, in its order, and its numbers."""
+    statistics, ctx = load("analysis/statistics.py"), Context()
+    assert list(rows) == [i for i, _ in iterations]
+    for iteration, data in iterations:
+        ctx.next(iteration)
+        statistics.process(data, ctx)
+        assert list(rows[iteration]) == list(ctx.scalars)
+        for name, value in ctx.scalars.items():
+            assert rows[iteration][name] == pytest.approx(value, rel=1e-12, abs=1e-12, nan_ok=True), (iteration, name)
+
+
+def test_a_field_with_ghost_cells(plugin, tmp_path):
+    with_plugin(EXAMPLES / "heat_c/heat.xml", plugin, tmp_path)
+    mpirun(2, "heat", "heat.xml", 11, cwd=tmp_path)
+    with h5py.File(tmp_path / "heat.h5") as file:
+        fields = file["temperature"][:]
+    rows = table(tmp_path / "stats.csv")
+    expect_twin(rows, [(i, {"temperature": T}) for i, T in enumerate(fields)])
+    for i, T in rows.items():
+        assert T["temperature_max"] == fields[i].max()
+        assert T["temperature_p95"] == pytest.approx(np.percentile(fields[i], 95), rel=1e-12)
+        assert T["temperature_run_mean"] == pytest.approx(fields[:i + 1].mean(), rel=1e-12)
+
+
+def test_particles_that_move_from_rank_to_rank(plugin, tmp_path):
+    with_plugin(EXAMPLES / "lammps/crack.xml", plugin, tmp_path)
+    mpirun(2, "leat_lammps", "--every", 50, "--steps", 200, "crack.xml", DECK, cwd=tmp_path)
+    with h5py.File(tmp_path / "crack.h5") as file:
+        parts = np.split(np.arange(len(file["id"])), np.cumsum(file["x_count"][:].sum(axis=1))[:-1])
+        arrays = {name: file[name][:] for name in ("x", "v", "id", "type")}
+    iterations = [(i, {name: array[part] for name, array in arrays.items()}) for i, part in enumerate(parts)]
+    rows = table(tmp_path / "stats.csv")
+    expect_twin(rows, iterations)
+    assert len(rows) == 5 and rows[4]["id_run_max"] == len(iterations[0][1]["id"])
+
+
+def test_a_file_that_cannot_be_written_is_told_to_the_simulation(plugin, tmp_path):
+    with_plugin(EXAMPLES / "heat_c/heat.xml", plugin, tmp_path)
+    (tmp_path / "stats.csv").mkdir()
+    with pytest.raises(AssertionError, match="cannot write .*stats.csv"):
+        mpirun(2, "heat", "heat.xml", 3, cwd=tmp_path)
+
+
