@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/statistics_plugin, built alone against the installed tree: its numbers are those of NumPy and of its twin in
-Python, examples/analysis/statistics.py, on what the hdf5 store beside it has written."""
+"""examples/statistics_plugin, built alone against the installed tree as docs/how-to/analyse-in-c++.md says: its numbers are
+those of NumPy and of its twin in Python, examples/analysis/statistics.py, on what the hdf5 store beside it has written."""
 import csv
 import pathlib
+import re
 import shutil
 import sys
 
@@ -17,24 +18,27 @@ from mpi_run import mpirun  # noqa: E402
 from shipped import EXAMPLES, Context, load  # noqa: E402
 
 DECK = "/usr/share/lammps/examples/crack/in.crack"
-STORE = '<store name="stats" library="./libstatistics.so" file="stats.csv"/>\n  </storage>'
+PAGE = (HERE.parents[1] / "docs/how-to/analyse-in-c++.md").read_text()
+BUILD_IT, READ_IT = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
+(STORE,) = re.findall(r"```xml\n(.*?)```", PAGE, re.S)
 
 
 @pytest.fixture(scope="module")
 def plugin(installed, tmp_path_factory):
-    build = tmp_path_factory.mktemp("statistics")
-    source = shutil.copytree(EXAMPLES / "statistics_plugin", build / "source")
-    sh("cmake", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={installed}",
-       "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror -pedantic", cwd=build)
-    sh("cmake", "--build", build, cwd=build)
-    return build / "libstatistics.so"
+    """The folder in which the plugin was built."""
+    folder = tmp_path_factory.mktemp("statistics")
+    shutil.copytree(EXAMPLES / "statistics_plugin", folder / "statistics_plugin")
+    (folder / "leat").symlink_to(installed)
+    sh("bash", "-euc", BUILD_IT, cwd=folder,
+       environment={"PREFIX": str(folder / "leat"), "CXXFLAGS": "-Wall -Wextra -Werror -pedantic"})
+    return folder
 
 
 def with_plugin(xml, plugin, folder):
     """The XML of an example, with the plugin as a store beside its own, which then stores every iteration."""
-    shutil.copy(plugin, folder)
+    shutil.copytree(plugin / "stats", folder / "stats")
     text = xml.read_text().replace(' every="10"', "")
-    (folder / xml.name).write_text(text.replace("</storage>", STORE))
+    (folder / xml.name).write_text(text.replace("</storage>", f"{STORE}</storage>"))
 
 
 def table(path):
@@ -62,6 +66,7 @@ def test_a_field_with_ghost_cells(plugin, tmp_path):
     with h5py.File(tmp_path / "heat.h5") as file:
         fields = file["temperature"][:]
     rows = table(tmp_path / "stats.csv")
+    assert sh("bash", "-euc", READ_IT, cwd=tmp_path).splitlines()[0] == "0 400"
     expect_twin(rows, [(i, {"temperature": T}) for i, T in enumerate(fields)])
     for i, T in rows.items():
         assert T["temperature_max"] == fields[i].max()
@@ -88,3 +93,8 @@ def test_a_file_that_cannot_be_written_is_told_to_the_simulation(plugin, tmp_pat
         mpirun(2, "heat", "heat.xml", 3, cwd=tmp_path)
 
 
+
+
+def test_the_page_shows_lines_of_the_example():
+    (shown,) = re.findall(r"```cpp\n(.*?)```", PAGE, re.S)
+    assert shown in (EXAMPLES / "statistics_plugin/statistics.cpp").read_text()

@@ -12,7 +12,8 @@ class Context:
     """What a script sees of Leat. Call next() before each further iteration; `state` stays."""
 
     def __init__(self, iteration=0):
-        self.state, self.log_lines = {}, []
+        self.state, self.parameters, self.log_lines, self.was_set = {}, {}, [], {}
+        self.past = []  # datasets, the oldest first
         self.next(iteration)
 
     def next(self, iteration):
@@ -31,9 +32,15 @@ class Context:
     def log(self, text):
         self.log_lines.append(text)
 
+    def set(self, parameter, value):
+        self.was_set[parameter] = value
+
+    def window(self, n):
+        return self.past[-n:]
+
 
 def load(path):
-    """The script as a module; its `leat` has the decorator only, which notes what was asked for."""
+    """A script of the examples as a module; its `leat` has the decorator only, which notes what was asked for."""
     def on_iteration(variables=None, every=1):
         def mark(function):
             function.variables, function.every = variables, every

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts that come with Leat give the right numbers, and pictures that can be drawn, on any data."""
 import io
+import pathlib
 import pickle
 import re
 
@@ -180,7 +181,8 @@ def test_a_picture_of_nothing_after_something_can_be_drawn():
 def test_particles_are_no_field():
     ctx = Context()
     data = xr.Dataset({"x": field(np.zeros((9, 3)), ["atom", "xyz"]),
-                       "stress": field(np.zeros((9, 3, 3)), ["atom", "xyz", "abc"])}, coords={"atom_rank": ("atom", np.zeros(9, "i4"))})
+                       "stress": field(np.zeros((9, 3, 3)), ["atom", "xyz", "abc"])},
+                      coords={"atom_rank": ("atom", np.zeros(9, "i4"))})
     load("analysis/heat_map.py").process(data, ctx)
     assert ctx.images == {}
 
@@ -311,3 +313,40 @@ def test_a_script_keeps_out_of_pyplot_and_has_a_function_for_leat(path):
 
 def test_there_are_scripts():
     assert len(SCRIPTS) >= 4
+
+
+# --- docs/how-to/analyse-with-python.md ---
+
+PAGE = (pathlib.Path(__file__).parents[2] / "docs/how-to/analyse-with-python.md").read_text()
+
+
+def plate(iteration):
+    values = field(300 + iteration + np.arange(12.0).reshape(3, 4), units="K", long_name="of the plate")
+    return xr.Dataset({"temperature": values}, attrs={"iteration": iteration, "simulation": "heat"})
+
+
+EXPECTED = [  # of each function on the page, after iterations 0 to 5
+    {"t_max": 316}, {"mean_of_left_edge": 309}, {"t_mean": 310.5}, {"hottest_so_far": 316}, {"change_in_5": 4},
+    {"furthest": 5}, {}]
+
+
+@pytest.mark.parametrize("code, expected", zip(re.findall(r"```python\n(.*?)```", PAGE, re.S), EXPECTED, strict=True))
+def test_a_function_of_the_page_does_what_the_page_says(code, expected, tmp_path):
+    (tmp_path / "page.py").write_text(code)
+    script, ctx = load(tmp_path / "page.py"), Context()
+    (function,) = [f for f in vars(script).values() if getattr(f, "__module__", "") == script.__name__]
+    for iteration in range(6):
+        ctx.next(iteration)
+        x = np.arange(30.0).reshape(10, 3) + [iteration, 0, 0]
+        order = np.random.default_rng(iteration).permutation(10)
+        data = plate(iteration) if "temperature" in code else atoms(x[order], np.arange(10)[order])
+        ctx.past.append(data)
+        function(data, ctx)
+    assert ctx.scalars == pytest.approx(expected)
+    assert all(png(figure) for figure in ctx.images.values() if not isinstance(figure, np.ndarray))
+    if "t_mean" in code:
+        assert list(ctx.stored) == ["profile"] and list(ctx.images) == ["temperature", "profile"]
+    if "ctx.set" in code:
+        assert ctx.was_set == {} and not function(plate(80), ctx) and ctx.was_set == {"heating": 0.0}
+    if "ctx.log" in code:
+        assert ctx.log_lines[-1] == "iteration 5 of heat: 3 x 4 values in K"
