@@ -13,7 +13,8 @@ import pytest
 from conftest import sh
 
 HERE = pathlib.Path(__file__).parent
-sys.path += [str(HERE.parent / "integration"), str(HERE.parent / "scripts")]
+sys.path += [str(HERE.parent / folder) for folder in ("integration", "plugins", "scripts")]
+from leat_plugin import TYPES, Plugin, array, variable  # noqa: E402
 from mpi_run import mpirun  # noqa: E402
 from shipped import EXAMPLES, Context, load  # noqa: E402
 
@@ -45,7 +46,7 @@ def table(path):
     """{iteration: {column: number}} of the CSV file."""
     with open(path) as file:
         rows = list(csv.DictReader(file))
-    return {int(row.pop("iteration")): {name: float(text) for name, text in row.items()} for row in rows}
+    return {int(row.pop("iteration")): {name: float(text) for name, text in row.items() if text} for row in rows}
 
 
 def expect_twin(rows, iterations):
@@ -84,6 +85,38 @@ def test_particles_that_move_from_rank_to_rank(plugin, tmp_path):
     rows = table(tmp_path / "stats.csv")
     expect_twin(rows, iterations)
     assert len(rows) == 5 and rows[4]["id_run_max"] == len(iterations[0][1]["id"])
+
+
+def drive(plugin, folder, variables):
+    return Plugin(folder, variables, plugin=plugin / "stats/libstatistics", options={"file": "stats.csv"})
+
+
+@pytest.mark.parametrize("dtype", [t for t in TYPES if t not in ("c8", "c16", "S1", "f8")])  # f8: see the runs above
+def test_every_numeric_type_with_values_that_are_not_finite(plugin, tmp_path, dtype):
+    driven = drive(plugin, tmp_path, [variable("a", dtype, [("y", 1, 0), ("x", 0, 2)], **{"global": 1})])
+    iterations = []
+    for i in range(3):
+        at = [{"position": [9 * rank, 0], "global": (18, 50)} for rank in range(2)]
+        driven.must(i, *[driven.block(0, (10, 52), 2 * i + rank, rank=rank, **at[rank]) for rank in range(2)])
+        parts = [array((10, 52), dtype, 2 * i + rank)[1:, :-2] for rank in range(2)]
+        iterations.append((i, {"a": np.concatenate(parts)}))
+    driven.finish()
+    rows = table(tmp_path / "stats.csv")
+    expect_twin(rows, iterations)
+    assert (rows[0]["a_not_finite"] > 0) == (dtype == "f4")
+
+
+def test_a_variable_that_is_empty_or_not_written_and_one_without_dimensions(plugin, tmp_path):
+    variables = [variable("m", "i4", ["?atom"]), variable("text", "S1", ["n"]), variable("z", "c8", ["n"]),
+                 variable("fields/s", "i2", [])]
+    driven = drive(plugin, tmp_path, variables)
+    driven.must(0, driven.block(0, (0,), 1), driven.block(1, (3,), 1), driven.block(2, (3,), 1))
+    driven.must(7, driven.block(0, (2,), 2), driven.block(0, (3,), 3, rank=1), driven.block(3, (), 4))
+    driven.finish()
+    m = np.concatenate([array((2,), "i4", 2), array((3,), "i4", 3)])
+    rows = table(tmp_path / "stats.csv")
+    expect_twin(rows, [(0, {"m": np.zeros(0, "i4")}), (7, {"m": m, "fields/s": array((), "i2", 4)})])
+    assert {name.split("_")[0] for row in rows.values() for name in row} == {"m", "fields/s"}
 
 
 def test_a_file_that_cannot_be_written_is_told_to_the_simulation(plugin, tmp_path):
