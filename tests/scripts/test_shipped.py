@@ -138,7 +138,7 @@ def test_coordinates_are_the_axes():
     load("analysis/heat_map.py").process(xr.Dataset({"T": field(values)}, coords=places), ctx)
     axes = ctx.images["T"].axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "y / m")
-    assert axes.images[0].get_extent() == (-0.5, 3.5, 5, 35)
+    assert list(axes.images[0].get_extent()) == [-0.5, 3.5, 5, 35]
 
 
 def test_of_three_dimensions_the_middle_slice_is_drawn():
@@ -330,7 +330,7 @@ EXPECTED = [  # of each function on the page, after iterations 0 to 5
     {"furthest": 5}, {}]
 
 
-@pytest.mark.parametrize("code, expected", zip(re.findall(r"```python\n(.*?)```", PAGE, re.S), EXPECTED, strict=True))
+@pytest.mark.parametrize("code, expected", list(zip(re.findall(r"```python\n(.*?)```", PAGE, re.S), EXPECTED, strict=True)))
 def test_a_function_of_the_page_does_what_the_page_says(code, expected, tmp_path):
     (tmp_path / "page.py").write_text(code)
     script, ctx = load(tmp_path / "page.py"), Context()
