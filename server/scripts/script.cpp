@@ -46,11 +46,11 @@ std::shared_ptr<const Iteration> Script::part_of(const Iteration& iteration) con
 }
 
 void Script::add(std::shared_ptr<const Iteration> part) {
-  if (!source->waits && !unknown() && !waiting.empty() && !waiting.back().from_start) {
+  if (!source->waits && !at_start && !waiting.empty() && !waiting.back().from_start) {
     waiting.pop_back();
     ++counts.skipped;
   }
-  waiting.push_back({std::move(part), unknown()});
+  waiting.push_back({std::move(part), at_start});
 }
 
 void Script::drop_waiting() {

@@ -105,20 +105,21 @@ void ScriptPool::place(const platform::CpuSet& cpus) {
   }
 }
 
-std::string ScriptPool::report() const {
+std::vector<std::string> ScriptPool::report() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::string text;
+  std::vector<std::string> lines;
   for (const Script& script : scripts_) {
     const ScriptCounts& counts = script.counts;
-    text += fmt::format("{}script \"{}\": {} call{}, {:.3g} s", text.empty() ? "" : "\n",
-                        script.file.name, counts.calls, counts.calls == 1 ? "" : "s",
-                        counts.seconds);
+    std::string text =
+        fmt::format("script \"{}\": {} call{}, {:.3g} s", script.file.name, counts.calls,
+                    counts.calls == 1 ? "" : "s", counts.seconds);
     if (counts.skipped > 0) text += fmt::format(", {} iterations left out", counts.skipped);
     if (counts.failed > 0)
       text += fmt::format(", {} FAILED: {}", counts.failed, counts.first_error);
     if (!script.usable && !script.removed) text += "; not called any more";
+    lines.push_back(std::move(text));
   }
-  return text;
+  return lines;
 }
 
 std::string ScriptPool::slowest() const {
@@ -201,7 +202,8 @@ void ScriptPool::take_file(const ScriptFile& file) {
     return script.file.path == file.path;
   });
   if (known != scripts_.end()) {
-    if (known->file.stamp != file.stamp || known->removed) known->must_load = true;
+    if (known->file.stamp != file.stamp || known->removed)
+      known->must_load = known->was_changed = true;
     known->file.stamp = file.stamp;
     known->removed = false;
     return;

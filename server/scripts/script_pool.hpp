@@ -66,8 +66,8 @@ class ScriptPool {
   std::vector<SteeringRequest> take_steering();
   /// Where the processes run, from now on.
   void place(const platform::CpuSet& cpus);
-  /// A line per script: calls, time, failures; "" without scripts.
-  std::string report() const;
+  /// A line per script: calls, time, failures.
+  std::vector<std::string> report() const;
   /// What a script holds for long, for a message to those who wait: "" for nothing.
   std::string slowest() const;
 
@@ -99,6 +99,7 @@ class ScriptPool {
   // At a process
   void work(Worker& worker, std::size_t index);
   bool next_order(Worker& worker, std::size_t index, Order* order);
+  void bury(Worker& worker);
   bool ensure_runs(Worker& worker, std::size_t index);
   void carry_out(Worker& worker, const Order& order);
   std::string load(Worker& worker, Script& script);

@@ -67,11 +67,12 @@ std::optional<ScriptArray> array_of(const nlohmann::json& told, std::size_t data
 void ScriptPool::work(Worker& worker, std::size_t index) {
   Order order;
   while (next_order(worker, index, &order)) {
+    bury(worker);
     if (ensure_runs(worker, index)) carry_out(worker, order);
     Script* const script = order.script;
     order = {};
     const std::lock_guard<std::mutex> lock(mutex_);
-    script->loading = false;
+    if (std::exchange(script->loading, false)) script->at_start = false;
     worker.running = nullptr;
     wake_();
   }
@@ -113,6 +114,13 @@ bool ScriptPool::next_order(Worker& worker, std::size_t index, Order* order) {
     order->script->loading = true;
   }
   return true;
+}
+
+// A process that ended between two orders: nobody's call has failed.
+void ScriptPool::bury(Worker& worker) {
+  if (!worker.process.runs() || !worker.process.has_ended()) return;
+  log_->warn("a process of scripts {}; another one is started", worker.process.end());
+  process_died(worker);
 }
 
 // Starts the process where it does not run. Without one, all its scripts are of no use.
@@ -159,6 +167,7 @@ void ScriptPool::carry_out(Worker& worker, const Order& order) {
         // What it wants is known only now for iterations that came while it was loaded.
         const std::lock_guard<std::mutex> lock(mutex_);
         if (!script.may_want(*order.job.iteration)) return;
+        if (script.must_load) return script.waiting.push_front(order.job);  // the process is new
       }
       done(order, run(worker, script, *order.job.iteration));
       return;
@@ -196,9 +205,10 @@ std::string ScriptPool::load(Worker& worker, Script& script) {
 void ScriptPool::loaded(Script& script, const Frame& answer) {
   const std::string error = answer.head.value("error", std::string());
   script.functions = functions_of(answer.head.value("functions", nlohmann::json::array()));
+  const bool is_new = std::exchange(script.was_changed, false);
   if (error.empty()) {
     script.usable = true;
-    script.failures_in_a_row = 0;
+    if (is_new) script.failures_in_a_row = 0;
     return;
   }
   ++script.counts.failed;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/scripts/worker_process.hpp"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <sstream>
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/local_socket.hpp"
@@ -26,6 +29,19 @@ std::vector<std::string> variables(int cores) {
     all.push_back(std::string(name) + "=" + std::to_string(cores));
   }
   return all;
+}
+
+// What Python's faulthandler wrote, without the frames of Leat and the list of loaded modules.
+std::string of_the_script(const std::string& text) {
+  std::istringstream lines(text);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("Extension modules:")) break;
+    const bool ours = line.find("/leat/scripting/") != std::string::npos ||
+                      line.find("/python/launch.py\"") != std::string::npos;
+    if (!ours && !line.empty()) kept += "\n" + line;
+  }
+  return kept;
 }
 
 }  // namespace
@@ -55,6 +71,11 @@ std::string WorkerProcess::start() {
   return why;
 }
 
+bool WorkerProcess::has_ended() const noexcept {
+  pollfd entry{socket_.get(), POLLRDHUP, 0};
+  return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 void WorkerProcess::finish() {
   if (pid_ <= 0) return;
   socket_.reset();  // the worker takes that as the end
@@ -77,8 +98,7 @@ std::string WorkerProcess::last_words() {
   std::string text(kMostLastWords, '\0');
   const ssize_t got = pread(crash_file_.get(), text.data(), text.size(), 0);
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text.empty() ? "" : "\n" + text;
+  return of_the_script(text);
 }
 
 }  // namespace leat::server

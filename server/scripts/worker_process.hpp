@@ -43,6 +43,8 @@ class WorkerProcess {
     return receive_frame(socket_.get(), frame, deadline_ns);
   }
 
+  /// It ended since the last word with it.
+  bool has_ended() const noexcept;
   /// Lets it end by itself: what scripts have open is written. Kills it when it does not.
   void finish();
   /// Kills it if it still runs. Returns how it ended, and where its code was if it told.
