@@ -110,9 +110,8 @@ std::vector<std::string> ScriptPool::report() const {
   std::vector<std::string> lines;
   for (const Script& script : scripts_) {
     const ScriptCounts& counts = script.counts;
-    std::string text =
-        fmt::format("script \"{}\": {} call{}, {:.3g} s", script.file.name, counts.calls,
-                    counts.calls == 1 ? "" : "s", counts.seconds);
+    std::string text = fmt::format("script \"{}\": {} call{}, {:.3g} s", script.file.name,
+                                   counts.calls, counts.calls == 1 ? "" : "s", counts.seconds);
     if (counts.skipped > 0) text += fmt::format(", {} iterations left out", counts.skipped);
     if (counts.failed > 0)
       text += fmt::format(", {} FAILED: {}", counts.failed, counts.first_error);
@@ -139,8 +138,8 @@ std::string ScriptPool::slowest() const {
 
 // ---- handing out ----
 
-// Pictures of an earlier run must not stand among those of this one. A folder that the user named may
-// hold other things, and stays as it is.
+// Pictures of an earlier run must not stand among those of this one. A folder that the user named
+// may hold other things, and stays as it is.
 void ScriptPool::put_old_output_aside() {
   namespace fs = std::filesystem;
   const fs::path folder = model_.scripts.output;
@@ -152,7 +151,8 @@ void ScriptPool::put_old_output_aside() {
     aside = folder.string() + "." + std::to_string(number++);
   } while (fs::exists(aside, error));
   fs::rename(folder, aside, error);
-  if (!error) log_->info("{} was there already and is called {} now", folder.string(), aside.string());
+  if (!error)
+    log_->info("{} was there already and is called {} now", folder.string(), aside.string());
 }
 
 void ScriptPool::hand_out() {
@@ -225,7 +225,8 @@ std::size_t ScriptPool::worker_for_new_script() {
   if (workers_.size() < static_cast<std::size_t>(model_.scripts.workers)) {
     const std::size_t index = workers_.size();
     workers_.push_back(std::make_unique<Worker>(plan_));
-    workers_.back()->thread = std::thread([this, worker = workers_.back().get(), index] { work(*worker, index); });
+    workers_.back()->thread =
+        std::thread([this, worker = workers_.back().get(), index] { work(*worker, index); });
     return index;
   }
   return static_cast<std::size_t>(least - scripts_at.begin());

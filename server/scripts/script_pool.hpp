@@ -45,7 +45,7 @@ struct ScriptPoolParts {
   std::int32_t ranks = 1;
   std::shared_ptr<spdlog::logger> log{};
   std::function<void(ScriptResults)> store{};  ///< called from any thread
-  std::function<void()> wake{};                ///< called from any thread when there is something new
+  std::function<void()> wake{};  ///< called from any thread when there is something new
 };
 
 class ScriptPool {
@@ -54,7 +54,8 @@ class ScriptPool {
   /// Kills what still runs; drain first for an orderly end.
   ~ScriptPool();
 
-  /// Starts the processes. Nothing is started, and nothing is paid later, when there is no <scripts>.
+  /// Starts the processes. Nothing is started, and nothing is paid later, when there is no
+  /// <scripts>.
   void start();
   bool exists() const noexcept { return model_.scripts.exist(); }
   void submit(const Iteration& iteration);

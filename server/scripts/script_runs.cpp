@@ -32,7 +32,8 @@ std::vector<ScriptFunction> functions_of(const nlohmann::json& told) {
     ScriptFunction function;
     function.every = std::max<std::int64_t>(1, each.value("every", std::int64_t{1}));
     function.all_variables = !each.contains("variables") || each["variables"].is_null();
-    if (!function.all_variables) function.variables = each["variables"].get<std::vector<std::uint32_t>>();
+    if (!function.all_variables)
+      function.variables = each["variables"].get<std::vector<std::uint32_t>>();
     functions.push_back(std::move(function));
   }
   return functions;
@@ -95,8 +96,8 @@ bool ScriptPool::next_order(Worker& worker, std::size_t index, Order* order) {
         return true;
       }
       if (script.waiting.empty()) continue;
-      if (!oldest || script.waiting.front().iteration->number <
-                         oldest->waiting.front().iteration->number)
+      if (!oldest ||
+          script.waiting.front().iteration->number < oldest->waiting.front().iteration->number)
         oldest = &script;
     }
     if (!oldest) return false;
@@ -223,8 +224,8 @@ std::string ScriptPool::run(Worker& worker, Script& script, const Iteration& ite
       run_order(script.file.name, iteration, constants_.blocks(), segment_start_, model_);
   const std::int64_t began_ns = platform::now_ns();
   Frame answer;
-  std::string error = converse(worker, script, order, script.source->timeout_seconds,
-                               iteration.number, &answer);
+  std::string error =
+      converse(worker, script, order, script.source->timeout_seconds, iteration.number, &answer);
   const std::lock_guard<std::mutex> lock(mutex_);
   script.counts.seconds += static_cast<double>(platform::now_ns() - began_ns) * 1e-9;
   if (!error.empty()) return error;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/scripts/worker_process.hpp"
 
-#include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <sstream>
 
 #include "lib/platform/clock.hpp"
-#include "lib/platform/local_socket.hpp"
+#include "lib/platform/memory_file.hpp"
 #include "lib/platform/process.hpp"
+#include "lib/platform/stream.hpp"
 
 namespace leat::server {
 namespace {
@@ -49,13 +47,12 @@ std::string of_the_script(const std::string& text) {
 std::string WorkerProcess::start() {
   Result<std::pair<platform::UniqueFd, platform::UniqueFd>> ends = platform::stream_pair();
   if (!ends) return ends.error().message;
-  crash_file_ = platform::UniqueFd(memfd_create("leat-crash", MFD_CLOEXEC));
-  const Result<pid_t> started =
-      platform::start({plan_.interpreter, plan_.launcher, "worker"},
-                      {{ends->second.get(), kSocket},
-                       {crash_file_.get(), kCrashFile},
-                       {plan_.constants_fd, kConstants}},
-                      variables(plan_.cores));
+  crash_file_ = platform::memory_file("leat-crash");
+  const Result<pid_t> started = platform::start({plan_.interpreter, plan_.launcher, "worker"},
+                                                {{ends->second.get(), kSocket},
+                                                 {crash_file_.get(), kCrashFile},
+                                                 {plan_.constants_fd, kConstants}},
+                                                variables(plan_.cores));
   if (!started) return started.error().message;
   pid_ = *started;
   socket_ = std::move(ends->first);
@@ -71,10 +68,7 @@ std::string WorkerProcess::start() {
   return why;
 }
 
-bool WorkerProcess::has_ended() const noexcept {
-  pollfd entry{socket_.get(), POLLRDHUP, 0};
-  return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-}
+bool WorkerProcess::has_ended() const noexcept { return platform::stream_has_ended(socket_.get()); }
 
 void WorkerProcess::finish() {
   if (pid_ <= 0) return;
@@ -95,10 +89,7 @@ std::string WorkerProcess::end() {
 }
 
 std::string WorkerProcess::last_words() {
-  std::string text(kMostLastWords, '\0');
-  const ssize_t got = pread(crash_file_.get(), text.data(), text.size(), 0);
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return of_the_script(text);
+  return of_the_script(platform::text_of(crash_file_.get(), kMostLastWords));
 }
 
 }  // namespace leat::server

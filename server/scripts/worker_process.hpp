@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Python process that runs scripts: started, spoken to, ended. Used by one thread, on which it is
-// started too: the process ends when that thread does.
+// One Python process that runs scripts: started, spoken to, ended. Used by one thread, on which it
+// is started too: the process ends when that thread does.
 #pragma once
-
-#include <sys/types.h>
 
 #include <atomic>
 #include <cstdint>
