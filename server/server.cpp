@@ -69,6 +69,7 @@ Server::Server(ServerParts parts)
       signals_(termination_signals()),
       iterations_(static_cast<std::uint32_t>(facts_.node_ranks)),
       leases_(segment_.header(), static_cast<std::uint32_t>(facts_.node_ranks)),
+      steering_(model_, segment_),
       pipeline_(std::move(parts.plugins), [this] { ring(results_bell_.get()); }),
       holds_([bell = results_bell_.get()] { ring(bell); }),
       scripts_(script_parts()),

@@ -23,6 +23,7 @@
 #include "server/parameter_log.hpp"
 #include "server/pipeline.hpp"
 #include "server/scripts/script_pool.hpp"
+#include "server/steering.hpp"
 
 namespace leat::server {
 
@@ -103,6 +104,7 @@ class Server {
   std::vector<ClientLink> clients_;
   IterationTracker iterations_;
   LeaseBook leases_;
+  Steering steering_;
   Pipeline pipeline_;
   LossReport report_;
   platform::Placement placement_;

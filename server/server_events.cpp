@@ -145,6 +145,7 @@ void Server::take_results() {
     }
   }
   take_returned_blocks();
+  steering_.advance();
   serve_requests();
   if (scripts_.exists() && leases_.somebody_waits()) scripts_.let_go_for_memory();
 }
