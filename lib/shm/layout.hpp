@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every struct that lives in the segment. Offsets count from the start of the segment; nothing
-// holds a pointer.
+// Every struct that lives in the segment. Offsets count from the start of the segment; nothing holds a pointer.
 //
 // Who writes what (each word has one writing process; "server" is leatd, "client" one rank):
 //   SegmentHeader, catalogue          server, before the first client attaches
@@ -9,8 +8,8 @@
 //               ClientLane            client
 //               event slots           client
 //               release slots         server
-//   SteeringHeader, steering slots    server, but for SteeringSlot::decision: see
-//   lib/shm/steering.hpp data                              the client to which the extent is leased
+//   SteeringHeader, SteeringSlots     server; SteeringSlot::decision all of them (steering.hpp says why)
+//   data                              the client to which the extent is leased
 //
 // A change of any struct here needs a new kLayoutVersion; tests/abi repeats the offsets by hand.
 // docs/design/segment.md draws the bytes.
@@ -128,8 +127,7 @@ struct BlockHeader {
   std::uint64_t reserved[5];
 };
 
-// ---- steering: values that the server gives to parameters while the run goes on
-// (lib/shm/steering.hpp) ----
+// ---- steering: values that the server gives to parameters during the run; see steering.hpp ----
 
 enum class SteeringState : std::uint32_t {
   none = 0,   ///< nothing yet, or fields that are being written
@@ -142,17 +140,15 @@ inline constexpr std::uint32_t kMostSteeredText = 255;  ///< bytes; longer texts
 
 /// One per parameter of the catalogue, in its order.
 struct SteeringSlot {
-  alignas(kCacheLine)
-      std::atomic<std::uint64_t> decision;  ///< sequence of the value * 4 + SteeringState
-  std::atomic<std::int64_t> effective;      ///< the first iteration with this value
-  std::atomic<std::uint32_t> text_bytes;    ///< 0 for numbers
+  alignas(kCacheLine) std::atomic<std::uint64_t> decision;  ///< value's sequence * 4 + SteeringState
+  std::atomic<std::int64_t> effective;    ///< the first iteration with this value
+  std::atomic<std::uint32_t> text_bytes;  ///< 0 for numbers
   std::uint32_t reserved;
   std::atomic<std::uint64_t> value[32];  ///< [0]: the integer, or the bits of the real; or the text
 };
 
 struct SteeringHeader {
-  alignas(kCacheLine)
-      std::atomic<std::uint32_t> version;  ///< changes with each proposal, after it is visible
+  alignas(kCacheLine) std::atomic<std::uint32_t> version;  ///< changes after each proposal
   std::uint32_t slot_count;
 };
 

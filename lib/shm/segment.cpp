@@ -128,9 +128,11 @@ void Segment::remove(const std::string& name) noexcept {
 }
 
 SteeringArea Segment::steering() const noexcept {
-  const std::uint64_t start = header().steering_offset;
+  const std::uint64_t start = header().steering_offset, slots = start + sizeof(SteeringHeader);
   SteeringHeader* const head = at<SteeringHeader>(start);
-  return {head, {at<SteeringSlot>(start + sizeof(SteeringHeader)), head->slot_count}};
+  const std::uint64_t room = (header().lanes_offset - slots) / sizeof(SteeringSlot);
+  const std::size_t count = std::min<std::uint64_t>(head->slot_count, room);
+  return {head, {at<SteeringSlot>(slots), count}};
 }
 
 ClientArea Segment::client(std::uint32_t index) const noexcept {

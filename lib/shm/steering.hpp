@@ -8,33 +8,29 @@
 //
 //   server   1. writes value and E, then `proposed`, then a new SteeringHeader::version
 //            2. looks at every client's ClientLane::iteration
-//            3. all < E: turns `proposed` into `committed`; else into `withdrawn`, and tries a
-//            later E
+//            3. all < E: turns `proposed` into `committed`; else into `withdrawn`, tries a later E
 //   client   1. enters iteration k: stores k in its lane
 //            2. looks at the version, and at the slots when it has changed or an E has come
 //            3. sees `proposed` with E <= k: turns it into `withdrawn`; `committed`: has the value
 //
 // Why all clients agree:
-// - Steps 1 and 2 are all sequentially consistent, each side stores before it looks. So when the
+// - Steps 1 and 2 are all sequentially consistent, and each side stores before it looks. So when the
 //   server proposes while a client enters E or later, either the client sees the proposal or the
-//   server sees the client (Dekker). A proposal that some client has passed unseen is never
-//   committed.
-// - What a client does see has one outcome for everybody, because `proposed` is left by
-// compare-and-
-//   swap, once. The word holds the value's sequence too, so a client that was stopped between
+//   server sees the client (Dekker): what some client has passed unseen is never committed.
+// - What a client does see has one outcome for everybody, because `proposed` is left by one
+//   compare-and-swap. The word holds the value's sequence too, so a client that was stopped between
 //   looking and swapping cannot withdraw a later value.
 //
 // This is the one word of the segment that more than one process writes. With single-writer words
-// alone no protocol can let processes agree when any of them may stop at any instruction (agreement
-// needs a compare-and-swap: Herlihy, Wait-free Synchronization, 1991): clients would have to wait
-// for the server's decision up to some limit, and a server that is stopped just before it decides
-// would still leave them with two opinions. A killed or stopped process leaves this word in one
-// state or the next, and holds up nobody.
+// alone, processes that may stop at any instruction cannot agree without waiting for each other
+// (Herlihy, Wait-free Synchronization, 1991): a client that finds an undecided proposal would have to
+// wait for the server up to some limit, and a server that is stopped just before it decides would
+// still leave clients with two opinions. A killed or stopped process leaves this word in one state or
+// the next, and holds up nobody.
 //
-// A committed slot is written again when every live client is in an iteration later than E: each
-// has looked at it while it was in E. A client that the server takes for dead, and that is not, may
-// look while it is written: `decision` changes before the fields do and is looked at again after
-// them.
+// A committed slot is written again when every live client is in an iteration later than E: each has
+// looked at it while it was in E. A client that the server wrongly takes for dead may look while it
+// is written: `decision` changes before the fields do, and is looked at again after them.
 #pragma once
 
 #include <array>
