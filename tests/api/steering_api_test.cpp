@@ -106,7 +106,8 @@ struct Steps {
   double of[kRanks][kIterations];
 
   bool is_far_ahead(int iteration) const {
-    return std::any_of(std::begin(at), std::end(at), [=](const auto& k) { return k < iteration - 16; });
+    return std::any_of(std::begin(at), std::end(at),
+                       [=](const auto& k) { return k < iteration - 128; });
   }
 };
 
