@@ -87,20 +87,19 @@ SharedPtr make_shared_memory() {
   return {static_cast<Shared*>(memory), [](Shared* p) { munmap(p, sizeof(Shared)); }};
 }
 
-// Ranks of a simulation exchange halos: none runs far ahead of the others. Far enough, though, that
-// the test ends in time on a machine on which each wait costs a slice of other people's time.
+// Ranks of a simulation exchange halos: none runs far ahead of the others. At times they go almost
+// in step, when a proposal meets most of them; not always, as a wait takes long on a busy machine.
 class Ahead {
  public:
   explicit Ahead(const shm::Segment& segment, std::vector<std::uint32_t> peers)
       : segment_(segment), peers_(std::move(peers)) {}
 
   bool is_far(std::int64_t iteration) const {
-    for (const std::uint32_t peer : peers_) {
-      if (segment_.client(peer).client->iteration.load(std::memory_order_relaxed) <
-          iteration - kFar)
-        return true;
-    }
-    return false;
+    const std::int64_t far = iteration / kFar % 16 == 0 ? 3 : kFar;
+    return std::any_of(peers_.begin(), peers_.end(), [&](std::uint32_t peer) {
+      const auto& at = segment_.client(peer).client->iteration;
+      return at.load(std::memory_order_relaxed) < iteration - far;
+    });
   }
 
  private:
