@@ -86,6 +86,7 @@ class Server {
   void serve_requests();
   std::int64_t oldest_unfinished() const noexcept;
   void say_who_holds_memory();
+  void steer();
 
   // The end
   bool all_gone() const noexcept;

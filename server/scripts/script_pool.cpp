@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
@@ -17,6 +18,14 @@ namespace {
 
 // While no iteration comes, a file that is new or removed is noticed this often.
 constexpr auto kLookAgain = std::chrono::milliseconds(500);
+
+// A field of a CSV file, by RFC 4180.
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string field = "\"";
+  for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return field + "\"";
+}
 
 std::string python_folder() {
   return (std::filesystem::path(platform::executable_path()).parent_path() / LEAT_PYTHON_FOLDER)
@@ -97,6 +106,12 @@ std::vector<SteeringRequest> ScriptPool::take_steering() {
   return std::exchange(steering_, {});
 }
 
+void ScriptPool::note_steering(const AuditEntry& entry) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  audit_.push_back(entry);
+  changed_.notify_all();
+}
+
 void ScriptPool::place(const platform::CpuSet& cpus) {
   const std::lock_guard<std::mutex> lock(mutex_);
   cpus_ = cpus;
@@ -162,14 +177,37 @@ void ScriptPool::hand_out() {
     look_for_changes();
     if (iteration) give_to_scripts(*iteration);
     iteration.reset();
+    write_audit_trail();
   } while (next_iteration(&iteration));
+  write_audit_trail();
+}
+
+void ScriptPool::write_audit_trail() {
+  std::vector<AuditEntry> entries;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    entries.swap(audit_);
+  }
+  if (entries.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(model_.scripts.output, error);
+  const std::string path = model_.scripts.output + "/steering.csv";
+  const bool is_new = !std::filesystem::exists(path, error);
+  std::ofstream file(path, std::ios::app);
+  if (is_new) file << "iteration,parameter,from,to,script\n";
+  for (const AuditEntry& entry : entries) {
+    file << entry.iteration << ',' << entry.parameter << ',' << quoted(entry.old_value) << ','
+         << quoted(entry.new_value) << ',' << entry.who << '\n';
+  }
+  file.flush();
+  if (!file) log_->error("cannot write the audit trail of steering, {}", path);
 }
 
 // False at the end; *iteration may stay empty.
 bool ScriptPool::next_iteration(std::shared_ptr<const Iteration>* iteration) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (std::exchange(handing_out_, false)) wake_();
-  changed_.wait_for(lock, kLookAgain, [this] { return closing_ || !inbox_.empty(); });
+  changed_.wait_for(lock, kLookAgain, [this] { return closing_ || !inbox_.empty() || !audit_.empty(); });
   if (closing_) return false;
   if (inbox_.empty()) return true;
   handing_out_ = true;

@@ -27,6 +27,7 @@
 #include "server/scripts/constants_file.hpp"
 #include "server/scripts/script.hpp"
 #include "server/scripts/worker_process.hpp"
+#include "server/steering.hpp"
 
 namespace leat::server {
 
@@ -34,7 +35,7 @@ namespace leat::server {
 struct SteeringRequest {
   std::string script;
   std::string parameter;
-  ParameterValue value;
+  Steering::Value value;
 };
 
 struct ScriptPoolParts {
@@ -65,6 +66,8 @@ class ScriptPool {
   /// policy is to skip.
   void let_go_for_memory();
   std::vector<SteeringRequest> take_steering();
+  /// A row for <output>/steering.csv, the audit trail.
+  void note_steering(const AuditEntry& entry);
   /// Where the processes run, from now on.
   void place(const platform::CpuSet& cpus);
   /// A line per script: calls, time, failures.
@@ -91,6 +94,7 @@ class ScriptPool {
   // Handing out
   void hand_out();
   void put_old_output_aside();
+  void write_audit_trail();
   bool next_iteration(std::shared_ptr<const Iteration>* iteration);
   void look_for_changes();
   void take_file(const ScriptFile& file);
@@ -130,6 +134,7 @@ class ScriptPool {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::set<std::string> problems_;  // said already
   std::vector<SteeringRequest> steering_;
+  std::vector<AuditEntry> audit_;  // not yet written
   platform::CpuSet cpus_;
   std::thread dispatcher_;
 };

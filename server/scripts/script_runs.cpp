@@ -39,11 +39,11 @@ std::vector<ScriptFunction> functions_of(const nlohmann::json& told) {
   return functions;
 }
 
-ParameterValue value_of(const nlohmann::json& value) {
+// What the worker has checked against the parameter's type.
+Steering::Value value_of(const nlohmann::json& value) {
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (value.is_number()) return value.get<double>();
-  if (value.is_string()) return value.get<std::string>();
-  return std::monostate{};
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 std::optional<ScriptArray> array_of(const nlohmann::json& told, std::size_t data_bytes) {
