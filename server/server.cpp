@@ -153,7 +153,7 @@ void Server::sleep() noexcept {
   give_up_on_absent();
   // Scripts have time limits of their own: as long as they run, something gets done.
   if (scripts_.exists() && !scripts_.idle()) made_progress();
-  say_who_holds_memory();
+  say_who_waits();
 }
 
 bool Server::somebody_speaks() noexcept {
