@@ -17,7 +17,9 @@ class ParameterLog {
   explicit ParameterLog(const model::Model& model);
 
   void set(std::uint32_t parameter, ParameterValue value);
-  void iteration_ended(std::int64_t iteration) { ended_[iteration] = now_; }
+  void iteration_ended(std::int64_t iteration) {
+    if (!now_.empty()) ended_[iteration] = now_;
+  }
   /// Of this iteration; forgets those before it. The latest when the rank has not come so far.
   std::vector<ParameterValue> take(std::int64_t iteration);
 

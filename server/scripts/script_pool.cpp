@@ -10,7 +10,8 @@
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
-#include "server/scripts/task.hpp"
+#include "server/scripts/model_json.hpp"
+#include "server/scripts/python_tools.hpp"
 
 namespace leat::server {
 namespace {
@@ -18,17 +19,11 @@ namespace {
 // While no iteration comes, a file that is new or removed is noticed this often.
 constexpr auto kLookAgain = std::chrono::milliseconds(500);
 
-std::string python_folder() {
-  return (std::filesystem::path(platform::executable_path()).parent_path() / LEAT_PYTHON_FOLDER)
-      .lexically_normal()
-      .string();
-}
-
 WorkerPlan plan_of(const ScriptPoolParts& parts, int constants_fd) {
   const model::Scripts& scripts = parts.model.scripts;
   WorkerPlan plan;
   plan.interpreter = platform::find_program(scripts.interpreter);
-  plan.launcher = python_folder() + "/launch.py";
+  plan.launcher = python_launcher();
   plan.setup = model_as_json(parts.model);
   plan.setup["session"] = parts.session;
   plan.setup["segment"] = parts.segment_path;
