@@ -2,13 +2,14 @@
 """`leat replay` on the file of a run gives what the scripts gave in the run."""
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 import h5py
 import numpy as np
 import pytest
-import xarray as xr
 from leat_run import BUILD, Run
 
 LEAT = os.environ.get("LEAT_COMMAND", BUILD / "bin/leat")
@@ -212,3 +213,138 @@ def test_the_screen_says_calls_failures_and_where_the_results_are(replayed):
     assert 'script "stateful": hello from 6' in done.stderr
     assert 'script "stateful": ctx.set("time", 5.0): only told, a replay has no simulation to steer' in done.stderr
     assert "\r" not in done.stderr  # no progress where there is no terminal
+
+
+def test_only_the_asked_iterations_are_replayed(live, tmp_path):
+    done = replay(live, "mix.h5", "stateful.py", "--output", tmp_path / "o", "--from", 2, "--to", 4)
+    assert "3 iterations of mix.h5, 2 to 4" in done.stdout
+    rows = (tmp_path / "o/stateful.csv").read_text().split()
+    assert [row.split(",")[0] for row in rows] == ["iteration", "2", "3", "4"]
+
+
+def script(folder, text, name="s.py"):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_a_script_that_raises_is_told_counted_and_not_called_for_ever(live, tmp_path):
+    bad = script(tmp_path, "def process(ds, ctx):\n    ctx.scalar('n', ctx.iteration)\n"
+                 "    if ctx.iteration > 1:\n        raise KeyError('no such thing')\n")
+    good = script(tmp_path, "def process(ds, ctx):\n    ctx.scalar('n', 1)\n", "good.py")
+    done = replay(live, "mix.h5", bad, good, "--output", tmp_path / "o", code=1)
+    assert 'script "s", iteration 2: Traceback' in done.stderr and f'File "{bad}", line 4, in process' in done.stderr
+    assert "leat/scripting" not in done.stderr and done.stderr.count("Traceback") == 3
+    assert "That was failure 3 in a row: it is not called any more" in done.stderr
+    lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.startswith("  ")}
+    assert lines["s"].split()[1] == "5" and "3  KeyError: 'no such thing'; not called any more" in lines["s"]
+    assert lines["good"].split()[1] == "7"
+    assert (tmp_path / "o/s.csv").read_text().split() == ["iteration,n", "0,0", "1,1", "2,2", "3,3", "4,4"]
+
+
+def test_an_unknown_variable_is_named_with_its_line_and_the_nearest_name(live, tmp_path):
+    bad = script(tmp_path, "import leat\n\n@leat.on_iteration(variables=['fields/v'])\ndef f(ds, ctx): pass\n")
+    done = replay(live, "mix.h5", bad, "--output", tmp_path / "o", code=1)
+    assert f'{bad}:3: there is no variable "fields/v" in mix.h5; did you mean "fields/u"?' in done.stderr
+
+
+def test_what_a_script_did_not_ask_for_is_not_there_as_in_a_run(live, tmp_path):
+    asks = script(tmp_path, "import leat\n@leat.on_iteration(variables=['x'])\ndef f(ds, ctx): ctx.blocks('probe')\n")
+    done = replay(live, "mix.h5", asks, "--output", tmp_path / "o", code=1)
+    assert '"probe" is not in iteration 0, or this function did not ask for it' in done.stderr
+
+
+def test_blocks_of_a_whole_field_are_refused_not_invented(live, tmp_path):
+    asks = script(tmp_path, "def process(ds, ctx): ctx.blocks('T')\n")
+    done = replay(live, "mix.h5", asks, "--output", tmp_path / "o", code=1)
+    assert 'ctx.blocks("T"): a file has the whole array' in done.stderr
+
+
+def not_hdf5(folder):
+    (folder / "f.h5").write_text("text")
+
+
+def not_of_leat(folder):
+    h5py.File(folder / "f.h5", "w").close()
+
+
+def empty(folder):
+    with h5py.File(folder / "f.h5", "w") as file:
+        file.attrs.update(leat_xml="<simulation/>", simulation="s")
+
+
+@pytest.mark.parametrize("make, words", [
+    (lambda folder: None, "cannot read f.h5: No such file or directory"), (not_hdf5, "f.h5 is no HDF5 file"),
+    (not_of_leat, 'not of a store of Leat: it has no attribute "leat_xml"'), (empty, "its run has written nothing")])
+def test_a_file_that_cannot_be_replayed_is_told_apart(tmp_path, make, words):
+    make(tmp_path)
+    script(tmp_path, "def process(ds, ctx): pass\n")
+    assert words in replay(tmp_path, "f.h5", "s.py", code=1).stderr
+    assert not (tmp_path / "s-replay").exists()
+
+
+@pytest.mark.parametrize("words, code, message", [
+    (["mix.h5"], 2, "SCRIPT is required"), (["mix.h5", "s.py", "--from", "x"], 2, "--from"),
+    (["mix.h5", "s.py", "--from", "5", "--to", "4"], 2, "--from 5 is behind --to 4"),
+    (["mix.h5", "nothing.py"], 1, "there is no script nothing.py"),
+    (["mix.h5", "blocks.py", "--from", "9"], 1, "mix.h5 has no iteration from 9: it has 7 iterations, 0 to 6")])
+def test_what_cannot_be_done_is_said(live, words, code, message):
+    assert message in replay(live, *words, code=code).stderr
+
+
+def test_a_python_that_is_not_there_is_named(live):
+    done = subprocess.run([LEAT, "replay", "mix.h5", "blocks.py", "--interpreter", "/no/python"], cwd=live, capture_output=True,
+                          text=True)
+    assert done.returncode == 1 and 'there is no program "/no/python"' in done.stderr
+
+
+def test_h5py_that_is_missing_is_named(live, tmp_path):
+    (tmp_path / "h5py.py").write_text("raise ImportError('no h5py here')\n")
+    done = subprocess.run([LEAT, "replay", "mix.h5", "blocks.py", "--interpreter", sys.executable], cwd=live,
+                          env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
+    assert done.returncode == 1 and f"{sys.executable} -m pip install h5py" in done.stderr
+
+
+def test_results_of_an_earlier_replay_are_kept_apart(live, tmp_path):
+    one = script(tmp_path, "def process(ds, ctx): ctx.scalar('n', 1)\n")
+    for _ in range(2):
+        done = replay(tmp_path, live / "mix.h5", one)
+    assert "mix-replay was there already and is called mix-replay.1 now" in done.stdout
+    assert sorted(p.name for p in tmp_path.glob("mix-*")) == ["mix-replay", "mix-replay.1"]
+    named = [replay(tmp_path, live / "mix.h5", one, "--output", "o") for _ in range(2)]
+    assert named and sorted(p.name for p in (tmp_path / "o").iterdir()) == ["s.csv", "s.csv.1", "s.h5", "s.h5.1"]
+
+
+def test_two_scripts_of_one_name_are_told_apart(live, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        script(tmp_path / folder, "def process(ds, ctx): ctx.scalar('n', 1)\n", "monitor.py")
+    replay(live, "mix.h5", tmp_path / "a/monitor.py", tmp_path / "b/monitor.py", "--output", tmp_path / "o")
+    assert sorted(files(tmp_path / "o", "csv")) == ["b_monitor.csv", "monitor.csv"]
+
+
+def test_on_a_terminal_one_line_says_how_far_it_is(live, tmp_path):
+    command = f"{LEAT} replay mix.h5 blocks.py --output {tmp_path / 'o'} --interpreter {sys.executable}"
+    seen = subprocess.run(["script", "-qec", command, "/dev/null"], cwd=live, capture_output=True).stdout
+    assert b"\r\x1b[Kiteration 6, 7 of 7\r\x1b[Kmix: 7 iterations" in seen
+
+
+def test_stored_arrays_have_named_dimensions_units_and_fill_values(replayed):
+    with h5py.File(replayed[0] / "selected.h5") as file:
+        mean = file["mean"]
+        assert [mean.dims[d][0].name for d in range(2)] == ["/iteration", "/y"] and mean.attrs["units"] == "K"
+        assert np.isnan(file["late"][0]) and file["late"][-1] == 6
+
+
+def test_ctrl_c_ends_a_replay_with_what_was_done_so_far(live, tmp_path):
+    slow = script(tmp_path, "import time\ndef process(ds, ctx):\n    ctx.scalar('n', 1)\n    time.sleep(30 * ctx.iteration)\n")
+    run = subprocess.Popen([LEAT, "replay", "mix.h5", slow, "--output", tmp_path / "o", "--interpreter", sys.executable], cwd=live,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not (tmp_path / "o/s.csv").exists():
+        assert time.monotonic() < until and run.poll() is None
+        time.sleep(0.05)
+    time.sleep(0.3)
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=20)
+    assert run.returncode == 1 and ", interrupted" in out and "Traceback" not in err, (out, err)
+    assert (tmp_path / "o/s.csv").read_text().split() == ["iteration,n", "0,1"]
