@@ -94,11 +94,6 @@ class Finder {
   std::set<std::string> names_;
 };
 
-std::string in_file(const model::SourceLocation& where, const std::string& text) {
-  return where.file + ":" + std::to_string(where.line) + ":" + std::to_string(where.column) + ": " +
-         text;
-}
-
 }  // namespace
 
 ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources) {
@@ -107,28 +102,29 @@ ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources) {
   return finder.take();
 }
 
-std::string why_scripts_cannot_run(const model::Scripts& scripts) {
+std::string why_not_usable(const model::ScriptSource& source) {
+  struct stat found{};
+  const bool there = stat(source.path.c_str(), &found) == 0;
+  if (there && (source.is_folder ? S_ISDIR(found.st_mode) : S_ISREG(found.st_mode)))
+    return why_unsafe(found, source.path);
+  std::error_code error;
+  return std::string("there is no ") + (source.is_folder ? "folder \"" : "file \"") +
+         fs::absolute(source.path, error).string() +
+         "\": paths of scripts start from the working folder of the run";
+}
+
+std::vector<model::Diagnostic> script_problems(const model::Scripts& scripts) {
+  std::vector<model::Diagnostic> problems;
+  const auto add = [&](const model::SourceLocation& where, std::string text) {
+    if (!text.empty()) problems.push_back({model::Severity::error, where, std::move(text)});
+  };
   if (platform::find_program(scripts.interpreter).empty()) {
-    return "there is no program \"" + scripts.interpreter +
-           "\" to run the <scripts> with: install Python 3 with NumPy, or say "
-           "interpreter=\"/path/to/python3\"";
+    add(scripts.where, "there is no program \"" + scripts.interpreter +
+                           "\" to run the <scripts> with: install Python 3 with NumPy, or say "
+                           "interpreter=\"/path/to/python3\"");
   }
-  for (const model::ScriptSource& source : scripts.sources) {
-    struct stat found{};
-    const bool there = stat(source.path.c_str(), &found) == 0;
-    const bool right = there && (source.is_folder ? S_ISDIR(found.st_mode) : S_ISREG(found.st_mode));
-    if (!right) {
-      std::error_code error;
-      return in_file(source.where, std::string("there is no ") +
-                                       (source.is_folder ? "folder \"" : "file \"") +
-                                       fs::absolute(source.path, error).string() +
-                                       "\": paths of scripts start from the working folder of the "
-                                       "run");
-    }
-    if (std::string why = why_unsafe(found, source.path); !why.empty())
-      return in_file(source.where, why);
-  }
-  return "";
+  for (const model::ScriptSource& source : scripts.sources) add(source.where, why_not_usable(source));
+  return problems;
 }
 
 }  // namespace leat::server
