@@ -109,8 +109,8 @@ void Server::on_text(std::uint32_t index, const shm::Event& event) {
   if (lease == 0) return;
   constexpr std::uint64_t kHead = sizeof(shm::BlockHeader);  // ahead of the text, as of any block
   if (index == 0 && event.bytes >= kHead) {
-    parameters_.set(event.subject, std::string(segment_.at<char>(event.offset + kHead),
-                                               event.bytes - kHead));
+    parameters_.set(event.subject,
+                    std::string(segment_.at<char>(event.offset + kHead), event.bytes - kHead));
   }
   leases_.block_came(index, lease, event.bytes);
   leases_.block_released(index, lease);

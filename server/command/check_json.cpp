@@ -58,9 +58,10 @@ Json store(const model::Store& each) {
 Json script(const CheckedScript& each) {
   Json functions = Json::array();
   for (const CheckedFunction& function : each.functions) {
-    functions.push_back({{"name", function.name},
-                         {"variables", function.variables ? Json(*function.variables) : Json(nullptr)},
-                         {"every", function.every}});
+    functions.push_back(
+        {{"name", function.name},
+         {"variables", function.variables ? Json(*function.variables) : Json(nullptr)},
+         {"every", function.every}});
   }
   return {{"name", each.name}, {"file", each.file}, {"functions", std::move(functions)}};
 }

@@ -19,7 +19,7 @@ struct CheckOptions {
   std::optional<std::int64_t> ranks;     ///< of the whole run
   std::optional<std::int64_t> per_node;  ///< ranks on one node
   std::vector<std::string> set;          ///< "nx=256"
-  double import_limit = 60;  ///< seconds that importing the scripts may take
+  double import_limit = 60;              ///< seconds that importing the scripts may take
   bool json = false;
 };
 
@@ -54,7 +54,8 @@ struct CheckReport {
 /// Fails only when `set` does not fit the parameters of the file: that is the command line's fault.
 Result<CheckReport> check_file(const CheckOptions& options);
 
-/// Looks for the scripts of the report's model and imports them in its interpreter; adds what it finds.
+/// Looks for the scripts of the report's model and imports them in its interpreter; adds what it
+/// finds.
 void check_scripts(CheckReport& report);
 
 /// All there is to see, for people.

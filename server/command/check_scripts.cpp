@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scripts of a run, imported by the interpreter that would run them; the work is done in Python:
-// python-plugins/leat/scripting/lint.py.
+// The scripts of a run, imported by the interpreter that would run them; the work is done in
+// Python: python-plugins/leat/scripting/lint.py.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 // For the interpreter itself, and NumPy, beside what its scripts may take.
-constexpr double kStartSeconds = 30;
+constexpr double kStartSeconds = 15;
 
 // As short as one would write it here.
 std::string shown(const std::string& path) {
@@ -35,12 +35,13 @@ model::Severity severity_of(const std::string& word) {
 model::Diagnostic diagnostic_of(const Json& told, const model::SourceLocation& where_scripts) {
   const std::string file = told.value("file", std::string());
   const model::SourceLocation in_script{shown(file), told.value("line", 0), 0};
-  return {severity_of(told.value("severity", std::string())), file.empty() ? where_scripts : in_script,
-          told.value("message", std::string())};
+  return {severity_of(told.value("severity", std::string())),
+          file.empty() ? where_scripts : in_script, told.value("message", std::string())};
 }
 
 CheckedFunction function_of(const Json& told) {
-  CheckedFunction function{told.value("name", std::string()), {}, told.value("every", std::int64_t{1})};
+  CheckedFunction function{
+      told.value("name", std::string()), {}, told.value("every", std::int64_t{1})};
   if (const auto found = told.find("variables"); found != told.end() && found->is_array())
     function.variables = found->get<std::vector<std::string>>();
   return function;
@@ -54,8 +55,7 @@ std::vector<server::ScriptFile> files_of(CheckReport& report) {
   }
   server::ScriptScan scan = server::find_scripts(usable);
   for (const std::string& problem : scan.problems)
-    report.diagnostics.push_back(
-        {model::Severity::warning, report.model->scripts.where, problem});
+    report.diagnostics.push_back({model::Severity::warning, report.model->scripts.where, problem});
   return std::move(scan.files);
 }
 
@@ -92,28 +92,33 @@ void check_scripts(CheckReport& report) {
   const std::string interpreter = platform::find_program(scripts.interpreter);
   if (interpreter.empty()) return;
   const Result<std::string> output =
-      server::run_python_tool(interpreter, "lint", order_for(report, files).dump(),
+      server::run_python_tool(interpreter, "lint", order_for(report, files).dump(-1, ' ', false, Json::error_handler_t::replace),
                               report.options.import_limit + kStartSeconds);
   const Json told = Json::parse(output ? *output : "", nullptr, false);
   if (told.is_object()) return take(report, told);
-  const std::string why = output ? interpreter + " did not say what it found" : output.error().message;
+  const std::string why =
+      output ? interpreter + " did not say what it found" : output.error().message;
   report.diagnostics.push_back(
       {model::Severity::error, scripts.where, "the scripts could not be imported: " + why});
 }
 
 std::string scripts_text(const CheckReport& report, const Look& look) {
   if (!report.model->scripts.exist()) return "";
-  std::string text = "\n" + painted(counted(report.scripts.size(), "script"), Paint::bold, look.colours) + "\n";
-  std::vector<std::vector<Cell>> rows{{{"name", Paint::dim}, {"function", Paint::dim},
-                                       {"variables", Paint::dim}, {"called", Paint::dim}}};
+  std::string text =
+      "\n" + painted(counted(report.scripts.size(), "script"), Paint::bold, look.colours) + "\n";
+  std::vector<std::vector<Cell>> rows{{{"name", Paint::dim},
+                                       {"function", Paint::dim},
+                                       {"variables", Paint::dim},
+                                       {"called", Paint::dim}}};
   for (const CheckedScript& script : report.scripts) {
     if (script.functions.empty()) rows.push_back({{script.name}, {"?", Paint::red}, {}, {}});
     for (const CheckedFunction& function : script.functions) {
-      rows.push_back({{script.name},
-                      {function.name},
-                      {function.variables ? joined(*function.variables, ", ") : "all"},
-                      {function.every == 1 ? "every iteration"
-                                           : "every " + std::to_string(function.every) + " iterations"}});
+      rows.push_back(
+          {{script.name},
+           {function.name},
+           {function.variables ? joined(*function.variables, ", ") : "all"},
+           {function.every == 1 ? "every iteration"
+                                : "every " + std::to_string(function.every) + " iterations"}});
     }
   }
   return rows.size() == 1 ? text : text + table_or_paragraphs(rows, look);

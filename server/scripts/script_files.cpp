@@ -123,7 +123,8 @@ std::vector<model::Diagnostic> script_problems(const model::Scripts& scripts) {
                            "\" to run the <scripts> with: install Python 3 with NumPy, or say "
                            "interpreter=\"/path/to/python3\"");
   }
-  for (const model::ScriptSource& source : scripts.sources) add(source.where, why_not_usable(source));
+  for (const model::ScriptSource& source : scripts.sources)
+    add(source.where, why_not_usable(source));
   return problems;
 }
 

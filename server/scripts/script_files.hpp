@@ -30,7 +30,8 @@ ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources);
 /// "" or why a run cannot start with it: no such folder, or one that everybody may write to.
 std::string why_not_usable(const model::ScriptSource& source);
 
-/// Why a run cannot start with these scripts, all of it: no interpreter, sources that are not usable.
+/// Why a run cannot start with these scripts, all of it: no interpreter, sources that are not
+/// usable.
 std::vector<model::Diagnostic> script_problems(const model::Scripts& scripts);
 
 }  // namespace leat::server

@@ -121,8 +121,7 @@ int take_iteration(const leat_plugin& plugin, void* state, const Json& json) {
   iteration.complete = json.value("complete", 1);
   std::vector<leat_parameter> parameters;
   const Json values = json.value("parameters", Json::object());
-  for (const auto& [name, value] : values.items())
-    parameters.push_back(parameter_of(name, value));
+  for (const auto& [name, value] : values.items()) parameters.push_back(parameter_of(name, value));
   iteration.parameters = parameters.data();
   iteration.parameter_count = parameters.size();
   iteration.parameter_stride = sizeof(leat_parameter);

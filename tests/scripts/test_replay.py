@@ -103,6 +103,7 @@ import numpy as np
 def process(ds, ctx):
     ctx.state["seen"] = ctx.state.get("seen", 0) + len(ds["x"])
     ctx.scalar("seen", ctx.state["seen"])
+    ctx.scalar("letters", len(ctx.parameters["label"]))
     ctx.scalar("window", sum(int(past.attrs["iteration"]) for past in ctx.window(3)))
     print("hello from", ctx.iteration)
     ctx.set("time", 5.0) if ctx.iteration == 1 else None
@@ -183,6 +184,15 @@ def test_tables_of_a_replay_are_those_of_the_run_to_the_byte(live, replayed):
     assert sorted(tables) == ["blocks.csv", "everything.csv", "selected.csv", "stateful.csv"]
     assert tables["everything.csv"].count(b"\n") == ITERATIONS + 1 and len(tables["everything.csv"].split(b",")) > 100
     assert files(replayed[0], "csv") == tables
+
+
+def test_parameters_are_those_of_the_iteration(live):
+    rows = [row.split(",") for row in (live / "mix-scripts/stateful.csv").read_text().split()]
+    assert rows[0][2] == "letters" and [row[2] for row in rows[1:]] == ["5"] * 3 + ["60"] * 4
+    with h5py.File(live / "mix.h5") as file:
+        assert file["parameters/label"][:].tolist() == [b"first"] * 3 + [b"second" * 10] * 4
+        assert file["parameters/time"][:].tolist() == [0.1 * i for i in range(ITERATIONS)]
+        assert file["parameters/ny"][:].tolist() == [8] * ITERATIONS
 
 
 def test_pictures_of_a_replay_are_those_of_the_run(live, replayed):

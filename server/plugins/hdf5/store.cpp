@@ -95,8 +95,8 @@ struct Store::Open {
   ParameterTables parameters;
   std::map<std::string, ScriptGroup> scripts;
   std::map<std::uint32_t, std::unique_ptr<Writer>> writers;  // by variable
-  std::map<std::uint32_t, Presence> presences;  // of those that vary in time
-  std::set<std::uint32_t> in_row;               // variables of which something is in the last row
+  std::map<std::uint32_t, Presence> presences;               // of those that vary in time
+  std::set<std::uint32_t> in_row;  // variables of which something is in the last row
   hsize_t rows = 0;
   std::vector<std::int64_t> unsaid;  // numbers of the last rows that /iteration does not have yet
   std::vector<std::uint8_t> unsaid_whole;

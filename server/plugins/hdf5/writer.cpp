@@ -41,7 +41,8 @@ void describe_layout(const Dataset& dataset, const leat_run& run, const leat_var
   if (!variable.time_varying) set_attribute(dataset.id(), "leat_constant", std::int64_t{1});
   std::vector<std::int64_t> ghosts;
   for (unsigned d = 0; d < variable.dims; ++d)
-    ghosts.insert(ghosts.end(), {variable.dimension[d].ghost_low, variable.dimension[d].ghost_high});
+    ghosts.insert(ghosts.end(),
+                  {variable.dimension[d].ghost_low, variable.dimension[d].ghost_high});
   if (std::any_of(ghosts.begin(), ghosts.end(), [](std::int64_t layers) { return layers > 0; }))
     set_attribute(dataset.id(), "leat_ghosts", ghosts);
 }
