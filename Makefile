@@ -2,7 +2,7 @@
 # A thin front to CMake's presets (CMakePresets.json): `make help` says what there is.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
-SANITIZED = shm_stress_test
+SANITIZED = shm_stress_test steering_stress_test
 
 .PHONY: help demo test build bench install sanitize setup clean
 
@@ -29,12 +29,12 @@ build: setup
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release -j $(JOBS)
 
-# The rings and the arena under the address, undefined-behaviour and thread sanitizers; threads of the C++ API under the last.
+# The rings, the arena and steering under the address, undefined-behaviour and thread sanitizers; threads of the C++ API under the last.
 sanitize: setup
 	@for kind in asan tsan; do \
 	  cmake --preset $$kind --log-level=WARNING > /dev/null && \
 	  cmake --build --preset $$kind -j $(JOBS) --target $(SANITIZED) && \
-	  build/$$kind/bin/$(SANITIZED) --gtest_brief=1 || exit 1; \
+	  for program in $(SANITIZED); do build/$$kind/bin/$$program --gtest_brief=1 || exit 1; done || exit 1; \
 	done
 	@cmake --build --preset tsan -j $(JOBS) --target cpp_api_test cpp_api_test_nothrow leatd leat_plugin_hdf5
 	@LEAT_BUILD=$(CURDIR)/build/tsan PYTHONPATH=tests/support PYTHONDONTWRITEBYTECODE=1 \

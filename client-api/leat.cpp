@@ -305,6 +305,25 @@ LEAT_API leat_status leat_set_string(const char* parameter, const char* value) {
   });
 }
 
+LEAT_API leat_status leat_get_int(const char* parameter, int64_t* value) {
+  return guarded(__func__, [&](Session& session, Call& call) {
+    return session.get_integer(call, parameter, value);
+  });
+}
+
+LEAT_API leat_status leat_get_double(const char* parameter, double* value) {
+  return guarded(__func__, [&](Session& session, Call& call) {
+    return session.get_real(call, parameter, value);
+  });
+}
+
+LEAT_API leat_status leat_get_string(const char* parameter, char* text, uint64_t size,
+                                     uint64_t* needed) {
+  return guarded(__func__, [&](Session& session, Call& call) {
+    return session.get_text(call, parameter, text, size, needed);
+  });
+}
+
 LEAT_API leat_status leat_wanted(const char* variable) {
   if (switched_off()) return LEAT_UNWANTED;
   return guarded(__func__,

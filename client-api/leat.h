@@ -25,7 +25,8 @@
  *  7. No call uses MPI. The calls may be made from a process of any rank in any order; only leat_end_iteration must be
  *     called equally often on all ranks of a node.
  *  8. With LEAT=off in the environment, or linked with libleat_stub, every call returns LEAT_OK and does nothing, except
- *     that leat_wanted and leat_alloc return LEAT_UNWANTED, and leat_alloc gives NULL: there is no segment.
+ *     that leat_wanted and leat_alloc return LEAT_UNWANTED, and leat_alloc gives NULL: there is no segment. What
+ *     leat_get_... would fill stays as it is.
  *  9. After fork() the child must not call Leat.
  */
 #ifndef LEAT_H
@@ -153,6 +154,25 @@ LEAT_API int64_t leat_iteration(void);
 LEAT_API leat_status leat_set_int(const char* parameter, int64_t value);
 LEAT_API leat_status leat_set_double(const char* parameter, double value);
 LEAT_API leat_status leat_set_string(const char* parameter, const char* value);
+
+/* The value of a parameter in this rank's current iteration: the one that came last of the XML's, what this rank has
+ * set, and what was steered, that is, set while the run goes on by a script on the server. A steered value holds from the
+ * same iteration on for all ranks of a node: it is there when leat_end_iteration has returned, and no other one comes
+ * before the next leat_end_iteration. These calls wait for nobody and ask nobody.
+ *
+ *     double dt = 0.01;
+ *     leat_get_double("dt", &dt);
+ *
+ * With LEAT=off, and after an error, *value and text stay as they are: give them what the code uses without Leat.
+ * leat_get_double is good for parameters of type int too, rounded to a double.
+ * Errors: UNKNOWN_NAME (with the nearest name), TYPE, STATE when the parameter has no value yet, ARGUMENT. */
+LEAT_API leat_status leat_get_int(const char* parameter, int64_t* value);
+LEAT_API leat_status leat_get_double(const char* parameter, double* value);
+/* text: of `size` bytes; filled with the value and a zero at its end.
+ * needed: filled with the bytes that takes, zero included, also when they are more than `size`; may be NULL. With a size
+ * of 0 and `needed`, nothing else is done, and text may be NULL. A steered text needs at most 256 bytes.
+ * Errors: as leat_get_int; ARGUMENT when `size` is too small, with the size that is needed. */
+LEAT_API leat_status leat_get_string(const char* parameter, char* text, uint64_t size, uint64_t* needed);
 
 /* LEAT_OK when some plugin takes the variable in the current iteration, LEAT_UNWANTED when none does: a code may spare
  * itself the work of computing it. Writing it all the same is allowed and costs nothing. */

@@ -50,6 +50,16 @@ inline leat_status check(leat_status status) {
   return status;
 }
 
+/// The same for what is found here and not by the library; leat_last_error() does not know it.
+inline leat_status failed(leat_status status, const std::string& message) {
+#ifndef LEAT_NO_EXCEPTIONS
+  throw Error(status, message);
+#else
+  (void)message;
+  return status;
+#endif
+}
+
 /// The leat_type of an element type; does not compile for what Leat cannot store.
 template <class T>
 constexpr leat_type type_of() {
@@ -89,6 +99,29 @@ leat_array array_of(const T* data, const std::int64_t* extent, std::size_t dims)
     stride *= extent[d];
   }
   return array;
+}
+
+template <class V>
+leat_status get_integer(const char* parameter, V& value) {
+  auto wide = static_cast<std::int64_t>(value);
+  const leat_status status = check(leat_get_int(parameter, &wide));
+  const auto narrow = static_cast<V>(wide);
+  if (static_cast<std::int64_t>(narrow) != wide || (narrow < V{}) != (wide < 0)) {
+    return failed(LEAT_ERROR_TYPE, std::string("leat::get: the value of \"") + parameter + "\", " +
+                                       std::to_string(wide) + ", does not fit the variable given");
+  }
+  value = narrow;
+  return status;
+}
+
+inline leat_status get_text(const char* parameter, std::string& value) {
+  std::uint64_t bytes = 0;
+  leat_status status = check(leat_get_string(parameter, nullptr, 0, &bytes));
+  if (status != LEAT_OK || bytes == 0) return status;  // 0 with LEAT=off
+  std::string text(static_cast<std::size_t>(bytes), '\0');
+  status = check(leat_get_string(parameter, &text[0], bytes, nullptr));
+  if (status == LEAT_OK) value = text.c_str();
+  return status;
 }
 
 template <class V, class = void>
@@ -187,6 +220,23 @@ leat_status set(const char* parameter, const V& value) {
     return check(leat_set_double(parameter, static_cast<double>(value)));
   } else {
     return check(leat_set_string(parameter, std::string(value).c_str()));
+  }
+}
+
+/// The value of a parameter in the current iteration, steered or not, into an integer, a
+/// floating-point number or a std::string; see leat_get_int. `value` stays as it is with LEAT=off
+/// and after an error: give it what the code uses without Leat.
+template <class V>
+leat_status get(const char* parameter, V& value) {
+  if constexpr (std::is_floating_point_v<V>) {
+    auto wide = static_cast<double>(value);
+    const leat_status status = check(leat_get_double(parameter, &wide));
+    value = static_cast<V>(wide);
+    return status;
+  } else if constexpr (std::is_integral_v<V>) {
+    return detail::get_integer(parameter, value);
+  } else {
+    return detail::get_text(parameter, value);
   }
 }
 

@@ -40,7 +40,11 @@ Session::Session(const std::string& config, const Ranks& ranks, Connection conne
       segment_(std::move(segment)),
       channel_(segment_, static_cast<std::uint32_t>(ranks.node_rank), std::move(connection.socket),
                std::move(connection.doorbell)),
-      variables_(shm::Catalogue(segment_), config) {}
+      variables_(shm::Catalogue(segment_), config),
+      parameters_(shm::Catalogue(segment_)),
+      steering_(segment_, static_cast<std::uint32_t>(ranks.node_rank)) {
+  enter_iteration();
+}
 
 Result<std::unique_ptr<Session>> Session::open(const std::string& config, const Ranks& ranks) {
   Result<Connection> connection = connect_or_start(config, ranks);
@@ -256,6 +260,7 @@ Status Session::end_iteration(Call& call) {
   }
   ++iteration_;  // whatever the server does: ranks that count differently would be worse
   wrote_since_end_ = false;
+  enter_iteration();
   if (status == Status::OK) return status;
   return complain(call,
                   {status == Status::ERROR_FULL ? Status::ERROR_TIMEOUT : status,

@@ -9,6 +9,7 @@
 
 #include "client-api/channel.hpp"
 #include "client-api/launcher.hpp"
+#include "client-api/parameter_values.hpp"
 #include "client-api/rendezvous.hpp"
 #include "client-api/variable_table.hpp"
 
@@ -42,6 +43,11 @@ class Session {
   Status set_integer(Call& call, const char* parameter, std::int64_t value);
   Status set_real(Call& call, const char* parameter, double value);
   Status set_text(Call& call, const char* parameter, const std::string& value);
+  /// `*value` is untouched after an error.
+  Status get_integer(Call& call, const char* parameter, std::int64_t* value);
+  Status get_real(Call& call, const char* parameter, double* value);
+  Status get_text(Call& call, const char* parameter, char* text, std::uint64_t size,
+                  std::uint64_t* needed);
   Status wanted(Call& call, const char* variable);
   std::int64_t iteration() const noexcept { return iteration_; }
   const Ranks& ranks() const noexcept { return ranks_; }
@@ -58,8 +64,12 @@ class Session {
 
   bool find_variable(Call& call, const char* name, std::uint32_t* index, Status* status);
   bool find_to_write(Call& call, const char* name, std::uint32_t* index, Status* status);
-  bool find_parameter(Call& call, const char* name, std::uint32_t kind, std::uint32_t* index,
-                      Status* status);
+  bool find_parameter(Call& call, const char* name, std::uint32_t* index, Status* status);
+  bool find_to_set(Call& call, const char* name, std::uint32_t kind, std::uint32_t* index,
+                   Status* status);
+  bool find_to_get(Call& call, const char* name, const void* value, std::uint32_t kind,
+                   std::uint32_t* index, Status* status);
+  Status wrong_kind(Call& call, std::uint32_t parameter, const char* verb);
   /// The rest of a write once its shape is known: reserves, copies without the lock, hands over.
   Status write_view(Call& call, const char* name, std::uint32_t variable, std::uint32_t block,
                     const BlockShape& shape, const ArrayView& view);
@@ -73,6 +83,8 @@ class Session {
   Error explain(Status status, std::uint32_t variable, std::uint64_t bytes) const;
   Status complain(Call& call, const Error& error, std::string_view subject) noexcept;
   shm::Event event_of(shm::EventKind kind) const noexcept;
+  /// This rank is in iteration_ from now on: takes the values that are steered from it on.
+  void enter_iteration();
   Status end_of_drain(const char* call_name, const char* server_says, Status server_status);
 
   Ranks ranks_;
@@ -80,6 +92,8 @@ class Session {
   shm::Segment segment_;
   Channel channel_;
   VariableTable variables_;
+  ParameterValues parameters_;
+  shm::SteeringReader steering_;
   std::int64_t iteration_ = 0;
   bool wrote_since_end_ = false;
   std::uint64_t lost_ = 0;

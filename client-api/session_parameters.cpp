@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of Session that sets parameters: kept here so that later layouts use them, and told to
-// the server.
+// The part of Session that sets parameters, kept here so that later layouts use them and told to
+// the server, and that gets them, steered values among them.
 #include <bit>
 #include <cstring>
 
@@ -12,34 +12,60 @@ namespace {
 using platform::Patience;
 using shm::EventKind;
 
-// As in shm::ParameterRecord.
-constexpr std::uint32_t kInteger = 1, kReal = 2, kText = 3;
-
 const char* kind_name(std::uint32_t kind) {
   return kind == kInteger ? "int" : kind == kReal ? "double" : "string";
 }
 
 }  // namespace
 
-bool Session::find_parameter(Call& call, const char* name, std::uint32_t kind, std::uint32_t* index,
-                             Status* status) {
+bool Session::find_parameter(Call& call, const char* name, std::uint32_t* index, Status* status) {
   if (!name) {
     *status = complain(call, {Status::ERROR_ARGUMENT, "the parameter's name is NULL"}, "");
     return false;
   }
   const std::int64_t found = variables_.find_parameter(name);
-  if (found < 0) {
-    *status = complain(call, variables_.unknown_parameter(name), name);
+  *index = static_cast<std::uint32_t>(found);
+  if (found < 0) *status = complain(call, variables_.unknown_parameter(name), name);
+  return found >= 0;
+}
+
+Status Session::wrong_kind(Call& call, std::uint32_t parameter, const char* verb) {
+  const std::string name(variables_.parameter_name(parameter));
+  const std::string declared = kind_name(variables_.parameter(parameter).kind);
+  return complain(
+      call,
+      {Status::ERROR_TYPE, "parameter \"" + name + "\" is declared " + declared + " in " +
+                               variables_.config() + ": use leat_" + verb + "_" + declared},
+      name);
+}
+
+bool Session::find_to_set(Call& call, const char* name, std::uint32_t kind, std::uint32_t* index,
+                          Status* status) {
+  if (!find_parameter(call, name, index, status)) return false;
+  if (variables_.parameter(*index).kind == kind) return true;
+  *status = wrong_kind(call, *index, "set");
+  return false;
+}
+
+bool Session::find_to_get(Call& call, const char* name, const void* value, std::uint32_t kind,
+                          std::uint32_t* index, Status* status) {
+  if (!find_parameter(call, name, index, status)) return false;
+  const std::uint32_t declared = variables_.parameter(*index).kind;
+  if (declared != kind && !(declared == kInteger && kind == kReal)) {
+    *status = wrong_kind(call, *index, "get");
     return false;
   }
-  *index = static_cast<std::uint32_t>(found);
-  const std::uint32_t declared = variables_.parameter(*index).kind;
-  if (declared == kind) return true;
-  *status = complain(call,
-                     {Status::ERROR_TYPE, "parameter \"" + std::string(name) + "\" is declared " +
-                                              kind_name(declared) + " in " + variables_.config() +
-                                              ": use leat_set_" + kind_name(declared)},
-                     name);
+  if (!value) {
+    *status = complain(call, {Status::ERROR_ARGUMENT, "the pointer to fill is NULL"}, name);
+    return false;
+  }
+  if (parameters_.known(*index)) return true;
+  *status =
+      complain(call,
+               {Status::ERROR_STATE,
+                "parameter \"" + std::string(name) + "\" has no value yet: give it one in " +
+                    variables_.config() + ", or call leat_set_" + kind_name(declared) + " first"},
+               name);
   return false;
 }
 
@@ -57,23 +83,26 @@ Status Session::push_parameter(Call& call, EventKind kind, std::uint32_t paramet
 Status Session::set_integer(Call& call, const char* name, std::int64_t value) {
   std::uint32_t parameter = 0;
   Status status = Status::OK;
-  if (!find_parameter(call, name, kInteger, &parameter, &status)) return status;
+  if (!find_to_set(call, name, kInteger, &parameter, &status)) return status;
   const Result<void> allowed = variables_.set_integer(parameter, value);
   if (!allowed) return complain(call, allowed.error(), name);
+  parameters_.set_integer(parameter, value);
   return push_parameter(call, EventKind::set_integer, parameter, static_cast<std::uint64_t>(value));
 }
 
 Status Session::set_real(Call& call, const char* name, double value) {
   std::uint32_t parameter = 0;
   Status status = Status::OK;
-  if (!find_parameter(call, name, kReal, &parameter, &status)) return status;
+  if (!find_to_set(call, name, kReal, &parameter, &status)) return status;
+  parameters_.set_real(parameter, value);
   return push_parameter(call, EventKind::set_real, parameter, std::bit_cast<std::uint64_t>(value));
 }
 
 Status Session::set_text(Call& call, const char* name, const std::string& value) {
   std::uint32_t parameter = 0;
   Status status = Status::OK;
-  if (!find_parameter(call, name, kText, &parameter, &status)) return status;
+  if (!find_to_set(call, name, kText, &parameter, &status)) return status;
+  parameters_.set_text(parameter, value);
   Patience patience(channel_.timeout_ns());
   std::uint64_t offset = 0;
   status = channel_.reserve(call.lock, patience, value.size(), iteration_, &offset);
@@ -91,6 +120,50 @@ Status Session::set_text(Call& call, const char* name, const std::string& value)
   status = channel_.push(call.lock, patience, event);
   if (status == Status::OK) return status;
   return complain(call, {status, "the server of this node did not take the value"}, name);
+}
+
+void Session::enter_iteration() {
+  steering_.enter(iteration_, [this](std::uint32_t parameter, const shm::SteeredValue& value) {
+    parameters_.set_steered(parameter, value);
+  });
+}
+
+Status Session::get_integer(Call& call, const char* name, std::int64_t* value) {
+  std::uint32_t parameter = 0;
+  Status status = Status::OK;
+  if (!find_to_get(call, name, value, kInteger, &parameter, &status)) return status;
+  *value = parameters_.integer(parameter);
+  return Status::OK;
+}
+
+Status Session::get_real(Call& call, const char* name, double* value) {
+  std::uint32_t parameter = 0;
+  Status status = Status::OK;
+  if (!find_to_get(call, name, value, kReal, &parameter, &status)) return status;
+  *value = parameters_.real(parameter);
+  return Status::OK;
+}
+
+Status Session::get_text(Call& call, const char* name, char* text, std::uint64_t size,
+                         std::uint64_t* needed) {
+  std::uint32_t parameter = 0;
+  Status status = Status::OK;
+  const bool only_asks = size == 0 && needed;
+  const void* place = only_asks ? static_cast<const void*>(needed) : text;
+  if (!find_to_get(call, name, place, kText, &parameter, &status)) return status;
+  const std::string& value = parameters_.text(parameter);
+  const std::uint64_t bytes = value.size() + 1;
+  if (needed) *needed = bytes;
+  if (only_asks) return Status::OK;
+  if (size >= bytes) {
+    std::memcpy(text, value.c_str(), bytes);
+    return Status::OK;
+  }
+  return complain(call,
+                  {Status::ERROR_ARGUMENT,
+                   "the value of \"" + std::string(name) + "\" needs " + std::to_string(bytes) +
+                       " bytes with its ending zero, the text given has " + std::to_string(size)},
+                  name);
 }
 
 }  // namespace leat::client

@@ -51,6 +51,16 @@ LEAT_API leat_status leat_set_double(const char* parameter, double value) {
 LEAT_API leat_status leat_set_string(const char* parameter, const char* value) {
   return (void)parameter, (void)value, LEAT_OK;
 }
+LEAT_API leat_status leat_get_int(const char* parameter, int64_t* value) {
+  return (void)parameter, (void)value, LEAT_OK;
+}
+LEAT_API leat_status leat_get_double(const char* parameter, double* value) {
+  return (void)parameter, (void)value, LEAT_OK;
+}
+LEAT_API leat_status leat_get_string(const char* parameter, char* text, uint64_t size,
+                                     uint64_t* needed) {
+  return (void)parameter, (void)text, (void)size, (void)needed, LEAT_OK;
+}
 LEAT_API leat_status leat_wanted(const char* variable) { return (void)variable, LEAT_UNWANTED; }
 LEAT_API const char* leat_last_error(void) { return ""; }
 

@@ -81,6 +81,10 @@ std::string_view VariableTable::name(std::uint32_t variable) const noexcept {
   return catalogue_.text(catalogue_.variables()[variable].name);
 }
 
+std::string_view VariableTable::parameter_name(std::uint32_t index) const noexcept {
+  return catalogue_.text(parameter(index).name);
+}
+
 const shm::ParameterRecord& VariableTable::parameter(std::uint32_t index) const noexcept {
   return catalogue_.parameters()[index];
 }

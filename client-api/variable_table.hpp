@@ -80,6 +80,7 @@ class VariableTable {
   void mark_written(std::uint32_t variable) noexcept { layout_written_[layout_of(variable)] = 1; }
 
   std::string_view name(std::uint32_t variable) const noexcept;
+  std::string_view parameter_name(std::uint32_t index) const noexcept;
   const shm::ParameterRecord& parameter(std::uint32_t index) const noexcept;
   const std::string& config() const noexcept { return config_; }
 

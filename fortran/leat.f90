@@ -22,12 +22,13 @@
 !  5. Thread safe, as leat.h says.
 module leat
   use, intrinsic :: iso_c_binding
-  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64, error_unit
   implicit none
   private
 
   public :: leat_init, leat_init_ranks, leat_finalize, leat_write, leat_alloc, leat_commit, leat_set_extent
   public :: leat_set_position, leat_end_iteration, leat_iteration, leat_set_int, leat_set_double, leat_set_string
+  public :: leat_get, leat_get_int, leat_get_double, leat_get_string
   public :: leat_wanted, leat_last_error, leat_status_name
 
   integer(c_int), parameter, public :: LEAT_OK = 0, LEAT_UNWANTED = 1, LEAT_ERROR_ARGUMENT = -1, LEAT_ERROR_STATE = -2, &
@@ -115,6 +116,24 @@ module leat
       character(kind=c_char, len=*), intent(in) :: parameter, value
     end function
 
+    integer(c_int) function get_int_c(parameter, value) bind(C, name="leat_fortran_get_int")
+      import :: c_int, c_char, c_int64_t
+      character(kind=c_char, len=*), intent(in) :: parameter
+      integer(c_int64_t), intent(inout) :: value
+    end function
+
+    integer(c_int) function get_double_c(parameter, value) bind(C, name="leat_fortran_get_double")
+      import :: c_int, c_char, c_double
+      character(kind=c_char, len=*), intent(in) :: parameter
+      real(c_double), intent(inout) :: value
+    end function
+
+    integer(c_int) function get_string_c(parameter, value) bind(C, name="leat_fortran_get_string")
+      import :: c_int, c_char
+      character(kind=c_char, len=*), intent(in) :: parameter
+      character(kind=c_char, len=*), intent(inout) :: value
+    end function
+
     subroutine abort_if_asked(status) bind(C, name="leat_fortran_abort_if_asked")
       import :: c_int
       integer(c_int), intent(in) :: status
@@ -156,6 +175,21 @@ module leat
 
   interface leat_set_double
     module procedure set_double_32, set_double_64
+  end interface
+
+  ! leat_get(parameter, value [, stat, errmsg]): what the parameter is in this rank's current iteration, steered or not; see
+  ! leat_get_int in leat.h. An integer parameter fits a real value too. With LEAT=off, and after an error, the value stays as
+  ! it is: give it what the code uses without Leat.
+  interface leat_get
+    module procedure get_int_32, get_int_64, get_double_32, get_double_64, leat_get_string
+  end interface
+
+  interface leat_get_int
+    module procedure get_int_32, get_int_64
+  end interface
+
+  interface leat_get_double
+    module procedure get_double_32, get_double_64
   end interface
 
   ! leat_alloc(variable, pointer [, block, stat, errmsg]): the pointer, of the declared type and rank, is associated with
@@ -302,6 +336,77 @@ contains
     integer(c_int), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call report(set_double_c(parameter, value), stat, errmsg)
+  end subroutine
+
+  subroutine get_int_32(parameter, value, stat, errmsg)
+    character(*), intent(in) :: parameter
+    integer(int32), intent(inout) :: value
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int64_t) :: wide
+    integer(c_int) :: status
+    wide = value
+    status = get_int_c(parameter, wide)
+    if (wide > huge(value) .or. wide < -huge(value) - 1_int64) then
+      call report_misfit(parameter, stat, errmsg)
+    else
+      value = int(wide, int32)
+      call report(status, stat, errmsg)
+    end if
+  end subroutine
+
+  ! Found here and not by the library, so leat_last_error() does not know it.
+  subroutine report_misfit(parameter, stat, errmsg)
+    character(*), intent(in) :: parameter
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(:), allocatable :: message
+    message = 'leat_get_int: the value of "' // trim(parameter) // '" does not fit integer(4): use integer(8)'
+    if (present(errmsg)) errmsg = message
+    if (present(stat)) then
+      stat = LEAT_ERROR_TYPE
+    else
+      write (error_unit, "(a)") "leat: " // message
+      call abort_if_asked(LEAT_ERROR_TYPE)
+    end if
+  end subroutine
+
+  subroutine get_int_64(parameter, value, stat, errmsg)
+    character(*), intent(in) :: parameter
+    integer(int64), intent(inout) :: value
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(get_int_c(parameter, value), stat, errmsg)
+  end subroutine
+
+  subroutine get_double_32(parameter, value, stat, errmsg)
+    character(*), intent(in) :: parameter
+    real(real32), intent(inout) :: value
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    real(c_double) :: wide
+    integer(c_int) :: status
+    wide = real(value, c_double)
+    status = get_double_c(parameter, wide)
+    value = real(wide, real32)
+    call report(status, stat, errmsg)
+  end subroutine
+
+  subroutine get_double_64(parameter, value, stat, errmsg)
+    character(*), intent(in) :: parameter
+    real(real64), intent(inout) :: value
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(get_double_c(parameter, value), stat, errmsg)
+  end subroutine
+
+  ! Padded with blanks; an error when the value is longer.
+  subroutine leat_get_string(parameter, value, stat, errmsg)
+    character(*), intent(in) :: parameter
+    character(*), intent(inout) :: value
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(get_string_c(parameter, value), stat, errmsg)
   end subroutine
 
   ! True when some store takes the variable in the current iteration.

@@ -196,6 +196,30 @@ int leat_fortran_set_string(const CFI_cdesc_t* parameter, const CFI_cdesc_t* val
   return status;
 }
 
+int leat_fortran_get_int(const CFI_cdesc_t* parameter, int64_t* value) {
+  char name[kNameBytes];
+  return leat_get_int(text_of(parameter, name), value);
+}
+
+int leat_fortran_get_double(const CFI_cdesc_t* parameter, double* value) {
+  char name[kNameBytes];
+  return leat_get_double(text_of(parameter, name), value);
+}
+
+int leat_fortran_get_string(const CFI_cdesc_t* parameter, const CFI_cdesc_t* value) {
+  char name[kNameBytes];
+  char* text = malloc(value->elem_len + 1);
+  uint64_t needed = 0;
+  leat_status status = LEAT_ERROR_SYSTEM;
+  if (text) status = leat_get_string(text_of(parameter, name), text, value->elem_len + 1, &needed);
+  if (status == LEAT_OK && needed > 0) { /* 0 with LEAT=off: the value stays */
+    memset(value->base_addr, ' ', value->elem_len);
+    memcpy(value->base_addr, text, needed - 1);
+  }
+  free(text);
+  return status;
+}
+
 int leat_fortran_wanted(const CFI_cdesc_t* variable) {
   char name[kNameBytes];
   return leat_wanted(text_of(variable, name)) == LEAT_OK;

@@ -22,9 +22,8 @@ void BlockHolds::hold(Iteration* iteration) {
   for (auto first = blocks.begin(); first != blocks.end();) {
     auto last = first;
     while (last != blocks.end() && last->variable == first->variable) ++last;
-    iteration->holds.emplace(
-        first->variable,
-        std::shared_ptr<Hold>(new Hold{queue_, {iteration->number, {first, last}}}));
+    iteration->holds.emplace(first->variable, std::shared_ptr<Hold>(new Hold{
+                                                  queue_, {iteration->number, {first, last}}}));
     first = last;
   }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/parameter_log.hpp"
 
+#include <cstdlib>
 #include <utility>
 
 namespace leat::server {
 
-ParameterLog::ParameterLog(const model::Model& model) {
+ParameterLog::ParameterLog(const model::Model& model) : model_(model) {
   for (const model::Parameter& each : model.parameters) {
     ParameterValue value;
     if (each.has_value && each.kind == model::Parameter::Kind::integer) value = each.integer;
@@ -17,6 +18,33 @@ ParameterLog::ParameterLog(const model::Model& model) {
 
 void ParameterLog::set(std::uint32_t parameter, ParameterValue value) {
   if (parameter < now_.size()) now_[parameter] = std::move(value);
+}
+
+void ParameterLog::steer(std::int64_t iteration, const std::string& parameter,
+                         const std::string& value) {
+  std::uint32_t i = 0;
+  while (i < now_.size() && model_.parameters[i].name != parameter) ++i;
+  if (i == now_.size()) return;
+  switch (model_.parameters[i].kind) {
+    case model::Parameter::Kind::integer:
+      steered_.insert({iteration, {i, std::int64_t{std::strtoll(value.c_str(), nullptr, 10)}}});
+      return;
+    case model::Parameter::Kind::real:
+      steered_.insert({iteration, {i, std::strtod(value.c_str(), nullptr)}});
+      return;
+    case model::Parameter::Kind::text:
+      steered_.insert({iteration, {i, value}});
+      return;
+  }
+}
+
+void ParameterLog::iteration_ended(std::int64_t iteration) {
+  if (now_.empty()) return;
+  ended_[iteration] = now_;
+  const auto begun = steered_.upper_bound(iteration + 1);
+  for (auto each = steered_.begin(); each != begun; ++each)
+    now_[each->second.parameter] = each->second.value;
+  steered_.erase(steered_.begin(), begun);
 }
 
 std::vector<ParameterValue> ParameterLog::take(std::int64_t iteration) {

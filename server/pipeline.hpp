@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugins at work: one thread takes complete iterations, and what scripts made of them, in order and
-// passes each to the plugins in declared order. A plugin that is slow or fails delays or harms no client: the event loop never
-// waits for this thread.
+// Plugins at work: one thread takes complete iterations, and what scripts made of them, in order
+// and passes each to the plugins in declared order. A plugin that is slow or fails delays or harms
+// no client: the event loop never waits for this thread.
 #pragma once
 
 #include <atomic>

@@ -69,6 +69,7 @@ Server::Server(ServerParts parts)
       signals_(termination_signals()),
       iterations_(static_cast<std::uint32_t>(facts_.node_ranks)),
       leases_(segment_.header(), static_cast<std::uint32_t>(facts_.node_ranks)),
+      steering_(model_, segment_),
       pipeline_(std::move(parts.plugins), [this] { ring(results_bell_.get()); }),
       holds_([bell = results_bell_.get()] { ring(bell); }),
       scripts_(script_parts()),
@@ -215,7 +216,7 @@ void Server::say_farewell() {
   std::uint64_t bytes = 0;
   for (const auto& plugin : pipeline_.plugins()) bytes += plugin->bytes();
   if (!losses.empty()) log_->warn("{}", losses);
-  if (scripts_.exists()) log_->info("{}", scripts_.report());
+  for (const std::string& line : scripts_.report()) log_->info("{}", line);
   log_->info("done: {} iterations, {} stored, {}", report_.stored_iterations(),
              platform::format_bytes(bytes),
              report_.anything_lost() ? "NOT ALL OF THE DATA IS STORED, see above" : "nothing lost");

@@ -23,6 +23,7 @@
 #include "server/parameter_log.hpp"
 #include "server/pipeline.hpp"
 #include "server/scripts/script_pool.hpp"
+#include "server/steering.hpp"
 
 namespace leat::server {
 
@@ -85,6 +86,7 @@ class Server {
   void serve_requests();
   std::int64_t oldest_unfinished() const noexcept;
   void say_who_holds_memory();
+  void steer();
 
   // The end
   bool all_gone() const noexcept;
@@ -103,6 +105,7 @@ class Server {
   std::vector<ClientLink> clients_;
   IterationTracker iterations_;
   LeaseBook leases_;
+  Steering steering_;
   Pipeline pipeline_;
   LossReport report_;
   platform::Placement placement_;

@@ -113,6 +113,7 @@ void Server::client_left(std::uint32_t index, ClientLink::Phase how) {
   }
   iterations_.gone(index, died);
   leases_.client_gone(index);
+  steering_.client_gone(index);
   made_progress();
   serve_requests();
 }
@@ -130,6 +131,7 @@ void Server::give_up_on_absent() {
     clients_[i].leave(ClientLink::Phase::dead);
     iterations_.gone(i, true);
     leases_.client_gone(i);
+    steering_.client_gone(i);
   }
 }
 

@@ -148,8 +148,24 @@ void Server::take_results() {
     }
   }
   take_returned_blocks();
+  steer();
   serve_requests();
   if (scripts_.exists() && leases_.somebody_waits()) scripts_.let_go_for_memory();
+}
+
+void Server::steer() {
+  for (const SteeringRequest& request : scripts_.take_steering()) {
+    const std::string why = steering_.set(request.parameter, request.value, request.script);
+    if (!why.empty()) log_->error("script \"{}\", ctx.set: {}", request.script, why);
+  }
+  steering_.advance();
+  for (const AuditEntry& entry : steering_.take_audit()) {
+    if (entry.iteration == AuditEntry::kNever) continue;
+    log_->info("script \"{}\" steers {} from {} to {}, from iteration {} on", entry.who,
+               entry.parameter, entry.old_value, entry.new_value, entry.iteration);
+    parameters_.steer(entry.iteration, entry.parameter, entry.new_value);
+    scripts_.note_steering(entry);
+  }
 }
 
 // A simulation that waits for a script must not wonder why.

@@ -114,6 +114,7 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
   plan.data_bytes = model.architecture.buffer_bytes;
   plan.timeout_ns = static_cast<std::uint64_t>(model.architecture.timeout_seconds * 1e9);
   plan.catalogue_bytes = catalogue_bytes(model);
+  plan.parameters = static_cast<std::uint32_t>(model.parameters.size());
   Result<shm::Segment> segment = shm::Segment::create(name, plan, bind_to_node, &memory_node);
   if (segment) write_catalogue(model, *segment);
   return segment;

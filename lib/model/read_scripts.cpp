@@ -11,9 +11,9 @@ double timeout_seconds(ReadContext& context, const Attributes& source) {
   const std::string text = source.text("timeout");
   const double seconds = parse_duration(text).value_or(1);  // what is no duration was refused
   if (seconds <= 0) {
-    context.error(source.where("timeout"),
-                  "with timeout=\"" + text + "\" each call of a script would fail; give the time "
-                  "that it may take for one iteration, like \"60s\"");
+    context.error(source.where("timeout"), "with timeout=\"" + text +
+                                               "\" each call of a script would fail; give the time "
+                                               "that it may take for one iteration, like \"60s\"");
   }
   return seconds;
 }

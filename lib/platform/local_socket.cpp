@@ -110,14 +110,6 @@ Result<UniqueFd> connect_to(const std::string& path) {
   return connection;
 }
 
-Result<std::pair<UniqueFd, UniqueFd>> stream_pair() {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return Error{Status::ERROR_SYSTEM, "cannot make a socket: " + errno_text(errno)};
-  }
-  return std::pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 UniqueFd accept_own_user(int listener) noexcept {
   for (;;) {
     UniqueFd connection(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

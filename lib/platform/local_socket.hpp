@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "lib/base/status.hpp"
 #include "lib/platform/unique_fd.hpp"
@@ -17,9 +16,6 @@ Result<UniqueFd> listen_at(const std::string& path);
 
 /// Connects to `path`. ERROR_SERVER when nobody listens there.
 Result<UniqueFd> connect_to(const std::string& path);
-
-/// Two connected ends of a stream.
-Result<std::pair<UniqueFd, UniqueFd>> stream_pair();
 
 /// The next waiting connection, non-blocking; empty when there is none. Connections of other users are closed at once.
 UniqueFd accept_own_user(int listener) noexcept;

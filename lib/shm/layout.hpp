@@ -8,6 +8,7 @@
 //               ClientLane            client
 //               event slots           client
 //               release slots         server
+//   SteeringHeader, SteeringSlots     server; SteeringSlot::decision all of them (steering.hpp says why)
 //   data                              the client to which the extent is leased
 //
 // A change of any struct here needs a new kLayoutVersion; tests/abi repeats the offsets by hand.
@@ -25,7 +26,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::uint32_t kLayoutVersion = 2;
 inline constexpr std::size_t kCacheLine = 64;
 
 struct SegmentHeader {
@@ -45,6 +46,7 @@ struct SegmentHeader {
   std::uint32_t event_slots;   ///< a power of two
   std::uint32_t release_slots; ///< a power of two
   std::int64_t server_pid;
+  std::uint64_t steering_offset;  ///< of the SteeringHeader
 };
 
 /// Written by the server's event loop only.
@@ -58,6 +60,9 @@ struct ClientLane {
   alignas(kCacheLine) std::atomic<std::uint64_t> event_tail;    ///< events pushed since the start
   alignas(kCacheLine) std::atomic<std::uint64_t> release_head;  ///< releases taken since the start
   std::atomic<std::uint32_t> waiting;  ///< 1: sleeps on ServerLane::wake, or is about to
+  /// The iteration that the client is in. On a line of its own: the server reads it only when a
+  /// value is steered, so that writing it costs the client no transfer of the line.
+  alignas(kCacheLine) std::atomic<std::int64_t> iteration;
 };
 
 /// Written by the server, for one client.
@@ -122,6 +127,31 @@ struct BlockHeader {
   std::uint64_t reserved[5];
 };
 
+// ---- steering: values that the server gives to parameters during the run; see steering.hpp ----
+
+enum class SteeringState : std::uint32_t {
+  none = 0,   ///< nothing yet, or fields that are being written
+  proposed,   ///< effective from its iteration on if nobody is there yet
+  committed,  ///< effective from its iteration on; for good
+  withdrawn   ///< somebody was there already: never effective
+};
+
+inline constexpr std::uint32_t kMostSteeredText = 255;  ///< bytes; longer texts cannot be steered
+
+/// One per parameter of the catalogue, in its order.
+struct SteeringSlot {
+  alignas(kCacheLine) std::atomic<std::uint64_t> decision;  ///< value's sequence * 4 + SteeringState
+  std::atomic<std::int64_t> effective;    ///< the first iteration with this value
+  std::atomic<std::uint32_t> text_bytes;  ///< 0 for numbers
+  std::uint32_t reserved;
+  std::atomic<std::uint64_t> value[32];  ///< [0]: the integer, or the bits of the real; or the text
+};
+
+struct SteeringHeader {
+  alignas(kCacheLine) std::atomic<std::uint32_t> version;  ///< changes after each proposal
+  std::uint32_t slot_count;
+};
+
 // ---- the catalogue: what the client must know of the XML ----
 
 struct TextRef {
@@ -181,14 +211,18 @@ inline constexpr bool kSharable = std::is_standard_layout_v<T> && std::is_trivia
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
-static_assert(kSharable<SegmentHeader> && sizeof(SegmentHeader) == 112);
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+static_assert(kSharable<SegmentHeader> && sizeof(SegmentHeader) == 120);
 static_assert(kSharable<ServerWords> && sizeof(ServerWords) == 128);
-static_assert(kSharable<ClientLane> && sizeof(ClientLane) == 128);
+static_assert(kSharable<ClientLane> && sizeof(ClientLane) == 192);
 static_assert(kSharable<ServerLane> && sizeof(ServerLane) == 128);
 static_assert(kSharable<Event> && sizeof(Event) == 64, "one event, one cache line");
 static_assert(kSharable<Release> && sizeof(Release) == 32);
 static_assert(kSharable<BlockHeader> && sizeof(BlockHeader) == 192);
 static_assert(sizeof(BlockHeader) % kCacheLine == 0, "data behind the header stay aligned");
+static_assert(kSharable<SteeringHeader> && sizeof(SteeringHeader) == 64);
+static_assert(kSharable<SteeringSlot> && sizeof(SteeringSlot) == 320);
+static_assert(kMostSteeredText < sizeof(SteeringSlot::value));
 static_assert(kSharable<CatalogueHeader> && sizeof(CatalogueHeader) == 72);
 
 }  // namespace leat::shm

@@ -25,6 +25,10 @@ std::uint64_t area_bytes(std::uint32_t events, std::uint32_t releases) {
                   kPage);
 }
 
+std::uint64_t steering_bytes(std::uint32_t parameters) {
+  return round_up(sizeof(SteeringHeader) + parameters * sizeof(SteeringSlot), kPage);
+}
+
 // A sixteenth of each rank's share, so that the extents which ranks hold but do not fill are a small part of the whole.
 std::uint64_t common_extent(std::uint64_t data_bytes, std::uint32_t clients) {
   const std::uint64_t share = data_bytes / (16ull * clients) / kUnit * kUnit;
@@ -38,7 +42,8 @@ SegmentHeader lay_out(const SegmentPlan& plan) {
   header.client_count = plan.clients;
   header.catalogue_offset = kPage;
   header.catalogue_bytes = plan.catalogue_bytes;
-  header.lanes_offset = kPage + round_up(plan.catalogue_bytes, kPage);
+  header.steering_offset = kPage + round_up(plan.catalogue_bytes, kPage);
+  header.lanes_offset = header.steering_offset + steering_bytes(plan.parameters);
   header.lanes_stride = area_bytes(plan.event_slots, plan.release_slots);
   header.data_offset = round_up(header.lanes_offset + plan.clients * header.lanes_stride, kUnit);
   header.data_bytes = round_up(plan.data_bytes, kUnit);
@@ -78,6 +83,8 @@ Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan
     Segment segment(name, std::move(region));
     // New pages are zero: counters start at 0, which is what the constructors of the atomics make of them.
     new (segment.at<ServerWords>(kServerWordsOffset)) ServerWords{};
+    new (segment.at<SteeringHeader>(header.steering_offset)) SteeringHeader{};
+    segment.at<SteeringHeader>(header.steering_offset)->slot_count = plan.parameters;
     *segment.at<SegmentHeader>(0) = header;
     return segment;
   } catch (const bip::interprocess_exception& e) {
@@ -118,6 +125,14 @@ Result<Segment> Segment::attach(const std::string& name) {
 
 void Segment::remove(const std::string& name) noexcept {
   bip::shared_memory_object::remove(name.c_str());
+}
+
+SteeringArea Segment::steering() const noexcept {
+  const std::uint64_t start = header().steering_offset, slots = start + sizeof(SteeringHeader);
+  SteeringHeader* const head = at<SteeringHeader>(start);
+  const std::uint64_t room = (header().lanes_offset - slots) / sizeof(SteeringSlot);
+  const std::size_t count = std::min<std::uint64_t>(head->slot_count, room);
+  return {head, {at<SteeringSlot>(slots), count}};
 }
 
 ClientArea Segment::client(std::uint32_t index) const noexcept {

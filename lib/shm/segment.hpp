@@ -4,6 +4,7 @@
 
 #include <boost/interprocess/mapped_region.hpp>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct SegmentPlan {
   std::uint64_t data_bytes = 0;
   std::uint64_t timeout_ns = 0;
   std::uint64_t catalogue_bytes = 0;
+  std::uint32_t parameters = 0;  ///< each can be steered
   std::uint32_t event_slots = 4096;
   std::uint32_t release_slots = 1024;
 };
@@ -28,6 +30,12 @@ struct ClientArea {
   ServerLane* server;
   Event* events;
   Release* releases;
+};
+
+/// What the server steers; one slot per parameter.
+struct SteeringArea {
+  SteeringHeader* header;
+  std::span<SteeringSlot> slots;
 };
 
 class Segment {
@@ -46,6 +54,7 @@ class Segment {
   const SegmentHeader& header() const noexcept { return *at<SegmentHeader>(0); }
   ServerWords& server_words() const noexcept { return *at<ServerWords>(kServerWordsOffset); }
   ClientArea client(std::uint32_t index) const noexcept;
+  SteeringArea steering() const noexcept;
   const std::string& name() const noexcept { return name_; }
   /// Of the file that it is, for those who map it in their own way.
   std::string path() const { return "/dev/shm/" + name_; }

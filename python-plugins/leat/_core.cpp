@@ -96,6 +96,31 @@ int init_ranks(const std::string& config, int rank, int size, int node_rank, int
   return leat_init_ranks(config.c_str(), &ranks);
 }
 
+// (status, value or None): None after an error, and with LEAT=off, when no iteration has a number.
+template <class Value>
+py::tuple given(leat_status status, const Value& value) {
+  const bool there = status == LEAT_OK && leat_iteration() >= 0;
+  return py::make_tuple(static_cast<int>(status), there ? py::cast(value) : py::none());
+}
+
+py::tuple get_int(const std::string& parameter) {
+  std::int64_t value = 0;
+  return given(leat_get_int(parameter.c_str(), &value), value);
+}
+
+py::tuple get_double(const std::string& parameter) {
+  double value = 0;
+  return given(leat_get_double(parameter.c_str(), &value), value);
+}
+
+py::tuple get_string(const std::string& parameter) {
+  std::uint64_t bytes = 0;
+  leat_status status = leat_get_string(parameter.c_str(), nullptr, 0, &bytes);
+  std::string text(static_cast<std::size_t>(bytes) + 1, '\0');
+  if (bytes > 0) status = leat_get_string(parameter.c_str(), &text[0], bytes, nullptr);
+  return given(status, std::string(text.c_str()));
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
@@ -142,6 +167,9 @@ PYBIND11_MODULE(_core, module) {
         return static_cast<int>(leat_set_string(p.c_str(), v.c_str()));
       },
       release());
+  module.def("get_int", get_int);
+  module.def("get_double", get_double);
+  module.def("get_string", get_string);
   module.def("wanted",
              [](const std::string& v) { return static_cast<int>(leat_wanted(v.c_str())); });
   module.def("last_error", [] { return std::string(leat_last_error()); });

@@ -19,7 +19,8 @@ import numpy as _np
 from . import _core
 
 __all__ = ["Error", "init", "finalize", "write", "alloc", "commit", "set_extent", "set_position", "end_iteration",
-           "iteration", "set", "set_int", "set_double", "set_string", "wanted", "last_error", "status_name"]
+           "iteration", "set", "set_int", "set_double", "set_string", "get_int", "get_double", "get_string", "wanted",
+           "last_error", "status_name"]
 
 
 class Error(RuntimeError):
@@ -131,3 +132,6 @@ def last_error():
 def status_name(status):
     """"LEAT_ERROR_FULL" for -8."""
     return _core.status_name(status)
+
+
+from ._steering import get_double, get_int, get_string  # noqa: E402 - after _check, which it uses

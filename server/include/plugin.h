@@ -5,7 +5,8 @@
  * A plugin is a shared library that exports one constant object:
  *
  *     LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {
- *         LEAT_PLUGIN_ABI, sizeof(leat_plugin), "mine", my_open, my_iteration, my_close, NULL};
+ *         .abi = LEAT_PLUGIN_ABI, .size = sizeof(leat_plugin), .name = "mine",
+ *         .open = my_open, .iteration = my_iteration, .close = my_close};
  *
  * Conventions
  *  1. The first two words of leat_plugin_entry, ABI number and size, are read from the file before it is loaded.

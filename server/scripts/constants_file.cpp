@@ -1,35 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/scripts/constants_file.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
+#include "lib/platform/memory_file.hpp"
 
 namespace leat::server {
 namespace {
 
 constexpr std::uint64_t kAlignment = 64;
 
-bool write_whole(int file, const void* data, std::uint64_t bytes, std::uint64_t at) {
-  const char* from = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t n = pwrite(file, from, bytes, static_cast<off_t>(at));
-    if (n <= 0) return false;
-    from += n;
-    at += static_cast<std::uint64_t>(n);
-    bytes -= static_cast<std::uint64_t>(n);
-  }
-  return true;
-}
-
 }  // namespace
 
-ConstantsFile::ConstantsFile() : file_(memfd_create("leat-constants", MFD_CLOEXEC)) {}
+ConstantsFile::ConstantsFile() : file_(platform::memory_file("leat-constants")) {}
 
 void ConstantsFile::keep(const Block& block) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Block kept = block;
   kept.lease = end_;
-  if (!write_whole(file_.get(), block.data, block.bytes, end_)) return;
+  if (!platform::write_at(file_.get(), block.data, block.bytes, end_)) return;
   end_ += (block.bytes + kAlignment - 1) / kAlignment * kAlignment;
   blocks_[{block.variable, block.rank, block.block}] = kept;
 }

@@ -6,23 +6,22 @@
 namespace leat::server {
 
 bool ScriptFunction::wants(std::uint32_t variable) const {
-  return all_variables || std::find(variables.begin(), variables.end(), variable) != variables.end();
+  return all_variables ||
+         std::find(variables.begin(), variables.end(), variable) != variables.end();
 }
 
 bool ScriptFunction::is_due(const Iteration& iteration) const {
   if (iteration.number % every != 0) return false;
   return all_variables ||
-         std::all_of(variables.begin(), variables.end(), [&](std::uint32_t variable) {
-           return iteration.holds.count(variable) > 0;
-         });
+         std::all_of(variables.begin(), variables.end(),
+                     [&](std::uint32_t variable) { return iteration.holds.count(variable) > 0; });
 }
 
 bool Script::may_want(const Iteration& iteration) const {
   if (removed) return false;
   if (unknown()) return true;
-  return usable && std::any_of(functions.begin(), functions.end(), [&](const ScriptFunction& f) {
-           return f.is_due(iteration);
-         });
+  return usable && std::any_of(functions.begin(), functions.end(),
+                               [&](const ScriptFunction& f) { return f.is_due(iteration); });
 }
 
 std::shared_ptr<const Iteration> Script::part_of(const Iteration& iteration) const {
@@ -46,11 +45,11 @@ std::shared_ptr<const Iteration> Script::part_of(const Iteration& iteration) con
 }
 
 void Script::add(std::shared_ptr<const Iteration> part) {
-  if (!source->waits && !unknown() && !waiting.empty() && !waiting.back().from_start) {
+  if (!source->waits && !at_start && !waiting.empty() && !waiting.back().from_start) {
     waiting.pop_back();
     ++counts.skipped;
   }
-  waiting.push_back({std::move(part), unknown()});
+  waiting.push_back({std::move(part), at_start});
 }
 
 void Script::drop_waiting() {

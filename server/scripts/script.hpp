@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One script of the run: what it wants, what waits for it, how it fares. Guarded by the pool's lock.
+// One script of the run: what it wants, what waits for it, how it fares. Guarded by the pool's
+// lock.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ struct ScriptFunction {
 
 struct ScriptJob {
   std::shared_ptr<const Iteration> iteration;  ///< with the variables that the script wants
-  bool from_start = false;  ///< came while the script was being loaded: not left out for a newer one
+  bool from_start =
+      false;  ///< came while the script was loaded for the first time: not left out for a newer one
 };
 
 struct ScriptCounts {
@@ -41,8 +43,10 @@ struct Script {
   bool must_load = true;  ///< new, changed, or its process is a new one
   bool loading = false;
   bool removed = false;
-  bool fresh = true;   ///< never loaded in this run
-  bool usable = true;  ///< false: failed too often, or could not be loaded; until it changes
+  bool fresh = true;        ///< never loaded in this run
+  bool at_start = true;     ///< it is being loaded for the first time
+  bool was_changed = true;  ///< on disk, since it was loaded
+  bool usable = true;       ///< false: failed too often, or could not be loaded; until it changes
   std::vector<ScriptFunction> functions;  ///< of the version that is loaded
   std::deque<ScriptJob> waiting;          ///< ascending
   std::string state;                      ///< ctx.state, pickled

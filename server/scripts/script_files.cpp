@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/scripts/script_files.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <set>
 
+#include "lib/platform/file_facts.hpp"
 #include "lib/platform/process.hpp"
 
 namespace leat::server {
@@ -16,24 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::uint64_t stamp_of(const struct stat& file) {
-  std::uint64_t stamp = 1469598103934665603u;  // FNV-1a
-  for (const auto part : {static_cast<std::uint64_t>(file.st_mtim.tv_sec),
-                          static_cast<std::uint64_t>(file.st_mtim.tv_nsec),
-                          static_cast<std::uint64_t>(file.st_size),
-                          static_cast<std::uint64_t>(file.st_ino)}) {
-    stamp = (stamp ^ part) * 1099511628211u;
-  }
-  return stamp;
-}
-
 // What others may change would run with our rights.
-std::string why_unsafe(const struct stat& thing, const std::string& path) {
-  if (thing.st_mode & S_IWOTH) {
-    return path + " may be changed by everybody on this machine, so nothing of it is run: chmod o-w " +
+std::string why_unsafe(const platform::FileFacts& thing, const std::string& path) {
+  if (thing.everybody_may_write) {
+    return path +
+           " may be changed by everybody on this machine, so nothing of it is run: chmod o-w " +
            path;
   }
-  if (thing.st_uid != geteuid() && thing.st_uid != 0) {
+  if (!thing.is_own) {
     return path + " belongs to another user, so nothing of it is run: make a copy of your own";
   }
   return "";
@@ -43,9 +31,9 @@ class Finder {
  public:
   void look_into(const model::ScriptSource& source, std::size_t index) {
     if (!source.is_folder) return add(source.path, index);
-    struct stat folder{};
-    if (stat(source.path.c_str(), &folder) != 0) {
-      return problem("the folder " + source.path + ": " + platform::errno_text(errno));
+    const platform::FileFacts folder = platform::facts_of(source.path);
+    if (folder.error != 0) {
+      return problem("the folder " + source.path + ": " + platform::errno_text(folder.error));
     }
     if (std::string why = why_unsafe(folder, source.path); !why.empty()) return problem(why);
     for (const std::string& path : scripts_in(source.path)) add(path, index);
@@ -67,15 +55,13 @@ class Finder {
   }
 
   void add(const std::string& path, std::size_t source) {
-    struct stat file{};
-    if (stat(path.c_str(), &file) != 0) {
-      if (errno != ENOENT) problem(path + ": " + platform::errno_text(errno));
-      return;  // removed just now
-    }
+    const platform::FileFacts file = platform::facts_of(path);
+    if (file.error == ENOENT) return;  // removed just now
+    if (file.error != 0) return problem(path + ": " + platform::errno_text(file.error));
     if (std::string why = why_unsafe(file, path); !why.empty()) return problem(why);
     std::error_code error;
     const fs::path whole = fs::absolute(path, error);
-    scan_.files.push_back({unique_name(whole), whole.string(), source, stamp_of(file)});
+    scan_.files.push_back({unique_name(whole), whole.string(), source, file.stamp});
   }
 
   // The second monitor.py is called after its folder too.
@@ -103,10 +89,8 @@ ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources) {
 }
 
 std::string why_not_usable(const model::ScriptSource& source) {
-  struct stat found{};
-  const bool there = stat(source.path.c_str(), &found) == 0;
-  if (there && (source.is_folder ? S_ISDIR(found.st_mode) : S_ISREG(found.st_mode)))
-    return why_unsafe(found, source.path);
+  const platform::FileFacts found = platform::facts_of(source.path);
+  if (source.is_folder ? found.is_folder : found.is_file) return why_unsafe(found, source.path);
   std::error_code error;
   return std::string("there is no ") + (source.is_folder ? "folder \"" : "file \"") +
          fs::absolute(source.path, error).string() +

@@ -11,10 +11,10 @@
 namespace leat::server {
 
 struct ScriptFile {
-  std::string name;        ///< "hottest" for analysis/hottest.py; unique
-  std::string path;        ///< absolute
-  std::size_t source = 0;  ///< of model::Scripts
-  std::uint64_t stamp = 0; ///< another one when the file has changed
+  std::string name;         ///< "hottest" for analysis/hottest.py; unique
+  std::string path;         ///< absolute
+  std::size_t source = 0;   ///< of model::Scripts
+  std::uint64_t stamp = 0;  ///< another one when the file has changed
 
   bool operator==(const ScriptFile&) const = default;
 };

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
@@ -18,6 +19,14 @@ namespace {
 
 // While no iteration comes, a file that is new or removed is noticed this often.
 constexpr auto kLookAgain = std::chrono::milliseconds(500);
+
+// A field of a CSV file, by RFC 4180.
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string field = "\"";
+  for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return field + "\"";
+}
 
 WorkerPlan plan_of(const ScriptPoolParts& parts, int constants_fd) {
   const model::Scripts& scripts = parts.model.scripts;
@@ -92,6 +101,12 @@ std::vector<SteeringRequest> ScriptPool::take_steering() {
   return std::exchange(steering_, {});
 }
 
+void ScriptPool::note_steering(const AuditEntry& entry) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  audit_.push_back(entry);
+  changed_.notify_all();
+}
+
 void ScriptPool::place(const platform::CpuSet& cpus) {
   const std::lock_guard<std::mutex> lock(mutex_);
   cpus_ = cpus;
@@ -100,20 +115,20 @@ void ScriptPool::place(const platform::CpuSet& cpus) {
   }
 }
 
-std::string ScriptPool::report() const {
+std::vector<std::string> ScriptPool::report() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::string text;
+  std::vector<std::string> lines;
   for (const Script& script : scripts_) {
     const ScriptCounts& counts = script.counts;
-    text += fmt::format("{}script \"{}\": {} call{}, {:.3g} s", text.empty() ? "" : "\n",
-                        script.file.name, counts.calls, counts.calls == 1 ? "" : "s",
-                        counts.seconds);
+    std::string text = fmt::format("script \"{}\": {} call{}, {:.3g} s", script.file.name,
+                                   counts.calls, counts.calls == 1 ? "" : "s", counts.seconds);
     if (counts.skipped > 0) text += fmt::format(", {} iterations left out", counts.skipped);
     if (counts.failed > 0)
       text += fmt::format(", {} FAILED: {}", counts.failed, counts.first_error);
     if (!script.usable && !script.removed) text += "; not called any more";
+    lines.push_back(std::move(text));
   }
-  return text;
+  return lines;
 }
 
 std::string ScriptPool::slowest() const {
@@ -133,8 +148,8 @@ std::string ScriptPool::slowest() const {
 
 // ---- handing out ----
 
-// Pictures of an earlier run must not stand among those of this one. A folder that the user named may
-// hold other things, and stays as it is.
+// Pictures of an earlier run must not stand among those of this one. A folder that the user named
+// may hold other things, and stays as it is.
 void ScriptPool::put_old_output_aside() {
   namespace fs = std::filesystem;
   const fs::path folder = model_.scripts.output;
@@ -146,7 +161,8 @@ void ScriptPool::put_old_output_aside() {
     aside = folder.string() + "." + std::to_string(number++);
   } while (fs::exists(aside, error));
   fs::rename(folder, aside, error);
-  if (!error) log_->info("{} was there already and is called {} now", folder.string(), aside.string());
+  if (!error)
+    log_->info("{} was there already and is called {} now", folder.string(), aside.string());
 }
 
 void ScriptPool::hand_out() {
@@ -156,14 +172,37 @@ void ScriptPool::hand_out() {
     look_for_changes();
     if (iteration) give_to_scripts(*iteration);
     iteration.reset();
+    write_audit_trail();
   } while (next_iteration(&iteration));
+  write_audit_trail();
+}
+
+void ScriptPool::write_audit_trail() {
+  std::vector<AuditEntry> entries;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    entries.swap(audit_);
+  }
+  if (entries.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(model_.scripts.output, error);
+  const std::string path = model_.scripts.output + "/steering.csv";
+  const bool is_new = !std::filesystem::exists(path, error);
+  std::ofstream file(path, std::ios::app);
+  if (is_new) file << "iteration,parameter,from,to,script\n";
+  for (const AuditEntry& entry : entries) {
+    file << entry.iteration << ',' << entry.parameter << ',' << quoted(entry.old_value) << ','
+         << quoted(entry.new_value) << ',' << entry.who << '\n';
+  }
+  file.flush();
+  if (!file) log_->error("cannot write the audit trail of steering, {}", path);
 }
 
 // False at the end; *iteration may stay empty.
 bool ScriptPool::next_iteration(std::shared_ptr<const Iteration>* iteration) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (std::exchange(handing_out_, false)) wake_();
-  changed_.wait_for(lock, kLookAgain, [this] { return closing_ || !inbox_.empty(); });
+  changed_.wait_for(lock, kLookAgain, [this] { return closing_ || !inbox_.empty() || !audit_.empty(); });
   if (closing_) return false;
   if (inbox_.empty()) return true;
   handing_out_ = true;
@@ -196,7 +235,8 @@ void ScriptPool::take_file(const ScriptFile& file) {
     return script.file.path == file.path;
   });
   if (known != scripts_.end()) {
-    if (known->file.stamp != file.stamp || known->removed) known->must_load = true;
+    if (known->file.stamp != file.stamp || known->removed)
+      known->must_load = known->was_changed = true;
     known->file.stamp = file.stamp;
     known->removed = false;
     return;
@@ -218,7 +258,8 @@ std::size_t ScriptPool::worker_for_new_script() {
   if (workers_.size() < static_cast<std::size_t>(model_.scripts.workers)) {
     const std::size_t index = workers_.size();
     workers_.push_back(std::make_unique<Worker>(plan_));
-    workers_.back()->thread = std::thread([this, worker = workers_.back().get(), index] { work(*worker, index); });
+    workers_.back()->thread =
+        std::thread([this, worker = workers_.back().get(), index] { work(*worker, index); });
     return index;
   }
   return static_cast<std::size_t>(least - scripts_at.begin());

@@ -27,6 +27,7 @@
 #include "server/scripts/constants_file.hpp"
 #include "server/scripts/script.hpp"
 #include "server/scripts/worker_process.hpp"
+#include "server/steering.hpp"
 
 namespace leat::server {
 
@@ -34,7 +35,7 @@ namespace leat::server {
 struct SteeringRequest {
   std::string script;
   std::string parameter;
-  ParameterValue value;
+  Steering::Value value;
 };
 
 struct ScriptPoolParts {
@@ -45,7 +46,7 @@ struct ScriptPoolParts {
   std::int32_t ranks = 1;
   std::shared_ptr<spdlog::logger> log{};
   std::function<void(ScriptResults)> store{};  ///< called from any thread
-  std::function<void()> wake{};                ///< called from any thread when there is something new
+  std::function<void()> wake{};  ///< called from any thread when there is something new
 };
 
 class ScriptPool {
@@ -54,7 +55,8 @@ class ScriptPool {
   /// Kills what still runs; drain first for an orderly end.
   ~ScriptPool();
 
-  /// Starts the processes. Nothing is started, and nothing is paid later, when there is no <scripts>.
+  /// Starts the processes. Nothing is started, and nothing is paid later, when there is no
+  /// <scripts>.
   void start();
   bool exists() const noexcept { return model_.scripts.exist(); }
   void submit(const Iteration& iteration);
@@ -64,10 +66,12 @@ class ScriptPool {
   /// policy is to skip.
   void let_go_for_memory();
   std::vector<SteeringRequest> take_steering();
+  /// A row for <output>/steering.csv, the audit trail.
+  void note_steering(const AuditEntry& entry);
   /// Where the processes run, from now on.
   void place(const platform::CpuSet& cpus);
-  /// A line per script: calls, time, failures; "" without scripts.
-  std::string report() const;
+  /// A line per script: calls, time, failures.
+  std::vector<std::string> report() const;
   /// What a script holds for long, for a message to those who wait: "" for nothing.
   std::string slowest() const;
 
@@ -90,6 +94,7 @@ class ScriptPool {
   // Handing out
   void hand_out();
   void put_old_output_aside();
+  void write_audit_trail();
   bool next_iteration(std::shared_ptr<const Iteration>* iteration);
   void look_for_changes();
   void take_file(const ScriptFile& file);
@@ -99,6 +104,7 @@ class ScriptPool {
   // At a process
   void work(Worker& worker, std::size_t index);
   bool next_order(Worker& worker, std::size_t index, Order* order);
+  void bury(Worker& worker);
   bool ensure_runs(Worker& worker, std::size_t index);
   void carry_out(Worker& worker, const Order& order);
   std::string load(Worker& worker, Script& script);
@@ -128,6 +134,7 @@ class ScriptPool {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::set<std::string> problems_;  // said already
   std::vector<SteeringRequest> steering_;
+  std::vector<AuditEntry> audit_;  // not yet written
   platform::CpuSet cpus_;
   std::thread dispatcher_;
 };

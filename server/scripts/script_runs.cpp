@@ -32,17 +32,18 @@ std::vector<ScriptFunction> functions_of(const nlohmann::json& told) {
     ScriptFunction function;
     function.every = std::max<std::int64_t>(1, each.value("every", std::int64_t{1}));
     function.all_variables = !each.contains("variables") || each["variables"].is_null();
-    if (!function.all_variables) function.variables = each["variables"].get<std::vector<std::uint32_t>>();
+    if (!function.all_variables)
+      function.variables = each["variables"].get<std::vector<std::uint32_t>>();
     functions.push_back(std::move(function));
   }
   return functions;
 }
 
-ParameterValue value_of(const nlohmann::json& value) {
+// What the worker has checked against the parameter's type.
+Steering::Value value_of(const nlohmann::json& value) {
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (value.is_number()) return value.get<double>();
-  if (value.is_string()) return value.get<std::string>();
-  return std::monostate{};
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 std::optional<ScriptArray> array_of(const nlohmann::json& told, std::size_t data_bytes) {
@@ -67,11 +68,12 @@ std::optional<ScriptArray> array_of(const nlohmann::json& told, std::size_t data
 void ScriptPool::work(Worker& worker, std::size_t index) {
   Order order;
   while (next_order(worker, index, &order)) {
+    bury(worker);
     if (ensure_runs(worker, index)) carry_out(worker, order);
     Script* const script = order.script;
     order = {};
     const std::lock_guard<std::mutex> lock(mutex_);
-    script->loading = false;
+    if (std::exchange(script->loading, false)) script->at_start = false;
     worker.running = nullptr;
     wake_();
   }
@@ -94,8 +96,8 @@ bool ScriptPool::next_order(Worker& worker, std::size_t index, Order* order) {
         return true;
       }
       if (script.waiting.empty()) continue;
-      if (!oldest || script.waiting.front().iteration->number <
-                         oldest->waiting.front().iteration->number)
+      if (!oldest ||
+          script.waiting.front().iteration->number < oldest->waiting.front().iteration->number)
         oldest = &script;
     }
     if (!oldest) return false;
@@ -113,6 +115,13 @@ bool ScriptPool::next_order(Worker& worker, std::size_t index, Order* order) {
     order->script->loading = true;
   }
   return true;
+}
+
+// A process that ended between two orders: nobody's call has failed.
+void ScriptPool::bury(Worker& worker) {
+  if (!worker.process.runs() || !worker.process.has_ended()) return;
+  log_->warn("a process of scripts {}; another one is started", worker.process.end());
+  process_died(worker);
 }
 
 // Starts the process where it does not run. Without one, all its scripts are of no use.
@@ -159,6 +168,7 @@ void ScriptPool::carry_out(Worker& worker, const Order& order) {
         // What it wants is known only now for iterations that came while it was loaded.
         const std::lock_guard<std::mutex> lock(mutex_);
         if (!script.may_want(*order.job.iteration)) return;
+        if (script.must_load) return script.waiting.push_front(order.job);  // the process is new
       }
       done(order, run(worker, script, *order.job.iteration));
       return;
@@ -196,9 +206,10 @@ std::string ScriptPool::load(Worker& worker, Script& script) {
 void ScriptPool::loaded(Script& script, const Frame& answer) {
   const std::string error = answer.head.value("error", std::string());
   script.functions = functions_of(answer.head.value("functions", nlohmann::json::array()));
+  const bool is_new = std::exchange(script.was_changed, false);
   if (error.empty()) {
     script.usable = true;
-    script.failures_in_a_row = 0;
+    if (is_new) script.failures_in_a_row = 0;
     return;
   }
   ++script.counts.failed;
@@ -213,8 +224,8 @@ std::string ScriptPool::run(Worker& worker, Script& script, const Iteration& ite
       run_order(script.file.name, iteration, constants_.blocks(), segment_start_, model_);
   const std::int64_t began_ns = platform::now_ns();
   Frame answer;
-  std::string error = converse(worker, script, order, script.source->timeout_seconds,
-                               iteration.number, &answer);
+  std::string error =
+      converse(worker, script, order, script.source->timeout_seconds, iteration.number, &answer);
   const std::lock_guard<std::mutex> lock(mutex_);
   script.counts.seconds += static_cast<double>(platform::now_ns() - began_ns) * 1e-9;
   if (!error.empty()) return error;

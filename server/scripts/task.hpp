@@ -10,10 +10,10 @@
 
 namespace leat::server {
 
-/// The frame that makes a worker run a script. Its data are one record for each block: first those of
-/// the iteration, whose offsets count from `segment_start`, then the constants, whose offsets are in
-/// the constants file. A record is fields of 8 bytes: variable, rank, block, has_position, in
-/// constants (0 or 1), offset, bytes, extent[8], position[8], global[8].
+/// The frame that makes a worker run a script. Its data are one record for each block: first those
+/// of the iteration, whose offsets count from `segment_start`, then the constants, whose offsets
+/// are in the constants file. A record is fields of 8 bytes: variable, rank, block, has_position,
+/// in constants (0 or 1), offset, bytes, extent[8], position[8], global[8].
 Frame run_order(const std::string& script, const Iteration& iteration,
                 const std::vector<Block>& constants, const char* segment_start,
                 const model::Model& model);

@@ -2,12 +2,13 @@
 #include "server/scripts/worker_process.hpp"
 
 #include <signal.h>
-#include <sys/mman.h>
-#include <unistd.h>
+
+#include <sstream>
 
 #include "lib/platform/clock.hpp"
-#include "lib/platform/local_socket.hpp"
+#include "lib/platform/memory_file.hpp"
 #include "lib/platform/process.hpp"
+#include "lib/platform/stream.hpp"
 
 namespace leat::server {
 namespace {
@@ -28,18 +29,30 @@ std::vector<std::string> variables(int cores) {
   return all;
 }
 
+// What Python's faulthandler wrote, without the frames of Leat and the list of loaded modules.
+std::string of_the_script(const std::string& text) {
+  std::istringstream lines(text);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("Extension modules:")) break;
+    const bool ours = line.find("/leat/scripting/") != std::string::npos ||
+                      line.find("/python/launch.py\"") != std::string::npos;
+    if (!ours && !line.empty()) kept += "\n" + line;
+  }
+  return kept;
+}
+
 }  // namespace
 
 std::string WorkerProcess::start() {
   Result<std::pair<platform::UniqueFd, platform::UniqueFd>> ends = platform::stream_pair();
   if (!ends) return ends.error().message;
-  crash_file_ = platform::UniqueFd(memfd_create("leat-crash", MFD_CLOEXEC));
-  const Result<pid_t> started =
-      platform::start({plan_.interpreter, plan_.launcher, "worker"},
-                      {{ends->second.get(), kSocket},
-                       {crash_file_.get(), kCrashFile},
-                       {plan_.constants_fd, kConstants}},
-                      variables(plan_.cores));
+  crash_file_ = platform::memory_file("leat-crash");
+  const Result<pid_t> started = platform::start({plan_.interpreter, plan_.launcher, "worker"},
+                                                {{ends->second.get(), kSocket},
+                                                 {crash_file_.get(), kCrashFile},
+                                                 {plan_.constants_fd, kConstants}},
+                                                variables(plan_.cores));
   if (!started) return started.error().message;
   pid_ = *started;
   socket_ = std::move(ends->first);
@@ -54,6 +67,8 @@ std::string WorkerProcess::start() {
   if (!why.empty()) end();
   return why;
 }
+
+bool WorkerProcess::has_ended() const noexcept { return platform::stream_has_ended(socket_.get()); }
 
 void WorkerProcess::finish() {
   if (pid_ <= 0) return;
@@ -74,11 +89,7 @@ std::string WorkerProcess::end() {
 }
 
 std::string WorkerProcess::last_words() {
-  std::string text(kMostLastWords, '\0');
-  const ssize_t got = pread(crash_file_.get(), text.data(), text.size(), 0);
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text.empty() ? "" : "\n" + text;
+  return of_the_script(platform::text_of(crash_file_.get(), kMostLastWords));
 }
 
 }  // namespace leat::server

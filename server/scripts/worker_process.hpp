@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Python process that runs scripts: started, spoken to, ended. Used by one thread, on which it is
-// started too: the process ends when that thread does.
+// One Python process that runs scripts: started, spoken to, ended. Used by one thread, on which it
+// is started too: the process ends when that thread does.
 #pragma once
-
-#include <sys/types.h>
 
 #include <atomic>
 #include <cstdint>
@@ -43,6 +41,8 @@ class WorkerProcess {
     return receive_frame(socket_.get(), frame, deadline_ns);
   }
 
+  /// It ended since the last word with it.
+  bool has_ended() const noexcept;
   /// Lets it end by itself: what scripts have open is written. Kills it when it does not.
   void finish();
   /// Kills it if it still runs. Returns how it ended, and where its code was if it told.

@@ -15,8 +15,8 @@ namespace {
 
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
-TEST(SegmentLayout, HasVersionOne) {
-  EXPECT_EQ(kLayoutVersion, 1u);
+TEST(SegmentLayout, HasVersionTwo) {
+  EXPECT_EQ(kLayoutVersion, 2u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -37,7 +37,8 @@ TEST(SegmentLayout, HeaderIsWhereEveryVersionLooksForMagicAndVersion) {
   EXPECT_AT(SegmentHeader, event_slots, 96);
   EXPECT_AT(SegmentHeader, release_slots, 100);
   EXPECT_AT(SegmentHeader, server_pid, 104);
-  EXPECT_EQ(sizeof(SegmentHeader), 112u);
+  EXPECT_AT(SegmentHeader, steering_offset, 112);
+  EXPECT_EQ(sizeof(SegmentHeader), 120u);
 }
 
 TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
@@ -47,11 +48,29 @@ TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_AT(ClientLane, event_tail, 0);
   EXPECT_AT(ClientLane, release_head, 64);
   EXPECT_AT(ClientLane, waiting, 72);
-  EXPECT_EQ(sizeof(ClientLane), 128u);
+  EXPECT_AT(ClientLane, iteration, 128);
+  EXPECT_EQ(sizeof(ClientLane), 192u);
   EXPECT_AT(ServerLane, event_head, 0);
   EXPECT_AT(ServerLane, release_tail, 64);
   EXPECT_AT(ServerLane, wake, 72);
   EXPECT_EQ(sizeof(ServerLane), 128u);
+}
+
+TEST(SegmentLayout, SteeringHasAVersionAndOneSlotPerParameter) {
+  EXPECT_AT(SteeringHeader, version, 0);
+  EXPECT_AT(SteeringHeader, slot_count, 4);
+  EXPECT_EQ(sizeof(SteeringHeader), 64u);
+  EXPECT_AT(SteeringSlot, decision, 0);
+  EXPECT_AT(SteeringSlot, effective, 8);
+  EXPECT_AT(SteeringSlot, text_bytes, 16);
+  EXPECT_AT(SteeringSlot, reserved, 20);
+  EXPECT_AT(SteeringSlot, value, 24);
+  EXPECT_EQ(sizeof(SteeringSlot), 320u);
+  EXPECT_EQ(kMostSteeredText, 255u);
+  EXPECT_EQ(static_cast<int>(SteeringState::none), 0);
+  EXPECT_EQ(static_cast<int>(SteeringState::proposed), 1);
+  EXPECT_EQ(static_cast<int>(SteeringState::committed), 2);
+  EXPECT_EQ(static_cast<int>(SteeringState::withdrawn), 3);
 }
 
 TEST(SegmentLayout, EventIsOneCacheLine) {

@@ -32,6 +32,9 @@ static void expect_true(int line, const char* what, int true_) {
 static const double kRow[4] = {1, 2, 3, 4};
 
 static void all_calls_return(leat_status status) {
+  int64_t whole = 77;
+  double real = 7.5;
+  char text[5] = "mine";
   void* memory = NULL;
   const int64_t two[1] = {2};
   EXPECT(leat_write("row", kRow), status);
@@ -46,6 +49,10 @@ static void all_calls_return(leat_status status) {
   EXPECT(leat_set_int("n", 1), status);
   EXPECT(leat_set_double("x", 1), status);
   EXPECT(leat_set_string("s", "text"), status);
+  EXPECT(leat_get_int("n", &whole), status);
+  EXPECT(leat_get_double("x", &real), status);
+  EXPECT(leat_get_string("s", text, sizeof text, NULL), status);
+  EXPECT_TRUE(whole == 77 && real == 7.5 && strcmp(text, "mine") == 0);
   EXPECT(leat_wanted("row"), status);
   EXPECT_TRUE(leat_iteration() == -1);
 }
@@ -109,12 +116,53 @@ static void wrong_names_and_pointers(void) {
   EXPECT(leat_set_string("n", "text"), LEAT_ERROR_TYPE);
 }
 
+static void wrong_gets(void) {
+  int64_t whole = 77;
+  double real = 7.5;
+  char text[5] = "mine";
+  uint64_t needed = 0;
+  EXPECT(leat_get_double("x", &real), LEAT_ERROR_STATE);
+  EXPECT_SAYS("parameter \"x\" has no value yet");
+  EXPECT_SAYS("leat_set_double");
+  EXPECT(leat_get_int("nn", &whole), LEAT_ERROR_UNKNOWN_NAME);
+  EXPECT_SAYS("did you mean \"n\"");
+  EXPECT(leat_get_int(NULL, &whole), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_get_int("n", NULL), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_get_int("x", &whole), LEAT_ERROR_TYPE);
+  EXPECT_SAYS("is declared double");
+  EXPECT_SAYS("use leat_get_double");
+  EXPECT(leat_get_double("s", &real), LEAT_ERROR_TYPE);
+  EXPECT(leat_get_string("x", text, sizeof text, NULL), LEAT_ERROR_TYPE);
+  EXPECT(leat_get_string("given", NULL, 5, NULL), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_get_string("given", text, sizeof text, &needed), LEAT_ERROR_ARGUMENT);
+  EXPECT_SAYS("needs 6 bytes");
+  EXPECT_TRUE(needed == 6 && whole == 77 && real == 7.5 && strcmp(text, "mine") == 0);
+}
+
+static void right_gets(void) {
+  int64_t whole = 0;
+  double real = 0;
+  char text[16] = "";
+  uint64_t needed = 0;
+  EXPECT(leat_get_string("given", NULL, 0, &needed), LEAT_OK);
+  EXPECT_TRUE(needed == 6);
+  EXPECT(leat_get_string("given", text, 6, NULL), LEAT_OK);
+  EXPECT_TRUE(strcmp(text, "value") == 0);
+  EXPECT(leat_get_int("n", &whole), LEAT_OK);
+  EXPECT(leat_get_double("n", &real), LEAT_OK);
+  EXPECT_TRUE(whole == 4 && real == 4);
+  EXPECT(leat_get_double("x", &real), LEAT_OK);
+  EXPECT(leat_get_string("s", text, sizeof text, NULL), LEAT_OK);
+  EXPECT_TRUE(real == 0.5 && strcmp(text, "some text") == 0);
+}
+
 static void right_calls(void) {
   const int64_t none[1] = {0}, two[1] = {2};
   void *memory = NULL, *again = NULL;
   EXPECT(leat_set_int("n", 4), LEAT_OK);
   EXPECT(leat_set_double("x", 0.5), LEAT_OK);
   EXPECT(leat_set_string("s", "some text"), LEAT_OK);
+  right_gets();
   EXPECT(leat_wanted("row"), LEAT_OK);
   EXPECT(leat_wanted("unstored"), LEAT_UNWANTED);
   EXPECT(leat_write("unstored", kRow), LEAT_OK);
@@ -183,6 +231,7 @@ static int with_server(const char* config) {
   EXPECT(leat_init(config), LEAT_ERROR_STATE);
   EXPECT_SAYS("already initialised");
   wrong_names_and_pointers();
+  wrong_gets();
   right_calls();
   wrong_arrays();
   EXPECT(leat_set_int("n", 5), LEAT_ERROR_STATE);
@@ -209,6 +258,10 @@ static int with_server(const char* config) {
 /* LEAT=off, or libleat_stub: every call is right and does nothing. */
 static int without_server(void) {
   void* memory = &memory;
+  int64_t whole = 77;
+  double real = 7.5;
+  char text[5] = "mine";
+  uint64_t needed = 0;
   EXPECT(leat_init("no/such/file.xml"), LEAT_OK);
   EXPECT(leat_write("anything", kRow), LEAT_OK);
   EXPECT(leat_write_block("anything", 3, kRow), LEAT_OK);
@@ -224,6 +277,10 @@ static int without_server(void) {
   EXPECT(leat_set_int("n", 1), LEAT_OK);
   EXPECT(leat_set_double("x", 1), LEAT_OK);
   EXPECT(leat_set_string("s", "text"), LEAT_OK);
+  EXPECT(leat_get_int("n", &whole), LEAT_OK);
+  EXPECT(leat_get_double("x", &real), LEAT_OK);
+  EXPECT(leat_get_string("s", text, sizeof text, &needed), LEAT_OK);
+  EXPECT_TRUE(whole == 77 && real == 7.5 && strcmp(text, "mine") == 0 && needed == 0);
   EXPECT(leat_wanted("anything"), LEAT_UNWANTED);
   EXPECT(leat_end_iteration(), LEAT_OK);
   EXPECT(leat_finalize(), LEAT_OK);

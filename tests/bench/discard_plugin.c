@@ -18,4 +18,9 @@ static int close_store(void* state) {
 }
 
 LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {
-    LEAT_PLUGIN_ABI, sizeof(leat_plugin), "discard", open_store, take_iteration, close_store, NULL};
+    .abi = LEAT_PLUGIN_ABI,
+    .size = sizeof(leat_plugin),
+    .name = "discard",
+    .open = open_store,
+    .iteration = take_iteration,
+    .close = close_store};

@@ -43,11 +43,36 @@ std::string error_of(leat_status status, Call call) {
 #endif
 }
 
+// Gets what was set; `narrow` is too small for it.
+void get_all() {
+  int n = 0;
+  std::int8_t narrow = 5;
+  std::uint64_t unsigned_n = 0;
+  float dt = 0;
+  double n_as_double = 0;
+  std::string title;
+  leat::get("n", n);
+  leat::get("n", unsigned_n);
+  leat::get("n", n_as_double);
+  leat::get("dt", dt);
+  leat::get("title", title);
+  expect(n == 6 && unsigned_n == 6 && n_as_double == 6 && dt == 0.5F && title == "a text",
+         "what leat::get gives");
+  expect(error_of(LEAT_ERROR_TYPE, [&] { return leat::get("dt", n); }) ==
+             "leat_get_int: parameter \"dt\" is declared double in cpp.xml: use leat_get_double",
+         "the message of a wrong type of a parameter");
+  leat::set("many", -300);
+  error_of(LEAT_ERROR_TYPE, [&] { return leat::get("many", narrow); });
+  error_of(LEAT_ERROR_TYPE, [&] { return leat::get("many", unsigned_n); });
+  expect(narrow == 5 && unsigned_n == 6, "what does not fit leaves the variable alone");
+}
+
 void write_all() {
   const std::vector<double> line = {1, 2, 3, 4, 5, 6};
   leat::set("n", 6);
   leat::set("dt", 0.5);
   leat::set("title", "a text");
+  get_all();
   leat::write("line", line);
   leat::write("grid", line.data(), {2, 3});
   leat::write("transposed", Columns{line.data()});

@@ -18,6 +18,7 @@ program verbs
   call leat_set_int("ny", 2_int64)
   call leat_set_double("dt", 0.5)
   call leat_set_string("title", "dam break  ")
+  call get_all()
   do y = 1, 2
     do x = 1, 3
       u(x, y) = 10 * x + y
@@ -49,6 +50,38 @@ program verbs
   call leat_finalize(stat, message)
   call say("finalize")
 contains
+  ! What was set above, into all kinds; what fails leaves the value alone.
+  subroutine get_all()
+    integer(int32) :: short
+    integer(int64) :: long
+    real(real32) :: single
+    real(real64) :: double
+    character(12) :: title
+    character(4) :: little
+    call leat_get("nx", short)
+    call leat_get("ny  ", long)
+    if (short /= 3 .or. long /= 2) error stop 6
+    call leat_get("dt", single)
+    call leat_get("dt", double)
+    if (abs(single - 0.5) > 0 .or. abs(double - 0.5) > 0) error stop 7
+    call leat_get_double("nx", double)
+    if (abs(double - 3) > 0) error stop 8
+    call leat_get("title", title)
+    if (title /= "dam break") error stop 9
+    call leat_get_int("many", long)
+    if (long /= 5000000000_int64) error stop 10
+    call leat_get("dt", short, stat, message)
+    call say("get of a wrong kind")
+    call leat_get("dtt", double, stat, message)
+    call say("get of nothing")
+    call leat_get_int("many", short, stat, message)
+    call say("get of many")
+    little = "mine"
+    call leat_get_string("title", little, stat, message)
+    call say("get of a long text")
+    if (short /= 3 .or. abs(double - 3) > 0 .or. little /= "mine") error stop 11
+  end subroutine
+
   subroutine say(what)
     character(*), intent(in) :: what
     print "(a, ': ', i0, ' ', a)", what, stat, trim(message)

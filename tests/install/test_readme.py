@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import sys
 
 from conftest import sh
 
@@ -12,7 +13,10 @@ FILES = dict(re.findall(r"`(first\.\w+)`:\n\n```\w+\n(.*?)```", PAGE, re.S))
 
 
 def blocks(language):
-    return "".join(re.findall(rf"```{language}\n(.*?)```", PAGE, re.S))
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.S)
+
+
+READING, SCRIPT = blocks("python")
 
 
 def test_the_readme_shows_the_program_that_the_tests_run():
@@ -26,13 +30,28 @@ def test_the_program_is_as_short_as_it_is_said_to_be():
     assert len(FILES["first.c"].splitlines()) <= 14
 
 
-def test_the_commands_of_the_readme_build_run_and_read(installed, tmp_path, environment):
+def build_and_run(installed, tmp_path, environment):
     for name, text in FILES.items():
-        (tmp_path / name).write_text(text)
+        if not (tmp_path / name).exists():
+            (tmp_path / name).write_text(text)
     (tmp_path / "leat").symlink_to(installed)
     lib = tmp_path / "leat" / next(installed.glob("lib*/**/libleat.so")).parent.relative_to(installed)
-    sh("sh", "-euc", blocks("sh"), cwd=tmp_path, environment={
+    sh("sh", "-euc", "".join(blocks("sh")), cwd=tmp_path, environment={
         **environment, "PKG_CONFIG_PATH": str(lib / "pkgconfig"), "LD_LIBRARY_PATH": str(lib)})
-    said = sh("/usr/bin/python3", "-c", blocks("python"), cwd=tmp_path)
+
+
+def test_the_commands_of_the_readme_build_run_and_read(installed, tmp_path, environment):
+    build_and_run(installed, tmp_path, environment)
+    said = sh("/usr/bin/python3", "-c", READING, cwd=tmp_path)
     assert said == "(20, 100) m\n7.25\n" and all(f"prints `{line}`" in PAGE or f"`{line}`" in PAGE
                                                 for line in said.splitlines())
+
+
+def test_the_script_of_the_readme_finds_what_the_program_writes(installed, tmp_path, environment):
+    (where,) = re.findall(r"<scripts>.*</scripts>", PAGE)
+    (tmp_path / "first.xml").write_text(FILES["first.xml"].replace("</simulation>", where + "</simulation>"))
+    (tmp_path / "analysis").mkdir()
+    (tmp_path / "analysis/highest.py").write_text(SCRIPT)
+    build_and_run(installed, tmp_path, {**environment, "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"})
+    rows = (tmp_path / "first-scripts/highest.csv").read_text().splitlines()
+    assert rows == ["iteration,highest", "0,0.99", "10,10.99"]

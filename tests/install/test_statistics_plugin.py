@@ -77,6 +77,7 @@ def test_a_field_with_ghost_cells(plugin, tmp_path):
 
 def test_particles_that_move_from_rank_to_rank(plugin, tmp_path):
     with_plugin(EXAMPLES / "lammps/crack.xml", plugin, tmp_path)
+    (tmp_path / "analysis").mkdir()  # without scripts
     mpirun(2, "leat_lammps", "--every", 50, "--steps", 200, "crack.xml", DECK, cwd=tmp_path)
     with h5py.File(tmp_path / "crack.h5") as file:
         parts = np.split(np.arange(len(file["id"])), np.cumsum(file["x_count"][:].sum(axis=1))[:-1])

@@ -2,12 +2,15 @@
 """Runs an example under mpirun, as a user would."""
 import os
 import subprocess
+import sys
 
 from leat_run import BUILD, LIMIT
 
 
 def mpirun(ranks, program, *arguments, cwd, limit=2 * LIMIT):
-    environment = {**os.environ, "LEAT_RUNTIME_DIR": str(cwd / "r")}
+    # Scripts run under the python3 of PATH, as a user's would: this one, which has what they import.
+    path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"
+    environment = {**os.environ, "LEAT_RUNTIME_DIR": str(cwd / "r"), "PATH": path}
     if os.geteuid() == 0:
         environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     words = ["mpirun", "--oversubscribe", "-n", str(ranks), str(BUILD / "bin" / program), *map(str, arguments)]

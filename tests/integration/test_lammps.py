@@ -53,7 +53,7 @@ def read_leat(path, ranks):
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_positions_velocities_ids_and_types_equal_the_dump_of_one_long_run(tmp_path, ranks):
-    shutil.copy(EXAMPLE / "crack.xml", tmp_path)
+    shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
     common = ["--every", EVERY, "--steps", STEPS]
     mpirun(ranks, "leat_lammps", *common, "crack.xml", DECK, cwd=tmp_path)
     mpirun(ranks, "leat_lammps", *common, "--dump", "dump.txt", "crack.xml", DECK, cwd=tmp_path)
@@ -69,7 +69,7 @@ def test_positions_velocities_ids_and_types_equal_the_dump_of_one_long_run(tmp_p
 
 
 def test_counts_of_ranks_change_from_step_to_step(tmp_path):
-    shutil.copy(EXAMPLE / "crack.xml", tmp_path)
+    shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
     mpirun(4, "leat_lammps", "--every", 200, "--steps", 1000, "crack.xml", DECK, cwd=tmp_path)
     with h5py.File(tmp_path / "crack.h5") as file:
         counts = file["x_count"][:]
@@ -90,7 +90,7 @@ def test_the_page_shows_lines_of_the_example():
 
 
 def test_the_page_reads_the_atoms_of_one_iteration(tmp_path):
-    shutil.copy(EXAMPLE / "crack.xml", tmp_path)
+    shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
     mpirun(2, "leat_lammps", "--every", 10, "--steps", 20, "crack.xml", DECK, cwd=tmp_path)
     (reading,) = blocks("python")
     with h5py.File(tmp_path / "crack.h5") as file:
@@ -100,3 +100,31 @@ def test_the_page_reads_the_atoms_of_one_iteration(tmp_path):
             order = np.argsort(names["ids"])
             assert same_bits(names["ids"][order], stored["id"])
             assert same_bits(names["positions"][order][:, 0], stored["x"])
+
+
+def test_the_script_sees_the_crack_that_is_stored(tmp_path):
+    """What broken_bonds.py found while LAMMPS ran, against the same rule worked out by brute force on the stored positions."""
+    shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
+    text = (tmp_path / "crack.xml").read_text().replace('<folder path="analysis"/>', '<folder path="analysis" when-slow="wait"/>')
+    (tmp_path / "crack.xml").write_text(text)
+    said = mpirun(2, "leat_lammps", "--every", 500, "--steps", 3000, "crack.xml", DECK, cwd=tmp_path)
+    stored = dict(read_leat(tmp_path / "crack.h5", 2))
+    with h5py.File(tmp_path / "crack.h5") as file:
+        group = file["scripts/broken_bonds"]
+        assert group["iteration"][:].tolist() == sorted(stored), said
+        found = dict(zip(group["iteration"][:].tolist(), group["broken_bonds"][:].tolist()))
+        assert (group["id"][-1] == stored[max(stored)]["id"]).all()
+    first = stored[0]
+    at = np.stack([first["x"], first["y"]], axis=1)
+    spacing = 1.1139  # of the hexagonal lattice of density 0.93: sqrt(2 / (sqrt(3) * 0.93))
+    pairs = np.array([(i, j) for i in range(len(at)) for j in np.flatnonzero(
+        (np.abs(at[i + 1:] - at[i]) < 1.5).all(axis=1)) + i + 1])
+    lengths = np.linalg.norm(at[pairs[:, 0]] - at[pairs[:, 1]], axis=1)
+    types = np.sort(first["type"][pairs], axis=1)
+    bonded = (lengths < 1.3 * spacing) & ~((types[:, 0] == 2) & (types[:, 1] == 3))
+    for iteration, columns in stored.items():
+        now = np.stack([columns["x"], columns["y"]], axis=1)
+        stretched = np.linalg.norm(now[pairs[:, 0]] - now[pairs[:, 1]], axis=1) > 1.5 * lengths
+        assert found[iteration] == (bonded & stretched).sum(), iteration
+    assert found[max(found)] > 0
+    assert (tmp_path / f"crack-scripts/broken_bonds/crack-{max(stored):06}.png").read_bytes().startswith(b"\x89PNG")

@@ -60,6 +60,8 @@ def stored(python, tmp_path_factory):
 import threading, leat, numpy as np
 leat.init("py.xml")
 leat.set("n", 2); leat.set("dt", 0.5); leat.set("title", "text")
+assert leat.get_int("n") == 2 and leat.get_double("n") == 2.0 and leat.get_double("dt") == 0.5
+assert leat.get_string("title") == "text"
 for t in {list(TYPES)!r}:
     a = np.arange(65, 65 + 24).astype("u1").view("S1").reshape(4, 6) if t == "S1" else np.arange(24).astype(t).reshape(4, 6)
     a = a[:, :5]
@@ -114,11 +116,17 @@ say(lambda: leat.write("grid", np.zeros((3, 3))))
 say(lambda: leat.write("gird", np.zeros((2, 3))))
 say(lambda: leat.write("grid", np.zeros((2, 3), ">f8")))
 say(lambda: leat.write("grid", np.array(["a"])))
+say(lambda: leat.get_int("dt"))
+say(lambda: leat.get_double("dt"))
+say(lambda: leat.get_string("titel"))
 say(leat.finalize)
 """)
     for part in ('LEAT_ERROR_STATE leat_end_iteration: called before leat_init', "got float32 (2, 3)",
                  'LEAT_ERROR_SHAPE leat_write: "grid" is declared double (grid_0=2, grid_1=3)', 'did you mean "grid"',
-                 "TypeError leat.write: \"grid\": Leat does not store elements of type >f8", "LEAT_ERROR_LOST"):
+                 "TypeError leat.write: \"grid\": Leat does not store elements of type >f8", "LEAT_ERROR_LOST",
+                 'LEAT_ERROR_TYPE leat_get_int: parameter "dt" is declared double in py.xml: use leat_get_double',
+                 'LEAT_ERROR_STATE leat_get_double: parameter "dt" has no value yet',
+                 'LEAT_ERROR_UNKNOWN_NAME leat_get_string: py.xml declares no parameter "titel"; did you mean "title"?'):
         assert part in said, said
 
 
@@ -128,6 +136,7 @@ import leat
 leat.init("no such file"); leat.write("x", [1]); leat.end_iteration()
 assert leat.alloc("x") is None
 leat.commit("x"); leat.finalize()
+assert leat.get_int("n") is None and leat.get_double("dt", 0.5) == 0.5 and leat.get_string("title", "mine") == "mine"
 """, LEAT="off")
     assert [p.name for p in tmp_path.iterdir()] == ["sim.py"]
 
@@ -149,6 +158,6 @@ def test_each_c_call_has_its_python_twin():
     c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?leat_(\w+)\(", (ROOT / "client-api/leat.h").read_text()))
     # One Python name for several C ones: block is an optional argument, an array says what it is, comm says the ranks.
     folded = {"write_block", "write_array", "alloc_block", "alloc_array", "commit_block", "init_ranks"}
-    module = (ROOT / "python-plugins/leat/__init__.py").read_text()
+    module = (ROOT / "python-plugins/leat/client.py").read_text()
     public = set(re.findall(r'"(\w+)"', re.search(r"__all__ = \[(.*?)\]", module, re.S)[1]))
     assert c_calls - folded == public - {"Error", "set"}

@@ -8,6 +8,7 @@ from tree import ROOT, sources
 POSIX = {"cerrno", "dirent.h", "dlfcn.h", "elf.h", "errno.h", "fcntl.h", "linux/futex.h", "poll.h", "pthread.h", "sched.h",
          "signal.h", "spawn.h", "syscall.h", "time.h", "unistd.h", "sys/"}
 EPOLL = ("sys/epoll.h", "sys/eventfd.h", "sys/signalfd.h", "unistd.h", "signal.h")
+SCRIPT_TOOLS = tuple(f"server/scripts/{name}.hpp" for name in ("model_json", "python_tools", "script_files"))
 LIBS = ("lib/base", "lib/platform", "lib/shm", "lib/model")
 
 # room (the longest prefix counts): rooms whose headers it may have beside its own, or single headers;
@@ -23,9 +24,8 @@ RULES = {
     "client-api/leat.h": ((), ()),
     "client-api/leat.hpp": (("leat.h",), ()),
     "client-api/leat_mpi.h": (("leat.h",), ("mpi.h", "unistd.h", "time.h")),
-    "server": (("server/include", "server/scripts", *LIBS), (*EPOLL, "spdlog/", "fmt/", "CLI/", "nlohmann/")),
-    "server/scripts": (("server", *LIBS), (*POSIX, "spdlog/", "fmt/", "nlohmann/")),
-    "server/command": ((*LIBS, *(f"server/scripts/{name}.hpp" for name in ("model_json", "python_tools", "script_files"))), ("CLI/", "nlohmann/", "unistd.h", "sys/ioctl.h", "langinfo.h")),
+    "server": (("server/include", *LIBS), (*EPOLL, "spdlog/", "fmt/", "CLI/", "nlohmann/")),
+    "server/command": ((*LIBS, *SCRIPT_TOOLS), ("CLI/", "nlohmann/", "unistd.h", "sys/ioctl.h", "langinfo.h")),
     "server/include": (("plugin.h",), ()),
     "server/plugins/trace": (("server/include",), ()),
     "server/plugins/hdf5": (("server/include",), ("hdf5.h", "hdf5_hl.h", *POSIX)),

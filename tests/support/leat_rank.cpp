@@ -189,6 +189,13 @@ const std::map<std::string, std::function<leat_status(Words&)>> kCalls = {
 Answer make(const std::string& line) {
   Words words(line);
   if (words.verb() == "iteration") return {{"status", "LEAT_OK"}, {"value", leat_iteration()}};
+  if (words.verb() == "get_double") {
+    double value = 0;
+    const leat_status status = leat_get_double(words.text().c_str(), &value);
+    Answer answer = answer_of(status);
+    answer["value"] = value;
+    return answer;
+  }
   const auto call = kCalls.find(words.verb());
   if (call == kCalls.end()) throw std::runtime_error("no call " + words.verb());
   return answer_of(call->second(words));

@@ -145,7 +145,7 @@ def describe(error):
     text = "".join(told.format()).rstrip("\n")
     if isinstance(error, SyntaxError):
         text = "".join(told.format_exception_only()).rstrip("\n").lstrip()
-    if isinstance(error, ValueError) and "read-only" in str(error):
+    if isinstance(error, ValueError) and ("read-only" in str(error) or "destination is a view" in str(error)):
         text += _READ_ONLY_HINT
     return text
 

@@ -30,9 +30,9 @@ def main():
         channel.send({"cannot": f"{sys.executable} (Python {platform.python_version()}) cannot import NumPy: {error}. Install it: "
                       f"{sys.executable} -m pip install numpy, or say interpreter=\"...\" in <scripts>"})
         return 1
-    os.nice(_NICE)
     resource.setrlimit(resource.RLIMIT_DATA, (setup["memory"], setup["memory"]))
     worker = Worker(setup, channel)
+    os.nice(_NICE)
     channel.send({"numpy": numpy.__version__})
     return worker.serve()
 

@@ -120,8 +120,8 @@ bool CommittedFile::waits(std::uint64_t address, std::size_t bytes) {
 void CommittedFile::put(std::uint64_t address, const unsigned char* from, std::size_t bytes) {
   std::uint64_t begin = address;
   std::vector<unsigned char> joined(from, from + bytes);
-  for (auto old = first_over(address);
-       old != waiting_.end() && old->first < address + bytes; old = waiting_.erase(old)) {
+  for (auto old = first_over(address); old != waiting_.end() && old->first < address + bytes;
+       old = waiting_.erase(old)) {
     const auto& [at, piece] = *old;
     if (at < begin) {
       joined.insert(joined.begin(), piece.begin(),
@@ -152,8 +152,8 @@ int CommittedFile::write_now(std::uint64_t address, const void* from, std::size_
 int CommittedFile::commit() {
   const auto first_new = waiting_.lower_bound(committed_);
   // Then upwards: the head of the file, which says how long it is, lies at 0.
-  for (const auto& [from, to] : {std::pair{first_new, waiting_.end()},
-                                 std::pair{waiting_.begin(), first_new}}) {
+  for (const auto& [from, to] :
+       {std::pair{first_new, waiting_.end()}, std::pair{waiting_.begin(), first_new}}) {
     for (auto piece = from; piece != to; ++piece) {
       const int code = write_now(piece->first, piece->second.data(), piece->second.size());
       if (code != 0) return code;

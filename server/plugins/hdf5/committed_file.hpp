@@ -3,9 +3,9 @@
 //
 // Bulk data go to the file at once: to places that nothing in the file speaks of yet. All else (the
 // structures that say where data are) waits in memory until commit(), which writes what is new
-// first and what changes last, so that a reader finds either the state of the last commit or that of
-// this one. What is changed in place are a few hundred bytes for each variable: only a process that
-// is killed in the microseconds between two of these writes leaves a mixture behind.
+// first and what changes last, so that a reader finds either the state of the last commit or that
+// of this one. What is changed in place are a few hundred bytes for each variable: only a process
+// that is killed in the microseconds between two of these writes leaves a mixture behind.
 //
 // Room is taken from the disk before an address in it is given away. A full disk is thus a refused
 // allocation, and never a structure that could be written in part only.

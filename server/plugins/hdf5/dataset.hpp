@@ -56,8 +56,8 @@ class Dataset {
   /// Names dimension `d` by a dimension scale, which grows with it. The scale must outlive this
   /// object.
   void attach_scale(std::size_t d, Dataset& scale);
-  /// Names the first dimension by the scale of the iterations, which does not grow with it: a row of
-  /// that says that all of the iteration is in the file.
+  /// Names the first dimension by the scale of the iterations, which does not grow with it: a row
+  /// of that says that all of the iteration is in the file.
   void attach_iterations(const Dataset& scale);
 
   /// Names dimensions by labels too: those whose scale is called otherwise, since a scale's name

@@ -13,9 +13,7 @@ struct Bound {
   CommittedFile* file;
 };
 
-CommittedFile& file_of(const H5FD_t* bound) {
-  return *reinterpret_cast<const Bound*>(bound)->file;
-}
+CommittedFile& file_of(const H5FD_t* bound) { return *reinterpret_cast<const Bound*>(bound)->file; }
 
 // The innermost entry of HDF5's error stack: what the user reads in the end.
 bool is_good(int code) {

@@ -107,9 +107,7 @@ Dataset& ScriptGroup::scale_for(const leat_result& result, unsigned d) {
     if (found != scales_.end() && found->second.extents() == Shape{length}) return found->second;
     const bool taken = H5Lexists(file_, (group_ + name).c_str(), H5P_DEFAULT) > 0;
     if (taken || name == result.name) continue;
-    return scales_
-        .emplace(name, make_dimension(file_, group_ + name, length, true))
-        .first->second;
+    return scales_.emplace(name, make_dimension(file_, group_ + name, length, true)).first->second;
   }
 }
 

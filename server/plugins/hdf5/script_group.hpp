@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one script made, in a group of its own: /scripts/<script>/<name> (iteration, dims...), and
-// /scripts/<script>/iteration with the iterations of the rows, extended last. A row for each call that
-// made something; what a call did not make is fill value. Opens with xarray.open_dataset(file,
+// /scripts/<script>/iteration with the iterations of the rows, extended last. A row for each call
+// that made something; what a call did not make is fill value. Opens with xarray.open_dataset(file,
 // group="scripts/<script>").
 #pragma once
 
@@ -18,7 +18,8 @@ class ScriptGroup {
  public:
   ScriptGroup(hid_t file, const std::string& script);
 
-  /// Adds a row. Results that could not be written are told in what is thrown; the others are there.
+  /// Adds a row. Results that could not be written are told in what is thrown; the others are
+  /// there.
   void add(const leat_result_set& set);
   /// Makes the row visible; to be called when its data are committed.
   void finish_row(std::int64_t iteration);

@@ -162,8 +162,8 @@ void Store::make_room(const leat_iteration_data& data) {
   for (const leat_block& block : Blocks(data)) bytes += block.bytes;
   const int code = disk_->make_room(bytes);
   if (code == 0) return;
-  throw std::runtime_error("no room on the disk for its " + std::to_string(bytes) + " bytes: " +
-                           std::strerror(code));
+  throw std::runtime_error("no room on the disk for its " + std::to_string(bytes) +
+                           " bytes: " + std::strerror(code));
 }
 
 // Returns what went wrong.
@@ -214,9 +214,10 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
 void Store::results(const leat_result_set& set) {
   be_quiet();
   const auto found = open_->scripts.find(set.source);
-  ScriptGroup& group = found != open_->scripts.end()
-                           ? found->second
-                           : open_->scripts.try_emplace(set.source, file_, set.source).first->second;
+  ScriptGroup& group =
+      found != open_->scripts.end()
+          ? found->second
+          : open_->scripts.try_emplace(set.source, file_, set.source).first->second;
   std::string failed;
   try {
     group.add(set);
@@ -234,7 +235,8 @@ void Store::results(const leat_result_set& set) {
 void Store::commit() {
   check(H5Fflush(file_, H5F_SCOPE_LOCAL), "cannot write " + output_.path());
   const int code = disk_->commit();
-  if (code != 0) throw std::runtime_error("cannot write " + output_.path() + ": " + std::strerror(code));
+  if (code != 0)
+    throw std::runtime_error("cannot write " + output_.path() + ": " + std::strerror(code));
 }
 
 void Store::close() {

@@ -70,8 +70,7 @@ Shape Axes::with_row(hsize_t row, const Shape& rest) const {
 
 std::uint64_t Axes::bytes_of(const Shape& extents) const {
   return std::accumulate(extents.begin(), extents.end(),
-                         std::uint64_t{H5Tget_size(type_of(variable_.type))},
-                         std::multiplies<>());
+                         std::uint64_t{H5Tget_size(type_of(variable_.type))}, std::multiplies<>());
 }
 
 int Axes::deflate() const {

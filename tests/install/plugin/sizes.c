@@ -42,4 +42,9 @@ static int write_sizes(void* state) {
 }
 
 LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {
-    LEAT_PLUGIN_ABI, sizeof(leat_plugin), "sizes", open_sizes, add_sizes, write_sizes};
+    .abi = LEAT_PLUGIN_ABI,
+    .size = sizeof(leat_plugin),
+    .name = "sizes",
+    .open = open_sizes,
+    .iteration = add_sizes,
+    .close = write_sizes};

@@ -24,6 +24,7 @@ SegmentPlan small_plan() {
   plan.clients = 3;
   plan.data_bytes = 1 << 20;
   plan.catalogue_bytes = 5000;
+  plan.parameters = 20;
   return plan;
 }
 
@@ -42,7 +43,11 @@ TEST_F(SegmentTest, ItsPartsLieInsideAndDoNotOverlap) {
   ASSERT_TRUE(segment);
   const auto& h = segment->header();
   EXPECT_GE(h.catalogue_offset, sizeof h + sizeof(leat::shm::ServerWords));
-  EXPECT_GE(h.lanes_offset, h.catalogue_offset + 5000);
+  EXPECT_GE(h.steering_offset, h.catalogue_offset + 5000);
+  const auto steering = segment->steering();
+  EXPECT_EQ(steering.slots.size(), 20u);
+  EXPECT_LE(reinterpret_cast<const char*>(&*steering.slots.end()),
+            segment->at<char>(h.lanes_offset));
   EXPECT_GE(h.data_offset, h.lanes_offset + 3 * h.lanes_stride);
   EXPECT_EQ(h.data_offset % h.unit_bytes, 0u);
   EXPECT_EQ(h.segment_bytes, h.data_offset + h.data_bytes);
@@ -78,7 +83,8 @@ TEST_F(SegmentTest, AnotherLayoutVersionIsRefusedNamingBoth) {
   ASSERT_FALSE(attached);
   EXPECT_EQ(attached.error().status, Status::ERROR_VERSION);
   EXPECT_NE(attached.error().message.find("version 77"), std::string::npos);
-  EXPECT_NE(attached.error().message.find("version 1"), std::string::npos);
+  EXPECT_NE(attached.error().message.find("version " + std::to_string(leat::shm::kLayoutVersion)),
+            std::string::npos);
 }
 
 TEST_F(SegmentTest, AnAbsentSegmentIsAnErrorNotAnException) {

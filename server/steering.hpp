@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// New values for parameters while the run goes on: which are allowed, from which iteration on they
+// hold, and who asked for them. Used by one thread, the event loop; nothing here waits. How all
+// ranks of the node get a value in the same iteration is lib/shm/steering.hpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lib/model/model.hpp"
+#include "lib/shm/segment.hpp"
+#include "lib/shm/steering.hpp"
+
+namespace leat::server {
+
+/// What became of one set(), for the ledger.
+struct AuditEntry {
+  /// In `iteration`: a newer value took its place, or the ranks ended, before it was published.
+  static constexpr std::int64_t kNever = -1;
+
+  std::string parameter;
+  std::string old_value;  ///< of the last set() that took effect, else of the XML; "": none
+  std::string new_value;
+  std::int64_t iteration;  ///< the first one with the new value, on all ranks of this node
+  std::string who;
+};
+
+class Steering {
+ public:
+  using Value = std::variant<std::int64_t, double, std::string>;
+
+  /// The segment has been made for this model; both outlive this.
+  Steering(const model::Model& model, const shm::Segment& segment);
+
+  /// Gives a parameter a value as soon as possible: at best from the iteration after the next on.
+  /// While ranks have yet to see an earlier value of the same parameter it is kept until they have,
+  /// the newest only. Integers are good for real parameters too. "", or why it is refused.
+  std::string set(const std::string& parameter, const Value& value, const std::string& who);
+  /// Publishes what could not be published at once. To be called often; costs nothing when there is
+  /// nothing to do.
+  void advance();
+  /// This client has finalized or died: it holds up nothing any more. A client that has yet to come
+  /// counts as one in iteration 0.
+  void client_gone(std::uint32_t client);
+
+  /// What was decided since the last call, in that order.
+  std::vector<AuditEntry> take_audit();
+
+ private:
+  struct Request {
+    shm::SteeredValue value;
+    std::string text;
+    std::string who;
+  };
+  struct Parameter {
+    std::optional<Request> waiting;
+    std::string current;          // as text
+    std::int64_t effective = -1;  // of what the slot holds, committed; -1: nothing was
+  };
+
+  std::string why_not(const std::string& name, const Value& value, std::uint32_t* index) const;
+  void publish(std::uint32_t index);
+  void took_effect(std::uint32_t index, std::int64_t effective);
+  void drop(std::uint32_t index);
+  std::int64_t latest_iteration() const noexcept;
+  std::int64_t earliest_iteration() const noexcept;
+
+  const model::Model& model_;
+  const shm::Segment& segment_;
+  shm::SteeringWriter writer_;
+  std::vector<Parameter> parameters_;
+  std::vector<std::uint32_t> live_;  // clients
+  std::size_t waiting_ = 0;          // how many parameters have a request
+  std::vector<AuditEntry> audit_;
+};
+
+}  // namespace leat::server

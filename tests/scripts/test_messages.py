@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mistakes of users, and what they are told: at the start where it can be known then."""
+import stat
+import sys
+
+import pytest
+from leat_run import Run
+from script_run import ROW, config, put, script_run, write_iterations
+
+
+def refusal(folder, text):
+    with Run(folder, text) as run:
+        answer = run.ranks[0].init()
+        run.ranks[0].kill()
+    assert answer.status == "LEAT_ERROR_CONFIG", answer
+    return answer.error
+
+
+def test_a_missing_folder_is_an_error_at_the_start(tmp_path):
+    error = refusal(tmp_path, config())
+    assert "run.xml:" in error and f'there is no folder "{tmp_path}/analysis"' in error
+
+
+def test_a_missing_interpreter_is_an_error_at_the_start(tmp_path):
+    put(tmp_path, "s", "def process(ds, ctx): pass")
+    error = refusal(tmp_path, config().replace(sys.executable, "python9"))
+    assert 'there is no program "python9"' in error and 'interpreter="/path/to/python3"' in error
+
+
+def test_a_folder_that_everybody_may_change_is_refused(tmp_path):
+    path = put(tmp_path, "s", "def process(ds, ctx): pass")
+    path.parent.chmod(0o777)
+    assert "may be changed by everybody" in refusal(tmp_path, config())
+
+
+def test_a_script_that_everybody_may_change_is_not_run(tmp_path):
+    path = put(tmp_path, "s", "def process(ds, ctx): ctx.log('I run')")
+    path.chmod(path.stat().st_mode | stat.S_IWOTH)
+    with script_run(tmp_path, config()) as run:
+        write_iterations(run, range(2))
+    assert "s.py may be changed by everybody" in run.log() and "I run" not in run.log()
+
+
+def test_a_python_without_numpy_is_told_once_and_the_run_goes_on(tmp_path):
+    python = tmp_path / "bare_python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    python.chmod(0o700)
+    for name in ("s", "t"):
+        put(tmp_path, name, "def process(ds, ctx): pass")
+    with script_run(tmp_path, config().replace(sys.executable, str(python))) as run:
+        write_iterations(run, range(3))
+    assert run.log().count("scripts cannot run: ") == 1
+    assert "cannot import NumPy" in run.log() and "-m pip install numpy" in run.log()
+    assert "3 iterations, 192 B stored, nothing lost" in run.log()
+
+
+CASES = {
+    "import surely_missing\ndef process(ds, ctx): pass": ["line 1", "No module named 'surely_missing'"],
+    "import leat\n@leat.on_iteration(variables=['temperatur'])\ndef f(ds, ctx): pass":
+        ["s.py:2", 'there is no variable "temperatur" in the XML; did you mean "temperature"?'],
+    "def process(ds): pass": ["s.py:1", "process(ds) must take the data and the context: def process(ds, ctx)"],
+    "x = 1": ["has no function for Leat", "def process(ds, ctx)"],
+    "import leat\n@leat.on_iteration(every=0)\ndef f(ds, ctx): pass": ["line 2", "a whole number from 1 is expected"],
+    "import leat\n@leat.on_iteration(arrays='list')\ndef f(ds, ctx): pass": ['"xarray" or "numpy" is expected'],
+    "def process(ds, ctx): ds.temperature[0] = 1": ["read-only", "T = ds.temperature.copy()"],
+    "def process(ds, ctx): ctx.scalar('x', 'text')": ['ctx.scalar("x", ...): a number is expected'],
+    "def process(ds, ctx): ctx.scalar('x', ds.temperature)": ["a number is expected", "shape (8,)"],
+    "def process(ds, ctx): ctx.scalar('x', 1); ctx.scalar('x', 2)": ['"x" was given twice in iteration 0'],
+    "def process(ds, ctx): ctx.store('x', ds.temperature.values, dims=['a', 'b'])": ["2 names for 1 dimensions"],
+    "def process(ds, ctx): ctx.image('x', ds.temperature)": ["a matplotlib figure, a 2-D array, or an array of bytes"],
+    "def process(ds, ctx): ctx.set('dtt', 1)": ['there is no parameter "dtt" in the XML; did you mean "dt"?'],
+    "def process(ds, ctx): ctx.set('dt', 'fast')": ['ctx.set("dt", \'fast\'): the parameter is of type double'],
+    "def process(ds, ctx): ctx.blocks('temp')": ['there is no variable "temp" in the XML'],
+    "def process(ds, ctx): ds['presure']": ["KeyError"],
+    "def process(ds, ctx):\n  pass\n pass": ["line 3", "IndentationError"],
+}
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_a_mistake_in_a_script_is_explained(tmp_path, number):
+    code, told = list(CASES.items())[number]
+    put(tmp_path, "s", code)
+    row = ROW.replace('name="a"', 'name="temperature"') + '<parameter name="dt" type="double" value="1"/>'
+    with script_run(tmp_path, config(row)) as run:
+        write_iterations(run, range(1), name="temperature")
+    for words in told:
+        assert words in run.log(), run.log()
+    assert "1 iterations, 64 B stored, nothing lost" in run.log()
