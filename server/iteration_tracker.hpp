@@ -38,8 +38,7 @@ struct Iteration {
   std::vector<Block> blocks;
   /// By variable: its blocks stay as they are while a copy of its hold exists.
   std::map<std::uint32_t, std::shared_ptr<const void>> holds;
-  /// Values of the node's first rank at its end of this iteration, by parameter; empty when nobody
-  /// asks.
+  /// Values of the node's first rank at its end of this iteration, by parameter.
   std::vector<ParameterValue> parameters;
 };
 

@@ -39,6 +39,7 @@ void ParameterLog::steer(std::int64_t iteration, const std::string& parameter,
 }
 
 void ParameterLog::iteration_ended(std::int64_t iteration) {
+  if (now_.empty()) return;
   ended_[iteration] = now_;
   const auto begun = steered_.upper_bound(iteration + 1);
   for (auto each = steered_.begin(); each != begun; ++each)

@@ -49,6 +49,21 @@ leat_block block_of(const Block& block) {
   return view;
 }
 
+leat_parameter parameter_of(const model::Parameter& parameter, const ParameterValue& value) {
+  leat_parameter view{};
+  view.size = sizeof view;
+  view.name = parameter.name.c_str();
+  view.type = parameter.kind == model::Parameter::Kind::integer ? LEAT_INT64
+              : parameter.kind == model::Parameter::Kind::real  ? LEAT_FLOAT64
+                                                                : LEAT_CHAR;
+  view.text = "";
+  view.has_value = !std::holds_alternative<std::monostate>(value);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) view.integer = *integer;
+  if (const auto* real = std::get_if<double>(&value)) view.real = *real;
+  if (const auto* text = std::get_if<std::string>(&value)) view.text = text->c_str();
+  return view;
+}
+
 leat_result result_of(const ScriptArray& array, const std::string& data) {
   leat_result view{};
   view.size = sizeof view;
@@ -107,12 +122,20 @@ leat_run PluginView::run_for(std::uint32_t store) const {
   return run;
 }
 
+std::vector<leat_parameter> PluginView::parameters_of(const Iteration& iteration) const {
+  std::vector<leat_parameter> all;
+  for (std::size_t i = 0; i < iteration.parameters.size(); ++i)
+    all.push_back(parameter_of(model_.parameters[i], iteration.parameters[i]));
+  return all;
+}
+
 PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& model,
                                std::uint32_t store, const PluginView& view,
                                std::shared_ptr<spdlog::logger> log)
     : plugin_(plugin),
       name_(model.stores[store].name),
       every_(model.stores[store].every),
+      view_(view),
       run_(view.run_for(store)),
       host_{sizeof(leat_host), this, &PluginInstance::log_from_plugin},
       log_(std::move(log)) {
@@ -163,6 +186,10 @@ std::string PluginInstance::process(const Iteration& iteration) {
   data.block_count = blocks.size();
   data.block_stride = sizeof(leat_block);
   data.complete = iteration.complete;
+  const std::vector<leat_parameter> parameters = view_.parameters_of(iteration);
+  data.parameters = parameters.data();
+  data.parameter_count = parameters.size();
+  data.parameter_stride = sizeof(leat_parameter);
   const std::string error = outcome(plugin_->iteration(state_, &data), "iteration");
   if (error.empty()) bytes_ += bytes;
   return error;

@@ -27,6 +27,8 @@ class PluginView {
  public:
   PluginView(const model::Model& model, const RunFacts& facts);
   leat_run run_for(std::uint32_t store) const;
+  /// Point into the iteration's values.
+  std::vector<leat_parameter> parameters_of(const Iteration& iteration) const;
 
  private:
   const model::Model& model_;
@@ -62,6 +64,7 @@ class PluginInstance {
   const leat_plugin* plugin_;
   std::string name_;
   std::int64_t every_;
+  const PluginView& view_;
   std::vector<std::uint8_t> takes_;
   leat_run run_;
   leat_host host_;

@@ -57,7 +57,7 @@ void Server::handle(std::uint32_t index, const shm::Event& event) {
     case shm::EventKind::block:
       return on_block(index, event);
     case shm::EventKind::end_iteration:
-      if (index == 0 && scripts_.exists()) parameters_.iteration_ended(iterations_.current(0));
+      if (index == 0) parameters_.iteration_ended(iterations_.current(0));
       iterations_.ended(index);
       leases_.iteration_ended(index);
       return serve_requests();
@@ -114,8 +114,11 @@ void Server::on_lease_request(std::uint32_t index, const shm::Event& event) {
 void Server::on_text(std::uint32_t index, const shm::Event& event) {
   const std::uint64_t lease = leases_.extent_of(index, event.offset, event.bytes);
   if (lease == 0) return;
-  if (index == 0)
-    parameters_.set(event.subject, std::string(segment_.at<char>(event.offset), event.bytes));
+  constexpr std::uint64_t kHead = sizeof(shm::BlockHeader);  // ahead of the text, as of any block
+  if (index == 0 && event.bytes >= kHead) {
+    parameters_.set(event.subject,
+                    std::string(segment_.at<char>(event.offset + kHead), event.bytes - kHead));
+  }
   leases_.block_came(index, lease, event.bytes);
   leases_.block_released(index, lease);
 }
@@ -131,7 +134,7 @@ void Server::pass_on_complete() {
   while (std::optional<Iteration> iteration = iterations_.take_complete()) {
     holds_.hold(&*iteration);
     for (std::size_t i = 0; i < iteration->holds.size(); ++i) held_.insert(iteration->number);
-    if (scripts_.exists()) iteration->parameters = parameters_.take(iteration->number);
+    iteration->parameters = parameters_.take(iteration->number);
     scripts_.submit(*iteration);
     pipeline_.submit(std::move(*iteration));
   }

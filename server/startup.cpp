@@ -138,7 +138,8 @@ Result<int> serve(const Options& options, Reporter& reporter) {
   if (!log) return log.error();
   if (!warnings.empty()) (*log)->warn("{}", warnings);
   if (model->scripts.exist()) {
-    const std::string why = why_scripts_cannot_run(model->scripts);
+    std::string why = model::format(script_problems(model->scripts));
+    if (!why.empty()) why.pop_back();  // the end of its last line
     if (!why.empty()) return Error{Status::ERROR_CONFIG, why};
   }
   Result<std::vector<LoadedPlugin>> plugins = load_plugins(*model);

@@ -50,13 +50,15 @@ std::string Diagnostic::str() const {
       return text + "error: " + message;
     case Severity::warning:
       return text + "warning: " + message;
+    case Severity::note:
+      return text + "note: " + message;
   }
   return text + message;
 }
 
 std::string format(const std::vector<Diagnostic>& diagnostics) {
   std::string text;
-  for (const Severity wanted : {Severity::error, Severity::warning}) {
+  for (const Severity wanted : {Severity::error, Severity::warning, Severity::note}) {
     for (const Diagnostic& diagnostic : diagnostics) {
       if (diagnostic.severity == wanted) text += diagnostic.str() + "\n";
     }

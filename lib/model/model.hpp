@@ -99,6 +99,7 @@ struct Scripts {
   std::uint64_t memory_bytes = 0;  ///< of one worker
   std::string output;              ///< folder for what they make
   std::vector<ScriptSource> sources;
+  SourceLocation where;
   bool exist() const noexcept { return !sources.empty(); }
 };
 
@@ -126,7 +127,7 @@ struct Model {
   Scripts scripts;
 };
 
-enum class Severity { error, warning };
+enum class Severity { error, warning, note };
 
 struct Diagnostic {
   Severity severity = Severity::error;

@@ -37,6 +37,7 @@ void read_scripts(ReadContext& context, const XmlElement& root) {
   const XmlElement element = only(context, root, "scripts");
   const Attributes attributes(context, element);
   Scripts& scripts = context.model.scripts;
+  scripts.where = attributes.where("interpreter");
   scripts.interpreter = attributes.text("interpreter");
   scripts.workers = std::strtoll(attributes.text("workers").c_str(), nullptr, 10);
   scripts.memory_bytes = parse_size(attributes.text("memory")).value_or(0);

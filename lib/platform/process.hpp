@@ -32,7 +32,7 @@ struct Passed {
   int as;
 };
 
-/// Starts `arguments[0]` like spawn, with these descriptors (numbers from 3 up) and environment
+/// Starts `arguments[0]` like spawn, with these descriptors above its own and environment
 /// variables ("NAME=value", above those of the caller). It ends with the caller at the latest only
 /// when it sees to that itself.
 Result<pid_t> start(const std::vector<std::string>& arguments, const std::vector<Passed>& passed,

@@ -16,7 +16,8 @@ std::string diagnostics_text(const CheckReport& report, bool colours) {
   std::string text = format(report.diagnostics);
   if (!colours) return text;
   for (const auto& [word, paint] :
-       {std::pair{": error: ", Paint::red}, std::pair{": warning: ", Paint::yellow}}) {
+       {std::pair{": error: ", Paint::red}, std::pair{": warning: ", Paint::yellow},
+        std::pair{": note: ", Paint::dim}}) {
     const std::string plain = word;
     const std::string bright = ": " + painted(plain.substr(2, plain.size() - 3), paint, true) + " ";
     for (std::size_t at = 0; (at = text.find(plain, at)) != std::string::npos;) {
@@ -71,6 +72,9 @@ void add_check(CLI::App& app, int& exit_code) {
           "--set", options->set,
           "name=value of an int parameter, as the simulation would set it; may be repeated")
       ->allow_extra_args(false);
+  verb->add_option("--import-limit", options->import_limit,
+                   "Seconds that importing the scripts may take (default: 60)")
+      ->check(CLI::PositiveNumber);
   verb->add_flag("--json", options->json, "JSON on standard output, and nothing else");
   verb->footer(
       "Exit codes: 0 the file is good; 1 it has errors, or one iteration does not fit into the "

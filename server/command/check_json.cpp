@@ -12,8 +12,20 @@ Json number_or_null(const std::optional<std::uint64_t>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+const char* severity(model::Severity severity) {
+  switch (severity) {
+    case model::Severity::error:
+      return "error";
+    case model::Severity::warning:
+      return "warning";
+    case model::Severity::note:
+      return "note";
+  }
+  return "";
+}
+
 Json diagnostic(const model::Diagnostic& each) {
-  return {{"severity", each.severity == model::Severity::error ? "error" : "warning"},
+  return {{"severity", severity(each.severity)},
           {"file", each.where.file},
           {"line", each.where.line},
           {"column", each.where.column},
@@ -43,6 +55,17 @@ Json store(const model::Store& each) {
           {"options", std::move(options)}};
 }
 
+Json script(const CheckedScript& each) {
+  Json functions = Json::array();
+  for (const CheckedFunction& function : each.functions) {
+    functions.push_back(
+        {{"name", function.name},
+         {"variables", function.variables ? Json(*function.variables) : Json(nullptr)},
+         {"every", function.every}});
+  }
+  return {{"name", each.name}, {"file", each.file}, {"functions", std::move(functions)}};
+}
+
 Json memory(const CheckReport& report) {
   return {{"ranks_per_node", report.per_node},
           {"bytes_per_rank", report.memory.known_bytes_per_rank},
@@ -66,6 +89,8 @@ std::string json(const CheckReport& report) {
     }
     root["stores"] = Json::array();
     for (const auto& each : report.model->stores) root["stores"].push_back(store(each));
+    root["scripts"] = Json::array();
+    for (const auto& each : report.scripts) root["scripts"].push_back(script(each));
     root["memory"] = memory(report);
     root["set_by_simulation"] = report.set_by_simulation;
   }

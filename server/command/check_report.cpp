@@ -129,6 +129,7 @@ Result<CheckReport> check_file(const CheckOptions& options) {
   add_parameters(report, *overrides);
   judge_sizes(report);
   judge_buffer(report);
+  check_scripts(report);
   return report;
 }
 

@@ -19,12 +19,26 @@ struct CheckOptions {
   std::optional<std::int64_t> ranks;     ///< of the whole run
   std::optional<std::int64_t> per_node;  ///< ranks on one node
   std::vector<std::string> set;          ///< "nx=256"
+  double import_limit = 60;              ///< seconds that importing the scripts may take
   bool json = false;
+};
+
+/// A function of a script that Leat will call.
+struct CheckedFunction {
+  std::string name;
+  std::optional<std::vector<std::string>> variables;  ///< none: all
+  std::int64_t every = 1;
+};
+
+struct CheckedScript {
+  std::string name;
+  std::string file;  ///< from the working folder
+  std::vector<CheckedFunction> functions;
 };
 
 struct CheckReport {
   CheckOptions options;
-  std::vector<model::Diagnostic> diagnostics;    ///< of the reader, and of the buffer
+  std::vector<model::Diagnostic> diagnostics;    ///< of the reader, of the buffer, of the scripts
   std::optional<model::Model> model;             ///< the rest means something only with a model
   std::vector<std::vector<std::string>> shapes;  ///< per variable: extents, as numbers where known
   model::MemoryEstimate memory;
@@ -32,6 +46,7 @@ struct CheckReport {
   std::int64_t per_node = 1;                         ///< ranks on a full node
   std::optional<std::uint64_t> iterations_that_fit;  ///< at most, unless memory_complete
   std::vector<std::string> set_by_simulation;        ///< parameters without a value
+  std::vector<CheckedScript> scripts;
 
   bool good() const;
 };
@@ -39,9 +54,14 @@ struct CheckReport {
 /// Fails only when `set` does not fit the parameters of the file: that is the command line's fault.
 Result<CheckReport> check_file(const CheckOptions& options);
 
+/// Looks for the scripts of the report's model and imports them in its interpreter; adds what it
+/// finds.
+void check_scripts(CheckReport& report);
+
 /// All there is to see, for people.
 std::string screen(const CheckReport& report, const Look& look);
-/// The last part of the screen, for a report with a model.
+/// Parts of the screen, for a report with a model.
+std::string scripts_text(const CheckReport& report, const Look& look);
 std::string memory_text(const CheckReport& report, const Look& look);
 std::string json(const CheckReport& report);
 

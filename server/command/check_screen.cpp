@@ -15,7 +15,7 @@ class Screen {
     heading();
     variables();
     stores();
-    return text_ + memory_text(report_, look_);
+    return text_ + scripts_text(report_, look_) + memory_text(report_, look_);
   }
 
  private:

@@ -90,6 +90,17 @@ typedef struct leat_block {
   uint64_t bytes;
 } leat_block;
 
+/* What a parameter of the XML is at the end of an iteration, as the first rank of the node has it. */
+typedef struct leat_parameter {
+  uint64_t size;
+  const char* name;
+  uint32_t type;            /* LEAT_INT64, LEAT_FLOAT64, or LEAT_CHAR for text: says which of the three below holds */
+  int32_t has_value;        /* 0: nobody has set it so far */
+  int64_t integer;
+  double real;
+  const char* text;
+} leat_parameter;
+
 typedef struct leat_iteration_data {
   uint64_t size;
   int64_t iteration;
@@ -98,6 +109,9 @@ typedef struct leat_iteration_data {
   uint64_t block_stride;    /* bytes from one block to the next */
   int32_t complete;         /* 0: some rank died before it ended this iteration; what it had written is here */
   int32_t reserved;
+  const leat_parameter* parameters; /* all of the XML, in its order */
+  uint64_t parameter_count;
+  uint64_t parameter_stride;  /* bytes from one parameter to the next; use leat_parameter_at() */
 } leat_iteration_data;
 
 /* One array, or number (dims is 0), that a script made. */
@@ -168,6 +182,10 @@ static inline const leat_variable* leat_variable_at(const leat_run* run, uint64_
 
 static inline const leat_block* leat_block_at(const leat_iteration_data* data, uint64_t i) {
   return (const leat_block*)((const char*)data->blocks + i * data->block_stride);
+}
+
+static inline const leat_parameter* leat_parameter_at(const leat_iteration_data* data, uint64_t i) {
+  return (const leat_parameter*)((const char*)data->parameters + i * data->parameter_stride);
 }
 
 static inline const leat_result* leat_result_at(const leat_result_set* set, uint64_t i) {

@@ -80,11 +80,6 @@ class Finder {
   std::set<std::string> names_;
 };
 
-std::string in_file(const model::SourceLocation& where, const std::string& text) {
-  return where.file + ":" + std::to_string(where.line) + ":" + std::to_string(where.column) + ": " +
-         text;
-}
-
 }  // namespace
 
 ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources) {
@@ -93,26 +88,28 @@ ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources) {
   return finder.take();
 }
 
-std::string why_scripts_cannot_run(const model::Scripts& scripts) {
+std::string why_not_usable(const model::ScriptSource& source) {
+  const platform::FileFacts found = platform::facts_of(source.path);
+  if (source.is_folder ? found.is_folder : found.is_file) return why_unsafe(found, source.path);
+  std::error_code error;
+  return std::string("there is no ") + (source.is_folder ? "folder \"" : "file \"") +
+         fs::absolute(source.path, error).string() +
+         "\": paths of scripts start from the working folder of the run";
+}
+
+std::vector<model::Diagnostic> script_problems(const model::Scripts& scripts) {
+  std::vector<model::Diagnostic> problems;
+  const auto add = [&](const model::SourceLocation& where, std::string text) {
+    if (!text.empty()) problems.push_back({model::Severity::error, where, std::move(text)});
+  };
   if (platform::find_program(scripts.interpreter).empty()) {
-    return "there is no program \"" + scripts.interpreter +
-           "\" to run the <scripts> with: install Python 3 with NumPy, or say "
-           "interpreter=\"/path/to/python3\"";
+    add(scripts.where, "there is no program \"" + scripts.interpreter +
+                           "\" to run the <scripts> with: install Python 3 with NumPy, or say "
+                           "interpreter=\"/path/to/python3\"");
   }
-  for (const model::ScriptSource& source : scripts.sources) {
-    const platform::FileFacts found = platform::facts_of(source.path);
-    if (source.is_folder ? !found.is_folder : !found.is_file) {
-      std::error_code error;
-      return in_file(source.where, std::string("there is no ") +
-                                       (source.is_folder ? "folder \"" : "file \"") +
-                                       fs::absolute(source.path, error).string() +
-                                       "\": paths of scripts start from the working folder of the "
-                                       "run");
-    }
-    if (std::string why = why_unsafe(found, source.path); !why.empty())
-      return in_file(source.where, why);
-  }
-  return "";
+  for (const model::ScriptSource& source : scripts.sources)
+    add(source.where, why_not_usable(source));
+  return problems;
 }
 
 }  // namespace leat::server

@@ -27,7 +27,11 @@ struct ScriptScan {
 /// Looks at the folders now. Never throws: what cannot be read is a problem.
 ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources);
 
-/// "" or why the run cannot start with these scripts: no interpreter, no such folder.
-std::string why_scripts_cannot_run(const model::Scripts& scripts);
+/// "" or why a run cannot start with it: no such folder, or one that everybody may write to.
+std::string why_not_usable(const model::ScriptSource& source);
+
+/// Why a run cannot start with these scripts, all of it: no interpreter, sources that are not
+/// usable.
+std::vector<model::Diagnostic> script_problems(const model::Scripts& scripts);
 
 }  // namespace leat::server

@@ -11,7 +11,8 @@
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
-#include "server/scripts/task.hpp"
+#include "server/scripts/model_json.hpp"
+#include "server/scripts/python_tools.hpp"
 
 namespace leat::server {
 namespace {
@@ -25,12 +26,6 @@ std::string quoted(const std::string& text) {
   std::string field = "\"";
   for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
   return field + "\"";
-}
-
-std::string python_folder() {
-  return (std::filesystem::path(platform::executable_path()).parent_path() / LEAT_PYTHON_FOLDER)
-      .lexically_normal()
-      .string();
 }
 
 bool has_default_output(const model::Model& model) {
@@ -51,7 +46,7 @@ WorkerPlan plan_of(const ScriptPoolParts& parts, int constants_fd) {
   const model::Scripts& scripts = parts.model.scripts;
   WorkerPlan plan;
   plan.interpreter = platform::find_program(scripts.interpreter);
-  plan.launcher = python_folder() + "/launch.py";
+  plan.launcher = python_launcher();
   plan.setup = model_as_json(parts.model);
   plan.setup["session"] = parts.session;
   plan.setup["segment"] = parts.segment_path;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker is told of the run and of an iteration.
+// What a worker is told of an iteration.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "lib/model/model.hpp"
@@ -10,9 +9,6 @@
 #include "server/scripts/frame.hpp"
 
 namespace leat::server {
-
-/// The model as the Python side wants it: variables with their dimensions, parameters.
-nlohmann::json model_as_json(const model::Model& model);
 
 /// The frame that makes a worker run a script. Its data are one record for each block: first those
 /// of the iteration, whose offsets count from `segment_start`, then the constants, whose offsets

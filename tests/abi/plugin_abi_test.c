@@ -101,6 +101,16 @@ static void iteration(void) {
   AT(leat_iteration_data, block_count, 24);
   AT(leat_iteration_data, block_stride, 32);
   AT(leat_iteration_data, complete, 40);
+  AT(leat_iteration_data, parameters, 48);
+  AT(leat_iteration_data, parameter_count, 56);
+  AT(leat_iteration_data, parameter_stride, 64);
+  AT(leat_parameter, size, 0);
+  AT(leat_parameter, name, 8);
+  AT(leat_parameter, type, 16);
+  AT(leat_parameter, has_value, 20);
+  AT(leat_parameter, integer, 24);
+  AT(leat_parameter, real, 32);
+  AT(leat_parameter, text, 40);
 }
 
 static void scalars(void) {

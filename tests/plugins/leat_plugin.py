@@ -47,8 +47,10 @@ class Plugin:
         size = int(np.prod(extent, dtype=np.int64)) * np.dtype(dtype).itemsize
         return {"variable": number, "rank": rank, "block": block, "extent": list(extent), "seed": seed, "bytes": size, **more}
 
-    def iteration(self, number, *blocks, complete=1):
-        self.send({"call": "iteration", "iteration": number, "blocks": list(blocks), "complete": complete})
+    def iteration(self, number, *blocks, complete=1, parameters=None):
+        """parameters: {name: number, text, or None where it has no value}; "n" is an integer, "s" a text, others are real."""
+        self.send({"call": "iteration", "iteration": number, "blocks": list(blocks), "complete": complete,
+                   "parameters": parameters or {}})
         return self.answer()
 
     def must(self, number, *blocks, **more):

@@ -83,6 +83,18 @@ leat_block block_of(const Json& json, std::vector<char>& data) {
   return block;
 }
 
+leat_parameter parameter_of(const std::string& name, const Json& value) {
+  leat_parameter parameter{};
+  parameter.size = sizeof parameter;
+  parameter.name = keep(name);
+  parameter.type = name == "n" ? LEAT_INT64 : name == "s" ? LEAT_CHAR : LEAT_FLOAT64;
+  parameter.has_value = !value.is_null();
+  parameter.text = value.is_string() ? keep(value) : "";
+  if (value.is_number_integer()) parameter.integer = value;
+  if (value.is_number()) parameter.real = value;
+  return parameter;
+}
+
 std::string last_error;
 
 void take_log(void*, int level, const char* message) {
@@ -107,6 +119,12 @@ int take_iteration(const leat_plugin& plugin, void* state, const Json& json) {
   iteration.block_count = blocks.size();
   iteration.block_stride = sizeof(leat_block);
   iteration.complete = json.value("complete", 1);
+  std::vector<leat_parameter> parameters;
+  const Json values = json.value("parameters", Json::object());
+  for (const auto& [name, value] : values.items()) parameters.push_back(parameter_of(name, value));
+  iteration.parameters = parameters.data();
+  iteration.parameter_count = parameters.size();
+  iteration.parameter_stride = sizeof(leat_parameter);
   return plugin.iteration(state, &iteration);
 }
 

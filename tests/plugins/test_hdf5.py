@@ -261,3 +261,52 @@ def test_compressed_data_are_written_once(tmp_path, layout, rows):
         values = file["v"][:].reshape(200, rows)
         assert all(same_bits(values[i], array((rows,), "f8", i)) for i in range(200))
     assert (tmp_path / "run.h5").stat().st_size < 1.25 * values.nbytes + 1024 * 1024
+
+
+def test_a_variable_that_is_not_in_all_iterations_says_in_which(tmp_path):
+    plugin = Plugin(tmp_path, [variable("a", "f8", ["x"]), variable("b", "f8", ["x"]), variable("always", "i4", ["x"])])
+    for row in range(4):
+        a = [plugin.block(0, (2,), row)] if row != 2 else []
+        b = [plugin.block(1, (2,), row)] if row in (1, 2) else []
+        plugin.must(10 * row, *a, *b, plugin.block(2, (2,), row))
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["a_written"][:].tolist() == [1, 1, 0, 1] and file["b_written"][:].tolist() == [0, 1, 1, 0]
+        assert "always_written" not in file and file["a_written"].dims[0][0].name == "/iteration"
+
+
+def test_dimensions_of_a_name_keep_it_as_a_label_where_their_lengths_differ(tmp_path):
+    plugin = Plugin(tmp_path, [variable("a", "f8", ["x"]), variable("b", "f8", ["x", "y"]), variable("p", "f8", ["?atom", "xyz"])])
+    plugin.must(0, plugin.block(0, (2,), 1), plugin.block(1, (3, 2), 2), plugin.block(2, (4, 3), 3))
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        labels = {name: [d.label for d in file[name].dims] for name in "abp"}
+        assert labels == {"a": ["", ""], "b": ["iteration", "x", "y"], "p": ["atom", "xyz"]}
+        assert [d[0].name for d in file["b"].dims] == ["/iteration", "/x_2", "/y"]
+
+
+def test_a_variable_says_what_its_shape_does_not(tmp_path):
+    plugin = Plugin(tmp_path, [variable("p", "f8", ["?atom"]), variable("g", "f8", [("y", 1, 2), "x"], **{"global": 1}),
+                               variable("c", "i4", ["x"], time_varying=0)])
+    plugin.must(0, plugin.block(0, (2,), 1), plugin.block(1, (5, 2), 2, position=[0, 0], **{"global": (2, 2)}),
+                plugin.block(2, (2,), 3))
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert [(file[n].attrs["leat_number"], file[n].attrs["leat_layout"]) for n in "pgc"] == [
+            (0, "varying"), (1, "global"), (2, "blocks")]
+        assert file["g"].attrs["leat_ghosts"].tolist() == [1, 2, 0, 0]
+        assert [n for n in "pgc" if "leat_ghosts" in file[n].attrs] == ["g"]
+        assert [n for n in "pgc" if "leat_constant" in file[n].attrs] == ["c"]
+
+
+def test_values_of_parameters_are_there_for_each_iteration(tmp_path):
+    plugin = Plugin(tmp_path, [variable("a", "f8", ["x"]), variable("parameters", "i4", ["x"])])
+    for row, values in enumerate([{"n": None, "t": None, "s": ""}, {"n": 7, "t": 0.25, "s": "größer " * 30}]):
+        plugin.must(row, plugin.block(0, (2,), row), plugin.block(1, (2,), row), parameters=values)
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        group = file["parameters_"]  # a variable has the name
+        assert group["n"][:].tolist() == [np.iinfo("i8").min, 7]
+        assert np.isnan(group["t"][0]) and group["t"][1] == 0.25
+        assert [text.decode() for text in group["s"][:]] == ["", ("größer " * 30).encode()[:127].decode("utf-8", "ignore")]
+        assert [group[name].attrs["leat_parameter"] for name in "nts"] == list("nts")

@@ -66,7 +66,7 @@ class Context:
         after this one. Does not wait. Only parameters on which no layout depends."""
         kinds = self._services.model.parameters
         if parameter not in kinds:
-            raise LookupError(f'there is no parameter "{parameter}" in the XML{did_you_mean(parameter, kinds)}')
+            raise LookupError(f'there is no parameter "{parameter}" in {self._services.model.source}{did_you_mean(parameter, kinds)}')
         if isinstance(value, np.generic):
             value = value.item()
         kind = kinds[parameter]

@@ -16,12 +16,27 @@ class Declaration:
 
     @property
     def name(self):
-        return self.function.__name__
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    @property
+    def line(self):
+        """Of its decorator, if it has one; 0 where it is none of Python's functions."""
+        code = getattr(self.function, "__code__", None)
+        return code.co_firstlineno if code else 0
 
     @property
     def place(self):
-        code = self.function.__code__
-        return f"{code.co_filename}:{code.co_firstlineno}"
+        code = getattr(self.function, "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}" if code else self.name
+
+    def wrong_arguments(self):
+        """"" or why Leat cannot call it."""
+        signature = inspect.signature(self.function)
+        try:
+            signature.bind("ds", "ctx")
+            return ""
+        except TypeError:
+            return f"{self.name}{signature} must take the data and the context: def {self.name}(ds, ctx)"
 
 
 def on_iteration(function=None, *, variables=None, every=1, arrays=None):
@@ -54,15 +69,4 @@ def declarations_of(run, namespace):
         _declared.clear()
     if not found and inspect.isfunction(namespace.get("process")):
         found = [Declaration(namespace["process"])]
-    for each in found:
-        _check_arguments(each)
     return found
-
-
-def _check_arguments(declaration):
-    try:
-        inspect.signature(declaration.function).bind("ds", "ctx")
-    except TypeError:
-        arguments = inspect.signature(declaration.function)
-        raise TypeError(f"{declaration.place}: {declaration.name}{arguments} must take the data and the context: "
-                        f"def {declaration.name}(ds, ctx)") from None

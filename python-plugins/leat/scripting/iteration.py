@@ -18,6 +18,19 @@ class Iteration:
         raise NotImplementedError
 
     def blocks(self, name, include_ghosts=False):
+        """Its blocks by rank and block, with or without the ghosts that their arrays have."""
+        if name not in self.names():
+            self.model.variable(name)
+            raise LookupError(f'"{name}" is not in iteration {self.number}, or this function did not ask for it')
+        blocks = self._all_blocks(name)
+        if not include_ghosts:
+            part = own_part(self.model.by_name[name])
+            for block in blocks:
+                block.data = block.data[part]
+                block.ghosts = ((0, 0),) * block.data.ndim
+        return blocks
+
+    def _all_blocks(self, name):
         raise NotImplementedError
 
     def dataset(self, variables, kind):
@@ -52,18 +65,6 @@ class LiveIteration(Iteration):
         if array.data.flags.owndata:
             self._assembled[name] = array
         return array
-
-    def blocks(self, name, include_ghosts=False):
-        if name not in self._records:
-            self.model.variable(name)
-            raise LookupError(f'"{name}" is not in iteration {self.number}, or this function did not ask for it')
-        blocks = self._all_blocks(name)
-        if not include_ghosts:
-            part = own_part(self.model.by_name[name])
-            for block in blocks:
-                block.data = block.data[part]
-                block.ghosts = ((0, 0),) * block.data.ndim
-        return blocks
 
     def _global_extent(self, name):
         return self._records[name][0].global_extent[:len(self.model.by_name[name].dimensions)]

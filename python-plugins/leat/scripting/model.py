@@ -37,19 +37,15 @@ class Variable:
     @property
     def fill(self):
         """What stands where nobody wrote; the same as in files."""
-        if self.dtype.kind in "fc":
-            return np.nan
-        if self.dtype.kind in "iu":
-            limits = np.iinfo(self.dtype)
-            return limits.min if self.dtype.kind == "i" else limits.max
-        return b""
+        return fill_of(self.dtype)
 
 
 class Model:
-    """variables: list of Variable by number. parameters: {name: "int" | "double" | "string"}."""
+    """variables: list of Variable by number. parameters: {name: "int" | "double" | "string"}. source: where all this is said,
+    for messages."""
 
-    def __init__(self, simulation, variables, parameters=None):
-        self.simulation = simulation
+    def __init__(self, simulation, variables, parameters=None, source="the XML"):
+        self.simulation, self.source = simulation, source
         self.variables = variables
         self.parameters = parameters or {}
         self.by_name = {variable.name: variable for variable in variables}
@@ -64,8 +60,18 @@ class Model:
     def variable(self, name):
         """The variable of this name; LookupError with the nearest name."""
         if name not in self.by_name:
-            raise LookupError(f'there is no variable "{name}" in the XML{did_you_mean(name, self.by_name)}')
+            raise LookupError(f'there is no variable "{name}" in {self.source}{did_you_mean(name, self.by_name)}')
         return self.by_name[name]
+
+
+def fill_of(dtype):
+    """NaN, the least signed, the greatest unsigned number, or no character."""
+    if dtype.kind in "fc":
+        return np.nan
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return limits.min if dtype.kind == "i" else limits.max
+    return b""
 
 
 def dtype_of(scalar_type):

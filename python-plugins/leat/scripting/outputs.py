@@ -20,6 +20,24 @@ def keep_old(path):
     path.rename(path.with_name(f"{path.name}.{number}"))
 
 
+def results_of(context):
+    """All that a call made: [(name, array of a type that files have, names of dimensions, units)]; a number has no dimensions."""
+    made = [(name, np.asarray(value), [], "") for name, value in context.scalars.items()]
+    made += [(name, *what) for name, what in context.arrays.items()]
+    return [(name, _native(array), dims, units) for name, array, dims, units in made]
+
+
+def _native(array):
+    """Of a type that files have: float16 and long double become double."""
+    if array.dtype.name in ("float16", "float128", "longdouble"):
+        array = array.astype("f8")
+    elif array.dtype.name in ("complex256", "clongdouble"):
+        array = array.astype("c16")
+    elif array.dtype.kind == "b":
+        array = array.astype("u1")
+    return np.asarray(array.astype(array.dtype.newbyteorder("="), copy=False), order="C")
+
+
 class Table:
     """<folder>/<script>.csv: a row for each iteration in which the script gave scalars. Whole after each row."""
 

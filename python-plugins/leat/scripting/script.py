@@ -16,6 +16,10 @@ _READ_ONLY_HINT = ("\nThe arrays of ds are read-only views of the simulation's m
                    "T = ds.temperature.copy()")
 
 
+NO_FUNCTION = ("has no function for Leat: write def process(ds, ctx), or put @leat.on_iteration() above a function. A file "
+               "that only helps others begins with \"_\"")
+
+
 class ScriptError(Exception):
     """Something of a script went wrong; the text is the whole message, with the script's own lines."""
 
@@ -51,7 +55,7 @@ class Script:
     def load(self):
         """Reads the file, as it is now. ScriptError when it cannot be used; then the version from before stays."""
         try:
-            functions = self._functions_of(self._execute())
+            functions = self._functions_of(self.declarations())
         except ScriptError:
             raise
         except BaseException as error:  # a script may even call sys.exit
@@ -62,7 +66,8 @@ class Script:
                 function._window = before[function.declaration.name]._window
         self.functions = functions
 
-    def _execute(self):
+    def declarations(self):
+        """Executes the file, as it is now. Raises whatever it raises."""
         with tokenize.open(self.path) as file:
             source = file.read()
         code = compile(source, self.path, "exec")
@@ -77,10 +82,11 @@ class Script:
 
     def _functions_of(self, declarations):
         if not declarations:
-            raise ScriptError(f"{self.path} has no function for Leat: write def process(ds, ctx), or put "
-                              "@leat.on_iteration() above a function. A file that only helps others begins with \"_\"")
+            raise ScriptError(f"{self.path} {NO_FUNCTION}")
         functions = []
         for each in declarations:
+            if wrong := each.wrong_arguments():
+                raise ScriptError(f"{each.place}: {wrong}")
             try:
                 variables = None if each.variables is None else [self.model.variable(name) for name in each.variables]
             except LookupError as error:

@@ -173,15 +173,11 @@ class Worker:
             return f"cannot write the table of its scalars: {why}"
 
     def _send_results(self, context):
-        import numpy as np
-        everything = {name: (value, [], "") for name, value in context.scalars.items()}
-        everything.update(context.arrays)
+        from .outputs import results_of
         told, parts, offset = [], [], 0
-        for name, (array, dims, units) in everything.items():
-            array = np.asarray(array)
-            array = np.ascontiguousarray(array.astype("u1") if array.dtype.kind == "b" else _native(array))
+        for name, array, dims, units in results_of(context):
             told.append({"name": name, "type": array.dtype.name, "unit": units, "dimensions": dims,
-                         "extents": [] if not dims else list(array.shape), "offset": offset, "bytes": array.nbytes})
+                         "extents": list(array.shape), "offset": offset, "bytes": array.nbytes})
             parts.append(array.reshape(-1).view("u1"))
             offset += array.nbytes
         if told:
@@ -197,12 +193,3 @@ class Worker:
                 self._services.log("warning", f"ctx.state cannot be kept over a restart of the process: {why}")
                 script.said_state = True
             return b""
-
-
-def _native(array):
-    """Of a type that files have: float16 and long double become double."""
-    if array.dtype.name in ("float16", "float128", "longdouble"):
-        return array.astype("f8")
-    if array.dtype.name in ("complex256", "clongdouble"):
-        return array.astype("c16")
-    return array.astype(array.dtype.newbyteorder("="), copy=False)

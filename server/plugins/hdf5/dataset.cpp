@@ -105,6 +105,13 @@ void Dataset::attach_iterations(const Dataset& scale) {
   check(H5DSattach_scale(id_, scale.id(), 0), "cannot name the iterations of " + name_);
 }
 
+void Dataset::label(const std::vector<std::string>& names) {
+  for (std::size_t d = 0; d < names.size(); ++d) {
+    check(H5DSset_label(id_, static_cast<unsigned>(d), names[d].c_str()),
+          "cannot label a dimension of " + name_);
+  }
+}
+
 void Dataset::write(const Shape& start, const Shape& count, const void* data) {
   write(start, count, data, MemoryPart{count, Shape(count.size(), 0)});
 }
@@ -141,6 +148,15 @@ void set_attribute(hid_t object, const char* name, std::int64_t value) {
   const Id attribute(H5Acreate2(object, name, H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT),
                      what);
   check(H5Awrite(attribute, H5T_NATIVE_INT64, &value), what);
+}
+
+void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values) {
+  const std::string what = std::string("cannot write the attribute ") + name;
+  const hsize_t count = values.size();
+  const Id space(H5Screate_simple(1, &count, nullptr), what);
+  const Id attribute(H5Acreate2(object, name, H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT),
+                     what);
+  check(H5Awrite(attribute, H5T_NATIVE_INT64, values.data()), what);
 }
 
 void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill) {

@@ -60,6 +60,10 @@ class Dataset {
   /// of that says that all of the iteration is in the file.
   void attach_iterations(const Dataset& scale);
 
+  /// Names dimensions by labels too: those whose scale is called otherwise, since a scale's name
+  /// stands for one length only.
+  void label(const std::vector<std::string>& names);
+
   const Shape& extents() const { return extents_; }
   const std::string& name() const { return name_; }
   hid_t id() const { return id_; }
@@ -76,6 +80,7 @@ class Dataset {
 /// Text attribute, of UTF-8.
 void set_attribute(hid_t object, const char* name, const std::string& value);
 void set_attribute(hid_t object, const char* name, std::int64_t value);
+void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values);
 /// "_FillValue" as netCDF has it: one value of the dataset's own type.
 void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill);
 

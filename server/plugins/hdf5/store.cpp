@@ -2,11 +2,14 @@
 #include "server/plugins/hdf5/store.hpp"
 
 #include <cstring>
+#include <set>
 #include <stdexcept>
 
 #include "server/plugins/hdf5/block_check.hpp"
 #include "server/plugins/hdf5/compression.hpp"
 #include "server/plugins/hdf5/file_driver.hpp"
+#include "server/plugins/hdf5/parameter_tables.hpp"
+#include "server/plugins/hdf5/presence.hpp"
 #include "server/plugins/hdf5/script_group.hpp"
 
 namespace leat::hdf5 {
@@ -74,7 +77,8 @@ OutputFile output_for(const leat_run& run, const Host& host) {
 }  // namespace
 
 struct Store::Open {
-  Open(hid_t file, const leat_run& run) : scales(file, run), place{file, scales, run} {
+  Open(hid_t file, const leat_run& run)
+      : scales(file, run), place{file, scales, run}, parameters(place) {
     DatasetPlan plan;
     plan.extents = {0};
     plan.grows = {true};
@@ -88,8 +92,11 @@ struct Store::Open {
   Scales scales;
   Place place;
   Dataset whole;
+  ParameterTables parameters;
   std::map<std::string, ScriptGroup> scripts;
   std::map<std::uint32_t, std::unique_ptr<Writer>> writers;  // by variable
+  std::map<std::uint32_t, Presence> presences;               // of those that vary in time
+  std::set<std::uint32_t> in_row;  // variables of which something is in the last row
   hsize_t rows = 0;
   std::vector<std::int64_t> unsaid;  // numbers of the last rows that /iteration does not have yet
   std::vector<std::uint8_t> unsaid_whole;
@@ -126,6 +133,7 @@ void Store::iteration(const leat_iteration_data& data) {
   } catch (const std::exception& e) {
     throw std::runtime_error(what + e.what());
   }
+  open_->in_row.clear();
   std::string errors;
   int failed = 0;
   for (const BlockList& blocks : by_variable) {
@@ -167,7 +175,10 @@ std::string Store::write_variable(const BlockList& blocks) {
     const BlockList sound = sound_blocks(variable, blocks, &errors);
     std::unique_ptr<Writer>& writer = open_->writers[number];
     if (!writer && !sound.empty()) writer = make_writer(open_->place, variable, sound);
-    if (!sound.empty()) writer->write(open_->rows, sound, &errors);
+    if (!sound.empty()) {
+      writer->write(open_->rows, sound, &errors);
+      open_->in_row.insert(number);
+    }
     errors.raise();
     return "";
   } catch (const std::exception& e) {
@@ -179,8 +190,14 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   open_->unsaid.push_back(data.iteration);
   open_->unsaid_whole.push_back(whole ? 1 : 0);
   for (auto& [variable, writer] : open_->writers) {
-    if (writer) writer->grow_to_rows(open_->rows);
+    if (!writer) continue;
+    writer->grow_to_rows(open_->rows);
+    const leat_variable& described = *leat_variable_at(&run_, variable);
+    if (described.time_varying)
+      open_->presences[variable].note(open_->place, described.name, open_->rows - 1,
+                                      open_->in_row.count(variable) > 0);
   }
+  open_->parameters.write(open_->rows - 1, data);
   // The data are in the file before the row that names them: a writer may be killed between the
   // two.
   commit();

@@ -25,6 +25,28 @@ constexpr std::uint64_t kTableChunkBytes = 64 * 1024;
 // so each is written once, by one iteration, which for less than this is not worth it.
 constexpr std::uint64_t kSmallestCompressed = 4 * 1024;
 
+bool varies(const leat_variable& variable) {
+  return std::any_of(variable.dimension, variable.dimension + variable.dims,
+                     [](const leat_dimension& d) { return d.varying != 0; });
+}
+
+// What a reader cannot see in the dataset's shape: docs/design/plugin-abi.md lists it.
+void describe_layout(const Dataset& dataset, const leat_run& run, const leat_variable& variable) {
+  const char* layout = variable.has_global ? "global" : varies(variable) ? "varying" : "blocks";
+  set_attribute(dataset.id(), "leat_layout", std::string(layout));
+  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
+    if (leat_variable_at(&run, i) == &variable)
+      set_attribute(dataset.id(), "leat_number", static_cast<std::int64_t>(i));
+  }
+  if (!variable.time_varying) set_attribute(dataset.id(), "leat_constant", std::int64_t{1});
+  std::vector<std::int64_t> ghosts;
+  for (unsigned d = 0; d < variable.dims; ++d)
+    ghosts.insert(ghosts.end(),
+                  {variable.dimension[d].ghost_low, variable.dimension[d].ghost_high});
+  if (std::any_of(ghosts.begin(), ghosts.end(), [](std::int64_t layers) { return layers > 0; }))
+    set_attribute(dataset.id(), "leat_ghosts", ghosts);
+}
+
 void describe(const Dataset& dataset, const leat_variable& variable, hid_t type,
               const std::vector<std::uint8_t>& fill) {
   if (*variable.unit) set_attribute(dataset.id(), "units", std::string(variable.unit));
@@ -37,10 +59,8 @@ void describe(const Dataset& dataset, const leat_variable& variable, hid_t type,
 
 std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& variable,
                                     const BlockList& first) {
-  const bool varies = std::any_of(variable.dimension, variable.dimension + variable.dims,
-                                  [](const leat_dimension& d) { return d.varying != 0; });
   if (variable.has_global) return std::make_unique<GridWriter>(place, variable, first);
-  if (varies) return std::make_unique<RaggedWriter>(place, variable);
+  if (varies(variable)) return std::make_unique<RaggedWriter>(place, variable);
   return std::make_unique<SlotWriter>(place, variable, first);
 }
 
@@ -66,10 +86,24 @@ Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
   plan.fill = fill_value(variable_.type);
   Dataset dataset(place_.file, variable_.name, type, plan);
   describe(dataset, variable_, type, plan.fill);
+  describe_layout(dataset, place_.run, variable_);
   if (with_rows) dataset.attach_iterations(place_.scales.iteration());
   for (std::size_t d = 0; d < scales.size(); ++d)
     dataset.attach_scale(d + (with_rows ? 1 : 0), *scales[d]);
+  name_dimensions(dataset, with_rows, scales);
   return dataset;
+}
+
+void Axes::name_dimensions(Dataset& dataset, bool with_rows,
+                           const std::vector<Dataset*>& scales) const {
+  if (scales.size() < variable_.dims) return;  // flattened
+  std::vector<std::string> names;
+  if (with_rows) names.push_back(place_.scales.iteration().name());
+  for (const Dataset* scale : scales) names.push_back(scale->name());
+  const std::vector<std::string> of_scales = names;
+  for (unsigned d = 0; d < variable_.dims; ++d)
+    names[names.size() - variable_.dims + d] = variable_.dimension[d].name;
+  if (names != of_scales) dataset.label(names);
 }
 
 Dataset Axes::make(const Shape& rest, const std::vector<Dataset*>& scales) const {

@@ -82,6 +82,7 @@ class Axes {
   std::uint64_t bytes_of(const Shape& extents) const;
   int deflate() const;
   Dataset make_from(DatasetPlan plan, bool with_rows, const std::vector<Dataset*>& scales) const;
+  void name_dimensions(Dataset& dataset, bool with_rows, const std::vector<Dataset*>& scales) const;
 
   Place place_;
   const leat_variable& variable_;

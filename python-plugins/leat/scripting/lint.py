@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with scripts, before any run: for `leat check`.
+
+Standard input: {"model": as server/scripts/model_json.hpp makes it, "scripts": [paths], "limit": seconds}. Standard output:
+{"scripts": [{"path", "functions": [{"name", "line", "variables", "every"}]}], "diagnostics": [{"file", "line", "severity",
+"message"}]}; file is "" for what is wrong with the interpreter. Each script is imported in a process of its own, all at once:
+what one does, or how long it takes, is nothing to the others.
+"""
+import ctypes
+import faulthandler
+import json
+import os
+import re
+import select
+import signal
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main():
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    order = json.load(sys.stdin)
+    json.dump(check(order["model"], order["scripts"], order.get("limit", 60)), sys.stdout)
+    return 0
+
+
+def check(model, paths, limit):
+    """What main() prints, as a dict."""
+    found = _about_interpreter()
+    if any(each["severity"] == "error" for each in found):
+        return {"scripts": [], "diagnostics": found}
+    children = [_start(model, path, limit) for path in paths]
+    until = time.monotonic() + limit
+    scripts = []
+    for child in children:
+        told = _result_of(child, until, limit)
+        found += told["diagnostics"]
+        scripts.append({"path": child.path, "functions": told["functions"]})
+    return {"scripts": scripts, "diagnostics": found}
+
+
+def _about_interpreter():
+    try:
+        import numpy  # noqa: F401
+    except ImportError as error:
+        return [_diagnostic("", 0, f"{sys.executable} cannot import NumPy: {error}. Install it: {sys.executable} -m pip install "
+                            "numpy, or say interpreter=\"...\" in <scripts>")]
+    try:
+        import xarray  # noqa: F401
+    except ImportError:
+        return [_diagnostic("", 0, f"{sys.executable} has no xarray: functions get a dictionary of NumPy arrays. {sys.executable} "
+                            "-m pip install xarray gives them names of dimensions and coordinates", "note")]
+    return []
+
+
+def _diagnostic(file, line, message, severity="error"):
+    return {"file": file, "line": line, "severity": severity, "message": message}
+
+
+# ---- the process of one script ----
+
+
+@dataclass
+class _Child:
+    path: str
+    pid: int
+    pipe: int
+    crash: object  # file into which faulthandler writes where the code is
+
+
+def _start(model, path, limit):
+    reader, writer = os.pipe()
+    crash = tempfile.TemporaryFile()
+    pid = os.fork()
+    if pid == 0:
+        _be_child(model, path, limit, writer, crash)
+    os.setpgid(pid, pid)  # here, so that it is so before anybody kills the group
+    os.close(writer)
+    return _Child(path, pid, reader, crash)
+
+
+def _be_child(model, path, limit, writer, crash):
+    """Does not return, whatever the script does."""
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for standard in (0, 1, 2):  # what scripts print is not for whoever reads the result
+            os.dup2(nothing, standard)
+        os.environ["MPLBACKEND"] = "Agg"
+        faulthandler.enable(crash, all_threads=False)
+        faulthandler.dump_traceback_later(0.9 * limit, file=crash)
+        told = json.dumps(_look_at(model, path)).encode()
+        while told:
+            told = told[os.write(writer, told):]
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _look_at(model, path):
+    """{"functions", "diagnostics"} of one script."""
+    from .model import Model
+    from .script import NO_FUNCTION, Script
+    script = Script(os.path.splitext(os.path.basename(path))[0], path, Model.from_json(model))
+    try:
+        declarations = script.declarations()
+    except BaseException as error:  # a script may even call sys.exit
+        return {"functions": [], "diagnostics": [_why_not_executed(path, error)]}
+    found = [] if declarations else [_diagnostic(path, 0, f"the script {NO_FUNCTION}")]
+    for each in declarations:
+        found += [_diagnostic(path, each.line, message) for message in _wrong_with(each, script.model)]
+    functions = [{"name": d.name, "line": d.line, "every": d.every,
+                  "variables": None if d.variables is None else [str(v) for v in d.variables]} for d in declarations]
+    return {"functions": functions, "diagnostics": found}
+
+
+def _wrong_with(declaration, model):
+    from .datasets import xarray
+    if wrong := declaration.wrong_arguments():
+        yield wrong
+    for name in declaration.variables or []:
+        try:
+            model.variable(name)
+        except LookupError as error:
+            yield error.args[0]
+    if declaration.arrays == "xarray" and xarray is None:
+        yield f'arrays="xarray": {sys.executable} has no xarray: {sys.executable} -m pip install xarray'
+
+
+def _why_not_executed(path, error):
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return _diagnostic(path, error.lineno or 0, error.msg)
+    text = f"{type(error).__name__}: {error}".rstrip(": ")
+    if isinstance(error, ModuleNotFoundError):
+        text += f"; install it for {sys.executable}, the interpreter of <scripts>"
+    return _diagnostic(path, _line_in(path, error), text)
+
+
+def _line_in(path, error):
+    """The innermost line of the script that the error came through; 0 for none."""
+    line, at = 0, error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code.co_filename == path:
+            line = at.tb_lineno
+        at = at.tb_next
+    return line
+
+
+# ---- what becomes of it ----
+
+
+def _result_of(child, until, limit):
+    """What _look_at of the child says, or why it says nothing."""
+    told = _read_until(child.pipe, until)
+    if told is None:
+        os.killpg(child.pid, signal.SIGKILL)  # with what it may have started
+    _, status = os.waitpid(child.pid, 0)
+    if told is not None and os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0 and told:
+        return json.loads(told)
+    if told is None:
+        why = (f"it was not imported within {limit:g} s: does it work at its top level? Work belongs into the function, "
+               "or under if __name__ == \"__main__\"")
+    else:
+        why = f"importing it {_end_of(status)}"
+    return {"functions": [], "diagnostics": [_diagnostic(child.path, _line_of_crash(child), why)]}
+
+
+def _read_until(pipe, until):
+    """All that comes till the other side closes; None when that is too late."""
+    told = b""
+    while True:
+        ready, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
+        if not ready:
+            return None
+        part = os.read(pipe, 65536)
+        if not part:
+            return told
+        told += part
+
+
+def _line_of_crash(child):
+    child.crash.seek(0)
+    found = re.search(rf'File "{re.escape(child.path)}", line (\d+)', child.crash.read().decode("utf-8", "replace"))
+    return int(found[1]) if found else 0
+
+
+def _end_of(status):
+    if os.WIFSIGNALED(status):
+        return f"crashed Python: it was killed by signal {os.WTERMSIG(status)} ({signal.strsignal(os.WTERMSIG(status))})"
+    return f"ended Python with status {os.WEXITSTATUS(status)}"

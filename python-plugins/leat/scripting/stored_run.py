@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run that the hdf5 store has written, as scripts saw it; docs/design/plugin-abi.md says what such a file has."""
+import numpy as np
+
+from .blocks import Array, Block, array_of
+from .iteration import Iteration
+from .model import Dimension, Model, Variable
+
+_KINDS = {"i": "int", "f": "double", "S": "string", "O": "string"}
+
+
+class NotARun(Exception):
+    """A file from which nothing can be replayed; the text says why."""
+
+
+class StoredRun:
+    """A file of the hdf5 store, read-only; it may still be growing: what was whole when it was opened counts.
+
+    model: Model. iterations: numbers of those that are stored, in the order of the file.
+    """
+
+    def __init__(self, path):
+        self._file = _open(path)
+        names = []
+        self._file.visit(names.append)
+        self._datasets = {name: self._file[name] for name in names if hasattr(self._file[name], "dtype")}
+        self._stored = {name: StoredVariable(self, name) for name, d in self._datasets.items() if "leat_layout" in d.attrs}
+        if not self._stored:
+            raise NotARun(f"{path} has no variables that could be replayed: its run has written nothing, or it was written by "
+                          "a Leat from before there was replay")
+        self._parameters = {d.attrs["leat_parameter"]: d[()] for d in self._datasets.values() if "leat_parameter" in d.attrs}
+        self.model = self._model_from_file(str(path))
+        numbers = self.companion("", "iteration", scale=True)
+        self.iterations = [int(n) for n in numbers[:]]
+        self._complete = self.companion("", "iteration_complete")[:len(self.iterations)]
+
+    def close(self):
+        self._file.close()
+
+    def iteration(self, row):
+        """That of self.iterations[row]."""
+        parameters = {name: value for name, values in self._parameters.items()
+                      if (value := _parameter_value(values[row])) is not None}
+        order = sorted(self._stored.values(), key=lambda v: (not v.variable.time_varying, v.variable.number))
+        here = {v.variable.name: v for v in order if v.is_in(row)}
+        return StoredIteration(self.model, self.iterations[row], bool(self._complete[row]), parameters, here, row)
+
+    def dataset(self, name):
+        return self._datasets[name]
+
+    def companion(self, variable, suffix, scale=False):
+        """The dataset beside a variable that is called after it, or None. Where a variable had the name already there is a
+        "_" behind it."""
+        name = variable + suffix
+        while name in self._datasets:
+            found = self._datasets[name]
+            if "leat_layout" not in found.attrs and (found.attrs.get("CLASS") == b"DIMENSION_SCALE") == scale:
+                return found
+            name += "_"
+        return None
+
+    def _model_from_file(self, source):
+        variables = sorted((v.variable for v in self._stored.values()), key=lambda v: v.number)
+        for place, variable in enumerate(variables):
+            variable.number = place
+        kinds = {name: _KINDS[values.dtype.kind] for name, values in self._parameters.items()}
+        return Model(str(self._file.attrs["simulation"]), variables, kinds, source)
+
+
+class StoredVariable:
+    """One variable in the file: variable is the Variable of the model."""
+
+    def __init__(self, run, name):
+        self._run, self._data = run, run.dataset(name)
+        self.layout = self._data.attrs["leat_layout"]
+        self.variable = self._described(name)
+        self._rows = self.variable.time_varying
+        self._written = self._table("_written")
+        self._ranks, self._numbers, self._extents = None, None, None
+        if self.layout != "global":
+            self._ranks, self._numbers, self._extents = (self._table(s) for s in ("_rank", "_block", "_extent"))
+        self._counts = self._starts = None
+        if self.layout == "varying":
+            self._counts = np.atleast_2d(self._table("_count")[()])
+            self._starts = np.concatenate([[0], np.cumsum(self._counts.sum(axis=1))])
+
+    def is_in(self, row):
+        """True when it was written in the iteration of this row."""
+        if not self._rows:
+            return True
+        if self._written is not None:
+            return row < len(self._written) and bool(self._written[row])
+        return True
+
+    def whole(self, row):
+        """The array of a variable with a global shape."""
+        shape = self._data.shape[1:] if self._rows else self._data.shape
+        globals_ = self._run.companion(self.variable.name, "_global")
+        if globals_ is not None:
+            shape = [int(n) for n in (globals_[row] if self._rows else globals_[()])]
+        return _read_only(self._data[self._at(row, tuple(slice(0, n) for n in shape))])
+
+    def blocks(self, row):
+        """Blocks of the other variables, by rank and block."""
+        if self._ranks is None:  # one block was all there was
+            data = _read_only(self._data[self._at(row, ())])
+            return [self._block(0, 0, data)]
+        ranks, numbers = (table[self._at(row, ())] for table in (self._ranks, self._numbers))
+        used = int(np.count_nonzero(ranks >= 0))
+        extents = None if self._extents is None else self._extents[self._at(row, ())]
+        parts = self._ragged(row, used, extents) if self.layout == "varying" else self._slots(row, used, extents)
+        return [self._block(int(rank), int(number), part) for rank, number, part in zip(ranks, numbers, parts)]
+
+    def _slots(self, row, used, extents):
+        data = _read_only(self._data[self._at(row, (slice(0, used),))])
+        for slot in range(used):
+            yield data[slot][tuple(slice(0, int(n)) for n in (() if extents is None else extents[slot]))]
+
+    def _ragged(self, row, used, extents):
+        row = row if self._rows else 0
+        data = _read_only(self._data[int(self._starts[row]):int(self._starts[row + 1])])
+        at = 0
+        for slot in range(used):
+            part = data[at:at + int(self._counts[row][slot])]
+            at += len(part)
+            yield part if extents is None else part.reshape([int(n) for n in extents[slot]])
+
+    def _at(self, row, rest):
+        return ((row,) if self._rows else ()) + rest
+
+    def _block(self, rank, number, data):
+        ghosts = tuple((d.low, d.high) for d in self.variable.dimensions)
+        return Block(rank, number, data.shape, None, ghosts, data)
+
+    def _table(self, suffix):
+        return self._run.companion(self._data.name.lstrip("/"), suffix)
+
+    def _described(self, name):
+        attributes = self._data.attrs
+        constant = "leat_constant" in attributes
+        return Variable(int(attributes["leat_number"]), name, attributes.get("units", ""), attributes.get("long_name", ""),
+                        self._data.dtype, self._dimensions(constant), self.layout == "global", not constant)
+
+    def _dimensions(self, constant):
+        extents = self._table("_extent") if self.layout == "varying" else None
+        if extents is not None:  # flattened: only the number of dimensions is known, and needed
+            return [Dimension(f"dim_{d}", varying=True) for d in range(extents.shape[-1])]
+        of_iteration = self.layout != "varying" and not constant
+        of_slot = self.layout == "blocks" and self._table("_rank") is not None
+        own = list(self._data.dims)[of_iteration + of_slot:]
+        ghosts = self._data.attrs.get("leat_ghosts", [0] * (2 * len(own)))
+        return [Dimension(dim.label or dim[0].name.lstrip("/"), int(ghosts[2 * d]), int(ghosts[2 * d + 1]),
+                          self.layout == "varying" and d == 0) for d, dim in enumerate(own)]
+
+
+class StoredIteration(Iteration):
+    """One iteration of a StoredRun. here: {name: StoredVariable} of what was written in it."""
+
+    def __init__(self, model, number, complete, parameters, here, row):
+        super().__init__(model, number, complete, parameters)
+        self._here, self._row = here, row
+        self._offered = list(here)
+
+    def offer(self, wanted):
+        """From now on these variables only, a set or None for all; what does not vary in time is always there: as a run offers
+        them to a script."""
+        self._offered = [name for name, stored in self._here.items()
+                         if wanted is None or name in wanted or not stored.variable.time_varying]
+
+    def names(self):
+        return self._offered
+
+    def array(self, name):
+        if name not in self._assembled:
+            stored = self._here[name]
+            if stored.layout == "global":
+                made = Array(tuple(d.name for d in stored.variable.dimensions), stored.whole(self._row), {})
+            else:
+                made = array_of(stored.variable, stored.blocks(self._row), None)
+            self._assembled[name] = made
+        return self._assembled[name]
+
+    def _all_blocks(self, name):
+        if self._here[name].layout == "global":
+            raise LookupError(f'ctx.blocks("{name}"): a file has the whole array of a variable with a global shape; which rank '
+                              "wrote which part of it, and the ghosts, are not stored, so they cannot be replayed")
+        return self._here[name].blocks(self._row)
+
+
+def _open(path):
+    try:
+        import h5py
+    except ImportError as error:
+        import sys
+        raise NotARun(f"the file is read with h5py, which {sys.executable} cannot import: {error}. Install it: {sys.executable} "
+                      "-m pip install h5py, or name a Python that has it with --interpreter") from None
+    try:
+        open(path, "rb").close()
+    except OSError as error:
+        raise NotARun(f"cannot read {path}: {error.strerror}") from None
+    if not h5py.is_hdf5(path):
+        raise NotARun(f"{path} is no HDF5 file; replay reads what a store of type \"hdf5\" has written")
+    file = h5py.File(path, "r")
+    if "leat_xml" not in file.attrs or "simulation" not in file.attrs:
+        raise NotARun(f"{path} is an HDF5 file, but not of a store of Leat: it has no attribute \"leat_xml\"")
+    return file
+
+
+def _parameter_value(value):
+    """As Python has it; None where it was not set."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if value.dtype.kind == "f":
+        return None if np.isnan(value) else float(value)
+    return None if value == np.iinfo("i8").min else int(value)
+
+
+def _read_only(array):
+    array = np.asarray(array)
+    array.setflags(write=False)
+    return array

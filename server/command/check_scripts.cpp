@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scripts of a run, imported by the interpreter that would run them; the work is done in
+// Python: python-plugins/leat/scripting/lint.py.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "lib/platform/process.hpp"
+#include "server/command/check_report.hpp"
+#include "server/command/words.hpp"
+#include "server/scripts/model_json.hpp"
+#include "server/scripts/python_tools.hpp"
+#include "server/scripts/script_files.hpp"
+
+namespace leat::command {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+// For the interpreter itself, and NumPy, beside what its scripts may take.
+constexpr double kStartSeconds = 15;
+
+// As short as one would write it here.
+std::string shown(const std::string& path) {
+  std::error_code error;
+  const std::string here = fs::path(path).lexically_relative(fs::current_path(error)).string();
+  return error || here.empty() || here.starts_with("..") ? path : here;
+}
+
+model::Severity severity_of(const std::string& word) {
+  if (word == "note") return model::Severity::note;
+  return word == "warning" ? model::Severity::warning : model::Severity::error;
+}
+
+model::Diagnostic diagnostic_of(const Json& told, const model::SourceLocation& where_scripts) {
+  const std::string file = told.value("file", std::string());
+  const model::SourceLocation in_script{shown(file), told.value("line", 0), 0};
+  return {severity_of(told.value("severity", std::string())),
+          file.empty() ? where_scripts : in_script, told.value("message", std::string())};
+}
+
+CheckedFunction function_of(const Json& told) {
+  CheckedFunction function{
+      told.value("name", std::string()), {}, told.value("every", std::int64_t{1})};
+  if (const auto found = told.find("variables"); found != told.end() && found->is_array())
+    function.variables = found->get<std::vector<std::string>>();
+  return function;
+}
+
+// Those of sources that can be used; what else is in their folders is a warning.
+std::vector<server::ScriptFile> files_of(CheckReport& report) {
+  std::vector<model::ScriptSource> usable;
+  for (const model::ScriptSource& source : report.model->scripts.sources) {
+    if (server::why_not_usable(source).empty()) usable.push_back(source);
+  }
+  server::ScriptScan scan = server::find_scripts(usable);
+  for (const std::string& problem : scan.problems)
+    report.diagnostics.push_back({model::Severity::warning, report.model->scripts.where, problem});
+  return std::move(scan.files);
+}
+
+Json order_for(const CheckReport& report, const std::vector<server::ScriptFile>& files) {
+  Json paths = Json::array();
+  for (const server::ScriptFile& file : files) paths.push_back(file.path);
+  return {{"model", server::model_as_json(*report.model)},
+          {"scripts", paths},
+          {"limit", report.options.import_limit}};
+}
+
+void take(CheckReport& report, const Json& told) {
+  for (const Json& each : told.value("diagnostics", Json::array()))
+    report.diagnostics.push_back(diagnostic_of(each, report.model->scripts.where));
+  std::size_t number = 0;
+  for (const Json& each : told.value("scripts", Json::array())) {
+    if (number == report.scripts.size()) return;
+    for (const Json& function : each.value("functions", Json::array()))
+      report.scripts[number].functions.push_back(function_of(function));
+    ++number;
+  }
+}
+
+}  // namespace
+
+void check_scripts(CheckReport& report) {
+  const model::Scripts& scripts = report.model->scripts;
+  if (!scripts.exist()) return;
+  for (model::Diagnostic& each : server::script_problems(scripts))
+    report.diagnostics.push_back(std::move(each));
+  const std::vector<server::ScriptFile> files = files_of(report);
+  for (const server::ScriptFile& file : files)
+    report.scripts.push_back({file.name, shown(file.path), {}});
+  const std::string interpreter = platform::find_program(scripts.interpreter);
+  if (interpreter.empty()) return;
+  const Result<std::string> output =
+      server::run_python_tool(interpreter, "lint", order_for(report, files).dump(-1, ' ', false, Json::error_handler_t::replace),
+                              report.options.import_limit + kStartSeconds);
+  const Json told = Json::parse(output ? *output : "", nullptr, false);
+  if (told.is_object()) return take(report, told);
+  const std::string why =
+      output ? interpreter + " did not say what it found" : output.error().message;
+  report.diagnostics.push_back(
+      {model::Severity::error, scripts.where, "the scripts could not be imported: " + why});
+}
+
+std::string scripts_text(const CheckReport& report, const Look& look) {
+  if (!report.model->scripts.exist()) return "";
+  std::string text =
+      "\n" + painted(counted(report.scripts.size(), "script"), Paint::bold, look.colours) + "\n";
+  std::vector<std::vector<Cell>> rows{{{"name", Paint::dim},
+                                       {"function", Paint::dim},
+                                       {"variables", Paint::dim},
+                                       {"called", Paint::dim}}};
+  for (const CheckedScript& script : report.scripts) {
+    if (script.functions.empty()) rows.push_back({{script.name}, {"?", Paint::red}, {}, {}});
+    for (const CheckedFunction& function : script.functions) {
+      rows.push_back(
+          {{script.name},
+           {function.name},
+           {function.variables ? joined(*function.variables, ", ") : "all"},
+           {function.every == 1 ? "every iteration"
+                                : "every " + std::to_string(function.every) + " iterations"}});
+    }
+  }
+  return rows.size() == 1 ? text : text + table_or_paragraphs(rows, look);
+}
+
+}  // namespace leat::command

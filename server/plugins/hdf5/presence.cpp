@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/presence.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+constexpr hsize_t kRowsOfChunk = 8192;
+
+}  // namespace
+
+void Presence::note(const Place& place, const std::string& variable, hsize_t row, bool written) {
+  if (!table_.exists()) {
+    if (written && row == rows_) {
+      ++rows_;
+      return;
+    }
+    make(place, variable);
+  }
+  const std::uint8_t value = written;
+  table_.grow_to({row + 1});
+  table_.write({row}, {1}, &value);
+}
+
+void Presence::make(const Place& place, const std::string& variable) {
+  DatasetPlan plan;
+  plan.extents = {rows_};
+  plan.grows = {true};
+  plan.chunk = {kRowsOfChunk};
+  plan.fill = {0};
+  table_ =
+      Dataset(place.file, place.scales.take_name(variable + "_written"), H5T_NATIVE_UINT8, plan);
+  table_.attach_iterations(place.scales.iteration());
+  set_attribute(table_.id(), "long_name", "1: " + variable + " was written in this iteration");
+  const std::vector<std::uint8_t> before(rows_, 1);
+  table_.write({0}, {rows_}, before.data());
+}
+
+}  // namespace leat::hdf5

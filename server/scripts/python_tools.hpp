@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Python side of Leat, as programs start it: <libdir>/leat/python/launch.py <tool>.
+#pragma once
+
+#include <string>
+
+#include "lib/base/status.hpp"
+
+namespace leat::server {
+
+/// Path of launch.py, beside the installation that the running program is part of.
+std::string python_launcher();
+
+/// Runs `launch.py tool` with `input` as its standard input; what it writes to standard output. Fails
+/// as platform::run_program does.
+Result<std::string> run_python_tool(const std::string& interpreter, const std::string& tool,
+                                    const std::string& input, double seconds);
+
+}  // namespace leat::server
