@@ -12,7 +12,7 @@ help:
 ## make demo            install what is missing, build, run the LAMMPS example, show what happened
 ## make test            install what is missing, build, run all tests
 ## make build           programs in build/bin, libraries in build/lib
-## make bench           what each call costs, as ratios to memcpy
+## make bench           what each call costs, as ratios to memcpy; what scripts cost
 ## make install         to PREFIX=/usr/local, or make install PREFIX=/where/you/like
 ## make clean           remove build/
 
@@ -43,6 +43,7 @@ sanitize: setup
 bench: build
 	@build/bin/leat_bench build/bench.json
 	@cd build/tests/bench && taskset -c 0 ../../bin/leat_fortran_bench
+	@/usr/bin/python3 tests/bench/scripts_bench.py build build/bench_scripts.json
 
 install: build
 	@cmake --install build --prefix "$(PREFIX)"

@@ -166,9 +166,26 @@ void LeaseBook::client_gone(std::uint32_t client) {
 }
 
 bool LeaseBook::somebody_waits() const noexcept {
-  return std::any_of(waiting_.begin(), waiting_.end(), [](const LeaseRequest& request) {
-    return (request.flags & shm::kLeaseAhead) == 0;
-  });
+  return std::any_of(waiting_.begin(), waiting_.end(),
+                     [](const LeaseRequest& request) { return !is_ahead(request); });
+}
+
+std::vector<LeaseRequest> LeaseBook::take_overdue(std::int64_t before_ns) {
+  std::vector<LeaseRequest> overdue;
+  for (LeaseRequest& request : waiting_) {
+    if (is_ahead(request) || request.was_said || request.since_ns > before_ns) continue;
+    request.was_said = true;
+    overdue.push_back(request);
+  }
+  return overdue;
+}
+
+std::vector<std::uint32_t> LeaseBook::behind(std::int64_t iteration) const {
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    if (!clients_[i].gone && clients_[i].iteration < iteration) ranks.push_back(i);
+  }
+  return ranks;
 }
 
 }  // namespace leat::server

@@ -29,6 +29,8 @@ struct LeaseRequest {
   std::int64_t iteration = 0;
   std::uint64_t bytes = 0;
   std::uint64_t token = 0;
+  std::int64_t since_ns = 0;  ///< when it came, of the monotonic clock
+  bool was_said = false;      ///< that somebody waits for long
 };
 
 struct Grant {
@@ -61,6 +63,10 @@ class LeaseBook {
 
   /// A rank waits for memory now.
   bool somebody_waits() const noexcept;
+  /// Requests that wait since before `before_ns` and were not returned here yet.
+  std::vector<LeaseRequest> take_overdue(std::int64_t before_ns);
+  /// Ranks (on the node) that have not ended an iteration before `iteration`.
+  std::vector<std::uint32_t> behind(std::int64_t iteration) const;
   std::uint64_t used_bytes() const noexcept { return pool_.total_bytes() - pool_.free_bytes(); }
 
  private:

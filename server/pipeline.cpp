@@ -5,6 +5,8 @@
 
 #include <exception>
 
+#include "lib/platform/clock.hpp"
+
 namespace leat::server {
 
 Pipeline::Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins, std::function<void()> wake)
@@ -74,8 +76,10 @@ PipelineResult Pipeline::process(const Iteration& iteration) {
   PipelineResult result{PipelineResult::Kind::iteration, iteration.number, {}};
   for (const auto& plugin : plugins_) {
     if (!plugin->wants(iteration)) continue;
+    note_call(plugin.get(), iteration.number);
     result.outcomes.push_back({plugin->store(), plugin->process(iteration)});
   }
+  note_call(nullptr, 0);
   return result;
 }
 
@@ -86,6 +90,21 @@ PipelineResult Pipeline::process(const ScriptResults& results) {
     result.outcomes.push_back({plugin->store(), plugin->process(results)});
   }
   return result;
+}
+
+void Pipeline::note_call(const PluginInstance* plugin, std::int64_t iteration) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  busy_ = plugin;
+  busy_iteration_ = iteration;
+  busy_since_ns_ = platform::now_ns();
+}
+
+std::string Pipeline::slowest() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::int64_t seconds = (platform::now_ns() - busy_since_ns_) / 1'000'000'000;
+  if (!busy_ || seconds < 1) return "";
+  return "store \"" + busy_->store() + "\" has worked on iteration " +
+         std::to_string(busy_iteration_) + " for " + std::to_string(seconds) + " s";
 }
 
 void Pipeline::run() {

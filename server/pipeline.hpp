@@ -51,6 +51,9 @@ class Pipeline {
   /// Cheap enough to be asked in a loop.
   bool has_results() const noexcept { return has_results_.load(std::memory_order_relaxed); }
   std::vector<PipelineResult> take_results();
+  /// What a plugin is busy with for more than a second: "store "out" has worked on iteration 41 for
+  /// 12 s", or "".
+  std::string slowest() const;
   /// Of the thread, for its placement; 0 until it runs.
   int thread_id() const noexcept { return thread_id_; }
   const std::vector<std::unique_ptr<PluginInstance>>& plugins() const noexcept { return plugins_; }
@@ -59,18 +62,22 @@ class Pipeline {
   void run();
   bool next(std::variant<Iteration, ScriptResults>* work);
   void report(PipelineResult result);
+  void note_call(const PluginInstance* plugin, std::int64_t iteration);
   PipelineResult for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)());
   PipelineResult process(const Iteration& iteration);
   PipelineResult process(const ScriptResults& results);
 
   std::vector<std::unique_ptr<PluginInstance>> plugins_;
   std::function<void()> wake_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::variant<Iteration, ScriptResults>> waiting_;
   std::vector<PipelineResult> results_;
   std::atomic<bool> has_results_{false};
   bool closing_ = false;
+  const PluginInstance* busy_ = nullptr;  // the plugin that is being called
+  std::int64_t busy_since_ns_ = 0;
+  std::int64_t busy_iteration_ = 0;
   std::atomic<int> thread_id_{0};
   std::thread thread_;
 };

@@ -85,6 +85,7 @@ ScriptPoolParts Server::script_parts() {
   parts.segment_path = segment_.path();
   parts.segment_start = segment_.at<char>(0);
   parts.ranks = facts_.ranks;
+  parts.node_ranks = facts_.node_ranks;
   parts.log = log_;
   parts.store = [this](ScriptResults results) { pipeline_.submit(std::move(results)); };
   parts.wake = [this] { ring(results_bell_.get()); };
@@ -153,7 +154,7 @@ void Server::sleep() noexcept {
   give_up_on_absent();
   // Scripts have time limits of their own: as long as they run, something gets done.
   if (scripts_.exists() && !scripts_.idle()) made_progress();
-  say_who_holds_memory();
+  say_who_waits();
 }
 
 bool Server::somebody_speaks() noexcept {

@@ -85,7 +85,8 @@ class Server {
   void release(const Block& block);
   void serve_requests();
   std::int64_t oldest_unfinished() const noexcept;
-  void say_who_holds_memory();
+  void say_who_waits();
+  std::string who_holds_memory(const LeaseRequest& request) const;
   void steer();
 
   // The end
@@ -117,7 +118,6 @@ class Server {
   std::uint32_t attached_ = 0;
   bool closing_ = false;
   bool closed_ = false;
-  std::string said_of_holding_;
 };
 
 }  // namespace leat::server

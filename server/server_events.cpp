@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Server: what clients say, and what follows from it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "lib/platform/clock.hpp"
+#include "lib/platform/memory.hpp"
 #include "server/server.hpp"
 
 namespace leat::server {
@@ -12,6 +15,9 @@ namespace {
 
 // After so many events of one client the others get their turn.
 constexpr int kBatch = 256;
+// A wait of this length is worth a line; with a short timeout half of that.
+constexpr std::int64_t kSayAfterNs = 10'000'000'000;
+constexpr std::size_t kMostNamed = 8;
 
 }  // namespace
 
@@ -100,7 +106,8 @@ void Server::on_block(std::uint32_t index, const shm::Event& event) {
 }
 
 void Server::on_lease_request(std::uint32_t index, const shm::Event& event) {
-  leases_.request({index, event.flags, iterations_.current(index), event.bytes, event.token});
+  leases_.request({index, event.flags, iterations_.current(index), event.bytes, event.token,
+                   platform::now_ns()});
   serve_requests();
 }
 
@@ -153,6 +160,14 @@ void Server::take_results() {
   if (scripts_.exists() && leases_.somebody_waits()) scripts_.let_go_for_memory();
 }
 
+void Server::take_returned_blocks() {
+  for (const Returned& returned : holds_.take_returned()) {
+    held_.erase(held_.find(returned.iteration));
+    for (const Block& block : returned.blocks) release(block);
+    made_progress();
+  }
+}
+
 void Server::steer() {
   for (const SteeringRequest& request : scripts_.take_steering()) {
     const std::string why = steering_.set(request.parameter, request.value, request.script);
@@ -168,22 +183,27 @@ void Server::steer() {
   }
 }
 
-// A simulation that waits for a script must not wonder why.
-void Server::say_who_holds_memory() {
-  if (!scripts_.exists() || !leases_.somebody_waits()) return;
-  const std::string who = scripts_.slowest();
-  const std::string which = who.substr(0, who.find(" for "));
-  if (who.empty() || which == said_of_holding_) return;
-  said_of_holding_ = which;
-  log_->warn("the buffer is full and ranks wait for memory: {}", who);
+// A simulation that waits for memory must not wonder why.
+void Server::say_who_waits() {
+  const auto timeout_ns = static_cast<std::int64_t>(segment_.header().timeout_ns);
+  const std::int64_t patience_ns = std::min(kSayAfterNs, timeout_ns / 2);
+  for (const LeaseRequest& request : leases_.take_overdue(platform::now_ns() - patience_ns)) {
+    log_->warn("rank {} waits for {}; the buffer is full; {}", clients_[request.client].rank(),
+               platform::format_bytes(request.bytes), who_holds_memory(request));
+  }
 }
 
-void Server::take_returned_blocks() {
-  for (const Returned& returned : holds_.take_returned()) {
-    held_.erase(held_.find(returned.iteration));
-    for (const Block& block : returned.blocks) release(block);
-    made_progress();
-  }
+std::string Server::who_holds_memory(const LeaseRequest& request) const {
+  if (std::string script = scripts_.slowest(); !script.empty()) return script;
+  if (std::string store = pipeline_.slowest(); !store.empty()) return store;
+  const std::vector<std::uint32_t> behind = leases_.behind(request.iteration);
+  if (behind.empty()) return "all of it is in use";
+  std::string ranks;
+  for (std::size_t i = 0; i < behind.size() && i < kMostNamed; ++i)
+    ranks += (i ? ", " : "") + std::to_string(clients_[behind[i]].rank());
+  return fmt::format("iteration {} is not ended by rank{} {}{}", iterations_.current(behind[0]),
+                     behind.size() == 1 ? "" : "s", ranks,
+                     behind.size() > kMostNamed ? ", ..." : "");
 }
 
 void Server::release(const Block& block) { leases_.block_released(block.client, block.lease); }

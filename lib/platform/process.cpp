@@ -140,6 +140,13 @@ std::string describe_end(int status) {
   return "ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  if (gethostname(name, HOST_NAME_MAX) != 0) return "unknown";
+  const std::string whole = name;
+  return whole.substr(0, whole.find('.'));
+}
+
 std::string executable_path() {
   char path[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof path);

@@ -52,6 +52,9 @@ bool reap(pid_t child, std::int64_t timeout_ns, int* status = nullptr) noexcept;
 /// "was killed by signal 9 (Killed)" or "ended with status 3", of what waitpid tells.
 std::string describe_end(int status);
 
+/// Name of this machine, without its domain.
+std::string host_name();
+
 /// Absolute path of the running program's file; "" when the system does not tell.
 std::string executable_path();
 

@@ -28,6 +28,20 @@ std::string quoted(const std::string& text) {
   return field + "\"";
 }
 
+bool has_default_output(const model::Model& model) {
+  return model.scripts.output == model.name + "-scripts";
+}
+
+// Each node has scripts of its own, and on a shared disk it needs a folder of its own.
+std::string output_folder(const ScriptPoolParts& parts) {
+  const bool of_several_nodes = parts.ranks > parts.node_ranks;
+  const std::string folder = parts.model.scripts.output;
+  return std::filesystem::absolute(of_several_nodes && has_default_output(parts.model)
+                                       ? folder + "-" + platform::host_name()
+                                       : folder)
+      .string();
+}
+
 WorkerPlan plan_of(const ScriptPoolParts& parts, int constants_fd) {
   const model::Scripts& scripts = parts.model.scripts;
   WorkerPlan plan;
@@ -38,7 +52,7 @@ WorkerPlan plan_of(const ScriptPoolParts& parts, int constants_fd) {
   plan.setup["segment"] = parts.segment_path;
   plan.setup["ranks"] = parts.ranks;
   plan.setup["memory"] = scripts.memory_bytes;
-  plan.setup["output"] = std::filesystem::absolute(scripts.output).string();
+  plan.setup["output"] = output_folder(parts);
   plan.cores = static_cast<int>(parts.model.architecture.dedicated_cores);
   plan.constants_fd = constants_fd;
   return plan;
@@ -52,7 +66,9 @@ ScriptPool::ScriptPool(ScriptPoolParts parts)
       segment_start_(static_cast<const char*>(parts.segment_start)),
       store_(std::move(parts.store)),
       wake_(std::move(parts.wake)) {
-  if (exists()) plan_ = plan_of(parts, constants_.descriptor());
+  if (!exists()) return;
+  plan_ = plan_of(parts, constants_.descriptor());
+  output_ = output_folder(parts);
 }
 
 ScriptPool::~ScriptPool() {
@@ -91,9 +107,14 @@ bool ScriptPool::idle() const {
 
 void ScriptPool::let_go_for_memory() {
   const std::lock_guard<std::mutex> lock(mutex_);
+  bool somebody_needs_all = false;
   for (Script& script : scripts_) {
+    somebody_needs_all |= script.source->waits;
     if (!script.source->waits) script.drop_waiting();
   }
+  if (somebody_needs_all) return;
+  for (Script& script : scripts_) script.counts.skipped += inbox_.size();
+  inbox_.clear();  // not handed out: the disk with the scripts hangs, for example
 }
 
 std::vector<SteeringRequest> ScriptPool::take_steering() {
@@ -152,9 +173,9 @@ std::string ScriptPool::slowest() const {
 // may hold other things, and stays as it is.
 void ScriptPool::put_old_output_aside() {
   namespace fs = std::filesystem;
-  const fs::path folder = model_.scripts.output;
+  const fs::path folder = output_;
   std::error_code error;
-  if (folder != model_.name + "-scripts" || !fs::is_directory(folder, error)) return;
+  if (!has_default_output(model_) || !fs::is_directory(folder, error)) return;
   fs::path aside;
   int number = 1;
   do {
@@ -185,8 +206,8 @@ void ScriptPool::write_audit_trail() {
   }
   if (entries.empty()) return;
   std::error_code error;
-  std::filesystem::create_directories(model_.scripts.output, error);
-  const std::string path = model_.scripts.output + "/steering.csv";
+  std::filesystem::create_directories(output_, error);
+  const std::string path = output_ + "/steering.csv";
   const bool is_new = !std::filesystem::exists(path, error);
   std::ofstream file(path, std::ios::app);
   if (is_new) file << "iteration,parameter,from,to,script\n";

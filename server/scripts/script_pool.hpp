@@ -44,6 +44,7 @@ struct ScriptPoolParts {
   std::string segment_path{};  ///< of the file that is the segment
   const void* segment_start = nullptr;
   std::int32_t ranks = 1;
+  std::int32_t node_ranks = 1;
   std::shared_ptr<spdlog::logger> log{};
   std::function<void(ScriptResults)> store{};  ///< called from any thread
   std::function<void()> wake{};  ///< called from any thread when there is something new
@@ -124,6 +125,7 @@ class ScriptPool {
   std::function<void()> wake_;
   ConstantsFile constants_;
   WorkerPlan plan_;
+  std::string output_;  // folder
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // for all threads

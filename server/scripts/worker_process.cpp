@@ -80,7 +80,8 @@ void WorkerProcess::finish() {
 std::string WorkerProcess::end() {
   if (pid_ <= 0) return "";
   socket_.reset();
-  kill(pid_, SIGKILL);  // one that has ended by itself keeps its own status
+  // With what a script has started; a process that has ended by itself keeps its own status.
+  kill(-pid_, SIGKILL);
   int status = 0;
   std::string how = "did not end";
   if (platform::reap(pid_, kReapLimitNs, &status)) how = platform::describe_end(status);

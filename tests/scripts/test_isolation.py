@@ -7,7 +7,7 @@ import signal
 import h5py
 import numpy as np
 import pytest
-from leat_run import data, same_bits
+from leat_run import Run, data, same_bits
 from script_run import SIZE, config, last_report, put, rows, script_run, table, wait_until, write_iterations
 
 WITNESS = "def process(ds, ctx):\n    ctx.scalar('i', ctx.iteration)\n"
@@ -241,7 +241,36 @@ def test_a_stopped_worker_is_ended_after_its_time(folder):
         wait_until(lambda: len(rows(folder, "witness")) == 2, "two calls")
         for pid in workers_of(run):
             os.kill(pid, signal.SIGSTOP)
-        write_iterations(run, range(2, 4))
+        write_iterations(run, range(2, 3))
+        wait_until(lambda: "iteration 2: it took longer than 0.5 s" in run.log(), "the end of it")
+        write_iterations(run, range(3, 4))
     expect_all_stored(folder, 4)
-    assert "iteration 2: it took longer than 0.5 s" in run.log()
     assert np.all(np.diff(witnessed(folder)) > 0)
+
+
+def test_what_a_script_has_started_ends_with_its_process(folder):
+    put(folder, "bad", """
+        import subprocess, os
+        def process(ds, ctx):
+            child = subprocess.Popen(["sleep", "1000"])
+            ctx.scalar("pid", child.pid)
+            if ctx.iteration == 1:
+                while True: pass
+        """)
+    with script_run(folder, config(folder='timeout="0.5s"')) as run:
+        write_iterations(run, range(2))
+        wait_until(lambda: "iteration 1: it took longer" in run.log(), "the end of it")
+        started = int(rows(folder, "bad")[0]["pid"])
+        wait_until(lambda: not is_alive(started), "the end of what it started")
+    expect_all_stored(folder, 2)
+
+
+def test_on_several_nodes_each_has_an_output_of_its_own(tmp_path):
+    """Two sessions of one run, as two nodes would be, on one disk."""
+    put(tmp_path, "witness", WITNESS)
+    with Run(tmp_path, config(store="")) as run:
+        run.ranks[0].must("init_ranks", run.config, run.session, 0, 2, 0, 1)
+        write_iterations(run, range(2))
+        run.finish()
+    name = os.uname().nodename.split(".")[0]
+    assert (tmp_path / f"run-scripts-{name}/witness.csv").exists(), run.log()

@@ -49,6 +49,7 @@ class Words {
   const std::string& verb() const { return verb_; }
   std::string text() { return next<std::string>(); }
   std::int64_t number() { return next<std::int64_t>(); }
+  bool has_more() { return !(text_ >> std::ws).eof(); }
   std::uint32_t block() { return next<std::uint32_t>(); }
 
  private:
@@ -68,8 +69,8 @@ leat_status init_ranks(Words& words) {
   ranks.struct_size = sizeof ranks;
   ranks.rank = static_cast<std::int32_t>(words.number());
   ranks.size = static_cast<std::int32_t>(words.number());
-  ranks.node_rank = ranks.rank;
-  ranks.node_size = ranks.size;
+  ranks.node_rank = words.has_more() ? static_cast<std::int32_t>(words.number()) : ranks.rank;
+  ranks.node_size = words.has_more() ? static_cast<std::int32_t>(words.number()) : ranks.size;
   ranks.session = session.c_str();
   return leat_init_ranks(config.c_str(), &ranks);
 }

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks as ranks wrote them, and how they become one array."""
+import struct
+from collections import namedtuple
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +9,14 @@ import numpy as np
 # As server/scripts/task.hpp describes it.
 RECORD = np.dtype([(name, "<i8") for name in ("variable", "rank", "block", "has_position", "in_constants", "offset", "bytes")]
                   + [(name, "<i8", 8) for name in ("extent", "position", "global_extent")])
+
+_NUMBERS = struct.Struct(f"={RECORD.itemsize // 8}q")
+Record = namedtuple("Record", RECORD.names)  # plain numbers, which are read many times faster than NumPy's
+
+
+def records_of(data):
+    """The Records that `data`, the bytes of RECORDs, holds."""
+    return [Record(*n[:7], n[7:15], n[15:23], n[23:]) for n in _NUMBERS.iter_unpack(data)]
 
 
 @dataclass

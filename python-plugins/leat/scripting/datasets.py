@@ -66,8 +66,8 @@ def _labelled(iteration, arrays, attrs):
         for coord, (dim, values) in array.coords.items():
             coords[coord if renamed[dim] == dim else f"{renamed[dim]}_rank"] = (renamed[dim], values)
     ds = xarray.Dataset(variables, coords, attrs)
-    held = [ds.variables[name] for name in variables]
-    return ds, lambda: _expire(held, list(variables), iteration.number)
+    held, names, number = [ds.variables[name] for name in variables], list(variables), iteration.number
+    return ds, lambda: _expire(held, names, number)
 
 
 def _expire(variables, names, number):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One iteration as scripts see it: arrays, datasets, raw blocks."""
-import numpy as np
-
-from .blocks import RECORD, Block, array_of, own_part
+from .blocks import Block, array_of, own_part, records_of
 from .datasets import make_dataset
 
 
@@ -52,8 +50,8 @@ class LiveIteration(Iteration):
     def take_records(self, records):
         """The blocks that this order speaks of; another script's order may have had others."""
         self._records = {}
-        for record in np.frombuffer(records, RECORD):
-            self._records.setdefault(self.model.variables[record["variable"]].name, []).append(record)
+        for record in records_of(records):
+            self._records.setdefault(self.model.variables[record.variable].name, []).append(record)
 
     def names(self):
         return list(self._records)
@@ -69,8 +67,7 @@ class LiveIteration(Iteration):
         return array
 
     def _global_extent(self, name):
-        record = self._records[name][0]
-        return tuple(int(n) for n in record["global_extent"][:len(self.model.by_name[name].dimensions)])
+        return self._records[name][0].global_extent[:len(self.model.by_name[name].dimensions)]
 
     def _all_blocks(self, name):
         variable = self.model.by_name[name]
@@ -78,9 +75,9 @@ class LiveIteration(Iteration):
         ghosts = tuple((d.low, d.high) for d in variable.dimensions)
         blocks = []
         for record in self._records[name]:
-            extent = tuple(int(n) for n in record["extent"][:dims])
-            position = tuple(int(n) for n in record["position"][:dims]) if record["has_position"] else None
-            memory = self._constants if record["in_constants"] else self._memory
-            data = memory.view(name, int(record["offset"]), variable.dtype, extent)
-            blocks.append(Block(int(record["rank"]), int(record["block"]), extent, position, ghosts, data))
+            extent = record.extent[:dims]
+            position = record.position[:dims] if record.has_position else None
+            memory = self._constants if record.in_constants else self._memory
+            data = memory.view(name, record.offset, variable.dtype, extent)
+            blocks.append(Block(record.rank, record.block, extent, position, ghosts, data))
         return blocks

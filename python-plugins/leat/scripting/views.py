@@ -8,6 +8,7 @@ go on holding the right numbers, and the call counts as failed with a message th
 """
 import ctypes
 import gc
+import math
 import mmap
 import os
 import weakref
@@ -36,7 +37,7 @@ class SharedMemory:
 
     def view(self, name, offset, dtype, extent):
         """A read-only array on the file's memory; nothing is copied. Takes the same time for any size."""
-        count = int(np.prod(extent, dtype=np.int64))
+        count = math.prod(extent)
         if count == 0:
             nothing = np.empty(extent, dtype)
             nothing.setflags(write=False)
