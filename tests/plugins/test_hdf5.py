@@ -156,9 +156,11 @@ def test_two_runs_at_once_do_not_share_a_file_and_leave_no_lock(tmp_path):
 
 
 def test_a_file_can_be_opened_while_it_is_written_and_after_the_writer_is_killed(tmp_path):
-    plugin = Plugin(tmp_path, [variable("a", "f8", ["x"]), variable("x", "f8", ["?n"])])
+    plugin = Plugin(tmp_path, [variable("a", "f8", ["x"]), variable("x", "f8", ["?n"]), variable("odd", "f8", ["x"])])
     for iteration in range(5):
-        plugin.must(iteration, plugin.block(0, (1000,), iteration), plugin.block(1, (iteration,), iteration))
+        odd = [plugin.block(2, (3,), iteration)] if iteration % 2 else []
+        plugin.must(iteration, plugin.block(0, (1000,), iteration), plugin.block(1, (iteration,), iteration), *odd,
+                    parameters={"n": iteration, "s": "word"})
         read = "import h5py,sys; f = h5py.File('run.h5'); print(len(f['iteration']), f['a'].shape, f['x'].shape)"
         seen = subprocess.run(["/usr/bin/python3", "-c", read], cwd=tmp_path, capture_output=True, text=True)
         total = sum(range(iteration + 1))
@@ -167,6 +169,8 @@ def test_a_file_can_be_opened_while_it_is_written_and_after_the_writer_is_killed
     with h5py.File(tmp_path / "run.h5") as file:
         for iteration in range(5):
             assert same_bits(file["a"][iteration], array((1000,), "f8", iteration))
+        assert file["odd_written"][:].tolist() == [0, 1, 0, 1, 0]
+        assert file["parameters/n"][:].tolist() == [0, 1, 2, 3, 4] and file["parameters/s"][:].tolist() == [b"word"] * 5
     # The dead run's lock keeps nobody out.
     after = Plugin(tmp_path, [variable("a", "f8", ["x"])])
     after.must(0, after.block(0, (3,), 1))

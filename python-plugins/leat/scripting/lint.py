@@ -52,8 +52,8 @@ def _about_interpreter():
     try:
         import xarray  # noqa: F401
     except ImportError:
-        return [_diagnostic("", 0, f"{sys.executable} has no xarray: functions get a dictionary of NumPy arrays. {sys.executable} "
-                            "-m pip install xarray gives them names of dimensions and coordinates", "note")]
+        return [_diagnostic("", 0, f"{sys.executable} has no xarray: functions get a dictionary of NumPy arrays. "
+                            f"{sys.executable} -m pip install xarray gives them names of dimensions and coordinates", "note")]
     return []
 
 

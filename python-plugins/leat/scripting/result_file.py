@@ -59,11 +59,12 @@ class ResultFile:
                 dim[0].resize(length, axis=0)
 
     def _make(self, name, array, dims, units):
-        dataset = self._file.create_dataset(name, (0, *array.shape), array.dtype, maxshape=(None,) * (array.ndim + 1), chunks=True,
-                                            fillvalue=np.array(fill_of(array.dtype), array.dtype)[()])
+        fill = np.full(1, fill_of(array.dtype), array.dtype)
+        dataset = self._file.create_dataset(name, (0, *array.shape), array.dtype, maxshape=(None,) * (array.ndim + 1),
+                                            chunks=True, fillvalue=fill[0])
         if units:
             dataset.attrs["units"] = units
-        dataset.attrs["_FillValue"] = np.full(1, fill_of(array.dtype), array.dtype)
+        dataset.attrs["_FillValue"] = fill
         dataset.dims[0].attach_scale(self._iteration)
         for d, length in enumerate(array.shape):
             dataset.dims[d + 1].attach_scale(self._scale_for(name, dims[d], length))
