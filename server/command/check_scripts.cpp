@@ -91,9 +91,10 @@ void check_scripts(CheckReport& report) {
     report.scripts.push_back({file.name, shown(file.path), {}});
   const std::string interpreter = platform::find_program(scripts.interpreter);
   if (interpreter.empty()) return;
-  const Result<std::string> output =
-      server::run_python_tool(interpreter, "lint", order_for(report, files).dump(-1, ' ', false, Json::error_handler_t::replace),
-                              report.options.import_limit + kStartSeconds);
+  const Result<std::string> output = server::run_python_tool(
+      interpreter, "lint",
+      order_for(report, files).dump(-1, ' ', false, Json::error_handler_t::replace),
+      report.options.import_limit + kStartSeconds);
   const Json told = Json::parse(output ? *output : "", nullptr, false);
   if (told.is_object()) return take(report, told);
   const std::string why =

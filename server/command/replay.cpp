@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/replay.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <optional>
 
 #include "lib/platform/process.hpp"
+#include "server/command/become.hpp"
 #include "server/command/exit_codes.hpp"
 #include "server/scripts/python_tools.hpp"
 
@@ -37,15 +35,6 @@ int complain(int exit_code, const std::string& message) {
   return exit_code;
 }
 
-// Returns only when it cannot be done.
-int become(const std::string& program, const std::vector<std::string>& arguments) {
-  std::vector<char*> words{const_cast<char*>(program.c_str())};
-  for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  execv(program.c_str(), words.data());
-  return complain(kBad, "cannot start " + program + ": " + platform::errno_text(errno));
-}
-
 int run(const ReplayOptions& options) {
   if (options.from && options.to && *options.from > *options.to) {
     return complain(kUsage, "--from " + std::to_string(*options.from) + " is behind --to " +
@@ -58,7 +47,7 @@ int run(const ReplayOptions& options) {
                         "\" to run scripts with: install Python 3 with NumPy and h5py, or say "
                         "--interpreter /path/to/python3");
   }
-  return become(interpreter, arguments_of(options));
+  return become("replay", interpreter, arguments_of(options));
 }
 
 }  // namespace

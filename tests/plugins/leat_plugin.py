@@ -24,10 +24,11 @@ def variable(name, dtype, dims, **more):
 
 
 class Plugin:
-    def __init__(self, folder, variables, plugin="hdf5", **more):
+    def __init__(self, folder, variables, plugin="hdf5", wrapper=(), **more):
+        """wrapper: words in front of the command, like strace's."""
         self.folder, self.variables = folder, variables
         path = BUILD / "lib/leat/plugins" / f"{plugin}.so"
-        self.process = subprocess.Popen([BUILD / "bin/plugin_driver", path], cwd=folder, stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([*wrapper, BUILD / "bin/plugin_driver", path], cwd=folder, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.send({"variables": variables, **more})
         self.opened = self.answer()

@@ -7,8 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
+
+#include "server/plugins/hdf5/whole_io.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -25,14 +29,29 @@ bool over_the_limit(std::uint64_t end) {
          end > limit.rlim_cur;
 }
 
+std::string part_of(const std::string& file) {
+  const std::filesystem::path path = file;
+  return path.parent_path() / ("." + path.filename().string() + ".part");
+}
+
 }  // namespace
 
 CommittedFile::CommittedFile(const std::string& path)
-    : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
-  if (fd_ < 0) throw std::runtime_error("cannot create " + path + ": " + std::strerror(errno));
+    : path_(path), part_(part_of(path)), journal_(path) {
+  fd_ = ::open(part_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd_ < 0) throw std::runtime_error("cannot create " + part_ + ": " + std::strerror(errno));
 }
 
-CommittedFile::~CommittedFile() { ::close(fd_); }
+int CommittedFile::publish() {
+  if (::rename(part_.c_str(), path_.c_str()) != 0) return errno;
+  part_.clear();
+  return 0;
+}
+
+CommittedFile::~CommittedFile() {
+  ::close(fd_);
+  if (!part_.empty()) ::unlink(part_.c_str());
+}
 
 int CommittedFile::allocate(std::uint64_t bytes, bool bulk, std::uint64_t* address) {
   // Aligned, and with a gap of at least a byte: HDF5 gives back what lies at the very end of a file
@@ -98,7 +117,7 @@ int CommittedFile::read(std::uint64_t address, void* to, std::size_t bytes) {
 }
 
 int CommittedFile::write(std::uint64_t address, const void* from, std::size_t bytes, bool bulk) {
-  if (bulk && !waits(address, bytes)) return write_now(address, from, bytes);
+  if (bulk && !waits(address, bytes)) return write_whole(fd_, from, bytes, address);
   put(address, static_cast<const unsigned char*>(from), bytes);
   return 0;
 }
@@ -137,35 +156,34 @@ void CommittedFile::put(std::uint64_t address, const unsigned char* from, std::s
   waiting_[begin] = std::move(joined);
 }
 
-int CommittedFile::write_now(std::uint64_t address, const void* from, std::size_t bytes) {
-  const auto* bytes_of = static_cast<const unsigned char*>(from);
-  for (std::size_t done = 0; done < bytes;) {
-    const ssize_t n =
-        ::pwrite(fd_, bytes_of + done, bytes - done, static_cast<off_t>(address + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    done += static_cast<std::size_t>(n);
-  }
-  return 0;
-}
-
 int CommittedFile::commit() {
   const auto first_new = waiting_.lower_bound(committed_);
-  // Then upwards: the head of the file, which says how long it is, lies at 0.
-  for (const auto& [from, to] :
-       {std::pair{first_new, waiting_.end()}, std::pair{waiting_.begin(), first_new}}) {
-    for (auto piece = from; piece != to; ++piece) {
-      const int code = write_now(piece->first, piece->second.data(), piece->second.size());
-      if (code != 0) return code;
-    }
+  // What is new: nothing that a reader is told of leads there yet.
+  for (auto piece = first_new; piece != waiting_.end(); ++piece) {
+    const int code = write_whole(fd_, piece->second.data(), piece->second.size(), piece->first);
+    if (code != 0) return code;
   }
+  waiting_.erase(first_new, waiting_.end());
+  const int code = change_in_place();
+  if (code != 0) return code;
   waiting_.clear();
   committed_ = end_;
   return 0;
 }
 
+// The head of the file, which says how long it is, lies at 0 and comes first.
+int CommittedFile::change_in_place() {
+  if (waiting_.empty()) return 0;
+  int code = journal_.write(waiting_, fd_);
+  for (const auto& [address, bytes] : waiting_) {
+    if (code == 0) code = write_whole(fd_, bytes.data(), bytes.size(), address);
+  }
+  return code == 0 ? journal_.forget() : code;
+}
+
 int CommittedFile::finish() {
   room_ = end_;
+  journal_.remove();
   return ::ftruncate(fd_, static_cast<off_t>(end_)) == 0 ? 0 : errno;
 }
 

@@ -4,8 +4,9 @@
 // Bulk data go to the file at once: to places that nothing in the file speaks of yet. All else (the
 // structures that say where data are) waits in memory until commit(), which writes what is new
 // first and what changes last, so that a reader finds either the state of the last commit or that
-// of this one. What is changed in place are a few hundred bytes for each variable: only a process
-// that is killed in the microseconds between two of these writes leaves a mixture behind.
+// of this one. What is changed in place are a few hundred bytes for each variable. A process that
+// is killed in the microseconds between two of these writes leaves a mixture behind, and a journal
+// with which finish_last_commit() makes it whole.
 //
 // Room is taken from the disk before an address in it is given away. A full disk is thus a refused
 // allocation, and never a structure that could be written in part only.
@@ -13,9 +14,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
+
+#include "server/plugins/hdf5/journal.hpp"
 
 namespace leat::hdf5 {
 
@@ -23,7 +25,7 @@ namespace leat::hdf5 {
 /// constructor and what runs out of memory. One thread at a time.
 class CommittedFile {
  public:
-  /// Makes the file; throws when it exists or cannot be made.
+  /// Makes the file under another name, ".<file>.part"; throws when it cannot.
   explicit CommittedFile(const std::string& path);
   CommittedFile(const CommittedFile&) = delete;
   ~CommittedFile();
@@ -42,18 +44,23 @@ class CommittedFile {
   /// Everything written up to now is for others to see. After a failure they see the last commit;
   /// nothing is lost, and the next commit() tries again.
   int commit();
+  /// Gives the file its name, when there is something in it that can be read: after the first
+  /// commit.
+  int publish();
   /// Gives back room that was taken and not used. After the last commit.
   int finish();
 
  private:
-  using Waiting = std::map<std::uint64_t, std::vector<unsigned char>>;  // by address; no overlaps
+  using Waiting = Changes;  // no overlaps
 
   int take_room(std::uint64_t end);
   Waiting::iterator first_over(std::uint64_t address);
   bool waits(std::uint64_t address, std::size_t bytes);
   void put(std::uint64_t address, const unsigned char* from, std::size_t bytes);
-  int write_now(std::uint64_t address, const void* from, std::size_t bytes);
+  int change_in_place();
 
+  std::string path_, part_;
+  Journal journal_;
   int fd_ = -1;
   std::uint64_t end_ = 0;        // of what is given away
   std::uint64_t committed_ = 0;  // the end, at the last commit

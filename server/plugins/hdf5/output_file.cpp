@@ -5,6 +5,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/journal.hpp"
+
 namespace leat::hdf5 {
 namespace {
 
@@ -39,6 +41,8 @@ fs::path unused_name(const fs::path& path) {
 
 void make_room(const std::string& path, const std::string& exists, const Host& host) {
   if (!fs::exists(path)) return;
+  if (finish_last_commit(path))
+    host.info(path + ": its last commit, in which its writer was killed, is finished now");
   if (fs::is_directory(path)) throw std::runtime_error("cannot write " + path + ": it is a folder");
   if (exists == "replace") {
     fs::remove(path);

@@ -111,6 +111,9 @@ Store::Store(const leat_run& run, Host host)
   write_attributes(run);
   open_ = std::make_unique<Open>(file_, run);
   commit();
+  const int code = disk_->publish();
+  if (code != 0)
+    throw std::runtime_error("cannot create " + output_.path() + ": " + std::strerror(code));
   host_.info("writing " + output_.path());
 }
 

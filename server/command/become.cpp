@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/command/become.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "lib/platform/process.hpp"
+#include "server/command/exit_codes.hpp"
+
+namespace leat::command {
+
+int become(const std::string& verb, const std::string& program,
+           const std::vector<std::string>& arguments) {
+  std::vector<char*> words{const_cast<char*>(program.c_str())};
+  for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execv(program.c_str(), words.data());
+  std::fprintf(stderr, "leat %s: cannot start %s: %s\n", verb.c_str(), program.c_str(),
+               platform::errno_text(errno).c_str());
+  return kBad;
+}
+
+}  // namespace leat::command

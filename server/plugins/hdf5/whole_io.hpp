@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace leat::hdf5 {
+
+/// Writes all of it at `address`. 0 or an errno.
+inline int write_whole(int fd, const void* from, std::size_t bytes, std::uint64_t address) {
+  const auto* at = static_cast<const unsigned char*>(from);
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t n = ::pwrite(fd, at + done, bytes - done, static_cast<off_t>(address + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    done += static_cast<std::size_t>(n);
+  }
+  return 0;
+}
+
+}  // namespace leat::hdf5
