@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "lib/platform/file_facts.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/platform/shared_library.hpp"
 
@@ -59,6 +60,9 @@ Result<std::string> find_builtin(const std::string& type) {
 
 Result<LoadedPlugin> load_plugin(const std::string& path) {
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  if (const std::string why = platform::why_unsafe_to_run(file); !why.empty()) {
+    return refused(path, why);
+  }
   const Result<Peeked> words = peek(file);
   if (!words) return words.error();
   const Result<const void*> entry = platform::load_symbol(file, kEntry);

@@ -5,6 +5,7 @@
 
 #include "lib/base/suggest.hpp"
 #include "server/command/check.hpp"
+#include "server/command/clean.hpp"
 #include "server/command/exit_codes.hpp"
 
 namespace {
@@ -35,6 +36,7 @@ int main(int argc, char** argv) {
   app.footer(kExitCodesHelp);
   int exit_code = kGood;
   add_check(app, exit_code);
+  add_clean(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
