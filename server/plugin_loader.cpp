@@ -58,11 +58,14 @@ Result<std::string> find_builtin(const std::string& type) {
                                          "\" is not where this Leat is installed: tried " + tried};
 }
 
+Result<LoadedPlugin> load_own_plugin(const std::string& path) {
+  const std::string why = platform::why_unsafe_to_run(path);
+  if (!why.empty()) return refused(path, why);
+  return load_plugin(path);
+}
+
 Result<LoadedPlugin> load_plugin(const std::string& path) {
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-  if (const std::string why = platform::why_unsafe_to_run(file); !why.empty()) {
-    return refused(path, why);
-  }
   const Result<Peeked> words = peek(file);
   if (!words) return words.error();
   const Result<const void*> entry = platform::load_symbol(file, kEntry);
