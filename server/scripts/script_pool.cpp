@@ -11,6 +11,7 @@
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
+#include "server/scripts/part_files.hpp"
 #include "server/scripts/task.hpp"
 
 namespace leat::server {
@@ -158,6 +159,7 @@ std::string ScriptPool::slowest() const {
 void ScriptPool::put_old_output_aside() {
   namespace fs = std::filesystem;
   const fs::path folder = model_.scripts.output;
+  remove_dead_parts(folder.string());
   std::error_code error;
   if (folder != model_.name + "-scripts" || !fs::is_directory(folder, error)) return;
   fs::path aside;

@@ -7,6 +7,7 @@
 
 #include "lib/platform/clock.hpp"
 #include "server/scripts/script_pool.hpp"
+#include "server/scripts/part_files.hpp"
 #include "server/scripts/task.hpp"
 
 namespace leat::server {
@@ -256,6 +257,7 @@ std::string ScriptPool::converse(Worker& worker, Script& script, const Frame& or
 
 // Its scripts are loaded into the next one.
 void ScriptPool::process_died(Worker& worker) {
+  remove_dead_parts(model_.scripts.output);
   const std::lock_guard<std::mutex> lock(mutex_);
   for (Script& script : scripts_) {
     if (workers_[script.worker].get() == &worker && !script.removed && script.usable)
