@@ -41,9 +41,10 @@ struct SteeringArea {
 
 class Segment {
  public:
-  /// Makes, sizes and maps a new segment, and holds its lock, by which others see that it is in use, as long as it has
-  /// it mapped. `before_touch`, when given, is called with the mapping before any page is
-  /// taken: the place to bind it to a memory node. ERROR_MEMORY when the machine has too little shared memory.
+  /// Makes, sizes and maps a new segment, and holds its lock as long as it has it mapped: by that
+  /// others see that it is in use. `before_touch`, when given, is called with the mapping before any
+  /// page is taken: the place to bind it to a memory node. ERROR_MEMORY when the machine has too
+  /// little shared memory.
   static Result<Segment> create(const std::string& name, const SegmentPlan& plan,
                                 void (*before_touch)(void* address, std::size_t bytes,
                                                      void* context) = nullptr,

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "lib/platform/clock.hpp"
-#include "server/scripts/script_pool.hpp"
 #include "server/scripts/part_files.hpp"
+#include "server/scripts/script_pool.hpp"
 #include "server/scripts/task.hpp"
 
 namespace leat::server {
