@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include <atomic>
 #include <fstream>
 #include <thread>
 
@@ -65,9 +64,8 @@ TEST_F(LockFile, ThatIsNewIsItsOwnersAlone) {
 // What a sweep does that takes the maker for dead, at every moment there is.
 TEST_F(LockFile, ThatIsNewSurvivesSweepsThatTakeItAwayBeforeItIsLocked) {
   const std::string path = base_ + "/new";
-  std::atomic<bool> end{false};
-  std::thread sweeps([&] {
-    while (!end) {
+  std::jthread sweeps([&](const std::stop_token& end) {
+    while (!end.stop_requested()) {
       const LockTry attempt = try_lock(path);
       if (attempt.lock) unlink(path.c_str());
     }
@@ -82,8 +80,6 @@ TEST_F(LockFile, ThatIsNewSurvivesSweepsThatTakeItAwayBeforeItIsLocked) {
     ASSERT_EQ(by_fd.st_ino, by_path.st_ino);
     unlink(path.c_str());
   }
-  end = true;
-  sweeps.join();
 }
 
 }  // namespace
