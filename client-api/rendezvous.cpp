@@ -13,6 +13,7 @@
 
 #include "lib/platform/affinity.hpp"
 #include "lib/platform/clock.hpp"
+#include "lib/platform/file_lock.hpp"
 #include "lib/platform/local_socket.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/platform/runtime_folder.hpp"

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "lib/platform/file_facts.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/platform/shared_library.hpp"
 
@@ -55,6 +56,12 @@ Result<std::string> find_builtin(const std::string& type) {
   }
   return Error{Status::ERROR_CONFIG, "the plugin of type \"" + type +
                                          "\" is not where this Leat is installed: tried " + tried};
+}
+
+Result<LoadedPlugin> load_own_plugin(const std::string& path) {
+  const std::string why = platform::why_unsafe_to_run(path);
+  if (!why.empty()) return refused(path, why);
+  return load_plugin(path);
 }
 
 Result<LoadedPlugin> load_plugin(const std::string& path) {

@@ -28,4 +28,9 @@ Result<std::string> find_builtin(const std::string& type);
 /// searched for.
 Result<LoadedPlugin> load_plugin(const std::string& path);
 
+/// The same for a library that a user names: refused when it or its folder may be changed by
+/// everybody, or belongs to another user than us and root. Plugins that come with Leat are as good
+/// as leatd, whoever installed both.
+Result<LoadedPlugin> load_own_plugin(const std::string& path);
+
 }  // namespace leat::server

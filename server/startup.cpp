@@ -73,16 +73,17 @@ Result<std::shared_ptr<spdlog::logger>> make_log(const model::Model& model) {
   }
 }
 
+Result<LoadedPlugin> load_builtin(const std::string& type) {
+  Result<std::string> path = find_builtin(type);
+  if (!path) return path.error();
+  return load_plugin(*path);
+}
+
 Result<std::vector<LoadedPlugin>> load_plugins(const model::Model& model) {
   std::vector<LoadedPlugin> plugins;
   for (const model::Store& store : model.stores) {
-    std::string path = store.library;
-    if (path.empty()) {
-      Result<std::string> found = find_builtin(store.type);
-      if (!found) return found.error();
-      path = *found;
-    }
-    Result<LoadedPlugin> plugin = load_plugin(path);
+    Result<LoadedPlugin> plugin =
+        store.library.empty() ? load_builtin(store.type) : load_own_plugin(store.library);
     if (!plugin) {
       return Error{plugin.error().status, store.where.file + ":" +
                                               std::to_string(store.where.line) + ": store \"" +

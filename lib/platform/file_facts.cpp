@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
 namespace leat::platform {
 namespace {
@@ -19,6 +20,16 @@ std::uint64_t stamp_of(const struct stat& file) {
     stamp = (stamp ^ part) * 1099511628211u;
   }
   return stamp;
+}
+
+std::string what_to_do(const FileFacts& thing, const std::string& path) {
+  if (!thing.is_folder) return "chmod o-w " + path;
+  return "put it into a folder of your own, or chmod o-w " + path;
+}
+
+std::string folder_of(const std::filesystem::path& file) {
+  const std::string folder = file.parent_path().string();
+  return folder.empty() ? "." : folder;
 }
 
 }  // namespace
@@ -36,6 +47,28 @@ FileFacts facts_of(const std::string& path) {
   facts.is_own = found.st_uid == geteuid() || found.st_uid == 0;
   facts.stamp = stamp_of(found);
   return facts;
+}
+
+std::string why_unsafe(const std::string& path) {
+  const FileFacts thing = facts_of(path);
+  if (thing.error != 0) return "";
+  if (thing.everybody_may_write) {
+    return path + " may be changed by everybody on this machine, so nothing of it is run: " +
+           what_to_do(thing, path);
+  }
+  if (!thing.is_own) {
+    return path + " belongs to another user, so nothing of it is run: make a copy of your own";
+  }
+  return "";
+}
+
+std::string why_unsafe_to_run(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(file, error);
+  std::string why = why_unsafe(file);
+  if (why.empty()) why = why_unsafe(folder_of(file));
+  if (why.empty() && !error) why = why_unsafe(folder_of(target));
+  return why;
 }
 
 }  // namespace leat::platform

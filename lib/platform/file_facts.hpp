@@ -19,4 +19,13 @@ struct FileFacts {
 /// Follows links. On a network file system this may take long.
 FileFacts facts_of(const std::string& path);
 
+/// What others may change would run with our rights. Says why nothing of a file or folder is run:
+/// everybody may write to it, or it belongs to another user than us and root. "" when neither
+/// holds, or it is not there.
+std::string why_unsafe(const std::string& path);
+
+/// The same of a file of code and of the folder it lies in, for a link also of the folder of its
+/// target. A sticky bit of the folder helps nothing: others may add what the code loads.
+std::string why_unsafe_to_run(const std::string& file);
+
 }  // namespace leat::platform

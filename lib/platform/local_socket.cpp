@@ -35,6 +35,14 @@ UniqueFd open_socket() {
   return UniqueFd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
+int connect_at(const UniqueFd& socket, const sockaddr_un& address) noexcept {
+  int code = 0;
+  do {
+    code = connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  } while (code != 0 && errno == EINTR);
+  return code;
+}
+
 bool is_own_user(int connection) noexcept {
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -99,15 +107,17 @@ Result<UniqueFd> connect_to(const std::string& path) {
   Result<sockaddr_un> address = address_of(path);
   if (!address) return address.error();
   UniqueFd connection = open_socket();
-  int code = 0;
-  do {
-    code = connect(connection.get(), reinterpret_cast<const sockaddr*>(&*address),
-                   sizeof(sockaddr_un));
-  } while (code != 0 && errno == EINTR);
-  if (code != 0) {
+  if (connect_at(connection, *address) != 0) {
     return Error{Status::ERROR_SERVER, "nobody listens at " + path + ": " + errno_text(errno)};
   }
   return connection;
+}
+
+bool somebody_listens(const std::string& path) {
+  Result<sockaddr_un> address = address_of(path);
+  if (!address) return false;
+  const UniqueFd connection = open_socket();
+  return connect_at(connection, *address) == 0 || (errno != ECONNREFUSED && errno != ENOENT);
 }
 
 UniqueFd accept_own_user(int listener) noexcept {

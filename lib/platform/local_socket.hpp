@@ -17,6 +17,9 @@ Result<UniqueFd> listen_at(const std::string& path);
 /// Connects to `path`. ERROR_SERVER when nobody listens there.
 Result<UniqueFd> connect_to(const std::string& path);
 
+/// Whether a process has the socket at `path` open. It sees a connection that is closed at once.
+bool somebody_listens(const std::string& path);
+
 /// The next waiting connection, non-blocking; empty when there is none. Connections of other users are closed at once.
 UniqueFd accept_own_user(int listener) noexcept;
 

@@ -5,6 +5,7 @@
 #include <boost/interprocess/shared_memory_object.hpp>
 #include <new>
 
+#include "lib/platform/file_lock.hpp"
 #include "lib/platform/memory.hpp"
 
 namespace leat::shm {
@@ -65,11 +66,10 @@ Error system_error(const std::string& what, const bip::interprocess_exception& e
 Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan,
                                 void (*before_touch)(void*, std::size_t, void*), void* context) {
   const SegmentHeader header = lay_out(plan);
+  Result<platform::UniqueFd> lock = platform::make_locked_file(path_of(name));
+  if (!lock) return lock.error();
   try {
-    bip::permissions own_user_only;
-    own_user_only.set_permissions(0600);
-    bip::shared_memory_object object(bip::create_only, name.c_str(), bip::read_write,
-                                     own_user_only);
+    bip::shared_memory_object object(bip::open_only, name.c_str(), bip::read_write);
     object.truncate(static_cast<bip::offset_t>(header.segment_bytes));
     bip::mapped_region region(object, bip::read_write);
     if (before_touch) before_touch(region.get_address(), region.get_size(), context);
@@ -81,6 +81,7 @@ Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan
     }
     platform::populate(region.get_address(), region.get_size());
     Segment segment(name, std::move(region));
+    segment.lock_ = std::move(*lock);
     // New pages are zero: counters start at 0, which is what the constructors of the atomics make of them.
     new (segment.at<ServerWords>(kServerWordsOffset)) ServerWords{};
     new (segment.at<SteeringHeader>(header.steering_offset)) SteeringHeader{};

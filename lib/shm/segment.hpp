@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
+#include "lib/platform/unique_fd.hpp"
 #include "lib/shm/layout.hpp"
 
 namespace leat::shm {
@@ -40,8 +41,10 @@ struct SteeringArea {
 
 class Segment {
  public:
-  /// Makes, sizes and maps a new segment. `before_touch`, when given, is called with the mapping before any page is
-  /// taken: the place to bind it to a memory node. ERROR_MEMORY when the machine has too little shared memory.
+  /// Makes, sizes and maps a new segment, and holds its lock as long as it has it mapped: by that
+  /// others see that it is in use. `before_touch`, when given, is called with the mapping before any
+  /// page is taken: the place to bind it to a memory node. ERROR_MEMORY when the machine has too
+  /// little shared memory.
   static Result<Segment> create(const std::string& name, const SegmentPlan& plan,
                                 void (*before_touch)(void* address, std::size_t bytes,
                                                      void* context) = nullptr,
@@ -57,7 +60,7 @@ class Segment {
   SteeringArea steering() const noexcept;
   const std::string& name() const noexcept { return name_; }
   /// Of the file that it is, for those who map it in their own way.
-  std::string path() const { return "/dev/shm/" + name_; }
+  std::string path() const { return path_of(name_); }
 
   /// The object at an offset; the caller has checked it against segment_bytes.
   template <class T>
@@ -70,11 +73,13 @@ class Segment {
 
   Segment(std::string name, boost::interprocess::mapped_region region)
       : name_(std::move(name)), region_(std::move(region)) {}
+  static std::string path_of(const std::string& name) { return "/dev/shm/" + name; }
   char* base() const noexcept { return static_cast<char*>(region_.get_address()); }
   static Result<void> check(const SegmentHeader& header, std::uint64_t mapped);
 
   std::string name_;
   boost::interprocess::mapped_region region_;
+  platform::UniqueFd lock_;  // of the one that made it
 };
 
 }  // namespace leat::shm

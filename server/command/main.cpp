@@ -5,6 +5,7 @@
 
 #include "lib/base/suggest.hpp"
 #include "server/command/check.hpp"
+#include "server/command/clean.hpp"
 #include "server/command/exit_codes.hpp"
 #include "server/command/recover.hpp"
 #include "server/command/replay.hpp"
@@ -37,6 +38,7 @@ int main(int argc, char** argv) {
   app.footer(kExitCodesHelp);
   int exit_code = kGood;
   add_check(app, exit_code);
+  add_clean(app, exit_code);
   add_recover(app, exit_code);
   add_replay(app, exit_code);
   try {

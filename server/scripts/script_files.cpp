@@ -14,19 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What others may change would run with our rights.
-std::string why_unsafe(const platform::FileFacts& thing, const std::string& path) {
-  if (thing.everybody_may_write) {
-    return path +
-           " may be changed by everybody on this machine, so nothing of it is run: chmod o-w " +
-           path;
-  }
-  if (!thing.is_own) {
-    return path + " belongs to another user, so nothing of it is run: make a copy of your own";
-  }
-  return "";
-}
-
 class Finder {
  public:
   void look_into(const model::ScriptSource& source, std::size_t index) {
@@ -35,7 +22,7 @@ class Finder {
     if (folder.error != 0) {
       return problem("the folder " + source.path + ": " + platform::errno_text(folder.error));
     }
-    if (std::string why = why_unsafe(folder, source.path); !why.empty()) return problem(why);
+    if (std::string why = platform::why_unsafe(source.path); !why.empty()) return problem(why);
     for (const std::string& path : scripts_in(source.path)) add(path, index);
   }
   ScriptScan take() { return std::move(scan_); }
@@ -58,7 +45,7 @@ class Finder {
     const platform::FileFacts file = platform::facts_of(path);
     if (file.error == ENOENT) return;  // removed just now
     if (file.error != 0) return problem(path + ": " + platform::errno_text(file.error));
-    if (std::string why = why_unsafe(file, path); !why.empty()) return problem(why);
+    if (std::string why = platform::why_unsafe_to_run(path); !why.empty()) return problem(why);
     std::error_code error;
     const fs::path whole = fs::absolute(path, error);
     scan_.files.push_back({unique_name(whole), whole.string(), source, file.stamp});
@@ -90,7 +77,9 @@ ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources) {
 
 std::string why_not_usable(const model::ScriptSource& source) {
   const platform::FileFacts found = platform::facts_of(source.path);
-  if (source.is_folder ? found.is_folder : found.is_file) return why_unsafe(found, source.path);
+  if (source.is_folder ? found.is_folder : found.is_file)
+    return source.is_folder ? platform::why_unsafe(source.path)
+                            : platform::why_unsafe_to_run(source.path);
   std::error_code error;
   return std::string("there is no ") + (source.is_folder ? "folder \"" : "file \"") +
          fs::absolute(source.path, error).string() +

@@ -12,6 +12,7 @@
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
 #include "server/scripts/model_json.hpp"
+#include "server/scripts/part_files.hpp"
 #include "server/scripts/python_tools.hpp"
 
 namespace leat::server {
@@ -174,6 +175,7 @@ std::string ScriptPool::slowest() const {
 void ScriptPool::put_old_output_aside() {
   namespace fs = std::filesystem;
   const fs::path folder = output_;
+  remove_dead_parts(output_);
   std::error_code error;
   if (!has_default_output(model_) || !fs::is_directory(folder, error)) return;
   fs::path aside;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "lib/platform/clock.hpp"
+#include "server/scripts/part_files.hpp"
 #include "server/scripts/script_pool.hpp"
 #include "server/scripts/task.hpp"
 
@@ -256,6 +257,7 @@ std::string ScriptPool::converse(Worker& worker, Script& script, const Frame& or
 
 // Its scripts are loaded into the next one.
 void ScriptPool::process_died(Worker& worker) {
+  remove_dead_parts(output_);
   const std::lock_guard<std::mutex> lock(mutex_);
   for (Script& script : scripts_) {
     if (workers_[script.worker].get() == &worker && !script.removed && script.usable)

@@ -89,6 +89,63 @@ TEST_F(PluginLoader, TakesAPluginOfThisAbi) {
   EXPECT_STREQ(plugin->plugin()->name, "discard");
 }
 
+std::string refusal_of_own(const std::string& path) {
+  const Result<LoadedPlugin> plugin = load_own_plugin(path);
+  return plugin ? "" : plugin.error().message;
+}
+
+class OwnPlugin : public PluginLoader {
+ protected:
+  void SetUp() override {
+    PluginLoader::SetUp();
+    fs::create_directory(home_);
+    fs::copy_file(LEAT_GOOD_PLUGIN, library_);
+    fs::permissions(library_, fs::perms::owner_all);
+    fs::permissions(home_, fs::perms::owner_all);
+  }
+  const std::string home_ = folder_ + "/home";
+  const std::string library_ = home_ + "/mine.so";
+};
+
+TEST_F(OwnPlugin, IsTaken) { EXPECT_EQ(refusal_of_own(library_), ""); }
+
+TEST_F(OwnPlugin, ThatEverybodyMayChangeIsRefused) {
+  fs::permissions(library_, fs::perms::others_write, fs::perm_options::add);
+  const std::string why = refusal_of_own(library_);
+  EXPECT_NE(why.find("mine.so may be changed by everybody"), std::string::npos) << why;
+  EXPECT_NE(why.find("chmod o-w " + library_), std::string::npos) << why;
+}
+
+TEST_F(OwnPlugin, InAFolderThatEverybodyMayChangeIsRefusedStickyOrNot) {
+  for (const fs::perms more : {fs::perms::none, fs::perms::sticky_bit}) {
+    fs::permissions(home_, fs::perms::all | more);
+    const std::string why = refusal_of_own(library_);
+    EXPECT_NE(why.find("home may be changed by everybody"), std::string::npos) << why;
+    EXPECT_NE(why.find("a folder of your own"), std::string::npos) << why;
+  }
+}
+
+TEST_F(OwnPlugin, BehindALinkIsJudgedByWhereItIs) {
+  const std::string link = folder_ + "/link.so";
+  fs::create_symlink(library_, link);
+  EXPECT_EQ(refusal_of_own(link), "");
+  fs::permissions(home_, fs::perms::all);
+  EXPECT_NE(refusal_of_own(link).find("home may be changed by everybody"), std::string::npos);
+}
+
+TEST_F(OwnPlugin, OfAnotherUserIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make a file of another user's";
+  ASSERT_EQ(chown(library_.c_str(), 65534, 65534), 0);
+  EXPECT_NE(refusal_of_own(library_).find("mine.so belongs to another user"), std::string::npos);
+  ASSERT_EQ(chown(library_.c_str(), 0, 0), 0);
+  ASSERT_EQ(chown(home_.c_str(), 65534, 65534), 0);
+  EXPECT_NE(refusal_of_own(library_).find("home belongs to another user"), std::string::npos);
+}
+
+TEST_F(OwnPlugin, ThatIsMissingIsToldSo) {
+  EXPECT_NE(refusal_of_own(folder_ + "/missing.so").find("No such file"), std::string::npos);
+}
+
 TEST_F(PluginLoader, SaysWhereItLookedForABuiltInPlugin) {
   const Result<std::string> found = find_builtin("no-such-type");
   ASSERT_FALSE(found);

@@ -97,7 +97,7 @@ def test_when_the_server_is_killed_the_simulation_goes_on_and_is_told(tmp_path):
             assert answer.status == "LEAT_ERROR_SERVER"
             assert "died before it had stored everything" in answer.error
         # What a killed server leaves, the next start on this node removes.
-        assert run.segments()
+        assert (run.runtime / f"{run.session}.live").exists()
         after = Run(tmp_path, xml(ROW, name="after"), name="after",
                     environment={"LEAT_RUNTIME_DIR": str(run.runtime)})
         after.runtime = run.runtime

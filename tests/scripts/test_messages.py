@@ -41,6 +41,14 @@ def test_a_script_that_everybody_may_change_is_not_run(tmp_path):
     assert "s.py may be changed by everybody" in run.log() and "I run" not in run.log()
 
 
+def test_a_script_in_a_folder_that_everybody_may_change_is_refused_sticky_or_not(tmp_path):
+    path = put(tmp_path, "s", "def process(ds, ctx): ctx.log('I run')")
+    text = config().replace('<folder path="analysis" />', '<script file="analysis/s.py"/>')
+    assert "<script " in text
+    path.parent.chmod(0o1777)
+    assert "analysis may be changed by everybody" in refusal(tmp_path, text)
+
+
 def test_a_python_without_numpy_is_told_once_and_the_run_goes_on(tmp_path):
     python = tmp_path / "bare_python"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What scripts leave in the output folder: a table of scalars as CSV, pictures as PNG."""
+import contextlib
 import csv
+import fcntl
 import os
 import pathlib
 
@@ -66,12 +68,10 @@ class Table:
                 rows = list(csv.DictReader(file))
         self._columns = [*self._columns, *new]
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        part = self._path.with_suffix(".csv.part")
-        with open(part, "w", newline="") as file:
+        with _whole(self._path, "w", newline="") as file:
             writer = csv.DictWriter(file, self._columns, restval="")
             writer.writeheader()
             writer.writerows(rows)
-        os.replace(part, self._path)
 
 
 def _as_text(value):
@@ -82,21 +82,48 @@ def write_image(folder, name, iteration, picture):
     """<folder>/<name>-<iteration>.png; appears whole. picture: a matplotlib figure, a 2-D array, or (h, w, 3 or 4) bytes."""
     path = pathlib.Path(folder) / f"{name}-{iteration:0{_DIGITS}d}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".png.part")
-    if hasattr(picture, "savefig"):
-        picture.savefig(part, format="png")
-    else:
-        _write_array(part, np.asarray(picture), name)
-    os.replace(part, path)
+    with _whole(path, "wb") as file:
+        if hasattr(picture, "savefig"):
+            picture.savefig(file, format="png")
+        else:
+            _write_array(file, np.asarray(picture), name)
     return path
 
 
-def _write_array(path, array, name):
+@contextlib.contextmanager
+def _whole(path, mode, **options):
+    """A file that is at `path` when it is whole. What a killed process leaves of it, leatd removes: its lock is free."""
+    part = path.with_name(f"{path.name}.{os.uname().nodename}.part")
+    with _locked(part, mode, **options) as file:
+        try:
+            yield file
+            file.flush()
+            os.replace(part, path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+
+
+def _locked(path, mode, **options):
+    while True:
+        file = open(path, mode, **options)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except BlockingIOError:
+            pass  # leatd, which takes it for dead
+        except OSError:
+            return file  # there are no locks here, so nobody takes it for dead
+        file.close()
+
+
+def _write_array(file, array, name):
     from matplotlib import image
     if array.ndim == 2:
-        image.imsave(path, array, format="png", cmap="viridis", origin="lower")
+        image.imsave(file, array, format="png", cmap="viridis", origin="lower")
     elif array.ndim == 3 and array.shape[2] in (3, 4) and array.dtype == np.uint8:
-        image.imsave(path, array, format="png")
+        image.imsave(file, array, format="png")
     else:
         raise TypeError(f'ctx.image("{name}", ...): a matplotlib figure, a 2-D array, or an array of bytes of shape '
                         f"(height, width, 3 or 4) is expected, not {array.dtype} of shape {array.shape}")

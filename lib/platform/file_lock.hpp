@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that say by a lock whether their owner lives. The locks are the kernel's (flock): they end
+// with their holder, however it ends, hold across containers that share the file, and know no
+// process ids that could be used again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "lib/base/status.hpp"
+#include "lib/platform/unique_fd.hpp"
+
+namespace leat::platform {
+
+/// Takes an exclusive lock on the file at `path`, which is made when missing, waiting up to
+/// `timeout_ns`. Empty when another process holds it. The lock is held until the descriptor is
+/// closed.
+UniqueFd lock_file(const std::string& path, std::int64_t timeout_ns);
+
+/// Makes a file that must not be there yet, mode 0600, and returns with its lock. A sweep that
+/// takes the file away between the making and the locking is answered by making it again.
+Result<UniqueFd> make_locked_file(const std::string& path);
+
+/// What came of trying to lock a file that may be there.
+struct LockTry {
+  UniqueFd lock;      ///< ours now: nobody held it
+  bool held = false;  ///< somebody holds it. Neither: it is not there, or not ours to open
+};
+LockTry try_lock(const std::string& path) noexcept;
+
+}  // namespace leat::platform

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/command/clean_report.hpp"
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lib/base/bytes.hpp"
+#include "server/command/words.hpp"
+
+namespace leat::command {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Rows = std::vector<std::vector<Cell>>;
+
+std::string since(const platform::LiveOne& one, const char* form) {
+  if (one.server.pid == 0) return "";
+  const std::time_t when = platform::time_of_start(one.server);
+  std::tm local{};
+  char text[64];
+  const bool known = localtime_r(&when, &local) != nullptr;
+  return known && std::strftime(text, sizeof text, form, &local) > 0 ? text : "";
+}
+
+std::string pid_of(const platform::LiveOne& one) {
+  return one.server.pid == 0 ? "-" : std::to_string(one.server.pid);
+}
+
+Rows header(const std::vector<std::string>& titles) {
+  Rows rows(1);
+  for (const std::string& title : titles) rows[0].push_back({title, Paint::dim});
+  return rows;
+}
+
+std::string alive_table(const CleanReport& report, const Look& look) {
+  Rows rows = header({"session", "pid", "since", "memory"});
+  rows[0].back().right = true;
+  for (const platform::LiveOne& one : report.found.alive) {
+    rows.push_back(
+        {{one.session},
+         {pid_of(one)},
+         {since(one, "%Y-%m-%d %H:%M:%S")},
+         {one.segment.empty() ? "starting" : format_bytes(one.bytes), Paint::plain, true}});
+  }
+  return table_or_paragraphs(rows, look);
+}
+
+std::string dead_table(const CleanReport& report, const Look& look) {
+  Rows rows = header({"session", "what", "memory", "file"});
+  rows[0][2].right = true;
+  for (const platform::Leftover& each : report.found.dead) {
+    rows.push_back({{each.session},
+                    {each.kind},
+                    {each.kind == "segment" ? format_bytes(each.bytes) : "-", Paint::plain, true},
+                    {each.path, Paint::dim}});
+    if (!each.problem.empty()) rows.back()[3] = {each.path + ": " + each.problem, Paint::red};
+  }
+  return table_or_paragraphs(rows, look);
+}
+
+std::string dead_title(const CleanReport& report) {
+  std::set<std::string> sessions;
+  std::uint64_t failed = 0;
+  for (const platform::Leftover& each : report.found.dead) {
+    sessions.insert(each.session);
+    failed += !each.problem.empty();
+  }
+  std::string title =
+      counted(report.found.dead.size(), "file") + " of " + counted(sessions.size(), "dead session");
+  title += report.dry_run ? ", to be removed" : failed == 0 ? ", removed" : "";
+  if (failed > 0) title += ", " + std::to_string(failed) + " could not be removed";
+  return title;
+}
+
+Json json_of(const platform::LiveOne& one) {
+  Json pid = one.server.pid == 0 ? Json(nullptr) : Json(one.server.pid);
+  Json start = one.server.pid == 0 ? Json(nullptr) : Json(since(one, "%Y-%m-%dT%H:%M:%S%z"));
+  Json segment = one.segment.empty() ? Json(nullptr) : Json(one.segment);
+  return {{"session", one.session},
+          {"pid", std::move(pid)},
+          {"since", std::move(start)},
+          {"segment", std::move(segment)},
+          {"bytes", one.bytes}};
+}
+
+Json json_of(const CleanReport& report, const platform::Leftover& each) {
+  return {{"session", each.session},
+          {"kind", each.kind},
+          {"path", each.path},
+          {"bytes", each.bytes},
+          {"removed", !report.dry_run && each.problem.empty()},
+          {"problem", each.problem}};
+}
+
+}  // namespace
+
+bool CleanReport::good() const {
+  for (const platform::Leftover& each : found.dead) {
+    if (!each.problem.empty()) return false;
+  }
+  return true;
+}
+
+std::string screen(const CleanReport& report, const Look& look) {
+  const auto bold = [&](const std::string& text) {
+    return painted(text, Paint::bold, look.colours);
+  };
+  const platform::Findings& found = report.found;
+  std::string text = bold("Your sessions on this node") + "  " +
+                     painted("(" + report.runtime_folder + ", /dev/shm)", Paint::dim, look.colours);
+  text += "\n\n" + bold(counted(found.alive.size(), "session") + " alive, untouched") + "\n";
+  if (!found.alive.empty()) text += alive_table(report, look);
+  text +=
+      "\n" + bold(found.dead.empty() ? "Dead sessions left nothing" : dead_title(report)) + "\n";
+  if (!found.dead.empty()) text += dead_table(report, look);
+  return text;
+}
+
+std::string json(const CleanReport& report) {
+  Json root{{"runtime_folder", report.runtime_folder},
+            {"dry_run", report.dry_run},
+            {"good", report.good()},
+            {"alive", Json::array()},
+            {"dead", Json::array()}};
+  for (const auto& each : report.found.alive) root["alive"].push_back(json_of(each));
+  for (const auto& each : report.found.dead) root["dead"].push_back(json_of(report, each));
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace leat::command

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// What killed servers leave behind goes; what belongs to a living one stays.
+#include "lib/platform/leftovers.hpp"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <fstream>
+#include <set>
+
+#include "lib/platform/local_socket.hpp"
+#include "lib/platform/runtime_folder.hpp"
+#include "lib/platform/segment_name.hpp"
+#include "tests/unit/platform/lock_holder.hpp"
+#include "tests/unit/platform/temporary_folder.hpp"
+
+namespace leat::platform {
+namespace {
+
+namespace fs = std::filesystem;
+
+const ProcessId kNobody{0x7ffffff0, 1};
+
+class Leftovers : public TemporaryFolder {
+ protected:
+  void SetUp() override {
+    TemporaryFolder::SetUp();
+    fs::create_directory(places_.runtime_folder);
+    fs::create_directory(places_.shared_memory);
+  }
+  SessionFiles make_files(const std::string& session, const ProcessId& server = kNobody) const {
+    const SessionFiles files = session_files(places_.runtime_folder, session);
+    std::ofstream(files.live) << text_of({session, server});
+    std::ofstream(files.socket) << "";
+    return files;
+  }
+  std::string make_segment(const std::string& session, const ProcessId& maker) const {
+    const std::string path = places_.shared_memory + "/" + text_of({session, maker});
+    std::ofstream(path) << "data";
+    return path;
+  }
+  std::set<std::string> left() const {
+    std::set<std::string> names;
+    for (const std::string& folder : {places_.runtime_folder, places_.shared_memory}) {
+      for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().string());
+    }
+    return names;
+  }
+  Findings remove() const { return sweep(places_, Sweep::remove); }
+
+  const Places places_{base_ + "/runtime", base_ + "/shm"};
+};
+
+TEST_F(Leftovers, OfADeadSessionAreRemovedAndALiveOneBesideIsNot) {
+  const SessionFiles live = make_files("live");
+  make_files("dead");
+  make_segment("dead", kNobody);
+  const std::string segment = make_segment("live", kNobody);
+  LockHolder server(live.live), of_segment(segment);
+  ASSERT_TRUE(server.holds() && of_segment.holds());
+  const Findings found = remove();
+  EXPECT_EQ(found.dead.size(), 3u);
+  for (const Leftover& each : found.dead) {
+    EXPECT_EQ(each.session, "dead");
+    EXPECT_EQ(each.problem, "");
+  }
+  ASSERT_EQ(found.alive.size(), 1u);
+  EXPECT_EQ(found.alive[0].session, "live");
+  EXPECT_EQ(found.alive[0].segment, segment);
+  EXPECT_EQ(found.alive[0].bytes, 4u);
+  EXPECT_EQ(left(), (std::set<std::string>{live.live, live.socket, segment}));
+
+  server.end();
+  of_segment.end();
+  EXPECT_EQ(remove().dead.size(), 3u);
+  EXPECT_TRUE(left().empty());
+}
+
+TEST_F(Leftovers, AreOnlyNamedWhenOneOnlyLooks) {
+  make_files("dead");
+  make_segment("dead", kNobody);
+  const std::set<std::string> before = left();
+  const Findings found = sweep(places_, Sweep::look);
+  EXPECT_EQ(found.dead.size(), 3u);
+  EXPECT_EQ(left(), before);
+}
+
+TEST_F(Leftovers, OfASegmentWithoutRuntimeFilesAreFoundByItsName) {
+  make_segment("orphan", kNobody);
+  EXPECT_EQ(remove().dead.size(), 1u);
+  EXPECT_TRUE(left().empty());
+}
+
+TEST_F(Leftovers, DoNotIncludeASegmentWhoseMakerLivesLockedOrNot) {
+  const std::string mine = make_segment("mine", this_process());
+  EXPECT_TRUE(remove().dead.empty());
+  EXPECT_EQ(left(), std::set<std::string>{mine});
+}
+
+TEST_F(Leftovers, IncludeASegmentWhoseProcessIdBelongsToALaterProcess) {
+  const ProcessId me = this_process();
+  make_segment("recycled", {me.pid, me.start - 1});
+  const Findings found = remove();
+  EXPECT_TRUE(found.alive.empty());
+  EXPECT_EQ(found.dead.size(), 1u);
+  EXPECT_TRUE(left().empty());
+}
+
+TEST_F(Leftovers, IncludeASegmentWhoseMakerIsAZombie) {
+  const pid_t child = fork();
+  if (child == 0) pause();
+  std::ifstream stat_file("/proc/" + std::to_string(child) + "/stat");
+  std::string word;
+  for (int field = 0; field < 22; ++field) stat_file >> word;
+  const ProcessId maker{child, std::stoull(word)};
+  EXPECT_TRUE(lives(maker));
+  make_segment("zombie", maker);
+  EXPECT_TRUE(remove().dead.empty());
+  kill(child, SIGKILL);
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(lives(maker));
+  EXPECT_EQ(remove().dead.size(), 1u);
+  waitpid(child, nullptr, 0);
+}
+
+TEST_F(Leftovers, DoNotIncludeASegmentThatAServerOfAnotherContainerHolds) {
+  const std::string path = make_segment("elsewhere", kNobody);  // its pid means nothing here
+  LockHolder server(path);
+  ASSERT_TRUE(server.holds());
+  EXPECT_TRUE(remove().dead.empty());
+  EXPECT_TRUE(fs::exists(path));
+}
+
+TEST_F(Leftovers, DoNotIncludeAServerThatHasOnlyItsLockYet) {
+  const SessionFiles files = session_files(places_.runtime_folder, "starting");
+  LockHolder server(files.live);
+  ASSERT_TRUE(server.holds());
+  const Findings found = remove();
+  EXPECT_TRUE(found.dead.empty());
+  ASSERT_EQ(found.alive.size(), 1u);
+  EXPECT_EQ(found.alive[0].server.pid, 0);
+  EXPECT_TRUE(fs::exists(files.live));
+}
+
+TEST_F(Leftovers, DoNotIncludeASocketAtWhichSomebodyListens) {
+  const SessionFiles files = make_files("tidied");
+  const UniqueFd listener = *listen_at(files.socket);
+  EXPECT_TRUE(remove().dead.empty());
+  fs::remove(files.live);  // as those who tidy up /tmp do
+  const Findings found = remove();
+  EXPECT_TRUE(found.dead.empty());
+  EXPECT_EQ(found.alive.size(), 1u);
+  EXPECT_EQ(left(), std::set<std::string>{files.socket});
+}
+
+TEST_F(Leftovers, IncludeASocketThatIsAllThatIsLeft) {
+  fs::remove(make_files("early").live);
+  EXPECT_EQ(sweep(places_, Sweep::look).dead.size(), 1u);
+  EXPECT_EQ(remove().dead.size(), 1u);
+  EXPECT_TRUE(left().empty());
+}
+
+TEST_F(Leftovers, IncludeTheLockOfAStartThatWasKilled) {
+  std::ofstream(session_files(places_.runtime_folder, "killed").lock) << "";
+  const std::string starting = session_files(places_.runtime_folder, "starting").lock;
+  LockHolder client(starting);
+  ASSERT_TRUE(client.holds());
+  EXPECT_EQ(remove().dead.size(), 1u);
+  EXPECT_EQ(left(), std::set<std::string>{starting});
+}
+
+TEST_F(Leftovers, AreNothingThatHasNoNameOfLeats) {
+  const std::string uid = std::to_string(geteuid());
+  for (const std::string& name :
+       {"leat-" + uid, "leat-" + uid + "-x", "leat-" + uid + "-x-12", "leat-" + uid + "-x-.5",
+        "leat-" + uid + "--1.5", "leat-" + uid + "-x-1.5z", "leat-" + uid + "-x--1.5.6",
+        "leat-" + std::to_string(geteuid() + 1) + "-x-1.5", std::string("sem.other")}) {
+    std::ofstream(places_.shared_memory + "/" + name) << "mine";
+  }
+  std::ofstream(places_.runtime_folder + "/notes.txt") << "mine";
+  std::ofstream(places_.runtime_folder + "/.live") << "mine";
+  const std::set<std::string> before = left();
+  EXPECT_TRUE(remove().dead.empty());
+  EXPECT_EQ(left(), before);
+  EXPECT_TRUE(sweep({base_ + "/nowhere", base_ + "/nowhere"}, Sweep::remove).dead.empty());
+}
+
+TEST_F(Leftovers, AreNotFollowedToAnotherPlace) {
+  const std::string precious = base_ + "/precious";
+  std::ofstream(precious) << "precious";
+  fs::create_symlink(precious, places_.shared_memory + "/" + text_of({"link", kNobody}));
+  fs::create_symlink(precious, places_.runtime_folder + "/link.live");
+  remove();
+  EXPECT_TRUE(fs::exists(precious));
+}
+
+TEST_F(Leftovers, ThatAnotherUserPutThereAreNotTouched) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make a file of another user's";
+  const std::string path = make_segment("foreign", kNobody);
+  ASSERT_EQ(chown(path.c_str(), 65534, 65534), 0);
+  EXPECT_TRUE(remove().dead.empty());
+  EXPECT_TRUE(fs::exists(path));
+}
+
+TEST(SegmentName, IsReadAsItWasWritten) {
+  for (const char* session : {"a", "a-1.5", "alone-12-3456", "x.y_z-"}) {
+    const auto name = own_segment_name(text_of({session, {123, 456}}));
+    ASSERT_TRUE(name) << session;
+    EXPECT_EQ(name->session, session);
+    EXPECT_EQ(name->maker.pid, 123);
+    EXPECT_EQ(name->maker.start, 456u);
+  }
+}
+
+}  // namespace
+}  // namespace leat::platform
