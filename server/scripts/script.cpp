@@ -2,8 +2,15 @@
 #include "server/scripts/script.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace leat::server {
+namespace {
+
+// A quick script sees all of a short run; a slow one does not hold up the end of the run for long.
+constexpr std::int64_t kCatchUpNs = 5'000'000'000;
+
+}  // namespace
 
 bool ScriptFunction::wants(std::uint32_t variable) const {
   return all_variables ||
@@ -50,6 +57,19 @@ void Script::add(std::shared_ptr<const Iteration> part) {
     ++counts.skipped;
   }
   waiting.push_back({std::move(part), at_start});
+}
+
+void Script::has_started(std::int64_t now_ns) {
+  if (std::exchange(at_start, false)) backlog_until_ns = now_ns + kCatchUpNs;
+}
+
+void Script::leave_backlog(std::int64_t now_ns) {
+  if (source->waits || backlog_until_ns == 0 || now_ns < backlog_until_ns) return;
+  backlog_until_ns = 0;
+  while (waiting.size() > 1) {
+    waiting.pop_front();
+    ++counts.skipped;
+  }
 }
 
 void Script::drop_waiting() {

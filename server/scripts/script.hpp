@@ -51,6 +51,7 @@ struct Script {
   std::deque<ScriptJob> waiting;          ///< ascending
   std::string state;                      ///< ctx.state, pickled
   std::int64_t failures_in_a_row = 0;
+  std::int64_t backlog_until_ns = 0;  ///< when what came at the start is old; 0: there is none
   ScriptCounts counts;
 
   /// What it wants is not known yet.
@@ -62,6 +63,10 @@ struct Script {
   /// Takes it in line; by the policy of its source in the place of the one that waits.
   void add(std::shared_ptr<const Iteration> part);
   void drop_waiting();
+  /// It was loaded for the first time: for a while it may catch up.
+  void has_started(std::int64_t now_ns);
+  /// A script that may skip and is still not done with what came at the start goes on with the newest.
+  void leave_backlog(std::int64_t now_ns);
 };
 
 }  // namespace leat::server

@@ -74,7 +74,7 @@ void ScriptPool::work(Worker& worker, std::size_t index) {
     Script* const script = order.script;
     order = {};
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (std::exchange(script->loading, false)) script->at_start = false;
+    if (std::exchange(script->loading, false)) script->has_started(platform::now_ns());
     worker.running = nullptr;
     wake_();
   }
@@ -96,6 +96,7 @@ bool ScriptPool::next_order(Worker& worker, std::size_t index, Order* order) {
         *order = {Order::Kind::unload, &script, {}};
         return true;
       }
+      script.leave_backlog(platform::now_ns());
       if (script.waiting.empty()) continue;
       if (!oldest ||
           script.waiting.front().iteration->number < oldest->waiting.front().iteration->number)

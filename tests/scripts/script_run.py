@@ -23,8 +23,10 @@ def put(folder, name, code):
     return path
 
 
-def config(data=ROW, scripts="", folder="", **others):
-    """XML with <scripts scripts><folder path="analysis" folder/></scripts>."""
+def config(data=ROW, scripts="", folder="", skip=False, **others):
+    """XML with <scripts scripts><folder path="analysis" folder/></scripts>. Scripts see all iterations unless they may skip."""
+    if not skip and "when-slow" not in folder:
+        folder += ' when-slow="wait"'
     return xml(data, log=f'<scripts interpreter="{sys.executable}" {scripts}><folder path="analysis" {folder}/></scripts>', **others)
 
 

@@ -56,7 +56,7 @@ def test_with_a_syntax_error_the_old_version_goes_on_and_the_line_is_told(tmp_pa
 
 def test_a_slow_script_leaves_iterations_out_and_sees_the_newest(tmp_path):
     put(tmp_path, "s", "import time\ndef process(ds, ctx):\n    time.sleep(0.3)\n    ctx.scalar('version', ctx.iteration)\n")
-    with script_run(tmp_path, config()) as run:
+    with script_run(tmp_path, config(skip=True)) as run:
         write_iterations(run, range(1))
         wait_until(lambda: versions(tmp_path), "the first call")
         began = time.monotonic()
@@ -80,7 +80,7 @@ def test_a_script_that_may_skip_never_makes_the_simulation_wait_for_memory(tmp_p
     """A script that sleeps for long on one iteration; all further ones go through three quarters of the buffer."""
     big = '<layout name="big" type="uint8" dimensions="1048576"/><variable name="a" layout="big"/>'
     put(tmp_path, "s", "import time\ndef process(ds, ctx):\n    ctx.scalar('version', 1)\n    time.sleep(3)\n")
-    with script_run(tmp_path, config(big, buffer="4MiB", timeout="1s", store="")) as run:
+    with script_run(tmp_path, config(big, buffer="4MiB", timeout="1s", store="", skip=True)) as run:
         write_iterations(run, range(60), size=1 << 20)
     assert len(versions(tmp_path)) < 60, run.log()
 
@@ -146,3 +146,11 @@ def test_who_waits_for_what_is_said(tmp_path):
         write_iterations(run, range(4), size=1 << 20)
     said = r'rank 0 waits for 1\.0 MiB; the buffer is full; script "slow" has held iteration 0 for [1-3] s'
     assert re.search(said, run.log()), run.log()
+
+
+def test_a_slow_script_does_not_hold_up_the_end_with_what_came_before_it_was_loaded(tmp_path):
+    put(tmp_path, "s", "import time\ntime.sleep(1)\ndef process(ds, ctx):\n    time.sleep(0.4)\n    ctx.scalar('version', ctx.iteration)\n")
+    with script_run(tmp_path, config(skip=True)) as run:
+        write_iterations(run, range(500))
+    seen = versions(tmp_path)
+    assert seen[0] == 0 and seen[-1] == 499 and 3 < len(seen) < 30, run.log()
