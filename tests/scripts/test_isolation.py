@@ -290,7 +290,7 @@ HALF_A_PICTURE = """
 
 
 def parts(folder):
-    return list(folder.rglob("*.part"))
+    return [path for output in folder.glob("run-scripts*") for path in output.rglob("*.part")]
 
 
 def test_half_a_picture_of_a_killed_worker_is_removed(folder):
