@@ -4,7 +4,10 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SANITIZED = shm_stress_test steering_stress_test
 
-.PHONY: help demo test build bench install sanitize setup clean
+FUZZ_SECONDS ?= 60
+FUZZED = xml expression events frames
+
+.PHONY: help demo test build bench install sanitize fuzz setup clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -12,6 +15,7 @@ help:
 ## make demo            install what is missing, build, run the LAMMPS example, show what happened
 ## make test            install what is missing, build, run all tests
 ## make build           programs in build/bin, libraries in build/lib
+## make fuzz            hostile bytes for the parsers and the server, FUZZ_SECONDS=60 for each target
 ## make bench           what each call costs, as ratios to memcpy; what scripts cost
 ## make install         to PREFIX=/usr/local, or make install PREFIX=/where/you/like
 ## make clean           remove build/
@@ -36,9 +40,21 @@ sanitize: setup
 	  cmake --build --preset $$kind -j $(JOBS) --target $(SANITIZED) && \
 	  for program in $(SANITIZED); do build/$$kind/bin/$$program --gtest_brief=1 || exit 1; done || exit 1; \
 	done
+	@cmake --build --preset asan -j $(JOBS) --target $(FUZZED:%=fuzz_%)
+	@build/asan/bin/fuzz_xml tests/fuzz/corpus/xml tests/config 2>/dev/null
+	@for target in expression events frames; do \
+	  build/asan/bin/fuzz_$$target tests/fuzz/corpus/$$target 2>/dev/null || exit 1; \
+	done
 	@cmake --build --preset tsan -j $(JOBS) --target cpp_api_test cpp_api_test_nothrow leatd leat_plugin_hdf5
 	@LEAT_BUILD=$(CURDIR)/build/tsan PYTHONPATH=tests/support PYTHONDONTWRITEBYTECODE=1 \
 	  /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/cpp
+
+# Searches for new inputs from those that are kept; what it finds lies in build/fuzz/findings.
+fuzz:
+	@tools/setup fuzz
+	@cmake --preset fuzz --log-level=WARNING
+	@cmake --build --preset fuzz -j $(JOBS) --target $(FUZZED:%=fuzz_%)
+	@tools/fuzz $(FUZZ_SECONDS) $(FUZZED)
 
 bench: build
 	@build/bin/leat_bench build/bench.json

@@ -59,16 +59,20 @@ bool ClientLink::check_extent(const shm::BlockHeader& header, const model::Layou
              std::to_string(layout.dimensions.size());
     return false;
   }
+  // Extents beside one of 0 are bounded too: what stores compute from them must not overflow.
   std::uint64_t bytes = scalar_bytes(layout.type);
+  bool empty = false;
   for (std::uint32_t d = 0; d < header.dims; ++d) {
-    const bool negative = header.extent[d] < 0;
-    if (negative ||
-        __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(header.extent[d]), &bytes)) {
+    const auto length = static_cast<std::uint64_t>(std::max<std::int64_t>(1, header.extent[d]));
+    empty = empty || header.extent[d] == 0;
+    if (header.extent[d] < 0 || __builtin_mul_overflow(bytes, length, &bytes) ||
+        bytes > segment_.header().segment_bytes) {
       *error = "its extent in dimension " + std::to_string(d) + " is " +
                std::to_string(header.extent[d]);
       return false;
     }
   }
+  if (empty) bytes = 0;
   if (bytes == header.data_bytes) return true;
   *error = "its extents make " + std::to_string(bytes) + " bytes, but it has " +
            std::to_string(header.data_bytes);

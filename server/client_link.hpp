@@ -3,6 +3,7 @@
 // is believed unchecked. Private to the event loop.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,6 +40,9 @@ class ClientLink {
   /// The ring's counters make no sense: the client's memory is corrupt.
   bool is_broken() const noexcept { return events_.broken(); }
 
+  /// How often something of it made no sense, this time included.
+  int count_complaint() noexcept { return complaints_ = std::min(complaints_ + 1, 1 << 30); }
+
   /// Pushes into the release ring and wakes the client if it waits. False when the ring is full:
   /// the client has not taken any of what it asked for, so it cannot need this.
   bool release(const shm::Release& release) noexcept;
@@ -67,6 +71,7 @@ class ClientLink {
   shm::Hello hello_{};
   Phase phase_ = Phase::absent;
   std::uint32_t index_;
+  int complaints_ = 0;
   std::vector<std::int64_t> values_;
   std::vector<std::uint8_t> set_;
 };

@@ -23,9 +23,9 @@ LeaseBook::LeaseBook(const shm::SegmentHeader& header, std::uint32_t clients)
       common_bytes_(header.extent_bytes),
       clients_(clients) {}
 
-void LeaseBook::request(const LeaseRequest& request) {
+bool LeaseBook::request(const LeaseRequest& request) {
   LeaseRequest checked = request;
-  if (clients_[request.client].gone) return;
+  if (clients_[request.client].gone) return true;
   // Common extents have one size; what the event says is a client's word.
   if (!is_own(request)) checked.bytes = common_bytes_;
   // The client now needs what it had asked for ahead: one request, not two.
@@ -33,8 +33,13 @@ void LeaseBook::request(const LeaseRequest& request) {
     return w.client == checked.client && !is_own(w) && !is_own(checked);
   });
   if (same != waiting_.end()) waiting_.erase(same);
+  const auto waits = std::count_if(waiting_.begin(), waiting_.end(), [&](const LeaseRequest& w) {
+    return w.client == checked.client;
+  });
+  if (waits >= kMostRequests) return false;
   waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), checked, comes_before),
                   checked);
+  return true;
 }
 
 // How many bytes a client will still take until it has ended `until_iteration - 1`.
@@ -107,6 +112,7 @@ std::uint64_t LeaseBook::extent_of(std::uint32_t client, std::uint64_t offset,
   const auto& [start, lease] = *std::prev(after);
   const std::uint64_t skipped = offset - start;
   if (skipped > lease.bytes || bytes > lease.bytes - skipped) return 0;
+  if (bytes > lease.bytes - lease.came_bytes) return 0;
   return start;
 }
 
@@ -122,6 +128,7 @@ void LeaseBook::block_came(std::uint32_t client, std::uint64_t extent, std::uint
   Client& owner = clients_[client];
   Lease& lease = owner.leases.at(extent);
   ++lease.came;
+  lease.came_bytes += bytes;
   ++lease.live;
   owner.this_iteration += bytes;
   if (lease.own) {

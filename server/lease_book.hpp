@@ -14,6 +14,7 @@
 // Private to the server's event loop.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -42,7 +43,9 @@ class LeaseBook {
  public:
   LeaseBook(const shm::SegmentHeader& header, std::uint32_t clients);
 
-  void request(const LeaseRequest& request);
+  /// A client that waits for as many already is in error: false, and nothing is noted.
+  static constexpr std::ptrdiff_t kMostRequests = 1024;
+  bool request(const LeaseRequest& request);
   /// What can be given now, in order; each goes to its client's release ring.
   std::vector<Grant> serve();
   /// After serve: the first request in line, taken off it, when nothing can ever free memory for
@@ -51,7 +54,8 @@ class LeaseBook {
   std::optional<LeaseRequest> take_hopeless(std::int64_t oldest_unfinished);
 
   /// The start of the leased extent that holds [offset, offset + bytes) of this client; 0 when
-  /// there is none.
+  /// there is none, or when with these bytes more came from the extent than it has: no client uses
+  /// the same bytes twice, and so it has no more blocks than memory.
   std::uint64_t extent_of(std::uint32_t client, std::uint64_t offset, std::uint64_t bytes) const;
 
   void seal(std::uint32_t client, std::uint64_t extent, std::uint64_t blocks);
@@ -75,6 +79,7 @@ class LeaseBook {
     bool own = false;
     bool sealed = false;
     std::uint64_t expected = 0, came = 0, live = 0;
+    std::uint64_t came_bytes = 0;
   };
   struct Client {
     bool gone = false;

@@ -5,6 +5,25 @@
 #include <utility>
 
 namespace leat::server {
+namespace {
+
+// A first rank that is further ahead than this has lost its mind; of iterations before those the
+// latest values are told.
+constexpr std::size_t kMostAhead = std::size_t{1} << 16;
+
+bool fits(const ParameterValue& value, model::Parameter::Kind kind) {
+  switch (kind) {
+    case model::Parameter::Kind::integer:
+      return std::holds_alternative<std::int64_t>(value);
+    case model::Parameter::Kind::real:
+      return std::holds_alternative<double>(value);
+    case model::Parameter::Kind::text:
+      return std::holds_alternative<std::string>(value);
+  }
+  return false;
+}
+
+}  // namespace
 
 ParameterLog::ParameterLog(const model::Model& model) : model_(model) {
   for (const model::Parameter& each : model.parameters) {
@@ -17,7 +36,8 @@ ParameterLog::ParameterLog(const model::Model& model) : model_(model) {
 }
 
 void ParameterLog::set(std::uint32_t parameter, ParameterValue value) {
-  if (parameter < now_.size()) now_[parameter] = std::move(value);
+  if (parameter < now_.size() && fits(value, model_.parameters[parameter].kind))
+    now_[parameter] = std::move(value);
 }
 
 void ParameterLog::steer(std::int64_t iteration, const std::string& parameter,
@@ -41,6 +61,7 @@ void ParameterLog::steer(std::int64_t iteration, const std::string& parameter,
 void ParameterLog::iteration_ended(std::int64_t iteration) {
   if (now_.empty()) return;
   ended_[iteration] = now_;
+  if (ended_.size() > kMostAhead) ended_.erase(ended_.begin());
   const auto begun = steered_.upper_bound(iteration + 1);
   for (auto each = steered_.begin(); each != begun; ++each)
     now_[each->second.parameter] = each->second.value;

@@ -158,8 +158,10 @@ void Server::sleep() noexcept {
 }
 
 bool Server::somebody_speaks() noexcept {
-  return std::any_of(clients_.begin(), clients_.end(),
-                     [](ClientLink& client) { return client.has_events(); });
+  // What those write who are gone is not taken: it must not keep the loop awake.
+  return std::any_of(clients_.begin(), clients_.end(), [](ClientLink& client) {
+    return client.phase() == ClientLink::Phase::attached && client.has_events();
+  });
 }
 
 void Server::look_around(int limit_ms) {

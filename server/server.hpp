@@ -47,6 +47,8 @@ class Server {
   int run();
 
  private:
+  friend class DrivenServer;  // tests/fuzz: the same steps, without the loop
+
   // Set-up and waiting
   ScriptPoolParts script_parts();
   void watch(int fd) noexcept;
@@ -71,12 +73,14 @@ class Server {
 
   // Events
   bool take_all_events();
-  bool take_events(std::uint32_t index);
+  bool take_events(std::uint32_t index, int most);
+  void take_last_events(std::uint32_t index);
   void handle(std::uint32_t index, const shm::Event& event);
   void on_block(std::uint32_t index, const shm::Event& event);
   void on_lease_request(std::uint32_t index, const shm::Event& event);
   void on_text(std::uint32_t index, const shm::Event& event);
   void on_lost(std::uint32_t index, const shm::Event& event);
+  void complain(std::uint32_t index, const std::string& what);
 
   // Iterations and memory
   void pass_on_complete();
@@ -84,6 +88,7 @@ class Server {
   void take_returned_blocks();
   void release(const Block& block);
   void serve_requests();
+  void refuse(const LeaseRequest& request);
   std::int64_t oldest_unfinished() const noexcept;
   void say_who_waits();
   std::string who_holds_memory(const LeaseRequest& request) const;

@@ -94,7 +94,7 @@ void Server::place_myself() {
 void Server::client_hung_up(ClientLink& client) {
   const auto index = static_cast<std::uint32_t>(&client - clients_.data());
   // What it pushed before it died counts.
-  take_events(index);
+  take_last_events(index);
   client.close_socket();
   if (!client.is_gone()) client_left(index, ClientLink::Phase::dead);
 }
@@ -143,7 +143,7 @@ void Server::stop_on_signal() {
              strsignal(static_cast<int>(info.ssi_signo)));
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     if (clients_[i].is_gone()) continue;
-    take_events(i);
+    take_last_events(i);
     clients_[i].close_socket();
     if (!clients_[i].is_gone()) client_left(i, ClientLink::Phase::dead);
   }

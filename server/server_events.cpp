@@ -18,6 +18,8 @@ constexpr int kBatch = 256;
 // A wait of this length is worth a line; with a short timeout half of that.
 constexpr std::int64_t kSayAfterNs = 10'000'000'000;
 constexpr std::size_t kMostNamed = 8;
+// A client whose memory is corrupt must not fill the disk with lines about it.
+constexpr int kMostComplaints = 100;
 
 }  // namespace
 
@@ -25,20 +27,23 @@ bool Server::take_all_events() {
   bool any = false;
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     const ClientLink::Phase phase = clients_[i].phase();
-    if (phase == ClientLink::Phase::attached) any |= take_events(i);
+    if (phase == ClientLink::Phase::attached) any |= take_events(i, kBatch);
   }
   if (any) made_progress();
   return any;
 }
 
-// Takes a batch, or everything when the client has died.
-bool Server::take_events(std::uint32_t index) {
+// All that it had pushed: no more than its ring holds, should it go on writing although its socket is
+// closed.
+void Server::take_last_events(std::uint32_t index) {
+  take_events(index, static_cast<int>(segment_.header().event_slots));
+}
+
+bool Server::take_events(std::uint32_t index, int most) {
   ClientLink& client = clients_[index];
-  const bool alive = client.socket() >= 0;
   shm::Event event;
   int taken = 0;
-  while (client.phase() == ClientLink::Phase::attached && (taken < kBatch || !alive) &&
-         client.pop(event)) {
+  while (client.phase() == ClientLink::Phase::attached && taken < most && client.pop(event)) {
     handle(index, event);
     ++taken;
   }
@@ -79,7 +84,14 @@ void Server::handle(std::uint32_t index, const shm::Event& event) {
     case shm::EventKind::finalize:
       return client_left(index, ClientLink::Phase::finalized);
   }
-  log_->error("rank {} sent an event of unknown kind {}", clients_[index].rank(), event.kind);
+  complain(index, fmt::format("sent an event of unknown kind {}", event.kind));
+}
+
+void Server::complain(std::uint32_t index, const std::string& what) {
+  const int count = clients_[index].count_complaint();
+  if (count > kMostComplaints) return;
+  log_->error("rank {}: {}{}", clients_[index].rank(), what,
+              count == kMostComplaints ? "; nothing more is said of what makes no sense" : "");
 }
 
 void Server::on_block(std::uint32_t index, const shm::Event& event) {
@@ -96,8 +108,8 @@ void Server::on_block(std::uint32_t index, const shm::Event& event) {
     const std::string name = event.subject < model_.variables.size()
                                  ? model_.variables[event.subject].name
                                  : "#" + std::to_string(event.subject);
-    log_->error("a block of \"{}\" of rank {} makes no sense and is not stored: {}", name,
-                clients_[index].rank(), error);
+    complain(index,
+             fmt::format("a block of \"{}\" makes no sense and is not stored: {}", name, error));
     report_.block_lost(clients_[index].rank(), name, iterations_.current(index), error);
     return;
   }
@@ -106,8 +118,9 @@ void Server::on_block(std::uint32_t index, const shm::Event& event) {
 }
 
 void Server::on_lease_request(std::uint32_t index, const shm::Event& event) {
-  leases_.request({index, event.flags, iterations_.current(index), event.bytes, event.token,
-                   platform::now_ns()});
+  const LeaseRequest request{index, event.flags, iterations_.current(index), event.bytes,
+                             event.token, platform::now_ns()};
+  if (!leases_.request(request)) refuse(request);
   serve_requests();
 }
 
@@ -229,12 +242,16 @@ void Server::serve_requests() {
     pass_on_complete();
     const std::optional<LeaseRequest> hopeless = leases_.take_hopeless(oldest_unfinished());
     if (!hopeless) return;
-    shm::Release refusal{};
-    refusal.kind = static_cast<std::uint32_t>(shm::ReleaseKind::refused);
-    refusal.token = hopeless->token;
-    refusal.bytes = std::max<std::uint64_t>(1, leases_.used_bytes());
-    clients_[hopeless->client].release(refusal);
+    refuse(*hopeless);
   }
+}
+
+void Server::refuse(const LeaseRequest& request) {
+  shm::Release refusal{};
+  refusal.kind = static_cast<std::uint32_t>(shm::ReleaseKind::refused);
+  refusal.token = request.token;
+  refusal.bytes = std::max<std::uint64_t>(1, leases_.used_bytes());
+  clients_[request.client].release(refusal);
 }
 
 }  // namespace leat::server

@@ -25,9 +25,13 @@ class Loader {
       out_.error({path, 0, 0}, "cannot read the file: " + text.error().message);
       return std::nullopt;
     }
-    std::optional<XmlElement> root = tree(path, *text, {{"simulation"}, ""});
+    return top(path, std::move(*text));
+  }
+
+  std::optional<Document> top(const std::string& path, std::string text) {
+    std::optional<XmlElement> root = tree(path, text, {{"simulation"}, ""});
     if (!root) return std::nullopt;
-    return Document{std::move(*root), std::move(*text)};
+    return Document{std::move(*root), std::move(text)};
   }
 
  private:
@@ -140,6 +144,12 @@ class Loader {
 std::optional<Document> load_document(const std::string& path, const Schema& schema,
                                       DiagnosticList& out) {
   return Loader(schema, out).top(path);
+}
+
+std::optional<Document> document_of(const std::string& text, const std::string& path,
+                                    const Schema& schema, DiagnosticList& out) {
+  out.file_opened(path);
+  return Loader(schema, out).top(path, text);
 }
 
 }  // namespace leat::model

@@ -25,4 +25,8 @@ inline constexpr std::size_t kMaxIncludes = 256;
 std::optional<Document> load_document(const std::string& path, const Schema& schema,
                                       DiagnosticList& out);
 
+/// The same of a text, as if it had been read from `path`.
+std::optional<Document> document_of(const std::string& text, const std::string& path,
+                                    const Schema& schema, DiagnosticList& out);
+
 }  // namespace leat::model

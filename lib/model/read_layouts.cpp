@@ -19,7 +19,9 @@ bool read_ghosts(const std::string& text, Dimension& dimension) {
   const std::size_t colon = text.find(':');
   const std::string low = text.substr(0, colon);
   const std::string high = colon == std::string::npos ? low : text.substr(colon + 1);
-  return read_count(low, dimension.ghost_low) && read_count(high, dimension.ghost_high);
+  std::int64_t sum = 0;
+  return read_count(low, dimension.ghost_low) && read_count(high, dimension.ghost_high) &&
+         !__builtin_add_overflow(dimension.ghost_low, dimension.ghost_high, &sum);
 }
 
 bool is_identifier(const std::string& text) {

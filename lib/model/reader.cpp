@@ -19,19 +19,29 @@ Model read_tree(const XmlElement& root, const Schema& schema, DiagnosticList& ou
   return model;
 }
 
-}  // namespace
-
-ReadResult read_file(const std::string& path) {
-  const Schema schema;
-  DiagnosticList diagnostics;
+ReadResult result_of(std::optional<Document> document, const Schema& schema,
+                     DiagnosticList& diagnostics) {
   ReadResult result;
-  if (std::optional<Document> document = load_document(path, schema, diagnostics)) {
+  if (document) {
     Model model = read_tree(document->root, schema, diagnostics);
     model.source_text = std::move(document->source_text);
     if (!diagnostics.has_errors()) result.model = std::move(model);
   }
   result.diagnostics = diagnostics.sorted();
   return result;
+}
+
+}  // namespace
+
+ReadResult read_file(const std::string& path) {
+  const Schema schema;
+  DiagnosticList diagnostics;
+  return result_of(load_document(path, schema, diagnostics), schema, diagnostics);
+}
+
+ReadResult read_text(const std::string& text, const std::string& path, const Schema& schema) {
+  DiagnosticList diagnostics;
+  return result_of(document_of(text, path, schema, diagnostics), schema, diagnostics);
 }
 
 }  // namespace leat::model

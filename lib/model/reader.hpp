@@ -21,6 +21,11 @@ struct ReadResult {
 /// (Xerces-C initialisation).
 ReadResult read_file(const std::string& path);
 
+class Schema;
+
+/// The same of a text, as if it had been read from `path`; with a schema that is compiled already.
+ReadResult read_text(const std::string& text, const std::string& path, const Schema& schema);
+
 /// All diagnostics, one line each, errors first; ends with a line break unless empty.
 std::string format(const std::vector<Diagnostic>& diagnostics);
 

@@ -42,7 +42,7 @@ std::vector<Core> free_cores(const std::map<Core, CpuSet>& cores,
   std::vector<Core> free;
   for (const auto& [core, cpus] : cores) {
     const bool taken = std::any_of(bound.begin(), bound.end(),
-                                   [&cpus](const CpuSet& rank) { return overlap(cpus, rank); });
+                                   [&cpus = cpus](const CpuSet& rank) { return overlap(cpus, rank); });
     if (!taken) free.push_back(core);
   }
   return free;

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <exception>
 
 #include "lib/platform/clock.hpp"
 #include "server/scripts/part_files.hpp"
 #include "server/scripts/script_pool.hpp"
 #include "server/scripts/task.hpp"
+#include "server/scripts/worker_words.hpp"
 
 namespace leat::server {
 namespace {
@@ -25,43 +26,6 @@ std::string brief(const std::string& text) {
   if (end == std::string::npos) return "";
   const std::size_t begin = text.rfind('\n', end);
   return text.substr(begin + 1, end - begin);
-}
-
-std::vector<ScriptFunction> functions_of(const nlohmann::json& told) {
-  std::vector<ScriptFunction> functions;
-  for (const auto& each : told) {
-    ScriptFunction function;
-    function.every = std::max<std::int64_t>(1, each.value("every", std::int64_t{1}));
-    function.all_variables = !each.contains("variables") || each["variables"].is_null();
-    if (!function.all_variables)
-      function.variables = each["variables"].get<std::vector<std::uint32_t>>();
-    functions.push_back(std::move(function));
-  }
-  return functions;
-}
-
-// What the worker has checked against the parameter's type.
-Steering::Value value_of(const nlohmann::json& value) {
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  if (value.is_number()) return value.get<double>();
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-std::optional<ScriptArray> array_of(const nlohmann::json& told, std::size_t data_bytes) {
-  const std::optional<ScalarType> type = scalar_from_name(told.value("type", std::string()));
-  ScriptArray array;
-  array.name = told.value("name", std::string());
-  array.unit = told.value("unit", std::string());
-  array.dimensions = told.value("dimensions", std::vector<std::string>());
-  array.extents = told.value("extents", std::vector<std::int64_t>());
-  array.offset = told.value("offset", std::uint64_t{0});
-  array.bytes = told.value("bytes", std::uint64_t{0});
-  const bool fits = array.offset <= data_bytes && array.bytes <= data_bytes - array.offset &&
-                    array.dimensions.size() == array.extents.size() &&
-                    array.extents.size() <= kMaxDims;
-  if (!type || !fits) return std::nullopt;
-  array.type = *type;
-  return array;
 }
 
 }  // namespace
@@ -201,13 +165,13 @@ std::string ScriptPool::load(Worker& worker, Script& script) {
     return "it could not be loaded: " + error;
   }
   loaded(script, answer);
-  return answer.head.value("error", std::string());
+  return text_in(answer.head, "error");
 }
 
 // With an error the worker has the version from before, if there was one.
 void ScriptPool::loaded(Script& script, const Frame& answer) {
-  const std::string error = answer.head.value("error", std::string());
-  script.functions = functions_of(answer.head.value("functions", nlohmann::json::array()));
+  const std::string error = text_in(answer.head, "error");
+  script.functions = functions_in(answer.head);
   const bool is_new = std::exchange(script.was_changed, false);
   if (error.empty()) {
     script.usable = true;
@@ -232,7 +196,7 @@ std::string ScriptPool::run(Worker& worker, Script& script, const Iteration& ite
   script.counts.seconds += static_cast<double>(platform::now_ns() - began_ns) * 1e-9;
   if (!error.empty()) return error;
   if (!answer.data.empty()) script.state = std::move(answer.data);
-  return answer.head.value("error", std::string());
+  return text_in(answer.head, "error");
 }
 
 // Gives an order and takes what the worker says until the answer. Returns why there is none.
@@ -242,11 +206,18 @@ std::string ScriptPool::converse(Worker& worker, Script& script, const Frame& or
       platform::now_ns() + static_cast<std::int64_t>((seconds + kGraceSeconds) * 1e9);
   FrameStatus status =
       worker.process.send(order, deadline_ns) ? FrameStatus::frame : FrameStatus::ended;
-  while (status == FrameStatus::frame) {
-    status = worker.process.receive(answer, deadline_ns);
-    if (status != FrameStatus::frame) break;
-    if (answer->head.value("kind", std::string()) == "answer") return "";
-    take_message(script, *answer, iteration);
+  try {
+    while (status == FrameStatus::frame) {
+      status = worker.process.receive(answer, deadline_ns);
+      if (status != FrameStatus::frame) break;
+      if (text_in(answer->head, "kind") == "answer") return "";
+      take_message(script, *answer, iteration);
+      // One that talks without end is late too.
+      if (platform::now_ns() >= deadline_ns) status = FrameStatus::late;
+    }
+  } catch (const std::exception& e) {  // more than there is memory for
+    log_->error("script \"{}\": what its process says cannot be taken: {}", script.file.name,
+                e.what());
   }
   const bool late = status == FrameStatus::late || platform::now_ns() >= deadline_ns;
   const std::string how = worker.process.end();
@@ -267,17 +238,17 @@ void ScriptPool::process_died(Worker& worker) {
 }
 
 void ScriptPool::take_message(const Script& script, Frame& message, std::int64_t iteration) {
-  const std::string kind = message.head.value("kind", std::string());
+  const std::string kind = text_in(message.head, "kind");
   if (kind == "log") {
-    const auto level = spdlog::level::from_str(message.head.value("level", std::string("info")));
+    const auto level = spdlog::level::from_str(text_in(message.head, "level", "info"));
     log_->log(level, "script \"{}\": {}", script.file.name,
-              message.head.value("text", std::string()));
+              text_in(message.head, "text"));
   } else if (kind == "results") {
     take_results(script, message, iteration);
   } else if (kind == "set") {
     const std::lock_guard<std::mutex> lock(mutex_);
-    steering_.push_back({script.file.name, message.head.value("parameter", std::string()),
-                         value_of(message.head["value"])});
+    steering_.push_back({script.file.name, text_in(message.head, "parameter"),
+                         value_in(message.head)});
     wake_();
   }
 }
@@ -286,10 +257,7 @@ void ScriptPool::take_results(const Script& script, Frame& message, std::int64_t
   ScriptResults results;
   results.script = script.file.name;
   results.iteration = iteration;
-  for (const auto& told : message.head.value("arrays", nlohmann::json::array())) {
-    if (auto array = array_of(told, message.data.size()))
-      results.arrays.push_back(std::move(*array));
-  }
+  results.arrays = arrays_in(message.head, message.data.size());
   results.data = std::move(message.data);
   store_(std::move(results));
 }

@@ -9,6 +9,7 @@
 #include "lib/platform/memory_file.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/platform/stream.hpp"
+#include "server/scripts/worker_words.hpp"
 
 namespace leat::server {
 namespace {
@@ -63,7 +64,7 @@ std::string WorkerProcess::start() {
       receive(&greeting, deadline_ns) != FrameStatus::frame) {
     return plan_.interpreter + " did not start as a worker: it " + end();
   }
-  std::string why = greeting.head.value("cannot", std::string());
+  std::string why = text_in(greeting.head, "cannot");
   if (!why.empty()) end();
   return why;
 }

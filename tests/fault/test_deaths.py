@@ -54,6 +54,23 @@ def test_when_all_ranks_are_killed_the_server_stores_what_was_committed_and_ends
                 assert same_bits(file["a"][iteration, rank], data(5, "i4", 10 * iteration + rank))
 
 
+def test_all_that_a_killed_rank_had_pushed_is_stored_however_much_it_is(tmp_path):
+    many = 700  # more than the server takes of one rank in one turn
+    with Run(tmp_path, xml(ROW)) as run:
+        (rank,) = run.init()
+        assert rank.write("a", 20, 0, 0).ok  # has memory from here on
+        time.sleep(0.2)
+        server = run.server()
+        os.kill(server, signal.SIGSTOP)
+        for block in range(1, many):
+            assert rank.write("a", 20, block, block).ok
+        rank.end()
+        rank.kill()
+        os.kill(server, signal.SIGCONT)
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert sorted(file["a_block"][0].tolist()) == list(range(many))
+
+
 @pytest.mark.parametrize("moment", range(8))
 def test_a_rank_killed_at_any_moment_of_a_write_leaves_whole_blocks(tmp_path, moment):
     with Run(tmp_path, xml(BIG, buffer="8MiB")) as run:

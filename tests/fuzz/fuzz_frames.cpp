@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a worker says: a stream of bytes is taken apart as leatd does it. The first byte chooses
+// between the stream as it is, and frames around heads of the input's, which is where most of the
+// decoding lies.
+#include <sys/socket.h>
+
+#include "lib/platform/clock.hpp"
+#include "lib/platform/stream.hpp"
+#include "server/scripts/frame.hpp"
+#include "server/scripts/worker_words.hpp"
+#include "tests/fuzz/target.hpp"
+
+namespace {
+
+using namespace leat;
+using namespace leat::server;
+
+void check(const ScriptArray& array, std::size_t data_bytes) {
+  fuzz::promise(array.bytes <= data_bytes && array.offset <= data_bytes - array.bytes,
+                "an array lies inside of its data");
+  std::uint64_t bytes = scalar_bytes(array.type);
+  for (const std::int64_t extent : array.extents) {
+    fuzz::promise(extent >= 0, "no extent is negative");
+    bytes *= static_cast<std::uint64_t>(extent);
+  }
+  fuzz::promise(bytes == array.bytes, "an array is as large as its extents say");
+  fuzz::promise(array.dimensions.size() == array.extents.size(), "all dimensions have names");
+}
+
+void decode(const Frame& frame) {
+  for (const char* key : {"kind", "error", "cannot", "level", "text", "parameter"}) {
+    text_in(frame.head, key);
+  }
+  functions_in(frame.head);
+  // What is steered goes to other scripts, as text of another frame.
+  Frame next;
+  std::visit([&](const auto& value) { next.head["value"] = value; }, value_in(frame.head));
+  for (const ScriptArray& array : arrays_in(frame.head, frame.data.size())) {
+    check(array, frame.data.size());
+  }
+}
+
+std::string framed(fuzz::Input& input) {
+  std::string stream;
+  while (!input.empty()) {
+    const std::string data(input.byte(), 'd');
+    const std::string head = input.text(input.take<std::uint16_t>());
+    const std::uint64_t lengths[2] = {head.size(), data.size()};
+    stream.append(reinterpret_cast<const char*>(lengths), sizeof lengths);
+    stream += head + data;
+  }
+  return stream;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::Input input(data, size);
+  const std::string stream = input.below(4) == 0 ? input.rest() : framed(input);
+  auto ends = platform::stream_pair();
+  if (!ends) return 0;
+  const std::int64_t deadline_ns = platform::now_ns() + 2'000'000'000;
+  const ssize_t sent = send(ends->first.get(), stream.data(), stream.size(), MSG_DONTWAIT);
+  (void)sent;  // what does not fit is cut off: a worker that ends in the middle of a frame
+  ends->first.reset();
+  Frame frame;
+  FrameStatus status = receive_frame(ends->second.get(), &frame, deadline_ns);
+  for (; status == FrameStatus::frame;
+       status = receive_frame(ends->second.get(), &frame, deadline_ns)) {
+    decode(frame);
+  }
+  fuzz::promise(status == FrameStatus::ended, "a worker that has ended is not late");
+  return 0;
+}
