@@ -33,8 +33,8 @@ bool Server::take_all_events() {
   return any;
 }
 
-// All that it had pushed: no more than its ring holds, should it go on writing although its socket is
-// closed.
+// All that it had pushed: no more than its ring holds, should it go on writing although its socket
+// is closed.
 void Server::take_last_events(std::uint32_t index) {
   take_events(index, static_cast<int>(segment_.header().event_slots));
 }
@@ -118,8 +118,8 @@ void Server::on_block(std::uint32_t index, const shm::Event& event) {
 }
 
 void Server::on_lease_request(std::uint32_t index, const shm::Event& event) {
-  const LeaseRequest request{index, event.flags, iterations_.current(index), event.bytes,
-                             event.token, platform::now_ns()};
+  const LeaseRequest request{index,       event.flags, iterations_.current(index),
+                             event.bytes, event.token, platform::now_ns()};
   if (!leases_.request(request)) refuse(request);
   serve_requests();
 }

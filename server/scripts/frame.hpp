@@ -20,7 +20,8 @@ enum class FrameStatus { frame, late, ended };
 /// False when the other side is gone, or takes nothing until `deadline_ns` of the monotonic clock.
 bool send_frame(int socket, const Frame& frame, std::int64_t deadline_ns);
 
-/// False when `text` is no JSON object, or nested absurdly deep. Never throws for what the text says.
+/// False when `text` is no JSON object, or nested absurdly deep. Never throws for what the text
+/// says.
 bool parse_head(const std::string& text, nlohmann::json* head);
 
 /// `ended`: the other side is gone, or what it says is no frame.

@@ -11,8 +11,8 @@ namespace leat::server {
 /// Path of launch.py, beside the installation that the running program is part of.
 std::string python_launcher();
 
-/// Runs `launch.py tool` with `input` as its standard input; what it writes to standard output. Fails
-/// as platform::run_program does.
+/// Runs `launch.py tool` with `input` as its standard input; what it writes to standard output.
+/// Fails as platform::run_program does.
 Result<std::string> run_python_tool(const std::string& interpreter, const std::string& tool,
                                     const std::string& input, double seconds);
 

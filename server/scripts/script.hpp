@@ -65,7 +65,8 @@ struct Script {
   void drop_waiting();
   /// It was loaded for the first time: for a while it may catch up.
   void has_started(std::int64_t now_ns);
-  /// A script that may skip and is still not done with what came at the start goes on with the newest.
+  /// A script that may skip and is still not done with what came at the start goes on with the
+  /// newest.
   void leave_backlog(std::int64_t now_ns);
 };
 

@@ -225,7 +225,8 @@ void ScriptPool::write_audit_trail() {
 bool ScriptPool::next_iteration(std::shared_ptr<const Iteration>* iteration) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (std::exchange(handing_out_, false)) wake_();
-  changed_.wait_for(lock, kLookAgain, [this] { return closing_ || !inbox_.empty() || !audit_.empty(); });
+  changed_.wait_for(lock, kLookAgain,
+                    [this] { return closing_ || !inbox_.empty() || !audit_.empty(); });
   if (closing_) return false;
   if (inbox_.empty()) return true;
   handing_out_ = true;

@@ -241,14 +241,13 @@ void ScriptPool::take_message(const Script& script, Frame& message, std::int64_t
   const std::string kind = text_in(message.head, "kind");
   if (kind == "log") {
     const auto level = spdlog::level::from_str(text_in(message.head, "level", "info"));
-    log_->log(level, "script \"{}\": {}", script.file.name,
-              text_in(message.head, "text"));
+    log_->log(level, "script \"{}\": {}", script.file.name, text_in(message.head, "text"));
   } else if (kind == "results") {
     take_results(script, message, iteration);
   } else if (kind == "set") {
     const std::lock_guard<std::mutex> lock(mutex_);
-    steering_.push_back({script.file.name, text_in(message.head, "parameter"),
-                         value_in(message.head)});
+    steering_.push_back(
+        {script.file.name, text_in(message.head, "parameter"), value_in(message.head)});
     wake_();
   }
 }

@@ -77,7 +77,8 @@ bool extents_make(const ScriptArray& array, std::uint64_t bytes) {
 
 std::optional<ScriptArray> array_of(const json& told, std::size_t data_bytes) {
   const std::optional<ScalarType> type = scalar_from_name(text_in(told, "type"));
-  const std::optional<std::uint64_t> offset = size_in(told, "offset"), bytes = size_in(told, "bytes");
+  const std::optional<std::uint64_t> offset = size_in(told, "offset"),
+                                     bytes = size_in(told, "bytes");
   ScriptArray array;
   if (!type || !offset || !bytes || !read_shape(told, &array)) return std::nullopt;
   array.name = text_in(told, "name");

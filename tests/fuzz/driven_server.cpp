@@ -84,15 +84,18 @@ void check_block(const leat_block& block) {
   for (std::uint32_t d = 0; d < variable.dims; ++d) {
     promise(block.extent[d] >= 0, "no extent is negative");
     bytes *= static_cast<std::uint64_t>(block.extent[d]);
-    empty = empty || block.extent[d] <= variable.dimension[d].ghost_low + variable.dimension[d].ghost_high;
+    empty = empty ||
+            block.extent[d] <= variable.dimension[d].ghost_low + variable.dimension[d].ghost_high;
   }
   promise(bytes == block.bytes, "a block is as large as its extents say");
   for (std::uint32_t d = 0; variable.has_global && !empty && d < variable.dims; ++d) {
-    const std::int64_t own = block.extent[d] - variable.dimension[d].ghost_low - variable.dimension[d].ghost_high;
+    const std::int64_t own =
+        block.extent[d] - variable.dimension[d].ghost_low - variable.dimension[d].ghost_high;
     promise(block.position[d] >= 0 && block.position[d] <= block.global[d] - own,
             "a block lies inside of the global array");
   }
-  for (std::uint64_t i = 0; i < block.bytes; ++i) checked_sum += static_cast<unsigned char>(data[i]);
+  for (std::uint64_t i = 0; i < block.bytes; ++i)
+    checked_sum += static_cast<unsigned char>(data[i]);
 }
 
 int open(const leat_run* run, const leat_host*, void**) {
@@ -107,7 +110,8 @@ int iteration(void*, const leat_iteration_data* data) {
 
 int close(void*) { return 0; }
 
-const leat_plugin kPlugin{LEAT_PLUGIN_ABI, sizeof(leat_plugin), "check", open, iteration, close, nullptr};
+const leat_plugin kPlugin{LEAT_PLUGIN_ABI, sizeof(leat_plugin), "check", open, iteration, close,
+                          nullptr};
 
 }  // namespace
 
@@ -119,8 +123,7 @@ DrivenServer::DrivenServer() : facts_{"fuzz", kClients, kClients} {
       std::make_shared<spdlog::logger>("fuzz", std::make_shared<spdlog::sinks::null_sink_mt>());
   view_ = std::make_unique<PluginView>(run_model(), facts_);
   ServerParts parts{run_model(), run_segment(), facts_, "/no-such-folder/socket", {}, {}, {}, log};
-  parts.plugins.push_back(
-      std::make_unique<PluginInstance>(&kPlugin, run_model(), 0, *view_, log));
+  parts.plugins.push_back(std::make_unique<PluginInstance>(&kPlugin, run_model(), 0, *view_, log));
   server_ = std::make_unique<Server>(std::move(parts));
   server_->pipeline_.start();
   for (std::uint32_t i = 0; i < kClients; ++i) {

@@ -85,7 +85,8 @@ class HostileClients {
   }
 
   shm::Extent leased(std::uint32_t who) {
-    return clients_[who].leased[input_.below(static_cast<std::uint32_t>(clients_[who].leased.size()))];
+    return clients_[who]
+        .leased[input_.below(static_cast<std::uint32_t>(clients_[who].leased.size()))];
   }
 
   std::uint64_t offset(std::uint32_t who) {
@@ -149,7 +150,8 @@ class HostileClients {
     const std::string bytes = input_.text(1 + input_.below(64));
     if (input_.below(2) == 0) {
       const std::uint32_t slot = input_.below(server_.segment().header().event_slots);
-      std::memcpy(static_cast<void*>(server_.client(who).events + slot), bytes.data(), bytes.size());
+      std::memcpy(static_cast<void*>(server_.client(who).events + slot), bytes.data(),
+                  bytes.size());
       return;
     }
     const std::uint64_t at = offset(who);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each target defines, libFuzzer or replay.cpp calls, and uses to say that a promise is broken.
+// What each target defines, libFuzzer or replay.cpp calls, and uses to say that a promise is
+// broken.
 #pragma once
 
 #include <algorithm>

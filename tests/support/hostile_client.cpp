@@ -77,7 +77,8 @@ int main(int count, char** words) {
   if (!segment) return 3;
   const shm::ClientArea area = segment->client(static_cast<std::uint32_t>(rank));
   Random random(std::strtoull(words[5], nullptr, 10));
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(std::atoi(words[6]));
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(std::atoi(words[6]));
   std::vector<std::int32_t> row(5, rank);
   leat_write("a", row.data());
   leat_end_iteration();
