@@ -62,7 +62,8 @@ void ParameterLog::iteration_ended(std::int64_t iteration) {
   if (now_.empty()) return;
   ended_[iteration] = now_;
   if (ended_.size() > kMostAhead) ended_.erase(ended_.begin());
-  const auto begun = steered_.upper_bound(iteration + 1);
+  const auto begun =
+      iteration == INT64_MAX ? steered_.end() : steered_.upper_bound(iteration + 1);
   for (auto each = steered_.begin(); each != begun; ++each)
     now_[each->second.parameter] = each->second.value;
   steered_.erase(steered_.begin(), begun);
