@@ -16,6 +16,10 @@ struct Hello {
   std::int32_t rank, size, node_rank, node_size;
   std::int32_t pid;
   platform::CpuSet affinity;
+  std::uint32_t resumed;         ///< 1: it was attached to a server that has died; then the two below hold
+  std::uint32_t reserved;
+  std::uint64_t current_extent;  ///< offsets of the common extents it cuts blocks from; 0: none
+  std::uint64_t spare_extent;
 };
 
 /// Comes with the doorbell's descriptor when status is OK.
@@ -33,6 +37,6 @@ struct Farewell {
   char message[4092];
 };
 
-static_assert(sizeof(Hello) == 160 && sizeof(Welcome) == 1168 && sizeof(Farewell) == 4096);
+static_assert(sizeof(Hello) == 184 && sizeof(Welcome) == 1168 && sizeof(Farewell) == 4096);
 
 }  // namespace leat::shm

@@ -3,7 +3,8 @@
 //
 // Who writes what (each word has one writing process; "server" is leatd, "client" one rank):
 //   SegmentHeader, catalogue          server, before the first client attaches
-//   ServerWords                       server
+//   ServerWords, StoreWords           server
+//   LeaseRecords                      server
 //   per client: ServerLane            server
 //               ClientLane            client
 //               event slots           client
@@ -26,8 +27,16 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 2;
+inline constexpr std::uint32_t kLayoutVersion = 3;
 inline constexpr std::size_t kCacheLine = 64;
+
+/// What becomes of a write for which there is no room.
+enum class WhenFull : std::uint32_t {
+  wait = 0,        ///< it waits, until the timeout
+  drop_iteration,  ///< iterations are left out, whole, on all ranks of the node
+  spill,           ///< iterations that wait go to a disk
+  error            ///< it fails at once
+};
 
 struct SegmentHeader {
   std::uint64_t magic;
@@ -47,12 +56,52 @@ struct SegmentHeader {
   std::uint32_t release_slots; ///< a power of two
   std::int64_t server_pid;
   std::uint64_t steering_offset;  ///< of the SteeringHeader
+  std::uint64_t leases_offset;    ///< of the LeaseRecords, one per unit of data
+  std::uint64_t stores_offset;    ///< of the StoreWords, one per <store>
+  std::uint32_t store_count;
+  std::uint32_t checksums;    ///< 1: clients put a CRC-32C of their data into each BlockHeader
+  std::uint32_t when_full;    ///< WhenFull
+  std::uint32_t reserved;
+  std::uint64_t config_hash;  ///< of the XML's text: a server that takes over must have the same
 };
 
-/// Written by the server's event loop only.
+/// Written by the server only.
 struct ServerWords {
   alignas(kCacheLine) std::atomic<std::uint32_t> sleeps;  ///< odd while it sleeps; each sleep has its own number
   alignas(kCacheLine) std::atomic<std::uint64_t> progress;  ///< grows with all the server gets done
+  std::atomic<std::uint64_t> last_lease;  ///< LeaseRecord::id that was given out last
+  std::atomic<std::uint32_t> takeovers;   ///< servers that have died in this session
+  std::atomic<std::uint32_t> fruitless;   ///< of them, since the last that got an iteration done
+  /// All iterations up to here have been through all stores. -1: none.
+  alignas(kCacheLine) std::atomic<std::int64_t> done_iteration;
+};
+
+/// What a server that takes over must know of one <store>. Written by the server.
+struct StoreWords {
+  alignas(kCacheLine) std::atomic<std::int64_t> done;  ///< the last iteration it has, or has failed; -1: none
+  std::atomic<std::int64_t> begun;   ///< the last that it was given
+  std::atomic<std::uint32_t> tries;  ///< how often it was given that one
+};
+
+/// What a server that takes over must know of one client: where in its events it is. Written by the
+/// server, into the one of two that ServerLane::record does not name.
+struct ClientRecord {
+  std::uint64_t events;    ///< taken since the start
+  std::int64_t iteration;  ///< that it was in then
+  std::uint32_t phase;     ///< ClientPhase
+  std::int32_t rank;       ///< in the simulation
+  std::uint64_t reserved;
+};
+
+enum class ClientPhase : std::uint32_t { absent = 0, attached, finalized, dead };
+
+/// At the first unit of each leased extent. Written by the server.
+struct LeaseRecord {
+  std::atomic<std::uint64_t> id;  ///< never used twice in a session; 0: no extent begins here
+  std::uint64_t bytes;
+  std::uint32_t client;
+  std::uint32_t flags;  ///< LeaseFlags
+  std::uint64_t reserved;
 };
 
 /// Written by one client.
@@ -68,8 +117,10 @@ struct ClientLane {
 /// Written by the server, for one client.
 struct ServerLane {
   alignas(kCacheLine) std::atomic<std::uint64_t> event_head;    ///< events whose slots may be used again
+  std::atomic<std::uint32_t> record;                            ///< which of `records` holds, 0 or 1
   alignas(kCacheLine) std::atomic<std::uint64_t> release_tail;  ///< releases pushed since the start
   std::atomic<std::uint32_t> wake;  ///< futex: changes with each push while the client waits
+  alignas(kCacheLine) ClientRecord records[2];
 };
 
 enum class EventKind : std::uint32_t {
@@ -124,7 +175,12 @@ struct BlockHeader {
   std::uint64_t data_bytes;
   std::int64_t extent[kMaxDims];
   std::int64_t position[kMaxDims];
-  std::uint64_t reserved[5];
+  std::int64_t iteration;
+  std::uint32_t checksum;      ///< CRC-32C of the data
+  std::uint32_t has_checksum;
+  std::uint64_t event;         ///< 1 + the number of the event that hands it over; 0: it is not written yet
+  std::uint64_t lease;         ///< LeaseRecord::id of its extent: written last, says that the rest holds
+  std::uint64_t reserved;
 };
 
 // ---- steering: values that the server gives to parameters during the run; see steering.hpp ----
@@ -212,10 +268,13 @@ inline constexpr bool kSharable = std::is_standard_layout_v<T> && std::is_trivia
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
-static_assert(kSharable<SegmentHeader> && sizeof(SegmentHeader) == 120);
-static_assert(kSharable<ServerWords> && sizeof(ServerWords) == 128);
+static_assert(kSharable<SegmentHeader> && sizeof(SegmentHeader) == 160);
+static_assert(kSharable<ServerWords> && sizeof(ServerWords) == 192);
+static_assert(kSharable<StoreWords> && sizeof(StoreWords) == 64);
+static_assert(kSharable<ClientRecord> && sizeof(ClientRecord) == 32);
+static_assert(kSharable<LeaseRecord> && sizeof(LeaseRecord) == 32);
 static_assert(kSharable<ClientLane> && sizeof(ClientLane) == 192);
-static_assert(kSharable<ServerLane> && sizeof(ServerLane) == 128);
+static_assert(kSharable<ServerLane> && sizeof(ServerLane) == 192);
 static_assert(kSharable<Event> && sizeof(Event) == 64, "one event, one cache line");
 static_assert(kSharable<Release> && sizeof(Release) == 32);
 static_assert(kSharable<BlockHeader> && sizeof(BlockHeader) == 192);

@@ -44,7 +44,12 @@ SegmentHeader lay_out(const SegmentPlan& plan) {
   header.catalogue_offset = kPage;
   header.catalogue_bytes = plan.catalogue_bytes;
   header.steering_offset = kPage + round_up(plan.catalogue_bytes, kPage);
-  header.lanes_offset = header.steering_offset + steering_bytes(plan.parameters);
+  header.stores_offset = header.steering_offset + steering_bytes(plan.parameters);
+  header.store_count = plan.stores;
+  header.leases_offset = header.stores_offset + round_up(plan.stores * sizeof(StoreWords), kPage);
+  header.lanes_offset =
+      header.leases_offset +
+      round_up(round_up(plan.data_bytes, kUnit) / kUnit * sizeof(LeaseRecord), kPage);
   header.lanes_stride = area_bytes(plan.event_slots, plan.release_slots);
   header.data_offset = round_up(header.lanes_offset + plan.clients * header.lanes_stride, kUnit);
   header.data_bytes = round_up(plan.data_bytes, kUnit);
@@ -54,6 +59,9 @@ SegmentHeader lay_out(const SegmentPlan& plan) {
   header.timeout_ns = plan.timeout_ns;
   header.event_slots = plan.event_slots;
   header.release_slots = plan.release_slots;
+  header.checksums = plan.checksums;
+  header.when_full = static_cast<std::uint32_t>(plan.when_full);
+  header.config_hash = plan.config_hash;
   return header;
 }
 
@@ -83,10 +91,11 @@ Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan
     Segment segment(name, std::move(region));
     segment.lock_ = std::move(*lock);
     // New pages are zero: counters start at 0, which is what the constructors of the atomics make of them.
-    new (segment.at<ServerWords>(kServerWordsOffset)) ServerWords{};
+    (new (segment.at<ServerWords>(kServerWordsOffset)) ServerWords{})->done_iteration = -1;
     new (segment.at<SteeringHeader>(header.steering_offset)) SteeringHeader{};
     segment.at<SteeringHeader>(header.steering_offset)->slot_count = plan.parameters;
     *segment.at<SegmentHeader>(0) = header;
+    for (StoreWords& store : segment.stores()) store.done = store.begun = -1;
     return segment;
   } catch (const bip::interprocess_exception& e) {
     remove(name);
@@ -131,9 +140,17 @@ void Segment::remove(const std::string& name) noexcept {
 SteeringArea Segment::steering() const noexcept {
   const std::uint64_t start = header().steering_offset, slots = start + sizeof(SteeringHeader);
   SteeringHeader* const head = at<SteeringHeader>(start);
-  const std::uint64_t room = (header().lanes_offset - slots) / sizeof(SteeringSlot);
+  const std::uint64_t room = (header().stores_offset - slots) / sizeof(SteeringSlot);
   const std::size_t count = std::min<std::uint64_t>(head->slot_count, room);
   return {head, {at<SteeringSlot>(slots), count}};
+}
+
+std::span<StoreWords> Segment::stores() const noexcept {
+  return {at<StoreWords>(header().stores_offset), header().store_count};
+}
+
+std::span<LeaseRecord> Segment::leases() const noexcept {
+  return {at<LeaseRecord>(header().leases_offset), header().data_bytes / header().unit_bytes};
 }
 
 ClientArea Segment::client(std::uint32_t index) const noexcept {

@@ -21,6 +21,10 @@ struct SegmentPlan {
   std::uint64_t timeout_ns = 0;
   std::uint64_t catalogue_bytes = 0;
   std::uint32_t parameters = 0;  ///< each can be steered
+  std::uint32_t stores = 0;
+  bool checksums = false;
+  WhenFull when_full = WhenFull::wait;
+  std::uint64_t config_hash = 0;
   std::uint32_t event_slots = 4096;
   std::uint32_t release_slots = 1024;
 };
@@ -58,6 +62,9 @@ class Segment {
   ServerWords& server_words() const noexcept { return *at<ServerWords>(kServerWordsOffset); }
   ClientArea client(std::uint32_t index) const noexcept;
   SteeringArea steering() const noexcept;
+  std::span<StoreWords> stores() const noexcept;
+  /// One per unit of data.
+  std::span<LeaseRecord> leases() const noexcept;
   const std::string& name() const noexcept { return name_; }
   /// Of the file that it is, for those who map it in their own way.
   std::string path() const { return path_of(name_); }
@@ -69,7 +76,7 @@ class Segment {
   }
 
  private:
-  static constexpr std::uint64_t kServerWordsOffset = 128;
+  static constexpr std::uint64_t kServerWordsOffset = 192;
 
   Segment(std::string name, boost::interprocess::mapped_region region)
       : name_(std::move(name)), region_(std::move(region)) {}

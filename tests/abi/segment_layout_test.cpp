@@ -15,8 +15,8 @@ namespace {
 
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
-TEST(SegmentLayout, HasVersionTwo) {
-  EXPECT_EQ(kLayoutVersion, 2u);
+TEST(SegmentLayout, HasVersionThree) {
+  EXPECT_EQ(kLayoutVersion, 3u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -38,13 +38,23 @@ TEST(SegmentLayout, HeaderIsWhereEveryVersionLooksForMagicAndVersion) {
   EXPECT_AT(SegmentHeader, release_slots, 100);
   EXPECT_AT(SegmentHeader, server_pid, 104);
   EXPECT_AT(SegmentHeader, steering_offset, 112);
-  EXPECT_EQ(sizeof(SegmentHeader), 120u);
+  EXPECT_AT(SegmentHeader, leases_offset, 120);
+  EXPECT_AT(SegmentHeader, stores_offset, 128);
+  EXPECT_AT(SegmentHeader, store_count, 136);
+  EXPECT_AT(SegmentHeader, checksums, 140);
+  EXPECT_AT(SegmentHeader, when_full, 144);
+  EXPECT_AT(SegmentHeader, config_hash, 152);
+  EXPECT_EQ(sizeof(SegmentHeader), 160u);
 }
 
 TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_AT(ServerWords, sleeps, 0);
   EXPECT_AT(ServerWords, progress, 64);
-  EXPECT_EQ(sizeof(ServerWords), 128u);
+  EXPECT_AT(ServerWords, last_lease, 72);
+  EXPECT_AT(ServerWords, takeovers, 80);
+  EXPECT_AT(ServerWords, fruitless, 84);
+  EXPECT_AT(ServerWords, done_iteration, 128);
+  EXPECT_EQ(sizeof(ServerWords), 192u);
   EXPECT_AT(ClientLane, event_tail, 0);
   EXPECT_AT(ClientLane, release_head, 64);
   EXPECT_AT(ClientLane, waiting, 72);
@@ -52,8 +62,10 @@ TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_EQ(sizeof(ClientLane), 192u);
   EXPECT_AT(ServerLane, event_head, 0);
   EXPECT_AT(ServerLane, release_tail, 64);
+  EXPECT_AT(ServerLane, record, 8);
   EXPECT_AT(ServerLane, wake, 72);
-  EXPECT_EQ(sizeof(ServerLane), 128u);
+  EXPECT_AT(ServerLane, records, 128);
+  EXPECT_EQ(sizeof(ServerLane), 192u);
 }
 
 TEST(SegmentLayout, SteeringHasAVersionAndOneSlotPerParameter) {
@@ -103,6 +115,23 @@ TEST(SegmentLayout, ReleaseIsHalfACacheLine) {
   EXPECT_EQ(sizeof(Release), 32u);
 }
 
+TEST(SegmentLayout, WhatATakeoverNeedsIsWhereASuccessorLooks) {
+  EXPECT_AT(StoreWords, done, 0);
+  EXPECT_AT(StoreWords, begun, 8);
+  EXPECT_AT(StoreWords, tries, 16);
+  EXPECT_EQ(sizeof(StoreWords), 64u);
+  EXPECT_AT(ClientRecord, events, 0);
+  EXPECT_AT(ClientRecord, iteration, 8);
+  EXPECT_AT(ClientRecord, phase, 16);
+  EXPECT_AT(ClientRecord, rank, 20);
+  EXPECT_EQ(sizeof(ClientRecord), 32u);
+  EXPECT_AT(LeaseRecord, id, 0);
+  EXPECT_AT(LeaseRecord, bytes, 8);
+  EXPECT_AT(LeaseRecord, client, 16);
+  EXPECT_AT(LeaseRecord, flags, 20);
+  EXPECT_EQ(sizeof(LeaseRecord), 32u);
+}
+
 TEST(SegmentLayout, BlockHeaderKeepsTheDataAligned) {
   EXPECT_AT(BlockHeader, variable, 0);
   EXPECT_AT(BlockHeader, block, 4);
@@ -111,7 +140,11 @@ TEST(SegmentLayout, BlockHeaderKeepsTheDataAligned) {
   EXPECT_AT(BlockHeader, data_bytes, 16);
   EXPECT_AT(BlockHeader, extent, 24);
   EXPECT_AT(BlockHeader, position, 88);
-  EXPECT_AT(BlockHeader, reserved, 152);
+  EXPECT_AT(BlockHeader, iteration, 152);
+  EXPECT_AT(BlockHeader, checksum, 160);
+  EXPECT_AT(BlockHeader, has_checksum, 164);
+  EXPECT_AT(BlockHeader, event, 168);
+  EXPECT_AT(BlockHeader, lease, 176);
   EXPECT_EQ(sizeof(BlockHeader), 192u);
 }
 
@@ -129,6 +162,10 @@ TEST(SegmentLayout, CatalogueRecordsHaveTheseSizes) {
 TEST(Handshake, StartsWithMagicAndVersionInEveryVersion) {
   EXPECT_AT(Hello, magic, 0);
   EXPECT_AT(Hello, version, 8);
+  EXPECT_AT(Hello, resumed, 160);
+  EXPECT_AT(Hello, current_extent, 168);
+  EXPECT_AT(Hello, spare_extent, 176);
+  EXPECT_EQ(sizeof(Hello), 184u);
   EXPECT_AT(Welcome, magic, 0);
   EXPECT_AT(Welcome, version, 8);
 }
