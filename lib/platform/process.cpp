@@ -16,6 +16,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <system_error>
 
 #include "lib/platform/clock.hpp"
@@ -154,6 +155,11 @@ std::string executable_path() {
   char path[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
   return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : std::string();
+}
+
+std::string path_beside_program(const std::string& relative) {
+  const auto folder = std::filesystem::path(executable_path()).parent_path();
+  return (folder / relative).lexically_normal().string();
 }
 
 }  // namespace leat::platform

@@ -64,6 +64,9 @@ std::string host_name();
 /// Absolute path of the running program's file; "" when the system does not tell.
 std::string executable_path();
 
+/// Absolute path of what is installed at `relative` to the folder of the running program's file.
+std::string path_beside_program(const std::string& relative);
+
 /// "No such file or directory" for ENOENT, thread safe.
 std::string errno_text(int code);
 
