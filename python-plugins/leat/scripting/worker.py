@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process that runs scripts: takes orders from leatd (server/scripts/script_runs.cpp) until it goes away."""
-import ctypes
 import faulthandler
 import os
 import pickle
 import platform
 import resource
-import signal
 import sys
 import time
 
+from .parent import die_with_parent
+
 _SOCKET, _CRASH_FILE, _CONSTANTS = 3, 4, 5
-_PR_SET_PDEATHSIG = 1
 _NICE = 5  # below leatd itself, with which it may share a core
 
 
 def main():
     parent = os.getppid()
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent()
     if os.getppid() != parent:  # it died before it could be asked for
         return 1
     faulthandler.enable(_CRASH_FILE, all_threads=False)
