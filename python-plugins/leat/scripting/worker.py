@@ -115,8 +115,8 @@ class Worker:
             script = self._scripts[name] = Script(name, head["path"], self._model)
             self._timeouts[name] = head["timeout"]
             if head["fresh"]:
-                from .outputs import keep_old
-                keep_old(self._table_path(name))
+                from .outputs import put_aside
+                put_aside(self._table_path(name))
             if data:
                 script.state = pickle.loads(bytes(data))
         try:
