@@ -188,7 +188,7 @@ class Worker:
         try:
             return pickle.dumps(script.state, protocol=pickle.HIGHEST_PROTOCOL)
         except Exception as why:
-            if not getattr(script, "said_state", False):
+            if not script.said_state:
                 self._services.log("warning", f"ctx.state cannot be kept over a restart of the process: {why}")
                 script.said_state = True
             return b""
