@@ -30,12 +30,15 @@ DatasetPlan plan_of(hsize_t length, bool grows) {
 
 }  // namespace
 
-Dataset make_scale(hid_t file, const std::string& name, hid_t type, hsize_t length, bool grows) {
-  return Dataset(file, name, type, plan_of(length, grows));
+Dataset make_iterations(hid_t file, const std::string& name) {
+  Dataset scale(file, name, H5T_NATIVE_INT64, plan_of(0, true));
+  check(H5DSset_scale(scale.id(), "iteration"), "naming the iterations");
+  set_attribute(scale.id(), "long_name", "number of the simulation's iteration");
+  return scale;
 }
 
 Dataset make_dimension(hid_t file, const std::string& name, hsize_t length, bool grows) {
-  Dataset scale = make_scale(file, name, H5T_NATIVE_FLOAT, length, grows);
+  Dataset scale(file, name, H5T_NATIVE_FLOAT, plan_of(length, grows));
   check(H5DSset_scale(scale.id(), no_coordinates(length).c_str()), "naming the dimension " + name);
   return scale;
 }
@@ -43,9 +46,7 @@ Dataset make_dimension(hid_t file, const std::string& name, hsize_t length, bool
 Scales::Scales(hid_t file, const leat_run& run) : file_(file) {
   for (std::uint64_t i = 0; i < run.variable_count; ++i)
     taken_.insert(leat_variable_at(&run, i)->name);
-  iteration_ = make_scale(file, take_name("iteration"), H5T_NATIVE_INT64, 0, true);
-  check(H5DSset_scale(iteration_.id(), "iteration"), "naming the iterations");
-  set_attribute(iteration_.id(), "long_name", "number of the simulation's iteration");
+  iteration_ = make_iterations(file, take_name("iteration"));
 }
 
 std::string Scales::take_name(const std::string& wished) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/script_group.hpp"
 
-#include <hdf5_hl.h>
-
 #include <stdexcept>
 
 #include "server/plugins/hdf5/scales.hpp"
@@ -30,10 +28,7 @@ std::string shape_text(const Shape& extents) {
 ScriptGroup::ScriptGroup(hid_t file, const std::string& script)
     : file_(file),
       group_("scripts/" + script + "/"),
-      iteration_(make_scale(file, group_ + "iteration", H5T_NATIVE_INT64, 0, true)) {
-  check(H5DSset_scale(iteration_.id(), "iteration"), "naming the iterations");
-  set_attribute(iteration_.id(), "long_name", "number of the simulation's iteration");
-}
+      iteration_(make_iterations(file, group_ + "iteration")) {}
 
 void ScriptGroup::add(const leat_result_set& set) {
   std::string failed;
