@@ -2,6 +2,7 @@
 #include "server/plugins/hdf5/script_group.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 #include "server/plugins/hdf5/scales.hpp"
 #include "server/plugins/hdf5/types.hpp"
@@ -40,10 +41,10 @@ void ScriptGroup::add(const leat_result_set& set) {
       failed += (failed.empty() ? "" : "; ") + std::string("\"") + result.name + "\": " + e.what();
     }
   }
-  for (auto& [name, dataset] : results_) {
-    Shape grown = dataset.extents();
+  for (auto& [name, table] : results_) {
+    Shape grown = table.dataset.extents();
     grown[0] = rows_ + 1;
-    dataset.grow_to(grown);
+    table.dataset.grow_to(grown);
   }
   ++rows_;
   if (!failed.empty()) throw std::runtime_error(failed);
@@ -65,11 +66,11 @@ void ScriptGroup::write(const leat_result& result) {
 Dataset& ScriptGroup::dataset_for(const leat_result& result) {
   const auto found = results_.find(result.name);
   if (found == results_.end()) {
-    types_[result.name] = result.type;
-    return results_.emplace(result.name, make(result)).first->second;
+    Table table{make(result), result.type};
+    return results_.emplace(result.name, std::move(table)).first->second.dataset;
   }
-  Dataset& dataset = found->second;
-  if (dataset.extents().size() != result.dims + 1 || types_[result.name] != result.type) {
+  auto& [dataset, type] = found->second;
+  if (dataset.extents().size() != result.dims + 1 || type != result.type) {
     throw std::runtime_error(
         "it has another type or number of dimensions than at first, where one iteration was " +
         shape_text(Shape(dataset.extents().begin() + 1, dataset.extents().end())));
