@@ -23,6 +23,14 @@ inline Shape joined(hsize_t first, const Shape& rest) {
 /// As many zeros as `like` has dimensions.
 inline Shape zeros(const Shape& like) { return Shape(like.size(), 0); }
 
+/// "(2, 3)"
+template <class Numbers>
+std::string listed(const Numbers& numbers) {
+  std::string text = "(";
+  for (const auto number : numbers) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
+  return text + ")";
+}
+
 /// How a dataset is made.
 struct DatasetPlan {
   Shape extents;            ///< at the start

@@ -17,13 +17,6 @@ Shape extents_of(const leat_result& result) {
   return extents;
 }
 
-std::string shape_text(const Shape& extents) {
-  std::string text = "(";
-  for (std::size_t d = 0; d < extents.size(); ++d)
-    text += (d ? ", " : "") + std::to_string(extents[d]);
-  return text + ")";
-}
-
 }  // namespace
 
 ScriptGroup::ScriptGroup(hid_t file, const std::string& script)
@@ -73,7 +66,7 @@ Dataset& ScriptGroup::dataset_for(const leat_result& result) {
   if (dataset.extents().size() != result.dims + 1 || type != result.type) {
     throw std::runtime_error(
         "it has another type or number of dimensions than at first, where one iteration was " +
-        shape_text(Shape(dataset.extents().begin() + 1, dataset.extents().end())));
+        listed(Shape(dataset.extents().begin() + 1, dataset.extents().end())));
   }
   return dataset;
 }
