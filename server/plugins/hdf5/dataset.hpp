@@ -42,6 +42,9 @@ struct DatasetPlan {
   std::vector<std::uint8_t> fill;
 };
 
+/// Of one dimension that grows, and has `length` at the start.
+DatasetPlan growing_list(hsize_t length = 0);
+
 /// Where a piece lies in memory: an array of `extents`, of which `count` elements from `start` are
 /// meant.
 struct MemoryPart {

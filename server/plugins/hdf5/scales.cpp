@@ -9,8 +9,6 @@
 namespace leat::hdf5 {
 namespace {
 
-constexpr hsize_t kScaleChunk = 8192;
-
 // A dimension without coordinates carries this text as the scale's name, with its length in ten
 // places.
 std::string no_coordinates(hsize_t length) {
@@ -21,17 +19,17 @@ std::string no_coordinates(hsize_t length) {
 }
 
 DatasetPlan plan_of(hsize_t length, bool grows) {
-  DatasetPlan plan;
-  plan.extents = {length};
-  plan.grows = {grows || length == 0};  // HDF5 has no chunk that fits into a fixed length of 0
-  plan.chunk = {plan.grows[0] ? kScaleChunk : std::min(length, kScaleChunk)};
+  DatasetPlan plan = growing_list(length);
+  if (grows || length == 0) return plan;  // HDF5 has no chunk that fits into a fixed length of 0
+  plan.grows = {false};
+  plan.chunk = {std::min(length, plan.chunk[0])};
   return plan;
 }
 
 }  // namespace
 
 Dataset make_iterations(hid_t file, const std::string& name) {
-  Dataset scale(file, name, H5T_NATIVE_INT64, plan_of(0, true));
+  Dataset scale(file, name, H5T_NATIVE_INT64, growing_list());
   check(H5DSset_scale(scale.id(), "iteration"), "naming the iterations");
   set_attribute(scale.id(), "long_name", "number of the simulation's iteration");
   return scale;
