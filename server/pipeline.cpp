@@ -21,9 +21,9 @@ void Pipeline::start() {
   thread_ = std::thread([this] { run(); });
 }
 
-void Pipeline::submit(Iteration iteration) {
+void Pipeline::submit(Work work) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  waiting_.push_back(std::move(iteration));
+  waiting_.push_back(std::move(work));
   changed_.notify_one();
 }
 
@@ -40,13 +40,7 @@ std::vector<PipelineResult> Pipeline::take_results() {
   return std::exchange(results_, {});
 }
 
-void Pipeline::submit(ScriptResults results) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  waiting_.push_back(std::move(results));
-  changed_.notify_one();
-}
-
-bool Pipeline::next(std::variant<Iteration, ScriptResults>* work) {
+bool Pipeline::next(Work* work) {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return closing_ || !waiting_.empty(); });
   if (waiting_.empty()) return false;
@@ -110,7 +104,7 @@ std::string Pipeline::slowest() const {
 void Pipeline::run() {
   thread_id_ = gettid();
   report(for_all(PipelineResult::Kind::opened, &PluginInstance::open));
-  std::variant<Iteration, ScriptResults> work;
+  Work work;
   while (next(&work)) {
     PipelineResult result = std::visit([this](const auto& each) { return process(each); }, work);
     work = Iteration{};  // its holds end before its result is seen

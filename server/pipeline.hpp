@@ -35,6 +35,8 @@ struct PipelineResult {
 
 class Pipeline {
  public:
+  using Work = std::variant<Iteration, ScriptResults>;
+
   /// `wake` is called from the pipeline's thread after each result; it must be quick.
   Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins, std::function<void()> wake);
   /// Ends the thread without closing what is open; close() first for an orderly end.
@@ -42,9 +44,8 @@ class Pipeline {
 
   /// Starts the thread, which opens all plugins.
   void start();
-  void submit(Iteration iteration);
   /// What a script made goes to all plugins that take such. From any thread.
-  void submit(ScriptResults results);
+  void submit(Work work);
   /// After all that was submitted the plugins are closed, then the result `closed` comes.
   void close();
 
@@ -60,7 +61,7 @@ class Pipeline {
 
  private:
   void run();
-  bool next(std::variant<Iteration, ScriptResults>* work);
+  bool next(Work* work);
   void report(PipelineResult result);
   void note_call(const PluginInstance* plugin, std::int64_t iteration);
   PipelineResult for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)());
@@ -71,7 +72,7 @@ class Pipeline {
   std::function<void()> wake_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::variant<Iteration, ScriptResults>> waiting_;
+  std::deque<Work> waiting_;
   std::vector<PipelineResult> results_;
   std::atomic<bool> has_results_{false};
   bool closing_ = false;

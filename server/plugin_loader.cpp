@@ -46,12 +46,12 @@ Result<Peeked> peek(const std::string& path) {
 }  // namespace
 
 Result<std::string> find_builtin(const std::string& type) {
-  const std::filesystem::path bin =
-      std::filesystem::path(platform::executable_path()).parent_path();
+  namespace fs = std::filesystem;
   std::string tried;
   for (const char* lib : {"lib", LEAT_INSTALL_LIBDIR}) {
-    const auto path = (bin.parent_path() / lib / "leat" / "plugins" / (type + ".so")).string();
-    if (std::filesystem::exists(path)) return path;
+    const std::string path =
+        platform::path_beside_program(fs::path("..") / lib / "leat" / "plugins" / (type + ".so"));
+    if (fs::exists(path)) return path;
     if (tried.find(path) == std::string::npos) tried += (tried.empty() ? "" : ", ") + path;
   }
   return Error{Status::ERROR_CONFIG, "the plugin of type \"" + type +

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <climits>
 
 namespace leat::platform {
 
@@ -14,6 +15,12 @@ std::int64_t now_ns() noexcept {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+int left_ms(std::int64_t deadline_ns) noexcept {
+  const std::int64_t left_ns = deadline_ns - now_ns();
+  if (left_ns <= 0) return 0;
+  return static_cast<int>(std::min<std::int64_t>(left_ns / 1'000'000 + 1, INT_MAX));
 }
 
 std::int64_t Deadline::left_ns() const noexcept {

@@ -9,8 +9,8 @@ namespace leat::platform {
 /// Nanoseconds of CLOCK_MONOTONIC; no system call on Linux (vDSO).
 std::int64_t now_ns() noexcept;
 
-/// Tells the processor that this thread only looks for a change in memory: its other hardware thread and its power go to
-/// others.
+/// Tells the processor that this thread only looks for a change in memory: its other hardware
+/// thread and its power go to others.
 inline void relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -21,6 +21,10 @@ inline void relax() noexcept {
 
 /// Lets another thread run that waits for this processor; returns at once when there is none.
 void give_way() noexcept;
+
+/// What poll() may wait till `deadline_ns` of now_ns(), in milliseconds and rounded up; 0 when that
+/// has passed.
+int left_ms(std::int64_t deadline_ns) noexcept;
 
 /// A point in time that waiting must not pass.
 class Deadline {
@@ -35,8 +39,8 @@ class Deadline {
   std::int64_t at_;
 };
 
-/// How long one call may still wait, over all the waits it makes. The clock is read at the first wait, so that calls
-/// which never wait never read it.
+/// How long one call may still wait, over all the waits it makes. The clock is read at the first
+/// wait, so that calls which never wait never read it.
 class Patience {
  public:
   explicit Patience(std::int64_t limit_ns) noexcept : limit_ns_(limit_ns) {}

@@ -16,6 +16,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <system_error>
 
 #include "lib/platform/clock.hpp"
@@ -81,13 +82,12 @@ Result<pid_t> start(const std::vector<std::string>& arguments, const std::vector
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   std::vector<char*> environment;
-  for (const std::string& each : variables)
-    environment.push_back(const_cast<char*>(each.c_str()));
+  for (const std::string& each : variables) environment.push_back(const_cast<char*>(each.c_str()));
   for (char** each = environ; *each; ++each) environment.push_back(*each);
   environment.push_back(nullptr);
   pid_t pid = -1;
-  const int code = posix_spawn(&pid, argv[0], &plan.actions, &plan.attributes, argv.data(),
-                               environment.data());
+  const int code =
+      posix_spawn(&pid, argv[0], &plan.actions, &plan.attributes, argv.data(), environment.data());
   if (code != 0) {
     return Error{Status::ERROR_SERVER, "cannot start " + arguments[0] + ": " + errno_text(code)};
   }
@@ -102,7 +102,7 @@ std::string find_program(const std::string& name) {
     end = std::min(folders.find(':', at), folders.size());
     const std::string folder = folders.substr(at, end - at);
     const std::string file = (folder.empty() ? "." : folder) + "/" + name;
-    struct stat found{};
+    struct stat found {};
     if (stat(file.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
         access(file.c_str(), X_OK) == 0) {
       return file;
@@ -124,7 +124,8 @@ bool reap(pid_t child, std::int64_t timeout_ns, int* status) noexcept {
   const Deadline deadline = Deadline::in_ns(timeout_ns);
   for (;;) {
     const pid_t got = waitpid(child, status, WNOHANG);
-    // An error means that somebody else took it (a SIGCHLD handler of the simulation): it is gone as well.
+    // An error means that somebody else took it (a SIGCHLD handler of the simulation): it is gone
+    // as well.
     if (got == child || (got < 0 && errno != EINTR)) return true;
     if (deadline.passed()) return false;
     const timespec pause{0, 500'000};
@@ -140,10 +141,13 @@ std::string describe_end(int status) {
   return "ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
-std::string host_name() {
+std::string node_name() {
   char name[HOST_NAME_MAX + 1] = {};
-  if (gethostname(name, HOST_NAME_MAX) != 0) return "unknown";
-  const std::string whole = name;
+  return gethostname(name, HOST_NAME_MAX) == 0 ? name : "unknown";
+}
+
+std::string host_name() {
+  const std::string whole = node_name();
   return whole.substr(0, whole.find('.'));
 }
 
@@ -151,6 +155,11 @@ std::string executable_path() {
   char path[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
   return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : std::string();
+}
+
+std::string path_beside_program(const std::string& relative) {
+  const auto folder = std::filesystem::path(executable_path()).parent_path();
+  return (folder / relative).lexically_normal().string();
 }
 
 }  // namespace leat::platform

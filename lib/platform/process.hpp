@@ -13,7 +13,8 @@
 
 namespace leat::platform {
 
-/// A started program: its process id, and the end of a pipe to which the program writes as descriptor kReportFd.
+/// A started program: its process id, and the end of a pipe to which the program writes as
+/// descriptor kReportFd.
 struct Child {
   pid_t pid = -1;
   UniqueFd report;
@@ -22,8 +23,9 @@ struct Child {
 /// The descriptor under which a started program finds its report pipe.
 inline constexpr int kReportFd = 3;
 
-/// Starts `arguments[0]` in a session of its own (no signal of the terminal or of a launcher's process group reaches
-/// it), with standard input from /dev/null, standard output to the caller's standard error, and no signal blocked.
+/// Starts `arguments[0]` in a session of its own (no signal of the terminal or of a launcher's
+/// process group reaches it), with standard input from /dev/null, standard output to the caller's
+/// standard error, and no signal blocked.
 Result<Child> spawn(const std::vector<std::string>& arguments);
 
 /// A descriptor of ours that a started program finds under another number.
@@ -42,21 +44,28 @@ Result<pid_t> start(const std::vector<std::string>& arguments, const std::vector
 /// may be run. "" when there is none.
 std::string find_program(const std::string& name);
 
-/// Closes all descriptors from `first` up: a server must not keep a launcher's sockets or a user's files open.
+/// Closes all descriptors from `first` up: a server must not keep a launcher's sockets or a user's
+/// files open.
 void close_from(int first) noexcept;
 
-/// Waits up to `timeout_ns` for a child to end and takes it out of the process table. False when it still runs.
-/// `status`, when given, gets what waitpid tells.
+/// Waits up to `timeout_ns` for a child to end and takes it out of the process table. False when it
+/// still runs. `status`, when given, gets what waitpid tells.
 bool reap(pid_t child, std::int64_t timeout_ns, int* status = nullptr) noexcept;
 
 /// "was killed by signal 9 (Killed)" or "ended with status 3", of what waitpid tells.
 std::string describe_end(int status);
 
-/// Name of this machine, without its domain.
+/// Name of this machine, as the system has it: with its domain, where it was given one.
+std::string node_name();
+
+/// The same without its domain.
 std::string host_name();
 
 /// Absolute path of the running program's file; "" when the system does not tell.
 std::string executable_path();
+
+/// Absolute path of what is installed at `relative` to the folder of the running program's file.
+std::string path_beside_program(const std::string& relative);
 
 /// "No such file or directory" for ENOENT, thread safe.
 std::string errno_text(int code);

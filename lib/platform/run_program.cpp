@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/memory_file.hpp"
@@ -22,13 +21,6 @@ constexpr std::int64_t kReapLimitNs = 5'000'000'000;
 
 Error system_error(const char* what) {
   return {Status::ERROR_SYSTEM, what + (": " + errno_text(errno))};
-}
-
-// For poll(), rounded up; 0 when the deadline has passed.
-int left_ms(std::int64_t deadline_ns) {
-  const std::int64_t left_ns = deadline_ns - now_ns();
-  if (left_ns <= 0) return 0;
-  return static_cast<int>(std::min<std::int64_t>(left_ns / 1'000'000 + 1, INT_MAX));
 }
 
 // Appends what comes till the other side closes. False when that is not before the deadline.

@@ -4,9 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <climits>
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
@@ -16,15 +14,13 @@ namespace {
 
 // False when the deadline passed, or the wait failed.
 bool wait_for(int stream, short what, std::int64_t deadline_ns) noexcept {
-  for (;;) {
-    const std::int64_t left_ns = deadline_ns - now_ns();
-    if (left_ns <= 0) return false;
+  while (const int ms = left_ms(deadline_ns)) {
     pollfd entry{stream, what, 0};
-    const auto ms = static_cast<int>(std::min<std::int64_t>(left_ns / 1'000'000 + 1, INT_MAX));
     const int ready = poll(&entry, 1, ms);
     if (ready > 0) return true;
     if (ready < 0 && errno != EINTR) return false;
   }
+  return false;
 }
 
 }  // namespace

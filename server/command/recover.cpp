@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/recover.hpp"
 
-#include <filesystem>
 #include <memory>
 
 #include "lib/platform/process.hpp"
@@ -11,11 +10,7 @@ namespace leat::command {
 namespace {
 
 // Beside the plugin that has written the file, of which `leat` knows nothing.
-std::string program() {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::path(platform::executable_path()).parent_path();
-  return (folder / LEAT_PLUGIN_FOLDER / "recover-hdf5").lexically_normal().string();
-}
+std::string program() { return platform::path_beside_program(LEAT_PLUGIN_FOLDER "/recover-hdf5"); }
 
 }  // namespace
 

@@ -7,17 +7,12 @@
 #include <vector>
 
 #include "lib/platform/file_lock.hpp"
+#include "lib/platform/process.hpp"
 
 namespace leat::server {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string ending_of_this_node() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return "." + std::string(name) + ".part";
-}
 
 std::vector<std::string> files_that_end_with(const std::string& ending, const std::string& folder) {
   std::vector<std::string> paths;
@@ -33,7 +28,8 @@ std::vector<std::string> files_that_end_with(const std::string& ending, const st
 }  // namespace
 
 void remove_dead_parts(const std::string& folder) {
-  for (const std::string& path : files_that_end_with(ending_of_this_node(), folder)) {
+  const std::string ending = "." + platform::node_name() + ".part";
+  for (const std::string& path : files_that_end_with(ending, folder)) {
     const platform::LockTry attempt = platform::try_lock(path);  // held while it is removed
     if (attempt.lock) unlink(path.c_str());
   }

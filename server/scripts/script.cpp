@@ -77,4 +77,14 @@ void Script::drop_waiting() {
   waiting.clear();
 }
 
+void Script::note_failure(const std::string& why) {
+  ++counts.failed;
+  if (counts.first_error.empty()) counts.first_error = why;
+}
+
+void Script::give_up() {
+  usable = must_load = false;
+  drop_waiting();
+}
+
 }  // namespace leat::server

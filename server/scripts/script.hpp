@@ -63,6 +63,10 @@ struct Script {
   /// Takes it in line; by the policy of its source in the place of the one that waits.
   void add(std::shared_ptr<const Iteration> part);
   void drop_waiting();
+  /// Counts it. `why` is of the report when it is the first.
+  void note_failure(const std::string& why);
+  /// It is not called any more, until it changes.
+  void give_up();
   /// It was loaded for the first time: for a while it may catch up.
   void has_started(std::int64_t now_ns);
   /// A script that may skip and is still not done with what came at the start goes on with the

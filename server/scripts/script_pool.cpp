@@ -119,6 +119,7 @@ void ScriptPool::let_go_for_memory() {
 }
 
 std::vector<SteeringRequest> ScriptPool::take_steering() {
+  if (!exists()) return {};  // asked on each turn of the event loop
   const std::lock_guard<std::mutex> lock(mutex_);
   return std::exchange(steering_, {});
 }

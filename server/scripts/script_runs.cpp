@@ -104,11 +104,10 @@ bool ScriptPool::ensure_runs(Worker& worker, std::size_t index) {
   worker.why_not = why;
   for (Script& script : scripts_) {
     if (script.worker != index) continue;
-    script.must_load = script.usable = false;
     script.functions.clear();
-    script.drop_waiting();
-    ++script.counts.failed;
-    script.counts.first_error = brief(why);
+    script.give_up();
+    script.counts.first_error.clear();  // that nothing runs is said before what a call did
+    script.note_failure(brief(why));
   }
   return false;
 }
@@ -158,10 +157,8 @@ std::string ScriptPool::load(Worker& worker, Script& script) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!error.empty()) {  // the process did not survive it
     script.functions.clear();
-    script.usable = script.must_load = false;
-    script.drop_waiting();
-    ++script.counts.failed;
-    if (script.counts.first_error.empty()) script.counts.first_error = brief(error);
+    script.give_up();
+    script.note_failure(brief(error));
     return "it could not be loaded: " + error;
   }
   loaded(script, answer);
@@ -178,10 +175,9 @@ void ScriptPool::loaded(Script& script, const Frame& answer) {
     if (is_new) script.failures_in_a_row = 0;
     return;
   }
-  ++script.counts.failed;
-  if (script.counts.first_error.empty()) script.counts.first_error = brief(error);
+  script.note_failure(brief(error));
   if (!script.functions.empty()) return;
-  script.usable = false;
+  script.usable = false;  // not given up: it may have changed once more while it was loaded
   script.drop_waiting();
 }
 
@@ -271,11 +267,9 @@ void ScriptPool::done(const Order& order, const std::string& error) {
       script.failures_in_a_row = 0;
       return;
     }
-    ++script.counts.failed;
-    if (script.counts.first_error.empty()) script.counts.first_error = brief(error);
+    script.note_failure(brief(error));
     if (++script.failures_in_a_row >= script.source->failures) {
-      script.usable = script.must_load = false;
-      script.drop_waiting();
+      script.give_up();
       stopped = fmt::format(
           "\nThat was failure {} in a row: it is not called any more. Edit the file to try again.",
           script.failures_in_a_row);

@@ -6,7 +6,6 @@ Standard input: {"model": as server/scripts/model_json.hpp makes it, "scripts": 
 "message"}]}; file is "" for what is wrong with the interpreter. Each script is imported in a process of its own, all at once:
 what one does, or how long it takes, is nothing to the others.
 """
-import ctypes
 import faulthandler
 import json
 import os
@@ -18,11 +17,11 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-_PR_SET_PDEATHSIG = 1
+from .parent import die_with_parent
 
 
 def main():
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent()
     order = json.load(sys.stdin)
     json.dump(check(order["model"], order["scripts"], order.get("limit", 60)), sys.stdout)
     return 0
@@ -86,7 +85,7 @@ def _start(model, path, limit):
 def _be_child(model, path, limit, writer, crash):
     """Does not return, whatever the script does."""
     try:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        die_with_parent()
         nothing = os.open(os.devnull, os.O_RDWR)
         for standard in (0, 1, 2):  # what scripts print is not for whoever reads the result
             os.dup2(nothing, standard)

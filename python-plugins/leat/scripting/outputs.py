@@ -11,15 +11,16 @@ import numpy as np
 _DIGITS = 6  # of the iteration in names of pictures
 
 
-def keep_old(path):
-    """A file of an earlier run is renamed to <path>.1, <path>.2, ..."""
+def put_aside(path):
+    """A file or folder of an earlier run is renamed to <path>.1, <path>.2, ... Returns its new path; None when there is none."""
     path = pathlib.Path(path)
     if not path.exists():
-        return
+        return None
     number = 1
-    while path.with_name(f"{path.name}.{number}").exists():
+    while (aside := path.with_name(f"{path.name}.{number}")).exists():
         number += 1
-    path.rename(path.with_name(f"{path.name}.{number}"))
+    path.rename(aside)
+    return aside
 
 
 def results_of(context):

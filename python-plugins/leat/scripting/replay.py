@@ -116,6 +116,7 @@ class Replay:
     """run: StoredRun. options: of the command line."""
 
     def __init__(self, run, options):
+        from .outputs import put_aside
         self._run, self._file = run, options.file
         self._rows = [row for row, number in enumerate(run.iterations) if _within(number, options.first, options.last)]
         if not self._rows:
@@ -123,7 +124,9 @@ class Replay:
             raise NotARun(_why_nothing(run, options))
         default = f"{run.model.simulation}-replay"
         self._output = pathlib.Path(options.output or default)
-        self._aside = None if options.output else _put_aside(self._output)
+        # Pictures of an earlier replay must not stand among those of this one. A folder that the user named stays as it is.
+        is_own = not options.output and self._output.is_dir()
+        self._aside = put_aside(self._output) if is_own else None
         self._output.mkdir(parents=True, exist_ok=True)
         self._progress = Progress(sys.stderr, len(self._rows))
         self._services = Services(run.model, self._output, self._progress.say)
@@ -159,11 +162,11 @@ class Replay:
         self._progress.show(len(self._rows), self._run.iterations[self._rows[-1]])
 
     def _loaded(self, name, path):
-        from .outputs import keep_old
+        from .outputs import put_aside
         from .result_file import ResultFile
         from .script import Script, ScriptError
         for suffix in (".csv", ".h5"):
-            keep_old(self._output / (name + suffix))
+            put_aside(self._output / (name + suffix))
         tally = Tally(Script(name, os.path.abspath(path), self._run.model), ResultFile(self._output / f"{name}.h5"))
         with self._speaking(name):
             try:
@@ -270,17 +273,6 @@ def _why_nothing(run, options):
     return (f"{options.file} has no iteration {'' if options.first is None else f'from {options.first} '}"
             f"{'' if options.last is None else f'to {options.last}'}".rstrip() +
             f": it has {_counted(len(run.iterations), 'iteration')}, {run.iterations[0]} to {run.iterations[-1]}")
-
-
-def _put_aside(folder):
-    """Pictures of an earlier replay must not stand among those of this one. Returns the old folder's new name, or None."""
-    if not folder.is_dir():
-        return None
-    number = 1
-    while (aside := folder.with_name(f"{folder.name}.{number}")).exists():
-        number += 1
-    folder.rename(aside)
-    return aside
 
 
 def _brief(error):

@@ -51,6 +51,7 @@ class Script:
         self.name, self.path, self.model = name, path, model
         self.state = {} if state is None else state
         self.functions = []
+        self.said_state = False  # that the state cannot be kept over a restart
 
     def load(self):
         """Reads the file, as it is now. ScriptError when it cannot be used; then the version from before stays."""

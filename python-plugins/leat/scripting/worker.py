@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process that runs scripts: takes orders from leatd (server/scripts/script_runs.cpp) until it goes away."""
-import ctypes
 import faulthandler
 import os
 import pickle
 import platform
 import resource
-import signal
 import sys
 import time
 
+from .parent import die_with_parent
+
 _SOCKET, _CRASH_FILE, _CONSTANTS = 3, 4, 5
-_PR_SET_PDEATHSIG = 1
 _NICE = 5  # below leatd itself, with which it may share a core
 
 
 def main():
     parent = os.getppid()
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with_parent()
     if os.getppid() != parent:  # it died before it could be asked for
         return 1
     faulthandler.enable(_CRASH_FILE, all_threads=False)
@@ -116,8 +115,8 @@ class Worker:
             script = self._scripts[name] = Script(name, head["path"], self._model)
             self._timeouts[name] = head["timeout"]
             if head["fresh"]:
-                from .outputs import keep_old
-                keep_old(self._table_path(name))
+                from .outputs import put_aside
+                put_aside(self._table_path(name))
             if data:
                 script.state = pickle.loads(bytes(data))
         try:
@@ -189,7 +188,7 @@ class Worker:
         try:
             return pickle.dumps(script.state, protocol=pickle.HIGHEST_PROTOCOL)
         except Exception as why:
-            if not getattr(script, "said_state", False):
+            if not script.said_state:
                 self._services.log("warning", f"ctx.state cannot be kept over a restart of the process: {why}")
                 script.said_state = True
             return b""

@@ -2,22 +2,18 @@
 #include "server/plugins/hdf5/block_check.hpp"
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 #include <string>
 
+#include "server/plugins/hdf5/dataset.hpp"
 #include "server/plugins/hdf5/types.hpp"
 
 namespace leat::hdf5 {
 namespace {
 
-std::string listed(const std::int64_t* values, unsigned count) {
-  std::string text = "(";
-  for (unsigned i = 0; i < count; ++i) text += (i ? ", " : "") + std::to_string(values[i]);
-  return text + ")";
-}
-
 void check_size(const leat_variable& variable, const leat_block& block) {
-  const std::string extents = "its extents " + listed(block.extent, variable.dims);
+  const std::string extents = "its extents " + listed(std::span(block.extent, variable.dims));
   std::uint64_t bytes = H5Tget_size(type_of(variable.type));
   for (unsigned d = 0; d < variable.dims; ++d) {
     if (block.extent[d] < 0) throw std::runtime_error(extents + " are negative");
@@ -38,13 +34,13 @@ void check_place(const leat_variable& variable, const leat_block& block) {
                                std::string(dimension.name) + "\"");
     const std::int64_t own = own_cells(variable, block, d), at = block.position[d];
     if (block.global[d] < 0)
-      throw std::runtime_error("the global extents " + listed(block.global, variable.dims) +
-                               " are negative");
+      throw std::runtime_error("the global extents " +
+                               listed(std::span(block.global, variable.dims)) + " are negative");
     if (own == 0 || (at >= 0 && own <= block.global[d] && at <= block.global[d] - own)) continue;
     throw std::runtime_error("from position " + std::to_string(at) + ", " + std::to_string(own) +
                              " cells in dimension \"" + dimension.name +
                              "\", it does not lie inside the global array " +
-                             listed(block.global, variable.dims));
+                             listed(std::span(block.global, variable.dims)));
   }
 }
 

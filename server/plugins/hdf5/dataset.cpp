@@ -10,6 +10,7 @@
 namespace leat::hdf5 {
 namespace {
 
+constexpr hsize_t kListChunk = 8192;  // elements
 constexpr std::uint64_t kSmallChunk = 64 * 1024;
 constexpr std::uint64_t kAppendedChunk = 256 * 1024;
 constexpr std::uint64_t kLargeChunk = 2 * 1024 * 1024;
@@ -73,6 +74,14 @@ Id link_creation() {
 }
 
 }  // namespace
+
+DatasetPlan growing_list(hsize_t length) {
+  DatasetPlan plan;
+  plan.extents = {length};
+  plan.grows = {true};
+  plan.chunk = {kListChunk};
+  return plan;
+}
 
 Dataset::Dataset(hid_t file, const std::string& name, hid_t type, const DatasetPlan& plan)
     : type_(H5Tcopy(type), "copying a type"),

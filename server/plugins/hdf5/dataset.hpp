@@ -23,6 +23,14 @@ inline Shape joined(hsize_t first, const Shape& rest) {
 /// As many zeros as `like` has dimensions.
 inline Shape zeros(const Shape& like) { return Shape(like.size(), 0); }
 
+/// "(2, 3)"
+template <class Numbers>
+std::string listed(const Numbers& numbers) {
+  std::string text = "(";
+  for (const auto number : numbers) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
+  return text + ")";
+}
+
 /// How a dataset is made.
 struct DatasetPlan {
   Shape extents;            ///< at the start
@@ -33,6 +41,9 @@ struct DatasetPlan {
       0;  ///< of the chunk cache; 0: what is written goes to the file at once
   std::vector<std::uint8_t> fill;
 };
+
+/// Of one dimension that grows, and has `length` at the start.
+DatasetPlan growing_list(hsize_t length = 0);
 
 /// Where a piece lies in memory: an array of `extents`, of which `count` elements from `start` are
 /// meant.

@@ -60,9 +60,7 @@ ParameterTables::Table ParameterTables::make(const leat_parameter& parameter) co
   if (parameter.type == LEAT_CHAR)
     table.text_bytes = std::max(kLeastText, 2 * std::strlen(parameter.text));
   const Id type = table.text_bytes > 0 ? text_type(table.text_bytes) : type_of(parameter.type);
-  DatasetPlan plan;
-  plan.extents = {0};
-  plan.grows = {true};
+  DatasetPlan plan = growing_list();
   plan.chunk = {std::max<hsize_t>(1, kChunkBytes / H5Tget_size(type))};
   if (table.text_bytes == 0) plan.fill = fill_value(parameter.type);
   const std::string name = place_.scales.take_name(group_ + parameter.name);

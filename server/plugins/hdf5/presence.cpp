@@ -2,11 +2,6 @@
 #include "server/plugins/hdf5/presence.hpp"
 
 namespace leat::hdf5 {
-namespace {
-
-constexpr hsize_t kRowsOfChunk = 8192;
-
-}  // namespace
 
 void Presence::note(const Place& place, const std::string& variable, hsize_t row, bool written) {
   if (!table_.exists()) {
@@ -22,10 +17,7 @@ void Presence::note(const Place& place, const std::string& variable, hsize_t row
 }
 
 void Presence::make(const Place& place, const std::string& variable) {
-  DatasetPlan plan;
-  plan.extents = {rows_};
-  plan.grows = {true};
-  plan.chunk = {kRowsOfChunk};
+  DatasetPlan plan = growing_list(rows_);
   plan.fill = {0};
   table_ =
       Dataset(place.file, place.scales.take_name(variable + "_written"), H5T_NATIVE_UINT8, plan);

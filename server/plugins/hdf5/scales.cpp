@@ -9,8 +9,6 @@
 namespace leat::hdf5 {
 namespace {
 
-constexpr hsize_t kScaleChunk = 8192;
-
 // A dimension without coordinates carries this text as the scale's name, with its length in ten
 // places.
 std::string no_coordinates(hsize_t length) {
@@ -21,21 +19,24 @@ std::string no_coordinates(hsize_t length) {
 }
 
 DatasetPlan plan_of(hsize_t length, bool grows) {
-  DatasetPlan plan;
-  plan.extents = {length};
-  plan.grows = {grows || length == 0};  // HDF5 has no chunk that fits into a fixed length of 0
-  plan.chunk = {plan.grows[0] ? kScaleChunk : std::min(length, kScaleChunk)};
+  DatasetPlan plan = growing_list(length);
+  if (grows || length == 0) return plan;  // HDF5 has no chunk that fits into a fixed length of 0
+  plan.grows = {false};
+  plan.chunk = {std::min(length, plan.chunk[0])};
   return plan;
 }
 
 }  // namespace
 
-Dataset make_scale(hid_t file, const std::string& name, hid_t type, hsize_t length, bool grows) {
-  return Dataset(file, name, type, plan_of(length, grows));
+Dataset make_iterations(hid_t file, const std::string& name) {
+  Dataset scale(file, name, H5T_NATIVE_INT64, growing_list());
+  check(H5DSset_scale(scale.id(), "iteration"), "naming the iterations");
+  set_attribute(scale.id(), "long_name", "number of the simulation's iteration");
+  return scale;
 }
 
 Dataset make_dimension(hid_t file, const std::string& name, hsize_t length, bool grows) {
-  Dataset scale = make_scale(file, name, H5T_NATIVE_FLOAT, length, grows);
+  Dataset scale(file, name, H5T_NATIVE_FLOAT, plan_of(length, grows));
   check(H5DSset_scale(scale.id(), no_coordinates(length).c_str()), "naming the dimension " + name);
   return scale;
 }
@@ -43,9 +44,7 @@ Dataset make_dimension(hid_t file, const std::string& name, hsize_t length, bool
 Scales::Scales(hid_t file, const leat_run& run) : file_(file) {
   for (std::uint64_t i = 0; i < run.variable_count; ++i)
     taken_.insert(leat_variable_at(&run, i)->name);
-  iteration_ = make_scale(file, take_name("iteration"), H5T_NATIVE_INT64, 0, true);
-  check(H5DSset_scale(iteration_.id(), "iteration"), "naming the iterations");
-  set_attribute(iteration_.id(), "long_name", "number of the simulation's iteration");
+  iteration_ = make_iterations(file, take_name("iteration"));
 }
 
 std::string Scales::take_name(const std::string& wished) {

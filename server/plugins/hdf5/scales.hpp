@@ -15,8 +15,8 @@
 
 namespace leat::hdf5 {
 
-/// A dataset of one dimension that becomes a scale.
-Dataset make_scale(hid_t file, const std::string& name, hid_t type, hsize_t length, bool grows);
+/// The scale of the iterations: a dataset of their numbers, to which the caller writes.
+Dataset make_iterations(hid_t file, const std::string& name);
 /// A dimension without coordinates.
 Dataset make_dimension(hid_t file, const std::string& name, hsize_t length, bool grows);
 
@@ -25,7 +25,7 @@ class Scales {
   /// Names of the run's variables are not used for anything else.
   Scales(hid_t file, const leat_run& run);
 
-  /// The scale of the iterations: a dataset of their numbers, to which the caller writes.
+  /// Of make_iterations.
   Dataset& iteration() { return iteration_; }
   /// The scale for a dimension of this name and length; one of another length is called "<name>_2",
   /// ...

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/script_group.hpp"
 
-#include <hdf5_hl.h>
-
 #include <stdexcept>
+#include <utility>
 
 #include "server/plugins/hdf5/scales.hpp"
 #include "server/plugins/hdf5/types.hpp"
@@ -18,22 +17,12 @@ Shape extents_of(const leat_result& result) {
   return extents;
 }
 
-std::string shape_text(const Shape& extents) {
-  std::string text = "(";
-  for (std::size_t d = 0; d < extents.size(); ++d)
-    text += (d ? ", " : "") + std::to_string(extents[d]);
-  return text + ")";
-}
-
 }  // namespace
 
 ScriptGroup::ScriptGroup(hid_t file, const std::string& script)
     : file_(file),
       group_("scripts/" + script + "/"),
-      iteration_(make_scale(file, group_ + "iteration", H5T_NATIVE_INT64, 0, true)) {
-  check(H5DSset_scale(iteration_.id(), "iteration"), "naming the iterations");
-  set_attribute(iteration_.id(), "long_name", "number of the simulation's iteration");
-}
+      iteration_(make_iterations(file, group_ + "iteration")) {}
 
 void ScriptGroup::add(const leat_result_set& set) {
   std::string failed;
@@ -45,10 +34,10 @@ void ScriptGroup::add(const leat_result_set& set) {
       failed += (failed.empty() ? "" : "; ") + std::string("\"") + result.name + "\": " + e.what();
     }
   }
-  for (auto& [name, dataset] : results_) {
-    Shape grown = dataset.extents();
+  for (auto& [name, table] : results_) {
+    Shape grown = table.dataset.extents();
     grown[0] = rows_ + 1;
-    dataset.grow_to(grown);
+    table.dataset.grow_to(grown);
   }
   ++rows_;
   if (!failed.empty()) throw std::runtime_error(failed);
@@ -70,14 +59,14 @@ void ScriptGroup::write(const leat_result& result) {
 Dataset& ScriptGroup::dataset_for(const leat_result& result) {
   const auto found = results_.find(result.name);
   if (found == results_.end()) {
-    types_[result.name] = result.type;
-    return results_.emplace(result.name, make(result)).first->second;
+    Table table{make(result), result.type};
+    return results_.emplace(result.name, std::move(table)).first->second.dataset;
   }
-  Dataset& dataset = found->second;
-  if (dataset.extents().size() != result.dims + 1 || types_[result.name] != result.type) {
+  auto& [dataset, type] = found->second;
+  if (dataset.extents().size() != result.dims + 1 || type != result.type) {
     throw std::runtime_error(
         "it has another type or number of dimensions than at first, where one iteration was " +
-        shape_text(Shape(dataset.extents().begin() + 1, dataset.extents().end())));
+        listed(Shape(dataset.extents().begin() + 1, dataset.extents().end())));
   }
   return dataset;
 }

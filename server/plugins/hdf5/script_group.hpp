@@ -25,6 +25,12 @@ class ScriptGroup {
   void finish_row(std::int64_t iteration);
 
  private:
+  /// Of one result; what it was at first, it stays.
+  struct Table {
+    Dataset dataset;
+    std::uint32_t type;
+  };
+
   Dataset& dataset_for(const leat_result& result);
   Dataset make(const leat_result& result);
   Dataset& scale_for(const leat_result& result, unsigned d);
@@ -34,8 +40,7 @@ class ScriptGroup {
   std::string group_;
   hsize_t rows_ = 0;
   Dataset iteration_;
-  std::map<std::string, Dataset> results_;
-  std::map<std::string, std::uint32_t> types_;
+  std::map<std::string, Table> results_;
   std::map<std::string, Dataset> scales_;
 };
 

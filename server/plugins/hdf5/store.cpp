@@ -79,11 +79,7 @@ OutputFile output_for(const leat_run& run, const Host& host) {
 struct Store::Open {
   Open(hid_t file, const leat_run& run)
       : scales(file, run), place{file, scales, run}, parameters(place) {
-    DatasetPlan plan;
-    plan.extents = {0};
-    plan.grows = {true};
-    plan.chunk = {8192};
-    whole = Dataset(file, scales.take_name("iteration_complete"), H5T_NATIVE_UINT8, plan);
+    whole = Dataset(file, scales.take_name("iteration_complete"), H5T_NATIVE_UINT8, growing_list());
     whole.attach_iterations(scales.iteration());
     set_attribute(whole.id(), "long_name",
                   "1: all of the iteration is here; 0: a rank died, or something was not stored");

@@ -6,16 +6,10 @@
 #include <random>
 #include <string>
 
+#include "tests/unit/model/parameters_of_tests.hpp"
+
 namespace leat::model {
 namespace {
-
-Parameter integer(const std::string& name, std::int64_t value) {
-  Parameter parameter;
-  parameter.name = name;
-  parameter.integer = value;
-  parameter.has_value = true;
-  return parameter;
-}
 
 std::int64_t value_of(const std::string& text) {
   const std::vector<Parameter> parameters = {integer("nx", 10), integer("px", 4)};

@@ -6,17 +6,10 @@
 #include <string>
 
 #include "lib/model/expression_parser.hpp"
+#include "tests/unit/model/parameters_of_tests.hpp"
 
 namespace leat::model {
 namespace {
-
-Parameter integer(const std::string& name, std::int64_t value) {
-  Parameter parameter;
-  parameter.name = name;
-  parameter.integer = value;
-  parameter.has_value = true;
-  return parameter;
-}
 
 Model grid_of(std::int64_t nx) {
   Model model;

@@ -67,6 +67,7 @@ TEST(Process, ThatDoesNotExistIsAnError) {
 
 TEST(Process, FindsItsOwnProgram) {
   EXPECT_EQ(std::filesystem::path(executable_path()).filename(), "platform_test");
+  EXPECT_EQ(path_beside_program("platform_test"), executable_path());
 }
 
 TEST(Process, ThatSomebodyElseHasReapedCountsAsGone) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
 #include <thread>
 
 #include "lib/platform/clock.hpp"
@@ -24,6 +25,11 @@ TEST(Deadline, PassesAndIsNeverNegative) {
   while (!deadline.passed()) relax();
   EXPECT_EQ(deadline.left_ns(), 0);
   EXPECT_TRUE(Deadline::in_ns(0).passed());
+}
+
+TEST(LeftMs, IsZeroAtTheEndAndFitsPollHoweverLongItIs) {
+  EXPECT_EQ(left_ms(now_ns()), 0);
+  EXPECT_EQ(left_ms(INT64_MAX), INT_MAX);
 }
 
 TEST(Patience, BeginsWithTheFirstWaitAndIsOfAllWaitsTogether) {

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a process has to do with the one that started it."""
+import ctypes
+import signal
+
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent():
+    """From now on: a parent that died before this is not noticed."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "lib/model/model.hpp"
+
+namespace leat::model {
+
+inline Parameter integer(const std::string& name, std::int64_t value) {
+  Parameter parameter;
+  parameter.name = name;
+  parameter.integer = value;
+  parameter.has_value = true;
+  return parameter;
+}
+
+}  // namespace leat::model
