@@ -2,7 +2,9 @@
 #include "client-api/channel.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <utility>
 
 #include "lib/platform/futex.hpp"
 #include "lib/platform/local_socket.hpp"
@@ -35,12 +37,14 @@ Event event_of(EventKind kind, std::int64_t iteration) noexcept {
 }  // namespace
 
 Channel::Channel(const shm::Segment& segment, std::uint32_t index, platform::UniqueFd socket,
-                 platform::UniqueFd doorbell) noexcept
+                 platform::UniqueFd doorbell, FindSuccessor find_successor)
     : segment_(segment),
       area_(segment.client(index)),
       server_(segment.server_words()),
       socket_(std::move(socket)),
       doorbell_(std::move(doorbell)),
+      find_successor_(std::move(find_successor)),
+      leases_(segment),
       events_(area_.events, segment.header().event_slots, area_.client->event_tail,
               area_.server->event_head),
       releases_(area_.releases, segment.header().release_slots, area_.server->release_tail,
@@ -49,10 +53,12 @@ Channel::Channel(const shm::Segment& segment, std::uint32_t index, platform::Uni
       timeout_ns_(static_cast<std::int64_t>(segment.header().timeout_ns)) {}
 
 Status Channel::push(Lock& lock, Patience& patience, const Event& event) noexcept {
-  while (!events_.push(event)) {
+  while (events_.full()) {
     const Status status = wait(lock, patience, 0);
     if (status != Status::OK) return status;
   }
+  mark_handed_over(event);
+  events_.push(event);
   const std::uint32_t sleep = server_.sleeps.load(std::memory_order_seq_cst);
   if (sleep % 2 == 1 && sleep != rung_for_sleep_) {
     rung_for_sleep_ = sleep;  // one ring ends it, even if the server takes a moment to get up
@@ -63,6 +69,23 @@ Status Channel::push(Lock& lock, Patience& patience, const Event& event) noexcep
   return Status::OK;
 }
 
+// The number is that of an event which is not there yet: only with both is the block handed over.
+void Channel::mark_handed_over(const Event& event) noexcept {
+  const auto kind = static_cast<EventKind>(event.kind);
+  if (kind != EventKind::block && kind != EventKind::set_text) return;
+  auto& header = *segment_.at<shm::BlockHeader>(event.offset);
+  header.iteration = kind == EventKind::block ? event.iteration : shm::kNoIteration;
+  std::atomic_ref(header.event).store(events_.next() + 1, std::memory_order_release);
+}
+
+void Channel::stamp(std::uint64_t offset, std::uint64_t extent, std::uint64_t data_bytes) noexcept {
+  auto& header = *segment_.at<shm::BlockHeader>(offset);
+  header.event = 0;
+  header.data_bytes = data_bytes;
+  // Release: whoever finds the lease's id here, finds the rest.
+  std::atomic_ref(header.lease).store(leases_.id_at(extent), std::memory_order_release);
+}
+
 Status Channel::reserve(Lock& lock, Patience& patience, std::uint64_t data_bytes,
                         std::int64_t iteration, std::uint64_t* offset) noexcept {
   const std::uint64_t bytes = shm::ExtentArena::block_bytes(data_bytes);
@@ -71,14 +94,18 @@ Status Channel::reserve(Lock& lock, Patience& patience, std::uint64_t data_bytes
   if (!arena_.needs_own_extent(bytes)) {
     *offset = arena_.cut(bytes);
     if (*offset != 0) {
+      stamp(*offset, arena_.current().offset, data_bytes);
       // Asking ahead is worth no wait.
       const bool ask_now = arena_.runs_low() && !events_.full();
       return ask_now ? ask_common(lock, patience, Asked::ahead, iteration) : Status::OK;
     }
   }
   refused_in_use_ = 0;
-  return arena_.needs_own_extent(bytes) ? reserve_own(lock, patience, bytes, iteration, offset)
-                                        : reserve_common(lock, patience, bytes, iteration, offset);
+  const bool own = arena_.needs_own_extent(bytes);
+  const Status status = own ? reserve_own(lock, patience, bytes, iteration, offset)
+                            : reserve_common(lock, patience, bytes, iteration, offset);
+  if (status == Status::OK) stamp(*offset, own ? *offset : arena_.current().offset, data_bytes);
+  return status;
 }
 
 Status Channel::reserve_common(Lock& lock, Patience& patience, std::uint64_t bytes,
@@ -108,11 +135,15 @@ Status Channel::reserve_own(Lock& lock, Patience& patience, std::uint64_t bytes,
   waiter.token = next_token_++;
   waiter.next = waiters_;
   waiters_ = &waiter;
-  Status status = ask(lock, patience, bytes, shm::kLeaseOwn, iteration, waiter.token);
+  Status status = Status::OK;
   while (status == Status::OK) {
     status = take_releases(lock, patience);
     if (status != Status::OK || waiter.extent.bytes != 0) break;
-    if (waiter.refused) status = Status::ERROR_FULL;
+    if (waiter.refused) {
+      status = Status::ERROR_FULL;
+    } else if (!std::exchange(waiter.asked, true)) {
+      status = ask(lock, patience, bytes, shm::kLeaseOwn, iteration, waiter.token);
+    }
     if (status == Status::OK) status = wait(lock, patience, bytes);
   }
   forget(waiter);
@@ -147,28 +178,35 @@ Status Channel::seal(Lock& lock, Patience& patience, shm::Seal full) noexcept {
 }
 
 Status Channel::take_releases(Lock& lock, Patience& patience) noexcept {
-  Release release;
   Status status = Status::OK;
-  while (releases_.pop(release)) {
-    releases_.publish();
-    shm::Extent unwanted;
-    switch (static_cast<ReleaseKind>(release.kind)) {
-      case ReleaseKind::lease:
-        unwanted = deliver(release);
-        break;
-      case ReleaseKind::refused:
-        refuse(release);
-        break;
-    }
+  shm::Extent unwanted;
+  while (next_release(&unwanted)) {
     if (unwanted.bytes != 0) status = seal(lock, patience, shm::Seal{unwanted.offset, 0});
   }
   return status;
+}
+
+bool Channel::next_release(shm::Extent* unwanted) noexcept {
+  Release release;
+  if (!releases_.pop(release)) return false;
+  releases_.publish();
+  *unwanted = {};
+  switch (static_cast<ReleaseKind>(release.kind)) {
+    case ReleaseKind::lease:
+      *unwanted = deliver(release);
+      break;
+    case ReleaseKind::refused:
+      refuse(release);
+      break;
+  }
+  return true;
 }
 
 shm::Extent Channel::deliver(const Release& release) noexcept {
   const shm::Extent extent{release.offset, release.bytes};
   if (Waiter* waiter = find_waiter(release.token)) {
     waiter->extent = extent;
+    stamp(extent.offset, extent.offset, 0);  // its thread may take a while to wake up
     return {};
   }
   const bool own = (release.flags & shm::kLeaseOwn) != 0;
@@ -229,16 +267,39 @@ Status Channel::wait(Lock& lock, Patience& patience, std::uint64_t bytes) noexce
     lock.lock();
   }
   if (--sleepers_ == 0) area_.client->waiting.store(0, std::memory_order_seq_cst);
-  return check_server();
+  return check_server(patience);
 }
 
-Status Channel::check_server() noexcept {
+Status Channel::check_server(Patience& patience) noexcept {
   const std::int64_t now = platform::now_ns();
   if (!server_gone_ && now - last_check_ns_ >= kSliceNs) {
     last_check_ns_ = now;
-    server_gone_ = platform::peer_is_gone(socket_.get());
+    if (platform::peer_is_gone(socket_.get())) return change_server(patience);
   }
   return server_gone_ ? Status::ERROR_SERVER : Status::OK;
+}
+
+Status Channel::change_server(Patience& patience) noexcept {
+  if (server_gone_) return Status::ERROR_SERVER;
+  if (patience.left_ns() == 0) return Status::OK;  // the next call looks for one
+  // What the dead server has given is taken first, so that the next one learns all that is held here.
+  // What nobody waits for is not in that, and so is free again.
+  shm::Extent unwanted;
+  while (next_release(&unwanted)) {
+  }
+  Result<Connection> next = find_successor_({arena_.current(), arena_.spare()}, patience.left_ns());
+  if (!next && next.error().status == Status::ERROR_TIMEOUT) return Status::OK;  // looked for again
+  if (!next) {
+    server_gone_ = true;
+    why_gone_ = next.error().message;
+    return Status::ERROR_SERVER;
+  }
+  socket_ = std::move(next->socket);
+  doorbell_ = std::move(next->doorbell);
+  rung_for_sleep_ = 0;
+  asked_common_ = Asked::nothing;
+  for (Waiter* waiter = waiters_; waiter; waiter = waiter->next) waiter->asked = false;
+  return Status::OK;
 }
 
 void Channel::say_once_that_it_waits(Patience& patience, std::uint64_t bytes) noexcept {

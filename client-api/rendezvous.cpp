@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <algorithm>
 #include <vector>
 
 #include "lib/platform/affinity.hpp"
@@ -83,23 +84,42 @@ Error start_error(const std::string& report, const std::string& server) {
   return Error{static_cast<Status>(code), report.substr(line_end + 1)};
 }
 
-Result<int> start_server(const std::string& config, const Ranks& ranks, const Deadline& deadline) {
+std::vector<std::string> command_line(const std::string& server, const ServerStart& start) {
+  const Ranks& ranks = start.ranks;
+  std::vector<std::string> words = {server,
+                                    "--config",
+                                    start.config,
+                                    "--session",
+                                    ranks.session,
+                                    "--ranks",
+                                    std::to_string(ranks.size),
+                                    "--node-ranks",
+                                    std::to_string(ranks.node_size),
+                                    "--report-fd",
+                                    std::to_string(platform::kReportFd),
+                                    "--folder",
+                                    start.folder};
+  if (!start.segment.empty()) words.insert(words.end(), {"--take-over", start.segment});
+  return words;
+}
+
+Result<int> start_server(const ServerStart& start, const Deadline& deadline) {
   Result<std::string> server = find_server();
   if (!server) return server.error();
-  Result<platform::Child> child =
-      platform::spawn({*server, "--config", config, "--session", ranks.session, "--ranks",
-                       std::to_string(ranks.size), "--node-ranks", std::to_string(ranks.node_size),
-                       "--report-fd", std::to_string(platform::kReportFd)});
+  Result<platform::Child> child = platform::spawn(command_line(*server, start));
   if (!child) return child.error();
   const std::string report = read_report(child->report.get(), deadline);
   if (report == "ready\n") return static_cast<int>(child->pid);
+  if (report.empty() && deadline.passed() && !start.segment.empty()) {
+    return Error{Status::ERROR_TIMEOUT, "the server that takes over is not ready yet"};
+  }
   platform::reap(child->pid, kReapLimitNs);
   return start_error(report, *server);
 }
 
 // Connects to the session's server; the one process that gets the lock starts it first.
-Result<Connection> find_or_start(const std::string& config, const Ranks& ranks,
-                                 const platform::SessionFiles& files, const Deadline& deadline) {
+Result<Connection> find_or_start(const ServerStart& start, const platform::SessionFiles& files,
+                                 const Deadline& deadline) {
   Connection connection;
   for (;;) {
     Result<UniqueFd> socket = platform::connect_to(files.socket);
@@ -118,7 +138,7 @@ Result<Connection> find_or_start(const std::string& config, const Ranks& ranks,
     // The process that held the lock before us may have started it in the meantime.
     socket = platform::connect_to(files.socket);
     if (!socket) {
-      Result<int> pid = start_server(config, ranks, deadline);
+      Result<int> pid = start_server(start, deadline);
       ::unlink(files.lock.c_str());
       if (!pid) return pid.error();
       connection.server_pid = *pid;
@@ -130,11 +150,11 @@ Result<Connection> find_or_start(const std::string& config, const Ranks& ranks,
     return connection;
   }
   return Error{Status::ERROR_TIMEOUT,
-               "another process of session " + ranks.session +
+               "another process of session " + start.ranks.session +
                    " has been starting the server for too long; its lock is " + files.lock};
 }
 
-shm::Hello hello_of(const Ranks& ranks) {
+shm::Hello hello_of(const Ranks& ranks, const Held* held) {
   shm::Hello hello{};
   hello.magic = shm::kMagic;
   hello.version = shm::kLayoutVersion;
@@ -144,11 +164,15 @@ shm::Hello hello_of(const Ranks& ranks) {
   hello.node_size = ranks.node_size;
   hello.pid = getpid();
   hello.affinity = platform::current_affinity();
+  hello.resumed = held ? 1 : 0;
+  hello.current_extent = held ? held->current.offset : 0;
+  hello.spare_extent = held ? held->spare.offset : 0;
   return hello;
 }
 
-Result<void> greet(Connection& connection, const Ranks& ranks, const Deadline& deadline) {
-  const shm::Hello hello = hello_of(ranks);
+Result<void> greet(Connection& connection, const Ranks& ranks, const Held* held,
+                   const Deadline& deadline) {
+  const shm::Hello hello = hello_of(ranks, held);
   const int socket = connection.socket.get();
   shm::Welcome welcome{};
   platform::Received received = platform::Received::closed;
@@ -191,16 +215,34 @@ Result<std::string> find_server() {
       "cannot find the server program leatd; set LEAT_SERVER to its path. Looked at:" + places};
 }
 
-Result<Connection> connect_or_start(const std::string& config, const Ranks& ranks) {
+Result<Connection> connect_or_start(const ServerStart& start) {
   Result<std::string> folder = platform::runtime_folder();
   if (!folder) return folder.error();
-  const platform::SessionFiles files = platform::session_files(*folder, ranks.session);
+  const platform::SessionFiles files = platform::session_files(*folder, start.ranks.session);
   const Deadline deadline = Deadline::in_ns(kStartLimitNs);
-  Result<Connection> connection = find_or_start(config, ranks, files, deadline);
+  Result<Connection> connection = find_or_start(start, files, deadline);
   if (!connection) return connection;
-  const Result<void> greeted = greet(*connection, ranks, deadline);
+  const Result<void> greeted = greet(*connection, start.ranks, nullptr, deadline);
   if (!greeted) return greeted.error();
   return connection;
+}
+
+Result<Connection> connect_or_take_over(const ServerStart& start, const Held& held,
+                                        std::int64_t limit_ns) {
+  const platform::SessionFiles files =
+      platform::session_files(platform::runtime_folder_name(), start.ranks.session);
+  const Deadline deadline = Deadline::in_ns(limit_ns);
+  for (;;) {
+    Result<Connection> connection = find_or_start(start, files, deadline);
+    if (!connection) return connection;
+    const Result<void> greeted = greet(*connection, start.ranks, &held, deadline);
+    if (greeted) return connection;
+    // A server that is just dying still has its socket for a moment.
+    if (greeted.error().status != Status::ERROR_SERVER) return greeted.error();
+    if (deadline.passed()) return Error{Status::ERROR_TIMEOUT, greeted.error().message};
+    const timespec pause{0, 2'000'000};
+    nanosleep(&pause, nullptr);
+  }
 }
 
 }  // namespace leat::client

@@ -7,6 +7,7 @@
 #include "client-api/launcher.hpp"
 #include "lib/base/status.hpp"
 #include "lib/platform/unique_fd.hpp"
+#include "lib/shm/extent_arena.hpp"
 
 namespace leat::client {
 
@@ -17,8 +18,26 @@ struct Connection {
   int server_pid = -1;          ///< of the server when this process started it, else -1
 };
 
+/// The common extents that a client cuts blocks from: all others of its are full.
+struct Held {
+  shm::Extent current, spare;
+};
+
+/// How a run's servers are started, the first and those that take over from a dead one.
+struct ServerStart {
+  std::string config;
+  Ranks ranks;
+  std::string folder;   ///< where the first one was started: paths in the XML count from there
+  std::string segment;  ///< to take over; "" for the first server
+};
+
 /// Every wait in it is bounded; all errors of a server that could not start are in the message.
-Result<Connection> connect_or_start(const std::string& config, const Ranks& ranks);
+Result<Connection> connect_or_start(const ServerStart& start);
+
+/// Like connect_or_start, for a client that was attached to a server which has died. ERROR_TIMEOUT:
+/// another try may find one; all other errors are for good.
+Result<Connection> connect_or_take_over(const ServerStart& start, const Held& held,
+                                        std::int64_t limit_ns);
 
 /// Path of leatd: $LEAT_SERVER, beside this library, or in $PATH. The error lists the places.
 Result<std::string> find_server();

@@ -2,7 +2,9 @@
 #include "client-api/session.hpp"
 
 #include <bit>
+#include <cstdio>
 #include <cstring>
+#include <exception>
 
 #include "client-api/last_error.hpp"
 #include "lib/platform/local_socket.hpp"
@@ -19,40 +21,62 @@ using shm::EventKind;
 constexpr std::int64_t kSliceNs = 100'000'000;
 constexpr std::int64_t kReapLimitNs = 2'000'000'000;
 
+// The rest is the channel's.
 void fill_header(shm::BlockHeader& header, std::uint32_t variable, std::uint32_t block,
                  const BlockShape& shape) noexcept {
-  header = shm::BlockHeader{};
   header.variable = variable;
   header.block = block;
   header.dims = shape.dims;
   header.has_position = shape.has_position;
-  header.data_bytes = shape.bytes;
+  header.has_checksum = 0;
   std::memcpy(header.extent, shape.extent.data(), sizeof header.extent);
   std::memcpy(header.position, shape.position.data(), sizeof header.position);
 }
 
 }  // namespace
 
-Session::Session(const std::string& config, const Ranks& ranks, Connection connection,
-                 shm::Segment segment)
-    : ranks_(ranks),
+Session::Session(ServerStart start, Connection connection, shm::Segment segment)
+    : start_(std::move(start)),
+      ranks_(start_.ranks),
       server_pid_(connection.server_pid),
       segment_(std::move(segment)),
-      channel_(segment_, static_cast<std::uint32_t>(ranks.node_rank), std::move(connection.socket),
-               std::move(connection.doorbell)),
-      variables_(shm::Catalogue(segment_), config),
+      channel_(segment_, static_cast<std::uint32_t>(ranks_.node_rank), std::move(connection.socket),
+               std::move(connection.doorbell),
+               [this](const Held& held, std::int64_t ns) { return find_successor(held, ns); }),
+      variables_(shm::Catalogue(segment_), start_.config),
       parameters_(shm::Catalogue(segment_)),
-      steering_(segment_, static_cast<std::uint32_t>(ranks.node_rank)) {
+      steering_(segment_, static_cast<std::uint32_t>(ranks_.node_rank)) {
   enter_iteration();
 }
 
+Result<Connection> Session::find_successor(const Held& held, std::int64_t limit_ns) noexcept {
+  try {
+    Result<Connection> next = connect_or_take_over(start_, held, limit_ns);
+    if (next && next->server_pid > 0) {
+      if (server_pid_ > 0) platform::reap(server_pid_, 0);
+      server_pid_ = next->server_pid;
+      std::fprintf(stderr,
+                   "leat: the server of this node has died; another one has taken over what was "
+                   "handed over, its log says more\n");
+    }
+    return next;
+  } catch (const std::exception& e) {
+    return Error{Status::ERROR_SYSTEM, e.what()};
+  }
+}
+
 Result<std::unique_ptr<Session>> Session::open(const std::string& config, const Ranks& ranks) {
-  Result<Connection> connection = connect_or_start(config, ranks);
+  ServerStart start{config, ranks, platform::current_folder(), ""};
+  Result<Connection> connection = connect_or_start(start);
   if (!connection) return connection.error();
   Result<shm::Segment> segment = shm::Segment::attach(connection->segment);
   if (!segment) return segment.error();
+  if (!segment->be_client(static_cast<std::uint32_t>(ranks.node_rank))) {
+    return Error{Status::ERROR_SYSTEM, "cannot lock this rank's place in " + connection->segment};
+  }
+  start.segment = connection->segment;
   return std::unique_ptr<Session>(
-      new Session(config, ranks, std::move(*connection), std::move(*segment)));
+      new Session(std::move(start), std::move(*connection), std::move(*segment)));
 }
 
 Status Session::complain(Call& call, const Error& error, std::string_view subject) noexcept {
@@ -85,7 +109,8 @@ Error Session::explain(Status status, std::uint32_t variable, std::uint64_t byte
                              " ms; the data are stored slower than they come, or another rank of "
                              "this node has not ended its iteration"};
   }
-  return Error{status, "the server of this node has died; " + name + " of iteration " +
+  return Error{status, "the server of this node has died, and no other one can take over (" +
+                           channel_.why_gone() + "); " + name + " of iteration " +
                            std::to_string(iteration_) + " is not stored"};
 }
 
@@ -254,7 +279,7 @@ Status Session::set_position(Call& call, const char* name, std::uint32_t block,
 
 Status Session::end_iteration(Call& call) {
   Patience patience(channel_.timeout_ns());
-  Status status = channel_.check_server();
+  Status status = channel_.check_server(patience);
   if (status == Status::OK) {
     status = channel_.push(call.lock, patience, event_of(EventKind::end_iteration));
   }
@@ -265,7 +290,9 @@ Status Session::end_iteration(Call& call) {
   return complain(call,
                   {status == Status::ERROR_FULL ? Status::ERROR_TIMEOUT : status,
                    status == Status::ERROR_FULL ? "the server has not taken events for too long"
-                                                : "the server of this node has died"},
+                                                : "the server of this node has died, and no "
+                                                  "other one can take over: " +
+                                                      channel_.why_gone()},
                   "");
 }
 
@@ -293,7 +320,11 @@ Status Session::await_farewell(const char* call_name) {
         farewell.message[sizeof farewell.message - 1] = 0;
         return end_of_drain(call_name, farewell.message, static_cast<Status>(farewell.status));
       case platform::Received::closed:
-        return end_of_drain(call_name, "the server died before it had stored everything",
+        if (channel_.change_server(patience) == Status::OK) break;
+        return end_of_drain(call_name,
+                            "the server died before it had stored everything, and no other one can "
+                            "take over: " +
+                                channel_.why_gone(),
                             Status::ERROR_SERVER);
       case platform::Received::nothing:
         break;
@@ -312,7 +343,8 @@ Status Session::await_farewell(const char* call_name) {
   }
 }
 
-Status Session::end_of_drain(const char* call_name, const char* server_says, Status server_status) {
+Status Session::end_of_drain(const char* call_name, const std::string& server_says,
+                             Status server_status) {
   if (server_pid_ > 0 && server_status != Status::ERROR_TIMEOUT) {
     platform::reap(server_pid_, kReapLimitNs);
   }
@@ -324,7 +356,7 @@ Status Session::end_of_drain(const char* call_name, const char* server_says, Sta
             " of this rank failed, nothing of which is stored; the first: " + first_lost_;
   }
   if (server_status != Status::OK)
-    text += (lost_ > 0 ? "\nthe server: " : "") + std::string(server_says);
+    text += (lost_ > 0 ? "\nthe server: " : "") + server_says;
   // What the node's server says is printed by one rank, what a rank has lost by that rank.
   const bool speaks = ranks_.node_rank == 0 || lost_ > 0;
   return fail_quietly(server_status == Status::OK ? Status::ERROR_LOST : server_status, text,

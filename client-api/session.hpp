@@ -59,8 +59,8 @@ class Session {
   Status await_farewell(const char* call_name);
 
  private:
-  Session(const std::string& config, const Ranks& ranks, Connection connection,
-          shm::Segment segment);
+  Session(ServerStart start, Connection connection, shm::Segment segment);
+  Result<Connection> find_successor(const Held& held, std::int64_t limit_ns) noexcept;
 
   bool find_variable(Call& call, const char* name, std::uint32_t* index, Status* status);
   bool find_to_write(Call& call, const char* name, std::uint32_t* index, Status* status);
@@ -85,9 +85,10 @@ class Session {
   shm::Event event_of(shm::EventKind kind) const noexcept;
   /// This rank is in iteration_ from now on: takes the values that are steered from it on.
   void enter_iteration();
-  Status end_of_drain(const char* call_name, const char* server_says, Status server_status);
+  Status end_of_drain(const char* call_name, const std::string& server_says, Status server_status);
 
-  Ranks ranks_;
+  ServerStart start_;
+  const Ranks& ranks_;
   int server_pid_;
   shm::Segment segment_;
   Channel channel_;

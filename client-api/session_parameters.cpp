@@ -109,14 +109,11 @@ Status Session::set_text(Call& call, const char* name, const std::string& value)
   if (status != Status::OK) {
     return complain(call, {status, "no room in the segment for the value"}, name);
   }
-  shm::BlockHeader& header = *segment_.at<shm::BlockHeader>(offset);
-  header = shm::BlockHeader{};
-  header.data_bytes = value.size();
-  std::memcpy(segment_.at<char>(offset + sizeof header), value.data(), value.size());
+  std::memcpy(segment_.at<char>(offset + sizeof(shm::BlockHeader)), value.data(), value.size());
   shm::Event event = event_of(EventKind::set_text);
   event.subject = parameter;
   event.offset = offset;
-  event.bytes = sizeof header + value.size();
+  event.bytes = sizeof(shm::BlockHeader) + value.size();
   status = channel_.push(call.lock, patience, event);
   if (status == Status::OK) return status;
   return complain(call, {status, "the server of this node did not take the value"}, name);

@@ -16,6 +16,7 @@ ClientLink::ClientLink(const shm::Segment& segment, std::uint32_t index, const m
       releases_(area_.releases, segment.header().release_slots, area_.server->release_tail,
                 area_.client->release_head),
       index_(index) {
+  events_.start_at(saved().events);
   for (const model::Parameter& p : model.parameters) {
     values_.push_back(p.integer);
     set_.push_back(p.has_value && p.kind == model::Parameter::Kind::integer);
@@ -28,11 +29,32 @@ void ClientLink::attach(const shm::Hello& hello, platform::UniqueFd socket) {
   phase_ = Phase::attached;
 }
 
-bool ClientLink::pop(shm::Event& event) noexcept {
-  const bool popped = events_.pop(event);
-  if (popped) events_.publish();
-  return popped;
+void ClientLink::resume() {
+  phase_ = static_cast<Phase>(saved().phase);
+  hello_.rank = saved().rank;
+  hello_.node_rank = static_cast<std::int32_t>(index_);
 }
+
+void ClientLink::come_back(const shm::Hello& hello, platform::UniqueFd socket) {
+  hello_ = hello;
+  socket_ = std::move(socket);
+}
+
+const shm::ClientRecord& ClientLink::saved() const noexcept {
+  return area_.server->records[area_.server->record.load(std::memory_order_relaxed) & 1];
+}
+
+void ClientLink::save(std::int64_t iteration) noexcept {
+  const std::uint32_t other = ~area_.server->record.load(std::memory_order_relaxed) & 1;
+  area_.server->records[other] = {events_.taken(), iteration, static_cast<std::uint32_t>(phase_),
+                                  hello_.rank, 0};
+  // Release: who sees which of the two holds, sees it whole. The slots are the client's again after
+  // that only.
+  area_.server->record.store(other, std::memory_order_release);
+  events_.publish();
+}
+
+bool ClientLink::pop(shm::Event& event) noexcept { return events_.pop(event); }
 
 bool ClientLink::release(const shm::Release& release) noexcept {
   const bool pushed = releases_.push(release);
@@ -46,10 +68,20 @@ void ClientLink::wake_if_waiting() noexcept {
   platform::futex_wake_all(area_.server->wake);
 }
 
-void ClientLink::set_integer(std::uint32_t parameter, std::int64_t value) noexcept {
-  if (parameter >= values_.size()) return;
+bool ClientLink::set_integer(std::uint32_t parameter, std::int64_t value) noexcept {
+  if (parameter >= values_.size()) return false;
+  const bool known = set_[parameter] && values_[parameter] == value;
   values_[parameter] = value;
   set_[parameter] = 1;
+  return !known;
+}
+
+std::vector<std::pair<std::uint32_t, std::int64_t>> ClientLink::integers() const {
+  std::vector<std::pair<std::uint32_t, std::int64_t>> all;
+  for (std::uint32_t i = 0; i < values_.size(); ++i) {
+    if (set_[i]) all.emplace_back(i, values_[i]);
+  }
+  return all;
 }
 
 bool ClientLink::check_extent(const shm::BlockHeader& header, const model::Layout& layout,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/model/model.hpp"
@@ -20,11 +21,24 @@ namespace leat::server {
 
 class ClientLink {
  public:
-  enum class Phase { absent, attached, finalized, dead };
+  using Phase = shm::ClientPhase;
 
   ClientLink(const shm::Segment& segment, std::uint32_t index, const model::Model& model);
 
   void attach(const shm::Hello& hello, platform::UniqueFd socket);
+  /// As it stood with a server that has died: its events from there on are taken, and it is away
+  /// until it attaches again.
+  void resume();
+  void come_back(const shm::Hello& hello, platform::UniqueFd socket);
+  bool is_away() const noexcept {
+    return !socket_ && (phase_ == Phase::attached || phase_ == Phase::finalized);
+  }
+  /// Its process lives, whether it has attached again or not.
+  bool lives() const noexcept { return segment_.client_is_there(index_); }
+  /// What a server that takes over goes on with: all events popped so far have had their effect.
+  void save(std::int64_t iteration) noexcept;
+  const shm::ClientRecord& saved() const noexcept;
+
   /// The client has ended, well (`finalized`) or not (`dead`).
   void leave(Phase how) noexcept { phase_ = how; }
   Phase phase() const noexcept { return phase_; }
@@ -34,7 +48,7 @@ class ClientLink {
   std::int32_t rank() const noexcept { return hello_.rank; }
   const platform::CpuSet& affinity() const noexcept { return hello_.affinity; }
 
-  /// The next event; false when there is none. The slot may be reused by the client at once.
+  /// The next event; false when there is none. The slot may be reused by the client after save().
   bool pop(shm::Event& event) noexcept;
   bool has_events() noexcept { return !events_.empty(); }
   /// The ring's counters make no sense: the client's memory is corrupt.
@@ -49,7 +63,10 @@ class ClientLink {
   /// Wakes the client if it waits for room in its ring. To be called after events were taken.
   void wake_if_waiting() noexcept;
 
-  void set_integer(std::uint32_t parameter, std::int64_t value) noexcept;
+  /// True when that is news.
+  bool set_integer(std::uint32_t parameter, std::int64_t value) noexcept;
+  /// The parameters that have an integer, and which.
+  std::vector<std::pair<std::uint32_t, std::int64_t>> integers() const;
 
   /// A block event made into a Block with everything checked against the model, except where it
   /// lies: the caller has made sure that [offset, offset + bytes) is leased to this client. An

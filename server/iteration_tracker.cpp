@@ -11,9 +11,9 @@ auto order_of(const Block& block) { return std::tie(block.variable, block.rank, 
 
 }  // namespace
 
-std::optional<Block> IterationTracker::add(const Block& block) {
+std::optional<Block> IterationTracker::add_to(std::int64_t iteration, const Block& block) {
   // Kept sorted, so that a replaced block is found without a search over all.
-  std::vector<Block>& blocks = open_[clients_[block.client].current];
+  std::vector<Block>& blocks = open_[iteration];
   const auto place =
       std::lower_bound(blocks.begin(), blocks.end(), block,
                        [](const Block& a, const Block& b) { return order_of(a) < order_of(b); });

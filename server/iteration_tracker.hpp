@@ -48,7 +48,12 @@ class IterationTracker {
 
   /// Adds a block to its client's current iteration. When it replaces one (same variable and block
   /// number), that one is returned for its memory to be released.
-  std::optional<Block> add(const Block& block);
+  std::optional<Block> add(const Block& block) { return add_to(current(block.client), block); }
+  std::optional<Block> add_to(std::int64_t iteration, const Block& block);
+  /// The client has ended all before this one already.
+  void resume(std::uint32_t client, std::int64_t iteration) {
+    clients_[client].current = iteration;
+  }
   void ended(std::uint32_t client) { ++clients_[client].current; }
   /// `died`: it had not finalized, so its current iteration is not complete.
   void gone(std::uint32_t client, bool died);

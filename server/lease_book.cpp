@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 namespace leat::server {
 namespace {
@@ -18,10 +19,35 @@ bool comes_before(const LeaseRequest& a, const LeaseRequest& b) {
 
 }  // namespace
 
-LeaseBook::LeaseBook(const shm::SegmentHeader& header, std::uint32_t clients)
+LeaseBook::LeaseBook(const shm::SegmentHeader& header, std::uint32_t clients,
+                     shm::LeaseTable* table)
     : pool_(header.data_offset, header.data_bytes, header.unit_bytes),
       common_bytes_(header.extent_bytes),
-      clients_(clients) {}
+      clients_(clients),
+      table_(table) {}
+
+bool LeaseBook::adopt(const shm::Lease& lease) {
+  if (!pool_.take_at(lease.extent)) return false;
+  Client& client = clients_[lease.client];
+  client.leases[lease.extent.offset] =
+      Lease{lease.extent.bytes, (lease.flags & shm::kLeaseOwn) != 0, true};
+  client.held += lease.extent.bytes;
+  return true;
+}
+
+void LeaseBook::resume(std::uint32_t client, std::int64_t iteration) {
+  Client& owner = clients_[client];
+  owner.iteration = iteration;
+  owner.peak = std::exchange(owner.this_iteration, 0);
+}
+
+std::vector<shm::Extent> LeaseBook::adopted(std::uint32_t client, bool own) const {
+  std::vector<shm::Extent> extents;
+  for (const auto& [offset, lease] : clients_[client].leases) {
+    if (lease.adopted && lease.own == own) extents.push_back({offset, lease.bytes});
+  }
+  return extents;
+}
 
 bool LeaseBook::request(const LeaseRequest& request) {
   LeaseRequest checked = request;
@@ -73,6 +99,7 @@ bool LeaseBook::grant(const LeaseRequest& request, Grant* grant) {
   Client& client = clients_[request.client];
   client.leases[extent->offset] = Lease{extent->bytes, is_own(request)};
   client.held += extent->bytes;
+  if (table_) table_->note(*extent, request.client, request.flags);
   *grant = Grant{request, *extent};
   return true;
 }
@@ -147,6 +174,7 @@ void LeaseBook::free_if_done(Client& client, std::uint64_t extent) {
   const auto found = client.leases.find(extent);
   const Lease& lease = found->second;
   if (!lease.sealed || lease.live != 0 || lease.came < lease.expected) return;
+  if (table_) table_->clear(extent);
   pool_.give_back({extent, lease.bytes});
   client.held -= lease.bytes;
   client.leases.erase(found);

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "lib/shm/lease_pool.hpp"
+#include "lib/shm/lease_table.hpp"
 
 namespace leat::server {
 
@@ -41,7 +42,16 @@ struct Grant {
 
 class LeaseBook {
  public:
-  LeaseBook(const shm::SegmentHeader& header, std::uint32_t clients);
+  /// `table`, when given, is kept in step for a server that takes over.
+  LeaseBook(const shm::SegmentHeader& header, std::uint32_t clients,
+            shm::LeaseTable* table = nullptr);
+
+  /// A lease that a server which has died had given; false when it makes no sense.
+  bool adopt(const shm::Lease& lease);
+  /// All blocks of this client that were found in adopted leases have come.
+  void resume(std::uint32_t client, std::int64_t iteration);
+  /// Adopted extents of this client, for one block each or for many.
+  std::vector<shm::Extent> adopted(std::uint32_t client, bool own) const;
 
   /// A client that waits for as many already is in error: false, and nothing is noted.
   static constexpr std::ptrdiff_t kMostRequests = 1024;
@@ -77,6 +87,7 @@ class LeaseBook {
   struct Lease {
     std::uint64_t bytes = 0;
     bool own = false;
+    bool adopted = false;
     bool sealed = false;
     std::uint64_t expected = 0, came = 0, live = 0;
     std::uint64_t came_bytes = 0;
@@ -99,6 +110,7 @@ class LeaseBook {
   shm::LeasePool pool_;
   std::uint64_t common_bytes_;
   std::vector<Client> clients_;
+  shm::LeaseTable* table_;
   std::vector<LeaseRequest> waiting_;  // by (ahead, iteration, arrival)
 };
 

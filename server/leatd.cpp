@@ -19,6 +19,8 @@ int main(int argc, char** argv) {
   app.add_option("--ranks", options.ranks, "processes in the simulation");
   app.add_option("--node-ranks", options.node_ranks, "processes on this node")
       ->check(CLI::Range(1, 65536));
+  app.add_option("--folder", options.folder, "folder that paths in the XML count from");
+  app.add_option("--take-over", options.take_over, "segment of a server that has died");
   app.add_option("--report-fd", options.report_fd, "descriptor to report readiness to");
   CLI11_PARSE(app, argc, argv);
   if (!leat::platform::valid_session_name(options.session)) {

@@ -16,7 +16,7 @@ constexpr std::int64_t kLockLimitNs = 5'000'000'000;
 
 }  // namespace
 
-Result<LiveSession> LiveSession::begin(const std::string& session) {
+Result<LiveSession> LiveSession::begin(const std::string& session, const std::string& take_over) {
   Result<std::string> folder = platform::runtime_folder();
   if (!folder) return folder.error();
   platform::sweep({*folder}, platform::Sweep::remove);
@@ -26,20 +26,30 @@ Result<LiveSession> LiveSession::begin(const std::string& session) {
     return Error{Status::ERROR_STATE,
                  "session " + session + " has a server on this node already (" + files.live + ")"};
   }
-  const std::string segment = platform::text_of({session, platform::this_process()});
+  // Looked for with the lock held: from here on no other server of this session comes.
+  const std::string orphan = platform::orphaned_segment({*folder}, session);
+  if (!take_over.empty() && orphan != take_over) {
+    return Error{Status::ERROR_SERVER, "segment " + take_over + " of session " + session +
+                                           " is gone: its server has ended, or no rank is left"};
+  }
+  const bool is_orphan = !orphan.empty();
+  if (!is_orphan) ::unlink(files.journal.c_str());
+  const std::string segment =
+      is_orphan ? orphan : platform::text_of({session, platform::this_process()});
   const bool written =
       ftruncate(lock.get(), 0) == 0 &&
       pwrite(lock.get(), segment.data(), segment.size(), 0) == static_cast<ssize_t>(segment.size());
   if (!written) {
     return Error{Status::ERROR_SYSTEM, "cannot write " + files.live + ": is the disk full?"};
   }
-  return LiveSession(files, segment, std::move(lock));
+  return LiveSession(files, segment, is_orphan, std::move(lock));
 }
 
 LiveSession::~LiveSession() {
   if (!lock_) return;
   shm::Segment::remove(segment_);
   ::unlink(files_.socket.c_str());
+  ::unlink(files_.journal.c_str());
   ::unlink(files_.live.c_str());
 }
 

@@ -6,11 +6,20 @@
 #include <exception>
 
 #include "lib/platform/clock.hpp"
+#include "server/crash_note.hpp"
 
 namespace leat::server {
+namespace {
 
-Pipeline::Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins, std::function<void()> wake)
-    : plugins_(std::move(plugins)), wake_(std::move(wake)) {}
+// With one iteration. Servers are killed for reasons that have nothing to do with what they do;
+// a crash in the store's own code is its own.
+constexpr std::uint32_t kMostTries = 8, kMostCrashes = 2;
+
+}  // namespace
+
+Pipeline::Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins,
+                   std::span<shm::StoreWords> progress, std::function<void()> wake)
+    : plugins_(std::move(plugins)), progress_(progress), wake_(std::move(wake)) {}
 
 Pipeline::~Pipeline() {
   close();
@@ -68,13 +77,34 @@ PipelineResult Pipeline::for_all(PipelineResult::Kind kind, std::string (PluginI
 
 PipelineResult Pipeline::process(const Iteration& iteration) {
   PipelineResult result{PipelineResult::Kind::iteration, iteration.number, {}};
-  for (const auto& plugin : plugins_) {
-    if (!plugin->wants(iteration)) continue;
-    note_call(plugin.get(), iteration.number);
-    result.outcomes.push_back({plugin->store(), plugin->process(iteration)});
+  for (std::size_t i = 0; i < plugins_.size(); ++i) {
+    if (!plugins_[i]->wants(iteration)) continue;
+    note_call(plugins_[i].get(), iteration.number);
+    result.outcomes.push_back({plugins_[i]->store(), give(i, iteration)});
   }
   note_call(nullptr, 0);
   return result;
+}
+
+// A plugin that takes the server with it, gets the iteration that it does so with no third time.
+std::string Pipeline::give(std::size_t store, const Iteration& iteration) {
+  shm::StoreWords& words = progress_[store];
+  if (iteration.number <= words.done.load()) return "";  // had it from a server that has died
+  if (iteration.number != words.begun.load()) {
+    words.tries.store(0);
+    words.crashes.store(0);
+    words.begun.store(iteration.number);
+  }
+  if (words.crashes.load() >= kMostCrashes || words.tries.load() >= kMostTries) {
+    return "the server has died " + std::to_string(words.tries.load()) +
+           " times while this store worked on this iteration, of which it has crashed in the store " +
+           std::to_string(words.crashes.load()) + " times; it is not given it again";
+  }
+  words.tries.fetch_add(1);
+  const CrashNote note(&words.crashes);
+  const std::string error = plugins_[store]->process(iteration);
+  if (error.empty()) words.done.store(iteration.number);
+  return error;
 }
 
 PipelineResult Pipeline::process(const ScriptResults& results) {
@@ -107,7 +137,7 @@ void Pipeline::run() {
   Work work;
   while (next(&work)) {
     PipelineResult result = std::visit([this](const auto& each) { return process(each); }, work);
-    work = Iteration{};  // its holds end before its result is seen
+    result.work = std::move(work);
     report(std::move(result));
   }
   report(for_all(PipelineResult::Kind::closed, &PluginInstance::close));

@@ -10,15 +10,19 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <variant>
 #include <vector>
 
+#include "lib/shm/layout.hpp"
 #include "server/plugin_instance.hpp"
 #include "server/script_results.hpp"
 
 namespace leat::server {
+
+using Work = std::variant<Iteration, ScriptResults>;
 
 /// What became of one iteration at one plugin.
 struct StoreOutcome {
@@ -31,14 +35,16 @@ struct PipelineResult {
   enum class Kind { opened, iteration, script_results, closed } kind = Kind::iteration;
   std::int64_t iteration = 0;
   std::vector<StoreOutcome> outcomes;  ///< of the plugins that were called
+  Work work{};  ///< what it is about; its blocks are held until this ends
 };
 
 class Pipeline {
  public:
-  using Work = std::variant<Iteration, ScriptResults>;
-
   /// `wake` is called from the pipeline's thread after each result; it must be quick.
-  Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins, std::function<void()> wake);
+  /// `progress`: one per plugin, kept for a server that takes over; what they say that a plugin has
+  /// is not given to it again.
+  Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins,
+           std::span<shm::StoreWords> progress, std::function<void()> wake);
   /// Ends the thread without closing what is open; close() first for an orderly end.
   ~Pipeline();
 
@@ -68,7 +74,10 @@ class Pipeline {
   PipelineResult process(const Iteration& iteration);
   PipelineResult process(const ScriptResults& results);
 
+  std::string give(std::size_t store, const Iteration& iteration);
+
   std::vector<std::unique_ptr<PluginInstance>> plugins_;
+  std::span<shm::StoreWords> progress_;
   std::function<void()> wake_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;

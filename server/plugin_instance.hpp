@@ -20,6 +20,7 @@ struct RunFacts {
   std::string session;
   std::int32_t ranks = 1;
   std::int32_t node_ranks = 1;
+  bool resumed = false;  ///< a server of this run has died, and this one goes on in its place
 };
 
 /// The model in the terms of the plugin ABI. Points into the model, which must outlive it.

@@ -60,6 +60,7 @@ Server::Server(ServerParts parts)
       segment_(parts.segment),
       facts_(std::move(parts.facts)),
       socket_path_(std::move(parts.socket_path)),
+      journal_path_(std::move(parts.journal_path)),
       machine_(std::move(parts.machine)),
       log_(std::move(parts.log)),
       listener_(std::move(parts.listener)),
@@ -68,16 +69,20 @@ Server::Server(ServerParts parts)
       results_bell_(event_descriptor()),
       signals_(termination_signals()),
       iterations_(static_cast<std::uint32_t>(facts_.node_ranks)),
-      leases_(segment_.header(), static_cast<std::uint32_t>(facts_.node_ranks)),
+      lease_table_(segment_),
+      leases_(segment_.header(), static_cast<std::uint32_t>(facts_.node_ranks), &lease_table_),
       steering_(model_, segment_),
-      pipeline_(std::move(parts.plugins), [this] { ring(results_bell_.get()); }),
+      pipeline_(std::move(parts.plugins), segment_.stores(),
+                [this] { ring(results_bell_.get()); }),
       holds_([bell = results_bell_.get()] { ring(bell); }),
       scripts_(script_parts()),
       parameters_(model_),
+      journal_(journal_path_),
       alone_since_ns_(platform::now_ns()) {
   for (std::int32_t i = 0; i < facts_.node_ranks; ++i) {
     clients_.emplace_back(segment_, static_cast<std::uint32_t>(i), model_);
   }
+  if (facts_.resumed) take_over();
 }
 
 ScriptPoolParts Server::script_parts() {
@@ -86,6 +91,7 @@ ScriptPoolParts Server::script_parts() {
   parts.segment_start = segment_.at<char>(0);
   parts.ranks = facts_.ranks;
   parts.node_ranks = facts_.node_ranks;
+  parts.resumed = facts_.resumed;
   parts.log = log_;
   parts.store = [this](ScriptResults results) { pipeline_.submit(std::move(results)); };
   parts.wake = [this] { ring(results_bell_.get()); };
@@ -141,7 +147,7 @@ bool Server::spin() noexcept {
 int Server::sleep_limit_ms() const noexcept {
   const bool somebody_left = std::any_of(clients_.begin(), clients_.end(),
                                          [](const ClientLink& c) { return c.is_gone(); });
-  const bool somebody_missing = attached_ < clients_.size();
+  const bool somebody_missing = attached_ < clients_.size() || away_ > 0;
   return somebody_left || somebody_missing || leases_.somebody_waits() ? kTickMs : -1;
 }
 
@@ -152,6 +158,7 @@ void Server::sleep() noexcept {
   look_around(somebody_speaks() ? 0 : sleep_limit_ms());
   sleeps.fetch_add(1, std::memory_order_relaxed);
   give_up_on_absent();
+  if (away_ > 0) look_for_dead_among_away();
   // Scripts have time limits of their own: as long as they run, something gets done.
   if (scripts_.exists() && !scripts_.idle()) made_progress();
   say_who_waits();
@@ -202,6 +209,8 @@ bool Server::all_gone() const noexcept {
 
 void Server::close_when_drained() {
   if (closing_ || !all_gone() || !iterations_.empty() || !held_.empty() || !scripts_.idle()) return;
+  // Those that wait for the last word would be told by the end of the socket that it never comes.
+  if (facts_.resumed && somebody_is_away()) return;
   closing_ = true;
   pipeline_.close();
 }

@@ -23,6 +23,7 @@
 #include "server/parameter_log.hpp"
 #include "server/pipeline.hpp"
 #include "server/scripts/script_pool.hpp"
+#include "server/session_journal.hpp"
 #include "server/steering.hpp"
 
 namespace leat::server {
@@ -33,6 +34,7 @@ struct ServerParts {
   const shm::Segment& segment;
   RunFacts facts;
   std::string socket_path;
+  std::string journal_path;  ///< "": none is kept
   platform::UniqueFd listener;
   std::vector<std::unique_ptr<PluginInstance>> plugins;
   platform::Machine machine;
@@ -41,7 +43,10 @@ struct ServerParts {
 
 class Server {
  public:
+  /// With facts.resumed the segment is that of a server that has died.
   explicit Server(ServerParts parts);
+  /// An error when servers of this segment die one after the other.
+  static Result<void> may_take_over(const shm::Segment& segment);
 
   /// Runs until all clients are gone and everything is stored. Returns the exit status of leatd.
   int run();
@@ -67,9 +72,22 @@ class Server {
   std::string why_refused(const shm::Hello& hello) const;
   void client_hung_up(ClientLink& client);
   void client_left(std::uint32_t index, ClientLink::Phase how);
+  void forget_client(std::uint32_t index, bool died);
   void give_up_on_absent();
   void place_myself();
   void stop_on_signal();
+
+  // Taking over from a server that has died
+  void take_over();
+  void take_over_clients();
+  void take_over_leases();
+  void adopt_block(std::uint32_t index, const shm::FoundBlock& found);
+  void come_back(const shm::Hello& hello, platform::UniqueFd connection);
+  std::size_t blocks_in(std::uint32_t index, const shm::Extent& extent) const;
+  void look_for_dead_among_away();
+  bool somebody_is_away() const noexcept;
+  void take_journal_entry(const nlohmann::json& entry);
+  void write_journal_anew();
 
   // Events
   bool take_all_events();
@@ -80,11 +98,14 @@ class Server {
   void on_lease_request(std::uint32_t index, const shm::Event& event);
   void on_text(std::uint32_t index, const shm::Event& event);
   void on_lost(std::uint32_t index, const shm::Event& event);
+  void set_parameter(std::uint32_t index, std::uint32_t parameter, ParameterValue value);
+  void first_rank_ended(std::int64_t iteration);
   void complain(std::uint32_t index, const std::string& what);
 
   // Iterations and memory
   void pass_on_complete();
   void take_results();
+  void note_done(const PipelineResult& result) noexcept;
   void take_returned_blocks();
   void release(const Block& block);
   void serve_requests();
@@ -103,13 +124,14 @@ class Server {
   const model::Model& model_;
   const shm::Segment& segment_;
   RunFacts facts_;
-  std::string socket_path_;
+  std::string socket_path_, journal_path_;
   platform::Machine machine_;
   std::shared_ptr<spdlog::logger> log_;
   platform::UniqueFd listener_, epoll_, doorbell_, results_bell_, signals_;
   std::vector<platform::UniqueFd> greeting_;  // connected, Hello not yet come
   std::vector<ClientLink> clients_;
   IterationTracker iterations_;
+  shm::LeaseTable lease_table_;
   LeaseBook leases_;
   Steering steering_;
   Pipeline pipeline_;
@@ -119,8 +141,11 @@ class Server {
   std::multiset<std::int64_t> held_;  // numbers of iterations whose blocks are being read
   ScriptPool scripts_;
   ParameterLog parameters_;
+  SessionJournal journal_;
   std::int64_t alone_since_ns_;  // when the last client left, or the start
   std::uint32_t attached_ = 0;
+  std::uint32_t away_ = 0;  // were attached to the server before this one, and have yet to come back
+  std::uint64_t adopted_blocks_ = 0;
   bool closing_ = false;
   bool closed_ = false;
 };

@@ -38,7 +38,13 @@ std::string Server::why_refused(const shm::Hello& hello) const {
            std::to_string(facts_.node_ranks) +
            " ranks on this node: give the two runs different LEAT_SESSION names";
   }
-  if (clients_[static_cast<std::size_t>(hello.node_rank)].phase() != ClientLink::Phase::absent) {
+  const ClientLink& client = clients_[static_cast<std::size_t>(hello.node_rank)];
+  if (hello.resumed && client.is_away()) return "";
+  if (hello.resumed) {
+    return "rank " + std::to_string(hello.node_rank) + " of this node is no part of session " +
+           facts_.session + " any more: its server was told to end, or has taken it for dead";
+  }
+  if (client.phase() != ClientLink::Phase::absent) {
     return "rank " + std::to_string(hello.node_rank) + " of this node is already part of session " +
            facts_.session + ": give the two runs different LEAT_SESSION names";
   }
@@ -67,7 +73,10 @@ void Server::greet(platform::UniqueFd connection) {
     if (!refusal.empty()) log_->warn("refused a client (pid {}): {}", hello.pid, refusal);
     return;
   }
-  clients_[static_cast<std::size_t>(hello.node_rank)].attach(hello, std::move(connection));
+  if (hello.resumed) return come_back(hello, std::move(connection));
+  ClientLink& client = clients_[static_cast<std::size_t>(hello.node_rank)];
+  client.attach(hello, std::move(connection));
+  client.save(0);
   if (++attached_ == clients_.size()) place_myself();
 }
 
@@ -96,7 +105,9 @@ void Server::client_hung_up(ClientLink& client) {
   // What it pushed before it died counts.
   take_last_events(index);
   client.close_socket();
-  if (!client.is_gone()) client_left(index, ClientLink::Phase::dead);
+  if (client.is_gone()) return;
+  client_left(index, ClientLink::Phase::dead);
+  client.save(iterations_.current(index));
 }
 
 void Server::client_left(std::uint32_t index, ClientLink::Phase how) {
@@ -111,11 +122,15 @@ void Server::client_left(std::uint32_t index, ClientLink::Phase how) {
         client.rank(), iterations_.current(index));
     report_.client_died(client.rank(), iterations_.current(index));
   }
+  forget_client(index, died);
+  made_progress();
+  serve_requests();
+}
+
+void Server::forget_client(std::uint32_t index, bool died) {
   iterations_.gone(index, died);
   leases_.client_gone(index);
   steering_.client_gone(index);
-  made_progress();
-  serve_requests();
 }
 
 void Server::give_up_on_absent() {
@@ -129,9 +144,8 @@ void Server::give_up_on_absent() {
     if (clients_[i].phase() != ClientLink::Phase::absent) continue;
     log_->warn("rank {} of this node never attached, and nobody else is left: ending", i);
     clients_[i].leave(ClientLink::Phase::dead);
-    iterations_.gone(i, true);
-    leases_.client_gone(i);
-    steering_.client_gone(i);
+    clients_[i].save(0);
+    forget_client(i, true);
   }
 }
 
@@ -143,9 +157,7 @@ void Server::stop_on_signal() {
              strsignal(static_cast<int>(info.ssi_signo)));
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     if (clients_[i].is_gone()) continue;
-    take_last_events(i);
-    clients_[i].close_socket();
-    if (!clients_[i].is_gone()) client_left(i, ClientLink::Phase::dead);
+    client_hung_up(clients_[i]);
   }
 }
 

@@ -45,6 +45,7 @@ bool Server::take_events(std::uint32_t index, int most) {
   int taken = 0;
   while (client.phase() == ClientLink::Phase::attached && taken < most && client.pop(event)) {
     handle(index, event);
+    client.save(iterations_.current(index));
     ++taken;
   }
   if (taken > 0) client.wake_if_waiting();
@@ -62,7 +63,7 @@ void Server::handle(std::uint32_t index, const shm::Event& event) {
     case shm::EventKind::block:
       return on_block(index, event);
     case shm::EventKind::end_iteration:
-      if (index == 0) parameters_.iteration_ended(iterations_.current(0));
+      if (index == 0) first_rank_ended(iterations_.current(0));
       iterations_.ended(index);
       leases_.iteration_ended(index);
       return serve_requests();
@@ -72,11 +73,9 @@ void Server::handle(std::uint32_t index, const shm::Event& event) {
       leases_.seal(index, event.offset, event.bytes);
       return serve_requests();
     case shm::EventKind::set_integer:
-      if (index == 0) parameters_.set(event.subject, static_cast<std::int64_t>(event.token));
-      return clients_[index].set_integer(event.subject, static_cast<std::int64_t>(event.token));
+      return set_parameter(index, event.subject, static_cast<std::int64_t>(event.token));
     case shm::EventKind::set_real:
-      if (index == 0) parameters_.set(event.subject, std::bit_cast<double>(event.token));
-      return;
+      return set_parameter(index, event.subject, std::bit_cast<double>(event.token));
     case shm::EventKind::set_text:
       return on_text(index, event);
     case shm::EventKind::lost:
@@ -128,9 +127,9 @@ void Server::on_text(std::uint32_t index, const shm::Event& event) {
   const std::uint64_t lease = leases_.extent_of(index, event.offset, event.bytes);
   if (lease == 0) return;
   constexpr std::uint64_t kHead = sizeof(shm::BlockHeader);  // ahead of the text, as of any block
-  if (index == 0 && event.bytes >= kHead) {
-    parameters_.set(event.subject,
-                    std::string(segment_.at<char>(event.offset + kHead), event.bytes - kHead));
+  if (event.bytes >= kHead) {
+    set_parameter(index, event.subject,
+                  std::string(segment_.at<char>(event.offset + kHead), event.bytes - kHead));
   }
   leases_.block_came(index, lease, event.bytes);
   leases_.block_released(index, lease);
@@ -158,8 +157,10 @@ void Server::take_results() {
     report_.store_did(result);
     made_progress();
     switch (result.kind) {
-      case PipelineResult::Kind::opened:
       case PipelineResult::Kind::iteration:
+        note_done(result);
+        break;
+      case PipelineResult::Kind::opened:
       case PipelineResult::Kind::script_results:
         break;
       case PipelineResult::Kind::closed:
@@ -171,6 +172,14 @@ void Server::take_results() {
   steer();
   serve_requests();
   if (scripts_.exists() && leases_.somebody_waits()) scripts_.let_go_for_memory();
+}
+
+// The iteration's blocks are still held by the result: a server that takes over either finds them,
+// or these words.
+void Server::note_done(const PipelineResult& result) noexcept {
+  for (shm::StoreWords& store : segment_.stores()) store.done.store(result.iteration);
+  segment_.server_words().done_iteration.store(result.iteration);
+  segment_.server_words().fruitless.store(0, std::memory_order_relaxed);
 }
 
 void Server::take_returned_blocks() {
@@ -191,6 +200,8 @@ void Server::steer() {
     if (entry.iteration == AuditEntry::kNever) continue;
     log_->info("script \"{}\" steers {} from {} to {}, from iteration {} on", entry.who,
                entry.parameter, entry.old_value, entry.new_value, entry.iteration);
+    journal_.note(
+        ParameterLog::steered_entry(entry.iteration, entry.parameter, entry.new_value));
     parameters_.steer(entry.iteration, entry.parameter, entry.new_value);
     scripts_.note_steering(entry);
   }

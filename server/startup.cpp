@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <exception>
 
 #include "lib/model/reader.hpp"
@@ -14,6 +15,7 @@
 #include "lib/platform/numa_binding.hpp"
 #include "lib/platform/process.hpp"
 #include "server/catalogue_writer.hpp"
+#include "server/crash_note.hpp"
 #include "server/live_session.hpp"
 #include "server/plugin_loader.hpp"
 #include "server/scripts/script_files.hpp"
@@ -55,14 +57,15 @@ Result<model::Model> read_model(const std::string& config, std::string* warnings
   return std::move(*read.model);
 }
 
-Result<std::shared_ptr<spdlog::logger>> make_log(const model::Model& model) {
+Result<std::shared_ptr<spdlog::logger>> make_log(const model::Model& model, bool goes_on) {
   try {
     auto log = model.log.file.empty()
                    ? std::make_shared<spdlog::logger>(
                          model.name, std::make_shared<spdlog::sinks::stderr_sink_mt>())
                    : std::make_shared<spdlog::logger>(
                          model.name,
-                         std::make_shared<spdlog::sinks::basic_file_sink_mt>(model.log.file, true));
+                         std::make_shared<spdlog::sinks::basic_file_sink_mt>(model.log.file,
+                                                                             !goes_on));
     log->set_pattern(model.log.file.empty() ? "leatd %n: %l: %v" : "%Y-%m-%d %H:%M:%S.%e %l: %v");
     log->set_level(spdlog::level::from_str(model.log.level));
     log->flush_on(spdlog::level::info);
@@ -104,6 +107,13 @@ std::vector<std::unique_ptr<PluginInstance>> instances_of(
   return instances;
 }
 
+// FNV-1a, 64 bits. Source: Fowler, Noll, Vo, draft-eastlake-fnv.
+std::uint64_t hash_of(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
 void bind_to_node(void* address, std::size_t bytes, void* memory_node) {
   platform::prefer_memory_node(address, bytes, *static_cast<int*>(memory_node));
 }
@@ -116,6 +126,8 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
   plan.timeout_ns = static_cast<std::uint64_t>(model.architecture.timeout_seconds * 1e9);
   plan.catalogue_bytes = catalogue_bytes(model);
   plan.parameters = static_cast<std::uint32_t>(model.parameters.size());
+  plan.stores = static_cast<std::uint32_t>(model.stores.size());
+  plan.config_hash = hash_of(model.source_text);
   Result<shm::Segment> segment = shm::Segment::create(name, plan, bind_to_node, &memory_node);
   if (segment) write_catalogue(model, *segment);
   return segment;
@@ -129,13 +141,34 @@ int memory_node_of_starter(const platform::Machine& machine, const platform::Cpu
   return platform::place_server(machine, platform::allowed_cpus(), ranks, cores).memory_node;
 }
 
+// That of a server which has died, as it left it.
+Result<shm::Segment> take_segment(const model::Model& model, const Options& options,
+                                  const std::string& name) {
+  Result<shm::Segment> segment = shm::Segment::attach(name);
+  if (!segment) return segment.error();
+  const shm::SegmentHeader& header = segment->header();
+  if (header.config_hash != hash_of(model.source_text) ||
+      header.catalogue_bytes != catalogue_bytes(model) ||
+      header.client_count != static_cast<std::uint32_t>(options.node_ranks)) {
+    return Error{Status::ERROR_CONFIG,
+                 options.config + " has been changed since the run began: a server that takes over "
+                                  "needs it as it was"};
+  }
+  if (const Result<void> may = Server::may_take_over(*segment); !may) return may.error();
+  return segment;
+}
+
 Result<int> serve(const Options& options, Reporter& reporter) {
+  if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) {
+    return Error{Status::ERROR_SYSTEM, "cannot work in " + options.folder + ": " +
+                                           platform::errno_text(errno)};
+  }
   const platform::CpuSet inherited = platform::current_affinity();
   platform::set_affinity(platform::allowed_cpus());
   std::string warnings;
   Result<model::Model> model = read_model(options.config, &warnings);
   if (!model) return model.error();
-  Result<std::shared_ptr<spdlog::logger>> log = make_log(*model);
+  Result<std::shared_ptr<spdlog::logger>> log = make_log(*model, !options.take_over.empty());
   if (!log) return log.error();
   if (!warnings.empty()) (*log)->warn("{}", warnings);
   if (model->scripts.exist()) {
@@ -145,19 +178,22 @@ Result<int> serve(const Options& options, Reporter& reporter) {
   }
   Result<std::vector<LoadedPlugin>> plugins = load_plugins(*model);
   if (!plugins) return plugins.error();
-  Result<LiveSession> live = LiveSession::begin(options.session);
+  Result<LiveSession> live = LiveSession::begin(options.session, options.take_over);
   if (!live) return live.error();
   const platform::Machine machine = platform::this_machine();
   const int cores = static_cast<int>(model->architecture.dedicated_cores);
-  Result<shm::Segment> segment = make_segment(
-      *model, options, live->segment(), memory_node_of_starter(machine, inherited, options, cores));
+  Result<shm::Segment> segment =
+      live->is_taken_over()
+          ? take_segment(*model, options, live->segment())
+          : make_segment(*model, options, live->segment(),
+                         memory_node_of_starter(machine, inherited, options, cores));
   if (!segment) return segment.error();
   Result<platform::UniqueFd> listener = platform::listen_at(live->socket());
   if (!listener) return listener.error();
 
-  const RunFacts facts{options.session, options.ranks, options.node_ranks};
+  const RunFacts facts{options.session, options.ranks, options.node_ranks, live->is_taken_over()};
   const PluginView view(*model, facts);
-  Server server({*model, *segment, facts, live->socket(), std::move(*listener),
+  Server server({*model, *segment, facts, live->socket(), live->journal(), std::move(*listener),
                  instances_of(*plugins, *model, view, *log), machine, *log});
   reporter.ready();
   return server.run();
@@ -169,6 +205,7 @@ int run_session(const Options& options) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of a write, not an end
+  note_crashes();
   Reporter reporter(options.report_fd);
   try {
     const Result<int> done = serve(options, reporter);

@@ -14,6 +14,8 @@ struct Options {
   std::string session;
   int ranks = 1;
   int node_ranks = 1;
+  std::string folder;     ///< to work in; "": where we are
+  std::string take_over;  ///< name of the segment of a server of this session that has died
   int report_fd = -1;  ///< where the starter reads whether the server is ready; -1: nobody does
 };
 

@@ -52,6 +52,12 @@ shm::SteeredValue slot_value(const Value& value, Kind kind) {
                             : shm::SteeredValue::of(integer);
 }
 
+std::string text_of(const shm::SteeredValue& value, Kind kind) {
+  if (kind == Kind::integer) return std::to_string(value.integer());
+  if (kind == Kind::real) return text_of(value.real());
+  return std::string(value.text());
+}
+
 bool uses(const model::Expression& expression, std::uint32_t parameter) {
   return std::any_of(expression.program.begin(), expression.program.end(),
                      [parameter](const ExpressionOp& op) {
@@ -109,6 +115,26 @@ Steering::Steering(const model::Model& model, const shm::Segment& segment)
     parameters_.push_back({std::nullopt, text_of(parameter), -1});
   }
   for (std::uint32_t i = 0; i < segment.header().client_count; ++i) live_.push_back(i);
+}
+
+void Steering::take_over() {
+  const std::span<const shm::SteeringSlot> slots = segment_.steering().slots;
+  for (std::uint32_t i = 0; i < parameters_.size() && i < slots.size(); ++i) {
+    writer_.withdraw(i);
+    if (!writer_.is_committed(i)) continue;
+    parameters_[i].effective = slots[i].effective.load(std::memory_order_relaxed);
+    parameters_[i].current = text_of(writer_.value(i), model_.parameters[i].kind);
+  }
+}
+
+std::vector<AuditEntry> Steering::committed() const {
+  std::vector<AuditEntry> entries;
+  for (std::uint32_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& parameter = parameters_[i];
+    if (parameter.effective < 0) continue;
+    entries.push_back({model_.parameters[i].name, "", parameter.current, parameter.effective, ""});
+  }
+  return entries;
 }
 
 std::string Steering::why_not(const std::string& name, const Value& value,

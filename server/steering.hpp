@@ -42,6 +42,10 @@ class Steering {
   /// Publishes what could not be published at once. To be called often; costs nothing when there is
   /// nothing to do.
   void advance();
+  /// The slots are those of a server that has died. What it had proposed is withdrawn.
+  void take_over();
+  /// What the slots hold, whoever asked for it.
+  std::vector<AuditEntry> committed() const;
   /// This client has finalized or died: it holds up nothing any more. A client that has yet to come
   /// counts as one in iteration 0.
   void client_gone(std::uint32_t client);

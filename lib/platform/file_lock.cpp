@@ -43,6 +43,15 @@ bool lock_until(const UniqueFd& fd, const Deadline& deadline) noexcept {
   return true;
 }
 
+struct flock byte_range(std::int64_t index) noexcept {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = index;
+  range.l_len = 1;
+  return range;
+}
+
 }  // namespace
 
 UniqueFd lock_file(const std::string& path, std::int64_t timeout_ns) {
@@ -63,6 +72,31 @@ Result<UniqueFd> make_locked_file(const std::string& path) {
     if (lock_until(fd, deadline) && still_the_file(fd, path)) return fd;
   } while (!deadline.passed());
   return Error{Status::ERROR_SYSTEM, "cannot lock " + path + ", which was made just now"};
+}
+
+bool share_lock(const UniqueFd& fd, std::int64_t timeout_ns) noexcept {
+  const Deadline deadline = Deadline::in_ns(timeout_ns);
+  while (flock(fd.get(), LOCK_SH | LOCK_NB) != 0) {
+    if (deadline.passed()) return false;
+    pause_shortly();
+  }
+  return true;
+}
+
+UniqueFd shared_lock(const std::string& path, std::int64_t timeout_ns) noexcept {
+  UniqueFd fd = open_own(path, 0);
+  if (!fd || !share_lock(fd, timeout_ns) || !still_the_file(fd, path)) return {};
+  return fd;
+}
+
+bool lock_byte(const UniqueFd& fd, std::int64_t index) noexcept {
+  struct flock range = byte_range(index);
+  return fcntl(fd.get(), F_OFD_SETLK, &range) == 0;
+}
+
+bool byte_is_locked(const UniqueFd& fd, std::int64_t index) noexcept {
+  struct flock range = byte_range(index);
+  return fcntl(fd.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
 LockTry try_lock(const std::string& path) noexcept {

@@ -21,6 +21,18 @@ UniqueFd lock_file(const std::string& path, std::int64_t timeout_ns);
 /// takes the file away between the making and the locking is answered by making it again.
 Result<UniqueFd> make_locked_file(const std::string& path);
 
+/// Turns an exclusive lock into one that others may share, or takes such a one: the file counts as
+/// held as long as anybody has it.
+bool share_lock(const UniqueFd& fd, std::int64_t timeout_ns) noexcept;
+/// Opens the file that is there, with a shared lock. Empty when that cannot be had in time.
+UniqueFd shared_lock(const std::string& path, std::int64_t timeout_ns) noexcept;
+
+/// One byte of a file for each of several processes, to see which of them live. Locks of the open
+/// file description (F_OFD_SETLK): they end with their holder.
+bool lock_byte(const UniqueFd& fd, std::int64_t index) noexcept;
+/// Somebody else holds it.
+bool byte_is_locked(const UniqueFd& fd, std::int64_t index) noexcept;
+
 /// What came of trying to lock a file that may be there.
 struct LockTry {
   UniqueFd lock;      ///< ours now: nobody held it

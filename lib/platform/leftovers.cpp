@@ -49,7 +49,9 @@ class Sweeper {
 
   Findings run() {
     for (const std::string& name : names_in(places_.shared_memory)) look_at_segment(name);
-    for (const std::string& session : sessions({".live", ".sock"})) look_at_session(session);
+    for (const std::string& session : sessions({".live", ".sock", ".journal"})) {
+      if (!has_living_segment(session)) look_at_session(session);
+    }
     for (const std::string& session : sessions({".lock"})) look_at_start(session);
     return std::move(findings_);
   }
@@ -80,6 +82,12 @@ class Sweeper {
     }
   }
 
+  // Its ranks live: what lies in the runtime folder is needed by the server that takes over.
+  bool has_living_segment(const std::string& session) const {
+    return std::any_of(findings_.alive.begin(), findings_.alive.end(),
+                       [&](const LiveOne& one) { return one.session == session; });
+  }
+
   void look_at_session(const std::string& session) {
     const SessionFiles files = session_files(places_.runtime_folder, session);
     const LockTry attempt = try_lock(files.live);
@@ -87,6 +95,7 @@ class Sweeper {
       note_alive(session, files.live);
     } else if (attempt.lock) {
       leftover("socket", session, files.socket);
+      leftover("journal", session, files.journal);
       leftover("live file", session, files.live);
     } else {
       look_at_socket_alone(session, files);
@@ -100,6 +109,7 @@ class Sweeper {
     const UniqueFd lock = lock_file(files.live, 0);
     if (!lock) return;
     leftover("socket", session, files.socket);
+    leftover("journal", session, files.journal);
     unlink(files.live.c_str());
   }
 
@@ -136,6 +146,15 @@ class Sweeper {
 };
 
 }  // namespace
+
+std::string orphaned_segment(const Places& places, const std::string& session) {
+  for (const std::string& file : names_in(places.shared_memory)) {
+    const std::optional<SegmentName> name = own_segment_name(file);
+    if (!name || name->session != session || lives(name->maker)) continue;
+    if (try_lock(places.shared_memory + "/" + file).held) return file;
+  }
+  return "";
+}
 
 Findings sweep(const Places& places, Sweep what) { return Sweeper(places, what).run(); }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What dead sessions of this user left on this node, and which sessions live.
 //
-// A session lives while its leatd holds the lock of <session>.live, or that of its segment, or
+// A session lives while its leatd holds the lock of <session>.live, or anybody has its segment, be
+// it ranks whose leatd has died and is about to be followed by another one, or leatd
 // listens at its socket, or is the process after which the segment is named. Stopped processes hold
 // their locks. leatd has the lock of <session>.live before it makes anything else, and makes its
 // segment with its lock; a sweep takes a thing away only while it holds the lock of it. So sweeps
@@ -24,7 +25,7 @@ struct LiveOne {
 };
 
 struct Leftover {
-  std::string kind;  ///< "segment", "socket", "live file" or "start lock"
+  std::string kind;  ///< "segment", "socket", "live file", "journal" or "start lock"
   std::string session;
   std::string path;
   std::uint64_t bytes = 0;
@@ -42,6 +43,10 @@ struct Places {
 };
 
 enum class Sweep { look, remove };
+
+/// Name of a segment of this session whose leatd has died while ranks of it live; "" for none. The
+/// caller holds the lock of <session>.live: no leatd of the session lives but itself.
+std::string orphaned_segment(const Places& places, const std::string& session);
 
 /// Finds everything, and with Sweep::remove removes what is dead. Sessions of all runtime folders
 /// count as far as their segments go. Nothing is touched that does not have a name of Leat's and

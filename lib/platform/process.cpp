@@ -151,6 +151,11 @@ std::string host_name() {
   return whole.substr(0, whole.find('.'));
 }
 
+std::string current_folder() {
+  char path[PATH_MAX];
+  return getcwd(path, sizeof path) ? path : "";
+}
+
 std::string executable_path() {
   char path[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof path);

@@ -61,6 +61,9 @@ std::string node_name();
 /// The same without its domain.
 std::string host_name();
 
+/// Absolute path; "" when it is not there any more.
+std::string current_folder();
+
 /// Absolute path of the running program's file; "" when the system does not tell.
 std::string executable_path();
 

@@ -3,6 +3,7 @@
 // $LEAT_RUNTIME_DIR, or /tmp/leat-<uid>, mode 0700, with for each session
 //   <session>.sock   where the server listens
 //   <session>.lock   locked by the process that is starting a server
+//   <session>.journal  what a server that takes over must know and cannot see in the segment
 //   <session>.live   locked by the server as long as it lives; its text is the name of its segment
 // file_lock.hpp says what these locks are worth, leftovers.hpp what becomes of the files of the dead.
 #pragma once
@@ -23,7 +24,7 @@ Result<std::string> runtime_folder();
 bool valid_session_name(const std::string& name) noexcept;
 
 struct SessionFiles {
-  std::string socket, lock, live;
+  std::string socket, lock, live, journal;
 };
 SessionFiles session_files(const std::string& folder, const std::string& session);
 

@@ -45,6 +45,9 @@ class ExtentArena {
   /// `*seal` is what to tell the server; its offset is 0 when there was no current extent.
   bool replace(Seal* seal) noexcept;
 
+  Extent current() const noexcept { return current_; }
+  Extent spare() const noexcept { return spare_; }
+
   /// More than half of the current extent is used and there is no spare: time to ask for one ahead.
   bool runs_low() const noexcept;
 

@@ -81,6 +81,7 @@ struct StoreWords {
   alignas(kCacheLine) std::atomic<std::int64_t> done;  ///< the last iteration it has, or has failed; -1: none
   std::atomic<std::int64_t> begun;   ///< the last that it was given
   std::atomic<std::uint32_t> tries;  ///< how often it was given that one
+  std::atomic<std::uint32_t> crashes;  ///< how often the server crashed in it, with that one
 };
 
 /// What a server that takes over must know of one client: where in its events it is. Written by the
@@ -166,6 +167,8 @@ struct Release {
   std::uint64_t bytes;
 };
 
+inline constexpr std::int64_t kNoIteration = -1;  ///< of what is no array of an iteration
+
 /// In front of each block's data, in the same extent.
 struct BlockHeader {
   std::uint32_t variable;
@@ -175,7 +178,7 @@ struct BlockHeader {
   std::uint64_t data_bytes;
   std::int64_t extent[kMaxDims];
   std::int64_t position[kMaxDims];
-  std::int64_t iteration;
+  std::int64_t iteration;      ///< or kNoIteration
   std::uint32_t checksum;      ///< CRC-32C of the data
   std::uint32_t has_checksum;
   std::uint64_t event;         ///< 1 + the number of the event that hands it over; 0: it is not written yet

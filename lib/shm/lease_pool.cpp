@@ -43,6 +43,18 @@ std::optional<Extent> LeasePool::take_high(std::uint64_t bytes) {
   return std::nullopt;
 }
 
+bool LeasePool::take_at(Extent extent) {
+  if (!possible(extent.bytes) || extent.bytes % unit_ != 0 || extent.offset % unit_ != 0)
+    return false;
+  auto range = free_.upper_bound(extent.offset);
+  if (range == free_.begin()) return false;
+  --range;
+  const std::uint64_t skipped = extent.offset - range->first;
+  if (skipped > range->second || extent.bytes > range->second - skipped) return false;
+  carve(range, extent.offset, extent.bytes);
+  return true;
+}
+
 void LeasePool::give_back(Extent extent) {
   free_bytes_ += extent.bytes;
   auto next = free_.lower_bound(extent.offset);

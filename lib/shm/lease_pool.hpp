@@ -20,6 +20,8 @@ class LeasePool {
   std::optional<Extent> take_low(std::uint64_t bytes);
   /// Large ones come from the high end, so that small ones do not cut up their space.
   std::optional<Extent> take_high(std::uint64_t bytes);
+  /// This very range, of whole units. False, and nothing is taken, when some of it is not free.
+  bool take_at(Extent extent);
   /// Gives back what was taken, whole.
   void give_back(Extent extent);
 

@@ -5,7 +5,6 @@
 #include <boost/interprocess/shared_memory_object.hpp>
 #include <new>
 
-#include "lib/platform/file_lock.hpp"
 #include "lib/platform/memory.hpp"
 
 namespace leat::shm {
@@ -16,6 +15,8 @@ namespace bip = boost::interprocess;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kUnit = 64 * 1024;
 constexpr std::uint64_t kMostCommonExtent = 512 * 1024;
+// A sweep that looks whether the segment is in use holds its lock for a moment.
+constexpr std::int64_t kLockLimitNs = 5'000'000'000;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
@@ -69,6 +70,10 @@ Error system_error(const std::string& what, const bip::interprocess_exception& e
   return Error{Status::ERROR_SYSTEM, what + ": " + e.what()};
 }
 
+Error gone(const std::string& name) {
+  return {Status::ERROR_SERVER, "the shared segment " + name + " is gone"};
+}
+
 }  // namespace
 
 Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan,
@@ -90,6 +95,10 @@ Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan
     platform::populate(region.get_address(), region.get_size());
     Segment segment(name, std::move(region));
     segment.lock_ = std::move(*lock);
+    if (!platform::share_lock(segment.lock_, kLockLimitNs)) {
+      remove(name);
+      return Error{Status::ERROR_SYSTEM, "cannot share the lock of the segment " + name};
+    }
     // New pages are zero: counters start at 0, which is what the constructors of the atomics make of them.
     (new (segment.at<ServerWords>(kServerWordsOffset)) ServerWords{})->done_iteration = -1;
     new (segment.at<SteeringHeader>(header.steering_offset)) SteeringHeader{};
@@ -124,6 +133,8 @@ Result<Segment> Segment::attach(const std::string& name) {
     bip::shared_memory_object object(bip::open_only, name.c_str(), bip::read_write);
     bip::mapped_region region(object, bip::read_write);
     Segment segment(name, std::move(region));
+    segment.lock_ = platform::shared_lock(path_of(name), kLockLimitNs);
+    if (!segment.lock_) return gone(name);
     const Result<void> ours = check(segment.header(), segment.region_.get_size());
     if (!ours) return ours.error();
     platform::populate(segment.region_.get_address(), segment.region_.get_size());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
+#include "lib/platform/file_lock.hpp"
 #include "lib/platform/unique_fd.hpp"
 #include "lib/shm/layout.hpp"
 
@@ -45,7 +46,7 @@ struct SteeringArea {
 
 class Segment {
  public:
-  /// Makes, sizes and maps a new segment, and holds its lock as long as it has it mapped: by that
+  /// Makes, sizes and maps a new segment, and shares its lock as long as it has it mapped: by that
   /// others see that it is in use. `before_touch`, when given, is called with the mapping before any
   /// page is taken: the place to bind it to a memory node. ERROR_MEMORY when the machine has too
   /// little shared memory.
@@ -53,8 +54,14 @@ class Segment {
                                 void (*before_touch)(void* address, std::size_t bytes,
                                                      void* context) = nullptr,
                                 void* context = nullptr);
-  /// Maps an existing segment, all pages at once. ERROR_VERSION names both versions when they differ.
+  /// Maps an existing segment, all pages at once, and shares its lock: it counts as in use as long as
+  /// anybody has it mapped. ERROR_VERSION names both versions when they differ.
   static Result<Segment> attach(const std::string& name);
+  /// Lets others see, by client_is_there, that this process lives, until it ends.
+  bool be_client(std::uint32_t index) const noexcept { return platform::lock_byte(lock_, index); }
+  bool client_is_there(std::uint32_t index) const noexcept {
+    return platform::byte_is_locked(lock_, index);
+  }
   /// Takes the name away; mappings stay. No error when it is not there.
   static void remove(const std::string& name) noexcept;
 
@@ -86,7 +93,7 @@ class Segment {
 
   std::string name_;
   boost::interprocess::mapped_region region_;
-  platform::UniqueFd lock_;  // of the one that made it
+  platform::UniqueFd lock_;  // shared with all that have it mapped
 };
 
 }  // namespace leat::shm

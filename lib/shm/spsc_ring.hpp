@@ -40,6 +40,8 @@ class RingProducer {
     return true;
   }
 
+  /// The number of the element that is pushed next.
+  std::uint64_t next() const noexcept { return next_; }
   bool full() noexcept { return next_ - seen_head_ >= size_ && !refresh_head(); }
 
  private:
@@ -65,9 +67,14 @@ class RingConsumer {
   RingConsumer(const T* slots, std::uint32_t size, const std::atomic<std::uint64_t>& tail,
                std::atomic<std::uint64_t>& head) noexcept
       : slots_(slots), size_(size), tail_(tail), head_(head) {
-    next_ = head_.load(std::memory_order_relaxed);
-    seen_tail_ = next_;
+    start_at(head_.load(std::memory_order_relaxed));
   }
+
+  /// The first `number` elements were taken by a consumer that has ended, and may not have been
+  /// published by it.
+  void start_at(std::uint64_t number) noexcept { next_ = seen_tail_ = number; }
+  /// How many were taken since the start.
+  std::uint64_t taken() const noexcept { return next_; }
 
   /// Copies the next element out. False when there is none, or when the producer's counter makes no sense (broken()).
   bool pop(T& element) noexcept {

@@ -73,7 +73,21 @@ std::string_view SteeredValue::text() const noexcept {
 }
 
 SteeringWriter::SteeringWriter(const Segment& segment)
-    : area_(segment.steering()), sequences_(area_.slots.size()) {}
+    : area_(segment.steering()), sequences_(area_.slots.size()) {
+  for (std::size_t i = 0; i < sequences_.size(); ++i) {
+    sequences_[i] = sequence_in(area_.slots[i].decision.load(std::memory_order_acquire));
+    next_sequence_ = std::max(next_sequence_, sequences_[i] + 1);
+  }
+}
+
+bool SteeringWriter::is_committed(std::uint32_t index) const noexcept {
+  const std::uint64_t decision = area_.slots[index].decision.load(std::memory_order_acquire);
+  return state_in(decision) == SteeringState::committed;
+}
+
+SteeredValue SteeringWriter::value(std::uint32_t index) const noexcept {
+  return read(area_.slots[index]);
+}
 
 void SteeringWriter::propose(std::uint32_t index, std::int64_t effective,
                              const SteeredValue& value) noexcept {

@@ -60,6 +60,7 @@ struct SteeredValue {
 
 class SteeringWriter {
  public:
+  /// Goes on from what the slots hold.
   explicit SteeringWriter(const Segment& segment);
 
   /// Makes the value visible as `proposed`, in place of what the slot held.
@@ -68,6 +69,8 @@ class SteeringWriter {
   /// client came there since and has withdrawn it.
   bool commit(std::uint32_t slot) noexcept { return decide(slot, SteeringState::committed); }
   void withdraw(std::uint32_t slot) noexcept { (void)decide(slot, SteeringState::withdrawn); }
+  bool is_committed(std::uint32_t slot) const noexcept;
+  SteeredValue value(std::uint32_t slot) const noexcept;
 
  private:
   bool decide(std::uint32_t slot, SteeringState outcome) noexcept;

@@ -54,6 +54,7 @@ WorkerPlan plan_of(const ScriptPoolParts& parts, int constants_fd) {
   plan.setup["ranks"] = parts.ranks;
   plan.setup["memory"] = scripts.memory_bytes;
   plan.setup["output"] = output_folder(parts);
+  plan.setup["resumed"] = parts.resumed;
   plan.cores = static_cast<int>(parts.model.architecture.dedicated_cores);
   plan.constants_fd = constants_fd;
   return plan;
@@ -65,6 +66,7 @@ ScriptPool::ScriptPool(ScriptPoolParts parts)
     : model_(parts.model),
       log_(parts.log),
       segment_start_(static_cast<const char*>(parts.segment_start)),
+      resumed_(parts.resumed),
       store_(std::move(parts.store)),
       wake_(std::move(parts.wake)) {
   if (!exists()) return;
@@ -178,7 +180,7 @@ void ScriptPool::put_old_output_aside() {
   const fs::path folder = output_;
   remove_dead_parts(output_);
   std::error_code error;
-  if (!has_default_output(model_) || !fs::is_directory(folder, error)) return;
+  if (resumed_ || !has_default_output(model_) || !fs::is_directory(folder, error)) return;
   fs::path aside;
   int number = 1;
   do {

@@ -45,6 +45,7 @@ struct ScriptPoolParts {
   const void* segment_start = nullptr;
   std::int32_t ranks = 1;
   std::int32_t node_ranks = 1;
+  bool resumed = false;  ///< what there is of output is this run's
   std::shared_ptr<spdlog::logger> log{};
   std::function<void(ScriptResults)> store{};  ///< called from any thread
   std::function<void()> wake{};  ///< called from any thread when there is something new
@@ -121,6 +122,7 @@ class ScriptPool {
   const model::Model& model_;
   std::shared_ptr<spdlog::logger> log_;
   const char* segment_start_;
+  bool resumed_;
   std::function<void(ScriptResults)> store_;
   std::function<void()> wake_;
   ConstantsFile constants_;

@@ -119,6 +119,7 @@ TEST(SegmentLayout, WhatATakeoverNeedsIsWhereASuccessorLooks) {
   EXPECT_AT(StoreWords, done, 0);
   EXPECT_AT(StoreWords, begun, 8);
   EXPECT_AT(StoreWords, tries, 16);
+  EXPECT_AT(StoreWords, crashes, 20);
   EXPECT_EQ(sizeof(StoreWords), 64u);
   EXPECT_AT(ClientRecord, events, 0);
   EXPECT_AT(ClientRecord, iteration, 8);

@@ -122,7 +122,7 @@ DrivenServer::DrivenServer() : facts_{"fuzz", kClients, kClients} {
   static const auto log =
       std::make_shared<spdlog::logger>("fuzz", std::make_shared<spdlog::sinks::null_sink_mt>());
   view_ = std::make_unique<PluginView>(run_model(), facts_);
-  ServerParts parts{run_model(), run_segment(), facts_, "/no-such-folder/socket", {}, {}, {}, log};
+  ServerParts parts{run_model(), run_segment(), facts_, "/no-such-folder/socket", "", {}, {}, {}, log};
   parts.plugins.push_back(std::make_unique<PluginInstance>(&kPlugin, run_model(), 0, *view_, log));
   server_ = std::make_unique<Server>(std::move(parts));
   server_->pipeline_.start();

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/shm/lease_table.hpp"
+
+namespace leat::shm {
+
+LeaseTable::LeaseTable(const Segment& segment) : segment_(segment) {}
+
+LeaseRecord* LeaseTable::record_at(std::uint64_t offset) const noexcept {
+  const SegmentHeader& header = segment_.header();
+  const std::uint64_t unit = (offset - header.data_offset) / header.unit_bytes;
+  return offset < header.data_offset || unit >= segment_.leases().size() ? nullptr
+                                                                         : &segment_.leases()[unit];
+}
+
+void LeaseTable::note(Extent extent, std::uint32_t client, std::uint32_t flags) noexcept {
+  LeaseRecord* record = record_at(extent.offset);
+  if (!record) return;
+  const std::uint64_t id =
+      segment_.server_words().last_lease.fetch_add(1, std::memory_order_relaxed) + 1;
+  record->bytes = extent.bytes;
+  record->client = client;
+  record->flags = flags;
+  // Release: who sees the id, sees what it stands for.
+  record->id.store(id, std::memory_order_release);
+}
+
+void LeaseTable::clear(std::uint64_t offset) noexcept {
+  if (LeaseRecord* record = record_at(offset)) record->id.store(0, std::memory_order_release);
+}
+
+std::uint64_t LeaseTable::id_at(std::uint64_t offset) const noexcept {
+  const LeaseRecord* record = record_at(offset);
+  return record ? record->id.load(std::memory_order_acquire) : 0;
+}
+
+std::vector<Lease> LeaseTable::all() const {
+  std::vector<Lease> leases;
+  const SegmentHeader& header = segment_.header();
+  for (std::size_t unit = 0; unit < segment_.leases().size(); ++unit) {
+    const LeaseRecord& record = segment_.leases()[unit];
+    const std::uint64_t id = record.id.load(std::memory_order_acquire);
+    if (id == 0 || record.client >= header.client_count) continue;
+    const Extent extent{header.data_offset + unit * header.unit_bytes, record.bytes};
+    leases.push_back({extent, record.client, record.flags, id});
+  }
+  return leases;
+}
+
+// What lies behind the last block is of an earlier lease of the same memory, and has its id.
+std::vector<FoundBlock> LeaseTable::blocks_in(const Lease& lease) const {
+  std::vector<FoundBlock> found;
+  const std::uint64_t end = lease.extent.offset + lease.extent.bytes;
+  std::uint64_t at = lease.extent.offset;
+  while (end - at >= sizeof(BlockHeader)) {
+    auto* live = segment_.at<BlockHeader>(at);
+    // Acquire: the id is the last word that the client writes of it.
+    const std::uint64_t id = std::atomic_ref(live->lease).load(std::memory_order_acquire);
+    if (id != lease.id) break;
+    found.push_back({at, *live});
+    const std::uint64_t bytes = ExtentArena::block_bytes(found.back().header.data_bytes);
+    if (bytes == 0 || bytes > end - at || (lease.flags & kLeaseOwn) != 0) break;
+    at += bytes;
+  }
+  return found;
+}
+
+}  // namespace leat::shm

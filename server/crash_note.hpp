@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plugin is native code: when it crashes, it takes leatd with it. So that the server that takes
+// over knows by which store, that is noted in the segment by the last instructions of this one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace leat::server {
+
+/// Once per process. A crash ends the process as it would have, core dump included.
+void note_crashes();
+
+/// While it exists, a crash of this thread (a signal of its own doing, abort() included) adds 1 to
+/// the count.
+class CrashNote {
+ public:
+  explicit CrashNote(std::atomic<std::uint32_t>* count) noexcept;
+  CrashNote(const CrashNote&) = delete;
+  ~CrashNote();
+};
+
+}  // namespace leat::server

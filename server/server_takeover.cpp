@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Server: what it makes of the segment of one that has died. Everything is taken from words that the
+// dead server had written in one step each, from the headers of blocks, and from the journal of the
+// session; docs/design/takeover.md says why that is enough, wherever the other was killed.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "server/server.hpp"
+
+namespace leat::server {
+namespace {
+
+using nlohmann::json;
+
+// Servers in a row that end without having got one iteration done: the next would end as they did.
+constexpr std::uint32_t kMostFruitless = 16;
+
+bool by_event(const shm::FoundBlock& a, const shm::FoundBlock& b) {
+  return a.header.event < b.header.event;
+}
+
+}  // namespace
+
+Result<void> Server::may_take_over(const shm::Segment& segment) {
+  if (segment.server_words().fruitless.load() < kMostFruitless) return {};
+  return Error{Status::ERROR_SERVER, std::to_string(kMostFruitless) +
+                                         " servers in a row have died before they got an iteration "
+                                         "done: not trying again"};
+}
+
+void Server::take_over() {
+  shm::ServerWords& words = segment_.server_words();
+  words.takeovers.fetch_add(1, std::memory_order_relaxed);
+  words.fruitless.fetch_add(1, std::memory_order_relaxed);
+  // Awake; and no client believes that it has rung for this server already.
+  if (words.sleeps.load() % 2 == 1) words.sleeps.fetch_add(1, std::memory_order_seq_cst);
+  for (const json& entry : SessionJournal::read(journal_path_)) take_journal_entry(entry);
+  take_over_clients();
+  take_over_leases();
+  steering_.take_over();
+  for (const AuditEntry& entry : steering_.committed())
+    parameters_.steer(entry.iteration, entry.parameter, entry.new_value);
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    if (clients_[i].is_gone()) forget_client(i, clients_[i].phase() == ClientLink::Phase::dead);
+  }
+  write_journal_anew();
+  const std::int64_t done = words.done_iteration.load();
+  log_->warn(
+      "the server before this one has died; this one has taken over its segment: all up to "
+      "iteration {} had been through the stores, {} block{} of later ones {} waiting",
+      done, adopted_blocks_, adopted_blocks_ == 1 ? "" : "s", adopted_blocks_ == 1 ? "is" : "are");
+}
+
+void Server::take_over_clients() {
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    clients_[i].resume();
+    if (clients_[i].phase() == ClientLink::Phase::absent) continue;
+    iterations_.resume(i, clients_[i].saved().iteration);
+    if (!clients_[i].is_gone()) ++away_;
+  }
+}
+
+void Server::take_over_leases() {
+  std::vector<std::vector<shm::FoundBlock>> found(clients_.size());
+  for (const shm::Lease& lease : lease_table_.all()) {
+    if (!leases_.adopt(lease)) {
+      log_->error("a lease of rank {} makes no sense and is not taken over",
+                  clients_[lease.client].rank());
+      continue;
+    }
+    for (const shm::FoundBlock& block : lease_table_.blocks_in(lease)) {
+      const bool taken =
+          block.header.event != 0 && block.header.event <= clients_[lease.client].saved().events;
+      if (taken) found[lease.client].push_back(block);
+    }
+  }
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    // In the order in which they were handed over: a later one replaces an earlier one.
+    std::sort(found[i].begin(), found[i].end(), by_event);
+    for (const shm::FoundBlock& block : found[i]) adopt_block(i, block);
+    leases_.resume(i, clients_[i].saved().iteration);
+  }
+}
+
+// Its event was taken by the dead server: it has been through all stores, or waits for them.
+void Server::adopt_block(std::uint32_t index, const shm::FoundBlock& found) {
+  shm::Event event{};
+  event.subject = found.header.variable;
+  event.block = found.header.block;
+  event.offset = found.offset;
+  event.bytes = sizeof(shm::BlockHeader) + found.header.data_bytes;
+  const std::uint64_t lease = leases_.extent_of(index, event.offset, event.bytes);
+  if (lease == 0) return;
+  leases_.block_came(index, lease, event.bytes);
+  const std::int64_t iteration = found.header.iteration;
+  const bool waits = iteration > segment_.server_words().done_iteration.load() &&
+                     iteration <= clients_[index].saved().iteration;
+  std::string error;
+  std::optional<Block> block;
+  if (waits) block = clients_[index].read_block(event, &error);
+  if (!block) return leases_.block_released(index, lease);
+  block->lease = lease;
+  ++adopted_blocks_;
+  if (const std::optional<Block> replaced = iterations_.add_to(iteration, *block))
+    release(*replaced);
+}
+
+// From here on it is known which of its extents it still cuts blocks from; all others are full, or
+// have never reached it. What this server has given it already is on its way.
+void Server::come_back(const shm::Hello& hello, platform::UniqueFd connection) {
+  const auto index = static_cast<std::uint32_t>(hello.node_rank);
+  ClientLink& client = clients_[index];
+  client.come_back(hello, std::move(connection));
+  if (client.is_gone()) return;
+  for (const shm::Extent& extent : leases_.adopted(index, false)) {
+    if (extent.offset == hello.current_extent || extent.offset == hello.spare_extent) continue;
+    leases_.seal(index, extent.offset, blocks_in(index, extent));
+  }
+  for (const shm::Extent& extent : leases_.adopted(index, true)) {
+    if (blocks_in(index, extent) == 0) leases_.seal(index, extent.offset, 0);
+  }
+  if (--away_ == 0) place_myself();
+  serve_requests();
+}
+
+std::size_t Server::blocks_in(std::uint32_t index, const shm::Extent& extent) const {
+  return lease_table_.blocks_in({extent, index, 0, lease_table_.id_at(extent.offset)}).size();
+}
+
+// A client that has yet to come back may compute for hours; whether it lives is seen by its lock.
+void Server::look_for_dead_among_away() {
+  for (ClientLink& client : clients_) {
+    if (!client.is_away() || client.is_gone() || client.lives()) continue;
+    --away_;
+    client_hung_up(client);
+  }
+}
+
+bool Server::somebody_is_away() const noexcept {
+  return std::any_of(clients_.begin(), clients_.end(), [](const ClientLink& client) {
+    return client.is_away() && client.lives();
+  });
+}
+
+// ---- the journal ----
+
+void Server::take_journal_entry(const json& entry) {
+  if (!entry.contains("client")) return parameters_.take_entry(entry);
+  const std::uint32_t client = entry["client"];
+  if (client < clients_.size()) clients_[client].set_integer(entry["integer"], entry["value"]);
+}
+
+void Server::write_journal_anew() {
+  std::vector<json> entries = parameters_.entries();
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    for (const auto& [parameter, value] : clients_[i].integers())
+      entries.push_back({{"client", i}, {"integer", parameter}, {"value", value}});
+  }
+  journal_.rewrite(entries);
+}
+
+void Server::set_parameter(std::uint32_t index, std::uint32_t parameter, ParameterValue value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    if (clients_[index].set_integer(parameter, *integer))
+      journal_.note({{"client", index}, {"integer", parameter}, {"value", *integer}});
+  }
+  if (index != 0 || !parameters_.differs(parameter, value)) return;
+  journal_.note(ParameterLog::set_entry(parameter, value));
+  parameters_.set(parameter, std::move(value));
+}
+
+void Server::first_rank_ended(std::int64_t iteration) {
+  if (model_.parameters.empty()) return;
+  journal_.note(ParameterLog::ended_entry(iteration));
+  parameters_.iteration_ended(iteration);
+  if (journal_.is_long()) write_journal_anew();
+}
+
+}  // namespace leat::server

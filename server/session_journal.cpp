@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session_journal.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace leat::server {
+namespace {
+
+using nlohmann::json;
+
+// Each entry: its length, 4 bytes, then MessagePack, which keeps any bytes of a text.
+std::string framed(const json& entry) {
+  const std::vector<std::uint8_t> body = json::to_msgpack(entry);
+  const auto length = static_cast<std::uint32_t>(body.size());
+  std::string frame(sizeof length, '\0');
+  std::memcpy(frame.data(), &length, sizeof length);
+  return frame.append(body.begin(), body.end());
+}
+
+platform::UniqueFd open_to_append(const std::string& path, int flags) {
+  return platform::UniqueFd(
+      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0600));
+}
+
+}  // namespace
+
+SessionJournal::SessionJournal(const std::string& path)
+    : path_(path), file_(open_to_append(path, 0)) {}
+
+std::vector<json> SessionJournal::read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::vector<json> entries;
+  std::uint32_t length = 0;
+  for (std::size_t at = 0; text.size() - at >= sizeof length; at += length) {
+    std::memcpy(&length, text.data() + at, sizeof length);
+    at += sizeof length;
+    if (length > text.size() - at) break;
+    const auto begin = text.begin() + static_cast<std::ptrdiff_t>(at);
+    json entry = json::from_msgpack(begin, begin + length, true, false);
+    if (entry.is_discarded()) break;
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+void SessionJournal::note(const json& entry) {
+  if (!file_) return;
+  const std::string frame = framed(entry);
+  const ssize_t written = ::write(file_.get(), frame.data(), frame.size());
+  if (written > 0) bytes_ += static_cast<std::uint64_t>(written);
+}
+
+void SessionJournal::rewrite(const std::vector<json>& entries) {
+  if (!file_) return;
+  std::string all;
+  for (const json& entry : entries) all += framed(entry);
+  const std::string part = path_ + ".part";
+  platform::UniqueFd file = open_to_append(part, O_TRUNC);
+  const bool whole = file && ::write(file.get(), all.data(), all.size()) ==
+                                 static_cast<ssize_t>(all.size());
+  if (!whole || std::rename(part.c_str(), path_.c_str()) != 0) {
+    ::unlink(part.c_str());  // the old one goes on
+    bytes_rewritten_ = bytes_;
+    return;
+  }
+  file_ = std::move(file);
+  bytes_ = bytes_rewritten_ = all.size();
+}
+
+}  // namespace leat::server
