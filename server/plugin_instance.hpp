@@ -20,6 +20,7 @@ struct RunFacts {
   std::string session;
   std::int32_t ranks = 1;
   std::int32_t node_ranks = 1;
+  bool resumed = false;  // the stores were open in this run before, in a server that died
 };
 
 /// The model in the terms of the plugin ABI. Points into the model, which must outlive it.

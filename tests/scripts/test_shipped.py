@@ -35,7 +35,7 @@ def test_statistics_of_an_iteration_are_those_of_numpy():
     load("analysis/statistics.py").process(xr.Dataset({"T": field(values)}), ctx)
     expected = {"min": values.min(), "max": values.max(), "mean": values.mean(), "std": values.std(),
                 "p5": np.percentile(values, 5), "p50": np.median(values), "p95": np.percentile(values, 95), "not_finite": 0,
-                "run_min": values.min(), "run_max": values.max(), "run_mean": values.mean()}
+                "run_count": values.size, "run_min": values.min(), "run_max": values.max(), "run_mean": values.mean()}
     assert ctx.scalars == {f"T_{column}": pytest.approx(value, rel=1e-14) for column, value in expected.items()}
 
 
