@@ -115,11 +115,11 @@ std::string last_error;
 
 void take_log(void*, int level, const char* message) {
   if (level == LEAT_LOG_ERROR) last_error = message;
-  if (level == LEAT_LOG_WARNING) std::cerr << message << std::endl;
+  if (level >= LEAT_LOG_WARNING) std::cerr << message << std::endl;
 }
 
 void answer(int code) {
-  std::cout << Json{{"code", code}, {"error", last_error}}.dump() << std::endl;
+  std::cout << Json{{"code", code}, {"error", code ? last_error : ""}}.dump() << std::endl;
   last_error.clear();
 }
 

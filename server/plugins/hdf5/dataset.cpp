@@ -4,9 +4,10 @@
 #include <hdf5_hl.h>
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <numeric>
+
+#include "server/plugins/hdf5/stale_rows.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -17,10 +18,6 @@ constexpr std::uint64_t kLargeChunk = 2 * 1024 * 1024;
 // Compressed chunks are complete only when all blocks that touch them are written; till then they
 // wait here. All else goes to the file at once.
 constexpr std::uint64_t kCacheOfCompressed = 64 << 20;
-
-std::uint64_t product(const Shape& extents) {
-  return std::accumulate(extents.begin(), extents.end(), std::uint64_t{1}, std::multiplies<>());
-}
 
 Id space_of(const DatasetPlan& plan) {
   if (plan.extents.empty()) return Id(H5Screate(H5S_SCALAR), "making a scalar space");
@@ -70,22 +67,6 @@ Id space_in_memory(const Shape& count, const MemoryPart& memory, const std::stri
   return space;
 }
 
-Id creation_list(hid_t dataset, const std::string& what) {
-  return Id(H5Dget_create_plist(dataset), what);
-}
-
-bool is_compressed(hid_t creation_list) { return H5Pget_nfilters(creation_list) > 0; }
-
-// The next one in the same rows; false after the last.
-bool next_chunk(const Shape& extents, const Shape& chunk, Shape* at) {
-  for (std::size_t d = extents.size(); --d > 0;) {
-    (*at)[d] += chunk[d];
-    if ((*at)[d] < extents[d]) return true;
-    (*at)[d] = 0;
-  }
-  return false;
-}
-
 // For H5DSiterate_scales: ends at the first.
 herr_t keep_path(hid_t, unsigned, hid_t scale, void* path) {
   char name[4096];
@@ -103,13 +84,23 @@ Id link_creation() {
 
 }  // namespace
 
+Dataset::Dataset(hid_t file, const std::string& name) : name_(name) { open(file); }
+
 Dataset::Dataset(hid_t file, const std::string& name, hid_t type, const DatasetPlan& plan)
     : name_(name), is_new_(!is_in(file, name)) {
   if (is_new_) {
     create(file, type, plan);
   } else {
     open(file);
+    expect_like(type, plan);
   }
+}
+
+void Dataset::expect_like(hid_t type, const DatasetPlan& plan) const {
+  const bool both_text = H5Tget_class(type_) == H5T_STRING && H5Tget_class(type) == H5T_STRING;
+  if (extents_.size() == plan.extents.size() && (both_text || H5Tequal(type_, type) > 0)) return;
+  throw std::runtime_error("the dataset " + name_ +
+                           " that is there has another type or number of dimensions");
 }
 
 void Dataset::create(hid_t file, hid_t type, const DatasetPlan& plan) {
@@ -125,53 +116,21 @@ void Dataset::create(hid_t file, hid_t type, const DatasetPlan& plan) {
 void Dataset::open(hid_t file) {
   const std::string what = "cannot go on with the dataset " + name_;
   id_ = Id(H5Dopen2(file, name_.c_str(), H5P_DEFAULT), what);
-  const bool compressed = is_compressed(creation_list(id_, what));
+  const bool compressed = H5Pget_nfilters(Id(H5Dget_create_plist(id_), what)) > 0;
   id_ = Id();  // how it is cached is said when it is opened
   id_ = Id(H5Dopen2(file, name_.c_str(), access_of(compressed)), what);
   type_ = Id(H5Dget_type(id_), what);
-  const Id space(H5Dget_space(id_), what);
-  extents_.resize(static_cast<std::size_t>(check(H5Sget_simple_extent_ndims(space), what)));
-  Shape most(extents_.size());
-  check(H5Sget_simple_extent_dims(space, extents_.data(), most.data()), what);
+  Shape most;
+  extents_ = extents_of(id_, &most);
   for (const hsize_t extent : most) grows_.push_back(extent == H5S_UNLIMITED);
 }
 
-// Behind the rows that were committed, a writer that was killed may have left rows, and data in
-// those chunks that have room for rows to come: they would be seen where nobody writes later.
 void Dataset::keep_rows(hsize_t rows) {
-  const std::string what = "cannot go on with the dataset " + name_;
   if (extents_[0] > rows) {
     extents_[0] = rows;
-    check(H5Dset_extent(id_, extents_.data()), what);
+    check(H5Dset_extent(id_, extents_.data()), "cannot go on with the dataset " + name_);
   }
-  const Id creation = creation_list(id_, what);
-  Shape chunk(extents_.size());
-  check(H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), what);
-  // A compressed chunk has one row.
-  if (rows % chunk[0] == 0 || is_compressed(creation) || product(extents_) == 0) return;
-  Shape at = zeros(chunk);
-  at[0] = rows / chunk[0] * chunk[0];
-  do {
-    clear_chunk(chunk, at, rows);
-  } while (next_chunk(extents_, chunk, &at));
-}
-
-// From row `rows` on.
-void Dataset::clear_chunk(const Shape& chunk, const Shape& at, hsize_t rows) {
-  const std::string what = "cannot clear the last rows of " + name_;
-  const std::size_t bytes = H5Tget_size(type_), row = product(chunk) / chunk[0];
-  hsize_t stored = 0;
-  if (H5Dget_chunk_storage_size(id_, at.data(), &stored) < 0 || stored == 0) {
-    innermost_error();
-    return;  // nothing was written there
-  }
-  std::vector<std::uint8_t> data(product(chunk) * bytes), fill(bytes);
-  std::uint32_t filters = 0;
-  check(H5Dread_chunk(id_, H5P_DEFAULT, at.data(), &filters, data.data()), what);
-  check(H5Pget_fill_value(creation_list(id_, what), type_, fill.data()), what);
-  for (std::size_t i = (rows - at[0]) * row * bytes; i < data.size(); i += bytes)
-    std::copy(fill.begin(), fill.end(), data.begin() + static_cast<std::ptrdiff_t>(i));
-  check(H5Dwrite_chunk(id_, H5P_DEFAULT, 0, at.data(), data.size(), data.data()), what);
+  clear_behind(id_, rows);
 }
 
 void Dataset::grow_to(const Shape& extents) {
@@ -261,66 +220,7 @@ bool is_dataset(hid_t file, const std::string& name) {
 }
 
 Shape extents_in(hid_t file, const std::string& name) {
-  const std::string what = "cannot open the dataset " + name;
-  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), what);
-  const Id space(H5Dget_space(dataset), what);
-  Shape extents(static_cast<std::size_t>(check(H5Sget_simple_extent_ndims(space), what)));
-  check(H5Sget_simple_extent_dims(space, extents.data(), nullptr), what);
-  return extents;
-}
-
-std::string text_attribute(hid_t object, const char* name) {
-  const std::string what = std::string("cannot read the attribute ") + name;
-  const Id attribute(H5Aopen(object, name, H5P_DEFAULT), what), type(H5Aget_type(attribute), what);
-  std::string text;
-  if (H5Tis_variable_str(type) > 0) {
-    char* stored = nullptr;
-    check(H5Aread(attribute, type, &stored), what);
-    text = stored ? stored : "";
-    H5free_memory(stored);
-  } else {
-    if (H5Tget_class(type) != H5T_STRING) throw std::runtime_error(what + ": it is no text");
-    text.resize(H5Tget_size(type));
-    check(H5Aread(attribute, type, text.data()), what);
-    text.resize(std::strlen(text.c_str()));
-  }
-  return text;
-}
-
-void set_attribute(hid_t object, const char* name, const std::string& value) {
-  const std::string what = std::string("cannot write the attribute ") + name;
-  const Id type(H5Tcopy(H5T_C_S1), what), space(H5Screate(H5S_SCALAR), what);
-  check(H5Tset_size(type, H5T_VARIABLE), what);  // what h5py and netCDF tools read as text
-  check(H5Tset_cset(type, H5T_CSET_UTF8), what);
-  const Id attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), what);
-  const char* text = value.c_str();
-  check(H5Awrite(attribute, type, &text), what);
-}
-
-void set_attribute(hid_t object, const char* name, std::int64_t value) {
-  const std::string what = std::string("cannot write the attribute ") + name;
-  const Id space(H5Screate(H5S_SCALAR), what);
-  const Id attribute(H5Acreate2(object, name, H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT),
-                     what);
-  check(H5Awrite(attribute, H5T_NATIVE_INT64, &value), what);
-}
-
-void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values) {
-  const std::string what = std::string("cannot write the attribute ") + name;
-  const hsize_t count = values.size();
-  const Id space(H5Screate_simple(1, &count, nullptr), what);
-  const Id attribute(H5Acreate2(object, name, H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT),
-                     what);
-  check(H5Awrite(attribute, H5T_NATIVE_INT64, values.data()), what);
-}
-
-void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill) {
-  const std::string what = "cannot write the attribute _FillValue";
-  const hsize_t one = 1;
-  const Id space(H5Screate_simple(1, &one, nullptr), what);
-  const Id attribute(H5Acreate2(dataset, "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT),
-                     what);
-  check(H5Awrite(attribute, type, fill.data()), what);
+  return extents_of(Id(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name));
 }
 
 Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes) {

@@ -8,21 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "server/plugins/hdf5/attributes.hpp"
 #include "server/plugins/hdf5/handle.hpp"
+#include "server/plugins/hdf5/shape.hpp"
 
 namespace leat::hdf5 {
-
-using Shape = std::vector<hsize_t>;
-
-/// {first, rest...}
-inline Shape joined(hsize_t first, const Shape& rest) {
-  Shape all{first};
-  all.insert(all.end(), rest.begin(), rest.end());
-  return all;
-}
-
-/// As many zeros as `like` has dimensions.
-inline Shape zeros(const Shape& like) { return Shape(like.size(), 0); }
 
 /// How a dataset is made, when it is not there.
 struct DatasetPlan {
@@ -42,7 +32,11 @@ struct MemoryPart {
 class Dataset {
  public:
   Dataset() = default;
-  /// Opens it; or creates it, with the groups above it. A scalar has no extents, and no chunks.
+  /// Opens what is there.
+  Dataset(hid_t file, const std::string& name);
+  /// The same; or creates it, with the groups above it. A scalar has no extents, and no chunks.
+  /// Throws when what is there has another type or number of dimensions; texts may be of another
+  /// length.
   Dataset(hid_t file, const std::string& name, hid_t type, const DatasetPlan& plan);
 
   /// Makes each extent that may grow at least that long. Never shrinks.
@@ -79,12 +73,12 @@ class Dataset {
  private:
   void open(hid_t file);
   void create(hid_t file, hid_t type, const DatasetPlan& plan);
+  void expect_like(hid_t type, const DatasetPlan& plan) const;
   void keep_rows(hsize_t rows);
-  void clear_chunk(const Shape& chunk, const Shape& at, hsize_t rows);
 
   Id id_, type_;
   std::string name_;
-  bool is_new_ = true;
+  bool is_new_ = false;
   Shape extents_;
   std::vector<bool> grows_;
   std::vector<std::pair<std::size_t, Dataset*>> scales_;  // that grow with a dimension
@@ -96,15 +90,6 @@ bool is_in(hid_t file, const std::string& name);
 bool is_dataset(hid_t file, const std::string& name);
 /// Extents of a dataset that is in `file`.
 Shape extents_in(hid_t file, const std::string& name);
-
-/// Text attribute, of UTF-8.
-void set_attribute(hid_t object, const char* name, const std::string& value);
-void set_attribute(hid_t object, const char* name, std::int64_t value);
-void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values);
-/// Value of a text attribute; throws when it is none.
-std::string text_attribute(hid_t object, const char* name);
-/// "_FillValue" as netCDF has it: one value of the dataset's own type.
-void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill);
 
 /// Chunk for one iteration of `extents` elements of `bytes` each, the iteration dimension first:
 /// small arrays are bundled over iterations up to 64 KiB, large ones are split along their slowest

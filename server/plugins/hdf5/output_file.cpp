@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/output_file.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 
 #include "server/plugins/hdf5/h5_file.hpp"
 #include "server/plugins/hdf5/journal.hpp"
@@ -12,6 +14,9 @@ namespace leat::hdf5 {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kTriesForLock = 40;
+constexpr std::chrono::milliseconds kPauseForLock(50);
 
 std::string value(const leat_run& run, const char* name, const std::string& otherwise) {
   return option(run.options, run.option_count, name, otherwise);
@@ -50,6 +55,15 @@ fs::path set_aside(const std::string& path) {
   fs::rename(path, kept);
   if (fs::exists(journal_of(path))) fs::rename(journal_of(path), journal_of(kept));
   return kept;
+}
+
+// The lock of a process that is dying goes with it, which is a moment after others see it dead.
+std::optional<FileLock> lock_soon(const std::string& path) {
+  for (int tries = 0;; ++tries) {
+    std::optional<FileLock> lock = FileLock::take(path);
+    if (lock || tries == kTriesForLock) return lock;
+    std::this_thread::sleep_for(kPauseForLock);
+  }
 }
 
 void make_room(const std::string& path, const std::string& exists, const Host& host) {
@@ -93,7 +107,7 @@ OutputFile::OutputFile(const leat_run& run, const Host& host) : host_(host) {
 // Continues `path` when it is of this run.
 bool OutputFile::find_own(const leat_run& run, const std::string& path) {
   if (!fs::is_regular_file(path)) return false;
-  std::optional<FileLock> lock = FileLock::take(path);
+  std::optional<FileLock> lock = lock_soon(path);
   if (!lock) return false;
   path_ = path;
   try {

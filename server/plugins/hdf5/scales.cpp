@@ -114,7 +114,7 @@ Dataset& Scales::scale_for(const DimensionName& wish) {
 }
 
 Dataset& Scales::known_scale(const std::string& path, const DimensionName& wish) {
-  Dataset scale = make_dimension(file_, path.substr(1), 0, true);  // it is there
+  Dataset scale(file_, path.substr(1));
   const hsize_t length = wish.grows ? H5S_UNLIMITED : length_at_first(scale);
   std::unique_ptr<Dataset>& known = scales_[{wish.name, length}];
   if (!known) {

@@ -53,7 +53,7 @@ std::vector<std::string> ScriptGroup::names_in_file() const {
 
 void ScriptGroup::take_up(const std::string& name) {
   if (name == "iteration" || !is_dataset(file_, group_ + name)) return;
-  Dataset dataset(file_, group_ + name, H5T_NATIVE_UINT8, {});  // it is there
+  Dataset dataset(file_, group_ + name);
   (H5DSis_scale(dataset.id()) > 0 ? scales_ : results_).emplace(name, std::move(dataset));
 }
 

@@ -162,8 +162,16 @@ Dataset Axes::make_table(const std::string& suffix, const Shape& rest,
 
 bool Axes::has_table(const std::string& suffix) const { return place_.scales.has(name() + suffix); }
 
+Shape Axes::stored_extents() const {
+  const Shape all = extents_in(place_.file, name());
+  if (!all.empty() || variable_.dims + (has_rows() ? 1 : 0) == 0) return all;
+  throw std::runtime_error("the dataset " + name() + " that is there has no dimensions");
+}
+
 Shape Axes::stored_rest() const {
   const Shape all = stored_extents();
+  if (all.size() < variable_.dims + (has_rows() ? 1 : 0))
+    throw std::runtime_error("the dataset " + name() + " that is there has too few dimensions");
   return Shape(all.begin() + (has_rows() ? 1 : 0), all.end());
 }
 

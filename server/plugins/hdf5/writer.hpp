@@ -78,7 +78,7 @@ class Axes {
                      const std::vector<DimensionName>& names, std::int64_t nothing = -1) const;
   bool has_table(const std::string& suffix) const;
   /// Extents of the variable's dataset in the file.
-  Shape stored_extents() const { return extents_in(place_.file, variable_.name); }
+  Shape stored_extents() const;
   /// The same without iteration dimension.
   Shape stored_rest() const;
   DimensionName name_of(unsigned dimension, hsize_t length) const;
