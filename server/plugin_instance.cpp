@@ -119,6 +119,7 @@ leat_run PluginView::run_for(std::uint32_t store) const {
   run.variable_stride = sizeof(leat_variable);
   run.options = store_options_[store].data();
   run.option_count = store_options_[store].size();
+  run.resumed = facts_.resumed ? 1 : 0;
   return run;
 }
 

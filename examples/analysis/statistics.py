@@ -4,8 +4,8 @@
     <scripts><folder path="analysis"/></scripts>        in the XML; a copy of this file in analysis/
 
 Gives, for a variable "temperature", the scalars temperature_min, _max, _mean, _std, _p5, _p50, _p95 and _not_finite of
-the iteration, and temperature_run_min, _run_max and _run_mean of all iterations seen. Values that are not finite (NaN,
-infinity) are counted by _not_finite and left out of the rest. All components of a vector count as values.
+the iteration, and temperature_run_count, _run_min, _run_max and _run_mean of all iterations seen. Values that are not
+finite (NaN, infinity) are counted by _not_finite and left out of the rest. All components of a vector count as values.
 examples/statistics_plugin does the same in C++.
 """
 import numpy as np
@@ -23,7 +23,7 @@ def process(ds, ctx):
             ctx.scalar(f"{name}_{column}", value)
         ctx.scalar(f"{name}_not_finite", values.size - numbers.size)
         run = ctx.state[name] = add(ctx.state.get(name), numbers)
-        for column in ("min", "max", "mean"):
+        for column in ("count", "min", "max", "mean"):
             ctx.scalar(f"{name}_run_{column}", run[column])
 
 

@@ -5,23 +5,31 @@
 //     <store name="stats" library="./libstatistics.so" file="stats.csv"/>
 //
 // Columns are iteration, then for a variable "temperature" temperature_min, _max, _mean, _std, _p5,
-// _p50, _p95, _not_finite and _run_min, _run_max, _run_mean. They are empty in an iteration in
-// which the variable was not written.
+// _p50, _p95, _not_finite and _run_count, _run_min, _run_max, _run_mean. They are empty in an
+// iteration in which the variable was not written. When leatd died and another goes on, so does the
+// file: all that is needed for it is in its lines.
 #include <leat/plugin.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iomanip>
 #include <limits>
 #include <numeric>
+#include <sstream>
 #include <stdexcept>
 #include <vector>
 
 namespace {
 
 constexpr std::array kPercentiles = {5, 50, 95};
+constexpr std::array kColumns = {"min", "max", "mean", "std"};
+constexpr std::array kRunColumns = {"not_finite", "run_count", "run_min", "run_max", "run_mean"};
+constexpr std::size_t kColumnsOfVariable =
+    kColumns.size() + kPercentiles.size() + kRunColumns.size();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // The finite values of a variable in one iteration, and how many others there were.
@@ -111,22 +119,15 @@ class Statistics {
   Statistics(const leat_run& run, leat::Host)
       : run_(run),
         file_(leat::option(run.options, run.option_count, "file", "statistics.csv")),
-        out_(file_),
         so_far_(run.variable_count) {
-    out_ << std::setprecision(17) << "iteration";
-    for (std::uint64_t v = 0; v < run.variable_count; ++v) {
-      const leat_variable& variable = *leat_variable_at(&run, v);
-      if (!is_numeric(variable)) continue;
-      for (const char* column : {"min", "max", "mean", "std"}) head(variable, column);
-      for (const int p : kPercentiles) head(variable, "p" + std::to_string(p));
-      for (const char* column : {"not_finite", "run_min", "run_max", "run_mean"}) {
-        head(variable, column);
-      }
-    }
-    end_line();
+    const bool goes_on = leat_run_is_resumed(&run) && take_up();
+    out_.open(file_, goes_on ? std::ios::app : std::ios::trunc);
+    out_ << std::setprecision(17);
+    if (!goes_on) head();
   }
 
   void iteration(const leat_iteration_data& data) {
+    if (data.iteration <= last_) return;  // of a resumed run: its line is there
     out_ << data.iteration;
     for (std::uint64_t v = 0; v < run_.variable_count; ++v) {
       const leat_variable& variable = *leat_variable_at(&run_, v);
@@ -141,7 +142,7 @@ class Statistics {
       if (written) {
         describe(values, so_far_[v]);
       } else {
-        out_ << std::string(kPercentiles.size() + 8, ',');
+        out_ << std::string(kColumnsOfVariable, ',');
       }
     }
     end_line();
@@ -150,8 +151,44 @@ class Statistics {
   void close() { out_.close(); }
 
  private:
-  void head(const leat_variable& variable, const std::string& column) {
-    out_ << ',' << variable.name << '_' << column;
+  void head() {
+    out_ << "iteration";
+    for (std::uint64_t v = 0; v < run_.variable_count; ++v) {
+      const leat_variable& variable = *leat_variable_at(&run_, v);
+      if (!is_numeric(variable)) continue;
+      for (const char* column : kColumns) out_ << ',' << variable.name << '_' << column;
+      for (const int p : kPercentiles) out_ << ',' << variable.name << "_p" << p;
+      for (const char* column : kRunColumns) out_ << ',' << variable.name << '_' << column;
+    }
+    end_line();
+  }
+
+  // What the lines of a leatd that died say of the run so far; half a line, in which it died, is
+  // cut off. False when there is nothing to go on with.
+  bool take_up() {
+    std::ifstream in(file_);
+    std::uintmax_t end = 0;
+    for (std::string line; std::getline(in, line) && !in.eof(); end += line.size() + 1) {
+      if (end > 0) take_line(line);
+    }
+    if (end > 0) std::filesystem::resize_file(file_, end);
+    return end > 0;
+  }
+
+  void take_line(const std::string& line) {
+    std::istringstream fields(line + ',');
+    std::vector<std::string> columns;
+    for (std::string field; std::getline(fields, field, ',');) columns.push_back(field);
+    last_ = std::atoll(columns[0].c_str());
+    std::size_t end = 1;
+    for (std::uint64_t v = 0; v < run_.variable_count; ++v) {
+      if (!is_numeric(*leat_variable_at(&run_, v))) continue;
+      end += kColumnsOfVariable;
+      if (end > columns.size()) throw std::runtime_error(file_ + " is not of this run");
+      if (columns[end - 1].empty()) continue;  // not written then
+      const auto number = [&](std::size_t back) { return std::atof(columns[end - back].c_str()); };
+      so_far_[v] = {number(4), number(3), number(2), number(4) > 0 ? number(1) : 0};
+    }
   }
 
   void describe(Values& values, Run& so_far) {
@@ -168,8 +205,8 @@ class Statistics {
       so_far.add(n, *least, *greatest, mean);
       for (const int p : kPercentiles) out_ << ',' << percentile(numbers, p);
     }
-    out_ << ',' << values.not_finite << ',' << so_far.min << ',' << so_far.max << ','
-         << (so_far.count > 0 ? so_far.mean : kNan);
+    out_ << ',' << values.not_finite << ',' << so_far.count << ',' << so_far.min << ','
+         << so_far.max << ',' << (so_far.count > 0 ? so_far.mean : kNan);
   }
 
   // Flushed, so that the file can be read while the run goes on.
@@ -181,7 +218,8 @@ class Statistics {
   const leat_run& run_;
   std::string file_;
   std::ofstream out_;
-  std::vector<Run> so_far_;  // of each variable
+  std::vector<Run> so_far_;                                       // of each variable
+  std::int64_t last_ = std::numeric_limits<std::int64_t>::min();  // that an earlier leatd finished
 };
 
 }  // namespace

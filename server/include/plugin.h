@@ -151,6 +151,11 @@ typedef struct leat_run {
   uint64_t variable_stride;
   const leat_option* options;  /* of the <store> element */
   uint64_t option_count;
+  /* 1: this store was open in this run before, in a server that died; go on with its output. Iterations and results
+   * that it has finished already may come again (the last ones): who can tell ignores them and returns success. What
+   * the dead one had not finished comes again too, and may be there in part. Ask leat_run_is_resumed(). */
+  int32_t resumed;
+  int32_t reserved;
 } leat_run;
 
 /* What the server offers to a plugin. `context` is passed back to each function. */
@@ -167,7 +172,8 @@ typedef struct leat_plugin {
   /* Once, before the first iteration. *state is the plugin's own and is passed to the calls below.
    * After a failure close() is not called and the plugin is not used in this run. */
   int (*open)(const leat_run* run, const leat_host* host, void** state);
-  /* For each iteration that holds a block of a variable this plugin takes, in ascending order. */
+  /* For each iteration that holds a block of a variable this plugin takes, in ascending order. In a resumed run the
+   * first ones may be some that were stored before. */
   int (*iteration)(void* state, const leat_iteration_data* data);
   /* Once, after the last iteration; all must be on disk, as far as the plugin promises it, on return. */
   int (*close)(void* state);
@@ -175,6 +181,11 @@ typedef struct leat_plugin {
    * iteration(), in ascending order for each script, but not at once after the iteration that they are about. */
   int (*results)(void* state, const leat_result_set* set);
 } leat_plugin;
+
+/* 0 in a host from before there was such a thing. */
+static inline int leat_run_is_resumed(const leat_run* run) {
+  return run->size >= offsetof(leat_run, resumed) + sizeof run->resumed && run->resumed != 0;
+}
 
 static inline const leat_variable* leat_variable_at(const leat_run* run, uint64_t i) {
   return (const leat_variable*)((const char*)run->variables + i * run->variable_stride);

@@ -5,7 +5,8 @@
 //     class Mine {
 //      public:
 //       Mine(const leat_run& run, leat::Host host);          // open; throw std::exception for
-//                                                            // "cannot"
+//                                                            // "cannot"; leat_run_is_resumed(&run):
+//                                                            // go on with what is there
 //       void iteration(const leat_iteration_data& data);     // throw for "not stored"
 //       void close();                                        // after the last iteration
 //       void results(const leat_result_set& set);            // what scripts made; may be left out

@@ -61,6 +61,9 @@ static void run(void) {
   AT(leat_run, variable_stride, 64);
   AT(leat_run, options, 72);
   AT(leat_run, option_count, 80);
+  AT(leat_run, resumed, 88);
+  AT(leat_run, reserved, 92);
+  expect("sizeof(leat_run)", sizeof(leat_run), 96);
   expect("sizeof(leat_option)", sizeof(leat_option), 16);
 }
 

@@ -88,8 +88,9 @@ def test_particles_that_move_from_rank_to_rank(plugin, tmp_path):
     assert len(rows) == 5 and rows[4]["id_run_max"] == len(iterations[0][1]["id"])
 
 
-def drive(plugin, folder, variables):
-    return Plugin(folder, variables, plugin=plugin / "stats/libstatistics", options={"file": "stats.csv"})
+def drive(plugin, folder, variables, **more):
+    folder.mkdir(exist_ok=True)
+    return Plugin(folder, variables, plugin=plugin / "stats/libstatistics", options={"file": "stats.csv"}, **more)
 
 
 @pytest.mark.parametrize("dtype", [t for t in TYPES if t not in ("c8", "c16", "S1", "f8")])  # f8: see the runs above
@@ -118,6 +119,23 @@ def test_a_variable_that_is_empty_or_not_written_and_one_without_dimensions(plug
     rows = table(tmp_path / "stats.csv")
     expect_twin(rows, [(0, {"m": np.zeros(0, "i4")}), (7, {"m": m, "fields/s": array((), "i2", 4)})])
     assert {name.split("_")[0] for row in rows.values() for name in row} == {"m", "fields/s"}
+
+
+@pytest.mark.parametrize("half", ["", "3,0.2"])
+def test_when_leatd_died_its_file_goes_on_as_if_it_had_not(plugin, tmp_path, half):
+    def write(folder, iterations, **more):
+        driven = drive(plugin, folder, [variable("a", "f4", ["x"]), variable("text", "S1", ["n"]), variable("m", "i4", ["?n"])], **more)
+        for i in iterations:
+            m = [driven.block(2, (i,), i)] if i % 3 != 2 else []
+            driven.must(i, driven.block(0, (50,), i), driven.block(1, (3,), i), *m)
+        return driven
+
+    write(tmp_path / "whole", range(8)).finish()
+    write(tmp_path / "killed", range(3)).kill()
+    with open(tmp_path / "killed/stats.csv", "a") as file:
+        file.write(half)
+    write(tmp_path / "killed", range(1, 8), resumed=1).finish()
+    assert (tmp_path / "killed/stats.csv").read_text() == (tmp_path / "whole/stats.csv").read_text()
 
 
 def test_a_file_that_cannot_be_written_is_told_to_the_simulation(plugin, tmp_path):

@@ -25,7 +25,7 @@ def variable(name, dtype, dims, **more):
 
 class Plugin:
     def __init__(self, folder, variables, plugin="hdf5", wrapper=(), **more):
-        """wrapper: words in front of the command, like strace's."""
+        """wrapper: words in front of the command, like strace's. more: simulation, session, options, resumed=1, ..."""
         self.folder, self.variables = folder, variables
         path = BUILD / "lib/leat/plugins" / f"{plugin}.so"
         self.process = subprocess.Popen([*wrapper, BUILD / "bin/plugin_driver", path], cwd=folder, stdin=subprocess.PIPE,
@@ -57,6 +57,15 @@ class Plugin:
     def must(self, number, *blocks, **more):
         error = self.iteration(number, *blocks, **more)
         assert not error, error
+
+    def result(self, name, dtype, dims, extent, seed, **more):
+        size = int(np.prod(extent, dtype=np.int64)) * np.dtype(dtype).itemsize
+        return {"name": name, "type": TYPES[dtype], "dims": dims, "extent": list(extent), "seed": seed, "bytes": size, **more}
+
+    def results(self, source, number, *results):
+        """What a script made of an iteration."""
+        self.send({"call": "results", "source": source, "iteration": number, "results": list(results)})
+        return self.answer()
 
     def limit(self, size):
         self.send({"call": "limit", "bytes": size})

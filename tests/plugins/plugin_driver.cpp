@@ -95,15 +95,31 @@ leat_parameter parameter_of(const std::string& name, const Json& value) {
   return parameter;
 }
 
+leat_result result_of(const Json& json, std::vector<char>& data) {
+  leat_result result{};
+  result.size = sizeof result;
+  result.name = keep(json.at("name"));
+  result.unit = keep(json.value("unit", ""));
+  result.type = json.at("type");
+  for (const Json& name : json.at("dims")) result.dimension[result.dims++] = keep(name);
+  const std::vector<std::int64_t> extent = json.at("extent");
+  std::copy(extent.begin(), extent.end(), result.extent);
+  data.resize(json.at("bytes").get<std::size_t>());
+  fill(data, json.at("seed"));
+  result.data = data.data();
+  result.bytes = data.size();
+  return result;
+}
+
 std::string last_error;
 
 void take_log(void*, int level, const char* message) {
   if (level == LEAT_LOG_ERROR) last_error = message;
-  if (level == LEAT_LOG_WARNING) std::cerr << message << std::endl;
+  if (level >= LEAT_LOG_WARNING) std::cerr << message << std::endl;
 }
 
 void answer(int code) {
-  std::cout << Json{{"code", code}, {"error", last_error}}.dump() << std::endl;
+  std::cout << Json{{"code", code}, {"error", code ? last_error : ""}}.dump() << std::endl;
   last_error.clear();
 }
 
@@ -126,6 +142,21 @@ int take_iteration(const leat_plugin& plugin, void* state, const Json& json) {
   iteration.parameter_count = parameters.size();
   iteration.parameter_stride = sizeof(leat_parameter);
   return plugin.iteration(state, &iteration);
+}
+
+int take_results(const leat_plugin& plugin, void* state, const Json& json) {
+  std::vector<std::vector<char>> data(json.at("results").size());
+  std::vector<leat_result> results;
+  for (const Json& result : json.at("results"))
+    results.push_back(result_of(result, data[results.size()]));
+  leat_result_set set{};
+  set.size = sizeof set;
+  set.source = keep(json.at("source"));
+  set.iteration = json.at("iteration");
+  set.results = results.data();
+  set.result_count = results.size();
+  set.result_stride = sizeof(leat_result);
+  return plugin.results(state, &set);
 }
 
 void limit_file_size(rlim_t bytes) {
@@ -166,6 +197,7 @@ int main(int, char** arguments) {
   run.variable_stride = sizeof(leat_variable);
   run.options = options.back().data();
   run.option_count = options.back().size();
+  run.resumed = description.value("resumed", 0);
   const leat_host host{sizeof host, nullptr, take_log};
 
   if (description.contains("limit")) limit_file_size(description.at("limit").get<rlim_t>());
@@ -175,6 +207,7 @@ int main(int, char** arguments) {
   if (opened != 0) return 1;
   for (Json call = read_line(); call.at("call") != "end"; call = read_line()) {
     if (call.at("call") == "iteration") answer(take_iteration(plugin, state, call));
+    if (call.at("call") == "results") answer(take_results(plugin, state, call));
     if (call.at("call") == "limit") limit_file_size(call.at("bytes").get<rlim_t>());
   }
   answer(plugin.close(state));

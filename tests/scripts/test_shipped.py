@@ -35,7 +35,7 @@ def test_statistics_of_an_iteration_are_those_of_numpy():
     load("analysis/statistics.py").process(xr.Dataset({"T": field(values)}), ctx)
     expected = {"min": values.min(), "max": values.max(), "mean": values.mean(), "std": values.std(),
                 "p5": np.percentile(values, 5), "p50": np.median(values), "p95": np.percentile(values, 95), "not_finite": 0,
-                "run_min": values.min(), "run_max": values.max(), "run_mean": values.mean()}
+                "run_count": values.size, "run_min": values.min(), "run_max": values.max(), "run_mean": values.mean()}
     assert ctx.scalars == {f"T_{column}": pytest.approx(value, rel=1e-14) for column, value in expected.items()}
 
 
@@ -68,7 +68,7 @@ def test_statistics_count_what_is_not_finite_and_leave_it_out():
 def test_statistics_of_no_values_are_not_numbers():
     ctx = Context()
     load("analysis/statistics.py").process({"x": np.zeros((0, 3))}, ctx)
-    assert ctx.scalars.pop("x_not_finite") == 0
+    assert ctx.scalars.pop("x_not_finite") == ctx.scalars.pop("x_run_count") == 0
     assert len(ctx.scalars) == 10 and np.isnan(list(ctx.scalars.values())).all()
 
 

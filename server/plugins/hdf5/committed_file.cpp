@@ -36,10 +36,14 @@ std::string part_of(const std::string& file) {
 
 }  // namespace
 
-CommittedFile::CommittedFile(const std::string& path)
-    : path_(path), part_(part_of(path)), journal_(path) {
-  fd_ = ::open(part_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd_ < 0) throw std::runtime_error("cannot create " + part_ + ": " + std::strerror(errno));
+CommittedFile::CommittedFile(const std::string& path, Start start)
+    : path_(path), part_(start == Start::anew ? part_of(path) : ""), journal_(path) {
+  const std::string& name = start == Start::anew ? part_ : path_;
+  fd_ = ::open(name.c_str(), O_RDWR | O_CLOEXEC | (start == Start::anew ? O_CREAT | O_TRUNC : 0),
+               0666);
+  if (fd_ < 0) throw std::runtime_error("cannot open " + name + ": " + std::strerror(errno));
+  const off_t bytes = ::lseek(fd_, 0, SEEK_END);
+  end_ = committed_ = room_ = used_ = static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes);
 }
 
 int CommittedFile::publish() {
@@ -54,6 +58,7 @@ CommittedFile::~CommittedFile() {
 }
 
 int CommittedFile::allocate(std::uint64_t bytes, bool bulk, std::uint64_t* address) {
+  end_ = size();
   // Aligned, and with a gap of at least a byte: HDF5 gives back what lies at the very end of a file
   // and takes it again for other things, though a reader may be told to look there.
   const std::uint64_t after = (end_ + bytes) / 8 * 8 + 8;
@@ -71,7 +76,7 @@ int CommittedFile::set_end(std::uint64_t end) {
 }
 
 int CommittedFile::make_room(std::uint64_t bytes) {
-  return take_room(end_ + bytes + kKeptForStructures);
+  return take_room(size() + bytes + kKeptForStructures);
 }
 
 int CommittedFile::take_room(std::uint64_t end) {
@@ -97,17 +102,9 @@ int CommittedFile::take_room(std::uint64_t end) {
 }
 
 int CommittedFile::read(std::uint64_t address, void* to, std::size_t bytes) {
+  const int code = read_whole(fd_, to, bytes, address);
+  if (code != 0) return code;
   auto* bytes_of = static_cast<unsigned char*>(to);
-  std::size_t done = 0;
-  while (done < bytes) {
-    const ssize_t n =
-        ::pread(fd_, bytes_of + done, bytes - done, static_cast<off_t>(address + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    if (n == 0) break;
-    done += static_cast<std::size_t>(n);
-  }
-  std::memset(bytes_of + done, 0, bytes - done);
   for (auto p = first_over(address); p != waiting_.end() && p->first < address + bytes; ++p) {
     const std::uint64_t from = std::max(p->first, address);
     const std::uint64_t upto = std::min(p->first + p->second.size(), address + bytes);
@@ -157,28 +154,50 @@ void CommittedFile::put(std::uint64_t address, const unsigned char* from, std::s
 }
 
 int CommittedFile::commit() {
+  int code = write_new();
+  if (code == 0) code = change_in_place(Journal::Kind::forth, waiting_);
+  return code == 0 ? journal_.forget() : code;
+}
+
+int CommittedFile::stage() {
+  Changes old;
+  int code = write_new();
+  if (code == 0) code = what_stands_there(&old);
+  return code == 0 ? change_in_place(Journal::Kind::back, old) : code;
+}
+
+// Nothing that a reader is told of leads there yet.
+int CommittedFile::write_new() {
   const auto first_new = waiting_.lower_bound(committed_);
-  // What is new: nothing that a reader is told of leads there yet.
   for (auto piece = first_new; piece != waiting_.end(); ++piece) {
     const int code = write_whole(fd_, piece->second.data(), piece->second.size(), piece->first);
     if (code != 0) return code;
   }
   waiting_.erase(first_new, waiting_.end());
-  const int code = change_in_place();
-  if (code != 0) return code;
-  waiting_.clear();
-  committed_ = end_;
+  return 0;
+}
+
+// Where something waits to be changed in place.
+int CommittedFile::what_stands_there(Changes* old) const {
+  for (const auto& [address, bytes] : waiting_) {
+    std::vector<unsigned char>& now = (*old)[address];
+    now.resize(bytes.size());
+    const int code = read_whole(fd_, now.data(), now.size(), address);
+    if (code != 0) return code;
+  }
   return 0;
 }
 
 // The head of the file, which says how long it is, lies at 0 and comes first.
-int CommittedFile::change_in_place() {
-  if (waiting_.empty()) return 0;
-  int code = journal_.write(waiting_, fd_);
+int CommittedFile::change_in_place(Journal::Kind kind, const Changes& noted) {
+  int code = waiting_.empty() ? 0 : journal_.add(kind, noted, fd_);
   for (const auto& [address, bytes] : waiting_) {
     if (code == 0) code = write_whole(fd_, bytes.data(), bytes.size(), address);
   }
-  return code == 0 ? journal_.forget() : code;
+  if (code != 0) return code;
+  waiting_.clear();
+  committed_ = end_;
+  return 0;
 }
 
 int CommittedFile::finish() {

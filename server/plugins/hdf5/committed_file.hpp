@@ -8,6 +8,12 @@
 // is killed in the microseconds between two of these writes leaves a mixture behind, and a journal
 // with which finish_last_commit() makes it whole.
 //
+// stage() is a commit that is taken back by finish_last_commit() when the writer is killed before
+// the commit() that follows. So who continues the file of a killed writer finds the state of a
+// commit(), and nothing of what came later, but for bulk data in places that were given away before
+// it. Places that the killed writer may have used are not used again: a reader may be looking
+// there.
+//
 // Room is taken from the disk before an address in it is given away. A full disk is thus a refused
 // allocation, and never a structure that could be written in part only.
 #pragma once
@@ -25,8 +31,10 @@ namespace leat::hdf5 {
 /// constructor and what runs out of memory. One thread at a time.
 class CommittedFile {
  public:
-  /// Makes the file under another name, ".<file>.part"; throws when it cannot.
-  explicit CommittedFile(const std::string& path);
+  enum class Start { anew, existing };
+  /// Makes the file under another name, ".<file>.part", or opens an existing one, whose last commit
+  /// is finished; throws when it cannot.
+  CommittedFile(const std::string& path, Start start);
   CommittedFile(const CommittedFile&) = delete;
   ~CommittedFile();
 
@@ -35,6 +43,8 @@ class CommittedFile {
   /// Moves the end of what is given away.
   int set_end(std::uint64_t end);
   std::uint64_t end() const { return end_; }
+  /// Bytes that may be in the file; at least end().
+  std::uint64_t size() const { return end_ > used_ ? end_ : used_; }
   /// 0 when there is room for so many more bytes of bulk data.
   int make_room(std::uint64_t bytes);
 
@@ -44,6 +54,8 @@ class CommittedFile {
   /// Everything written up to now is for others to see. After a failure they see the last commit;
   /// nothing is lost, and the next commit() tries again.
   int commit();
+  /// The same, till the writer is killed: what is staged stays with the next commit().
+  int stage();
   /// Gives the file its name, when there is something in it that can be read: after the first
   /// commit.
   int publish();
@@ -57,11 +69,14 @@ class CommittedFile {
   Waiting::iterator first_over(std::uint64_t address);
   bool waits(std::uint64_t address, std::size_t bytes);
   void put(std::uint64_t address, const unsigned char* from, std::size_t bytes);
-  int change_in_place();
+  int write_new();
+  int what_stands_there(Changes* old) const;
+  int change_in_place(Journal::Kind kind, const Changes& noted);
 
   std::string path_, part_;
   Journal journal_;
   int fd_ = -1;
+  std::uint64_t used_ = 0;       // by writers before this one, at most
   std::uint64_t end_ = 0;        // of what is given away
   std::uint64_t committed_ = 0;  // the end, at the last commit
   std::uint64_t room_ = 0;       // the disk has room up to here

@@ -7,17 +7,19 @@
 #include <functional>
 #include <numeric>
 
+#include "server/plugins/hdf5/stale_rows.hpp"
+
 namespace leat::hdf5 {
 namespace {
 
-constexpr hsize_t kListChunk = 8192;  // elements
+constexpr hsize_t kListChunk = 8192;
+
 constexpr std::uint64_t kSmallChunk = 64 * 1024;
 constexpr std::uint64_t kAppendedChunk = 256 * 1024;
 constexpr std::uint64_t kLargeChunk = 2 * 1024 * 1024;
-
-std::uint64_t product(const Shape& extents) {
-  return std::accumulate(extents.begin(), extents.end(), std::uint64_t{1}, std::multiplies<>());
-}
+// Compressed chunks are complete only when all blocks that touch them are written; till then they
+// wait here. All else goes to the file at once.
+constexpr std::uint64_t kCacheOfCompressed = 64 << 20;
 
 Id space_of(const DatasetPlan& plan) {
   if (plan.extents.empty()) return Id(H5Screate(H5S_SCALAR), "making a scalar space");
@@ -44,13 +46,14 @@ Id creation_of(hid_t type, const DatasetPlan& plan, const std::string& name) {
   return list;
 }
 
-Id access_of(const DatasetPlan& plan) {
+Id access_of(bool compressed) {
   Id list(H5Pcreate(H5P_DATASET_ACCESS), "making a property list");
   // A prime above a hundred times the number of chunks in the cache is what HDF5 recommends; slots
   // cost 8 bytes each.
   constexpr std::size_t kSlots = 12'421;
   constexpr double kEvictWholeChunksFirst = 1.0;
-  check(H5Pset_chunk_cache(list, kSlots, plan.cache_bytes, kEvictWholeChunksFirst), "chunk cache");
+  const std::uint64_t bytes = compressed ? kCacheOfCompressed : 0;
+  check(H5Pset_chunk_cache(list, kSlots, bytes, kEvictWholeChunksFirst), "chunk cache");
   return list;
 }
 
@@ -64,6 +67,14 @@ Id space_in_memory(const Shape& count, const MemoryPart& memory, const std::stri
                             nullptr),
         what);
   return space;
+}
+
+// For H5DSiterate_scales: ends at the first.
+herr_t keep_path(hid_t, unsigned, hid_t scale, void* path) {
+  char name[4096];
+  if (H5Iget_name(scale, name, sizeof name) <= 0) return -1;
+  *static_cast<std::string*>(path) = name;
+  return 1;
 }
 
 Id link_creation() {
@@ -83,14 +94,53 @@ DatasetPlan growing_list(hsize_t length) {
   return plan;
 }
 
+Dataset::Dataset(hid_t file, const std::string& name) : name_(name) { open(file); }
+
 Dataset::Dataset(hid_t file, const std::string& name, hid_t type, const DatasetPlan& plan)
-    : type_(H5Tcopy(type), "copying a type"),
-      name_(name),
-      extents_(plan.extents),
-      grows_(plan.grows) {
-  const Id space = space_of(plan), creation = creation_of(type, plan, name);
-  id_ = Id(H5Dcreate2(file, name.c_str(), type, space, link_creation(), creation, access_of(plan)),
-           "cannot create the dataset " + name);
+    : name_(name), is_new_(!is_in(file, name)) {
+  if (is_new_) {
+    create(file, type, plan);
+  } else {
+    open(file);
+    expect_like(type, plan);
+  }
+}
+
+void Dataset::expect_like(hid_t type, const DatasetPlan& plan) const {
+  const bool both_text = H5Tget_class(type_) == H5T_STRING && H5Tget_class(type) == H5T_STRING;
+  if (extents_.size() == plan.extents.size() && (both_text || H5Tequal(type_, type) > 0)) return;
+  throw std::runtime_error("the dataset " + name_ +
+                           " that is there has another type or number of dimensions");
+}
+
+void Dataset::create(hid_t file, hid_t type, const DatasetPlan& plan) {
+  type_ = Id(H5Tcopy(type), "copying a type");
+  extents_ = plan.extents;
+  grows_ = plan.grows;
+  const Id space = space_of(plan), creation = creation_of(type, plan, name_);
+  id_ = Id(H5Dcreate2(file, name_.c_str(), type, space, link_creation(), creation,
+                      access_of(plan.deflate > 0)),
+           "cannot create the dataset " + name_);
+}
+
+void Dataset::open(hid_t file) {
+  const std::string what = "cannot go on with the dataset " + name_;
+  id_ = Id(H5Dopen2(file, name_.c_str(), H5P_DEFAULT), what);
+  const bool compressed = H5Pget_nfilters(Id(H5Dget_create_plist(id_), what)) > 0;
+  id_ = Id();  // how it is cached is said when it is opened
+  id_ = Id(H5Dopen2(file, name_.c_str(), access_of(compressed)), what);
+  type_ = Id(H5Dget_type(id_), what);
+  Shape most;
+  extents_ = extents_of(id_, &most);
+  for (const hsize_t extent : most) grows_.push_back(extent == H5S_UNLIMITED);
+}
+
+void Dataset::keep_rows(hsize_t rows) {
+  if (extents_[0] > rows) {
+    extents_[0] = rows;
+    check(H5Dset_extent(id_, extents_.data()), "cannot go on with the dataset " + name_);
+  }
+  clear_behind(id_, rows);
 }
 
 void Dataset::grow_to(const Shape& extents) {
@@ -105,13 +155,25 @@ void Dataset::grow_to(const Shape& extents) {
 }
 
 void Dataset::attach_scale(std::size_t d, Dataset& scale) {
-  check(H5DSattach_scale(id_, scale.id(), static_cast<unsigned>(d)),
-        "cannot name a dimension of " + name_);
+  if (scale_of(d).empty()) {
+    check(H5DSattach_scale(id_, scale.id(), static_cast<unsigned>(d)),
+          "cannot name a dimension of " + name_);
+  }
   scales_.emplace_back(d, &scale);
 }
 
 void Dataset::attach_iterations(const Dataset& scale) {
+  if (!is_new_) keep_rows(scale.extents()[0]);
+  if (!scale_of(0).empty()) return;
   check(H5DSattach_scale(id_, scale.id(), 0), "cannot name the iterations of " + name_);
+}
+
+std::string Dataset::scale_of(std::size_t d) const {
+  std::string path;
+  if (is_new_) return path;
+  check(H5DSiterate_scales(id_, static_cast<unsigned>(d), nullptr, keep_path, &path),
+        "cannot read the names of the dimensions of " + name_);
+  return path;
 }
 
 void Dataset::label(const std::vector<std::string>& names) {
@@ -141,40 +203,34 @@ void Dataset::write(const Shape& start, const Shape& count, const void* data,
   check(H5Dwrite(id_, type_, memory_space, file_space, H5P_DEFAULT, data), what);
 }
 
-void set_attribute(hid_t object, const char* name, const std::string& value) {
-  const std::string what = std::string("cannot write the attribute ") + name;
-  const Id type(H5Tcopy(H5T_C_S1), what), space(H5Screate(H5S_SCALAR), what);
-  check(H5Tset_size(type, H5T_VARIABLE), what);  // what h5py and netCDF tools read as text
-  check(H5Tset_cset(type, H5T_CSET_UTF8), what);
-  const Id attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), what);
-  const char* text = value.c_str();
-  check(H5Awrite(attribute, type, &text), what);
+void Dataset::read(const Shape& start, const Shape& count, void* data) const {
+  const std::string what = "cannot read " + name_;
+  if (product(count) == 0) return;
+  const Id file_space(H5Dget_space(id_), what);
+  check(
+      H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+      what);
+  const Id memory_space = space_in_memory(count, {count, zeros(count)}, what);
+  check(H5Dread(id_, type_, memory_space, file_space, H5P_DEFAULT, data), what);
 }
 
-void set_attribute(hid_t object, const char* name, std::int64_t value) {
-  const std::string what = std::string("cannot write the attribute ") + name;
-  const Id space(H5Screate(H5S_SCALAR), what);
-  const Id attribute(H5Acreate2(object, name, H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT),
-                     what);
-  check(H5Awrite(attribute, H5T_NATIVE_INT64, &value), what);
+bool is_in(hid_t file, const std::string& name) {
+  for (std::size_t end = name.find('/', 1);; end = name.find('/', end + 1)) {
+    const std::string part = name.substr(0, end);
+    if (check(H5Lexists(file, part.c_str(), H5P_DEFAULT), "cannot look for " + part) == 0)
+      return false;
+    if (end == std::string::npos || end + 1 == name.size()) return true;
+  }
 }
 
-void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values) {
-  const std::string what = std::string("cannot write the attribute ") + name;
-  const hsize_t count = values.size();
-  const Id space(H5Screate_simple(1, &count, nullptr), what);
-  const Id attribute(H5Acreate2(object, name, H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT),
-                     what);
-  check(H5Awrite(attribute, H5T_NATIVE_INT64, values.data()), what);
+bool is_dataset(hid_t file, const std::string& name) {
+  if (!is_in(file, name)) return false;
+  const Id object(H5Oopen(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
+  return H5Iget_type(object) == H5I_DATASET;
 }
 
-void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill) {
-  const std::string what = "cannot write the attribute _FillValue";
-  const hsize_t one = 1;
-  const Id space(H5Screate_simple(1, &one, nullptr), what);
-  const Id attribute(H5Acreate2(dataset, "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT),
-                     what);
-  check(H5Awrite(attribute, type, fill.data()), what);
+Shape extents_in(hid_t file, const std::string& name) {
+  return extents_of(Id(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name));
 }
 
 Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes) {

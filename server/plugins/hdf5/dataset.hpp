@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chunked dataset that grows.
+// A chunked dataset that grows. Whoever names one that is in the file already goes on with it:
+// there is one way to get it, for a new file and for one that a writer before this one has begun.
 #pragma once
 
 #include <cstdint>
@@ -7,42 +8,22 @@
 #include <utility>
 #include <vector>
 
+#include "server/plugins/hdf5/attributes.hpp"
 #include "server/plugins/hdf5/handle.hpp"
+#include "server/plugins/hdf5/shape.hpp"
 
 namespace leat::hdf5 {
 
-using Shape = std::vector<hsize_t>;
-
-/// {first, rest...}
-inline Shape joined(hsize_t first, const Shape& rest) {
-  Shape all{first};
-  all.insert(all.end(), rest.begin(), rest.end());
-  return all;
-}
-
-/// As many zeros as `like` has dimensions.
-inline Shape zeros(const Shape& like) { return Shape(like.size(), 0); }
-
-/// "(2, 3)"
-template <class Numbers>
-std::string listed(const Numbers& numbers) {
-  std::string text = "(";
-  for (const auto number : numbers) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
-  return text + ")";
-}
-
-/// How a dataset is made.
+/// How a dataset is made, when it is not there.
 struct DatasetPlan {
   Shape extents;            ///< at the start
   std::vector<bool> grows;  ///< per dimension: may become larger later
   Shape chunk;              ///< all at least 1
   int deflate = 0;          ///< 0: not compressed
-  std::uint64_t cache_bytes =
-      0;  ///< of the chunk cache; 0: what is written goes to the file at once
   std::vector<std::uint8_t> fill;
 };
 
-/// Of one dimension that grows, and has `length` at the start.
+/// Of one number per iteration, or a like list: it grows from `length`.
 DatasetPlan growing_list(hsize_t length = 0);
 
 /// Where a piece lies in memory: an array of `extents`, of which `count` elements from `start` are
@@ -54,7 +35,11 @@ struct MemoryPart {
 class Dataset {
  public:
   Dataset() = default;
-  /// Creates it, with the groups above it. A scalar has no extents, and no chunks.
+  /// Opens what is there.
+  Dataset(hid_t file, const std::string& name);
+  /// The same; or creates it, with the groups above it. A scalar has no extents, and no chunks.
+  /// Throws when what is there has another type or number of dimensions; texts may be of another
+  /// length.
   Dataset(hid_t file, const std::string& name, hid_t type, const DatasetPlan& plan);
 
   /// Makes each extent that may grow at least that long. Never shrinks.
@@ -63,37 +48,51 @@ class Dataset {
   void write(const Shape& start, const Shape& count, const void* data);
   /// The same from a part of an array in memory: no copy is made.
   void write(const Shape& start, const Shape& count, const void* data, const MemoryPart& memory);
+  /// Reads `count` elements from `start` on, as they are in the file.
+  void read(const Shape& start, const Shape& count, void* data) const;
 
   /// Names dimension `d` by a dimension scale, which grows with it. The scale must outlive this
   /// object.
   void attach_scale(std::size_t d, Dataset& scale);
   /// Names the first dimension by the scale of the iterations, which does not grow with it: a row
-  /// of that says that all of the iteration is in the file.
+  /// of that says that all of the iteration is in the file. What a writer before this one left
+  /// behind the rows of that is gone after this.
   void attach_iterations(const Dataset& scale);
+  /// Path of the scale that dimension `d` has, "" for none.
+  std::string scale_of(std::size_t d) const;
 
   /// Names dimensions by labels too: those whose scale is called otherwise, since a scale's name
   /// stands for one length only.
   void label(const std::vector<std::string>& names);
 
+  /// False when it was in the file before.
+  bool is_new() const { return is_new_; }
   const Shape& extents() const { return extents_; }
+  hid_t type() const { return type_; }
   const std::string& name() const { return name_; }
   hid_t id() const { return id_; }
   bool exists() const { return id_.is_open(); }
 
  private:
+  void open(hid_t file);
+  void create(hid_t file, hid_t type, const DatasetPlan& plan);
+  void expect_like(hid_t type, const DatasetPlan& plan) const;
+  void keep_rows(hsize_t rows);
+
   Id id_, type_;
   std::string name_;
+  bool is_new_ = false;
   Shape extents_;
   std::vector<bool> grows_;
   std::vector<std::pair<std::size_t, Dataset*>> scales_;  // that grow with a dimension
 };
 
-/// Text attribute, of UTF-8.
-void set_attribute(hid_t object, const char* name, const std::string& value);
-void set_attribute(hid_t object, const char* name, std::int64_t value);
-void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values);
-/// "_FillValue" as netCDF has it: one value of the dataset's own type.
-void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill);
+/// Whether `file` has something of this name, which may be a path.
+bool is_in(hid_t file, const std::string& name);
+/// Whether that is a dataset.
+bool is_dataset(hid_t file, const std::string& name);
+/// Extents of a dataset that is in `file`.
+Shape extents_in(hid_t file, const std::string& name);
 
 /// Chunk for one iteration of `extents` elements of `bytes` each, the iteration dimension first:
 /// small arrays are bundled over iterations up to 64 KiB, large ones are split along their slowest

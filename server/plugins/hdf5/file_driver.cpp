@@ -46,6 +46,8 @@ haddr_t alloc(H5FD_t* bound, H5FD_mem_t type, hid_t, hsize_t bytes) {
 
 haddr_t get_end(const H5FD_t* bound, H5FD_mem_t) { return file_of(bound).end(); }
 
+haddr_t get_size(const H5FD_t* bound, H5FD_mem_t) { return file_of(bound).size(); }
+
 herr_t set_end(H5FD_t* bound, H5FD_mem_t, haddr_t end) {
   return is_good(file_of(bound).set_end(end)) ? 0 : -1;
 }
@@ -74,7 +76,7 @@ H5FD_class_t driver() {
   made.alloc = alloc;
   made.get_eoa = get_end;
   made.set_eoa = set_end;
-  made.get_eof = get_end;
+  made.get_eof = get_size;
   made.read = read;
   made.write = write;
   const H5FD_mem_t map[] = H5FD_FLMAP_DICHOTOMY;

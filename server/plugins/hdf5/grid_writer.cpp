@@ -15,11 +15,16 @@ Shape global_of(const leat_block& block, unsigned dims) {
 GridWriter::GridWriter(const Place& place, const leat_variable& variable, const BlockList& first)
     : axes_(place, variable),
       variable_(variable),
-      first_global_(global_of(*first.front(), variable.dims)) {
-  std::vector<Dataset*> scales;
-  for (unsigned d = 0; d < variable.dims; ++d)
-    scales.push_back(&axes_.scale_of(d, first_global_[d]));
-  data_ = axes_.make(first_global_, scales);
+      first_global_(first.empty() ? axes_.stored_rest()
+                                  : global_of(*first.front(), variable.dims)) {
+  std::vector<DimensionName> names;
+  for (unsigned d = 0; d < variable.dims; ++d) names.push_back(axes_.name_of(d, first_global_[d]));
+  data_ = axes_.make(first_global_, names);
+  if (axes_.has_table("_global")) make_globals();
+}
+
+void GridWriter::make_globals() {
+  globals_ = axes_.make_table("_global", {}, {{axes_.name() + "_global_dim", variable_.dims}});
 }
 
 void GridWriter::write(hsize_t row, const BlockList& blocks, BlockErrors* errors) {
@@ -55,10 +60,7 @@ void GridWriter::note_global(hsize_t row, const Shape& global) {
   const std::vector<std::int64_t> now(global.begin(), global.end());
   const std::vector<std::int64_t> before(first_global_.begin(), first_global_.end());
   const bool is_new = !globals_.exists();
-  if (is_new) {
-    const std::string name = std::string(variable_.name) + "_global";
-    globals_ = axes_.make_table("_global", axes_.scales().fixed(name + "_dim", now.size()), {}, {});
-  }
+  if (is_new) make_globals();
   globals_.grow_to(axes_.with_row(row + 1, {now.size()}));
   for (hsize_t old = 0; is_new && old < row; ++old) {
     globals_.write(axes_.with_row(old, {0}), axes_.with_row(1, {now.size()}), before.data());

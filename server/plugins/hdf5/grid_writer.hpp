@@ -16,11 +16,12 @@ class GridWriter : public Writer {
 
  private:
   void write_block(hsize_t row, const leat_block& block);
+  void make_globals();
   void note_global(hsize_t row, const Shape& global);
 
   Axes axes_;
   const leat_variable& variable_;
-  Shape first_global_;
+  Shape first_global_;  // as long as it is all there was; then globals_ exists
   Dataset data_, globals_;
 };
 

@@ -18,7 +18,7 @@
 namespace leat::hdf5 {
 namespace {
 
-constexpr char kMagic[] = "LEATJRN1";
+constexpr char kBack[] = "LEATBAK1", kForth[] = "LEATJRN1";
 constexpr std::size_t kMagicBytes = 8;
 
 struct Head {
@@ -27,11 +27,6 @@ struct Head {
   std::uint64_t bytes;
   std::uint64_t sum;
 };
-
-std::string path_of(const std::string& file) {
-  const std::filesystem::path path = file;
-  return path.parent_path() / ("." + path.filename().string() + ".journal");
-}
 
 std::uint64_t sum_of(const char* from, std::size_t bytes) {
   std::uint64_t sum = 14695981039346656037u;
@@ -50,7 +45,7 @@ std::uint64_t inode_of(int file) {
   return fstat(file, &facts) == 0 ? facts.st_ino : 0;
 }
 
-std::string text_of(const Changes& changes, std::uint64_t inode) {
+std::string record_of(const char* magic, const Changes& changes, std::uint64_t inode) {
   std::string text(sizeof(Head), '\0');
   for (const auto& [address, bytes] : changes) {
     const std::uint64_t place[2] = {address, bytes.size()};
@@ -58,7 +53,7 @@ std::string text_of(const Changes& changes, std::uint64_t inode) {
     append(&text, bytes.data(), bytes.size());
   }
   Head head{};
-  std::memcpy(head.magic, kMagic, kMagicBytes);
+  std::memcpy(head.magic, magic, kMagicBytes);
   head.inode = inode;
   head.bytes = text.size() - sizeof head;
   head.sum = sum_of(text.data() + sizeof head, head.bytes);
@@ -66,18 +61,26 @@ std::string text_of(const Changes& changes, std::uint64_t inode) {
   return text;
 }
 
-// Nothing when the journal is not whole.
-std::optional<Changes> changes_in(const std::string& text, std::uint64_t inode) {
+bool has_magic(const Head& head, const char* magic) {
+  return std::memcmp(head.magic, magic, kMagicBytes) == 0;
+}
+
+// The head of the record at `at`; nothing when that is not whole.
+std::optional<Head> head_at(const std::string& text, std::size_t at, std::uint64_t inode) {
   Head head{};
-  if (text.size() < sizeof head) return std::nullopt;
-  std::memcpy(&head, text.data(), sizeof head);
-  const char* at = text.data() + sizeof head;
-  if (std::memcmp(head.magic, kMagic, kMagicBytes) != 0 || head.inode != inode ||
-      head.bytes > text.size() - sizeof head || head.sum != sum_of(at, head.bytes)) {
+  if (text.size() - at < sizeof head) return std::nullopt;
+  std::memcpy(&head, text.data() + at, sizeof head);
+  at += sizeof head;
+  if ((!has_magic(head, kBack) && !has_magic(head, kForth)) || head.inode != inode ||
+      head.bytes > text.size() - at || head.sum != sum_of(text.data() + at, head.bytes)) {
     return std::nullopt;
   }
+  return head;
+}
+
+std::optional<Changes> changes_in(const char* at, std::size_t bytes) {
   Changes changes;
-  for (const char* end = at + head.bytes; at < end;) {
+  for (const char* end = at + bytes; at < end;) {
     std::uint64_t place[2];
     if (static_cast<std::size_t>(end - at) < sizeof place) return std::nullopt;
     std::memcpy(place, at, sizeof place);
@@ -89,44 +92,77 @@ std::optional<Changes> changes_in(const std::string& text, std::uint64_t inode) 
   return changes;
 }
 
+// What is to be done, in this order: take back what came after the last change that stays, the
+// youngest first, and make that one.
+std::vector<Changes> steps_in(const std::string& text, std::uint64_t inode) {
+  std::vector<Changes> steps;
+  std::size_t at = 0;
+  while (const std::optional<Head> head = head_at(text, at, inode)) {
+    at += sizeof *head;
+    std::optional<Changes> changes = changes_in(text.data() + at, head->bytes);
+    if (!changes) break;
+    if (has_magic(*head, kForth)) steps.clear();
+    steps.insert(steps.begin(), std::move(*changes));
+    at += head->bytes;
+  }
+  return steps;
+}
+
 [[noreturn]] void fail(const std::string& file, int code) {
   throw std::runtime_error("cannot finish the last commit of " + file + ": " + std::strerror(code));
 }
 
-// True when there was a whole journal.
+int make(const std::vector<Changes>& steps, int fd) {
+  for (const Changes& changes : steps) {
+    for (const auto& [address, bytes] : changes) {
+      const int code = write_whole(fd, bytes.data(), bytes.size(), address);
+      if (code != 0) return code;
+    }
+  }
+  return 0;
+}
+
+// True when there was something to do.
 bool make_changes(const std::string& journal, const std::string& file) {
   const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) fail(file, errno);
-  const std::optional<Changes> changes = changes_in(journal, inode_of(fd));
-  int code = 0;
-  if (changes) {
-    for (const auto& [address, bytes] : *changes) {
-      if (code == 0) code = write_whole(fd, bytes.data(), bytes.size(), address);
-    }
-  }
+  const std::vector<Changes> steps = steps_in(journal, inode_of(fd));
+  const int code = make(steps, fd);
   ::close(fd);
   if (code != 0) fail(file, code);
-  return changes.has_value();
+  return !steps.empty();
 }
 
 }  // namespace
 
-Journal::Journal(const std::string& file) : path_(path_of(file)) { ::unlink(path_.c_str()); }
+std::string journal_of(const std::string& file) {
+  const std::filesystem::path path = file;
+  return path.parent_path() / ("." + path.filename().string() + ".journal");
+}
+
+Journal::Journal(const std::string& file) : path_(journal_of(file)) { ::unlink(path_.c_str()); }
 
 Journal::~Journal() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-int Journal::write(const Changes& changes, int file) {
+int Journal::add(Kind kind, const Changes& changes, int file) {
   if (fd_ < 0) fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd_ < 0) return errno;
-  const std::string text = text_of(changes, inode_of(file));
-  return write_whole(fd_, text.data(), text.size(), 0);
+  std::string text = record_of(kind == Kind::back ? kBack : kForth, changes, inode_of(file));
+  const std::uint64_t bytes = text.size();
+  text.append(sizeof(Head), '\0');  // no older record follows
+  const int code = write_whole(fd_, text.data(), text.size(), end_);
+  if (code == 0) end_ += bytes;
+  return code;
 }
 
 int Journal::forget() {
+  if (end_ == 0) return 0;
   const char nothing[kMagicBytes] = {};
-  return write_whole(fd_, nothing, sizeof nothing, 0);
+  const int code = write_whole(fd_, nothing, sizeof nothing, 0);
+  if (code == 0) end_ = 0;
+  return code;
 }
 
 void Journal::remove() {
@@ -134,13 +170,13 @@ void Journal::remove() {
 }
 
 bool finish_last_commit(const std::string& file) {
-  const std::string path = path_of(file);
+  const std::string path = journal_of(file);
   std::ifstream journal(path, std::ios::binary);
   if (!journal) return false;
   const std::string text((std::istreambuf_iterator<char>(journal)), {});
-  const bool was_whole = make_changes(text, file);
+  const bool had_to = make_changes(text, file);
   ::unlink(path.c_str());
-  return was_whole;
+  return had_to;
 }
 
 }  // namespace leat::hdf5

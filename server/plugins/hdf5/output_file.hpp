@@ -3,6 +3,7 @@
 // being told to.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "server/include/plugin.hpp"
@@ -13,6 +14,9 @@ namespace leat::hdf5 {
 /// The name of the run's file, and the lock that keeps other runs away from it while this lives.
 class OutputFile {
  public:
+  /// In a resumed run: the file that it was writing, when that is there; its last commit is
+  /// finished. Otherwise, and in any other run:
+  ///
   /// Takes <folder>/<file>; another name with the session in it when a run in progress has that one
   /// (said in the log). What is there already is renamed to <name>.1.h5, <name>.2.h5, ... (`exists`
   /// = "keep", the default; said in the log) or removed ("replace"). Throws when the folder cannot
@@ -20,12 +24,20 @@ class OutputFile {
   OutputFile(const leat_run& run, const Host& host);
 
   const std::string& path() const { return path_; }
+  /// Whether the run's file is there, to be continued.
+  bool continues() const { return continues_; }
+  /// It cannot be continued after all: it gets another name, whatever `exists` says, and a new file
+  /// may be made. An error in the log says so, and why.
+  void give_up_old(const std::string& why);
 
  private:
-  OutputFile(const leat_run& run, const Host& host, const std::string& wanted);
+  bool find_own(const leat_run& run, const std::string& path);
+  void take_new(const leat_run& run, const std::string& wanted);
 
+  Host host_;
   std::string path_;
-  FileLock lock_;
+  std::optional<FileLock> lock_;
+  bool continues_ = false;
 };
 
 }  // namespace leat::hdf5

@@ -57,16 +57,18 @@ void ParameterTables::write(hsize_t row, const leat_iteration_data& data) {
 
 ParameterTables::Table ParameterTables::make(const leat_parameter& parameter) const {
   Table table;
-  if (parameter.type == LEAT_CHAR)
-    table.text_bytes = std::max(kLeastText, 2 * std::strlen(parameter.text));
-  const Id type = table.text_bytes > 0 ? text_type(table.text_bytes) : type_of(parameter.type);
+  const bool is_text = parameter.type == LEAT_CHAR;
+  const Id type = is_text ? text_type(std::max(kLeastText, 2 * std::strlen(parameter.text)))
+                          : type_of(parameter.type);
   DatasetPlan plan = growing_list();
   plan.chunk = {std::max<hsize_t>(1, kChunkBytes / H5Tget_size(type))};
-  if (table.text_bytes == 0) plan.fill = fill_value(parameter.type);
+  if (!is_text) plan.fill = fill_value(parameter.type);
   const std::string name = place_.scales.take_name(group_ + parameter.name);
   table.dataset = Dataset(place_.file, name, type, plan);
   table.dataset.attach_iterations(place_.scales.iteration());
-  set_attribute(table.dataset.id(), "leat_parameter", std::string(parameter.name));
+  if (is_text) table.text_bytes = H5Tget_size(table.dataset.type());
+  if (table.dataset.is_new())
+    set_attribute(table.dataset.id(), "leat_parameter", std::string(parameter.name));
   return table;
 }
 

@@ -2,6 +2,15 @@
 #include "server/plugins/hdf5/presence.hpp"
 
 namespace leat::hdf5 {
+namespace {
+
+constexpr char kSuffix[] = "_written";
+
+}  // namespace
+
+Presence::Presence(const Place& place, const std::string& variable, hsize_t rows) : rows_(rows) {
+  if (place.scales.has(variable + kSuffix)) make(place, variable);
+}
 
 void Presence::note(const Place& place, const std::string& variable, hsize_t row, bool written) {
   if (!table_.exists()) {
@@ -19,9 +28,9 @@ void Presence::note(const Place& place, const std::string& variable, hsize_t row
 void Presence::make(const Place& place, const std::string& variable) {
   DatasetPlan plan = growing_list(rows_);
   plan.fill = {0};
-  table_ =
-      Dataset(place.file, place.scales.take_name(variable + "_written"), H5T_NATIVE_UINT8, plan);
+  table_ = Dataset(place.file, place.scales.take_name(variable + kSuffix), H5T_NATIVE_UINT8, plan);
   table_.attach_iterations(place.scales.iteration());
+  if (!table_.is_new()) return;
   set_attribute(table_.id(), "long_name", "1: " + variable + " was written in this iteration");
   const std::vector<std::uint8_t> before(rows_, 1);
   table_.write({0}, {rows_}, before.data());

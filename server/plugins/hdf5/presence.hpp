@@ -11,6 +11,10 @@ namespace leat::hdf5 {
 
 class Presence {
  public:
+  /// Of a variable that is not in the file yet.
+  Presence() = default;
+  /// Of one that is there, in a file of `rows` rows.
+  Presence(const Place& place, const std::string& variable, hsize_t rows);
   /// To be called with ascending rows; one that is left out counts as without the variable.
   void note(const Place& place, const std::string& variable, hsize_t row, bool written);
 

@@ -17,26 +17,43 @@ bool varies_behind_the_first(const leat_variable& variable) {
 
 }  // namespace
 
-RaggedWriter::RaggedWriter(const Place& place, const leat_variable& variable)
-    : place_(place),
-      axes_(place, variable),
-      variable_(variable),
-      flat_(varies_behind_the_first(variable)) {}
-
-void RaggedWriter::make(const BlockList& first) {
-  const leat_block& block = *first.front();
+RaggedWriter::RaggedWriter(const Place& place, const leat_variable& variable,
+                           const BlockList& first)
+    : axes_(place, variable), variable_(variable), flat_(varies_behind_the_first(variable)) {
   const std::string name = variable_.name;
-  if (!flat_) rest_.assign(block.extent + 1, block.extent + variable_.dims);
-  std::vector<Dataset*> scales{&place_.scales.growing(name + "_element")};
-  for (unsigned d = 1; d <= rest_.size(); ++d) scales.push_back(&axes_.scale_of(d, rest_[d - 1]));
-  data_ = axes_.make_appended(joined(0, rest_), rows_of(first), scales);
-  Dataset& slots = place_.scales.growing(name + "_slot");
-  counts_ = axes_.make_table("_count", slots, {}, {}, 0);
-  ranks_ = axes_.make_table("_rank", slots, {}, {});
-  numbers_ = axes_.make_table("_block", slots, {}, {});
-  if (!flat_) return;
-  Dataset& dims = place_.scales.fixed(name + "_dims", variable_.dims);
-  extents_ = axes_.make_table("_extent", slots, {variable_.dims}, {&dims});
+  const DimensionName slots{name + "_slot", 0, true};
+  make_data(first);
+  counts_ = axes_.make_table("_count", {}, {slots}, 0);
+  ranks_ = axes_.make_table("_rank", {}, {slots});
+  numbers_ = axes_.make_table("_block", {}, {slots});
+  if (flat_)
+    extents_ =
+        axes_.make_table("_extent", {variable_.dims}, {slots, {name + "_dims", variable_.dims}});
+  total_ = sum_of_counts();
+}
+
+void RaggedWriter::make_data(const BlockList& first) {
+  if (first.empty()) {
+    const Shape stored = axes_.stored_extents();
+    rest_.assign(stored.begin() + 1, stored.end());
+  } else if (!flat_) {
+    rest_.assign(first.front()->extent + 1, first.front()->extent + variable_.dims);
+  }
+  std::vector<DimensionName> names{{axes_.name() + "_element", 0, true}};
+  for (unsigned d = 1; d <= rest_.size(); ++d) names.push_back(axes_.name_of(d, rest_[d - 1]));
+  data_ = axes_.make_appended(joined(0, rest_), rows_of(first), names);
+}
+
+// Of what is in the file, row by row: it may be much.
+hsize_t RaggedWriter::sum_of_counts() const {
+  const Shape& all = counts_.extents();
+  std::vector<std::int64_t> counts(all.back());
+  hsize_t sum = 0;
+  for (hsize_t row = 0; row < (axes_.has_rows() ? all[0] : 1); ++row) {
+    counts_.read(axes_.with_row(row, {0}), axes_.with_row(1, {counts.size()}), counts.data());
+    sum += static_cast<hsize_t>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
+  }
+  return sum;
 }
 
 hsize_t RaggedWriter::rows_of(const BlockList& blocks) const {
@@ -51,7 +68,6 @@ hsize_t RaggedWriter::rows_of(const BlockList& blocks) const {
 }
 
 void RaggedWriter::write(hsize_t row, const BlockList& blocks, BlockErrors* errors) {
-  if (!data_.exists()) make(blocks);
   if (!axes_.has_rows()) total_ = 0;  // written again: replaced
   Tables tables;
   hsize_t at = total_;
@@ -105,7 +121,6 @@ void RaggedWriter::write_tables(hsize_t row, hsize_t slots, const Tables& tables
 }
 
 void RaggedWriter::grow_to_rows(hsize_t rows) {
-  if (!data_.exists()) return;
   for (Dataset* table : {&counts_, &ranks_, &numbers_}) table->grow_to(axes_.with_row(rows, {0}));
   if (flat_) extents_.grow_to(axes_.with_row(rows, {0, 0}));
 }

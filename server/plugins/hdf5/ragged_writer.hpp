@@ -15,7 +15,7 @@ namespace leat::hdf5 {
 /// Source of the form: CF Conventions 1.8, section 9.3.3, "Contiguous ragged array representation".
 class RaggedWriter : public Writer {
  public:
-  RaggedWriter(const Place& place, const leat_variable& variable);
+  RaggedWriter(const Place& place, const leat_variable& variable, const BlockList& first);
   void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) override;
   void grow_to_rows(hsize_t rows) override;
 
@@ -24,12 +24,12 @@ class RaggedWriter : public Writer {
     std::vector<std::int64_t> counts, ranks, numbers, extents;
   };
 
-  void make(const BlockList& first);
+  void make_data(const BlockList& first);
+  hsize_t sum_of_counts() const;
   hsize_t rows_of(const BlockList& blocks) const;
   void append(hsize_t at, const leat_block& block, Tables* tables);
   void write_tables(hsize_t row, hsize_t slots, const Tables& tables);
 
-  Place place_;
   Axes axes_;
   const leat_variable& variable_;
   bool flat_;

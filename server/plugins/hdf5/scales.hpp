@@ -15,34 +15,48 @@
 
 namespace leat::hdf5 {
 
-/// The scale of the iterations: a dataset of their numbers, to which the caller writes.
+/// The scale of iterations, a dataset of their numbers; none when it is new.
 Dataset make_iterations(hid_t file, const std::string& name);
+/// Their numbers in ascending order.
+std::vector<std::int64_t> numbers_in(const Dataset& iterations);
 /// A dimension without coordinates.
 Dataset make_dimension(hid_t file, const std::string& name, hsize_t length, bool grows);
+
+/// What a dimension of a dataset is to be called.
+struct DimensionName {
+  std::string name;
+  hsize_t length = 0;
+  bool grows = false;  ///< has a scale of its own, of length 0 at first
+};
 
 class Scales {
  public:
   /// Names of the run's variables are not used for anything else.
   Scales(hid_t file, const leat_run& run);
 
-  /// Of make_iterations.
+  /// The scale of the iterations: a dataset of their numbers, to which the caller writes.
   Dataset& iteration() { return iteration_; }
-  /// The scale for a dimension of this name and length; one of another length is called "<name>_2",
-  /// ...
-  Dataset& fixed(const std::string& name, hsize_t length);
-  /// A scale of its own for a dimension that grows.
-  Dataset& growing(const std::string& name);
-  /// `wished`, or with '_' behind it when that is taken; taken from now on.
+  /// Names dimension `d` by the scale that it has in the file, or by the one for this name and
+  /// length; that of another length is called "<name>_2", ...
+  Dataset& name(Dataset& dataset, std::size_t d, const DimensionName& wish);
+  /// `wished`, or with '_' behind it when that is the name of something else; taken from now on.
+  /// A writer before this one gave the same name.
   std::string take_name(const std::string& wished);
+  /// Whether what `take_name(wished)` will name is in the file.
+  bool has(const std::string& wished) const;
 
  private:
-  Dataset make(const std::string& name, hsize_t length, bool grows);
+  using Key = std::pair<std::string, hsize_t>;  // length: at first
+
+  Dataset& scale_for(const DimensionName& wish);
+  Dataset& known_scale(const std::string& path, const DimensionName& wish);
+  std::string name_for(const std::string& wished) const;
+  std::string take_new_name(const std::string& wished);
 
   hid_t file_;
   std::set<std::string> taken_;
-  std::map<std::pair<std::string, hsize_t>, std::unique_ptr<Dataset>> fixed_;
+  std::map<Key, std::unique_ptr<Dataset>> scales_;
   std::map<std::string, int> lengths_of_;  // how many lengths a name has
-  std::vector<std::unique_ptr<Dataset>> growing_;
   Dataset iteration_;
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/script_group.hpp"
 
+#include <hdf5_hl.h>
+
+#include <algorithm>
 #include <stdexcept>
-#include <utility>
 
 #include "server/plugins/hdf5/scales.hpp"
 #include "server/plugins/hdf5/types.hpp"
@@ -22,7 +24,45 @@ Shape extents_of(const leat_result& result) {
 ScriptGroup::ScriptGroup(hid_t file, const std::string& script)
     : file_(file),
       group_("scripts/" + script + "/"),
-      iteration_(make_iterations(file, group_ + "iteration")) {}
+      iteration_(make_iterations(file, group_ + "iteration")) {
+  if (iteration_.is_new()) return;
+  rows_ = iteration_.extents()[0];
+  stored_before_ = numbers_in(iteration_);
+  for (const std::string& name : names_in_file()) take_up(name);
+  for (auto& [name, dataset] : results_) take_scales_of(dataset);
+}
+
+std::vector<std::string> ScriptGroup::names_in_file() const {
+  const std::string what = "cannot read the group " + group_;
+  const Id group(H5Gopen2(file_, group_.c_str(), H5P_DEFAULT), what);
+  std::vector<std::string> names;
+  const auto keep = [](hid_t, const char* name, const H5L_info_t*, void* to) {
+    static_cast<std::vector<std::string>*>(to)->push_back(name);
+    return 0;
+  };
+  check(H5Lvisit(group, H5_INDEX_NAME, H5_ITER_INC, keep, &names), what);
+  return names;
+}
+
+void ScriptGroup::take_up(const std::string& name) {
+  if (name == "iteration" || !is_dataset(file_, group_ + name)) return;
+  Dataset dataset(file_, group_ + name);
+  (H5DSis_scale(dataset.id()) > 0 ? scales_ : results_).emplace(name, std::move(dataset));
+}
+
+void ScriptGroup::take_scales_of(Dataset& result) {
+  result.attach_iterations(iteration_);
+  for (std::size_t d = 1; d < result.extents().size(); ++d) {
+    const std::string path = result.scale_of(d), group = "/" + group_;
+    if (path.compare(0, group.size(), group) != 0) continue;
+    const auto scale = scales_.find(path.substr(group.size()));
+    if (scale != scales_.end()) result.attach_scale(d, scale->second);
+  }
+}
+
+bool ScriptGroup::has(std::int64_t iteration) const {
+  return std::binary_search(stored_before_.begin(), stored_before_.end(), iteration);
+}
 
 void ScriptGroup::add(const leat_result_set& set) {
   std::string failed;
@@ -34,10 +74,10 @@ void ScriptGroup::add(const leat_result_set& set) {
       failed += (failed.empty() ? "" : "; ") + std::string("\"") + result.name + "\": " + e.what();
     }
   }
-  for (auto& [name, table] : results_) {
-    Shape grown = table.dataset.extents();
+  for (auto& [name, dataset] : results_) {
+    Shape grown = dataset.extents();
     grown[0] = rows_ + 1;
-    table.dataset.grow_to(grown);
+    dataset.grow_to(grown);
   }
   ++rows_;
   if (!failed.empty()) throw std::runtime_error(failed);
@@ -58,12 +98,10 @@ void ScriptGroup::write(const leat_result& result) {
 
 Dataset& ScriptGroup::dataset_for(const leat_result& result) {
   const auto found = results_.find(result.name);
-  if (found == results_.end()) {
-    Table table{make(result), result.type};
-    return results_.emplace(result.name, std::move(table)).first->second.dataset;
-  }
-  auto& [dataset, type] = found->second;
-  if (dataset.extents().size() != result.dims + 1 || type != result.type) {
+  if (found == results_.end()) return results_.emplace(result.name, make(result)).first->second;
+  Dataset& dataset = found->second;
+  if (dataset.extents().size() != result.dims + 1 ||
+      H5Tequal(dataset.type(), type_of(result.type)) <= 0) {
     throw std::runtime_error(
         "it has another type or number of dimensions than at first, where one iteration was " +
         listed(Shape(dataset.extents().begin() + 1, dataset.extents().end())));
@@ -72,6 +110,8 @@ Dataset& ScriptGroup::dataset_for(const leat_result& result) {
 }
 
 Dataset ScriptGroup::make(const leat_result& result) {
+  if (is_in(file_, group_ + result.name))
+    throw std::runtime_error("a dimension has its name: give one of them another");
   const Id type = type_of(result.type);
   DatasetPlan plan;
   plan.extents = joined(0, extents_of(result));

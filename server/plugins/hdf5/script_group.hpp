@@ -16,8 +16,11 @@ namespace leat::hdf5 {
 
 class ScriptGroup {
  public:
+  /// Goes on with what the file has of this script.
   ScriptGroup(hid_t file, const std::string& script);
 
+  /// Whether a writer before this one has stored what the script made of this iteration.
+  bool has(std::int64_t iteration) const;
   /// Adds a row. Results that could not be written are told in what is thrown; the others are
   /// there.
   void add(const leat_result_set& set);
@@ -25,12 +28,9 @@ class ScriptGroup {
   void finish_row(std::int64_t iteration);
 
  private:
-  /// Of one result; what it was at first, it stays.
-  struct Table {
-    Dataset dataset;
-    std::uint32_t type;
-  };
-
+  std::vector<std::string> names_in_file() const;
+  void take_up(const std::string& name);
+  void take_scales_of(Dataset& result);
   Dataset& dataset_for(const leat_result& result);
   Dataset make(const leat_result& result);
   Dataset& scale_for(const leat_result& result, unsigned d);
@@ -40,7 +40,8 @@ class ScriptGroup {
   std::string group_;
   hsize_t rows_ = 0;
   Dataset iteration_;
-  std::map<std::string, Table> results_;
+  std::vector<std::int64_t> stored_before_;  // ascending
+  std::map<std::string, Dataset> results_;
   std::map<std::string, Dataset> scales_;
 };
 

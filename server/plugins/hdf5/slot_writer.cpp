@@ -13,33 +13,34 @@ Shape extents_of(const leat_block& block, unsigned dims) {
 }  // namespace
 
 SlotWriter::SlotWriter(const Place& place, const leat_variable& variable, const BlockList& first)
-    : axes_(place, variable),
-      variable_(variable),
-      single_(place.run.node_ranks == 1 && first.size() == 1 && first[0]->block == 0),
-      first_extents_(extents_of(*first[0], variable.dims)) {
+    : axes_(place, variable), variable_(variable) {
+  const Shape rest = first.empty() ? axes_.stored_rest() : extents_of(*first[0], variable.dims);
+  single_ = first.empty() ? rest.size() == variable.dims
+                          : place.run.node_ranks == 1 && first.size() == 1 && first[0]->block == 0;
+  first_extents_ = Shape(rest.end() - variable.dims, rest.end());
   if (single_) {
-    data_ = axes_.make(first_extents_, scales_of(first_extents_));
+    data_ = axes_.make(first_extents_, names_of(first_extents_));
   } else {
-    make_slots(place, first_extents_);
+    make_slots(first_extents_);
   }
 }
 
-std::vector<Dataset*> SlotWriter::scales_of(const Shape& extents) {
-  std::vector<Dataset*> scales;
-  for (unsigned d = 0; d < extents.size(); ++d) scales.push_back(&axes_.scale_of(d, extents[d]));
-  return scales;
+std::vector<DimensionName> SlotWriter::names_of(const Shape& extents) const {
+  std::vector<DimensionName> names;
+  for (unsigned d = 0; d < extents.size(); ++d) names.push_back(axes_.name_of(d, extents[d]));
+  return names;
 }
 
-void SlotWriter::make_slots(const Place& place, const Shape& extents) {
-  Dataset& slots = place.scales.growing(std::string(variable_.name) + "_slot");
-  std::vector<Dataset*> scales = scales_of(extents);
-  scales.insert(scales.begin(), &slots);
-  data_ = axes_.make(joined(0, extents), scales);
-  ranks_ = axes_.make_table("_rank", slots, {}, {});
-  numbers_ = axes_.make_table("_block", slots, {}, {});
+void SlotWriter::make_slots(const Shape& extents) {
+  const DimensionName slots{axes_.name() + "_slot", 0, true};
+  std::vector<DimensionName> names = names_of(extents);
+  names.insert(names.begin(), slots);
+  data_ = axes_.make(joined(0, extents), names);
+  ranks_ = axes_.make_table("_rank", {}, {slots});
+  numbers_ = axes_.make_table("_block", {}, {slots});
   if (extents.empty()) return;
-  Dataset& dims = place.scales.fixed(std::string(variable_.name) + "_dims", extents.size());
-  sizes_ = axes_.make_table("_extent", slots, {extents.size()}, {&dims});
+  sizes_ = axes_.make_table("_extent", {extents.size()},
+                            {slots, {axes_.name() + "_dims", extents.size()}});
 }
 
 void SlotWriter::write(hsize_t row, const BlockList& blocks, BlockErrors* errors) {

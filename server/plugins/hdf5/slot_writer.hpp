@@ -19,8 +19,8 @@ class SlotWriter : public Writer {
  private:
   void write_slots(hsize_t row, const BlockList& blocks);
   void write_single(hsize_t row, const BlockList& blocks, BlockErrors* errors);
-  void make_slots(const Place& place, const Shape& extents);
-  std::vector<Dataset*> scales_of(const Shape& extents);
+  void make_slots(const Shape& extents);
+  std::vector<DimensionName> names_of(const Shape& extents) const;
 
   Axes axes_;
   const leat_variable& variable_;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/store.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <stdexcept>
 
 #include "server/plugins/hdf5/block_check.hpp"
 #include "server/plugins/hdf5/compression.hpp"
-#include "server/plugins/hdf5/file_driver.hpp"
+#include "server/plugins/hdf5/h5_file.hpp"
 #include "server/plugins/hdf5/parameter_tables.hpp"
 #include "server/plugins/hdf5/presence.hpp"
 #include "server/plugins/hdf5/script_group.hpp"
@@ -16,17 +17,6 @@ namespace leat::hdf5 {
 namespace {
 
 constexpr int kMostNamed = 3;  // of the variables that an error is about
-
-Id create(const std::string& path, CommittedFile* disk) {
-  // Otherwise HDF5 would try to flush once more when the process exits, and a full disk would keep
-  // it from exiting.
-  H5dont_atexit();
-  be_quiet();
-  const Id creation(H5Pcreate(H5P_FILE_CREATE), "making a property list");
-  check(H5Pset_file_space_strategy(creation, H5F_FSPACE_STRATEGY_NONE, false, 1), "file space");
-  return Id(H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation, access_list(disk)),
-            "cannot create " + path);
-}
 
 void check_options(const leat_run& run) {
   for (std::uint64_t i = 0; i < run.option_count; ++i) {
@@ -69,6 +59,10 @@ BlockList sound_blocks(const leat_variable& variable, const BlockList& blocks,
   return sound;
 }
 
+bool has(const std::vector<std::int64_t>& ascending, std::int64_t number) {
+  return std::binary_search(ascending.begin(), ascending.end(), number);
+}
+
 OutputFile output_for(const leat_run& run, const Host& host) {
   check_options(run);
   return OutputFile(run, host);
@@ -78,35 +72,71 @@ OutputFile output_for(const leat_run& run, const Host& host) {
 
 struct Store::Open {
   Open(hid_t file, const leat_run& run)
-      : scales(file, run), place{file, scales, run}, parameters(place) {
-    whole = Dataset(file, scales.take_name("iteration_complete"), H5T_NATIVE_UINT8, growing_list());
+      : scales(file, run),
+        rows(scales.iteration().extents()[0]),
+        stored_before(numbers_in(scales.iteration())),
+        place{file, scales, run},
+        parameters(place) {
+    make_whole();
+    for (std::uint64_t i = 0; i < run.variable_count; ++i) {
+      const leat_variable& variable = *leat_variable_at(&run, i);
+      if (is_dataset(file, variable.name)) take_up(static_cast<std::uint32_t>(i), variable);
+    }
+  }
+
+  void make_whole() {
+    whole = Dataset(place.file, scales.take_name("iteration_complete"), H5T_NATIVE_UINT8,
+                    growing_list());
     whole.attach_iterations(scales.iteration());
+    if (!whole.is_new()) return;
     set_attribute(whole.id(), "long_name",
                   "1: all of the iteration is here; 0: a rank died, or something was not stored");
   }
 
+  void take_up(std::uint32_t number, const leat_variable& variable) {
+    writers[number] = make_writer(place, variable, {});
+    if (variable.time_varying) presences[number] = Presence(place, variable.name, rows);
+  }
+
   Scales scales;
+  hsize_t rows;
+  std::vector<std::int64_t> stored_before;  // by writers before this one, ascending
   Place place;
   Dataset whole;
   ParameterTables parameters;
   std::map<std::string, ScriptGroup> scripts;
   std::map<std::uint32_t, std::unique_ptr<Writer>> writers;  // by variable
   std::map<std::uint32_t, Presence> presences;               // of those that vary in time
-  std::set<std::uint32_t> in_row;  // variables of which something is in the last row
-  hsize_t rows = 0;
+  std::set<std::uint32_t> in_row;    // variables of which something is in the last row
   std::vector<std::int64_t> unsaid;  // numbers of the last rows that /iteration does not have yet
   std::vector<std::uint8_t> unsaid_whole;
 };
 
 Store::Store(const leat_run& run, Host host)
-    : run_(run),
-      host_(host),
-      output_(output_for(run, host)),
-      disk_(std::make_unique<CommittedFile>(output_.path())),
-      file_(create(output_.path(), disk_.get())) {
-  write_attributes(run);
-  open_ = std::make_unique<Open>(file_, run);
-  commit();
+    : run_(run), host_(host), output_(output_for(run, host)) {
+  if (output_.continues()) continue_file();
+  if (!open_) start_file();
+}
+
+void Store::continue_file() {
+  try {
+    disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::existing);
+    file_ = open_file(output_.path(), disk_.get());
+    open_ = std::make_unique<Open>(file_, run_);
+    host_.info("continuing " + output_.path() + " behind its " + std::to_string(open_->rows) +
+               " iterations");
+  } catch (const std::exception& e) {
+    file_ = Id();
+    output_.give_up_old(e.what());
+  }
+}
+
+void Store::start_file() {
+  disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::anew);
+  file_ = create_file(output_.path(), disk_.get());
+  write_attributes(run_);
+  open_ = std::make_unique<Open>(file_, run_);
+  commit(Keep::always);
   const int code = disk_->publish();
   if (code != 0)
     throw std::runtime_error("cannot create " + output_.path() + ": " + std::strerror(code));
@@ -125,6 +155,7 @@ void Store::write_attributes(const leat_run& run) {
 
 void Store::iteration(const leat_iteration_data& data) {
   be_quiet();
+  if (has(open_->stored_before, data.iteration)) return;
   const std::vector<BlockList> by_variable = by_variable_of(data);
   const std::string what = output_.path() + ", iteration " + std::to_string(data.iteration) + ": ";
   try {
@@ -199,13 +230,13 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   open_->parameters.write(open_->rows - 1, data);
   // The data are in the file before the row that names them: a writer may be killed between the
   // two.
-  commit();
+  commit(Keep::till_killed);
   const hsize_t first = open_->rows - open_->unsaid.size();
   open_->whole.grow_to({open_->rows});
   open_->whole.write({first}, {open_->unsaid.size()}, open_->unsaid_whole.data());
   open_->scales.iteration().grow_to({open_->rows});
   open_->scales.iteration().write({first}, {open_->unsaid.size()}, open_->unsaid.data());
-  commit();
+  commit(Keep::always);
   open_->unsaid.clear();
   open_->unsaid_whole.clear();
 }
@@ -217,23 +248,24 @@ void Store::results(const leat_result_set& set) {
       found != open_->scripts.end()
           ? found->second
           : open_->scripts.try_emplace(set.source, file_, set.source).first->second;
+  if (group.has(set.iteration)) return;
   std::string failed;
   try {
     group.add(set);
   } catch (const std::exception& e) {
     failed = e.what();
   }
-  commit();
+  commit(Keep::till_killed);
   group.finish_row(set.iteration);
-  commit();
+  commit(Keep::always);
   if (failed.empty()) return;
   throw std::runtime_error(output_.path() + ", script \"" + set.source + "\", iteration " +
                            std::to_string(set.iteration) + ": not stored: " + failed);
 }
 
-void Store::commit() {
+void Store::commit(Keep keep) {
   check(H5Fflush(file_, H5F_SCOPE_LOCAL), "cannot write " + output_.path());
-  const int code = disk_->commit();
+  const int code = keep == Keep::always ? disk_->commit() : disk_->stage();
   if (code != 0)
     throw std::runtime_error("cannot write " + output_.path() + ": " + std::strerror(code));
 }

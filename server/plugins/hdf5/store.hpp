@@ -8,6 +8,18 @@
 // they are written once. The file format is that of HDF5 1.8: the single-writer mode of later ones
 // marks a file as open for writing, and a killed writer leaves it so, unreadable without a repair
 // tool.
+//
+// In a resumed run (leat_run.resumed) the file of the dead writer is continued as if it had not
+// died:
+//   - It is what it was after the last row of /iteration (and of each script's): its writer staged
+//   all
+//     else, so finish_last_commit() has taken that back. What the data of a row that never came
+//     left in chunks is cleared when the dataset is opened, so that it is never seen.
+//   - Nothing but the file says how to go on. Each object of ours that stands for something in it
+//     opens it when it is there and makes it when it is not; a new file is one where nothing is.
+//   - Iterations, and results of scripts, that have a row are not stored again.
+//   - A kill while the file is being continued is like any other.
+// A file that cannot be continued gets another name, and the run goes on in a new one.
 #pragma once
 
 #include <map>
@@ -31,11 +43,14 @@ class Store {
  private:
   struct Open;  // what is closed together, before the file
 
+  void continue_file();
+  void start_file();
   void write_attributes(const leat_run& run);
   void make_room(const leat_iteration_data& data);
   std::string write_variable(const BlockList& blocks);
   void finish_row(const leat_iteration_data& data, bool whole);
-  void commit();
+  enum class Keep { till_killed, always };
+  void commit(Keep keep);
 
   const leat_run& run_;
   Host host_;

@@ -17,9 +17,6 @@
 namespace leat::hdf5 {
 namespace {
 
-// Compressed chunks are complete only when all blocks that touch them are written; till then they
-// wait here.
-constexpr std::uint64_t kCacheOfCompressed = 64 << 20;
 constexpr std::uint64_t kTableChunkBytes = 64 * 1024;
 // A compressed chunk that is written again takes a new place in the file, and its old one is lost:
 // so each is written once, by one iteration, which for less than this is not worth it.
@@ -60,7 +57,7 @@ void describe(const Dataset& dataset, const leat_variable& variable, hid_t type,
 std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& variable,
                                     const BlockList& first) {
   if (variable.has_global) return std::make_unique<GridWriter>(place, variable, first);
-  if (varies(variable)) return std::make_unique<RaggedWriter>(place, variable);
+  if (varies(variable)) return std::make_unique<RaggedWriter>(place, variable, first);
   return std::make_unique<SlotWriter>(place, variable, first);
 }
 
@@ -79,34 +76,41 @@ int Axes::deflate() const {
 }
 
 Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
-                        const std::vector<Dataset*>& scales) const {
+                        const std::vector<DimensionName>& names) const {
   const Id type = type_of(variable_.type);
   plan.grows.assign(plan.extents.size(), true);
-  plan.cache_bytes = plan.deflate > 0 ? kCacheOfCompressed : 0;
   plan.fill = fill_value(variable_.type);
   Dataset dataset(place_.file, variable_.name, type, plan);
-  describe(dataset, variable_, type, plan.fill);
-  describe_layout(dataset, place_.run, variable_);
-  if (with_rows) dataset.attach_iterations(place_.scales.iteration());
-  for (std::size_t d = 0; d < scales.size(); ++d)
-    dataset.attach_scale(d + (with_rows ? 1 : 0), *scales[d]);
-  name_dimensions(dataset, with_rows, scales);
+  if (dataset.is_new()) {
+    describe(dataset, variable_, type, plan.fill);
+    describe_layout(dataset, place_.run, variable_);
+  }
+  const std::vector<std::string> of_scales = name_scales(dataset, with_rows, names);
+  if (dataset.is_new() && names.size() >= variable_.dims) label(dataset, of_scales);
   return dataset;
 }
 
-void Axes::name_dimensions(Dataset& dataset, bool with_rows,
-                           const std::vector<Dataset*>& scales) const {
-  if (scales.size() < variable_.dims) return;  // flattened
-  std::vector<std::string> names;
-  if (with_rows) names.push_back(place_.scales.iteration().name());
-  for (const Dataset* scale : scales) names.push_back(scale->name());
-  const std::vector<std::string> of_scales = names;
+// Returns what the scales are called.
+std::vector<std::string> Axes::name_scales(Dataset& dataset, bool with_rows,
+                                           const std::vector<DimensionName>& names) const {
+  std::vector<std::string> of_scales;
+  if (with_rows) {
+    dataset.attach_iterations(place_.scales.iteration());
+    of_scales.push_back(place_.scales.iteration().name());
+  }
+  for (const DimensionName& wish : names)
+    of_scales.push_back(place_.scales.name(dataset, of_scales.size(), wish).name());
+  return of_scales;
+}
+
+void Axes::label(Dataset& dataset, const std::vector<std::string>& of_scales) const {
+  std::vector<std::string> names = of_scales;
   for (unsigned d = 0; d < variable_.dims; ++d)
     names[names.size() - variable_.dims + d] = variable_.dimension[d].name;
   if (names != of_scales) dataset.label(names);
 }
 
-Dataset Axes::make(const Shape& rest, const std::vector<Dataset*>& scales) const {
+Dataset Axes::make(const Shape& rest, const std::vector<DimensionName>& names) const {
   DatasetPlan plan;
   plan.extents = with_row(0, rest);
   plan.chunk = chunk_of_iterations(rest, bytes_of({}));
@@ -116,11 +120,11 @@ Dataset Axes::make(const Shape& rest, const std::vector<Dataset*>& scales) const
     plan.chunk.front() = 1;
   }
   if (!has_rows()) plan.chunk.erase(plan.chunk.begin());
-  return make_from(std::move(plan), has_rows(), scales);
+  return make_from(std::move(plan), has_rows(), names);
 }
 
 Dataset Axes::make_appended(const Shape& extents, hsize_t rows_at_once,
-                            const std::vector<Dataset*>& scales) const {
+                            const std::vector<DimensionName>& names) const {
   DatasetPlan plan;
   plan.extents = extents;
   const Shape row(extents.begin() + 1, extents.end());
@@ -132,11 +136,11 @@ Dataset Axes::make_appended(const Shape& extents, hsize_t rows_at_once,
     plan.deflate = deflate();
     plan.chunk = small;
   }
-  return make_from(std::move(plan), false, scales);
+  return make_from(std::move(plan), false, names);
 }
 
-Dataset Axes::make_table(const std::string& suffix, Dataset& slots, const Shape& rest,
-                         const std::vector<Dataset*>& scales, std::int64_t nothing) const {
+Dataset Axes::make_table(const std::string& suffix, const Shape& rest,
+                         const std::vector<DimensionName>& names, std::int64_t nothing) const {
   DatasetPlan plan;
   plan.extents = with_row(0, joined(0, rest));
   plan.grows.assign(plan.extents.size(), true);
@@ -152,15 +156,27 @@ Dataset Axes::make_table(const std::string& suffix, Dataset& slots, const Shape&
   plan.fill.assign(reinterpret_cast<const std::uint8_t*>(&nothing),
                    reinterpret_cast<const std::uint8_t*>(&nothing + 1));
   Dataset table(place_.file, place_.scales.take_name(name() + suffix), H5T_NATIVE_INT64, plan);
-  const std::size_t first = has_rows() ? 1 : 0;
-  if (has_rows()) table.attach_iterations(place_.scales.iteration());
-  table.attach_scale(first, slots);
-  for (std::size_t d = 0; d < rest.size(); ++d) table.attach_scale(first + 1 + d, *scales[d]);
+  name_scales(table, has_rows(), names);
   return table;
 }
 
-Dataset& Axes::scale_of(unsigned dimension, hsize_t length) const {
-  return place_.scales.fixed(variable_.dimension[dimension].name, length);
+bool Axes::has_table(const std::string& suffix) const { return place_.scales.has(name() + suffix); }
+
+Shape Axes::stored_extents() const {
+  const Shape all = extents_in(place_.file, name());
+  if (!all.empty() || variable_.dims + (has_rows() ? 1 : 0) == 0) return all;
+  throw std::runtime_error("the dataset " + name() + " that is there has no dimensions");
+}
+
+Shape Axes::stored_rest() const {
+  const Shape all = stored_extents();
+  if (all.size() < variable_.dims + (has_rows() ? 1 : 0))
+    throw std::runtime_error("the dataset " + name() + " that is there has too few dimensions");
+  return Shape(all.begin() + (has_rows() ? 1 : 0), all.end());
+}
+
+DimensionName Axes::name_of(unsigned dimension, hsize_t length) const {
+  return {variable_.dimension[dimension].name, length};
 }
 
 void BlockErrors::add(const leat_block& block, const std::string& why) {

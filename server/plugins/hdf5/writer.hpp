@@ -52,7 +52,8 @@ class Writer {
   virtual void grow_to_rows(hsize_t rows) = 0;
 };
 
-/// The writer for a variable whose first blocks these are; makes its datasets.
+/// The writer for a variable whose first blocks these are; makes its datasets. `first` is empty for
+/// a variable whose datasets are in the file.
 std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& variable,
                                     const BlockList& first);
 
@@ -65,24 +66,32 @@ class Axes {
   /// {row, rest...}, or only the rest for a variable that does not vary in time.
   Shape with_row(hsize_t row, const Shape& rest) const;
   /// Creates the variable's dataset of (iteration, rest...), chunked for elements of its type.
-  /// `scales`: one for each of the rest.
-  Dataset make(const Shape& rest, const std::vector<Dataset*>& scales) const;
+  /// `names`: one for each of the rest.
+  Dataset make(const Shape& rest, const std::vector<DimensionName>& names) const;
   /// A dataset of the variable's type without iteration dimension, to which iterations are
   /// appended, about `rows_at_once` rows at each.
   Dataset make_appended(const Shape& extents, hsize_t rows_at_once,
-                        const std::vector<Dataset*>& scales) const;
-  /// A table of integers of (iteration, slots, rest...), with `nothing` where no block is.
-  Dataset make_table(const std::string& suffix, Dataset& slots, const Shape& rest,
-                     const std::vector<Dataset*>& scales, std::int64_t nothing = -1) const;
-  Dataset& scale_of(unsigned dimension, hsize_t length) const;
+                        const std::vector<DimensionName>& names) const;
+  /// A table of integers of (iteration, slots, rest...), with `nothing` where no block is. `names`:
+  /// of slots, rest...
+  Dataset make_table(const std::string& suffix, const Shape& rest,
+                     const std::vector<DimensionName>& names, std::int64_t nothing = -1) const;
+  bool has_table(const std::string& suffix) const;
+  /// Extents of the variable's dataset in the file.
+  Shape stored_extents() const;
+  /// The same without iteration dimension.
+  Shape stored_rest() const;
+  DimensionName name_of(unsigned dimension, hsize_t length) const;
   std::string name() const { return variable_.name; }
-  Scales& scales() const { return place_.scales; }
 
  private:
   std::uint64_t bytes_of(const Shape& extents) const;
   int deflate() const;
-  Dataset make_from(DatasetPlan plan, bool with_rows, const std::vector<Dataset*>& scales) const;
-  void name_dimensions(Dataset& dataset, bool with_rows, const std::vector<Dataset*>& scales) const;
+  Dataset make_from(DatasetPlan plan, bool with_rows,
+                    const std::vector<DimensionName>& names) const;
+  std::vector<std::string> name_scales(Dataset& dataset, bool with_rows,
+                                       const std::vector<DimensionName>& names) const;
+  void label(Dataset& dataset, const std::vector<std::string>& of_scales) const;
 
   Place place_;
   const leat_variable& variable_;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/attributes.hpp"
+
+#include <cstring>
+#include <stdexcept>
+
+namespace leat::hdf5 {
+
+std::string text_attribute(hid_t object, const char* name) {
+  const std::string what = std::string("cannot read the attribute ") + name;
+  const Id attribute(H5Aopen(object, name, H5P_DEFAULT), what), type(H5Aget_type(attribute), what);
+  std::string text;
+  if (H5Tis_variable_str(type) > 0) {
+    char* stored = nullptr;
+    check(H5Aread(attribute, type, &stored), what);
+    text = stored ? stored : "";
+    H5free_memory(stored);
+  } else {
+    if (H5Tget_class(type) != H5T_STRING) throw std::runtime_error(what + ": it is no text");
+    text.resize(H5Tget_size(type));
+    check(H5Aread(attribute, type, text.data()), what);
+    text.resize(std::strlen(text.c_str()));
+  }
+  return text;
+}
+
+void set_attribute(hid_t object, const char* name, const std::string& value) {
+  const std::string what = std::string("cannot write the attribute ") + name;
+  const Id type(H5Tcopy(H5T_C_S1), what), space(H5Screate(H5S_SCALAR), what);
+  check(H5Tset_size(type, H5T_VARIABLE), what);  // what h5py and netCDF tools read as text
+  check(H5Tset_cset(type, H5T_CSET_UTF8), what);
+  const Id attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), what);
+  const char* text = value.c_str();
+  check(H5Awrite(attribute, type, &text), what);
+}
+
+void set_attribute(hid_t object, const char* name, std::int64_t value) {
+  const std::string what = std::string("cannot write the attribute ") + name;
+  const Id space(H5Screate(H5S_SCALAR), what);
+  const Id attribute(H5Acreate2(object, name, H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT),
+                     what);
+  check(H5Awrite(attribute, H5T_NATIVE_INT64, &value), what);
+}
+
+void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values) {
+  const std::string what = std::string("cannot write the attribute ") + name;
+  const hsize_t count = values.size();
+  const Id space(H5Screate_simple(1, &count, nullptr), what);
+  const Id attribute(H5Acreate2(object, name, H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT),
+                     what);
+  check(H5Awrite(attribute, H5T_NATIVE_INT64, values.data()), what);
+}
+
+void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill) {
+  const std::string what = "cannot write the attribute _FillValue";
+  const hsize_t one = 1;
+  const Id space(H5Screate_simple(1, &one, nullptr), what);
+  const Id attribute(H5Acreate2(dataset, "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT),
+                     what);
+  check(H5Awrite(attribute, type, fill.data()), what);
+}
+
+}  // namespace leat::hdf5

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attributes of HDF5 objects.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/plugins/hdf5/handle.hpp"
+
+namespace leat::hdf5 {
+
+/// Text attribute, of UTF-8.
+void set_attribute(hid_t object, const char* name, const std::string& value);
+void set_attribute(hid_t object, const char* name, std::int64_t value);
+void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values);
+/// Value of a text attribute; throws when it is none.
+std::string text_attribute(hid_t object, const char* name);
+/// "_FillValue" as netCDF has it: one value of the dataset's own type.
+void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill);
+
+}  // namespace leat::hdf5
