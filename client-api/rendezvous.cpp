@@ -30,6 +30,14 @@ using platform::UniqueFd;
 constexpr std::int64_t kStartLimitNs = 120'000'000'000;
 constexpr std::int64_t kReapLimitNs = 2'000'000'000;
 
+// A server that is dying is gone long before.
+constexpr std::int64_t kDyingLimitNs = 5'000'000'000;
+
+void pause_shortly() noexcept {
+  const timespec pause{0, 2'000'000};
+  nanosleep(&pause, nullptr);
+}
+
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
@@ -131,8 +139,7 @@ Result<Connection> find_or_start(const ServerStart& start, const platform::Sessi
     const UniqueFd lock = platform::lock_file(files.lock, 0);
     if (!lock) {
       if (deadline.passed()) break;
-      const timespec pause{0, 2'000'000};
-      nanosleep(&pause, nullptr);
+      pause_shortly();
       continue;
     }
     // The process that held the lock before us may have started it in the meantime.
@@ -196,6 +203,21 @@ Result<void> greet(Connection& connection, const Ranks& ranks, const Held* held,
   return {};
 }
 
+// A server that is just dying still has its socket for a moment, and closes it.
+Result<Connection> connect(const ServerStart& start, const Held* held, const Deadline& deadline,
+                           const Deadline& dying) {
+  const platform::SessionFiles files =
+      platform::session_files(platform::runtime_folder_name(), start.ranks.session);
+  for (;;) {
+    Result<Connection> connection = find_or_start(start, files, deadline);
+    if (!connection) return connection;
+    const Result<void> greeted = greet(*connection, start.ranks, held, deadline);
+    if (greeted) return connection;
+    if (greeted.error().status != Status::ERROR_SERVER || dying.passed()) return greeted.error();
+    pause_shortly();
+  }
+}
+
 }  // namespace
 
 Result<std::string> find_server() {
@@ -218,31 +240,15 @@ Result<std::string> find_server() {
 Result<Connection> connect_or_start(const ServerStart& start) {
   Result<std::string> folder = platform::runtime_folder();
   if (!folder) return folder.error();
-  const platform::SessionFiles files = platform::session_files(*folder, start.ranks.session);
-  const Deadline deadline = Deadline::in_ns(kStartLimitNs);
-  Result<Connection> connection = find_or_start(start, files, deadline);
-  if (!connection) return connection;
-  const Result<void> greeted = greet(*connection, start.ranks, nullptr, deadline);
-  if (!greeted) return greeted.error();
-  return connection;
+  return connect(start, nullptr, Deadline::in_ns(kStartLimitNs), Deadline::in_ns(kDyingLimitNs));
 }
 
 Result<Connection> connect_or_take_over(const ServerStart& start, const Held& held,
                                         std::int64_t limit_ns) {
-  const platform::SessionFiles files =
-      platform::session_files(platform::runtime_folder_name(), start.ranks.session);
   const Deadline deadline = Deadline::in_ns(limit_ns);
-  for (;;) {
-    Result<Connection> connection = find_or_start(start, files, deadline);
-    if (!connection) return connection;
-    const Result<void> greeted = greet(*connection, start.ranks, &held, deadline);
-    if (greeted) return connection;
-    // A server that is just dying still has its socket for a moment.
-    if (greeted.error().status != Status::ERROR_SERVER) return greeted.error();
-    if (deadline.passed()) return Error{Status::ERROR_TIMEOUT, greeted.error().message};
-    const timespec pause{0, 2'000'000};
-    nanosleep(&pause, nullptr);
-  }
+  Result<Connection> connection = connect(start, &held, deadline, deadline);
+  if (connection || !deadline.passed()) return connection;
+  return Error{Status::ERROR_TIMEOUT, connection.error().message};
 }
 
 }  // namespace leat::client

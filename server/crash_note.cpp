@@ -12,10 +12,10 @@ thread_local std::atomic<std::uint32_t>* count_of_this_thread = nullptr;
 // A stack that has run over is no place for the handler.
 thread_local char spare_stack[16384];
 
-// Nothing but one store to memory: all that may be done here. After it the same instruction crashes
-// again, and by the default action.
-extern "C" void on_crash(int) {
+// Nothing but one store to memory: all that may be done here. The default action comes next.
+extern "C" void on_crash(int signal) {
   if (count_of_this_thread) count_of_this_thread->fetch_add(1, std::memory_order_seq_cst);
+  raise(signal);
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ Result<LiveSession> LiveSession::begin(const std::string& session, const std::st
   // Looked for with the lock held: from here on no other server of this session comes.
   const std::string orphan = platform::orphaned_segment({*folder}, session);
   if (!take_over.empty() && orphan != take_over) {
+    ::unlink(files.live.c_str());
     return Error{Status::ERROR_SERVER, "segment " + take_over + " of session " + session +
                                            " is gone: its server has ended, or no rank is left"};
   }

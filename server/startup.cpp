@@ -168,7 +168,9 @@ Result<int> serve(const Options& options, Reporter& reporter) {
   std::string warnings;
   Result<model::Model> model = read_model(options.config, &warnings);
   if (!model) return model.error();
-  Result<std::shared_ptr<spdlog::logger>> log = make_log(*model, !options.take_over.empty());
+  Result<LiveSession> live = LiveSession::begin(options.session, options.take_over);
+  if (!live) return live.error();
+  Result<std::shared_ptr<spdlog::logger>> log = make_log(*model, live->is_taken_over());
   if (!log) return log.error();
   if (!warnings.empty()) (*log)->warn("{}", warnings);
   if (model->scripts.exist()) {
@@ -178,8 +180,6 @@ Result<int> serve(const Options& options, Reporter& reporter) {
   }
   Result<std::vector<LoadedPlugin>> plugins = load_plugins(*model);
   if (!plugins) return plugins.error();
-  Result<LiveSession> live = LiveSession::begin(options.session, options.take_over);
-  if (!live) return live.error();
   const platform::Machine machine = platform::this_machine();
   const int cores = static_cast<int>(model->architecture.dedicated_cores);
   Result<shm::Segment> segment =

@@ -96,34 +96,6 @@ def test_a_rank_killed_while_it_computes_in_leased_memory_gives_that_memory_back
         assert run.finalize([run.ranks[1]])[0].ok
 
 
-def test_when_the_server_is_killed_the_simulation_goes_on_and_is_told(tmp_path):
-    with Run(tmp_path, xml(ROW, timeout="2s"), ranks=2) as run:
-        run.init()
-        for rank in run.ranks:
-            assert rank.write("a", 20, rank.number).ok
-            rank.end()
-        os.kill(run.server(), signal.SIGKILL)
-        for _ in range(3):
-            time.sleep(0.15)
-            ends = [rank.call("end_iteration") for rank in run.ranks]
-        for end in ends:
-            assert end.status == "LEAT_ERROR_SERVER" and "has died" in end.error
-        write = run.ranks[0].write("a", 20, 5)
-        assert write.status == "LEAT_ERROR_SERVER"
-        for answer in run.finalize():
-            assert answer.status == "LEAT_ERROR_SERVER"
-            assert "died before it had stored everything" in answer.error
-        # What a killed server leaves, the next start on this node removes.
-        assert (run.runtime / f"{run.session}.live").exists()
-        after = Run(tmp_path, xml(ROW, name="after"), name="after",
-                    environment={"LEAT_RUNTIME_DIR": str(run.runtime)})
-        after.runtime = run.runtime
-        with after:
-            (rank,) = after.init()
-            assert rank.write("a", 20, 1).ok
-            after.finish()
-
-
 def test_a_stopped_server_blocks_no_call_longer_than_the_timeout(tmp_path):
     with Run(tmp_path, xml(BIG, buffer="4MiB", timeout="1s")) as run:
         (rank,) = run.init()

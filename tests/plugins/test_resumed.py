@@ -8,6 +8,7 @@ import shutil
 import h5py
 import numpy as np
 import pytest
+from h5_compare import content, expect_same
 from leat_plugin import Plugin, array, variable
 from leat_run import same_bits
 
@@ -111,45 +112,6 @@ def undisturbed(folder, ranks=3, **more):
         step(plugin, i, ranks)
     plugin.finish()
     return folder / "run.h5"
-
-
-def content(path):
-    """{name: all that h5py sees of it}."""
-    seen = {}
-
-    def text(value):
-        if isinstance(value, h5py.Reference):
-            return file[value].name
-        if isinstance(value, np.void) and value.dtype.names == ("dataset", "dimension"):
-            return file[value["dataset"]].name, int(value["dimension"])
-        if isinstance(value, np.ndarray) and value.dtype == object or isinstance(value, np.ndarray) and value.dtype.names == (
-                "dataset", "dimension"):
-            return [text(v) for v in value]
-        return (str(value.dtype), value.shape, value.tobytes()) if hasattr(value, "tobytes") else value
-
-    def attributes(found):
-        # Who uses a scale is listed in the order in which they were made.
-        return {name: sorted(text(v)) if name == "REFERENCE_LIST" else text(v) for name, v in found.attrs.items()}
-
-    def note(name, found):
-        seen[name] = attributes(found)
-        if isinstance(found, h5py.Dataset):
-            seen[name] |= {"is": (found.dtype, found.shape, found.maxshape, found.chunks, found.compression,
-                                  found.fillvalue.tobytes()), "data": found[()].tobytes()}
-
-    with h5py.File(path) as file:
-        note("/", file)
-        file.visititems(note)
-    return seen
-
-
-def expect_same(path, wanted):
-    got, wanted = content(path), content(wanted)
-    assert sorted(got) == sorted(wanted)
-    for name in wanted:
-        assert got[name].keys() == wanted[name].keys(), name
-        for what in wanted[name]:
-            assert got[name][what] == wanted[name][what], (name, what)
 
 
 @pytest.mark.parametrize("ranks, options", [(1, {}), (3, {}), (3, {"compression": "deflate:2"})])
