@@ -18,10 +18,12 @@ Pipeline::~Pipeline() {
 }
 
 void Pipeline::start() {
+  ++unfinished_;
   thread_ = std::thread([this] { run(); });
 }
 
 void Pipeline::submit(Iteration iteration) {
+  ++unfinished_;
   const std::lock_guard<std::mutex> lock(mutex_);
   waiting_.push_back(std::move(iteration));
   changed_.notify_one();
@@ -37,10 +39,12 @@ std::vector<PipelineResult> Pipeline::take_results() {
   if (!has_results()) return {};
   const std::lock_guard<std::mutex> lock(mutex_);
   has_results_.store(false, std::memory_order_relaxed);
+  unfinished_ -= static_cast<std::int64_t>(results_.size());
   return std::exchange(results_, {});
 }
 
 void Pipeline::submit(ScriptResults results) {
+  ++unfinished_;
   const std::lock_guard<std::mutex> lock(mutex_);
   waiting_.push_back(std::move(results));
   changed_.notify_one();
@@ -116,6 +120,7 @@ void Pipeline::run() {
     work = Iteration{};  // its holds end before its result is seen
     report(std::move(result));
   }
+  ++unfinished_;
   report(for_all(PipelineResult::Kind::closed, &PluginInstance::close));
 }
 

@@ -19,7 +19,8 @@
 #include "server/block_holds.hpp"
 #include "server/client_link.hpp"
 #include "server/lease_book.hpp"
-#include "server/loss_report.hpp"
+#include "server/ledger/ledger.hpp"
+#include "server/ledger/ledger_file.hpp"
 #include "server/parameter_log.hpp"
 #include "server/pipeline.hpp"
 #include "server/scripts/script_pool.hpp"
@@ -98,6 +99,7 @@ class Server {
   bool all_gone() const noexcept;
   void close_when_drained();
   void say_farewell();
+  std::string finish_ledger();
   void made_progress() noexcept;
 
   const model::Model& model_;
@@ -112,8 +114,9 @@ class Server {
   IterationTracker iterations_;
   LeaseBook leases_;
   Steering steering_;
+  Ledger ledger_;
+  LedgerFile ledger_file_;  // outlives the plugins, which read it
   Pipeline pipeline_;
-  LossReport report_;
   platform::Placement placement_;
   BlockHolds holds_;
   std::multiset<std::int64_t> held_;  // numbers of iterations whose blocks are being read

@@ -36,6 +36,7 @@ class Store {
   std::string write_variable(const BlockList& blocks);
   void finish_row(const leat_iteration_data& data, bool whole);
   void commit();
+  void keep_ledger();
 
   const leat_run& run_;
   Host host_;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can become of something written, each combination kept once and known by a number.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leat::server {
+
+/// Reasons that differ in numbers only ("iteration 17: no room for 20 bytes") are one; the first
+/// text stands for it.
+class Reasons {
+ public:
+  static constexpr std::uint32_t kNone = 0;
+  /// All further ones are "another reason": a client that makes them up fills no memory.
+  static constexpr std::size_t kMost = 1000;
+
+  Reasons();
+  std::uint32_t number(std::string_view text);
+  const std::string& operator[](std::uint32_t number) const { return texts_[number]; }
+
+ private:
+  std::map<std::string, std::uint32_t, std::less<>> numbers_;  // by text without its numbers
+  std::vector<std::string> texts_;
+  std::string shape_;
+};
+
+struct StoreFate {
+  std::uint32_t store = 0;
+  std::uint32_t why = Reasons::kNone;  ///< none: it has it
+  auto operator<=>(const StoreFate&) const = default;
+};
+
+/// All empty: came, and no store wants it.
+struct Fate {
+  std::vector<StoreFate> stores;               ///< that want it
+  std::uint32_t dropped = Reasons::kNone;      ///< as the XML allows
+  std::uint32_t not_written = Reasons::kNone;  ///< it never came from the rank
+  auto operator<=>(const Fate&) const = default;
+
+  bool is_loss() const noexcept;
+};
+
+class Fates {
+ public:
+  /// A known one costs no allocation.
+  std::uint32_t number(const Fate& fate);
+  const Fate& operator[](std::uint32_t number) const { return fates_[number]; }
+
+ private:
+  std::map<Fate, std::uint32_t> numbers_;
+  std::vector<Fate> fates_;
+};
+
+}  // namespace leat::server

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/ledger/ledger.hpp"
+
+#include <algorithm>
+
+namespace leat::server {
+namespace {
+
+constexpr const char* kExtras[] = {"(unknown name)", "(whole iteration)", "(script results)"};
+
+Row one_iteration(std::int64_t iteration) {
+  Row row;
+  row.first = row.last = std::max<std::int64_t>(iteration, 0);
+  return row;
+}
+
+}  // namespace
+
+LedgerNames names_of(const model::Model& model, const RunFacts& facts) {
+  LedgerNames names{model.name, facts.session, facts.ranks, facts.node_ranks, {}, {}, {}};
+  for (const model::Store& store : model.stores) names.stores.push_back(store.name);
+  names.takes.resize(model.stores.size());
+  for (const model::Variable& variable : model.variables) {
+    names.variables.push_back(variable.name);
+    for (auto& takes : names.takes) takes.push_back(0);
+    for (const std::uint32_t store : variable.stores) names.takes[store].back() = 1;
+  }
+  return names;
+}
+
+Ledger::Ledger(LedgerNames names)
+    : names_(std::make_shared<const LedgerNames>(std::move(names))),
+      rows_(names_->variables.size() + std::size(kExtras)),
+      rank_sets_(names_->ranks) {}
+
+std::string Ledger::subject(std::size_t place) const {
+  return is_variable(place) ? names_->variables[place] : kExtras[place - names_->variables.size()];
+}
+
+std::uint32_t Ledger::place_of(Extra extra) const {
+  return static_cast<std::uint32_t>(names_->variables.size()) + static_cast<std::uint32_t>(extra);
+}
+
+std::uint32_t Ledger::store_number(const std::string& name) const {
+  const auto& stores = names_->stores;
+  return static_cast<std::uint32_t>(std::find(stores.begin(), stores.end(), name) - stores.begin());
+}
+
+void Ledger::handed_over(const Iteration& iteration) {
+  std::vector<Written>& written = open_[iteration.number];
+  const std::vector<Block>& blocks = iteration.blocks;  // by variable, then rank
+  for (std::size_t i = 0; i < blocks.size();) {
+    Written one{blocks[i].variable, 0, 0, 0};
+    ranks_.clear();
+    for (; i < blocks.size() && blocks[i].variable == one.variable; ++i) {
+      append_rank(&ranks_, blocks[i].rank);
+      ++one.blocks;
+      one.bytes += blocks[i].bytes;
+    }
+    one.ranks = rank_sets_.number(ranks_);
+    written.push_back(one);
+  }
+  ++version_;
+}
+
+std::vector<Ledger::Written> Ledger::take_open(std::int64_t iteration) {
+  const auto found = open_.find(iteration);
+  if (found == open_.end()) return {};
+  std::vector<Written> written = std::move(found->second);
+  open_.erase(found);
+  return written;
+}
+
+void Ledger::settled(const PipelineResult& result) {
+  ++version_;
+  outcomes_.clear();
+  for (const StoreOutcome& outcome : result.outcomes) {
+    const std::uint32_t store = store_number(outcome.store);
+    if (store < names_->stores.size()) outcomes_.push_back({store, reasons_.number(outcome.error)});
+  }
+  switch (result.kind) {
+    case PipelineResult::Kind::iteration:
+      return settle_iteration(result);
+    case PipelineResult::Kind::script_results:
+      return settle_script_results(result);
+    case PipelineResult::Kind::opened:
+    case PipelineResult::Kind::closed:
+      return note_failed_stores(result);
+  }
+}
+
+void Ledger::settle_iteration(const PipelineResult& result) {
+  losses_.clear();
+  for (const Written& written : take_open(result.iteration)) {
+    fate_.stores.clear();
+    for (const StoreFate& outcome : outcomes_) {
+      if (names_->takes[outcome.store][written.variable]) fate_.stores.push_back(outcome);
+    }
+    Row row = one_iteration(result.iteration);
+    row.ranks = written.ranks;
+    row.fate = fates_.number(fate_);
+    row.blocks = written.blocks;
+    row.bytes = written.bytes;
+    add(written.variable, row);
+    if (persist_ && fate_.is_loss()) losses_.emplace_back(written.variable, row);
+  }
+  persist_losses(losses_);
+  const bool all_have_it = std::all_of(outcomes_.begin(), outcomes_.end(),
+                                       [](const StoreFate& s) { return s.why == Reasons::kNone; });
+  if (all_have_it && !outcomes_.empty()) ++stored_;
+  settle_failures(result.iteration);
+}
+
+void Ledger::settle_script_results(const PipelineResult& result) {
+  Row row = one_iteration(result.iteration);
+  row.fate = fates_.number(Fate{outcomes_, 0, 0});
+  row.blocks = 1;
+  add(place_of(Extra::script_results), row);
+  if (persist_ && fates_[row.fate].is_loss())
+    persist_losses({{place_of(Extra::script_results), row}});
+}
+
+void Ledger::note_failed_stores(const PipelineResult& result) {
+  for (const StoreOutcome& outcome : result.outcomes) {
+    const std::uint32_t store = store_number(outcome.store);
+    if (!outcome.error.empty() && store < names_->stores.size())
+      failed_stores_.emplace(store, outcome.error);
+  }
+}
+
+void Ledger::write_failed(std::int32_t rank, std::uint32_t variable, std::int64_t iteration,
+                          const std::string& why, std::uint64_t bytes) {
+  const std::uint32_t place =
+      variable < names_->variables.size() ? variable : place_of(Extra::unknown_name);
+  const std::uint32_t reason = reasons_.number(why);
+  failures_.push_back({std::max<std::int64_t>(iteration, 0), place, reason, rank, 1, bytes});
+  ++lost_;
+  ++version_;
+  if (persist_) {
+    Row row = one_iteration(iteration);
+    row.ranks = rank_sets_.number({{rank, rank}});
+    row.fate = fates_.number(Fate{{}, 0, reason});
+    row.blocks = 1;
+    row.bytes = bytes;
+    persist_losses({{place, row}});
+  }
+  if (failures_.size() > kMostWaiting) settle_failures();
+}
+
+void Ledger::settle_failures() { settle_failures(INT64_MAX); }
+
+// Sorted, those of one iteration, variable and reason follow each other, rank by rank.
+void Ledger::settle_failures(std::int64_t until) {
+  if (failures_.empty()) return;
+  std::sort(failures_.begin(), failures_.end());
+  std::size_t i = 0;
+  while (i < failures_.size() && failures_[i].iteration <= until) {
+    const Failure& first = failures_[i];
+    Row row = one_iteration(first.iteration);
+    ranks_.clear();
+    for (; i < failures_.size() && failures_[i].iteration == first.iteration &&
+           failures_[i].place == first.place && failures_[i].why == first.why;
+         ++i) {
+      append_rank(&ranks_, failures_[i].rank);
+      row.blocks += failures_[i].blocks;
+      row.bytes += failures_[i].bytes;
+    }
+    row.ranks = rank_sets_.number(ranks_);
+    row.fate = fates_.number(Fate{{}, 0, first.why});
+    rows_[first.place].add(row, &rank_sets_);  // counted when it came
+  }
+  failures_.erase(failures_.begin(), failures_.begin() + static_cast<std::ptrdiff_t>(i));
+}
+
+void Ledger::iteration_dropped(std::int64_t iteration, const std::string& why) {
+  Row row = one_iteration(iteration);
+  row.ranks = RankSets::kEverybody;
+  row.fate = fates_.number(Fate{{}, reasons_.number(why), 0});
+  if (open_.count(iteration)) row.ranks = RankSets::kNobody;
+  for (const Written& written : take_open(iteration)) {
+    row.ranks = rank_sets_.united(row.ranks, written.ranks);
+    row.blocks += written.blocks;
+    row.bytes += written.bytes;
+  }
+  ++version_;
+  add(place_of(Extra::whole_iteration), row);
+  if (persist_) persist_losses({{place_of(Extra::whole_iteration), row}});
+}
+
+void Ledger::add(std::uint32_t place, const Row& row) {
+  const Fate& fate = fates_[row.fate];
+  if (fate.is_loss()) lost_ += row.blocks;
+  if (fate.dropped != Reasons::kNone) {
+    ++dropped_iterations_;
+    dropped_ += row.blocks;
+  }
+  rows_[place].add(row, &rank_sets_);
+}
+
+void Ledger::stored_until(const std::string& store, std::int64_t iteration) {
+  const std::uint32_t number = store_number(store);
+  if (number == names_->stores.size()) return;
+  std::int64_t& until = until_.emplace(number, iteration).first->second;
+  until = std::max(until, iteration);
+  ++version_;
+}
+
+}  // namespace leat::server

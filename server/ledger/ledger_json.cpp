@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/ledger/ledger_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace leat::server {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kVersion = 1;
+
+Json json_of_stores(const Ledger& ledger) {
+  Json stores = Json::array();
+  for (std::uint32_t i = 0; i < ledger.names().stores.size(); ++i) {
+    Json store{{"name", ledger.names().stores[i]}};
+    if (const auto why = ledger.failed_stores().find(i); why != ledger.failed_stores().end())
+      store["failed"] = why->second;
+    if (const auto until = ledger.stores_until().find(i); until != ledger.stores_until().end())
+      store["stored_until"] = until->second;
+    stores.push_back(std::move(store));
+  }
+  return stores;
+}
+
+// One entry to a line, so that people can read it too.
+void append_entries(const Ledger& ledger, std::string* text) {
+  bool any = false;
+  for (std::size_t place = 0; place < ledger.rows().size(); ++place) {
+    for (const Row& row : ledger.rows()[place]) {
+      Json entry = json_of(ledger, row);
+      entry["variable"] = ledger.is_variable(place) ? Json(ledger.subject(place)) : Json(nullptr);
+      if (!ledger.is_variable(place)) {
+        const std::string what = ledger.subject(place);
+        entry["what"] = what.substr(1, what.size() - 2);
+      }
+      *text += (any ? ",\n    " : "\n    ") + line_of(entry);
+      any = true;
+    }
+  }
+  if (any) *text += "\n  ";
+}
+
+}  // namespace
+
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json json_of(const Ledger& ledger, const Row& row) {
+  const Fate& fate = ledger.fates()[row.fate];
+  Json entry{{"iterations", {row.first, row.last, row.step}},
+             {"ranks", ledger.rank_sets()[row.ranks]},
+             {"blocks", row.blocks},
+             {"bytes", row.bytes}};
+  Json stored = Json::array(), failed = Json::array();
+  for (const StoreFate& store : fate.stores) {
+    const std::string& name = ledger.names().stores[store.store];
+    if (store.why == Reasons::kNone) {
+      stored.push_back(name);
+    } else {
+      failed.push_back({{"store", name}, {"why", ledger.reasons()[store.why]}});
+    }
+  }
+  entry["stored"] = std::move(stored);
+  if (!failed.empty()) entry["failed"] = std::move(failed);
+  if (fate.dropped) entry["dropped"] = ledger.reasons()[fate.dropped];
+  if (fate.not_written) entry["not_written"] = ledger.reasons()[fate.not_written];
+  if (!row.exact) entry["exact"] = false;
+  return entry;
+}
+
+std::string ledger_json(const Ledger& ledger, const std::string& state) {
+  Json died = Json::array();
+  for (const auto& [rank, iteration] : ledger.deaths())
+    died.push_back({{"rank", rank}, {"iteration", iteration}});
+  const LedgerNames& names = ledger.names();
+  const std::pair<const char*, Json> head[] = {
+      {"leat_ledger", kVersion},
+      {"simulation", names.simulation},
+      {"session", names.session},
+      {"ranks", names.ranks},
+      {"node_ranks", names.node_ranks},
+      {"state", state},
+      {"status", ledger.anything_lost() ? "LEAT_ERROR_LOST" : "LEAT_OK"},
+      {"lost", ledger.lost_writes()},
+      {"dropped", ledger.dropped_writes()},
+      {"dropped_iterations", ledger.dropped_iterations()},
+      {"in_progress", ledger.in_progress()},
+      {"stores", json_of_stores(ledger)},
+      {"died", died},
+  };
+  std::string text = "{\n";
+  for (const auto& [name, value] : head)
+    text += std::string("  \"") + name + "\": " + line_of(value) + ",\n";
+  text += "  \"entries\": [";
+  append_entries(ledger, &text);
+  return text + "]\n}\n";
+}
+
+}  // namespace leat::server
