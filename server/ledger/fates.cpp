@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/ledger/fates.hpp"
 
-#include <algorithm>
 #include <cctype>
 
 namespace leat::server {
@@ -35,10 +34,20 @@ std::uint32_t Reasons::number(std::string_view text) {
   return numbers_[shape_] = static_cast<std::uint32_t>(texts_.size() - 1);
 }
 
-bool Fate::is_loss() const noexcept {
-  return not_written != Reasons::kNone ||
-         std::any_of(stores.begin(), stores.end(),
-                     [](const StoreFate& s) { return s.why != Reasons::kNone; });
+const char* name_of(Fate::Kind kind) noexcept {
+  switch (kind) {
+    case Fate::Kind::written:
+      return "written";
+    case Fate::Kind::stored:
+      return "stored";
+    case Fate::Kind::failed:
+      return "failed";
+    case Fate::Kind::dropped:
+      return "dropped";
+    case Fate::Kind::not_written:
+      return "not written";
+  }
+  return "";
 }
 
 std::uint32_t Fates::number(const Fate& fate) {

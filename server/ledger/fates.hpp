@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can become of something written, each combination kept once and known by a number.
+// What can become of something written, each kept once and known by a number.
 #pragma once
 
 #include <compare>
@@ -29,21 +29,25 @@ class Reasons {
   std::string shape_;
 };
 
-struct StoreFate {
-  std::uint32_t store = 0;
-  std::uint32_t why = Reasons::kNone;  ///< none: it has it
-  auto operator<=>(const StoreFate&) const = default;
-};
-
-/// All empty: came, and no store wants it.
+/// One of the things that can be said of a write; it is `written`, and `stored` or `failed` for
+/// each store that wants it.
 struct Fate {
-  std::vector<StoreFate> stores;               ///< that want it
-  std::uint32_t dropped = Reasons::kNone;      ///< as the XML allows
-  std::uint32_t not_written = Reasons::kNone;  ///< it never came from the rank
+  enum class Kind : std::uint32_t {
+    written,     ///< it came
+    stored,      ///< the store has it
+    failed,      ///< the store wants it and does not have it
+    dropped,     ///< as the XML allows
+    not_written  ///< it never came from the rank
+  };
+  Kind kind = Kind::written;
+  std::uint32_t store = 0;  ///< of stored and failed
+  std::uint32_t why = Reasons::kNone;
   auto operator<=>(const Fate&) const = default;
 
-  bool is_loss() const noexcept;
+  bool has_store() const noexcept { return kind == Kind::stored || kind == Kind::failed; }
+  bool is_loss() const noexcept { return kind == Kind::failed || kind == Kind::not_written; }
 };
+const char* name_of(Fate::Kind kind) noexcept;
 
 class Fates {
  public:

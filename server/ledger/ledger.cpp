@@ -16,6 +16,15 @@ Row one_iteration(std::int64_t iteration) {
 
 }  // namespace
 
+Row Ledger::row_of(const Written& written, std::int64_t iteration, std::uint32_t fate) {
+  Row row = one_iteration(iteration);
+  row.ranks = written.ranks;
+  row.fate = fate;
+  row.blocks = written.blocks;
+  row.bytes = written.bytes;
+  return row;
+}
+
 LedgerNames names_of(const model::Model& model, const RunFacts& facts) {
   LedgerNames names{model.name, facts.session, facts.ranks, facts.node_ranks, {}, {}, {}};
   for (const model::Store& store : model.stores) names.stores.push_back(store.name);
@@ -73,11 +82,6 @@ std::vector<Ledger::Written> Ledger::take_open(std::int64_t iteration) {
 
 void Ledger::settled(const PipelineResult& result) {
   ++version_;
-  outcomes_.clear();
-  for (const StoreOutcome& outcome : result.outcomes) {
-    const std::uint32_t store = store_number(outcome.store);
-    if (store < names_->stores.size()) outcomes_.push_back({store, reasons_.number(outcome.error)});
-  }
   switch (result.kind) {
     case PipelineResult::Kind::iteration:
       return settle_iteration(result);
@@ -89,35 +93,47 @@ void Ledger::settled(const PipelineResult& result) {
   }
 }
 
+std::uint32_t Ledger::fate_at(const StoreOutcome& outcome) {
+  const Fate::Kind kind = outcome.error.empty() ? Fate::Kind::stored : Fate::Kind::failed;
+  return fates_.number({kind, store_number(outcome.store), reasons_.number(outcome.error)});
+}
+
 void Ledger::settle_iteration(const PipelineResult& result) {
-  losses_.clear();
-  for (const Written& written : take_open(result.iteration)) {
-    fate_.stores.clear();
-    for (const StoreFate& outcome : outcomes_) {
-      if (names_->takes[outcome.store][written.variable]) fate_.stores.push_back(outcome);
-    }
-    Row row = one_iteration(result.iteration);
-    row.ranks = written.ranks;
-    row.fate = fates_.number(fate_);
-    row.blocks = written.blocks;
-    row.bytes = written.bytes;
-    add(written.variable, row);
-    if (persist_ && fate_.is_loss()) losses_.emplace_back(written.variable, row);
-  }
-  persist_losses(losses_);
-  const bool all_have_it = std::all_of(outcomes_.begin(), outcomes_.end(),
-                                       [](const StoreFate& s) { return s.why == Reasons::kNone; });
-  if (all_have_it && !outcomes_.empty()) ++stored_;
+  const std::vector<Written> written = take_open(result.iteration);
+  const std::uint32_t came = fates_.number({});
+  for (const Written& each : written) add(each.variable, row_of(each, result.iteration, came));
+  for (const StoreOutcome& outcome : result.outcomes) settle_at(outcome, result.iteration, written);
+  const bool all_have_it = std::all_of(result.outcomes.begin(), result.outcomes.end(),
+                                       [](const StoreOutcome& o) { return o.error.empty(); });
+  if (all_have_it && !result.outcomes.empty()) ++stored_;
   settle_failures(result.iteration);
 }
 
+void Ledger::settle_at(const StoreOutcome& outcome, std::int64_t iteration,
+                       const std::vector<Written>& written) {
+  const std::uint32_t store = store_number(outcome.store);
+  if (store == names_->stores.size()) return;
+  const std::uint32_t fate = fate_at(outcome);
+  losses_.clear();
+  for (const Written& each : written) {
+    if (!names_->takes[store][each.variable]) continue;
+    const Row row = row_of(each, iteration, fate);
+    add(each.variable, row);
+    if (persist_ && fates_[fate].is_loss()) losses_.emplace_back(each.variable, row);
+  }
+  persist_losses(losses_);
+}
+
 void Ledger::settle_script_results(const PipelineResult& result) {
-  Row row = one_iteration(result.iteration);
-  row.fate = fates_.number(Fate{outcomes_, 0, 0});
-  row.blocks = 1;
-  add(place_of(Extra::script_results), row);
-  if (persist_ && fates_[row.fate].is_loss())
-    persist_losses({{place_of(Extra::script_results), row}});
+  for (const StoreOutcome& outcome : result.outcomes) {
+    if (store_number(outcome.store) == names_->stores.size()) continue;
+    Row row = one_iteration(result.iteration);
+    row.fate = fate_at(outcome);
+    row.blocks = 1;
+    add(place_of(Extra::script_results), row);
+    if (persist_ && fates_[row.fate].is_loss())
+      persist_losses({{place_of(Extra::script_results), row}});
+  }
 }
 
 void Ledger::note_failed_stores(const PipelineResult& result) {
@@ -139,7 +155,7 @@ void Ledger::write_failed(std::int32_t rank, std::uint32_t variable, std::int64_
   if (persist_) {
     Row row = one_iteration(iteration);
     row.ranks = rank_sets_.number({{rank, rank}});
-    row.fate = fates_.number(Fate{{}, 0, reason});
+    row.fate = fates_.number({Fate::Kind::not_written, 0, reason});
     row.blocks = 1;
     row.bytes = bytes;
     persist_losses({{place, row}});
@@ -166,7 +182,7 @@ void Ledger::settle_failures(std::int64_t until) {
       row.bytes += failures_[i].bytes;
     }
     row.ranks = rank_sets_.number(ranks_);
-    row.fate = fates_.number(Fate{{}, 0, first.why});
+    row.fate = fates_.number({Fate::Kind::not_written, 0, first.why});
     rows_[first.place].add(row, &rank_sets_);  // counted when it came
   }
   failures_.erase(failures_.begin(), failures_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -175,7 +191,7 @@ void Ledger::settle_failures(std::int64_t until) {
 void Ledger::iteration_dropped(std::int64_t iteration, const std::string& why) {
   Row row = one_iteration(iteration);
   row.ranks = RankSets::kEverybody;
-  row.fate = fates_.number(Fate{{}, reasons_.number(why), 0});
+  row.fate = fates_.number({Fate::Kind::dropped, 0, reasons_.number(why)});
   if (open_.count(iteration)) row.ranks = RankSets::kNobody;
   for (const Written& written : take_open(iteration)) {
     row.ranks = rank_sets_.united(row.ranks, written.ranks);
@@ -190,7 +206,7 @@ void Ledger::iteration_dropped(std::int64_t iteration, const std::string& why) {
 void Ledger::add(std::uint32_t place, const Row& row) {
   const Fate& fate = fates_[row.fate];
   if (fate.is_loss()) lost_ += row.blocks;
-  if (fate.dropped != Reasons::kNone) {
+  if (fate.kind == Fate::Kind::dropped) {
     ++dropped_iterations_;
     dropped_ += row.blocks;
   }

@@ -4,7 +4,7 @@
 //
 // An iteration is noted when it is passed on, and gets its fate with the pipeline's result: then
 // each of its variables costs one row at most, mostly none, because its row goes on. A thousand
-// variables of 128 ranks over any number of iterations are some 100 KiB.
+// variables of 128 ranks over any number of iterations are some 250 KiB.
 #pragma once
 
 #include <cstdint>
@@ -74,6 +74,7 @@ class Ledger {
 
   // What is to be said of it
 
+  /// Writes that failed count once, those that a store does not have once for each such store.
   bool anything_lost() const noexcept { return lost_ > 0 || !failed_stores_.empty(); }
   bool anything_missing() const noexcept { return anything_lost() || dropped_iterations_ > 0; }
   std::uint64_t lost_writes() const noexcept { return lost_; }
@@ -122,8 +123,12 @@ class Ledger {
 
   std::uint32_t place_of(Extra extra) const;
   std::uint32_t store_number(const std::string& name) const;
+  static Row row_of(const Written& written, std::int64_t iteration, std::uint32_t fate);
+  std::uint32_t fate_at(const StoreOutcome& outcome);
   std::vector<Written> take_open(std::int64_t iteration);
   void settle_iteration(const PipelineResult& result);
+  void settle_at(const StoreOutcome& outcome, std::int64_t iteration,
+                 const std::vector<Written>& written);
   void settle_script_results(const PipelineResult& result);
   void note_failed_stores(const PipelineResult& result);
   void settle_failures(std::int64_t until);
@@ -149,8 +154,6 @@ class Ledger {
 
   // Of the call in progress; kept so that it allocates nothing
   Ranks ranks_;
-  Fate fate_;
-  std::vector<StoreFate> outcomes_;
   std::vector<std::pair<std::uint32_t, Row>> losses_;
 };
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/ledger/ledger_json.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 namespace leat::server {
 namespace {
@@ -23,11 +25,20 @@ Json json_of_stores(const Ledger& ledger) {
   return stores;
 }
 
+std::vector<Row> in_order(const Ledger& ledger, const Rows& rows) {
+  std::vector<Row> sorted = rows.all();
+  std::sort(sorted.begin(), sorted.end(), [&ledger](const Row& a, const Row& b) {
+    return std::tie(a.first, ledger.fates()[a.fate], a.last) <
+           std::tie(b.first, ledger.fates()[b.fate], b.last);
+  });
+  return sorted;
+}
+
 // One entry to a line, so that people can read it too.
 void append_entries(const Ledger& ledger, std::string* text) {
   bool any = false;
   for (std::size_t place = 0; place < ledger.rows().size(); ++place) {
-    for (const Row& row : ledger.rows()[place]) {
+    for (const Row& row : in_order(ledger, ledger.rows()[place])) {
       Json entry = json_of(ledger, row);
       entry["variable"] = ledger.is_variable(place) ? Json(ledger.subject(place)) : Json(nullptr);
       if (!ledger.is_variable(place)) {
@@ -53,19 +64,9 @@ Json json_of(const Ledger& ledger, const Row& row) {
              {"ranks", ledger.rank_sets()[row.ranks]},
              {"blocks", row.blocks},
              {"bytes", row.bytes}};
-  Json stored = Json::array(), failed = Json::array();
-  for (const StoreFate& store : fate.stores) {
-    const std::string& name = ledger.names().stores[store.store];
-    if (store.why == Reasons::kNone) {
-      stored.push_back(name);
-    } else {
-      failed.push_back({{"store", name}, {"why", ledger.reasons()[store.why]}});
-    }
-  }
-  entry["stored"] = std::move(stored);
-  if (!failed.empty()) entry["failed"] = std::move(failed);
-  if (fate.dropped) entry["dropped"] = ledger.reasons()[fate.dropped];
-  if (fate.not_written) entry["not_written"] = ledger.reasons()[fate.not_written];
+  entry["fate"] = name_of(fate.kind);
+  if (fate.has_store()) entry["store"] = ledger.names().stores[fate.store];
+  if (fate.why != Reasons::kNone) entry["why"] = ledger.reasons()[fate.why];
   if (!row.exact) entry["exact"] = false;
   return entry;
 }

@@ -40,19 +40,16 @@ void Ledger::client_died(std::int32_t rank, std::int64_t iteration) {
   if (persist_) persist(line_of({{"died", rank}, {"iteration", iteration}}));
 }
 
+// Throws when it is none.
 Fate Ledger::read_fate(const Json& line) {
-  Fate fate;
-  for (const Json& name : line.at("stored")) fate.stores.push_back({store_number(name), 0});
-  for (const Json& one : line.value("failed", Json::array())) {
-    fate.stores.push_back(
-        {store_number(one.at("store")), reasons_.number(one.at("why").get<std::string>())});
+  const std::string name = line.at("fate");
+  for (const Fate::Kind kind : {Fate::Kind::failed, Fate::Kind::dropped, Fate::Kind::not_written}) {
+    if (name != name_of(kind)) continue;
+    Fate fate{kind, 0, reasons_.number(line.at("why").get<std::string>())};
+    if (fate.has_store()) fate.store = store_number(line.at("store"));
+    if (fate.store < names_->stores.size() || !fate.has_store()) return fate;
   }
-  std::erase_if(fate.stores,
-                [this](const StoreFate& s) { return s.store >= names_->stores.size(); });
-  std::sort(fate.stores.begin(), fate.stores.end());
-  fate.dropped = reasons_.number(line.value("dropped", ""));
-  fate.not_written = reasons_.number(line.value("not_written", ""));
-  return fate;
+  throw Json::other_error::create(501, "no fate of a loss: " + name, nullptr);
 }
 
 bool Ledger::restore_rows(const Json& line) {
@@ -64,9 +61,8 @@ bool Ledger::restore_rows(const Json& line) {
   row.bytes = line.at("bytes");
   const std::uint32_t first = line.at("places").at(0), last = line.at("places").at(1);
   if (row.first < 0 || first > last || last >= rows_.size()) return false;
-  if (fate.not_written != Reasons::kNone && ranks.size() == 1) {
-    failures_.push_back(
-        {row.first, first, fate.not_written, ranks[0].first, row.blocks, row.bytes});
+  if (fate.kind == Fate::Kind::not_written && ranks.size() == 1) {
+    failures_.push_back({row.first, first, fate.why, ranks[0].first, row.blocks, row.bytes});
     lost_ += row.blocks;
     if (failures_.size() > kMostWaiting) settle_failures();
     return true;

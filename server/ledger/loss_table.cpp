@@ -34,22 +34,22 @@ constexpr std::uint32_t kNoStore = UINT32_MAX;
 using Losses = std::map<LossKey, Loss>;
 
 void collect(const Ledger& ledger, std::uint32_t place, const Row& row, Losses* losses) {
-  const auto note = [&](bool dropped, std::uint32_t store, std::uint32_t why) {
-    if (why == Reasons::kNone) return;
-    Loss& loss = (*losses)[{dropped, store, place, why}];
-    loss.rows.push_back(row);
-    loss.bytes += row.bytes;
-  };
   const Fate& fate = ledger.fates()[row.fate];
-  note(false, kNoStore, fate.not_written);
-  note(true, kNoStore, fate.dropped);
-  for (const StoreFate& store : fate.stores) note(false, store.store, store.why);
+  const bool dropped = fate.kind == Fate::Kind::dropped;
+  if (!dropped && !fate.is_loss()) return;
+  Loss& loss = (*losses)[{dropped, fate.has_store() ? fate.store : kNoStore, place, fate.why}];
+  loss.rows.push_back(row);
+  loss.bytes += row.bytes;
 }
 
 Losses losses_of(const Ledger& ledger) {
   Losses losses;
   for (std::uint32_t place = 0; place < ledger.rows().size(); ++place) {
     for (const Row& row : ledger.rows()[place]) collect(ledger, place, row, &losses);
+  }
+  for (auto& [key, loss] : losses) {
+    std::sort(loss.rows.begin(), loss.rows.end(),
+              [](const Row& a, const Row& b) { return a.first < b.first; });
   }
   return losses;
 }

@@ -7,9 +7,9 @@
 namespace leat::server {
 namespace {
 
-// Fates that take turns (every second iteration is stored, a rank fails now and then) are all found
-// again within so many rows.
-constexpr std::size_t kDepth = 8;
+// Rows that are continued in turns (of several stores, of those that store every tenth iteration)
+// are all among so many at the end.
+constexpr std::size_t kDepth = 32;
 constexpr std::size_t kRecent = 64;
 
 bool continues(Row* row, std::int64_t iteration) {
@@ -42,6 +42,8 @@ void Rows::add(const Row& one, RankSets* sets) {
     if (!continues(&row, one.first)) continue;
     row.blocks += one.blocks;
     row.bytes += one.bytes;
+    const auto place = rows_.end() - static_cast<std::ptrdiff_t>(i);
+    std::rotate(place, place + 1, rows_.end());  // the latest is last
     return;
   }
   if (rows_.size() >= limit_) merge_old(sets);

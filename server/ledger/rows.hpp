@@ -32,6 +32,7 @@ class Rows {
   /// `one` is about one iteration, which is not negative. Amortised constant time; no allocation
   /// when it continues one of the latest rows.
   void add(const Row& one, RankSets* sets);
+  /// Those continued last are last.
   const std::vector<Row>& all() const noexcept { return rows_; }
   auto begin() const noexcept { return rows_.begin(); }
   auto end() const noexcept { return rows_.end(); }
