@@ -8,7 +8,7 @@
 namespace leat::server {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
@@ -34,17 +34,19 @@ std::vector<Row> in_order(const Ledger& ledger, const Rows& rows) {
   return sorted;
 }
 
+Json subject_of(const Ledger& ledger, std::size_t place) {
+  const std::string subject = ledger.subject(place);
+  if (ledger.is_variable(place)) return {{"variable", subject}};
+  return {{"variable", nullptr}, {"what", subject.substr(1, subject.size() - 2)}};
+}
+
 // One entry to a line, so that people can read it too.
 void append_entries(const Ledger& ledger, std::string* text) {
   bool any = false;
   for (std::size_t place = 0; place < ledger.rows().size(); ++place) {
     for (const Row& row : in_order(ledger, ledger.rows()[place])) {
-      Json entry = json_of(ledger, row);
-      entry["variable"] = ledger.is_variable(place) ? Json(ledger.subject(place)) : Json(nullptr);
-      if (!ledger.is_variable(place)) {
-        const std::string what = ledger.subject(place);
-        entry["what"] = what.substr(1, what.size() - 2);
-      }
+      Json entry = subject_of(ledger, place);
+      entry.update(json_of(ledger, row));
       *text += (any ? ",\n    " : "\n    ") + line_of(entry);
       any = true;
     }
@@ -60,12 +62,12 @@ std::string line_of(const Json& json) {
 
 Json json_of(const Ledger& ledger, const Row& row) {
   const Fate& fate = ledger.fates()[row.fate];
-  Json entry{{"iterations", {row.first, row.last, row.step}},
-             {"ranks", ledger.rank_sets()[row.ranks]},
-             {"blocks", row.blocks},
-             {"bytes", row.bytes}};
-  entry["fate"] = name_of(fate.kind);
+  Json entry{{"fate", name_of(fate.kind)}};
   if (fate.has_store()) entry["store"] = ledger.names().stores[fate.store];
+  entry["iterations"] = {row.first, row.last, row.step};
+  entry["ranks"] = ledger.rank_sets()[row.ranks];
+  entry["blocks"] = row.blocks;
+  entry["bytes"] = row.bytes;
   if (fate.why != Reasons::kNone) entry["why"] = ledger.reasons()[fate.why];
   if (!row.exact) entry["exact"] = false;
   return entry;

@@ -10,9 +10,9 @@
 namespace leat::server {
 
 /// What a row says, all but what it is about.
-nlohmann::json json_of(const Ledger& ledger, const Row& row);
+nlohmann::ordered_json json_of(const Ledger& ledger, const Row& row);
 /// One line, also when a text is no UTF-8.
-std::string line_of(const nlohmann::json& json);
+std::string line_of(const nlohmann::ordered_json& json);
 
 /// `state` is "running", "closing" or "finished".
 std::string ledger_json(const Ledger& ledger, const std::string& state);

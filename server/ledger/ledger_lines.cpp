@@ -28,7 +28,7 @@ void Ledger::persist_losses(const std::vector<std::pair<std::uint32_t, Row>>& ro
   for (std::size_t i = 0; i < rows.size();) {
     const std::size_t first = i++;
     while (i < rows.size() && share_a_line(rows[i - 1], rows[i])) ++i;
-    Json line = json_of(*this, rows[first].second);
+    nlohmann::ordered_json line = json_of(*this, rows[first].second);
     line["places"] = {rows[first].first, rows[i - 1].first};
     persist(line_of(line));
   }

@@ -324,7 +324,7 @@ def test_the_ledger_is_kept_beside_whatever_is_called_so(tmp_path, name, kept):
     assert plugin.finish() == ""
     with h5py.File(tmp_path / "run.h5") as file:
         assert file[kept][()].decode() == text and file.attrs["lost"] == 3
-        assert same_bits(file[name][0].reshape(-1), array("f8", (2,), 1))
+        assert same_bits(file[name][0].reshape(-1), array((2,), "f8", 1))
 
 
 def test_a_disk_without_room_for_the_ledger_still_gets_a_whole_file(tmp_path):
@@ -333,4 +333,4 @@ def test_a_disk_without_room_for_the_ledger_still_gets_a_whole_file(tmp_path):
     plugin.send({"call": "limit", "bytes": 1_000_000})
     assert "the ledger is not in it" in plugin.finish()
     with h5py.File(tmp_path / "run.h5") as file:
-        assert "ledger" not in file and same_bits(file["a"][0].reshape(-1), array("f8", (2,), 1))
+        assert "ledger" not in file and same_bits(file["a"][0].reshape(-1), array((2,), "f8", 1))
