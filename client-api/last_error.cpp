@@ -58,6 +58,8 @@ Status fail_quietly(Status status, const std::string& text, bool with_print) noe
   return status;
 }
 
+void tell(const std::string& text) noexcept { print(text); }
+
 const char* last_error() noexcept { return message; }
 
 void set_message_rank(int rank) noexcept { message_rank = rank; }

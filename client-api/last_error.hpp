@@ -16,6 +16,9 @@ Status fail(Status status, const std::string& text, const std::string& subject =
 /// As fail, but prints only when `print`: one rank of a node speaks for all.
 Status fail_quietly(Status status, const std::string& text, bool print) noexcept;
 
+/// Prints it as fail does; it is no failure.
+void tell(const std::string& text) noexcept;
+
 const char* last_error() noexcept;
 
 /// The rank that printed messages name; -1 for none.

@@ -120,13 +120,19 @@ void Session::count_lost(std::string_view variable, const Error& error) {
                 ": " + error.message;
 }
 
-Status Session::lose(Call& call, std::uint32_t variable, const Error& error) {
-  count_lost(variables_.name(variable), error);
+// For the server's ledger; the client's own count is what decides.
+void Session::tell_lost(Call& call, std::uint32_t variable, Status status, std::uint64_t bytes) {
   shm::Event event = event_of(EventKind::lost);
   event.subject = variable;
-  event.token = static_cast<std::uint64_t>(static_cast<std::int64_t>(error.status));
+  event.bytes = bytes;
+  event.token = static_cast<std::uint64_t>(static_cast<std::int64_t>(status));
   Patience none(0);
-  (void)channel_.push(call.lock, none, event);  // the client's own count above is what decides
+  (void)channel_.push(call.lock, none, event);
+}
+
+Status Session::lose(Call& call, std::uint32_t variable, const Error& error, std::uint64_t bytes) {
+  count_lost(variables_.name(variable), error);
+  tell_lost(call, variable, error.status, bytes);
   return complain(call, error, variables_.name(variable));
 }
 
@@ -134,6 +140,7 @@ Status Session::lose(Call& call, std::uint32_t variable, const Error& error) {
 bool Session::find_to_write(Call& call, const char* name, std::uint32_t* index, Status* status) {
   if (find_variable(call, name, index, status)) return true;
   count_lost(name ? name : "", {*status, last_error()});
+  tell_lost(call, shm::kNoVariable, *status, 0);
   return false;
 }
 
@@ -159,7 +166,8 @@ Status Session::reserve(Call& call, std::uint32_t variable, const BlockShape& sh
                         std::uint32_t block, std::uint64_t* offset) {
   Patience patience(channel_.timeout_ns());
   const Status status = channel_.reserve(call.lock, patience, shape.bytes, iteration_, offset);
-  if (status != Status::OK) return lose(call, variable, explain(status, variable, shape.bytes));
+  if (status != Status::OK)
+    return lose(call, variable, explain(status, variable, shape.bytes), shape.bytes);
   variables_.mark_written(variable);
   fill_header(*segment_.at<shm::BlockHeader>(*offset), variable, block, shape);
   return Status::OK;
@@ -175,7 +183,8 @@ Status Session::push_block(Call& call, std::uint32_t variable, std::uint32_t blo
   event.bytes = sizeof(shm::BlockHeader) + data_bytes;
   Patience patience(channel_.timeout_ns());
   const Status status = channel_.push(call.lock, patience, event);
-  if (status != Status::OK) return lose(call, variable, explain(status, variable, data_bytes));
+  if (status != Status::OK)
+    return lose(call, variable, explain(status, variable, data_bytes), data_bytes);
   wrote_since_end_ = true;
   return Status::OK;
 }
@@ -348,15 +357,18 @@ Status Session::end_of_drain(const char* call_name, const std::string& server_sa
   if (server_pid_ > 0 && server_status != Status::ERROR_TIMEOUT) {
     platform::reap(server_pid_, kReapLimitNs);
   }
-  const bool all_well = server_status == Status::OK && lost_ == 0;
-  if (all_well) return Status::OK;
+  const std::string says = server_says;
+  if (server_status == Status::OK && lost_ == 0) {
+    // Data are missing as the XML allows: no error, but nobody shall wonder.
+    if (!says.empty() && ranks_.node_rank == 0) tell(std::string(call_name) + ": " + says);
+    return Status::OK;
+  }
   std::string text = std::string(call_name) + ": ";
   if (lost_ > 0) {
     text += std::to_string(lost_) + (lost_ == 1 ? " write" : " writes") +
             " of this rank failed, nothing of which is stored; the first: " + first_lost_;
   }
-  if (server_status != Status::OK)
-    text += (lost_ > 0 ? "\nthe server: " : "") + server_says;
+  if (!says.empty()) text += (lost_ > 0 ? "\nthe server: " : "") + says;
   // What the node's server says is printed by one rank, what a rank has lost by that rank.
   const bool speaks = ranks_.node_rank == 0 || lost_ > 0;
   return fail_quietly(server_status == Status::OK ? Status::ERROR_LOST : server_status, text,

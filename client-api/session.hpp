@@ -79,7 +79,9 @@ class Session {
   Status push_parameter(Call& call, shm::EventKind kind, std::uint32_t parameter,
                         std::uint64_t bits);
   void count_lost(std::string_view variable, const Error& error);
-  Status lose(Call& call, std::uint32_t variable, const Error& error);
+  /// `bytes`: of the write; 0 when it is not known.
+  Status lose(Call& call, std::uint32_t variable, const Error& error, std::uint64_t bytes = 0);
+  void tell_lost(Call& call, std::uint32_t variable, Status status, std::uint64_t bytes);
   Error explain(Status status, std::uint32_t variable, std::uint64_t bytes) const;
   Status complain(Call& call, const Error& error, std::string_view subject) noexcept;
   shm::Event event_of(shm::EventKind kind) const noexcept;

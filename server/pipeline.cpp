@@ -27,10 +27,12 @@ Pipeline::~Pipeline() {
 }
 
 void Pipeline::start() {
+  ++unfinished_;
   thread_ = std::thread([this] { run(); });
 }
 
 void Pipeline::submit(Work work) {
+  ++unfinished_;
   const std::lock_guard<std::mutex> lock(mutex_);
   waiting_.push_back(std::move(work));
   changed_.notify_one();
@@ -46,6 +48,7 @@ std::vector<PipelineResult> Pipeline::take_results() {
   if (!has_results()) return {};
   const std::lock_guard<std::mutex> lock(mutex_);
   has_results_.store(false, std::memory_order_relaxed);
+  unfinished_ -= static_cast<std::int64_t>(results_.size());
   return std::exchange(results_, {});
 }
 
@@ -140,6 +143,7 @@ void Pipeline::run() {
     result.work = std::move(work);
     report(std::move(result));
   }
+  ++unfinished_;
   report(for_all(PipelineResult::Kind::closed, &PluginInstance::close));
 }
 

@@ -58,6 +58,8 @@ class Pipeline {
   /// Cheap enough to be asked in a loop.
   bool has_results() const noexcept { return has_results_.load(std::memory_order_relaxed); }
   std::vector<PipelineResult> take_results();
+  /// Something was started or submitted of which no result has been taken.
+  bool is_busy() const noexcept { return unfinished_.load(std::memory_order_relaxed) > 0; }
   /// What a plugin is busy with for more than a second: "store "out" has worked on iteration 41 for
   /// 12 s", or "".
   std::string slowest() const;
@@ -84,6 +86,7 @@ class Pipeline {
   std::deque<Work> waiting_;
   std::vector<PipelineResult> results_;
   std::atomic<bool> has_results_{false};
+  std::atomic<std::int64_t> unfinished_{0};  // only counted: the mutex orders the rest
   bool closing_ = false;
   const PluginInstance* busy_ = nullptr;  // the plugin that is being called
   std::int64_t busy_since_ns_ = 0;

@@ -138,7 +138,8 @@ PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& mo
       every_(model.stores[store].every),
       view_(view),
       run_(view.run_for(store)),
-      host_{sizeof(leat_host), this, &PluginInstance::log_from_plugin},
+      host_{sizeof(leat_host), this, &PluginInstance::log_from_plugin,
+            &PluginInstance::ledger_for_plugin},
       log_(std::move(log)) {
   for (const model::Variable& variable : model.variables) {
     takes_.push_back(std::count(variable.stores.begin(), variable.stores.end(), store) > 0);
@@ -149,6 +150,12 @@ void PluginInstance::log_from_plugin(void* self, int level, const char* message)
   auto* instance = static_cast<PluginInstance*>(self);
   if (level == LEAT_LOG_ERROR) instance->last_error_ = message;
   instance->log_->log(level_of(level), "store \"{}\": {}", instance->name_, message);
+}
+
+const char* PluginInstance::ledger_for_plugin(void* self) {
+  auto* instance = static_cast<PluginInstance*>(self);
+  instance->shown_ledger_ = instance->ledger_ ? instance->ledger_() : "";
+  return instance->shown_ledger_.c_str();
 }
 
 std::string PluginInstance::outcome(int code, const char* function) const {

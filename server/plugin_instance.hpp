@@ -4,6 +4,7 @@
 
 #include <spdlog/logger.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,11 +55,15 @@ class PluginInstance {
   std::string process(const ScriptResults& results);
   std::string close();
 
+  /// What the plugin gets when it asks for the ledger; from the thread that calls the plugin.
+  void show_ledger(std::function<std::string()> ledger) { ledger_ = std::move(ledger); }
+
   const std::string& store() const noexcept { return name_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
   static void log_from_plugin(void* self, int level, const char* message);
+  static const char* ledger_for_plugin(void* self);
   bool takes(std::uint32_t variable) const { return takes_[variable] != 0; }
   std::string outcome(int code, const char* function) const;
 
@@ -75,6 +80,8 @@ class PluginInstance {
   std::string why_not_open_;
   std::string last_error_;  // what the plugin logged as an error in the current call
   std::uint64_t bytes_ = 0;
+  std::function<std::string()> ledger_;
+  std::string shown_ledger_;
 };
 
 }  // namespace leat::server

@@ -15,6 +15,7 @@
 #include "lib/platform/clock.hpp"
 #include "lib/platform/local_socket.hpp"
 #include "lib/platform/memory.hpp"
+#include "server/ledger/loss_table.hpp"
 
 namespace leat::server {
 namespace {
@@ -27,6 +28,8 @@ constexpr int kTickMs = 500;
 // However many events come, clients that arrive or die are seen to this often.
 constexpr std::int64_t kLookAroundNs = 1'000'000;
 constexpr std::int64_t kFarewellLimitNs = 1'000'000'000;
+// Leaves room in what a client keeps of its last error for what it says itself.
+constexpr std::size_t kMostFarewell = 3000;
 
 void ring(int eventfd_descriptor) noexcept {
   const std::uint64_t one = 1;
@@ -72,6 +75,8 @@ Server::Server(ServerParts parts)
       lease_table_(segment_),
       leases_(segment_.header(), static_cast<std::uint32_t>(facts_.node_ranks), &lease_table_),
       steering_(model_, segment_),
+      ledger_(names_of(model_, facts_)),
+      ledger_file_(ledger_.names()),
       pipeline_(std::move(parts.plugins), segment_.stores(),
                 [this] { ring(results_bell_.get()); }),
       holds_([bell = results_bell_.get()] { ring(bell); }),
@@ -82,6 +87,9 @@ Server::Server(ServerParts parts)
   for (std::int32_t i = 0; i < facts_.node_ranks; ++i) {
     clients_.emplace_back(segment_, static_cast<std::uint32_t>(i), model_);
   }
+  for (const auto& plugin : pipeline_.plugins())
+    plugin->show_ledger([this] { return ledger_file_.text(); });
+  ledger_.persist_with([this](const std::string& line) { note_loss(line); });
   if (facts_.resumed) take_over();
 }
 
@@ -109,6 +117,7 @@ int Server::run() {
   for (const platform::UniqueFd* fd : {&listener_, &doorbell_, &results_bell_, &signals_}) {
     watch(fd->get());
   }
+  ledger_file_.start(ledger_);
   pipeline_.start();
   scripts_.start();
   std::int64_t looked_ns = platform::now_ns();
@@ -126,7 +135,7 @@ int Server::run() {
     looked_ns = platform::now_ns();
   }
   say_farewell();
-  return report_.anything_lost() ? 1 : 0;
+  return ledger_.anything_lost() ? 1 : 0;
 }
 
 // On a single core the pipeline's thread needs the time more: it frees memory.
@@ -148,7 +157,9 @@ int Server::sleep_limit_ms() const noexcept {
   const bool somebody_left = std::any_of(clients_.begin(), clients_.end(),
                                          [](const ClientLink& c) { return c.is_gone(); });
   const bool somebody_missing = attached_ < clients_.size() || away_ > 0;
-  return somebody_left || somebody_missing || leases_.somebody_waits() ? kTickMs : -1;
+  const bool soon = somebody_left || somebody_missing || leases_.somebody_waits() ||
+                    ledger_file_.is_behind(ledger_);
+  return soon ? kTickMs : -1;
 }
 
 void Server::sleep() noexcept {
@@ -211,8 +222,18 @@ void Server::close_when_drained() {
   if (closing_ || !all_gone() || !iterations_.empty() || !held_.empty() || !scripts_.idle()) return;
   // Those that wait for the last word would be told by the end of the socket that it never comes.
   if (facts_.resumed && somebody_is_away()) return;
+  // The ledger that the stores keep knows of all that came before.
+  if (pipeline_.is_busy()) return;
   closing_ = true;
+  ledger_file_.publish(ledger_, "closing");
   pipeline_.close();
+}
+
+// Returns what there is to say of it.
+std::string Server::finish_ledger() {
+  if (const std::string why = ledger_file_.finish(ledger_); !why.empty()) log_->warn("{}", why);
+  ledger_.settle_failures();
+  return loss_table(ledger_, ledger_file_.name(), kMostFarewell);
 }
 
 void Server::say_farewell() {
@@ -220,18 +241,18 @@ void Server::say_farewell() {
   // own server.
   listener_.reset();
   ::unlink(socket_path_.c_str());
-  const std::string losses = report_.text();
+  const std::string losses = finish_ledger();
   shm::Farewell farewell{};
   farewell.status =
-      static_cast<std::int32_t>(report_.anything_lost() ? Status::ERROR_LOST : Status::OK);
-  losses.copy(farewell.message, sizeof farewell.message - 1);
+      static_cast<std::int32_t>(ledger_.anything_lost() ? Status::ERROR_LOST : Status::OK);
+  if (ledger_.anything_missing()) losses.copy(farewell.message, sizeof farewell.message - 1);
   std::uint64_t bytes = 0;
   for (const auto& plugin : pipeline_.plugins()) bytes += plugin->bytes();
   if (!losses.empty()) log_->warn("{}", losses);
   for (const std::string& line : scripts_.report()) log_->info("{}", line);
-  log_->info("done: {} iterations, {} stored, {}", report_.stored_iterations(),
+  log_->info("done: {} iterations, {} stored, {}", ledger_.stored_iterations(),
              platform::format_bytes(bytes),
-             report_.anything_lost() ? "NOT ALL OF THE DATA IS STORED, see above" : "nothing lost");
+             ledger_.anything_lost() ? "NOT ALL OF THE DATA IS STORED, see above" : "nothing lost");
   log_->flush();
   for (ClientLink& client : clients_) {
     if (client.phase() != ClientLink::Phase::finalized) continue;

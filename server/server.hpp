@@ -19,7 +19,8 @@
 #include "server/block_holds.hpp"
 #include "server/client_link.hpp"
 #include "server/lease_book.hpp"
-#include "server/loss_report.hpp"
+#include "server/ledger/ledger.hpp"
+#include "server/ledger/ledger_file.hpp"
 #include "server/parameter_log.hpp"
 #include "server/pipeline.hpp"
 #include "server/scripts/script_pool.hpp"
@@ -88,6 +89,7 @@ class Server {
   bool somebody_is_away() const noexcept;
   void take_journal_entry(const nlohmann::json& entry);
   void write_journal_anew();
+  void note_loss(const std::string& line);
 
   // Events
   bool take_all_events();
@@ -119,6 +121,7 @@ class Server {
   bool all_gone() const noexcept;
   void close_when_drained();
   void say_farewell();
+  std::string finish_ledger();
   void made_progress() noexcept;
 
   const model::Model& model_;
@@ -134,14 +137,16 @@ class Server {
   shm::LeaseTable lease_table_;
   LeaseBook leases_;
   Steering steering_;
+  Ledger ledger_;
+  LedgerFile ledger_file_;  // outlives the plugins, which read it
   Pipeline pipeline_;
-  LossReport report_;
   platform::Placement placement_;
   BlockHolds holds_;
   std::multiset<std::int64_t> held_;  // numbers of iterations whose blocks are being read
   ScriptPool scripts_;
   ParameterLog parameters_;
   SessionJournal journal_;
+  std::vector<std::string> losses_;  // lines of the ledger, for the journal
   std::int64_t alone_since_ns_;  // when the last client left, or the start
   std::uint32_t attached_ = 0;
   std::uint32_t away_ = 0;  // were attached to the server before this one, and have yet to come back

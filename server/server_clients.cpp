@@ -120,7 +120,7 @@ void Server::client_left(std::uint32_t index, ClientLink::Phase how) {
         "rank {} ended without leat_finalize, in iteration {}; what it had handed over "
         "is stored",
         client.rank(), iterations_.current(index));
-    report_.client_died(client.rank(), iterations_.current(index));
+    ledger_.client_died(client.rank(), iterations_.current(index));
   }
   forget_client(index, died);
   made_progress();

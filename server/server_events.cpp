@@ -109,7 +109,7 @@ void Server::on_block(std::uint32_t index, const shm::Event& event) {
                                  : "#" + std::to_string(event.subject);
     complain(index,
              fmt::format("a block of \"{}\" makes no sense and is not stored: {}", name, error));
-    report_.block_lost(clients_[index].rank(), name, iterations_.current(index), error);
+    ledger_.write_failed(clients_[index].rank(), event.subject, iterations_.current(index), error);
     return;
   }
   block->lease = lease;
@@ -136,14 +136,14 @@ void Server::on_text(std::uint32_t index, const shm::Event& event) {
 }
 
 void Server::on_lost(std::uint32_t index, const shm::Event& event) {
-  if (event.subject >= model_.variables.size()) return;
   const auto status = static_cast<Status>(static_cast<std::int32_t>(event.token));
-  report_.block_lost(clients_[index].rank(), model_.variables[event.subject].name, event.iteration,
-                     status_meaning(status));
+  ledger_.write_failed(clients_[index].rank(), event.subject, event.iteration,
+                       status_meaning(status), event.bytes);
 }
 
 void Server::pass_on_complete() {
   while (std::optional<Iteration> iteration = iterations_.take_complete()) {
+    ledger_.handed_over(*iteration);
     holds_.hold(&*iteration);
     for (std::size_t i = 0; i < iteration->holds.size(); ++i) held_.insert(iteration->number);
     iteration->parameters = parameters_.take(iteration->number);
@@ -154,7 +154,7 @@ void Server::pass_on_complete() {
 
 void Server::take_results() {
   for (PipelineResult& result : pipeline_.take_results()) {
-    report_.store_did(result);
+    ledger_.settled(result);
     made_progress();
     switch (result.kind) {
       case PipelineResult::Kind::iteration:
@@ -168,6 +168,7 @@ void Server::take_results() {
         break;
     }
   }
+  ledger_file_.update(ledger_);
   take_returned_blocks();
   steer();
   serve_requests();

@@ -46,6 +46,7 @@ void Server::take_over() {
   }
   write_journal_anew();
   const std::int64_t done = words.done_iteration.load();
+  for (const model::Store& store : model_.stores) ledger_.stored_until(store.name, done);
   log_->warn(
       "the server before this one has died; this one has taken over its segment: all up to "
       "iteration {} had been through the stores, {} block{} of later ones {} waiting",
@@ -145,7 +146,17 @@ bool Server::somebody_is_away() const noexcept {
 
 // ---- the journal ----
 
+void Server::note_loss(const std::string& line) {
+  journal_.note({{"loss", line}});
+  losses_.push_back(line);
+}
+
 void Server::take_journal_entry(const json& entry) {
+  if (entry.contains("loss")) {
+    losses_.push_back(entry["loss"]);
+    ledger_.restore(losses_.back());
+    return;
+  }
   if (!entry.contains("client")) return parameters_.take_entry(entry);
   const std::uint32_t client = entry["client"];
   if (client < clients_.size()) clients_[client].set_integer(entry["integer"], entry["value"]);
@@ -157,6 +168,7 @@ void Server::write_journal_anew() {
     for (const auto& [parameter, value] : clients_[i].integers())
       entries.push_back({{"client", i}, {"integer", parameter}, {"value", value}});
   }
+  for (const std::string& line : losses_) entries.push_back({{"loss", line}});
   journal_.rewrite(entries);
 }
 

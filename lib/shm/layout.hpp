@@ -132,9 +132,12 @@ enum class EventKind : std::uint32_t {
   set_integer,    ///< subject: parameter; token: the value
   set_real,       ///< subject: parameter; token: the bits of the value
   set_text,       ///< subject: parameter; offset, bytes: characters in a block of their own
-  lost,           ///< subject: variable; token: the leat_status; a write that failed
+  lost,           ///< subject: variable or kNoVariable; bytes: of it, 0 for unknown; token: the leat_status; a write that failed
   finalize        ///< the last event of a client
 };
+
+/// Of a write whose variable the XML does not have.
+constexpr std::uint32_t kNoVariable = UINT32_MAX;
 
 enum LeaseFlags : std::uint32_t {
   kLeaseCommon = 0,

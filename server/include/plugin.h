@@ -163,6 +163,10 @@ typedef struct leat_host {
   uint64_t size;
   void* context;
   void (*log)(void* context, int level, const char* message);
+  /* What of the run was written, stored, dropped and lost so far: JSON, see docs/reference/ledger.md; in close() all but
+   * that call itself. "" outside of a run. Valid until the next call of it; may be called in the plugin's calls only.
+   * Use leat_host_ledger(): an older server has none. */
+  const char* (*ledger)(void* context);
 } leat_host;
 
 typedef struct leat_plugin {
@@ -185,6 +189,10 @@ typedef struct leat_plugin {
 /* 0 in a host from before there was such a thing. */
 static inline int leat_run_is_resumed(const leat_run* run) {
   return run->size >= offsetof(leat_run, resumed) + sizeof run->resumed && run->resumed != 0;
+}
+
+static inline const char* leat_host_ledger(const leat_host* host) {
+  return host->size > offsetof(leat_host, ledger) && host->ledger ? host->ledger(host->context) : "";
 }
 
 static inline const leat_variable* leat_variable_at(const leat_run* run, uint64_t i) {

@@ -32,6 +32,8 @@ class Host {
   void info(const std::string& message) const { log(LEAT_LOG_INFO, message); }
   void warn(const std::string& message) const { log(LEAT_LOG_WARNING, message); }
   void error(const std::string& message) const { log(LEAT_LOG_ERROR, message); }
+  /// The run's ledger so far, as JSON; "" when the server has none.
+  std::string ledger() const { return leat_host_ledger(host_); }
 
  private:
   void log(int level, const std::string& message) const {

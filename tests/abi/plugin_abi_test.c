@@ -28,6 +28,7 @@ static void entry(void) {
   AT(leat_host, size, 0);
   AT(leat_host, context, 8);
   AT(leat_host, log, 16);
+  AT(leat_host, ledger, 24);
 }
 
 static void results(void) {

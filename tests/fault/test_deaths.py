@@ -109,7 +109,7 @@ def test_a_stopped_server_blocks_no_call_longer_than_the_timeout(tmp_path):
         assert end.status == "LEAT_ERROR_TIMEOUT" and "no progress" in end.error
         os.kill(server, signal.SIGCONT)
         run.await_end()
-    assert "3 writes failed" in run.log()
+    assert "  -      big       0      0           3 MiB  the segment stayed full" in run.log()
 
 
 def test_a_stopped_rank_delays_the_others_only_by_the_timeout(tmp_path):

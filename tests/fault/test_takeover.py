@@ -82,7 +82,7 @@ def test_servers_killed_at_random_moments_leave_the_output_of_an_undisturbed_run
         in_step(run, range(ITERATIONS), between)
         run.finish()
         assert "has taken over" in run.log()
-    expect_same(tmp_path / "run.h5", undisturbed, but=["session"])
+    expect_same(tmp_path / "run.h5", undisturbed, but=["session", "ledger"])
 
 
 def test_servers_killed_while_all_ranks_run_at_full_speed(tmp_path, undisturbed):
@@ -105,7 +105,7 @@ def test_servers_killed_while_all_ranks_run_at_full_speed(tmp_path, undisturbed)
             kill(run)
         assert not failures, failures
         run.finish()
-    expect_same(tmp_path / "run.h5", undisturbed, but=["session"])
+    expect_same(tmp_path / "run.h5", undisturbed, but=["session", "ledger"])
 
 
 def test_a_server_killed_while_it_drains_is_followed_by_one_that_ends_the_run(tmp_path, undisturbed):
@@ -120,7 +120,7 @@ def test_a_server_killed_while_it_drains_is_followed_by_one_that_ends_the_run(tm
         for rank in run.ranks:
             answer = rank.result()
             assert answer.ok, answer
-    expect_same(tmp_path / "run.h5", undisturbed, but=["session"])
+    expect_same(tmp_path / "run.h5", undisturbed, but=["session", "ledger"])
 
 
 def test_memory_that_a_rank_computes_in_outlives_the_server(tmp_path):
@@ -208,8 +208,9 @@ def test_a_plugin_that_crashes_loses_its_iteration_and_no_other_store_loses_any(
             time.sleep(0.3)  # so that the crash is noticed by an end of iteration, too
         (answer,) = run.finalize()
         assert answer.status == "LEAT_ERROR_LOST"
-        assert '"bad"' in answer.error and "2" in answer.error and "crashed" in answer.error
-        assert '"out"' not in answer.error
+        words = answer.error.split()
+        assert "bad" in words and "2" in words and "crashed" in words
+        assert "out" not in words
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["iteration"][:].tolist() == list(range(5))
         for iteration in range(5):

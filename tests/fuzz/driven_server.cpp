@@ -160,7 +160,7 @@ void DrivenServer::end_in_parameter_log(std::int64_t iteration) {
 
 // Until all that was passed on has come back.
 void DrivenServer::settle() {
-  while (!server_->held_.empty()) {
+  while (!server_->held_.empty() || server_->pipeline_.is_busy()) {
     server_->take_results();
     server_->pass_on_complete();
     std::this_thread::yield();

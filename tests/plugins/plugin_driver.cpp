@@ -198,7 +198,9 @@ int main(int, char** arguments) {
   run.options = options.back().data();
   run.option_count = options.back().size();
   run.resumed = description.value("resumed", 0);
-  const leat_host host{sizeof host, nullptr, take_log};
+  const char* ledger = keep(description.value("ledger", ""));
+  const leat_host host{sizeof host, &ledger, take_log,
+                       [](void* context) { return *static_cast<const char**>(context); }};
 
   if (description.contains("limit")) limit_file_size(description.at("limit").get<rlim_t>());
   void* state = nullptr;

@@ -314,3 +314,23 @@ def test_values_of_parameters_are_there_for_each_iteration(tmp_path):
         assert np.isnan(group["t"][0]) and group["t"][1] == 0.25
         assert [text.decode() for text in group["s"][:]] == ["", ("größer " * 30).encode()[:127].decode("utf-8", "ignore")]
         assert [group[name].attrs["leat_parameter"] for name in "nts"] == list("nts")
+
+
+@pytest.mark.parametrize("name, kept", [("a", "ledger"), ("ledger", "ledger_"), ("ledger/a", "ledger_")])
+def test_the_ledger_is_kept_beside_whatever_is_called_so(tmp_path, name, kept):
+    text = '{\n  "simulation": "größer\\n  \\"lost\\": 9",\n  "lost": 3,\n  "entries": []\n}\n'
+    plugin = Plugin(tmp_path, [variable(name, "f8", ["x"])], ledger=text)
+    plugin.must(0, plugin.block(0, (2,), 1))
+    assert plugin.finish() == ""
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file[kept][()].decode() == text and file.attrs["lost"] == 3
+        assert same_bits(file[name][0].reshape(-1), array((2,), "f8", 1))
+
+
+def test_a_disk_without_room_for_the_ledger_still_gets_a_whole_file(tmp_path):
+    plugin = Plugin(tmp_path, [variable("a", "f8", ["x"])], ledger="x" * 2_000_000)
+    plugin.must(0, plugin.block(0, (2,), 1))
+    plugin.send({"call": "limit", "bytes": 1_000_000})
+    assert "the ledger is not in it" in plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert "ledger" not in file and same_bits(file["a"][0].reshape(-1), array((2,), "f8", 1))

@@ -9,6 +9,7 @@
 #include "server/plugins/hdf5/block_check.hpp"
 #include "server/plugins/hdf5/compression.hpp"
 #include "server/plugins/hdf5/h5_file.hpp"
+#include "server/plugins/hdf5/ledger_text.hpp"
 #include "server/plugins/hdf5/parameter_tables.hpp"
 #include "server/plugins/hdf5/presence.hpp"
 #include "server/plugins/hdf5/script_group.hpp"
@@ -270,9 +271,22 @@ void Store::commit(Keep keep) {
     throw std::runtime_error("cannot write " + output_.path() + ": " + std::strerror(code));
 }
 
+// A file without it is still a whole file.
+void Store::keep_ledger() {
+  try {
+    const std::string json = host_.ledger();
+    if (const int code = disk_->make_room(json.size()); code != 0)
+      throw std::runtime_error(std::strerror(code));
+    write_ledger(file_, json);
+  } catch (const std::exception& e) {
+    host_.warn(output_.path() + ": the ledger is not in it: " + e.what());
+  }
+}
+
 void Store::close() {
   be_quiet();
   open_.reset();
+  keep_ledger();
   check(H5Fclose(file_.take()), "cannot finish " + output_.path());
   for (const int code : {disk_->commit(), disk_->finish()}) {
     if (code != 0) {

@@ -51,6 +51,7 @@ class Store {
   void finish_row(const leat_iteration_data& data, bool whole);
   enum class Keep { till_killed, always };
   void commit(Keep keep);
+  void keep_ledger();
 
   const leat_run& run_;
   Host host_;

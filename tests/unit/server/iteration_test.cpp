@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "server/iteration_tracker.hpp"
-#include "server/loss_report.hpp"
 
 namespace leat::server {
 namespace {
@@ -72,32 +71,6 @@ TEST(IterationTracker, ADeadClientMakesItsOpenIterationsIncompleteAndAFinishedOn
   finished.add(block(1, 0));
   finished.ended(1);
   EXPECT_TRUE(finished.take_complete()->complete);
-}
-
-TEST(LossReport, SaysNothingWhenNothingIsLost) {
-  LossReport report;
-  report.store_did({PipelineResult::Kind::iteration, {}, {{"out", ""}}});
-  EXPECT_FALSE(report.anything_lost());
-  EXPECT_EQ(report.text(), "");
-  EXPECT_EQ(report.stored_iterations(), 1u);
-}
-
-TEST(LossReport, NamesStoreIterationsAndTheFirstReason) {
-  LossReport report;
-  for (int i = 0; i < 20; ++i) {
-    report.store_did(
-        {PipelineResult::Kind::iteration, i, {{"out", i == 0 ? "disk full" : "other"}}});
-  }
-  EXPECT_TRUE(report.anything_lost());
-  EXPECT_EQ(report.text(),
-            "store \"out\": 20 iterations not stored (0, 1, 2, 3, 4, 5, 6, 7, ...): disk full");
-}
-
-TEST(LossReport, CountsWritesThatFailedAndNamesTheFirst) {
-  LossReport report;
-  report.block_lost(2, "t", 5, "too large");
-  report.block_lost(3, "u", 6, "other");
-  EXPECT_EQ(report.text(), "2 writes failed; the first: \"t\" of rank 2 in iteration 5: too large");
 }
 
 }  // namespace

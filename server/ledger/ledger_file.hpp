@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ledger as a file beside the run's output, always whole and seldom older than some seconds,
+// and as text for plugins. All calls come from the event loop, except text(): from any thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "lib/platform/unique_fd.hpp"
+#include "server/ledger/ledger.hpp"
+
+namespace leat::server {
+
+class LedgerFile {
+ public:
+  /// Waits this long from one writing to the next.
+  static constexpr std::int64_t kEveryNs = 2'000'000'000;
+
+  explicit LedgerFile(const LedgerNames& names);
+  LedgerFile(const LedgerFile&) = delete;
+  ~LedgerFile();
+
+  /// Takes the name: <simulation>.ledger.json, with the node in it when the run has several, with
+  /// the session when a run in progress has that name. Nothing is written before.
+  void start(const Ledger& ledger);
+  /// "run.ledger.json"
+  const std::string& name() const noexcept { return name_; }
+
+  /// Writes what has changed when it is time to, on a thread of its own.
+  void update(const Ledger& ledger);
+  /// update() is to be called again, although nothing else happens.
+  bool is_behind(const Ledger& ledger) const noexcept {
+    return started_ && ledger.version() != written_version_;
+  }
+  /// For the plugins, at once. No update() has an effect any more.
+  void publish(const Ledger& ledger, const std::string& state);
+  /// Writes it at once, for the last time. "", or why it cannot be written.
+  std::string finish(const Ledger& ledger);
+
+  /// What was published or written last. From any thread.
+  std::string text() const;
+
+ private:
+  void work();
+  void stop();
+  void keep(std::string text);
+  std::string write(const std::string& text);
+
+  std::string name_, session_;
+  bool started_ = false;
+  platform::UniqueFd lock_;
+  std::uint64_t written_version_ = 0;
+  std::int64_t written_ns_ = 0;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Ledger> waiting_;  // for the thread
+  bool stopping_ = false;
+  std::string text_;
+  std::thread thread_;
+};
+
+}  // namespace leat::server

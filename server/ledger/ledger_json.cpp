@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/ledger/ledger_json.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+namespace leat::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+
+Json json_of_stores(const Ledger& ledger) {
+  Json stores = Json::array();
+  for (std::uint32_t i = 0; i < ledger.names().stores.size(); ++i) {
+    Json store{{"name", ledger.names().stores[i]}};
+    if (const auto why = ledger.failed_stores().find(i); why != ledger.failed_stores().end())
+      store["failed"] = why->second;
+    if (const auto until = ledger.stores_until().find(i); until != ledger.stores_until().end())
+      store["stored_until"] = until->second;
+    stores.push_back(std::move(store));
+  }
+  return stores;
+}
+
+std::vector<Row> in_order(const Ledger& ledger, const Rows& rows) {
+  std::vector<Row> sorted = rows.all();
+  std::sort(sorted.begin(), sorted.end(), [&ledger](const Row& a, const Row& b) {
+    return std::tie(a.first, ledger.fates()[a.fate], a.last) <
+           std::tie(b.first, ledger.fates()[b.fate], b.last);
+  });
+  return sorted;
+}
+
+Json subject_of(const Ledger& ledger, std::size_t place) {
+  const std::string subject = ledger.subject(place);
+  if (ledger.is_variable(place)) return {{"variable", subject}};
+  return {{"variable", nullptr}, {"what", subject.substr(1, subject.size() - 2)}};
+}
+
+// One entry to a line, so that people can read it too.
+void append_entries(const Ledger& ledger, std::string* text) {
+  bool any = false;
+  for (std::size_t place = 0; place < ledger.rows().size(); ++place) {
+    for (const Row& row : in_order(ledger, ledger.rows()[place])) {
+      Json entry = subject_of(ledger, place);
+      entry.update(json_of(ledger, row));
+      *text += (any ? ",\n    " : "\n    ") + line_of(entry);
+      any = true;
+    }
+  }
+  if (any) *text += "\n  ";
+}
+
+}  // namespace
+
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json json_of(const Ledger& ledger, const Row& row) {
+  const Fate& fate = ledger.fates()[row.fate];
+  Json entry{{"fate", name_of(fate.kind)}};
+  if (fate.has_store()) entry["store"] = ledger.names().stores[fate.store];
+  entry["iterations"] = {row.first, row.last, row.step};
+  entry["ranks"] = ledger.rank_sets()[row.ranks];
+  entry["blocks"] = row.blocks;
+  entry["bytes"] = row.bytes;
+  if (fate.why != Reasons::kNone) entry["why"] = ledger.reasons()[fate.why];
+  if (!row.exact) entry["exact"] = false;
+  return entry;
+}
+
+std::string ledger_json(const Ledger& ledger, const std::string& state) {
+  Json died = Json::array();
+  for (const auto& [rank, iteration] : ledger.deaths())
+    died.push_back({{"rank", rank}, {"iteration", iteration}});
+  const LedgerNames& names = ledger.names();
+  const std::pair<const char*, Json> head[] = {
+      {"leat_ledger", kVersion},
+      {"simulation", names.simulation},
+      {"session", names.session},
+      {"ranks", names.ranks},
+      {"node_ranks", names.node_ranks},
+      {"state", state},
+      {"status", ledger.anything_lost() ? "LEAT_ERROR_LOST" : "LEAT_OK"},
+      {"lost", ledger.lost_writes()},
+      {"dropped", ledger.dropped_writes()},
+      {"dropped_iterations", ledger.dropped_iterations()},
+      {"in_progress", ledger.in_progress()},
+      {"stores", json_of_stores(ledger)},
+      {"died", died},
+  };
+  std::string text = "{\n";
+  for (const auto& [name, value] : head)
+    text += std::string("  \"") + name + "\": " + line_of(value) + ",\n";
+  text += "  \"entries\": [";
+  append_entries(ledger, &text);
+  return text + "]\n}\n";
+}
+
+}  // namespace leat::server

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was lost or dropped as a table for people: the server's last word to its clients and its
+// log.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "server/ledger/ledger.hpp"
+
+namespace leat::server {
+
+/// "" when all is well and nobody died. At most some 20 lines of at most 100 columns, and `most`
+/// bytes; `file` has it all.
+std::string loss_table(const Ledger& ledger, const std::string& file, std::size_t most);
+
+}  // namespace leat::server

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run's ledger, kept in its output file.
+#pragma once
+
+#include <hdf5.h>
+
+#include <string>
+
+namespace leat::hdf5 {
+
+/// Writes `json` as the text /ledger, and the number of lost writes that it says as the attribute
+/// `lost` of the file. An earlier ledger is replaced; what else is called so stays, and the ledger
+/// is called ledger_ then. Nothing for "".
+void write_ledger(hid_t file, const std::string& json);
+
+}  // namespace leat::hdf5

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/ledger/ledger.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "server/ledger/ledger_json.hpp"
+
+namespace leat::server {
+namespace {
+
+using Json = nlohmann::json;
+
+LedgerNames names(std::size_t variables, std::int32_t ranks) {
+  LedgerNames all{"run", "session", ranks, ranks, {}, {"out", "second"}, {}};
+  for (std::size_t v = 0; v < variables; ++v) all.variables.push_back("v" + std::to_string(v));
+  all.takes = {std::vector<std::uint8_t>(variables, 1), std::vector<std::uint8_t>(variables, 0)};
+  all.takes[1][0] = 1;
+  return all;
+}
+
+Iteration iteration(std::int64_t number, std::uint32_t variables, std::int32_t ranks,
+                    std::uint64_t bytes = 8) {
+  Iteration made;
+  made.number = number;
+  for (std::uint32_t v = 0; v < variables; ++v) {
+    for (std::int32_t r = 0; r < ranks; ++r) {
+      Block block;
+      block.variable = v;
+      block.rank = r;
+      block.bytes = bytes;
+      made.blocks.push_back(block);
+    }
+  }
+  return made;
+}
+
+PipelineResult result(std::int64_t number, const std::string& error = "") {
+  return {PipelineResult::Kind::iteration, number, {{"out", error}}};
+}
+
+Json json(Ledger ledger) {
+  ledger.settle_failures();
+  return Json::parse(ledger_json(ledger, "running"));
+}
+
+TEST(Ledger, OfARunWithoutLossesHasOneEntryForEachVariable) {
+  Ledger ledger(names(2, 4));
+  for (int i = 0; i < 10; ++i) {
+    ledger.handed_over(iteration(i, 2, 4));
+    EXPECT_EQ(ledger.in_progress(), 1u);
+    ledger.settled(result(i));
+  }
+  EXPECT_FALSE(ledger.anything_missing());
+  EXPECT_EQ(ledger.stored_iterations(), 10u);
+  const Json all = json(ledger);
+  EXPECT_EQ(all["status"], "LEAT_OK");
+  EXPECT_EQ(all["in_progress"], 0);
+  ASSERT_EQ(all["entries"].size(), 4u) << "written and stored";
+  const Json wanted = Json::parse(R"({"variable":"v1","iterations":[0,9,1],"ranks":[[0,3]],
+                                      "blocks":40,"bytes":320,"fate":"stored","store":"out"})");
+  EXPECT_EQ(all["entries"][3], wanted);
+}
+
+std::size_t bytes_of(const Ledger& ledger) {
+  std::size_t bytes = 0;
+  for (const Rows& rows : ledger.rows()) bytes += sizeof rows + rows.all().capacity() * sizeof(Row);
+  return bytes;
+}
+
+// `one` handed over and settled as iterations 0, step, ... below `end`; each second one fails.
+// Returns seconds.
+double run_through(Ledger* ledger, Iteration one, std::int64_t end, std::int64_t step) {
+  const auto start = std::chrono::steady_clock::now();
+  for (std::int64_t i = 0; i < end; i += step) {
+    one.number = i;
+    ledger->handed_over(one);
+    ledger->settled(result(i, i / step % 2 ? "no room for " + std::to_string(i) + " bytes" : ""));
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+TEST(Ledger, OfALargeRegularRunIsSmallAndQuick) {
+  // All blocks of 128 ranks for each hundredth iteration, and of 4 ranks for each: the blocks of
+  // all would be many times the machine's memory, which is what took the time.
+  Ledger wide(names(1000, 128)), deep(names(1000, 128));
+  const double wide_seconds = run_through(&wide, iteration(0, 1000, 128), 10'000, 100);
+  const double deep_seconds = run_through(&deep, iteration(0, 1000, 4), 10'000, 1);
+  std::printf("128 ranks: %.2f ms an iteration; 4 ranks: %.2f ms; %zu and %zu bytes\n",
+              wide_seconds * 10, deep_seconds / 10, bytes_of(wide), bytes_of(deep));
+  EXPECT_LT(bytes_of(wide), 1u << 20);
+  EXPECT_LT(bytes_of(deep), 1u << 20);
+  EXPECT_LT(wide_seconds / 100, 0.1);
+  EXPECT_LT(deep_seconds / 10'000, 0.01);
+}
+
+TEST(Ledger, AStoreThatTakesEveryTenthIterationCostsOneEntry) {
+  Ledger ledger(names(1, 2));
+  for (int i = 0; i < 1000; ++i) {
+    ledger.handed_over(iteration(i, 1, 2));
+    PipelineResult both = result(i);
+    if (i % 10 == 0) both.outcomes.push_back({"second", ""});
+    ledger.settled(both);
+  }
+  EXPECT_EQ(ledger.rows()[0].all().size(), 3u);
+}
+
+TEST(Ledger, KeepsTheStoresOfAVariableApart) {
+  Ledger ledger(names(2, 1));
+  ledger.handed_over(iteration(3, 2, 1));
+  ledger.settled({PipelineResult::Kind::iteration, 3, {{"out", ""}, {"second", "disk full"}}});
+  const Json entries = json(ledger)["entries"];
+  ASSERT_EQ(entries.size(), 5u) << "second takes only one of them";
+  EXPECT_EQ(entries[1]["fate"], "stored");
+  EXPECT_EQ(entries[1]["store"], "out");
+  EXPECT_EQ(entries[2]["fate"], "failed");
+  EXPECT_EQ(entries[2]["store"], "second");
+  EXPECT_EQ(entries[2]["why"], "disk full");
+  EXPECT_EQ(ledger.lost_writes(), 1u);
+  EXPECT_EQ(ledger.stored_iterations(), 0u);
+}
+
+TEST(Ledger, WantedByNoStoreIsNoLoss) {
+  Ledger ledger(names(1, 1));
+  ledger.handed_over(iteration(0, 1, 1));
+  ledger.settled({PipelineResult::Kind::iteration, 0, {}});
+  EXPECT_FALSE(ledger.anything_missing());
+  EXPECT_EQ(json(ledger)["entries"].size(), 1u);
+  EXPECT_EQ(json(ledger)["entries"][0]["fate"], "written");
+}
+
+TEST(Ledger, SaysInOneEntryWhatFailedOnManyRanks) {
+  Ledger ledger(names(2, 4));
+  for (int i = 0; i < 5; ++i) {
+    for (const int rank : {3, 0, 1, 2}) ledger.write_failed(rank, 1, i, "too large", 100);
+    ledger.handed_over(iteration(i, 1, 4));
+    ledger.settled(result(i));
+  }
+  const Json entries = json(ledger)["entries"];
+  ASSERT_EQ(entries.size(), 3u) << entries;
+  const Json wanted = Json::parse(R"({"variable":"v1","iterations":[0,4,1],"ranks":[[0,3]],
+      "blocks":20,"bytes":2000,"fate":"not written","why":"too large"})");
+  EXPECT_EQ(entries[2], wanted);
+  EXPECT_EQ(ledger.lost_writes(), 20u);
+}
+
+TEST(Ledger, AWriteOfAnUnknownNameIsLostToo) {
+  Ledger ledger(names(1, 1));
+  ledger.write_failed(0, Ledger::kUnknownName, 2, "no such variable");
+  const Json entry = json(ledger)["entries"][0];
+  EXPECT_TRUE(entry["variable"].is_null());
+  EXPECT_EQ(entry["what"], "unknown name");
+  EXPECT_TRUE(ledger.anything_lost());
+}
+
+TEST(Ledger, DroppedIterationsAreMissingButNotLost) {
+  Ledger ledger(names(2, 4));
+  ledger.handed_over(iteration(0, 2, 4));
+  ledger.iteration_dropped(0, "the segment is full");
+  ledger.iteration_dropped(1, "the segment is full");
+  EXPECT_FALSE(ledger.anything_lost());
+  EXPECT_TRUE(ledger.anything_missing());
+  EXPECT_EQ(ledger.in_progress(), 0u);
+  const Json all = json(ledger);
+  EXPECT_EQ(all["status"], "LEAT_OK");
+  EXPECT_EQ(all["dropped"], 8);
+  EXPECT_EQ(all["dropped_iterations"], 2);
+  EXPECT_EQ(all["entries"][0]["fate"], "dropped");
+  EXPECT_EQ(all["entries"][0]["why"], "the segment is full");
+  EXPECT_EQ(all["entries"][0]["iterations"], Json::array({0, 1, 1}));
+}
+
+TEST(Ledger, AStoreThatCannotBeClosedIsALoss) {
+  Ledger ledger(names(1, 1));
+  ledger.settled({PipelineResult::Kind::closed, 0, {{"out", "cannot finish"}, {"second", ""}}});
+  EXPECT_TRUE(ledger.anything_lost());
+  EXPECT_EQ(json(ledger)["stores"][0]["failed"], "cannot finish");
+}
+
+TEST(Ledger, ReasonsThatDifferInNumbersAreOne) {
+  Ledger ledger(names(1, 1));
+  for (int i = 0; i < 1000; ++i) {
+    ledger.handed_over(iteration(i, 1, 1));
+    ledger.settled(result(i, "iteration " + std::to_string(i) + ": disk full"));
+  }
+  const Json entries = json(ledger)["entries"];
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[1]["why"], "iteration 0: disk full");
+}
+
+TEST(Ledger, ReasonsThatAreMadeUpFillNoMemory) {
+  Reasons reasons;
+  std::uint32_t last = 0;
+  std::string text;
+  for (int i = 0; i < 5000; ++i) last = reasons.number(text += 'x');
+  EXPECT_LE(last, Reasons::kMost);
+  EXPECT_NE(reasons[last].find("another reason"), std::string::npos);
+}
+
+// One that has seen losses of each kind; its lines go to `lines`.
+Ledger unlucky(std::vector<std::string>* lines) {
+  Ledger ledger(names(3, 4));
+  ledger.persist_with([lines](const std::string& line) { lines->push_back(line); });
+  for (int i = 0; i < 6; ++i) {
+    if (i == 2) ledger.write_failed(1, 2, i, "too large", 64);
+    ledger.handed_over(iteration(i, 3, 4));
+    if (i == 5) {
+      ledger.iteration_dropped(i, "the segment is full");
+    } else {
+      ledger.settled(result(i, i % 2 ? "disk full" : ""));
+    }
+  }
+  ledger.write_failed(0, Ledger::kUnknownName, 6, "no such variable");
+  ledger.settled({PipelineResult::Kind::script_results, 4, {{"out", "disk \xff full"}}});
+  ledger.client_died(3, 6);
+  return ledger;
+}
+
+TEST(Ledger, OfASuccessorHasAllLossesOfTheKilledOne) {
+  std::vector<std::string> lines;
+  const Ledger killed = unlucky(&lines);
+  EXPECT_EQ(lines.size(), 1u + 2u + 1u + 1u + 1u + 1u) << "alike variables share a line";
+  Ledger successor(names(3, 4));
+  for (const std::string& line : lines) {
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    EXPECT_TRUE(successor.restore(line)) << line;
+  }
+  successor.stored_until("out", 4);
+  const Json before = json(killed), after = json(successor);
+  for (const char* name : {"lost", "dropped", "dropped_iterations", "died", "status"})
+    EXPECT_EQ(before[name], after[name]) << name;
+  EXPECT_EQ(after["stores"][0]["stored_until"], 4);
+  Json losses = Json::array();
+  for (const Json& entry : before["entries"]) {
+    if (entry["fate"] != "written" && entry["fate"] != "stored") losses.push_back(entry);
+  }
+  EXPECT_EQ(losses, after["entries"]);
+}
+
+TEST(Ledger, LinesThatMakeNoSenseAreLeftOut) {
+  std::vector<std::string> lines;
+  unlucky(&lines);
+  Ledger successor(names(3, 4));
+  for (const std::string& line : lines) {
+    for (std::size_t length = 0; length < line.size(); ++length)
+      EXPECT_FALSE(successor.restore(line.substr(0, length)));
+  }
+  for (const char* line : {"{}", "[]", "7", R"({"died":"x"})",
+                           R"({"iterations":[0,0,1],"ranks":[[0,0]],"blocks":1,"bytes":1,
+                               "fate":"not written","why":"x","places":[0,99]})"})
+    EXPECT_FALSE(successor.restore(line)) << line;
+  EXPECT_FALSE(successor.anything_missing());
+}
+
+TEST(Ledger, PersistsNoGoodFates) {
+  Ledger ledger(names(2, 2));
+  ledger.persist_with([](const std::string& line) { ADD_FAILURE() << line; });
+  ledger.handed_over(iteration(0, 2, 2));
+  ledger.settled(result(0));
+}
+
+}  // namespace
+}  // namespace leat::server
