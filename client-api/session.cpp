@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "client-api/last_error.hpp"
+#include "lib/platform/crc32c.hpp"
 #include "lib/platform/local_socket.hpp"
 #include "lib/platform/memory.hpp"
 #include "lib/platform/process.hpp"
@@ -140,6 +141,23 @@ Status Session::reserve(Call& call, std::uint32_t variable, const BlockShape& sh
   return Status::OK;
 }
 
+void Session::copy_into(std::uint64_t offset, const ArrayView& view) noexcept {
+  shm::BlockHeader& header = *segment_.at<shm::BlockHeader>(offset);
+  void* const data = &header + 1;
+  if (segment_.header().checksums == 0) return pack(data, view);
+  header.checksum = pack_with_checksum(data, view);
+  header.has_checksum = 1;
+}
+
+void Session::add_checksum(Call& call, std::uint64_t offset) noexcept {
+  if (segment_.header().checksums == 0) return;
+  shm::BlockHeader& header = *segment_.at<shm::BlockHeader>(offset);
+  call.lock.unlock();
+  header.checksum = platform::crc32c(&header + 1, header.data_bytes);
+  header.has_checksum = 1;
+  call.lock.lock();
+}
+
 Status Session::push_block(Call& call, std::uint32_t variable, std::uint32_t block,
                            std::uint64_t offset) {
   const std::uint64_t data_bytes = segment_.at<shm::BlockHeader>(offset)->data_bytes;
@@ -183,7 +201,7 @@ Status Session::write_view(Call& call, const char* name, std::uint32_t variable,
   const Status status = reserve(call, variable, shape, block, &offset);
   if (status != Status::OK) return status;
   call.lock.unlock();
-  pack(segment_.at<char>(offset + sizeof(shm::BlockHeader)), view);
+  copy_into(offset, view);
   call.lock.lock();
   return push_block(call, variable, block, offset);
 }
@@ -229,6 +247,7 @@ Status Session::commit(Call& call, const char* name, std::uint32_t block) {
   }
   const std::uint64_t offset = state.allocated_offset;
   state.allocated_offset = 0;
+  add_checksum(call, offset);
   return push_block(call, variable, block, offset);
 }
 

@@ -65,26 +65,39 @@ void Pipeline::report(PipelineResult result) {
 }
 
 PipelineResult Pipeline::for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)()) {
-  PipelineResult result{kind, 0, {}};
+  PipelineResult result{kind, 0, {}, {}};
   for (const auto& plugin : plugins_) {
     result.outcomes.push_back({plugin->store(), (plugin.get()->*call)()});
   }
   return result;
 }
 
-PipelineResult Pipeline::process(const Iteration& iteration) {
-  PipelineResult result{PipelineResult::Kind::iteration, iteration.number, {}};
+std::vector<std::string> Pipeline::stores_of(std::int64_t iteration, std::uint32_t variable) const {
+  std::vector<std::string> stores;
+  for (const auto& plugin : plugins_) {
+    if (plugin->wants(iteration, variable)) stores.push_back(plugin->store());
+  }
+  return stores;
+}
+
+PipelineResult Pipeline::process(Iteration& iteration) {
+  PipelineResult result{PipelineResult::Kind::iteration, iteration.number, {}, {}};
+  result.problems = take_out_changed(&iteration);
   for (const auto& plugin : plugins_) {
     if (!plugin->wants(iteration)) continue;
     note_call(plugin.get(), iteration.number);
     result.outcomes.push_back({plugin->store(), plugin->process(iteration)});
   }
   note_call(nullptr, 0);
+  for (const ChangedBlock& changed : changed_blocks(iteration)) {
+    result.problems.push_back(
+        changed_while_stored(changed, stores_of(iteration.number, changed.block.variable)));
+  }
   return result;
 }
 
 PipelineResult Pipeline::process(const ScriptResults& results) {
-  PipelineResult result{PipelineResult::Kind::script_results, results.iteration, {}};
+  PipelineResult result{PipelineResult::Kind::script_results, results.iteration, {}, {}};
   for (const auto& plugin : plugins_) {
     if (!plugin->takes_results()) continue;
     result.outcomes.push_back({plugin->store(), plugin->process(results)});
@@ -112,7 +125,7 @@ void Pipeline::run() {
   report(for_all(PipelineResult::Kind::opened, &PluginInstance::open));
   std::variant<Iteration, ScriptResults> work;
   while (next(&work)) {
-    PipelineResult result = std::visit([this](const auto& each) { return process(each); }, work);
+    PipelineResult result = std::visit([this](auto& each) { return process(each); }, work);
     work = Iteration{};  // its holds end before its result is seen
     report(std::move(result));
   }

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "server/checksums.hpp"
 #include "server/plugin_instance.hpp"
 #include "server/script_results.hpp"
 
@@ -31,6 +32,7 @@ struct PipelineResult {
   enum class Kind { opened, iteration, script_results, closed } kind = Kind::iteration;
   std::int64_t iteration = 0;
   std::vector<StoreOutcome> outcomes;  ///< of the plugins that were called
+  std::vector<BlockProblem> problems;  ///< of blocks whose checksums are not theirs
 };
 
 class Pipeline {
@@ -64,7 +66,8 @@ class Pipeline {
   void report(PipelineResult result);
   void note_call(const PluginInstance* plugin, std::int64_t iteration);
   PipelineResult for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)());
-  PipelineResult process(const Iteration& iteration);
+  PipelineResult process(Iteration& iteration);
+  std::vector<std::string> stores_of(std::int64_t iteration, std::uint32_t variable) const;
   PipelineResult process(const ScriptResults& results);
 
   std::vector<std::unique_ptr<PluginInstance>> plugins_;

@@ -85,6 +85,7 @@ class Server {
   // Iterations and memory
   void pass_on_complete();
   void take_results();
+  void report(const BlockProblem& problem, std::int64_t iteration);
   void take_returned_blocks();
   void release(const Block& block);
   void serve_requests();

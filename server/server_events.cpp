@@ -156,6 +156,7 @@ void Server::pass_on_complete() {
 void Server::take_results() {
   for (PipelineResult& result : pipeline_.take_results()) {
     report_.store_did(result);
+    for (const BlockProblem& problem : result.problems) report(problem, result.iteration);
     made_progress();
     switch (result.kind) {
       case PipelineResult::Kind::opened:
@@ -171,6 +172,13 @@ void Server::take_results() {
   steer();
   serve_requests();
   if (scripts_.exists() && leases_.somebody_waits()) scripts_.let_go_for_memory();
+}
+
+void Server::report(const BlockProblem& problem, std::int64_t iteration) {
+  const std::string& name = model_.variables[problem.variable].name;
+  complain(problem.client,
+           fmt::format("\"{}\" of iteration {}: {}", name, iteration, problem.what));
+  report_.block_lost(problem.rank, name, iteration, problem.what);
 }
 
 void Server::take_returned_blocks() {

@@ -116,6 +116,7 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
   plan.timeout_ns = static_cast<std::uint64_t>(model.architecture.timeout_seconds * 1e9);
   plan.catalogue_bytes = catalogue_bytes(model);
   plan.parameters = static_cast<std::uint32_t>(model.parameters.size());
+  plan.checksums = model.architecture.checksum == model::Checksum::crc32c;
   Result<shm::Segment> segment = shm::Segment::create(name, plan, bind_to_node, &memory_node);
   if (segment) write_catalogue(model, *segment);
   return segment;

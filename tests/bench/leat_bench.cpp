@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a call costs a simulation: leat_write against memcpy of the same bytes into private, warm
-// memory, and the calls that copy nothing. All figures of a row come from one run, call by call in
-// turn, so that ratios hold on noisy machines.
+// memory, and the calls that copy nothing; and what a checksum adds. All figures of a row come from
+// one run, call by call in turn, so that ratios hold on noisy machines.
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -39,12 +40,22 @@ struct Row {
   double ratio() const { return at(Kind::write).p50 / at(Kind::memcpy_warm).p50; }
 };
 
-std::string write_config(const std::string& folder, std::size_t bytes) {
+// What a checksum adds, as ratio to memcpy with one over that without. Runs of both kinds take
+// turns.
+constexpr Size kGuardedSizes[] = {{64 << 10, 1000, 4}, {1 << 20, 300, 2}, {16 << 20, 30, 1}};
+constexpr int kPairs = 9;
+struct Guarded {
+  std::size_t bytes;
+  std::vector<double> ratios;  // sorted, one per pair of runs
+  double median() const { return ratios[ratios.size() / 2]; }
+};
+
+std::string write_config(const std::string& folder, std::size_t bytes, const char* checksum) {
   const std::string path = folder + "/bench.xml";
   std::ofstream(path)
       << "<simulation name=\"bench\"><architecture><dedicated cores=\"1\"/><buffer size=\""
-      << kBuffer
-      << "\" timeout=\"30s\"/></architecture><data><layout name=\"bytes\" type=\"uint8\" "
+      << kBuffer << "\" timeout=\"30s\" checksum=\"" << checksum
+      << "\"/></architecture><data><layout name=\"bytes\" type=\"uint8\" "
          "dimensions=\""
       << bytes << "\"/><variable name=\"written\" layout=\"bytes\"/>"
       << "<variable name=\"committed\" layout=\"bytes\"/></data><storage><store name=\"discard\" "
@@ -64,10 +75,11 @@ bool wait_for_all(const std::vector<pid_t>& children) {
 }
 
 // Figures of a run in which a call failed would be worth nothing.
-std::optional<Row> measure(const std::string& folder, int clients, const Size& size) {
+std::optional<Row> measure(const std::string& folder, int clients, const Size& size,
+                           const char* checksum = "none") {
   Samples samples(clients, size.iterations * size.writes_per_iteration);
   Load load;
-  load.config = write_config(folder, size.bytes);
+  load.config = write_config(folder, size.bytes, checksum);
   load.session = "bench-" + std::to_string(getpid()) + "-" + std::to_string(clients) + "-" +
                  std::to_string(size.bytes);
   load.clients = clients;
@@ -125,7 +137,35 @@ void print_aims(const std::vector<Row>& rows) {
   }
 }
 
-void save(const std::vector<Row>& rows, const std::string& path) {
+void print(const Guarded& guarded) {
+  const std::string what =
+      "leat_write of " + platform::format_bytes(guarded.bytes) + " with checksum over without";
+  print_aim(what.c_str(), guarded.median(), 1.1, "x ");
+  std::printf("  %-52s %6.2f to %.2f in %zu pairs of runs\n", "", guarded.ratios.front(),
+              guarded.ratios.back(), guarded.ratios.size());
+  std::fflush(stdout);
+}
+
+bool measure_guarded(const std::string& folder, std::vector<Guarded>* all) {
+  std::printf("\nChecksums, one client, p50:\n");
+  for (const Size& size : kGuardedSizes) {
+    Guarded guarded{size.bytes, {}};
+    for (int pair = 0; pair < kPairs; ++pair) {
+      const bool first = pair % 2 == 0;  // either kind is first as often as the other
+      const std::optional<Row> a = measure(folder, 1, size, first ? "crc32c" : "none");
+      const std::optional<Row> b = measure(folder, 1, size, first ? "none" : "crc32c");
+      if (!a || !b) return false;
+      guarded.ratios.push_back(first ? a->ratio() / b->ratio() : b->ratio() / a->ratio());
+    }
+    std::sort(guarded.ratios.begin(), guarded.ratios.end());
+    print(guarded);
+    all->push_back(guarded);
+  }
+  return true;
+}
+
+void save(const std::vector<Row>& rows, const std::vector<Guarded>& all_guarded,
+          const std::string& path) {
   const char* const names[kKinds] = {"memcpy", "write", "alloc", "commit", "end_iteration"};
   nlohmann::json all = nlohmann::json::array();
   for (const Row& row : rows) {
@@ -137,6 +177,8 @@ void save(const std::vector<Row>& rows, const std::string& path) {
     }
     all.push_back(one);
   }
+  for (const Guarded& guarded : all_guarded)
+    all.push_back({{"bytes", guarded.bytes}, {"checksum_over_none", guarded.ratios}});
   std::ofstream(path) << all.dump(1) << "\n";
 }
 
@@ -153,15 +195,17 @@ bool measure_all(const std::string& folder, std::vector<Row>* rows) {
   return true;
 }
 
-int run(const char* json) {
+int run(const char* json, bool only_guarded) {
   char folder[] = "/tmp/leat-bench-XXXXXX";
   if (!mkdtemp(folder)) return 1;
   std::printf("Microseconds; buffer %s, %d cores. A ratio is write over memcpy, both p50.\n",
               kBuffer, platform::allowed_cpus().count());
   std::vector<Row> rows;
-  const bool measured = measure_all(folder, &rows);
-  if (measured) print_aims(rows);
-  if (measured && json) save(rows, json);
+  std::vector<Guarded> guarded;
+  bool measured = only_guarded || measure_all(folder, &rows);
+  if (measured && !only_guarded) print_aims(rows);
+  measured = measured && measure_guarded(folder, &guarded);
+  if (measured && json) save(rows, guarded, json);
   unlink((std::string(folder) + "/bench.xml").c_str());
   rmdir(folder);
   return measured ? 0 : 1;
@@ -170,7 +214,9 @@ int run(const char* json) {
 }  // namespace
 }  // namespace leat::bench
 
-// leat_bench [FILE]: prints a table, and writes all figures as JSON to FILE.
+// leat_bench [--checksums] [FILE]: prints a table, and writes all figures as JSON to FILE.
 int main(int count, char** arguments) {
-  return leat::bench::run(count > 1 ? arguments[1] : nullptr);
+  const bool only_guarded = count > 1 && std::string(arguments[1]) == "--checksums";
+  const int file = only_guarded ? 2 : 1;
+  return leat::bench::run(count > file ? arguments[file] : nullptr, only_guarded);
 }
