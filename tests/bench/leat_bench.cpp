@@ -50,7 +50,8 @@ struct Guarded {
   double median() const { return ratios[ratios.size() / 2]; }
 };
 
-std::string write_config(const std::string& folder, std::size_t bytes, const char* checksum) {
+std::string write_config(const std::string& folder, std::size_t bytes, const char* checksum,
+                         const char* read) {
   const std::string path = folder + "/bench.xml";
   std::ofstream(path)
       << "<simulation name=\"bench\"><architecture><dedicated cores=\"1\"/><buffer size=\""
@@ -60,7 +61,8 @@ std::string write_config(const std::string& folder, std::size_t bytes, const cha
       << bytes << "\"/><variable name=\"written\" layout=\"bytes\"/>"
       << "<variable name=\"committed\" layout=\"bytes\"/></data><storage><store name=\"discard\" "
          "library=\""
-      << LEAT_DISCARD_PLUGIN << "\"/></storage><log level=\"error\"/></simulation>\n";
+      << LEAT_DISCARD_PLUGIN << "\"><option name=\"read\" value=\"" << read
+      << "\"/></store></storage><log level=\"error\"/></simulation>\n";
   return path;
 }
 
@@ -76,13 +78,15 @@ bool wait_for_all(const std::vector<pid_t>& children) {
 
 // Figures of a run in which a call failed would be worth nothing.
 std::optional<Row> measure(const std::string& folder, int clients, const Size& size,
-                           const char* checksum = "none") {
+                           const char* checksum = "none", const char* read = "no",
+                           bool processor_time = false) {
   Samples samples(clients, size.iterations * size.writes_per_iteration);
   Load load;
-  load.config = write_config(folder, size.bytes, checksum);
+  load.config = write_config(folder, size.bytes, checksum, read);
   load.session = "bench-" + std::to_string(getpid()) + "-" + std::to_string(clients) + "-" +
                  std::to_string(size.bytes);
   load.clients = clients;
+  load.processor_time = processor_time;
   load.bytes = size.bytes;
   load.iterations = size.iterations;
   load.writes_per_iteration = size.writes_per_iteration;
@@ -152,8 +156,8 @@ bool measure_guarded(const std::string& folder, std::vector<Guarded>* all) {
     Guarded guarded{size.bytes, {}};
     for (int pair = 0; pair < kPairs; ++pair) {
       const bool first = pair % 2 == 0;  // either kind is first as often as the other
-      const std::optional<Row> a = measure(folder, 1, size, first ? "crc32c" : "none");
-      const std::optional<Row> b = measure(folder, 1, size, first ? "none" : "crc32c");
+      const std::optional<Row> a = measure(folder, 1, size, first ? "crc32c" : "none", "yes", true);
+      const std::optional<Row> b = measure(folder, 1, size, first ? "none" : "crc32c", "yes", true);
       if (!a || !b) return false;
       guarded.ratios.push_back(first ? a->ratio() / b->ratio() : b->ratio() / a->ratio());
     }
