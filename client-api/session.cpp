@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "client-api/last_error.hpp"
-#include "lib/platform/crc32c.hpp"
 #include "lib/platform/local_socket.hpp"
 #include "lib/platform/memory.hpp"
 #include "lib/platform/process.hpp"
@@ -139,23 +138,6 @@ Status Session::reserve(Call& call, std::uint32_t variable, const BlockShape& sh
   variables_.mark_written(variable);
   fill_header(*segment_.at<shm::BlockHeader>(*offset), variable, block, shape);
   return Status::OK;
-}
-
-void Session::copy_into(std::uint64_t offset, const ArrayView& view) noexcept {
-  shm::BlockHeader& header = *segment_.at<shm::BlockHeader>(offset);
-  void* const data = &header + 1;
-  if (segment_.header().checksums == 0) return pack(data, view);
-  header.checksum = pack_with_checksum(data, view);
-  header.has_checksum = 1;
-}
-
-void Session::add_checksum(Call& call, std::uint64_t offset) noexcept {
-  if (segment_.header().checksums == 0) return;
-  shm::BlockHeader& header = *segment_.at<shm::BlockHeader>(offset);
-  call.lock.unlock();
-  header.checksum = platform::crc32c(&header + 1, header.data_bytes);
-  header.has_checksum = 1;
-  call.lock.lock();
 }
 
 Status Session::push_block(Call& call, std::uint32_t variable, std::uint32_t block,
