@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client-api/packing.hpp"
 
+#include <algorithm>
 #include <cstring>
+
+#include "lib/platform/crc32c.hpp"
 
 namespace leat::client {
 namespace {
@@ -46,12 +49,12 @@ void gather(char* to, const char* from, std::int64_t count, std::int64_t stride)
   for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + i * size, from + i * stride, Bytes);
 }
 
-void copy_row(char* to, const char* from, std::int64_t count, std::int64_t stride,
-              std::size_t bytes) noexcept {
-  if (stride == static_cast<std::int64_t>(bytes)) {
-    std::memcpy(to, from, static_cast<std::size_t>(count) * bytes);
-    return;
-  }
+bool is_dense(std::int64_t stride, std::size_t bytes) noexcept {
+  return stride == static_cast<std::int64_t>(bytes);
+}
+
+void gather_row(char* to, const char* from, std::int64_t count, std::int64_t stride,
+                std::size_t bytes) noexcept {
   switch (bytes) {
     case 1:
       return gather<1>(to, from, count, stride);
@@ -66,31 +69,93 @@ void copy_row(char* to, const char* from, std::int64_t count, std::int64_t strid
   }
 }
 
-char* copy(char* to, const char* from, const Loops& loops, std::uint32_t d,
+struct PlainCopy {
+  void row(char* to, const char* from, std::int64_t count, std::int64_t stride,
            std::size_t bytes) noexcept {
+    if (!is_dense(stride, bytes)) return gather_row(to, from, count, stride, bytes);
+    std::memcpy(to, from, static_cast<std::size_t>(count) * bytes);
+  }
+};
+
+// Long rows are summed up by their copy; others once enough of them have been gathered, while they
+// are still in the first cache.
+class SummedCopy {
+ public:
+  explicit SummedCopy(char* start) : summed_(start) {}
+
+  void row(char* to, const char* from, std::int64_t count, std::int64_t stride,
+           std::size_t bytes) noexcept {
+    const std::size_t length = static_cast<std::size_t>(count) * bytes;
+    if (is_dense(stride, bytes) && length >= kLongRow) {
+      sum_up_to(to);
+      sum_ = platform::copy_crc32c(to, from, length, sum_);
+      summed_ = to + length;
+      return;
+    }
+    // In pieces: a single row may be the whole array.
+    const auto most = static_cast<std::int64_t>(kGathered / bytes);
+    for (std::int64_t done = 0; done < count; done += most) {
+      const std::int64_t part = std::min(most, count - done);
+      PlainCopy().row(to, from + done * stride, part, stride, bytes);
+      to += part * static_cast<std::int64_t>(bytes);
+      if (static_cast<std::size_t>(to - summed_) >= kGathered) sum_up_to(to);
+    }
+  }
+
+  std::uint32_t sum_of_all_up_to(const char* end) noexcept {
+    sum_up_to(end);
+    return sum_;
+  }
+
+ private:
+  static constexpr std::size_t kLongRow = 1024, kGathered = 8192;
+
+  void sum_up_to(const char* end) noexcept {
+    sum_ = platform::crc32c(summed_, static_cast<std::size_t>(end - summed_), sum_);
+    summed_ = end;
+  }
+
+  const char* summed_;
+  std::uint32_t sum_ = 0;
+};
+
+template <class Copy>
+char* copy_loops(char* to, const char* from, const Loops& loops, std::uint32_t d, std::size_t bytes,
+                 Copy& copy) noexcept {
   const std::int64_t count = loops.extent[d];
   if (d + 1 == loops.dims) {
-    copy_row(to, from, count, loops.stride[d], bytes);
+    copy.row(to, from, count, loops.stride[d], bytes);
     return to + count * static_cast<std::int64_t>(bytes);
   }
   for (std::int64_t i = 0; i < count; ++i)
-    to = copy(to, from + i * loops.stride[d], loops, d + 1, bytes);
+    to = copy_loops(to, from + i * loops.stride[d], loops, d + 1, bytes, copy);
   return to;
+}
+
+// Returns the end of the copy.
+template <class Copy>
+char* copy_all(char* to, const ArrayView& view, Copy& copy) noexcept {
+  for (std::uint32_t d = 0; d < view.dims; ++d) {
+    if (view.extent[d] == 0) return to;
+  }
+  const std::size_t bytes = scalar_bytes(view.type);
+  const char* const from = static_cast<const char*>(view.data);
+  const Loops loops = merged(view);
+  if (loops.dims > 0) return copy_loops(to, from, loops, 0, bytes, copy);
+  copy.row(to, from, 1, static_cast<std::int64_t>(bytes), bytes);
+  return to + bytes;
 }
 
 }  // namespace
 
 void pack(void* to, const ArrayView& from) noexcept {
-  for (std::uint32_t d = 0; d < from.dims; ++d) {
-    if (from.extent[d] == 0) return;
-  }
-  const std::size_t bytes = scalar_bytes(from.type);
-  const Loops loops = merged(from);
-  if (loops.dims == 0) {
-    std::memcpy(to, from.data, bytes);
-    return;
-  }
-  copy(static_cast<char*>(to), static_cast<const char*>(from.data), loops, 0, bytes);
+  PlainCopy copy;
+  copy_all(static_cast<char*>(to), from, copy);
+}
+
+std::uint32_t pack_with_checksum(void* to, const ArrayView& from) noexcept {
+  SummedCopy copy(static_cast<char*>(to));
+  return copy.sum_of_all_up_to(copy_all(static_cast<char*>(to), from, copy));
 }
 
 }  // namespace leat::client

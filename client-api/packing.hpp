@@ -22,4 +22,7 @@ struct ArrayView {
 /// memcpy.
 void pack(void* to, const ArrayView& from) noexcept;
 
+/// The same, and the CRC-32C of what it copied.
+std::uint32_t pack_with_checksum(void* to, const ArrayView& from) noexcept;
+
 }  // namespace leat::client

@@ -217,7 +217,7 @@ Status Session::write_view(Call& call, const char* name, std::uint32_t variable,
   const Status status = reserve(call, variable, shape, block, &offset);
   if (status != Status::OK) return status;
   call.lock.unlock();
-  pack(segment_.at<char>(offset + sizeof(shm::BlockHeader)), view);
+  copy_into(offset, view);
   call.lock.lock();
   return push_block(call, variable, block, offset);
 }
@@ -263,6 +263,7 @@ Status Session::commit(Call& call, const char* name, std::uint32_t block) {
   }
   const std::uint64_t offset = state.allocated_offset;
   state.allocated_offset = 0;
+  add_checksum(call, offset);
   return push_block(call, variable, block, offset);
 }
 

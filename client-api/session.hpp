@@ -75,6 +75,11 @@ class Session {
                     const BlockShape& shape, const ArrayView& view);
   Status reserve(Call& call, std::uint32_t variable, const BlockShape& shape, std::uint32_t block,
                  std::uint64_t* offset);
+  /// Copies into the block at `offset`, with its checksum where the XML asks for one. Needs no
+  /// lock.
+  void copy_into(std::uint64_t offset, const ArrayView& view) noexcept;
+  /// The same for data that the caller has put there; without the lock while it reads them.
+  void add_checksum(Call& call, std::uint64_t offset) noexcept;
   Status push_block(Call& call, std::uint32_t variable, std::uint32_t block, std::uint64_t offset);
   Status push_parameter(Call& call, shm::EventKind kind, std::uint32_t parameter,
                         std::uint64_t bits);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of Session for arrays that say what they are.
+// The part of Session for arrays that say what they are, and for what is in a block.
 #include "client-api/leat.h"
 #include "client-api/session.hpp"
+#include "lib/platform/crc32c.hpp"
 
 namespace leat::client {
 namespace {
@@ -41,6 +42,23 @@ void describe(const BlockShape& shape, ScalarType type, void* data, leat_array* 
 }
 
 }  // namespace
+
+void Session::copy_into(std::uint64_t offset, const ArrayView& view) noexcept {
+  shm::BlockHeader& header = *segment_.at<shm::BlockHeader>(offset);
+  void* const data = &header + 1;
+  if (segment_.header().checksums == 0) return pack(data, view);
+  header.checksum = pack_with_checksum(data, view);
+  header.has_checksum = 1;
+}
+
+void Session::add_checksum(Call& call, std::uint64_t offset) noexcept {
+  if (segment_.header().checksums == 0) return;
+  shm::BlockHeader& header = *segment_.at<shm::BlockHeader>(offset);
+  call.lock.unlock();
+  header.checksum = platform::crc32c(&header + 1, header.data_bytes);
+  header.has_checksum = 1;
+  call.lock.lock();
+}
 
 Status Session::write_array(Call& call, const char* name, std::uint32_t block,
                             const leat_array* array) {

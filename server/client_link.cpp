@@ -155,6 +155,13 @@ std::optional<Block> ClientLink::read_block(const shm::Event& event, std::string
   std::copy(std::begin(header.position), std::end(header.position), block.position.begin());
   block.data = segment_.at<char>(event.offset + sizeof header);
   block.bytes = header.data_bytes;
+  if (model_.architecture.checksum == model::Checksum::crc32c) {
+    block.checksum = header.checksum;
+    if (header.has_checksum == 0) {
+      *error = "it has no checksum";
+      return std::nullopt;
+    }
+  }
   if (!check_extent(header, layout, error) || !fill_global(header, layout, &block, error)) {
     return std::nullopt;
   }

@@ -27,6 +27,7 @@ struct Block {
   std::uint64_t lease = 0;  ///< the extent it lies in
   const void* data = nullptr;
   std::uint64_t bytes = 0;
+  std::optional<std::uint32_t> checksum;  ///< CRC-32C of the data, by the client
 };
 
 /// Of a <parameter>; the first: it has none yet.
@@ -34,7 +35,7 @@ using ParameterValue = std::variant<std::monostate, std::int64_t, double, std::s
 
 struct Iteration {
   std::int64_t number = 0;
-  bool complete = true;  ///< false when a client died before it had ended it
+  bool complete = true;  ///< false when a client died before it had ended it, or a block is lost
   std::vector<Block> blocks;
   /// By variable: its blocks stay as they are while a copy of its hold exists.
   std::map<std::uint32_t, std::shared_ptr<const void>> holds;

@@ -71,21 +71,34 @@ void Pipeline::report(PipelineResult result) {
 }
 
 PipelineResult Pipeline::for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)()) {
-  PipelineResult result{kind, 0, {}};
+  PipelineResult result{kind, 0, {}, {}};
   for (const auto& plugin : plugins_) {
     result.outcomes.push_back({plugin->store(), (plugin.get()->*call)()});
   }
   return result;
 }
 
-PipelineResult Pipeline::process(const Iteration& iteration) {
-  PipelineResult result{PipelineResult::Kind::iteration, iteration.number, {}};
+std::vector<std::string> Pipeline::stores_of(std::int64_t iteration, std::uint32_t variable) const {
+  std::vector<std::string> stores;
+  for (const auto& plugin : plugins_) {
+    if (plugin->wants(iteration, variable)) stores.push_back(plugin->store());
+  }
+  return stores;
+}
+
+PipelineResult Pipeline::process(Iteration& iteration) {
+  PipelineResult result{PipelineResult::Kind::iteration, iteration.number, {}, {}};
+  result.problems = take_out_changed(&iteration);
   for (std::size_t i = 0; i < plugins_.size(); ++i) {
     if (!plugins_[i]->wants(iteration)) continue;
     note_call(plugins_[i].get(), iteration.number);
     result.outcomes.push_back({plugins_[i]->store(), give(i, iteration)});
   }
   note_call(nullptr, 0);
+  for (const ChangedBlock& changed : changed_blocks(iteration)) {
+    result.problems.push_back(
+        changed_while_stored(changed, stores_of(iteration.number, changed.block.variable)));
+  }
   return result;
 }
 
@@ -111,7 +124,7 @@ std::string Pipeline::give(std::size_t store, const Iteration& iteration) {
 }
 
 PipelineResult Pipeline::process(const ScriptResults& results) {
-  PipelineResult result{PipelineResult::Kind::script_results, results.iteration, {}};
+  PipelineResult result{PipelineResult::Kind::script_results, results.iteration, {}, {}};
   for (const auto& plugin : plugins_) {
     if (!plugin->takes_results()) continue;
     result.outcomes.push_back({plugin->store(), plugin->process(results)});
@@ -139,7 +152,7 @@ void Pipeline::run() {
   report(for_all(PipelineResult::Kind::opened, &PluginInstance::open));
   Work work;
   while (next(&work)) {
-    PipelineResult result = std::visit([this](const auto& each) { return process(each); }, work);
+    PipelineResult result = std::visit([this](auto& each) { return process(each); }, work);
     result.work = std::move(work);
     report(std::move(result));
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "lib/shm/layout.hpp"
+#include "server/checksums.hpp"
 #include "server/plugin_instance.hpp"
 #include "server/script_results.hpp"
 
@@ -35,6 +36,7 @@ struct PipelineResult {
   enum class Kind { opened, iteration, script_results, closed } kind = Kind::iteration;
   std::int64_t iteration = 0;
   std::vector<StoreOutcome> outcomes;  ///< of the plugins that were called
+  std::vector<BlockProblem> problems;  ///< of blocks whose checksums are not theirs
   Work work{};  ///< what it is about; its blocks are held until this ends
 };
 
@@ -73,7 +75,8 @@ class Pipeline {
   void report(PipelineResult result);
   void note_call(const PluginInstance* plugin, std::int64_t iteration);
   PipelineResult for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)());
-  PipelineResult process(const Iteration& iteration);
+  PipelineResult process(Iteration& iteration);
+  std::vector<std::string> stores_of(std::int64_t iteration, std::uint32_t variable) const;
   PipelineResult process(const ScriptResults& results);
 
   std::string give(std::size_t store, const Iteration& iteration);

@@ -46,6 +46,8 @@ leat_block block_of(const Block& block) {
   std::copy(block.global.begin(), block.global.end(), view.global);
   view.data = block.data;
   view.bytes = block.bytes;
+  view.checksum = block.checksum.value_or(0);
+  view.has_checksum = block.checksum.has_value();
   return view;
 }
 

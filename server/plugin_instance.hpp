@@ -49,6 +49,10 @@ class PluginInstance {
   std::string open();
   /// True when this plugin takes something of the iteration.
   bool wants(const Iteration& iteration) const;
+  /// True when it takes the variable in this iteration.
+  bool wants(std::int64_t iteration, std::uint32_t variable) const {
+    return iteration % every_ == 0 && takes(variable);
+  }
   std::string process(const Iteration& iteration);
   /// True when it takes what scripts make.
   bool takes_results() const noexcept { return plugin_->results != nullptr; }

@@ -108,6 +108,7 @@ class Server {
   void pass_on_complete();
   void take_results();
   void note_done(const PipelineResult& result) noexcept;
+  void report(const BlockProblem& problem, std::int64_t iteration);
   void take_returned_blocks();
   void release(const Block& block);
   void serve_requests();

@@ -154,6 +154,7 @@ void Server::pass_on_complete() {
 
 void Server::take_results() {
   for (PipelineResult& result : pipeline_.take_results()) {
+    for (const BlockProblem& problem : result.problems) report(problem, result.iteration);
     ledger_.settled(result);
     made_progress();
     switch (result.kind) {
@@ -181,6 +182,13 @@ void Server::note_done(const PipelineResult& result) noexcept {
   for (shm::StoreWords& store : segment_.stores()) store.done.store(result.iteration);
   segment_.server_words().done_iteration.store(result.iteration);
   segment_.server_words().fruitless.store(0, std::memory_order_relaxed);
+}
+
+void Server::report(const BlockProblem& problem, std::int64_t iteration) {
+  const std::string& name = model_.variables[problem.variable].name;
+  complain(problem.client,
+           fmt::format("\"{}\" of iteration {}: {}", name, iteration, problem.what));
+  ledger_.write_failed(problem.rank, problem.variable, iteration, problem.what);
 }
 
 void Server::take_returned_blocks() {

@@ -128,6 +128,7 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
   plan.parameters = static_cast<std::uint32_t>(model.parameters.size());
   plan.stores = static_cast<std::uint32_t>(model.stores.size());
   plan.config_hash = hash_of(model.source_text);
+  plan.checksums = model.architecture.checksum == model::Checksum::crc32c;
   Result<shm::Segment> segment = shm::Segment::create(name, plan, bind_to_node, &memory_node);
   if (segment) write_catalogue(model, *segment);
   return segment;

@@ -103,10 +103,14 @@ struct Scripts {
   bool exist() const noexcept { return !sources.empty(); }
 };
 
+/// What guards a block on its way from the simulation through the stores.
+enum class Checksum { none, crc32c };
+
 struct Architecture {
   std::int64_t dedicated_cores = 1;
   std::uint64_t buffer_bytes = 0;  ///< of the segment per node
   double timeout_seconds = 60;     ///< the longest that one client call may wait
+  Checksum checksum = Checksum::none;
 };
 
 struct Log {

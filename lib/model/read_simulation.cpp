@@ -45,6 +45,8 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   model.architecture.dedicated_cores = std::strtoll(cores.c_str(), nullptr, 10);
   model.architecture.buffer_bytes = buffer_bytes(context, buffer_attributes);
   model.architecture.timeout_seconds = timeout_seconds(context, buffer_attributes);
+  if (buffer_attributes.text("checksum") == "crc32c")
+    model.architecture.checksum = Checksum::crc32c;
 
   const XmlElement log = only(context, root, "log");
   model.log.level = Attributes(context, log).text("level");

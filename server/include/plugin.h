@@ -88,6 +88,8 @@ typedef struct leat_block {
   int64_t global[LEAT_PLUGIN_MAX_DIMS];    /* extents of the global array in this iteration */
   const void* data;         /* C order, ghosts included */
   uint64_t bytes;
+  uint32_t checksum;        /* CRC-32C (RFC 3720) of the `bytes` at `data`, as the simulation handed them over */
+  uint32_t has_checksum;    /* 0: it has none, the XML asks for none */
 } leat_block;
 
 /* What a parameter of the XML is at the end of an iteration, as the first rank of the node has it. */
@@ -107,7 +109,7 @@ typedef struct leat_iteration_data {
   const leat_block* blocks; /* of the variables this plugin takes; ordered by variable, rank, block */
   uint64_t block_count;
   uint64_t block_stride;    /* bytes from one block to the next */
-  int32_t complete;         /* 0: some rank died before it ended this iteration; what it had written is here */
+  int32_t complete;         /* 0: some rank died before it ended this iteration, or a block lost its checksum; the others are here */
   int32_t reserved;
   const leat_parameter* parameters; /* all of the XML, in its order */
   uint64_t parameter_count;

@@ -99,6 +99,8 @@ static void iteration(void) {
   AT(leat_block, global, 152);
   AT(leat_block, data, 216);
   AT(leat_block, bytes, 224);
+  AT(leat_block, checksum, 232);
+  AT(leat_block, has_checksum, 236);
   AT(leat_iteration_data, size, 0);
   AT(leat_iteration_data, iteration, 8);
   AT(leat_iteration_data, blocks, 16);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/bench/measured_client.hpp"
 
+#include <time.h>
+
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -16,11 +18,10 @@ namespace {
 constexpr std::int64_t kComputeNs = 20'000;
 constexpr int kWarmUp = 20;
 
-template <class Call>
-std::int64_t timed(Call call) {
-  const std::int64_t start = platform::now_ns();
-  call();
-  return platform::now_ns() - start;
+std::int64_t processor_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 void compute() {
@@ -54,6 +55,14 @@ class Client {
   bool failed() const { return failed_; }
 
  private:
+  template <class Call>
+  std::int64_t timed(Call call) const {
+    const auto clock = load_.processor_time ? processor_ns : platform::now_ns;
+    const std::int64_t start = clock();
+    call();
+    return clock() - start;
+  }
+
   void check(leat_status status) {
     if (status == LEAT_OK) return;
     if (!failed_) std::fprintf(stderr, "%s\n", leat_last_error());

@@ -16,6 +16,7 @@ struct Load {
   std::size_t bytes = 0;
   int iterations = 0;
   int writes_per_iteration = 1;
+  bool processor_time = false;  ///< instead of what a clock on the wall says: no wait counts
   int core = -1;  ///< to which client 0 is bound, client 1 to the next ...; -1: none is bound
 };
 

@@ -63,8 +63,8 @@ void dump(std::ostream& out, const Scripts& scripts) {
   out << "scripts interpreter=" << scripts.interpreter << " workers=" << scripts.workers
       << " memory=" << scripts.memory_bytes << " output=" << scripts.output << "\n";
   for (const ScriptSource& each : scripts.sources) {
-    out << (each.is_folder ? "folder " : "script ") << each.path << " timeout="
-        << each.timeout_seconds << " failures=" << each.failures
+    out << (each.is_folder ? "folder " : "script ") << each.path
+        << " timeout=" << each.timeout_seconds << " failures=" << each.failures
         << (each.waits ? " waits" : " skips") << "\n";
   }
 }
@@ -76,7 +76,8 @@ std::string dump(const Model& model) {
   out << "simulation " << model.name << described(model.description);
   out << "cores " << model.architecture.dedicated_cores << "\n";
   out << "buffer " << model.architecture.buffer_bytes << " timeout "
-      << model.architecture.timeout_seconds << "\n";
+      << model.architecture.timeout_seconds << " checksum "
+      << (model.architecture.checksum == Checksum::crc32c ? "crc32c" : "none") << "\n";
   for (const Parameter& each : model.parameters) dump(out, each);
   for (const Layout& each : model.layouts) dump(out, each);
   for (const Variable& each : model.variables) dump(out, model, each);

@@ -15,7 +15,7 @@ LIBS = ("lib/base", "lib/platform", "lib/shm", "lib/model")
 # headers of others beside the C and C++ standard
 RULES = {
     "lib/base": ((), ()),
-    "lib/platform": (("lib/base",), (*POSIX, "numa.h", "numaif.h")),
+    "lib/platform": (("lib/base",), (*POSIX, "immintrin.h", "numa.h", "numaif.h")),
     "lib/shm": (("lib/base", "lib/platform"), ("boost/interprocess/",)),
     "lib/model": (("lib/base",), ("xercesc/",)),
     "lib/comm": (("lib/base",), ("mpi.h",)),

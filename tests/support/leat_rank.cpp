@@ -92,6 +92,26 @@ leat_status write(Words& words) {
   return write_block(name, block, bytes, static_cast<std::uint64_t>(words.number()));
 }
 
+// A Fortran section of doubles, a(1:step*fast:step, :), of an array a(2*fast, slow).
+leat_status write_section(Words& words) {
+  const std::string name = words.text();
+  const std::uint32_t block = words.block();
+  const std::int64_t fast = words.number(), slow = words.number(), step = words.number();
+  std::vector<char> data(static_cast<std::size_t>(16 * fast * slow));
+  fill(data.data(), data.size(), static_cast<std::uint64_t>(words.number()));
+  leat_array array{};
+  array.struct_size = sizeof array;
+  array.data = data.data();
+  array.type = LEAT_TYPE_FLOAT64;
+  array.dims = 2;
+  array.extent[0] = fast;
+  array.extent[1] = slow;
+  array.stride[0] = 8 * step;
+  array.stride[1] = 16 * fast;
+  array.column_major = 1;
+  return leat_write_array(name.c_str(), block, &array);
+}
+
 leat_status alloc(Words& words) {
   const std::string name = words.text();
   const std::uint32_t block = words.block();
@@ -152,6 +172,7 @@ const std::map<std::string, std::function<leat_status(Words&)>> kCalls = {
     {"init_ranks", init_ranks},
     {"finalize", [](Words&) { return leat_finalize(); }},
     {"write", write},
+    {"write_section", write_section},
     {"write_null", [](Words& w) { return leat_write(w.text().c_str(), nullptr); }},
     {"alloc", alloc},
     {"commit",

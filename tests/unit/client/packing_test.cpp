@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "client-api/packing.hpp"
+#include "lib/platform/crc32c.hpp"
 
 namespace leat::client {
 namespace {
@@ -59,6 +60,34 @@ TEST(Pack, AnySectionOfAnyTypeInAnyOrder) {
     pack(packed.data(), view);
     ASSERT_TRUE(std::equal(expected.begin(), expected.end(), packed.begin())) << "round " << round;
     ASSERT_EQ(packed.back(), 'x') << "wrote too much in round " << round;
+    std::vector<char> summed(expected.size() + 1, 'x');
+    ASSERT_EQ(pack_with_checksum(summed.data(), view),
+              platform::crc32c(expected.data(), expected.size()))
+        << "round " << round;
+    ASSERT_EQ(summed, packed) << "round " << round;
+  }
+}
+
+// Rows long enough to be summed up by their copy, between others and alone.
+TEST(Pack, ChecksumOfRowsOfAnyLength) {
+  std::mt19937 random(8);
+  std::vector<char> memory(1 << 20);
+  for (char& byte : memory) byte = static_cast<char>(random());
+  for (int round = 0; round < 300; ++round) {
+    ArrayView view;
+    view.type = round % 2 == 0 ? ScalarType::float64 : ScalarType::uint8;
+    const auto bytes = static_cast<std::int64_t>(scalar_bytes(view.type));
+    view.dims = 2;
+    view.extent = {static_cast<std::int64_t>(random() % 8 + 1),
+                   static_cast<std::int64_t>(random() % 4000 + 1)};
+    view.stride = {16000 * bytes, bytes * (round % 3 == 0 ? 3 : 1)};
+    view.data = memory.data() + random() % 8;
+    const std::vector<char> expected = one_by_one(view);
+    std::vector<char> packed(expected.size());
+    ASSERT_EQ(pack_with_checksum(packed.data(), view),
+              platform::crc32c(expected.data(), expected.size()))
+        << "round " << round;
+    ASSERT_EQ(packed, expected) << "round " << round;
   }
 }
 
