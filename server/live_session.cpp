@@ -33,7 +33,7 @@ Result<LiveSession> LiveSession::begin(const std::string& session) {
   if (!written) {
     return Error{Status::ERROR_SYSTEM, "cannot write " + files.live + ": is the disk full?"};
   }
-  return LiveSession(files, segment, std::move(lock));
+  return LiveSession(session, files, segment, std::move(lock));
 }
 
 LiveSession::~LiveSession() {

@@ -20,13 +20,20 @@ class LiveSession {
   LiveSession& operator=(LiveSession&&) = default;
   ~LiveSession();
 
+  const std::string& session() const noexcept { return session_; }
   const std::string& segment() const noexcept { return segment_; }
   const std::string& socket() const noexcept { return files_.socket; }
+  const std::string& spill_link() const noexcept { return files_.spill; }
 
  private:
-  LiveSession(platform::SessionFiles files, std::string segment, platform::UniqueFd lock)
-      : files_(std::move(files)), segment_(std::move(segment)), lock_(std::move(lock)) {}
+  LiveSession(std::string session, platform::SessionFiles files, std::string segment,
+              platform::UniqueFd lock)
+      : session_(std::move(session)),
+        files_(std::move(files)),
+        segment_(std::move(segment)),
+        lock_(std::move(lock)) {}
 
+  std::string session_;
   platform::SessionFiles files_;
   std::string segment_;
   platform::UniqueFd lock_;  // moved from: empty, and nothing is removed

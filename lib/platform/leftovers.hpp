@@ -24,7 +24,8 @@ struct LiveOne {
 };
 
 struct Leftover {
-  std::string kind;  ///< "segment", "socket", "live file" or "start lock"
+  std::string
+      kind;  ///< "segment", "socket", "live file", "start lock", "spill folder" or "spill link"
   std::string session;
   std::string path;
   std::uint64_t bytes = 0;

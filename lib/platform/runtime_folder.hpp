@@ -4,6 +4,7 @@
 //   <session>.sock   where the server listens
 //   <session>.lock   locked by the process that is starting a server
 //   <session>.live   locked by the server as long as it lives; its text is the name of its segment
+//   <session>.spill  a link to its folder on a disk, with when-full="spill"
 // file_lock.hpp says what these locks are worth, leftovers.hpp what becomes of the files of the dead.
 #pragma once
 
@@ -23,7 +24,7 @@ Result<std::string> runtime_folder();
 bool valid_session_name(const std::string& name) noexcept;
 
 struct SessionFiles {
-  std::string socket, lock, live;
+  std::string socket, lock, live, spill;
 };
 SessionFiles session_files(const std::string& folder, const std::string& session);
 
