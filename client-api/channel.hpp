@@ -20,26 +20,41 @@ namespace leat::client {
 
 using Lock = std::unique_lock<std::mutex>;
 
+inline constexpr std::int64_t kNoIteration = -1;
+
 class Channel {
  public:
   Channel(const shm::Segment& segment, std::uint32_t index, platform::UniqueFd socket,
           platform::UniqueFd doorbell) noexcept;
 
   /// Space for a block of `data_bytes` behind a BlockHeader; `*offset` is that of the header.
-  /// ERROR_TOO_LARGE, ERROR_FULL, ERROR_SERVER; waits for the server to free space, at most the
-  /// segment's timeout.
+  /// ERROR_TOO_LARGE, ERROR_FULL, ERROR_SERVER, DROPPED; waits for the server to free space, at
+  /// most the segment's timeout. `iteration`: kNoIteration for what belongs to none.
   Status reserve(Lock& lock, platform::Patience& patience, std::uint64_t data_bytes,
                  std::int64_t iteration, std::uint64_t* offset) noexcept;
 
   /// Hands one event over. Waits only when the ring is full.
   Status push(Lock& lock, platform::Patience& patience, const shm::Event& event) noexcept;
 
+  /// The iteration is left out on all ranks of this node: what is written of it is not wanted.
+  bool is_dropped(std::int64_t iteration) const noexcept {
+    return iteration >= 0 && (dropped_ == iteration || segment_.drop_words().has(iteration));
+  }
+  /// This client has waited in vain: its iteration is left out, as when-full says. Waits for
+  /// nobody: when the event finds no room, the end of the iteration says the same. DROPPED.
+  Status drop(Lock& lock, std::int64_t iteration) noexcept;
+  bool has_decided_to_drop(std::int64_t iteration) const noexcept { return decided_ == iteration; }
+
   /// Looks whether the server has died, at most every 100 ms. ERROR_SERVER for good once it has.
   Status check_server() noexcept;
 
-  /// Bytes of the current iteration on this node when the last ERROR_FULL was a refusal; 0 when
-  /// time had passed.
-  std::uint64_t refused_in_use() const noexcept { return refused_in_use_; }
+  /// Why the last ERROR_FULL was one: what the server said, or with no bytes that time had passed.
+  struct Refusal {
+    shm::RefusalReason reason = shm::RefusalReason::hopeless;
+    std::int64_t iteration = 0;  ///< that has the memory
+    std::uint64_t in_use = 0;    ///< bytes
+  };
+  const Refusal& refusal() const noexcept { return refusal_; }
   std::int64_t timeout_ns() const noexcept { return timeout_ns_; }
   int socket() const noexcept { return socket_.get(); }
 
@@ -48,7 +63,7 @@ class Channel {
   struct Waiter {
     std::uint64_t token = 0;
     shm::Extent extent;
-    bool refused = false;
+    Status answer = Status::OK;
     Waiter* next = nullptr;
   };
   enum class Asked { nothing, ahead, urgently };
@@ -66,6 +81,7 @@ class Channel {
   Status take_releases(Lock& lock, platform::Patience& patience) noexcept;
   shm::Extent deliver(const shm::Release& release) noexcept;
   void refuse(const shm::Release& release) noexcept;
+  void note_dropped(const shm::Release& release) noexcept;
   Waiter* find_waiter(std::uint64_t token) noexcept;
   void forget(Waiter& waiter) noexcept;
 
@@ -90,8 +106,10 @@ class Channel {
   Asked asked_common_ = Asked::nothing;
   std::uint64_t common_token_ = 0;
   bool common_refused_ = false;
-  std::uint64_t refused_in_use_ = 0;
-  std::uint32_t rung_for_sleep_ = 0;  // the server's sleep for which the doorbell was rung
+  Refusal refusal_;
+  std::int64_t dropped_ = kNoIteration;  // the last one of which an answer said so, or...
+  std::int64_t decided_ = kNoIteration;  // ...that this client left out by itself
+  std::uint32_t rung_for_sleep_ = 0;     // the server's sleep for which the doorbell was rung
   bool server_gone_ = false;
   bool said_that_it_waits_ = false;
   std::int64_t last_check_ns_ = 0;

@@ -78,8 +78,10 @@ class Session {
   Status push_block(Call& call, std::uint32_t variable, std::uint32_t block, std::uint64_t offset);
   Status push_parameter(Call& call, shm::EventKind kind, std::uint32_t parameter,
                         std::uint64_t bits);
+  bool drops_iterations() const noexcept;
   void count_lost(std::string_view variable, const Error& error);
   Status lose(Call& call, std::uint32_t variable, const Error& error);
+  Error explain_refusal(const std::string& room, const Channel::Refusal& refusal) const;
   Error explain(Status status, std::uint32_t variable, std::uint64_t bytes) const;
   Status complain(Call& call, const Error& error, std::string_view subject) noexcept;
   shm::Event event_of(shm::EventKind kind) const noexcept;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,15 @@ class LossReport {
                   const std::string& why);
   /// A client died before it had ended `iteration`.
   void client_died(int rank, std::int64_t iteration);
+  /// Left out, as when-full says: no loss.
+  void iteration_dropped(std::int64_t iteration, const std::string& why);
   void store_did(const PipelineResult& result);
 
   bool anything_lost() const noexcept { return !losses_.empty() || lost_blocks_ > 0; }
+  /// "3 iterations left out (4, 7-8)"; "" when none was.
+  std::string dropped_iterations() const;
   std::uint64_t stored_iterations() const noexcept { return stored_; }
-  /// One line per kind of loss, the first cases named; "" when nothing was lost.
+  /// One line per kind of loss, and for what was left out, the first cases named; "" for neither.
   std::string text() const;
 
  private:
@@ -36,6 +41,8 @@ class LossReport {
   std::uint64_t lost_blocks_ = 0;
   std::string first_lost_block_;
   std::vector<std::string> deaths_;
+  std::set<std::int64_t> dropped_;
+  std::string why_dropped_;  // of the first
   std::uint64_t stored_ = 0;
 };
 

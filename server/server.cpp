@@ -71,6 +71,7 @@ Server::Server(ServerParts parts)
       leases_(segment_.header(), static_cast<std::uint32_t>(facts_.node_ranks)),
       steering_(model_, segment_),
       pipeline_(std::move(parts.plugins), [this] { ring(results_bell_.get()); }),
+      spiller_(spiller_parts(std::move(parts.spill_folder)), pipeline_),
       holds_([bell = results_bell_.get()] { ring(bell); }),
       scripts_(script_parts()),
       parameters_(model_),
@@ -92,6 +93,15 @@ ScriptPoolParts Server::script_parts() {
   return parts;
 }
 
+SpillerParts Server::spiller_parts(std::string folder) {
+  SpillerParts parts{std::move(folder), model_.architecture.spill_bytes};
+  parts.segment_start = segment_.at<char>(0);
+  parts.segment_bytes = segment_.header().segment_bytes;
+  parts.log = log_;
+  parts.wake = [bell = results_bell_.get()] { ring(bell); };
+  return parts;
+}
+
 void Server::watch(int fd) noexcept {
   epoll_event event{};
   event.events = EPOLLIN;
@@ -104,6 +114,7 @@ int Server::run() {
     watch(fd->get());
   }
   pipeline_.start();
+  spiller_.start();
   scripts_.start();
   std::int64_t looked_ns = platform::now_ns();
   while (!closed_) {
@@ -220,8 +231,10 @@ void Server::say_farewell() {
   for (const auto& plugin : pipeline_.plugins()) bytes += plugin->bytes();
   if (!losses.empty()) log_->warn("{}", losses);
   for (const std::string& line : scripts_.report()) log_->info("{}", line);
-  log_->info("done: {} iterations, {} stored, {}", report_.stored_iterations(),
-             platform::format_bytes(bytes),
+  if (const std::string line = spiller_.report(); !line.empty()) log_->info("{}", line);
+  const std::string dropped = report_.dropped_iterations();
+  log_->info("done: {} iterations, {} stored, {}{}{}", report_.stored_iterations(),
+             platform::format_bytes(bytes), dropped, dropped.empty() ? "" : ", ",
              report_.anything_lost() ? "NOT ALL OF THE DATA IS STORED, see above" : "nothing lost");
   log_->flush();
   for (ClientLink& client : clients_) {

@@ -23,6 +23,7 @@
 #include "server/parameter_log.hpp"
 #include "server/pipeline.hpp"
 #include "server/scripts/script_pool.hpp"
+#include "server/spiller.hpp"
 #include "server/steering.hpp"
 
 namespace leat::server {
@@ -37,6 +38,7 @@ struct ServerParts {
   std::vector<std::unique_ptr<PluginInstance>> plugins;
   platform::Machine machine;
   std::shared_ptr<spdlog::logger> log;
+  std::string spill_folder{};  ///< of this session alone; with when-full="spill"
 };
 
 class Server {
@@ -51,6 +53,7 @@ class Server {
 
   // Set-up and waiting
   ScriptPoolParts script_parts();
+  SpillerParts spiller_parts(std::string folder);
   void watch(int fd) noexcept;
   void sleep() noexcept;
   bool may_spin() const noexcept;
@@ -88,11 +91,22 @@ class Server {
   void take_returned_blocks();
   void release(const Block& block);
   void serve_requests();
-  void refuse(const LeaseRequest& request);
+  void give_leases();
+  void refuse(const LeaseRequest& request, shm::RefusalReason reason, std::int64_t iteration);
   std::int64_t oldest_unfinished() const noexcept;
   void say_who_waits();
   std::string who_holds_memory(const LeaseRequest& request) const;
   void steer();
+
+  // When memory has run out (when_full.cpp)
+  bool drops() const noexcept;
+  bool make_room();
+  void give_up(const LeaseRequest& hopeless);
+  void refuse_at_once(const LeaseRequest& request);
+  bool drop_waiting(const LeaseRequest& request);
+  void on_drop(std::uint32_t index, const shm::Event& event);
+  void drop_open(std::int64_t iteration, const std::string& why);
+  void note_dropped(std::int64_t iteration, const std::string& why);
 
   // The end
   bool all_gone() const noexcept;
@@ -113,6 +127,7 @@ class Server {
   LeaseBook leases_;
   Steering steering_;
   Pipeline pipeline_;
+  Spiller spiller_;
   LossReport report_;
   platform::Placement placement_;
   BlockHolds holds_;

@@ -62,6 +62,7 @@ void Server::handle(std::uint32_t index, const shm::Event& event) {
     case shm::EventKind::block:
       return on_block(index, event);
     case shm::EventKind::end_iteration:
+      if (event.flags & shm::kEndDropped) on_drop(index, event);
       if (index == 0) parameters_.iteration_ended(iterations_.current(0));
       iterations_.ended(index);
       leases_.iteration_ended(index);
@@ -83,6 +84,9 @@ void Server::handle(std::uint32_t index, const shm::Event& event) {
       return on_lost(index, event);
     case shm::EventKind::finalize:
       return client_left(index, ClientLink::Phase::finalized);
+    case shm::EventKind::drop:
+      on_drop(index, event);
+      return serve_requests();
   }
   complain(index, fmt::format("sent an event of unknown kind {}", event.kind));
 }
@@ -120,7 +124,7 @@ void Server::on_block(std::uint32_t index, const shm::Event& event) {
 void Server::on_lease_request(std::uint32_t index, const shm::Event& event) {
   const LeaseRequest request{index,       event.flags, iterations_.current(index),
                              event.bytes, event.token, platform::now_ns()};
-  if (!leases_.request(request)) refuse(request);
+  if (!leases_.request(request)) refuse(request, shm::RefusalReason::hopeless, request.iteration);
   serve_requests();
 }
 
@@ -225,31 +229,39 @@ std::int64_t Server::oldest_unfinished() const noexcept {
   return held_.empty() ? iterations_.oldest() : *held_.begin();
 }
 
-void Server::serve_requests() {
-  for (;;) {
-    for (const Grant& grant : leases_.serve()) {
-      shm::Release release{};
-      release.kind = static_cast<std::uint32_t>(shm::ReleaseKind::lease);
-      release.flags = grant.request.flags;
-      release.token = grant.request.token;
-      release.offset = grant.extent.offset;
-      release.bytes = grant.extent.bytes;
-      if (!clients_[grant.request.client].release(release)) {
-        leases_.seal(grant.request.client, grant.extent.offset, 0);
-      }
+void Server::give_leases() {
+  for (const Grant& grant : leases_.serve()) {
+    shm::Release release{};
+    release.kind = static_cast<std::uint32_t>(shm::ReleaseKind::lease);
+    release.flags = grant.request.flags;
+    release.token = grant.request.token;
+    release.offset = grant.extent.offset;
+    release.bytes = grant.extent.bytes;
+    if (!clients_[grant.request.client].release(release)) {
+      leases_.seal(grant.request.client, grant.extent.offset, 0);
     }
-    // Iterations that are complete but not yet passed on can free memory too.
-    pass_on_complete();
-    const std::optional<LeaseRequest> hopeless = leases_.take_hopeless(oldest_unfinished());
-    if (!hopeless) return;
-    refuse(*hopeless);
   }
 }
 
-void Server::refuse(const LeaseRequest& request) {
+void Server::serve_requests() {
+  for (;;) {
+    give_leases();
+    // Iterations that are complete but not yet passed on can free memory too.
+    pass_on_complete();
+    if (make_room()) continue;
+    const std::optional<LeaseRequest> hopeless = leases_.take_hopeless(oldest_unfinished());
+    if (!hopeless) return;
+    give_up(*hopeless);
+  }
+}
+
+void Server::refuse(const LeaseRequest& request, shm::RefusalReason reason,
+                    std::int64_t iteration) {
   shm::Release refusal{};
   refusal.kind = static_cast<std::uint32_t>(shm::ReleaseKind::refused);
+  refusal.flags = static_cast<std::uint32_t>(reason);
   refusal.token = request.token;
+  refusal.offset = static_cast<std::uint64_t>(iteration);
   refusal.bytes = std::max<std::uint64_t>(1, leases_.used_bytes());
   clients_[request.client].release(refusal);
 }
