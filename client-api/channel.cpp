@@ -100,7 +100,7 @@ Status Channel::reserve(Lock& lock, Patience& patience, std::uint64_t data_bytes
       return ask_now ? ask_common(lock, patience, Asked::ahead, iteration) : Status::OK;
     }
   }
-  refused_in_use_ = 0;
+  refusal_ = {};
   const bool own = arena_.needs_own_extent(bytes);
   const Status status = own ? reserve_own(lock, patience, bytes, iteration, offset)
                             : reserve_common(lock, patience, bytes, iteration, offset);
@@ -122,6 +122,7 @@ Status Channel::reserve_common(Lock& lock, Patience& patience, std::uint64_t byt
       if (status != Status::OK) return status;
       continue;
     }
+    if (is_dropped(iteration)) return Status::DROPPED;
     if (common_refused_) return Status::ERROR_FULL;
     status = ask_common(lock, patience, Asked::urgently, iteration);
     if (status == Status::OK) status = wait(lock, patience, bytes);
@@ -139,11 +140,9 @@ Status Channel::reserve_own(Lock& lock, Patience& patience, std::uint64_t bytes,
   while (status == Status::OK) {
     status = take_releases(lock, patience);
     if (status != Status::OK || waiter.extent.bytes != 0) break;
-    if (waiter.refused) {
-      status = Status::ERROR_FULL;
-    } else if (!std::exchange(waiter.asked, true)) {
+    status = is_dropped(iteration) ? Status::DROPPED : waiter.answer;
+    if (status == Status::OK && !std::exchange(waiter.asked, true))
       status = ask(lock, patience, bytes, shm::kLeaseOwn, iteration, waiter.token);
-    }
     if (status == Status::OK) status = wait(lock, patience, bytes);
   }
   forget(waiter);
@@ -198,6 +197,9 @@ bool Channel::next_release(shm::Extent* unwanted) noexcept {
     case ReleaseKind::refused:
       refuse(release);
       break;
+    case ReleaseKind::dropped:
+      note_dropped(release);
+      break;
   }
   return true;
 }
@@ -216,13 +218,31 @@ shm::Extent Channel::deliver(const Release& release) noexcept {
 }
 
 void Channel::refuse(const Release& release) noexcept {
-  refused_in_use_ = release.bytes;
+  refusal_ = {static_cast<shm::RefusalReason>(release.flags),
+              static_cast<std::int64_t>(release.offset), release.bytes};
   if (Waiter* waiter = find_waiter(release.token)) {
-    waiter->refused = true;
+    waiter->answer = Status::ERROR_FULL;
   } else if (release.token == common_token_) {
     common_refused_ = true;
     asked_common_ = Asked::nothing;
   }
+}
+
+// The answer may be to a request of an iteration that this client has ended since.
+void Channel::note_dropped(const Release& release) noexcept {
+  dropped_ = static_cast<std::int64_t>(release.offset);
+  if (Waiter* waiter = find_waiter(release.token)) {
+    waiter->answer = Status::DROPPED;
+  } else if (release.token == common_token_) {
+    asked_common_ = Asked::nothing;
+  }
+}
+
+Status Channel::drop(Lock& lock, std::int64_t iteration) noexcept {
+  dropped_ = decided_ = iteration;
+  Patience none(0);
+  (void)push(lock, none, event_of(EventKind::drop, iteration));
+  return Status::DROPPED;
 }
 
 Channel::Waiter* Channel::find_waiter(std::uint64_t token) noexcept {

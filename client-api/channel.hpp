@@ -23,6 +23,7 @@
 namespace leat::client {
 
 using Lock = std::unique_lock<std::mutex>;
+using shm::kNoIteration;
 
 /// Connects to a server that has taken over the segment, and starts it if need be, within
 /// `limit_ns`. ERROR_TIMEOUT: there may be one later; all else is for good.
@@ -34,8 +35,8 @@ class Channel {
           platform::UniqueFd doorbell, FindSuccessor find_successor);
 
   /// Space for a block of `data_bytes` behind a BlockHeader; `*offset` is that of the header.
-  /// ERROR_TOO_LARGE, ERROR_FULL, ERROR_SERVER; waits for the server to free space, at most the
-  /// segment's timeout.
+  /// ERROR_TOO_LARGE, ERROR_FULL, ERROR_SERVER, DROPPED; waits for the server to free space, at
+  /// most the segment's timeout. `iteration`: kNoIteration for what belongs to none.
   Status reserve(Lock& lock, platform::Patience& patience, std::uint64_t data_bytes,
                  std::int64_t iteration, std::uint64_t* offset) noexcept;
 
@@ -50,9 +51,22 @@ class Channel {
   /// Why there is no server any more.
   const std::string& why_gone() const noexcept { return why_gone_; }
 
-  /// Bytes of the current iteration on this node when the last ERROR_FULL was a refusal; 0 when
-  /// time had passed.
-  std::uint64_t refused_in_use() const noexcept { return refused_in_use_; }
+  /// The iteration is left out on all ranks of this node: what is written of it is not wanted.
+  bool is_dropped(std::int64_t iteration) const noexcept {
+    return iteration >= 0 && (dropped_ == iteration || segment_.drop_words().has(iteration));
+  }
+  /// This client has waited in vain: its iteration is left out, as when-full says. Waits for
+  /// nobody: when the event finds no room, the end of the iteration says the same. DROPPED.
+  Status drop(Lock& lock, std::int64_t iteration) noexcept;
+  bool has_decided_to_drop(std::int64_t iteration) const noexcept { return decided_ == iteration; }
+
+  /// Why the last ERROR_FULL was one: what the server said, or with no bytes that time had passed.
+  struct Refusal {
+    shm::RefusalReason reason = shm::RefusalReason::hopeless;
+    std::int64_t iteration = 0;  ///< that has the memory
+    std::uint64_t in_use = 0;    ///< bytes
+  };
+  const Refusal& refusal() const noexcept { return refusal_; }
   std::int64_t timeout_ns() const noexcept { return timeout_ns_; }
   int socket() const noexcept { return socket_.get(); }
 
@@ -62,7 +76,7 @@ class Channel {
     std::uint64_t token = 0;
     shm::Extent extent;
     bool asked = false;
-    bool refused = false;
+    Status answer = Status::OK;
     Waiter* next = nullptr;
   };
   enum class Asked { nothing, ahead, urgently };
@@ -84,6 +98,7 @@ class Channel {
   void stamp(std::uint64_t offset, std::uint64_t extent, std::uint64_t data_bytes) noexcept;
   void mark_handed_over(const shm::Event& event) noexcept;
   void refuse(const shm::Release& release) noexcept;
+  void note_dropped(const shm::Release& release) noexcept;
   Waiter* find_waiter(std::uint64_t token) noexcept;
   void forget(Waiter& waiter) noexcept;
 
@@ -110,8 +125,10 @@ class Channel {
   Asked asked_common_ = Asked::nothing;
   std::uint64_t common_token_ = 0;
   bool common_refused_ = false;
-  std::uint64_t refused_in_use_ = 0;
-  std::uint32_t rung_for_sleep_ = 0;  // the server's sleep for which the doorbell was rung
+  Refusal refusal_;
+  std::int64_t dropped_ = kNoIteration;  // the last one of which an answer said so, or...
+  std::int64_t decided_ = kNoIteration;  // ...that this client left out by itself
+  std::uint32_t rung_for_sleep_ = 0;     // the server's sleep for which the doorbell was rung
   bool server_gone_ = false;
   std::string why_gone_;
   bool said_that_it_waits_ = false;

@@ -22,6 +22,9 @@
  *     its writes have returned.
  *  6. No call waits longer than the timeout of the XML's <buffer>, whatever the server does. leat_finalize waits as
  *     long as the server makes progress, and at most that timeout without any.
+ *     With when-full="drop-iteration" an iteration for which there is no room is left out, whole, on all ranks of the
+ *     node: calls that would write into it return LEAT_DROPPED, hand nothing over and are no errors, leat_alloc gives
+ *     NULL. A LEAT_OK says that the iteration was not left out until then.
  *  7. No call uses MPI. The calls may be made from a process of any rank in any order; only leat_end_iteration must be
  *     called equally often on all ranks of a node.
  *  8. With LEAT=off in the environment, or linked with libleat_stub, every call returns LEAT_OK and does nothing, except
@@ -47,6 +50,7 @@ extern "C" {
 typedef enum leat_status {
   LEAT_OK = 0,                  /* all went well */
   LEAT_UNWANTED = 1,            /* not an error: nobody wants this variable in this iteration */
+  LEAT_DROPPED = 2,             /* not an error: the iteration is left out, as when-full says */
   LEAT_ERROR_ARGUMENT = -1,     /* an argument is null or out of range */
   LEAT_ERROR_STATE = -2,        /* not allowed now: before leat_init, after leat_finalize, or out of order */
   LEAT_ERROR_CONFIG = -3,       /* the XML has errors, or cannot be read */
@@ -54,7 +58,7 @@ typedef enum leat_status {
   LEAT_ERROR_TYPE = -5,         /* the type differs from the one that the XML declares */
   LEAT_ERROR_SHAPE = -6,        /* extent, position or layout do not fit each other */
   LEAT_ERROR_TOO_LARGE = -7,    /* the block can never fit into the segment */
-  LEAT_ERROR_FULL = -8,         /* the segment stayed full until the timeout */
+  LEAT_ERROR_FULL = -8,         /* the segment stayed full until the timeout, or when-full allows no wait */
   LEAT_ERROR_TIMEOUT = -9,      /* the server did not answer within the timeout */
   LEAT_ERROR_SERVER = -10,      /* the server cannot be started, or is gone */
   LEAT_ERROR_VERSION = -11,     /* client library and server are of different versions */
@@ -175,7 +179,7 @@ LEAT_API leat_status leat_get_double(const char* parameter, double* value);
 LEAT_API leat_status leat_get_string(const char* parameter, char* text, uint64_t size, uint64_t* needed);
 
 /* LEAT_OK when some plugin takes the variable in the current iteration, LEAT_UNWANTED when none does: a code may spare
- * itself the work of computing it. Writing it all the same is allowed and costs nothing. */
+ * itself the work of computing it. LEAT_UNWANTED too when the iteration is left out. Writing it all the same is allowed and costs nothing. */
 LEAT_API leat_status leat_wanted(const char* variable);
 
 /* The message of the last call of this thread that failed, with what to do about it; "" when none has. Valid until the

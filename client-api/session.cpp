@@ -95,16 +95,12 @@ Error Session::explain(Status status, std::uint32_t variable, std::uint64_t byte
                              " bytes): make <buffer size=\"...\"/> in " + variables_.config() +
                              " larger"};
   }
-  if (status == Status::ERROR_FULL && channel_.refused_in_use() > 0) {
-    return Error{status, "no room for " + need + " of " + name + ": the segment has " + have +
-                             ", and this node's iteration " + std::to_string(iteration_) +
-                             " alone, which cannot be stored before it has ended, holds " +
-                             platform::format_bytes(channel_.refused_in_use()) +
-                             ": make <buffer size=\"...\"/> in " + variables_.config() + " larger"};
+  const std::string room = "no room for " + need + " of " + name + ": the segment of " + have;
+  if (status == Status::ERROR_FULL && channel_.refusal().in_use > 0) {
+    return explain_refusal(room, channel_.refusal());
   }
   if (status == Status::ERROR_FULL) {
-    return Error{status, "no room for " + need + " of " + name + ": the segment of " + have +
-                             " stayed full for " +
+    return Error{status, room + " stayed full for " +
                              std::to_string(channel_.timeout_ns() / 1'000'000) +
                              " ms; the data are stored slower than they come, or another rank of "
                              "this node has not ended its iteration"};
@@ -165,7 +161,13 @@ bool Session::find_variable(Call& call, const char* name, std::uint32_t* index, 
 Status Session::reserve(Call& call, std::uint32_t variable, const BlockShape& shape,
                         std::uint32_t block, std::uint64_t* offset) {
   Patience patience(channel_.timeout_ns());
-  const Status status = channel_.reserve(call.lock, patience, shape.bytes, iteration_, offset);
+  const std::int64_t iteration = iteration_;
+  Status status = channel_.reserve(call.lock, patience, shape.bytes, iteration, offset);
+  if (status == Status::ERROR_FULL && drops_iterations() && iteration == iteration_) {
+    wrote_since_end_ = true;  // so that leat_finalize ends it, which says the same once more
+    status = channel_.drop(call.lock, iteration);
+  }
+  if (status == Status::DROPPED) return status;
   if (status != Status::OK)
     return lose(call, variable, explain(status, variable, shape.bytes), shape.bytes);
   variables_.mark_written(variable);
@@ -183,10 +185,14 @@ Status Session::push_block(Call& call, std::uint32_t variable, std::uint32_t blo
   event.bytes = sizeof(shm::BlockHeader) + data_bytes;
   Patience patience(channel_.timeout_ns());
   const Status status = channel_.push(call.lock, patience, event);
+  if (status == Status::ERROR_FULL && drops_iterations()) {
+    wrote_since_end_ = true;
+    return channel_.drop(call.lock, event.iteration);
+  }
   if (status != Status::OK)
     return lose(call, variable, explain(status, variable, data_bytes), data_bytes);
   wrote_since_end_ = true;
-  return Status::OK;
+  return channel_.is_dropped(event.iteration) ? Status::DROPPED : Status::OK;
 }
 
 Status Session::write(Call& call, const char* name, std::uint32_t block, const void* data) {
@@ -212,6 +218,7 @@ Status Session::write_view(Call& call, const char* name, std::uint32_t variable,
                 {Status::ERROR_ARGUMENT, "the data of \"" + std::string(name) + "\" are NULL"});
   }
   if (!variables_.wanted(variable, iteration_)) return Status::OK;
+  if (channel_.is_dropped(iteration_)) return Status::DROPPED;
   const BlockShape shape = known;  // another thread may change it while this one waits or copies
   std::uint64_t offset = 0;
   const Status status = reserve(call, variable, shape, block, &offset);
@@ -233,6 +240,7 @@ Status Session::alloc(Call& call, const char* name, std::uint32_t block, void** 
   const BlockShape* known = variables_.shape(variable, state, &error);
   if (!known) return lose(call, variable, error);
   if (state.allocated_offset == 0) {
+    if (channel_.is_dropped(iteration_)) return Status::DROPPED;
     const BlockShape shape = *known;
     std::uint64_t offset = 0;
     status = reserve(call, variable, shape, block, &offset);
@@ -291,7 +299,9 @@ Status Session::end_iteration(Call& call) {
   Patience patience(channel_.timeout_ns());
   Status status = channel_.check_server(patience);
   if (status == Status::OK) {
-    status = channel_.push(call.lock, patience, event_of(EventKind::end_iteration));
+    shm::Event end = event_of(EventKind::end_iteration);
+    if (channel_.has_decided_to_drop(iteration_)) end.flags = shm::kEndDropped;
+    status = channel_.push(call.lock, patience, end);
   }
   ++iteration_;  // whatever the server does: ranks that count differently would be worse
   wrote_since_end_ = false;
@@ -310,7 +320,8 @@ Status Session::wanted(Call& call, const char* name) {
   std::uint32_t variable = 0;
   Status status = Status::OK;
   if (!find_variable(call, name, &variable, &status)) return status;
-  return variables_.wanted(variable, iteration_) ? Status::OK : Status::UNWANTED;
+  const bool wanted = variables_.wanted(variable, iteration_) && !channel_.is_dropped(iteration_);
+  return wanted ? Status::OK : Status::UNWANTED;
 }
 
 void Session::detach(Call& call) noexcept {

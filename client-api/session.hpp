@@ -83,10 +83,12 @@ class Session {
   Status push_block(Call& call, std::uint32_t variable, std::uint32_t block, std::uint64_t offset);
   Status push_parameter(Call& call, shm::EventKind kind, std::uint32_t parameter,
                         std::uint64_t bits);
+  bool drops_iterations() const noexcept;
   void count_lost(std::string_view variable, const Error& error);
   /// `bytes`: of the write; 0 when it is not known.
   Status lose(Call& call, std::uint32_t variable, const Error& error, std::uint64_t bytes = 0);
   void tell_lost(Call& call, std::uint32_t variable, Status status, std::uint64_t bytes);
+  Error explain_refusal(const std::string& room, const Channel::Refusal& refusal) const;
   Error explain(Status status, std::uint32_t variable, std::uint64_t bytes) const;
   Status complain(Call& call, const Error& error, std::string_view subject) noexcept;
   shm::Event event_of(shm::EventKind kind) const noexcept;

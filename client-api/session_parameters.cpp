@@ -105,7 +105,11 @@ Status Session::set_text(Call& call, const char* name, const std::string& value)
   parameters_.set_text(parameter, value);
   Patience patience(channel_.timeout_ns());
   std::uint64_t offset = 0;
-  status = channel_.reserve(call.lock, patience, value.size(), iteration_, &offset);
+  status = channel_.reserve(call.lock, patience, value.size(), kNoIteration, &offset);
+  if (status == Status::DROPPED) {  // the value stays: memory of the iteration has come back now
+    status = channel_.reserve(call.lock, patience, value.size(), kNoIteration, &offset);
+  }
+  if (status == Status::DROPPED) status = Status::ERROR_FULL;
   if (status != Status::OK) {
     return complain(call, {status, "no room in the segment for the value"}, name);
   }

@@ -12,6 +12,7 @@ auto order_of(const Block& block) { return std::tie(block.variable, block.rank, 
 }  // namespace
 
 std::optional<Block> IterationTracker::add_to(std::int64_t iteration, const Block& block) {
+  if (is_dropped(iteration)) return block;
   // Kept sorted, so that a replaced block is found without a search over all.
   std::vector<Block>& blocks = open_[iteration];
   const auto place =
@@ -24,6 +25,25 @@ std::optional<Block> IterationTracker::add_to(std::int64_t iteration, const Bloc
   }
   blocks.insert(place, block);
   return std::nullopt;
+}
+
+void IterationTracker::ended(std::uint32_t client) {
+  ++clients_[client].current;
+  if (dropped_.empty()) return;
+  std::int64_t least = INT64_MAX;
+  for (const Client& each : clients_) {
+    if (!each.gone) least = std::min(least, each.current);
+  }
+  dropped_.erase(dropped_.begin(), dropped_.lower_bound(least));
+}
+
+std::optional<std::vector<Block>> IterationTracker::drop(std::int64_t iteration) {
+  if (!dropped_.insert(iteration).second) return std::nullopt;
+  const auto found = open_.find(iteration);
+  if (found == open_.end()) return std::vector<Block>{};
+  std::vector<Block> blocks = std::move(found->second);
+  open_.erase(found);
+  return blocks;
 }
 
 void IterationTracker::gone(std::uint32_t client, bool died) {

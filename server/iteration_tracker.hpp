@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -48,14 +49,20 @@ class IterationTracker {
   explicit IterationTracker(std::uint32_t clients) : clients_(clients) {}
 
   /// Adds a block to its client's current iteration. When it replaces one (same variable and block
-  /// number), that one is returned for its memory to be released.
+  /// number), that one is returned for its memory to be released; and so is this one when its
+  /// iteration is left out.
   std::optional<Block> add(const Block& block) { return add_to(current(block.client), block); }
   std::optional<Block> add_to(std::int64_t iteration, const Block& block);
   /// The client has ended all before this one already.
   void resume(std::uint32_t client, std::int64_t iteration) {
     clients_[client].current = iteration;
   }
-  void ended(std::uint32_t client) { ++clients_[client].current; }
+  void ended(std::uint32_t client);
+  /// Leaves an open iteration out: its blocks so far, for their memory to be released. Nothing when
+  /// it is left out already. Later iterations do not wait for it.
+  std::optional<std::vector<Block>> drop(std::int64_t iteration);
+  /// It is left out, and some client has yet to end it.
+  bool is_dropped(std::int64_t iteration) const { return dropped_.count(iteration) > 0; }
   /// `died`: it had not finalized, so its current iteration is not complete.
   void gone(std::uint32_t client, bool died);
 
@@ -77,6 +84,7 @@ class IterationTracker {
 
   std::vector<Client> clients_;
   std::map<std::int64_t, std::vector<Block>> open_;
+  std::set<std::int64_t> dropped_;  // that some client has yet to end
 };
 
 }  // namespace leat::server

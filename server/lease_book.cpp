@@ -131,6 +131,26 @@ std::optional<LeaseRequest> LeaseBook::take_hopeless(std::int64_t oldest_unfinis
   return first;
 }
 
+const LeaseRequest* LeaseBook::first_unmet() const noexcept {
+  return waiting_.empty() || is_ahead(waiting_.front()) ? nullptr : &waiting_.front();
+}
+
+LeaseRequest LeaseBook::take_first_unmet() {
+  const LeaseRequest first = waiting_.front();
+  waiting_.erase(waiting_.begin());
+  return first;
+}
+
+std::vector<LeaseRequest> LeaseBook::take_unmet_of(std::int64_t iteration) {
+  std::vector<LeaseRequest> taken;
+  std::erase_if(waiting_, [&](const LeaseRequest& request) {
+    const bool is_one = !is_ahead(request) && request.iteration == iteration;
+    if (is_one) taken.push_back(request);
+    return is_one;
+  });
+  return taken;
+}
+
 std::uint64_t LeaseBook::extent_of(std::uint32_t client, std::uint64_t offset,
                                    std::uint64_t bytes) const {
   const auto& leases = clients_[client].leases;

@@ -63,6 +63,13 @@ class LeaseBook {
   /// iteration that holds blocks, or INT64_MAX.
   std::optional<LeaseRequest> take_hopeless(std::int64_t oldest_unfinished);
 
+  /// After serve: the first request in line of a rank that waits now; null for none.
+  const LeaseRequest* first_unmet() const noexcept;
+  /// That request, taken off the line.
+  LeaseRequest take_first_unmet();
+  /// All requests of ranks that wait now, made in this iteration, taken off the line.
+  std::vector<LeaseRequest> take_unmet_of(std::int64_t iteration);
+
   /// The start of the leased extent that holds [offset, offset + bytes) of this client; 0 when
   /// there is none, or when with these bytes more came from the extent than it has: no client uses
   /// the same bytes twice, and so it has no more blocks than memory.

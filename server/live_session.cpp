@@ -43,7 +43,7 @@ Result<LiveSession> LiveSession::begin(const std::string& session, const std::st
   if (!written) {
     return Error{Status::ERROR_SYSTEM, "cannot write " + files.live + ": is the disk full?"};
   }
-  return LiveSession(files, segment, is_orphan, std::move(lock));
+  return LiveSession(session, files, segment, is_orphan, std::move(lock));
 }
 
 LiveSession::~LiveSession() {

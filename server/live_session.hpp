@@ -21,19 +21,23 @@ class LiveSession {
   LiveSession& operator=(LiveSession&&) = default;
   ~LiveSession();
 
+  const std::string& session() const noexcept { return session_; }
   const std::string& segment() const noexcept { return segment_; }
   bool is_taken_over() const noexcept { return is_taken_over_; }
   const std::string& socket() const noexcept { return files_.socket; }
   const std::string& journal() const noexcept { return files_.journal; }
+  const std::string& spill_link() const noexcept { return files_.spill; }
 
  private:
-  LiveSession(platform::SessionFiles files, std::string segment, bool is_taken_over,
-              platform::UniqueFd lock)
-      : files_(std::move(files)),
+  LiveSession(std::string session, platform::SessionFiles files, std::string segment,
+              bool is_taken_over, platform::UniqueFd lock)
+      : session_(std::move(session)),
+        files_(std::move(files)),
         segment_(std::move(segment)),
         is_taken_over_(is_taken_over),
         lock_(std::move(lock)) {}
 
+  std::string session_;
   platform::SessionFiles files_;
   std::string segment_;
   bool is_taken_over_;

@@ -148,11 +148,13 @@ void ParameterLog::iteration_ended(std::int64_t iteration) {
   steered_.erase(steered_.begin(), begun);
 }
 
-std::vector<ParameterValue> ParameterLog::take(std::int64_t iteration) {
+std::vector<ParameterValue> ParameterLog::at(std::int64_t iteration) const {
   const auto found = ended_.find(iteration);
-  std::vector<ParameterValue> values = found == ended_.end() ? now_ : found->second;
+  return found == ended_.end() ? now_ : found->second;
+}
+
+void ParameterLog::forget(std::int64_t iteration) {
   ended_.erase(ended_.begin(), ended_.upper_bound(iteration));
-  return values;
 }
 
 }  // namespace leat::server

@@ -36,8 +36,10 @@ class ParameterLog {
   static nlohmann::json steered_entry(std::int64_t iteration, const std::string& parameter,
                                       const std::string& value);
 
-  /// Of this iteration; forgets those before it. The latest when the rank has not come so far.
-  std::vector<ParameterValue> take(std::int64_t iteration);
+  /// Of this iteration. The latest when the rank has not come so far.
+  std::vector<ParameterValue> at(std::int64_t iteration) const;
+  /// Nobody asks for this iteration any more, nor for those before it.
+  void forget(std::int64_t iteration);
 
  private:
   void add_steered(std::int64_t iteration, std::uint32_t parameter, ParameterValue value);

@@ -52,6 +52,48 @@ std::vector<PipelineResult> Pipeline::take_results() {
   return std::exchange(results_, {});
 }
 
+std::optional<Iteration> Pipeline::take_oldest(const Which& which) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto each = waiting_.begin(); each != waiting_.end(); ++each) {
+    auto* const iteration = std::get_if<Iteration>(&*each);
+    if (!iteration || !which(*iteration)) continue;
+    std::optional<Iteration> taken = std::move(*iteration);
+    waiting_.erase(each);
+    --unfinished_;
+    return taken;
+  }
+  return std::nullopt;
+}
+
+std::optional<Iteration> Pipeline::newest(const Which& which) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto each = waiting_.rbegin(); each != waiting_.rend(); ++each) {
+    const auto* const iteration = std::get_if<Iteration>(&*each);
+    if (iteration && which(*iteration)) return *iteration;
+  }
+  return std::nullopt;
+}
+
+bool Pipeline::replace(Iteration iteration) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& each : waiting_) {
+    auto* const old = std::get_if<Iteration>(&each);
+    if (!old || old->number != iteration.number) continue;
+    std::swap(*old, iteration);
+    return true;
+  }
+  return false;
+}
+
+std::optional<std::int64_t> Pipeline::first_number() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (busy_) return busy_iteration_;
+  for (const auto& each : waiting_) {
+    if (const auto* const iteration = std::get_if<Iteration>(&each)) return iteration->number;
+  }
+  return std::nullopt;
+}
+
 bool Pipeline::next(Work* work) {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return closing_ || !waiting_.empty(); });

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -35,8 +36,8 @@ struct StoreOutcome {
 struct PipelineResult {
   enum class Kind { opened, iteration, script_results, closed } kind = Kind::iteration;
   std::int64_t iteration = 0;
-  std::vector<StoreOutcome> outcomes;  ///< of the plugins that were called
-  std::vector<BlockProblem> problems;  ///< of blocks whose checksums are not theirs
+  std::vector<StoreOutcome> outcomes{};  ///< of the plugins that were called
+  std::vector<BlockProblem> problems{};  ///< of blocks whose checksums are not theirs
   Work work{};  ///< what it is about; its blocks are held until this ends
 };
 
@@ -54,6 +55,18 @@ class Pipeline {
   void start();
   /// What a script made goes to all plugins that take such. From any thread.
   void submit(Work work);
+  // Iterations that wait, and that no plugin has begun. From any thread; `which` is called with the
+  // queue locked, and must be quick.
+  using Which = std::function<bool(const Iteration&)>;
+  /// Takes the oldest one out, and no plugin gets it.
+  std::optional<Iteration> take_oldest(const Which& which);
+  /// A copy of the newest one; it stays in line.
+  std::optional<Iteration> newest(const Which& which) const;
+  /// Puts this one into the place of the one with its number. False when that waits no longer.
+  bool replace(Iteration iteration);
+  /// Of the iteration that the plugins are busy with, else of the first that waits.
+  std::optional<std::int64_t> first_number() const;
+
   /// After all that was submitted the plugins are closed, then the result `closed` comes.
   void close();
 

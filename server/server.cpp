@@ -79,6 +79,7 @@ Server::Server(ServerParts parts)
       ledger_file_(ledger_.names()),
       pipeline_(std::move(parts.plugins), segment_.stores(),
                 [this] { ring(results_bell_.get()); }),
+      spiller_(spiller_parts(std::move(parts.spill_folder)), pipeline_),
       holds_([bell = results_bell_.get()] { ring(bell); }),
       scripts_(script_parts()),
       parameters_(model_),
@@ -106,6 +107,15 @@ ScriptPoolParts Server::script_parts() {
   return parts;
 }
 
+SpillerParts Server::spiller_parts(std::string folder) {
+  SpillerParts parts{std::move(folder), model_.architecture.spill_bytes};
+  parts.segment_start = segment_.at<char>(0);
+  parts.segment_bytes = segment_.header().segment_bytes;
+  parts.log = log_;
+  parts.wake = [bell = results_bell_.get()] { ring(bell); };
+  return parts;
+}
+
 void Server::watch(int fd) noexcept {
   epoll_event event{};
   event.events = EPOLLIN;
@@ -119,6 +129,7 @@ int Server::run() {
   }
   ledger_file_.start(ledger_);
   pipeline_.start();
+  spiller_.start();
   scripts_.start();
   std::int64_t looked_ns = platform::now_ns();
   while (!closed_) {
@@ -250,8 +261,10 @@ void Server::say_farewell() {
   for (const auto& plugin : pipeline_.plugins()) bytes += plugin->bytes();
   if (!losses.empty()) log_->warn("{}", losses);
   for (const std::string& line : scripts_.report()) log_->info("{}", line);
-  log_->info("done: {} iterations, {} stored, {}", ledger_.stored_iterations(),
-             platform::format_bytes(bytes),
+  if (const std::string line = spiller_.report(); !line.empty()) log_->info("{}", line);
+  const std::string dropped = what_was_left_out();
+  log_->info("done: {} iterations, {} stored, {}{}{}", ledger_.stored_iterations(),
+             platform::format_bytes(bytes), dropped, dropped.empty() ? "" : ", ",
              ledger_.anything_lost() ? "NOT ALL OF THE DATA IS STORED, see above" : "nothing lost");
   log_->flush();
   for (ClientLink& client : clients_) {

@@ -7,6 +7,7 @@
 #include <spdlog/logger.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -25,6 +26,7 @@
 #include "server/pipeline.hpp"
 #include "server/scripts/script_pool.hpp"
 #include "server/session_journal.hpp"
+#include "server/spiller.hpp"
 #include "server/steering.hpp"
 
 namespace leat::server {
@@ -40,6 +42,7 @@ struct ServerParts {
   std::vector<std::unique_ptr<PluginInstance>> plugins;
   platform::Machine machine;
   std::shared_ptr<spdlog::logger> log;
+  std::string spill_folder{};  ///< of this session alone; with when-full="spill"
 };
 
 class Server {
@@ -57,6 +60,7 @@ class Server {
 
   // Set-up and waiting
   ScriptPoolParts script_parts();
+  SpillerParts spiller_parts(std::string folder);
   void watch(int fd) noexcept;
   void sleep() noexcept;
   bool may_spin() const noexcept;
@@ -82,6 +86,9 @@ class Server {
   void take_over();
   void take_over_clients();
   void take_over_leases();
+  void take_over_spilled();
+  void take_over_dropped();
+  bool hold_spilled(Iteration* iteration);
   void adopt_block(std::uint32_t index, const shm::FoundBlock& found);
   void come_back(const shm::Hello& hello, platform::UniqueFd connection);
   std::size_t blocks_in(std::uint32_t index, const shm::Extent& extent) const;
@@ -112,11 +119,23 @@ class Server {
   void take_returned_blocks();
   void release(const Block& block);
   void serve_requests();
-  void refuse(const LeaseRequest& request);
+  void give_leases();
+  void refuse(const LeaseRequest& request, shm::RefusalReason reason, std::int64_t iteration);
   std::int64_t oldest_unfinished() const noexcept;
   void say_who_waits();
   std::string who_holds_memory(const LeaseRequest& request) const;
   void steer();
+
+  // When memory has run out (when_full.cpp)
+  bool drops() const noexcept;
+  bool make_room();
+  void give_up(const LeaseRequest& hopeless);
+  void refuse_at_once(const LeaseRequest& request);
+  bool drop_waiting(const LeaseRequest& request);
+  void on_drop(std::uint32_t index, const shm::Event& event);
+  void drop_open(std::int64_t iteration, const std::string& why);
+  void note_dropped(std::int64_t iteration, const std::string& why);
+  std::string what_was_left_out() const;
 
   // The end
   bool all_gone() const noexcept;
@@ -141,6 +160,7 @@ class Server {
   Ledger ledger_;
   LedgerFile ledger_file_;  // outlives the plugins, which read it
   Pipeline pipeline_;
+  Spiller spiller_;
   platform::Placement placement_;
   BlockHolds holds_;
   std::multiset<std::int64_t> held_;  // numbers of iterations whose blocks are being read
@@ -148,6 +168,9 @@ class Server {
   ParameterLog parameters_;
   SessionJournal journal_;
   std::vector<std::string> losses_;  // lines of the ledger, for the journal
+  std::set<std::int64_t> dropped_;   // iterations that were left out
+  // What lay on the disk when the server before this one died, by iteration.
+  std::map<std::int64_t, std::vector<std::shared_ptr<const void>>> spilled_;
   std::int64_t alone_since_ns_;  // when the last client left, or the start
   std::uint32_t attached_ = 0;
   std::uint32_t away_ = 0;  // were attached to the server before this one, and have yet to come back

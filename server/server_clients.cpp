@@ -87,7 +87,9 @@ void Server::place_myself() {
   const int wanted = static_cast<int>(model_.architecture.dedicated_cores);
   placement_ = platform::place_server(machine_, allowed, ranks, wanted);
   platform::set_affinity(placement_.cpus);
-  if (pipeline_.thread_id() != 0) platform::set_affinity(placement_.cpus, pipeline_.thread_id());
+  for (const int thread : {pipeline_.thread_id(), spiller_.thread_id()}) {
+    if (thread != 0) platform::set_affinity(placement_.cpus, thread);
+  }
   scripts_.place(placement_.cpus);
   log_->info("{} rank{} on this node, buffer {}, server on {}", clients_.size(),
              clients_.size() == 1 ? "" : "s", platform::format_bytes(segment_.header().data_bytes),

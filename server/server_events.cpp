@@ -63,6 +63,7 @@ void Server::handle(std::uint32_t index, const shm::Event& event) {
     case shm::EventKind::block:
       return on_block(index, event);
     case shm::EventKind::end_iteration:
+      if (event.flags & shm::kEndDropped) on_drop(index, event);
       if (index == 0) first_rank_ended(iterations_.current(0));
       iterations_.ended(index);
       leases_.iteration_ended(index);
@@ -82,6 +83,9 @@ void Server::handle(std::uint32_t index, const shm::Event& event) {
       return on_lost(index, event);
     case shm::EventKind::finalize:
       return client_left(index, ClientLink::Phase::finalized);
+    case shm::EventKind::drop:
+      on_drop(index, event);
+      return serve_requests();
   }
   complain(index, fmt::format("sent an event of unknown kind {}", event.kind));
 }
@@ -119,7 +123,7 @@ void Server::on_block(std::uint32_t index, const shm::Event& event) {
 void Server::on_lease_request(std::uint32_t index, const shm::Event& event) {
   const LeaseRequest request{index,       event.flags, iterations_.current(index),
                              event.bytes, event.token, platform::now_ns()};
-  if (!leases_.request(request)) refuse(request);
+  if (!leases_.request(request)) refuse(request, shm::RefusalReason::hopeless, request.iteration);
   serve_requests();
 }
 
@@ -146,8 +150,9 @@ void Server::pass_on_complete() {
     ledger_.handed_over(*iteration);
     holds_.hold(&*iteration);
     for (std::size_t i = 0; i < iteration->holds.size(); ++i) held_.insert(iteration->number);
-    iteration->parameters = parameters_.take(iteration->number);
-    scripts_.submit(*iteration);
+    iteration->parameters = parameters_.at(iteration->number);
+    // What was on the disk when a server died, was so because no script wanted it any more.
+    if (!hold_spilled(&*iteration)) scripts_.submit(*iteration);
     pipeline_.submit(std::move(*iteration));
   }
 }
@@ -182,6 +187,7 @@ void Server::note_done(const PipelineResult& result) noexcept {
   for (shm::StoreWords& store : segment_.stores()) store.done.store(result.iteration);
   segment_.server_words().done_iteration.store(result.iteration);
   segment_.server_words().fruitless.store(0, std::memory_order_relaxed);
+  parameters_.forget(result.iteration);
 }
 
 void Server::report(const BlockProblem& problem, std::int64_t iteration) {
@@ -239,37 +245,48 @@ std::string Server::who_holds_memory(const LeaseRequest& request) const {
                      behind.size() > kMostNamed ? ", ..." : "");
 }
 
-void Server::release(const Block& block) { leases_.block_released(block.client, block.lease); }
+void Server::release(const Block& block) {
+  const bool is_on_disk = block.lease == 0;
+  if (!is_on_disk) leases_.block_released(block.client, block.lease);
+}
 
 std::int64_t Server::oldest_unfinished() const noexcept {
   return held_.empty() ? iterations_.oldest() : *held_.begin();
 }
 
-void Server::serve_requests() {
-  for (;;) {
-    for (const Grant& grant : leases_.serve()) {
-      shm::Release release{};
-      release.kind = static_cast<std::uint32_t>(shm::ReleaseKind::lease);
-      release.flags = grant.request.flags;
-      release.token = grant.request.token;
-      release.offset = grant.extent.offset;
-      release.bytes = grant.extent.bytes;
-      if (!clients_[grant.request.client].release(release)) {
-        leases_.seal(grant.request.client, grant.extent.offset, 0);
-      }
+void Server::give_leases() {
+  for (const Grant& grant : leases_.serve()) {
+    shm::Release release{};
+    release.kind = static_cast<std::uint32_t>(shm::ReleaseKind::lease);
+    release.flags = grant.request.flags;
+    release.token = grant.request.token;
+    release.offset = grant.extent.offset;
+    release.bytes = grant.extent.bytes;
+    if (!clients_[grant.request.client].release(release)) {
+      leases_.seal(grant.request.client, grant.extent.offset, 0);
     }
-    // Iterations that are complete but not yet passed on can free memory too.
-    pass_on_complete();
-    const std::optional<LeaseRequest> hopeless = leases_.take_hopeless(oldest_unfinished());
-    if (!hopeless) return;
-    refuse(*hopeless);
   }
 }
 
-void Server::refuse(const LeaseRequest& request) {
+void Server::serve_requests() {
+  for (;;) {
+    give_leases();
+    // Iterations that are complete but not yet passed on can free memory too.
+    pass_on_complete();
+    if (make_room()) continue;
+    const std::optional<LeaseRequest> hopeless = leases_.take_hopeless(oldest_unfinished());
+    if (!hopeless) return;
+    give_up(*hopeless);
+  }
+}
+
+void Server::refuse(const LeaseRequest& request, shm::RefusalReason reason,
+                    std::int64_t iteration) {
   shm::Release refusal{};
   refusal.kind = static_cast<std::uint32_t>(shm::ReleaseKind::refused);
+  refusal.flags = static_cast<std::uint32_t>(reason);
   refusal.token = request.token;
+  refusal.offset = static_cast<std::uint64_t>(iteration);
   refusal.bytes = std::max<std::uint64_t>(1, leases_.used_bytes());
   clients_[request.client].release(refusal);
 }

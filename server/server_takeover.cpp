@@ -37,7 +37,9 @@ void Server::take_over() {
   if (words.sleeps.load() % 2 == 1) words.sleeps.fetch_add(1, std::memory_order_seq_cst);
   for (const json& entry : SessionJournal::read(journal_path_)) take_journal_entry(entry);
   take_over_clients();
+  take_over_dropped();
   take_over_leases();
+  take_over_spilled();
   steering_.take_over();
   for (const AuditEntry& entry : steering_.committed())
     parameters_.steer(entry.iteration, entry.parameter, entry.new_value);
@@ -96,6 +98,7 @@ void Server::adopt_block(std::uint32_t index, const shm::FoundBlock& found) {
   leases_.block_came(index, lease, event.bytes);
   const std::int64_t iteration = found.header.iteration;
   const bool waits = iteration > segment_.server_words().done_iteration.load() &&
+                     dropped_.count(iteration) == 0 &&
                      iteration <= clients_[index].saved().iteration;
   std::string error;
   std::optional<Block> block;
@@ -105,6 +108,40 @@ void Server::adopt_block(std::uint32_t index, const shm::FoundBlock& found) {
   ++adopted_blocks_;
   if (const std::optional<Block> replaced = iterations_.add_to(iteration, *block))
     release(*replaced);
+}
+
+// Some rank may have yet to end it, and write into it.
+void Server::take_over_dropped() {
+  std::int64_t earliest = INT64_MAX;
+  for (const ClientLink& client : clients_)
+    earliest = std::min(earliest, client.is_gone() ? INT64_MAX : client.saved().iteration);
+  for (const std::int64_t iteration : dropped_) {
+    if (iteration >= earliest) iterations_.drop(iteration);
+  }
+}
+
+// Of an iteration that lies on the disk there is nothing in the segment any more, or the same.
+void Server::take_over_spilled() {
+  for (Iteration& part : spiller_.take_up(segment_.server_words().done_iteration.load())) {
+    for (Block& block : part.blocks) {
+      block.lease = 0;
+      if (const std::optional<Block> replaced = iterations_.add_to(part.number, block))
+        release(*replaced);
+      ++adopted_blocks_;
+    }
+    for (const auto& [variable, hold] : part.holds) spilled_[part.number].push_back(hold);
+  }
+}
+
+// True when something of it lies on the disk: the mapping ends with the iteration's own holds.
+bool Server::hold_spilled(Iteration* iteration) {
+  const auto found = spilled_.find(iteration->number);
+  if (found == spilled_.end()) return false;
+  using Both = std::pair<std::shared_ptr<const void>, std::vector<std::shared_ptr<const void>>>;
+  for (auto& [variable, hold] : iteration->holds)
+    hold = std::make_shared<Both>(std::move(hold), found->second);
+  spilled_.erase(found);
+  return true;
 }
 
 // From here on it is known which of its extents it still cuts blocks from; all others are full, or
@@ -157,6 +194,7 @@ void Server::take_journal_entry(const json& entry) {
     ledger_.restore(losses_.back());
     return;
   }
+  if (entry.contains("dropped")) return dropped_.insert(entry["dropped"].begin(), entry["dropped"].end());
   if (!entry.contains("client")) return parameters_.take_entry(entry);
   const std::uint32_t client = entry["client"];
   if (client < clients_.size()) clients_[client].set_integer(entry["integer"], entry["value"]);
@@ -168,6 +206,7 @@ void Server::write_journal_anew() {
     for (const auto& [parameter, value] : clients_[i].integers())
       entries.push_back({{"client", i}, {"integer", parameter}, {"value", value}});
   }
+  if (!dropped_.empty()) entries.push_back({{"dropped", dropped_}});
   for (const std::string& line : losses_) entries.push_back({{"loss", line}});
   journal_.rewrite(entries);
 }

@@ -9,11 +9,13 @@
 
 #include <cerrno>
 #include <exception>
+#include <optional>
 
 #include "lib/model/reader.hpp"
 #include "lib/platform/local_socket.hpp"
 #include "lib/platform/numa_binding.hpp"
 #include "lib/platform/process.hpp"
+#include "lib/platform/spill_folder.hpp"
 #include "server/catalogue_writer.hpp"
 #include "server/crash_note.hpp"
 #include "server/live_session.hpp"
@@ -118,6 +120,20 @@ void bind_to_node(void* address, std::size_t bytes, void* memory_node) {
   platform::prefer_memory_node(address, bytes, *static_cast<int*>(memory_node));
 }
 
+shm::WhenFull when_full_of(model::WhenFull when_full) {
+  switch (when_full) {
+    case model::WhenFull::wait:
+      return shm::WhenFull::wait;
+    case model::WhenFull::drop_iteration:
+      return shm::WhenFull::drop_iteration;
+    case model::WhenFull::spill:
+      return shm::WhenFull::spill;
+    case model::WhenFull::error:
+      return shm::WhenFull::error;
+  }
+  return shm::WhenFull::wait;
+}
+
 Result<shm::Segment> make_segment(const model::Model& model, const Options& options,
                                   const std::string& name, int memory_node) {
   shm::SegmentPlan plan;
@@ -125,6 +141,7 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
   plan.data_bytes = model.architecture.buffer_bytes;
   plan.timeout_ns = static_cast<std::uint64_t>(model.architecture.timeout_seconds * 1e9);
   plan.catalogue_bytes = catalogue_bytes(model);
+  plan.when_full = when_full_of(model.architecture.when_full);
   plan.parameters = static_cast<std::uint32_t>(model.parameters.size());
   plan.stores = static_cast<std::uint32_t>(model.stores.size());
   plan.config_hash = hash_of(model.source_text);
@@ -132,6 +149,25 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
   Result<shm::Segment> segment = shm::Segment::create(name, plan, bind_to_node, &memory_node);
   if (segment) write_catalogue(model, *segment);
   return segment;
+}
+
+Result<std::optional<platform::SpillFolder>> make_spill_folder(const model::Model& model,
+                                                               const LiveSession& live) {
+  const model::Architecture& architecture = model.architecture;
+  if (architecture.when_full != model::WhenFull::spill) {
+    return std::optional<platform::SpillFolder>();
+  }
+  std::string why = platform::why_no_spill_folder(architecture.spill_folder);
+  if (why.empty()) {
+    Result<platform::SpillFolder> made =
+        platform::SpillFolder::make(architecture.spill_folder, live.session(), live.spill_link(),
+                                    live.is_taken_over());
+    if (made) return std::optional(std::move(*made));
+    why = made.error().message;
+  }
+  const model::Diagnostic error{model::Severity::error, architecture.spill_where,
+                                "nothing can be spilled: " + why};
+  return Error{Status::ERROR_CONFIG, error.str()};
 }
 
 // The memory node of the rank that started us: its affinity is ours until we widen it.
@@ -181,6 +217,8 @@ Result<int> serve(const Options& options, Reporter& reporter) {
   }
   Result<std::vector<LoadedPlugin>> plugins = load_plugins(*model);
   if (!plugins) return plugins.error();
+  const Result<std::optional<platform::SpillFolder>> spill = make_spill_folder(*model, *live);
+  if (!spill) return spill.error();
   const platform::Machine machine = platform::this_machine();
   const int cores = static_cast<int>(model->architecture.dedicated_cores);
   Result<shm::Segment> segment =
@@ -195,7 +233,8 @@ Result<int> serve(const Options& options, Reporter& reporter) {
   const RunFacts facts{options.session, options.ranks, options.node_ranks, live->is_taken_over()};
   const PluginView view(*model, facts);
   Server server({*model, *segment, facts, live->socket(), live->journal(), std::move(*listener),
-                 instances_of(*plugins, *model, view, *log), machine, *log});
+                 instances_of(*plugins, *model, view, *log), machine, *log,
+                 *spill ? (*spill)->path() : ""});
   reporter.ready();
   return server.run();
 }

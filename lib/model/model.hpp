@@ -105,12 +105,18 @@ struct Scripts {
 
 /// What guards a block on its way from the simulation through the stores.
 enum class Checksum { none, crc32c };
+/// What becomes of a write for which there is no room.
+enum class WhenFull { wait, drop_iteration, spill, error };
 
 struct Architecture {
   std::int64_t dedicated_cores = 1;
   std::uint64_t buffer_bytes = 0;  ///< of the segment per node
   double timeout_seconds = 60;     ///< the longest that one client call may wait
   Checksum checksum = Checksum::none;
+  WhenFull when_full = WhenFull::wait;
+  std::string spill_folder;       ///< with WhenFull::spill
+  std::uint64_t spill_bytes = 0;  ///< the most that may lie there at a time
+  SourceLocation spill_where;
 };
 
 struct Log {

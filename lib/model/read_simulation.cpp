@@ -7,11 +7,35 @@
 namespace leat::model {
 namespace {
 
-std::uint64_t buffer_bytes(ReadContext& context, const Attributes& buffer) {
-  const std::string text = buffer.text("size");
+std::uint64_t bytes_of(ReadContext& context, const Attributes& buffer, const char* attribute) {
+  const std::string text = buffer.text(attribute);
   if (const auto bytes = parse_size(text)) return *bytes;
-  context.error(buffer.where("size"), "the size \"" + text + "\" is beyond 64 bits");
+  context.error(buffer.where(attribute), "the size \"" + text + "\" is beyond 64 bits");
   return 0;
+}
+
+WhenFull when_full(const Attributes& buffer) {
+  const std::string text = buffer.text("when-full");
+  if (text == "drop-iteration") return WhenFull::drop_iteration;
+  if (text == "spill") return WhenFull::spill;
+  return text == "error" ? WhenFull::error : WhenFull::wait;
+}
+
+void read_spill(ReadContext& context, const Attributes& buffer) {
+  Architecture& architecture = context.model.architecture;
+  architecture.when_full = when_full(buffer);
+  architecture.spill_folder = buffer.text("spill");
+  architecture.spill_bytes = bytes_of(context, buffer, "spill-size");
+  architecture.spill_where = buffer.where("spill");
+  if (architecture.when_full == WhenFull::spill) return;
+  for (const char* each : {"spill", "spill-size"}) {
+    // A policy with a typing error was refused already.
+    if (!buffer.given(each) || (buffer.has("when-full") && !buffer.given("when-full"))) continue;
+    context.error(buffer.where(each), std::string(each) + "=\"" + buffer.text(each) +
+                                          "\" does nothing with when-full=\"" +
+                                          buffer.text("when-full") +
+                                          "\": write when-full=\"spill\", or leave it out");
+  }
 }
 
 double timeout_seconds(ReadContext& context, const Attributes& buffer) {
@@ -43,10 +67,11 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   const Attributes buffer_attributes(context, buffer);
   const std::string cores = Attributes(context, dedicated).text("cores");
   model.architecture.dedicated_cores = std::strtoll(cores.c_str(), nullptr, 10);
-  model.architecture.buffer_bytes = buffer_bytes(context, buffer_attributes);
+  model.architecture.buffer_bytes = bytes_of(context, buffer_attributes, "size");
   model.architecture.timeout_seconds = timeout_seconds(context, buffer_attributes);
   if (buffer_attributes.text("checksum") == "crc32c")
     model.architecture.checksum = Checksum::crc32c;
+  read_spill(context, buffer_attributes);
 
   const XmlElement log = only(context, root, "log");
   model.log.level = Attributes(context, log).text("level");

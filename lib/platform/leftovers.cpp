@@ -15,6 +15,7 @@
 #include "lib/platform/process.hpp"
 #include "lib/platform/runtime_folder.hpp"
 #include "lib/platform/segment_name.hpp"
+#include "lib/platform/spill_folder.hpp"
 
 namespace leat::platform {
 namespace {
@@ -49,7 +50,7 @@ class Sweeper {
 
   Findings run() {
     for (const std::string& name : names_in(places_.shared_memory)) look_at_segment(name);
-    for (const std::string& session : sessions({".live", ".sock", ".journal"})) {
+    for (const std::string& session : sessions({".live", ".sock", ".journal", ".spill"})) {
       if (!has_living_segment(session)) look_at_session(session);
     }
     for (const std::string& session : sessions({".lock"})) look_at_start(session);
@@ -94,23 +95,37 @@ class Sweeper {
     if (attempt.held || somebody_listens(files.socket)) {
       note_alive(session, files.live);
     } else if (attempt.lock) {
+      look_at_spill(session, files.spill);
       leftover("socket", session, files.socket);
       leftover("journal", session, files.journal);
       leftover("live file", session, files.live);
     } else {
-      look_at_socket_alone(session, files);
+      look_without_live_file(session, files);
     }
   }
 
-  // Something has removed its <session>.live. Whoever removes the socket has to hold that lock all
+  // Something has removed its <session>.live. Whoever removes the rest has to hold that lock all
   // the same, since a server may be starting.
-  void look_at_socket_alone(const std::string& session, const SessionFiles& files) {
-    if (what_ == Sweep::look) return leftover("socket", session, files.socket);
-    const UniqueFd lock = lock_file(files.live, 0);
-    if (!lock) return;
+  void look_without_live_file(const std::string& session, const SessionFiles& files) {
+    UniqueFd lock;
+    if (what_ == Sweep::remove && !(lock = lock_file(files.live, 0))) return;
+    look_at_spill(session, files.spill);
     leftover("socket", session, files.socket);
     leftover("journal", session, files.journal);
-    unlink(files.live.c_str());
+    if (lock) unlink(files.live.c_str());
+  }
+
+  // The folder may lie anywhere; it is known by the link.
+  void look_at_spill(const std::string& session, const std::string& link) {
+    const FoundSpill found = find_spill(link, session);
+    if (found.alive) return;
+    if (!found.path.empty()) {
+      Leftover folder{"spill folder", session, found.path, found.bytes, ""};
+      if (what_ == Sweep::remove) folder.problem = remove_spill(found.path);
+      findings_.dead.push_back(folder);
+      if (!folder.problem.empty()) return;  // the link stays, for the next one who tries
+    }
+    leftover("spill link", session, link);
   }
 
   // Left by a client that was killed while it started a server; one that starts it now holds it.

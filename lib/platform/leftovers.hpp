@@ -25,7 +25,8 @@ struct LiveOne {
 };
 
 struct Leftover {
-  std::string kind;  ///< "segment", "socket", "live file", "journal" or "start lock"
+  /// "segment", "socket", "live file", "journal", "start lock", "spill folder" or "spill link"
+  std::string kind;
   std::string session;
   std::string path;
   std::uint64_t bytes = 0;

@@ -5,6 +5,7 @@
 //   <session>.lock   locked by the process that is starting a server
 //   <session>.journal  what a server that takes over must know and cannot see in the segment
 //   <session>.live   locked by the server as long as it lives; its text is the name of its segment
+//   <session>.spill  a link to its folder on a disk, with when-full="spill"
 // file_lock.hpp says what these locks are worth, leftovers.hpp what becomes of the files of the dead.
 #pragma once
 
@@ -24,7 +25,7 @@ Result<std::string> runtime_folder();
 bool valid_session_name(const std::string& name) noexcept;
 
 struct SessionFiles {
-  std::string socket, lock, live, journal;
+  std::string socket, lock, live, journal, spill;
 };
 SessionFiles session_files(const std::string& folder, const std::string& session);
 

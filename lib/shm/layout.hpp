@@ -3,7 +3,7 @@
 //
 // Who writes what (each word has one writing process; "server" is leatd, "client" one rank):
 //   SegmentHeader, catalogue          server, before the first client attaches
-//   ServerWords, StoreWords           server
+//   ServerWords, DropWords, StoreWords  server
 //   LeaseRecords                      server
 //   per client: ServerLane            server
 //               ClientLane            client
@@ -76,6 +76,22 @@ struct ServerWords {
   alignas(kCacheLine) std::atomic<std::int64_t> done_iteration;
 };
 
+inline constexpr std::uint32_t kDropWords = 64;
+
+/// Which iterations are left out, as when-full="drop-iteration" says. Written by the server, before
+/// the memory of such an iteration is used for anything else. A client that finds the number of its
+/// iteration here writes nothing of it. Word `number % kDropWords`: a later iteration takes the
+/// place of an earlier one that all clients have ended; while they have not, the later one is not
+/// said, and what clients write of it is let go when it comes.
+struct DropWords {
+  alignas(kCacheLine) std::atomic<std::int64_t> number[kDropWords];  ///< -1: none
+
+  bool has(std::int64_t iteration) const noexcept {
+    const auto word = static_cast<std::uint64_t>(iteration) % kDropWords;
+    return number[word].load(std::memory_order_relaxed) == iteration;  // alone: orders nothing
+  }
+};
+
 /// What a server that takes over must know of one <store>. Written by the server.
 struct StoreWords {
   alignas(kCacheLine) std::atomic<std::int64_t> done;  ///< the last iteration it has, or has failed; -1: none
@@ -133,7 +149,12 @@ enum class EventKind : std::uint32_t {
   set_real,       ///< subject: parameter; token: the bits of the value
   set_text,       ///< subject: parameter; offset, bytes: characters in a block of their own
   lost,           ///< subject: variable or kNoVariable; bytes: of it, 0 for unknown; token: the leat_status; a write that failed
-  finalize        ///< the last event of a client
+  finalize,       ///< the last event of a client
+  drop            ///< the client has waited for memory in vain: its iteration is to be left out
+};
+
+enum EndFlags : std::uint32_t {
+  kEndDropped = 1  ///< of end_iteration: the client counts this iteration as left out
 };
 
 /// Of a write whose variable the XML does not have.
@@ -159,7 +180,16 @@ struct Event {
 
 enum class ReleaseKind : std::uint32_t {
   lease = 1,  ///< the extent at offset, of `bytes`, is the client's now
-  refused     ///< the request `token` can never be met; bytes: what the iteration holds already
+  refused,    ///< the request `token` is not met; flags: RefusalReason; bytes: what is in use
+  dropped     ///< nor is this one, since the iteration `offset` is left out
+};
+
+/// Why there is no memory; `offset` of the Release says of which iteration.
+enum class RefusalReason : std::uint32_t {
+  hopeless = 0,  ///< its own iteration holds all: nothing can ever free memory for it
+  stores,        ///< stores have it
+  scripts,       ///< scripts have it
+  ranks          ///< another rank has not ended it
 };
 
 struct Release {
@@ -276,6 +306,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 static_assert(kSharable<SegmentHeader> && sizeof(SegmentHeader) == 160);
 static_assert(kSharable<ServerWords> && sizeof(ServerWords) == 192);
+static_assert(kSharable<DropWords> && sizeof(DropWords) == 512);
 static_assert(kSharable<StoreWords> && sizeof(StoreWords) == 64);
 static_assert(kSharable<ClientRecord> && sizeof(ClientRecord) == 32);
 static_assert(kSharable<LeaseRecord> && sizeof(LeaseRecord) == 32);

@@ -101,6 +101,7 @@ Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan
     }
     // New pages are zero: counters start at 0, which is what the constructors of the atomics make of them.
     (new (segment.at<ServerWords>(kServerWordsOffset)) ServerWords{})->done_iteration = -1;
+    for (auto& word : (new (segment.at<DropWords>(kDropWordsOffset)) DropWords{})->number) word = -1;
     new (segment.at<SteeringHeader>(header.steering_offset)) SteeringHeader{};
     segment.at<SteeringHeader>(header.steering_offset)->slot_count = plan.parameters;
     *segment.at<SegmentHeader>(0) = header;

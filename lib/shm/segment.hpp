@@ -67,6 +67,7 @@ class Segment {
 
   const SegmentHeader& header() const noexcept { return *at<SegmentHeader>(0); }
   ServerWords& server_words() const noexcept { return *at<ServerWords>(kServerWordsOffset); }
+  DropWords& drop_words() const noexcept { return *at<DropWords>(kDropWordsOffset); }
   ClientArea client(std::uint32_t index) const noexcept;
   SteeringArea steering() const noexcept;
   std::span<StoreWords> stores() const noexcept;
@@ -84,6 +85,7 @@ class Segment {
 
  private:
   static constexpr std::uint64_t kServerWordsOffset = 192;
+  static constexpr std::uint64_t kDropWordsOffset = 512;
 
   Segment(std::string name, boost::interprocess::mapped_region region)
       : name_(std::move(name)), region_(std::move(region)) {}

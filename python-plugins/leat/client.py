@@ -62,8 +62,8 @@ def write(variable, data, block=0):
 
 
 def alloc(variable, block=0):
-    """An uninitialised NumPy array in the segment, of the declared type and shape; None with LEAT=off. It must not be used
-    after commit(): another rank may have that memory then."""
+    """An uninitialised NumPy array in the segment, of the declared type and shape; None with LEAT=off, and in an
+    iteration that is left out (when-full="drop-iteration"). It must not be used after commit(): another rank may have that memory then."""
     status, array = _core.alloc(variable, block)
     _check(status)
     return array

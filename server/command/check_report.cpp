@@ -7,6 +7,7 @@
 #include "lib/base/bytes.hpp"
 #include "lib/base/suggest.hpp"
 #include "lib/model/integer_values.hpp"
+#include "lib/platform/spill_folder.hpp"
 
 namespace leat::command {
 namespace {
@@ -89,6 +90,16 @@ void judge_buffer(CheckReport& report) {
   }
 }
 
+// A warning: the node of a run may have a disk that this machine has not.
+void judge_spill(CheckReport& report) {
+  const model::Architecture& architecture = report.model->architecture;
+  if (architecture.when_full != model::WhenFull::spill) return;
+  const std::string why = platform::why_no_spill_folder(architecture.spill_folder);
+  if (why.empty()) return;
+  report.diagnostics.push_back({model::Severity::warning, architecture.spill_where,
+                                why + ", on this machine; a run will not start without it"});
+}
+
 void add_parameters(CheckReport& report, const Overrides& overrides) {
   const auto& parameters = report.model->parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -129,6 +140,7 @@ Result<CheckReport> check_file(const CheckOptions& options) {
   add_parameters(report, *overrides);
   judge_sizes(report);
   judge_buffer(report);
+  judge_spill(report);
   check_scripts(report);
   return report;
 }

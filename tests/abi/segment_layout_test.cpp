@@ -68,6 +68,16 @@ TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_EQ(sizeof(ServerLane), 192u);
 }
 
+TEST(SegmentLayout, DroppedIterationsHaveAWordEach) {
+  EXPECT_AT(DropWords, number, 0);
+  EXPECT_EQ(kDropWords, 64u);
+  EXPECT_EQ(sizeof(DropWords), 512u);
+  EXPECT_EQ(static_cast<int>(WhenFull::wait), 0);
+  EXPECT_EQ(static_cast<int>(WhenFull::drop_iteration), 1);
+  EXPECT_EQ(static_cast<int>(WhenFull::spill), 2);
+  EXPECT_EQ(static_cast<int>(WhenFull::error), 3);
+}
+
 TEST(SegmentLayout, SteeringHasAVersionAndOneSlotPerParameter) {
   EXPECT_AT(SteeringHeader, version, 0);
   EXPECT_AT(SteeringHeader, slot_count, 4);
@@ -104,6 +114,8 @@ TEST(SegmentLayout, EventIsOneCacheLine) {
   EXPECT_EQ(static_cast<int>(EventKind::set_text), 7);
   EXPECT_EQ(static_cast<int>(EventKind::lost), 8);
   EXPECT_EQ(static_cast<int>(EventKind::finalize), 9);
+  EXPECT_EQ(static_cast<int>(EventKind::drop), 10);
+  EXPECT_EQ(static_cast<int>(kEndDropped), 1);
 }
 
 TEST(SegmentLayout, ReleaseIsHalfACacheLine) {
@@ -113,6 +125,13 @@ TEST(SegmentLayout, ReleaseIsHalfACacheLine) {
   EXPECT_AT(Release, offset, 16);
   EXPECT_AT(Release, bytes, 24);
   EXPECT_EQ(sizeof(Release), 32u);
+  EXPECT_EQ(static_cast<int>(ReleaseKind::lease), 1);
+  EXPECT_EQ(static_cast<int>(ReleaseKind::refused), 2);
+  EXPECT_EQ(static_cast<int>(ReleaseKind::dropped), 3);
+  EXPECT_EQ(static_cast<int>(RefusalReason::hopeless), 0);
+  EXPECT_EQ(static_cast<int>(RefusalReason::stores), 1);
+  EXPECT_EQ(static_cast<int>(RefusalReason::scripts), 2);
+  EXPECT_EQ(static_cast<int>(RefusalReason::ranks), 3);
 }
 
 TEST(SegmentLayout, WhatATakeoverNeedsIsWhereASuccessorLooks) {

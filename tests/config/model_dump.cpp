@@ -59,6 +59,21 @@ void dump(std::ostream& out, const Store& store) {
       << " every=" << store.every << options(store.options) << "\n";
 }
 
+std::string when_full(const Architecture& architecture) {
+  switch (architecture.when_full) {
+    case WhenFull::wait:
+      return "";
+    case WhenFull::drop_iteration:
+      return " drops";
+    case WhenFull::spill:
+      return " spills " + std::to_string(architecture.spill_bytes) + " to " +
+             architecture.spill_folder;
+    case WhenFull::error:
+      return " fails";
+  }
+  return "?";
+}
+
 void dump(std::ostream& out, const Scripts& scripts) {
   out << "scripts interpreter=" << scripts.interpreter << " workers=" << scripts.workers
       << " memory=" << scripts.memory_bytes << " output=" << scripts.output << "\n";
@@ -76,7 +91,7 @@ std::string dump(const Model& model) {
   out << "simulation " << model.name << described(model.description);
   out << "cores " << model.architecture.dedicated_cores << "\n";
   out << "buffer " << model.architecture.buffer_bytes << " timeout "
-      << model.architecture.timeout_seconds << " checksum "
+      << model.architecture.timeout_seconds << when_full(model.architecture) << " checksum "
       << (model.architecture.checksum == Checksum::crc32c ? "crc32c" : "none") << "\n";
   for (const Parameter& each : model.parameters) dump(out, each);
   for (const Layout& each : model.layouts) dump(out, each);

@@ -36,13 +36,20 @@ constexpr char kXml[] = R"(<simulation name="fuzz">
 </simulation>
 )";
 
-const model::Model& run_model() {
-  static const model::Model model = [] {
-    const model::ReadResult read = model::read_text(kXml, "fuzz.xml", model::Schema());
-    promise(read.model.has_value(), model::format(read.diagnostics).c_str());
-    return *read.model;
-  }();
+model::Model model_of(const model::WhenFull when_full) {
+  const model::ReadResult read = model::read_text(kXml, "fuzz.xml", model::Schema());
+  promise(read.model.has_value(), model::format(read.diagnostics).c_str());
+  model::Model model = *read.model;
+  model.architecture.when_full = when_full;
   return model;
+}
+
+const model::Model& run_model(model::WhenFull when_full = model::WhenFull::wait) {
+  static const model::Model waits = model_of(model::WhenFull::wait);
+  static const model::Model drops = model_of(model::WhenFull::drop_iteration);
+  static const model::Model fails = model_of(model::WhenFull::error);
+  if (when_full == model::WhenFull::drop_iteration) return drops;
+  return when_full == model::WhenFull::error ? fails : waits;
 }
 
 const shm::Segment& run_segment() {
@@ -115,14 +122,15 @@ const leat_plugin kPlugin{LEAT_PLUGIN_ABI, sizeof(leat_plugin), "check", open, i
 
 }  // namespace
 
-DrivenServer::DrivenServer() : facts_{"fuzz", kClients, kClients} {
+DrivenServer::DrivenServer(model::WhenFull when_full) : facts_{"fuzz", kClients, kClients} {
   const shm::SegmentHeader& header = run_segment().header();
   char* lanes = run_segment().at<char>(header.lanes_offset);
   std::memset(lanes, 0, header.segment_bytes - header.lanes_offset);
   static const auto log =
       std::make_shared<spdlog::logger>("fuzz", std::make_shared<spdlog::sinks::null_sink_mt>());
   view_ = std::make_unique<PluginView>(run_model(), facts_);
-  ServerParts parts{run_model(), run_segment(), facts_, "/no-such-folder/socket", "", {}, {}, {}, log};
+  ServerParts parts{run_model(when_full), run_segment(), facts_, "/no-such-folder/socket", "", {},
+                    {},                   {},            log};
   parts.plugins.push_back(std::make_unique<PluginInstance>(&kPlugin, run_model(), 0, *view_, log));
   server_ = std::make_unique<Server>(std::move(parts));
   server_->pipeline_.start();
@@ -155,7 +163,8 @@ void DrivenServer::steer(const std::string& parameter, const Steering::Value& va
 
 void DrivenServer::end_in_parameter_log(std::int64_t iteration) {
   server_->parameters_.iteration_ended(iteration);
-  server_->parameters_.take(iteration);
+  server_->parameters_.at(iteration);
+  server_->parameters_.forget(iteration);
 }
 
 // Until all that was passed on has come back.

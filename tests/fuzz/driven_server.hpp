@@ -16,7 +16,7 @@ class DrivenServer {
   static constexpr std::uint32_t kClients = 2;
 
   /// In the one segment of the process, its client-owned memory zero.
-  DrivenServer();
+  explicit DrivenServer(model::WhenFull when_full);
   ~DrivenServer();
 
   const shm::Segment& segment() const { return server_->segment_; }

@@ -14,7 +14,8 @@ using server::DrivenServer;
 
 class HostileClients {
  public:
-  HostileClients(const std::uint8_t* data, std::size_t size) : input_(data, size) {}
+  HostileClients(const std::uint8_t* data, std::size_t size, model::WhenFull when_full)
+      : input_(data, size), server_(when_full) {}
 
   void run() {
     constexpr int kMostActs = 400;
@@ -194,6 +195,9 @@ class HostileClients {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  HostileClients(data, size).run();
+  for (const auto when_full :
+       {model::WhenFull::wait, model::WhenFull::drop_iteration, model::WhenFull::error}) {
+    HostileClients(data, size, when_full).run();
+  }
   return 0;
 }

@@ -28,7 +28,7 @@ def test_leat_h_has_the_types_of_scalar_types_def():
 
 
 def test_the_fortran_module_has_the_status_codes_of_status_def():
-    declared = dict(re.findall(r"LEAT_(OK|UNWANTED|ERROR_\w+) = (-?\d+)", text("fortran/leat.f90")))
+    declared = dict(re.findall(r"LEAT_(OK|UNWANTED|DROPPED|ERROR_\w+) = (-?\d+)", text("fortran/leat.f90")))
     assert declared == dict(re.findall(r"LEAT_STATUS\((\w+),\s*(-?\d+)", text("lib/base/status.def")))
 
 

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -160,6 +162,31 @@ leat_status run_on(Words& words) {
   }
 }
 
+// Whole iterations as fast as may be, each of one block: seed of iteration i is seed + i. The
+// value: which of them returned LEAT_DROPPED, and how long the longest call took. Ends at an error.
+Answer iterate(Words& words) {
+  const std::string name = words.text();
+  const auto bytes = static_cast<std::size_t>(words.number());
+  const auto seed = static_cast<std::uint64_t>(words.number());
+  const auto count = static_cast<std::uint64_t>(words.number());
+  std::vector<char> data(bytes);
+  std::vector<std::int64_t> dropped;
+  double longest = 0;
+  leat_status status = LEAT_OK;
+  for (std::uint64_t i = 0; i < count && status >= 0; ++i) {
+    fill(data.data(), bytes, seed + i);
+    const auto began = std::chrono::steady_clock::now();
+    status = leat_write(name.c_str(), data.data());
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    longest = std::max(longest, took.count());
+    if (status == LEAT_DROPPED) dropped.push_back(leat_iteration());
+    if (status >= 0) status = leat_end_iteration();
+  }
+  Answer answer = answer_of(status);
+  answer["value"] = {{"dropped", dropped}, {"longest", longest}};
+  return answer;
+}
+
 leat_status extents(Words& words,
                     leat_status (*set)(const char*, std::uint32_t, const std::int64_t*)) {
   const std::string name = words.text();
@@ -211,6 +238,7 @@ const std::map<std::string, std::function<leat_status(Words&)>> kCalls = {
 Answer make(const std::string& line) {
   Words words(line);
   if (words.verb() == "iteration") return {{"status", "LEAT_OK"}, {"value", leat_iteration()}};
+  if (words.verb() == "iterate") return iterate(words);
   if (words.verb() == "get_double") {
     double value = 0;
     const leat_status status = leat_get_double(words.text().c_str(), &value);

@@ -44,6 +44,7 @@ TEST(Status, ErrorsAreNegativeAndNothingElseIs) {
 TEST(Status, KeepsTheNumbersThatUsersHaveCompiledIn) {
   EXPECT_EQ(static_cast<int>(Status::OK), 0);
   EXPECT_EQ(static_cast<int>(Status::UNWANTED), 1);
+  EXPECT_EQ(static_cast<int>(Status::DROPPED), 2);
   EXPECT_EQ(static_cast<int>(Status::ERROR_ARGUMENT), -1);
   EXPECT_EQ(static_cast<int>(Status::ERROR_FULL), -8);
   EXPECT_EQ(static_cast<int>(Status::ERROR_INTERNAL), -15);

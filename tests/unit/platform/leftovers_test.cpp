@@ -11,6 +11,7 @@
 #include "lib/platform/local_socket.hpp"
 #include "lib/platform/runtime_folder.hpp"
 #include "lib/platform/segment_name.hpp"
+#include "lib/platform/spill_folder.hpp"
 #include "tests/unit/platform/lock_holder.hpp"
 #include "tests/unit/platform/temporary_folder.hpp"
 
@@ -211,6 +212,68 @@ TEST(SegmentName, IsReadAsItWasWritten) {
     EXPECT_EQ(name->maker.pid, 123);
     EXPECT_EQ(name->maker.start, 456u);
   }
+}
+
+TEST_F(Leftovers, OfASpillFolderAreFoundByItsLinkAndOnlyWhatIsLeatsIsRemoved) {
+  const std::string disk = base_ + "/disk";
+  fs::create_directory(disk);
+  const SessionFiles files = make_files("dead");
+  const std::string folder = disk + "/" + spill_folder_name("dead");
+  fs::create_directory(folder);
+  fs::create_symlink(folder, files.spill);
+  std::ofstream(folder + "/" + spill_file_name(7)) << "data";
+  std::ofstream(folder + "/" + spill_part_name(8)) << "da";
+  std::ofstream(folder + "/notes.txt") << "mine";
+  EXPECT_EQ(sweep(places_, Sweep::look).dead.size(), 4u);
+  bool seen = false;
+  for (const Leftover& each : remove().dead) {
+    if (each.kind != "spill folder") continue;
+    seen = true;
+    EXPECT_EQ(each.bytes, 6u);
+    EXPECT_NE(each.problem, "") << "there is a file of somebody else in it";
+  }
+  EXPECT_TRUE(seen);
+  EXPECT_TRUE(fs::exists(folder + "/notes.txt"));
+  EXPECT_TRUE(fs::is_symlink(files.spill)) << "for the next one who tries";
+  fs::remove(folder + "/notes.txt");
+  remove();
+  EXPECT_FALSE(fs::exists(folder));
+  EXPECT_TRUE(left().empty());
+}
+
+TEST_F(Leftovers, DoNotIncludeAFolderOfAnotherNameOrOneThatIsLocked) {
+  const std::string disk = base_ + "/disk", other = disk + "/results";
+  fs::create_directories(other);
+  std::ofstream(other + "/" + spill_file_name(7)) << "data";
+  fs::create_symlink(other, make_files("dead").spill);
+  remove();
+  EXPECT_TRUE(fs::exists(other + "/" + spill_file_name(7)));
+  EXPECT_TRUE(left().empty());
+
+  const std::string link = session_files(places_.runtime_folder, "busy").spill;
+  {
+    const Result<SpillFolder> made = SpillFolder::make(disk, "busy", link);
+    ASSERT_TRUE(made) << made.error().message;
+    std::ofstream(made->path() + "/" + spill_file_name(1)) << "data";
+    remove();
+    EXPECT_TRUE(fs::exists(made->path() + "/" + spill_file_name(1)));
+    EXPECT_FALSE(SpillFolder::make(disk, "busy", link + "2")) << "two sessions of one name";
+  }
+  EXPECT_FALSE(fs::exists(disk + "/" + spill_folder_name("busy")));
+  EXPECT_TRUE(left().empty());
+}
+
+TEST_F(Leftovers, OfADeadSessionInItsSpillFolderAreGoneWhenItStartsAnew) {
+  const std::string link = places_.runtime_folder + "/again.spill";
+  const std::string folder = base_ + "/" + spill_folder_name("again");
+  fs::create_directory(folder);
+  std::ofstream(folder + "/" + spill_file_name(3)) << "old";
+  const Result<SpillFolder> made = SpillFolder::make(base_, "again", link);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_TRUE(fs::is_empty(folder));
+  EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all);
+  EXPECT_NE(why_no_spill_folder(base_ + "/none"), "");
+  EXPECT_EQ(why_no_spill_folder(base_), "");
 }
 
 }  // namespace

@@ -73,5 +73,40 @@ TEST(IterationTracker, ADeadClientMakesItsOpenIterationsIncompleteAndAFinishedOn
   EXPECT_TRUE(finished.take_complete()->complete);
 }
 
+TEST(IterationTracker, ADroppedIterationGivesItsBlocksBackAndTakesNoMore) {
+  IterationTracker tracker(2);
+  tracker.add(block(0, 0));
+  tracker.ended(0);
+  tracker.add(block(0, 1));  // of iteration 1
+  const auto dropped = tracker.drop(0);
+  ASSERT_TRUE(dropped);
+  EXPECT_EQ(dropped->size(), 1u);
+  EXPECT_FALSE(tracker.drop(0)) << "it is dropped already";
+  Block late = block(1, 3);
+  late.lease = 77;
+  EXPECT_EQ(tracker.add(late)->lease, 77u) << "to be released";
+  EXPECT_EQ(tracker.oldest(), 1);
+  EXPECT_TRUE(tracker.is_dropped(0));
+  tracker.ended(1);
+  EXPECT_FALSE(tracker.is_dropped(0)) << "nobody can write into it any more";
+  tracker.add(block(1, 1));
+  tracker.ended(0);
+  tracker.ended(1);
+  const auto next = tracker.take_complete();
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->number, 1);
+  EXPECT_TRUE(next->complete);
+  EXPECT_EQ(next->blocks.size(), 2u);
+  EXPECT_TRUE(tracker.empty());
+}
+
+TEST(IterationTracker, AnIterationThatNobodyHasReachedCanBeDropped) {
+  IterationTracker tracker(1);
+  EXPECT_TRUE(tracker.drop(0)->empty());
+  EXPECT_TRUE(tracker.add(block(0, 0)));
+  tracker.ended(0);
+  EXPECT_FALSE(tracker.add(block(0, 0))) << "the next one is not dropped";
+}
+
 }  // namespace
 }  // namespace leat::server

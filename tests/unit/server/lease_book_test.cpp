@@ -143,5 +143,25 @@ TEST(LeaseBook, KnowsOnlyPlacesInsideOfAClientsOwnLeases) {
   EXPECT_EQ(book.extent_of(1, extent, 64), 0u);
 }
 
+TEST(LeaseBook, GivesUpRequestsOfOneIterationAndOfRanksThatWaitOnly) {
+  LeaseBook book(header(4), 2);
+  book.request(own(0, 4, 0));
+  fill(book, book.serve().at(0));
+  EXPECT_EQ(book.first_unmet(), nullptr);
+  book.request(common(1, 0, shm::kLeaseAhead));
+  EXPECT_EQ(book.first_unmet(), nullptr) << "nobody waits for what is asked for ahead";
+  book.request(own(0, 2, 3, 30));
+  book.request(own(1, 1, 0, 10));
+  book.request(own(0, 1, 3, 31));
+  ASSERT_NE(book.first_unmet(), nullptr);
+  EXPECT_EQ(book.first_unmet()->token, 10u);
+  const std::vector<LeaseRequest> taken = book.take_unmet_of(3);
+  ASSERT_EQ(taken.size(), 2u);
+  EXPECT_EQ(taken[0].token, 30u);
+  EXPECT_EQ(taken[1].token, 31u);
+  EXPECT_EQ(book.take_first_unmet().token, 10u);
+  EXPECT_EQ(book.first_unmet(), nullptr);
+}
+
 }  // namespace
 }  // namespace leat::server

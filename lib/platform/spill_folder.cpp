@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/platform/spill_folder.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <climits>
+#include <memory>
+#include <vector>
+
+#include "lib/platform/process.hpp"
+
+namespace leat::platform {
+namespace {
+
+constexpr char kStem[] = "iteration-", kWhole[] = ".spill", kPart[] = ".spill.part";
+
+// Of this user and a folder itself, no link to one: others may write to the folder that it lies in.
+UniqueFd open_own_folder(const std::string& path) noexcept {
+  UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat found {};
+  if (fd && (fstat(fd.get(), &found) != 0 || found.st_uid != geteuid())) fd.reset();
+  return fd;
+}
+
+bool lock_now(const UniqueFd& fd) noexcept { return flock(fd.get(), LOCK_EX | LOCK_NB) == 0; }
+
+bool still_there(const UniqueFd& fd, const std::string& path) noexcept {
+  struct stat by_fd {
+  }, by_path{};
+  return fstat(fd.get(), &by_fd) == 0 && lstat(path.c_str(), &by_path) == 0 &&
+         by_fd.st_ino == by_path.st_ino && by_fd.st_dev == by_path.st_dev;
+}
+
+bool is_ours(const std::string& name) {
+  return name.starts_with(kStem) && (name.ends_with(kWhole) || name.ends_with(kPart));
+}
+
+// Names of Leat's files in it.
+std::vector<std::string> files_in(const UniqueFd& folder) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(
+      fdopendir(openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), &closedir);
+  if (!entries) return names;
+  while (const dirent* entry = readdir(entries.get())) {
+    if (is_ours(entry->d_name)) names.push_back(entry->d_name);
+  }
+  return names;
+}
+
+void remove_files(const UniqueFd& folder) {
+  for (const std::string& name : files_in(folder)) unlinkat(folder.get(), name.c_str(), 0);
+}
+
+Error error_of(const std::string& what) {
+  return Error{Status::ERROR_SYSTEM, what + ": " + errno_text(errno)};
+}
+
+// A sweep that takes the folder away between the making and the locking is answered by making it
+// again.
+Result<UniqueFd> make_locked(const std::string& path) {
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return error_of("cannot make " + path);
+    UniqueFd fd = open_own_folder(path);
+    if (!fd && errno == ENOENT) continue;
+    if (!fd) {
+      return Error{Status::ERROR_SYSTEM,
+                   path + " is there already and is no folder of this user: remove it"};
+    }
+    if (!lock_now(fd)) {
+      return Error{Status::ERROR_STATE, path +
+                                            " belongs to a session that lives: give the two "
+                                            "runs different LEAT_SESSION names"};
+    }
+    if (!still_there(fd, path)) continue;
+    if (fchmod(fd.get(), 0700) != 0) return error_of("cannot close " + path + " to others");
+    return fd;
+  }
+  return Error{Status::ERROR_SYSTEM, path + " is removed again and again"};
+}
+
+}  // namespace
+
+std::string spill_folder_name(const std::string& session) {
+  return "leat-" + std::to_string(geteuid()) + "-" + session;
+}
+
+std::string spill_file_name(std::int64_t iteration) {
+  return kStem + std::to_string(iteration) + kWhole;
+}
+
+std::string spill_part_name(std::int64_t iteration) {
+  return kStem + std::to_string(iteration) + kPart;
+}
+
+std::vector<std::string> spilled_files(const std::string& folder) {
+  std::vector<std::string> paths;
+  const UniqueFd fd = open_own_folder(folder);
+  if (!fd) return paths;
+  for (const std::string& name : files_in(fd)) {
+    if (name.ends_with(kWhole)) paths.push_back(folder + "/" + name);
+  }
+  return paths;
+}
+
+std::string why_no_spill_folder(const std::string& where) {
+  struct stat found {};
+  if (stat(where.c_str(), &found) != 0) {
+    return "there is no folder \"" + where + "\": " + errno_text(errno);
+  }
+  if (!S_ISDIR(found.st_mode)) return "\"" + where + "\" is no folder";
+  if (access(where.c_str(), W_OK | X_OK) == 0) return "";
+  return "the folder \"" + where + "\" cannot be written to: " + errno_text(errno);
+}
+
+Result<SpillFolder> SpillFolder::make(const std::string& where, const std::string& session,
+                                      const std::string& link, bool goes_on) {
+  char* const absolute = realpath(where.c_str(), nullptr);
+  if (!absolute) return error_of("cannot find the folder \"" + where + "\"");
+  const std::string path = std::string(absolute) + "/" + spill_folder_name(session);
+  free(absolute);
+  unlink(link.c_str());
+  if (symlink(path.c_str(), link.c_str()) != 0) return error_of("cannot make " + link);
+  Result<UniqueFd> lock = make_locked(path);
+  if (!lock) {
+    unlink(link.c_str());
+    return lock.error();
+  }
+  for (const std::string& name : files_in(*lock)) {
+    if (!goes_on || name.ends_with(kPart)) unlinkat(lock->get(), name.c_str(), 0);
+  }
+  return SpillFolder(path, link, std::move(*lock));
+}
+
+SpillFolder::~SpillFolder() {
+  if (!lock_) return;
+  remove_files(lock_);
+  rmdir(path_.c_str());
+  unlink(link_.c_str());
+}
+
+FoundSpill find_spill(const std::string& link, const std::string& session) {
+  char target[PATH_MAX];
+  const ssize_t length = readlink(link.c_str(), target, sizeof target);
+  FoundSpill found;
+  if (length <= 0 || length == sizeof target) return found;
+  const std::string path(target, static_cast<std::size_t>(length));
+  if (path.substr(path.rfind('/') + 1) != spill_folder_name(session)) return found;
+  const UniqueFd folder = open_own_folder(path);
+  if (!folder) return found;
+  found.path = path;
+  found.alive = !lock_now(folder);
+  for (const std::string& name : files_in(folder)) {
+    struct stat file {};
+    if (fstatat(folder.get(), name.c_str(), &file, AT_SYMLINK_NOFOLLOW) == 0)
+      found.bytes += static_cast<std::uint64_t>(file.st_size);
+  }
+  return found;
+}
+
+std::string remove_spill(const std::string& path) {
+  const UniqueFd folder = open_own_folder(path);
+  if (!folder) return "";
+  if (!lock_now(folder)) return "a session that lives has it";
+  remove_files(folder);
+  return rmdir(path.c_str()) == 0 ? "" : errno_text(errno);
+}
+
+}  // namespace leat::platform

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The line of iterations that wait for the stores: what may be done with it while they wait.
+#include "server/pipeline.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+namespace leat::server {
+namespace {
+
+Iteration iteration(std::int64_t number, bool complete = true) {
+  return Iteration{number, complete, {}, {}, {}};
+}
+
+bool any(const Iteration&) { return true; }
+
+// A pipeline without plugins, whose thread does not run until the test says so.
+struct Line {
+  std::atomic<bool> closed{false};
+  Pipeline pipeline{{}, {}, [] {}};
+
+  explicit Line(std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) pipeline.submit(iteration(i));
+  }
+  std::vector<std::int64_t> run() {
+    pipeline.start();
+    pipeline.close();
+    std::vector<std::int64_t> done;
+    for (bool closed = false; !closed; std::this_thread::yield()) {
+      for (const PipelineResult& each : pipeline.take_results()) {
+        if (each.kind == PipelineResult::Kind::iteration) done.push_back(each.iteration);
+        closed = closed || each.kind == PipelineResult::Kind::closed;
+      }
+    }
+    return done;
+  }
+};
+
+using Numbers = std::vector<std::int64_t>;
+
+TEST(Pipeline, GivesTheOldestThatWaitsAwayAndPassesTheOthersOnInOrder) {
+  Line line(5);
+  EXPECT_EQ(line.pipeline.first_number(), 0);
+  EXPECT_EQ(line.pipeline.take_oldest(any)->number, 0);
+  EXPECT_EQ(line.pipeline.take_oldest([](const Iteration& i) { return i.number > 2; })->number, 3);
+  EXPECT_FALSE(line.pipeline.take_oldest([](const Iteration& i) { return i.number > 7; }));
+  EXPECT_EQ(line.pipeline.first_number(), 1);
+  EXPECT_EQ(line.run(), (Numbers{1, 2, 4}));
+  EXPECT_FALSE(line.pipeline.take_oldest(any));
+  EXPECT_FALSE(line.pipeline.first_number());
+}
+
+TEST(Pipeline, ShowsTheNewestThatWaitsAndTakesAnotherInItsPlace) {
+  Line line(3);
+  EXPECT_EQ(line.pipeline.newest(any)->number, 2);
+  EXPECT_EQ(line.pipeline.newest([](const Iteration& i) { return i.number < 2; })->number, 1);
+  EXPECT_TRUE(line.pipeline.replace(iteration(1, false)));
+  EXPECT_FALSE(line.pipeline.newest([](const Iteration& i) { return i.number == 1; })->complete);
+  EXPECT_FALSE(line.pipeline.replace(iteration(9)));
+  EXPECT_EQ(line.run(), (Numbers{0, 1, 2}));
+  EXPECT_FALSE(line.pipeline.replace(iteration(1))) << "it waits no longer";
+}
+
+TEST(Pipeline, DoesNotTakeResultsOfScriptsForIterations) {
+  Line line(0);
+  line.pipeline.submit(ScriptResults{});
+  EXPECT_FALSE(line.pipeline.take_oldest(any));
+  EXPECT_FALSE(line.pipeline.newest(any));
+  EXPECT_FALSE(line.pipeline.first_number());
+}
+
+TEST(Pipeline, PassesEachIterationOnOrGivesItAwayNeverBothWithManyThreadsAtIt) {
+  constexpr std::int64_t kCount = 20000;
+  Line line(0);
+  std::atomic<bool> stop{false};
+  std::vector<std::int64_t> taken;
+  std::thread taker([&] {
+    while (!stop) {
+      if (auto oldest = line.pipeline.take_oldest([](const Iteration& i) { return i.number % 2; }))
+        taken.push_back(oldest->number);
+    }
+  });
+  std::thread replacer([&] {
+    while (!stop) {
+      if (auto newest = line.pipeline.newest(any)) line.pipeline.replace(*newest);
+    }
+  });
+  line.pipeline.start();
+  for (std::int64_t i = 0; i < kCount; ++i) line.pipeline.submit(iteration(i));
+  while (line.pipeline.first_number()) std::this_thread::yield();
+  stop = true;
+  taker.join();
+  replacer.join();
+  line.pipeline.close();
+  std::vector<std::int64_t> done;
+  for (bool closed = false; !closed; std::this_thread::yield()) {
+    for (const PipelineResult& each : line.pipeline.take_results()) {
+      if (each.kind == PipelineResult::Kind::iteration) done.push_back(each.iteration);
+      closed = closed || each.kind == PipelineResult::Kind::closed;
+    }
+  }
+  EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
+  std::set<std::int64_t> all(done.begin(), done.end());
+  all.insert(taken.begin(), taken.end());
+  EXPECT_EQ(all.size(), static_cast<std::size_t>(kCount));
+  EXPECT_EQ(done.size() + taken.size(), static_cast<std::size_t>(kCount));
+}
+
+}  // namespace
+}  // namespace leat::server
