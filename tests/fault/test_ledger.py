@@ -140,7 +140,7 @@ def test_what_a_full_segment_refuses_is_in_the_ledger_with_its_bytes(tmp_path):
         (end,) = run.finalize()
         whole = finished(run, 3)
         assert end.status == "LEAT_ERROR_LOST" and "3 writes of this rank failed" in end.error
-        (line,) = table(end.error)
+        line = table(end.error)[0]
         assert re.match(r"  - +big +0 +0-2 +9 MiB  the segment stayed full until the timeout", line), line
     (lost,) = [e for e in whole["entries"] if e["fate"] == "not written"]
     assert lost["bytes"] == 9 << 20 and said([lost], "not written") == {("big", 0, i) for i in range(3)}
