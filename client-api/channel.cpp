@@ -302,8 +302,8 @@ Status Channel::check_server(Patience& patience) noexcept {
 Status Channel::change_server(Patience& patience) noexcept {
   if (server_gone_) return Status::ERROR_SERVER;
   if (patience.left_ns() == 0) return Status::OK;  // the next call looks for one
-  // What the dead server has given is taken first, so that the next one learns all that is held here.
-  // What nobody waits for is not in that, and so is free again.
+  // What the dead server has given is taken first, so that the next one learns all that is held
+  // here. What nobody waits for is not in that, and so is free again.
   shm::Extent unwanted;
   while (next_release(&unwanted)) {
   }

@@ -40,7 +40,8 @@ class Channel {
   Status reserve(Lock& lock, platform::Patience& patience, std::uint64_t data_bytes,
                  std::int64_t iteration, std::uint64_t* offset) noexcept;
 
-  /// Hands one event over, and with it the block that it is about. Waits only when the ring is full.
+  /// Hands one event over, and with it the block that it is about. Waits only when the ring is
+  /// full.
   Status push(Lock& lock, platform::Patience& patience, const shm::Event& event) noexcept;
 
   /// Looks whether the server has died, at most every 100 ms, and goes on with its successor.

@@ -94,7 +94,7 @@ class Session {
   shm::Event event_of(shm::EventKind kind) const noexcept;
   /// This rank is in iteration_ from now on: takes the values that are steered from it on.
   void enter_iteration();
-  Status end_of_drain(const char* call_name, const std::string& server_says, Status server_status);
+  Status end_of_drain(const char* call_name, const std::string& says, Status server_status);
 
   ServerStart start_;
   const Ranks& ranks_;

@@ -93,7 +93,8 @@ void ParameterLog::add_steered(std::int64_t iteration, std::uint32_t parameter,
   const auto [first, last] = steered_.equal_range(iteration);
   const bool known = std::any_of(
       first, last, [&](const auto& each) { return each.second.parameter == parameter; });
-  if (!known && iteration > last_ended_) steered_.insert({iteration, {parameter, std::move(value)}});
+  if (!known && iteration > last_ended_)
+    steered_.insert({iteration, {parameter, std::move(value)}});
 }
 
 json ParameterLog::set_entry(std::uint32_t parameter, const ParameterValue& value) {
@@ -141,8 +142,7 @@ void ParameterLog::iteration_ended(std::int64_t iteration) {
   last_ended_ = iteration;
   ended_[iteration] = now_;
   if (ended_.size() > kMostAhead) ended_.erase(ended_.begin());
-  const auto begun =
-      iteration == INT64_MAX ? steered_.end() : steered_.upper_bound(iteration + 1);
+  const auto begun = iteration == INT64_MAX ? steered_.end() : steered_.upper_bound(iteration + 1);
   for (auto each = steered_.begin(); each != begun; ++each)
     now_[each->second.parameter] = each->second.value;
   steered_.erase(steered_.begin(), begun);

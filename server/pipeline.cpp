@@ -155,7 +155,8 @@ std::string Pipeline::give(std::size_t store, const Iteration& iteration) {
   }
   if (words.crashes.load() >= kMostCrashes || words.tries.load() >= kMostTries) {
     return "the server has died " + std::to_string(words.tries.load()) +
-           " times while this store worked on this iteration, of which it has crashed in the store " +
+           " times while this store worked on this iteration, of which it has crashed in the "
+           "store " +
            std::to_string(words.crashes.load()) + " times; it is not given it again";
   }
   words.tries.fetch_add(1);

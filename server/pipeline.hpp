@@ -38,7 +38,7 @@ struct PipelineResult {
   std::int64_t iteration = 0;
   std::vector<StoreOutcome> outcomes{};  ///< of the plugins that were called
   std::vector<BlockProblem> problems{};  ///< of blocks whose checksums are not theirs
-  Work work{};  ///< what it is about; its blocks are held until this ends
+  Work work{};                           ///< what it is about; its blocks are held until this ends
 };
 
 class Pipeline {

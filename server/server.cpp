@@ -77,8 +77,7 @@ Server::Server(ServerParts parts)
       steering_(model_, segment_),
       ledger_(names_of(model_, facts_)),
       ledger_file_(ledger_.names()),
-      pipeline_(std::move(parts.plugins), segment_.stores(),
-                [this] { ring(results_bell_.get()); }),
+      pipeline_(std::move(parts.plugins), segment_.stores(), [this] { ring(results_bell_.get()); }),
       spiller_(spiller_parts(std::move(parts.spill_folder)), pipeline_),
       holds_([bell = results_bell_.get()] { ring(bell); }),
       scripts_(script_parts()),
@@ -168,8 +167,8 @@ int Server::sleep_limit_ms() const noexcept {
   const bool somebody_left = std::any_of(clients_.begin(), clients_.end(),
                                          [](const ClientLink& c) { return c.is_gone(); });
   const bool somebody_missing = attached_ < clients_.size() || away_ > 0;
-  const bool soon = somebody_left || somebody_missing || leases_.somebody_waits() ||
-                    ledger_file_.is_behind(ledger_);
+  const bool soon = take_until_ns_ != 0 || somebody_left || somebody_missing ||
+                    leases_.somebody_waits() || ledger_file_.is_behind(ledger_);
   return soon ? kTickMs : -1;
 }
 
@@ -197,6 +196,7 @@ void Server::look_around(int limit_ms) {
   epoll_event events[64];
   const int count = epoll_wait(epoll_.get(), events, 64, limit_ms);
   for (int i = 0; i < count; ++i) on_wakeup(events[i].data.fd);
+  if (take_until_ns_ != 0) watch_grace();
 }
 
 void Server::on_wakeup(int fd) {

@@ -81,6 +81,8 @@ class Server {
   void give_up_on_absent();
   void place_myself();
   void stop_on_signal();
+  void watch_grace();
+  void take_no_more();
 
   // Taking over from a server that has died
   void take_over();
@@ -173,8 +175,12 @@ class Server {
   std::map<std::int64_t, std::vector<std::shared_ptr<const void>>> spilled_;
   std::int64_t alone_since_ns_;  // when the last client left, or the start
   std::uint32_t attached_ = 0;
-  std::uint32_t away_ = 0;  // were attached to the server before this one, and have yet to come back
+  std::uint32_t away_ =
+      0;  // were attached to the server before this one, and have yet to come back
   std::uint64_t adopted_blocks_ = 0;
+  // After SIGTERM: when nothing more is taken, and when scripts are not waited for any more. 0:
+  // none.
+  std::int64_t take_until_ns_ = 0, scripts_until_ns_ = 0;
   bool closing_ = false;
   bool closed_ = false;
 };

@@ -155,11 +155,30 @@ void Server::stop_on_signal() {
   signalfd_siginfo info{};
   const ssize_t got = ::read(signals_.get(), &info, sizeof info);
   if (got != sizeof info) return;
-  log_->warn("got {}: storing what was handed over so far, then ending",
-             strsignal(static_cast<int>(info.ssi_signo)));
-  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
-    if (clients_[i].is_gone()) continue;
-    client_hung_up(clients_[i]);
+  const auto half_ns = static_cast<std::int64_t>(model_.architecture.grace_seconds * 5e8);
+  const std::int64_t now_ns = platform::now_ns();
+  const bool at_once = take_until_ns_ != 0 || half_ns == 0;
+  take_until_ns_ = at_once ? now_ns : now_ns + half_ns;
+  scripts_until_ns_ = take_until_ns_ + half_ns / 2;
+  if (at_once) return take_no_more();
+  log_->warn(
+      "got {}: what ranks hand over within {:.3g} s is taken, then stored; grace=\"...\" of "
+      "<dedicated> says how long there is for both",
+      strsignal(static_cast<int>(info.ssi_signo)), static_cast<double>(half_ns) / 1e9);
+}
+
+// Ends the run within the grace that there is after SIGTERM.
+void Server::watch_grace() {
+  const std::int64_t now_ns = platform::now_ns();
+  if (now_ns >= take_until_ns_ && !all_gone()) take_no_more();
+  if (now_ns >= scripts_until_ns_ && !scripts_.idle()) scripts_.abandon();
+}
+
+void Server::take_no_more() {
+  log_->warn("told to end: storing what was handed over so far, then ending");
+  for (ClientLink& client : clients_) {
+    if (client.phase() == ClientLink::Phase::attached) client_hung_up(client);
+    if (client.phase() == ClientLink::Phase::absent) client.leave(ClientLink::Phase::dead);
   }
 }
 

@@ -215,8 +215,7 @@ void Server::steer() {
     if (entry.iteration == AuditEntry::kNever) continue;
     log_->info("script \"{}\" steers {} from {} to {}, from iteration {} on", entry.who,
                entry.parameter, entry.old_value, entry.new_value, entry.iteration);
-    journal_.note(
-        ParameterLog::steered_entry(entry.iteration, entry.parameter, entry.new_value));
+    journal_.note(ParameterLog::steered_entry(entry.iteration, entry.parameter, entry.new_value));
     parameters_.steer(entry.iteration, entry.parameter, entry.new_value);
     scripts_.note_steering(entry);
   }

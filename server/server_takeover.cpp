@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Server: what it makes of the segment of one that has died. Everything is taken from words that the
-// dead server had written in one step each, from the headers of blocks, and from the journal of the
-// session; docs/design/takeover.md says why that is enough, wherever the other was killed.
+// Server: what it makes of the segment of one that has died. Everything is taken from words that
+// the dead server had written in one step each, from the headers of blocks, and from the journal of
+// the session; docs/design/takeover.md says why that is enough, wherever the other was killed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -176,9 +176,8 @@ void Server::look_for_dead_among_away() {
 }
 
 bool Server::somebody_is_away() const noexcept {
-  return std::any_of(clients_.begin(), clients_.end(), [](const ClientLink& client) {
-    return client.is_away() && client.lives();
-  });
+  return std::any_of(clients_.begin(), clients_.end(),
+                     [](const ClientLink& client) { return client.is_away() && client.lives(); });
 }
 
 // ---- the journal ----
@@ -194,7 +193,8 @@ void Server::take_journal_entry(const json& entry) {
     ledger_.restore(losses_.back());
     return;
   }
-  if (entry.contains("dropped")) return dropped_.insert(entry["dropped"].begin(), entry["dropped"].end());
+  if (entry.contains("dropped"))
+    return dropped_.insert(entry["dropped"].begin(), entry["dropped"].end());
   if (!entry.contains("client")) return parameters_.take_entry(entry);
   const std::uint32_t client = entry["client"];
   if (client < clients_.size()) clients_[client].set_integer(entry["integer"], entry["value"]);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session_journal.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+
+#include "lib/platform/file_lock.hpp"
 
 namespace leat::server {
 namespace {
@@ -23,15 +24,10 @@ std::string framed(const json& entry) {
   return frame.append(body.begin(), body.end());
 }
 
-platform::UniqueFd open_to_append(const std::string& path, int flags) {
-  return platform::UniqueFd(
-      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0600));
-}
-
 }  // namespace
 
 SessionJournal::SessionJournal(const std::string& path)
-    : path_(path), file_(open_to_append(path, 0)) {}
+    : path_(path), file_(platform::open_to_append(path, false)) {}
 
 std::vector<json> SessionJournal::read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -62,9 +58,9 @@ void SessionJournal::rewrite(const std::vector<json>& entries) {
   std::string all;
   for (const json& entry : entries) all += framed(entry);
   const std::string part = path_ + ".part";
-  platform::UniqueFd file = open_to_append(part, O_TRUNC);
-  const bool whole = file && ::write(file.get(), all.data(), all.size()) ==
-                                 static_cast<ssize_t>(all.size());
+  platform::UniqueFd file = platform::open_to_append(part, true);
+  const bool whole =
+      file && ::write(file.get(), all.data(), all.size()) == static_cast<ssize_t>(all.size());
   if (!whole || std::rename(part.c_str(), path_.c_str()) != 0) {
     ::unlink(part.c_str());  // the old one goes on
     bytes_rewritten_ = bytes_;

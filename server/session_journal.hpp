@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a server that takes over cannot see in the segment: values of parameters, and what was lost.
-// Appended to a file in the runtime folder, in the same step in which it has its effect; removed with
-// the session. It outlives the server, not the machine, so nothing is synced.
+// Appended to a file in the runtime folder, in the same step in which it has its effect; removed
+// with the session. It outlives the server, not the machine, so nothing is synced.
 #pragma once
 
 #include <cstdint>

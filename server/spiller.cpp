@@ -77,8 +77,7 @@ std::vector<Iteration> Spiller::take_up(std::int64_t done) {
     std::error_code error;
     const std::uint64_t bytes = std::filesystem::file_size(path, error);
     disk_->bytes += bytes;
-    Result<Iteration> part =
-        read_spill_file(path, std::make_shared<OnDisk>(disk_, path, bytes));
+    Result<Iteration> part = read_spill_file(path, std::make_shared<OnDisk>(disk_, path, bytes));
     if (!part) parts_.log->error("{}", part.error().message);
     if (part && part->number > done) found.push_back(std::move(*part));
   }

@@ -65,9 +65,8 @@ Result<std::shared_ptr<spdlog::logger>> make_log(const model::Model& model, bool
                    ? std::make_shared<spdlog::logger>(
                          model.name, std::make_shared<spdlog::sinks::stderr_sink_mt>())
                    : std::make_shared<spdlog::logger>(
-                         model.name,
-                         std::make_shared<spdlog::sinks::basic_file_sink_mt>(model.log.file,
-                                                                             !goes_on));
+                         model.name, std::make_shared<spdlog::sinks::basic_file_sink_mt>(
+                                         model.log.file, !goes_on));
     log->set_pattern(model.log.file.empty() ? "leatd %n: %l: %v" : "%Y-%m-%d %H:%M:%S.%e %l: %v");
     log->set_level(spdlog::level::from_str(model.log.level));
     log->flush_on(spdlog::level::info);
@@ -159,9 +158,8 @@ Result<std::optional<platform::SpillFolder>> make_spill_folder(const model::Mode
   }
   std::string why = platform::why_no_spill_folder(architecture.spill_folder);
   if (why.empty()) {
-    Result<platform::SpillFolder> made =
-        platform::SpillFolder::make(architecture.spill_folder, live.session(), live.spill_link(),
-                                    live.is_taken_over());
+    Result<platform::SpillFolder> made = platform::SpillFolder::make(
+        architecture.spill_folder, live.session(), live.spill_link(), live.is_taken_over());
     if (made) return std::optional(std::move(*made));
     why = made.error().message;
   }
@@ -188,8 +186,9 @@ Result<shm::Segment> take_segment(const model::Model& model, const Options& opti
       header.catalogue_bytes != catalogue_bytes(model) ||
       header.client_count != static_cast<std::uint32_t>(options.node_ranks)) {
     return Error{Status::ERROR_CONFIG,
-                 options.config + " has been changed since the run began: a server that takes over "
-                                  "needs it as it was"};
+                 options.config +
+                     " has been changed since the run began: a server that takes over "
+                     "needs it as it was"};
   }
   if (const Result<void> may = Server::may_take_over(*segment); !may) return may.error();
   return segment;
@@ -197,8 +196,8 @@ Result<shm::Segment> take_segment(const model::Model& model, const Options& opti
 
 Result<int> serve(const Options& options, Reporter& reporter) {
   if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) {
-    return Error{Status::ERROR_SYSTEM, "cannot work in " + options.folder + ": " +
-                                           platform::errno_text(errno)};
+    return Error{Status::ERROR_SYSTEM,
+                 "cannot work in " + options.folder + ": " + platform::errno_text(errno)};
   }
   const platform::CpuSet inherited = platform::current_affinity();
   platform::set_affinity(platform::allowed_cpus());

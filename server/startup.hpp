@@ -16,7 +16,7 @@ struct Options {
   int node_ranks = 1;
   std::string folder;     ///< to work in; "": where we are
   std::string take_over;  ///< name of the segment of a server of this session that has died
-  int report_fd = -1;  ///< where the starter reads whether the server is ready; -1: nobody does
+  int report_fd = -1;     ///< where the starter reads whether the server is ready; -1: nobody does
 };
 
 /// Runs a whole session. Returns the exit status: 0 all stored, 1 something lost, 2 could not

@@ -110,6 +110,7 @@ enum class WhenFull { wait, drop_iteration, spill, error };
 
 struct Architecture {
   std::int64_t dedicated_cores = 1;
+  double grace_seconds = 30;       ///< from SIGTERM to the end
   std::uint64_t buffer_bytes = 0;  ///< of the segment per node
   double timeout_seconds = 60;     ///< the longest that one client call may wait
   Checksum checksum = Checksum::none;

@@ -38,8 +38,17 @@ void read_spill(ReadContext& context, const Attributes& buffer) {
   }
 }
 
+constexpr double kYear = 365.0 * 24 * 3600;
+
+double grace_seconds(ReadContext& context, const Attributes& dedicated) {
+  const std::string text = dedicated.text("grace");
+  const double seconds = parse_duration(text).value_or(0);  // what is no duration was refused
+  if (seconds > kYear)
+    context.error(dedicated.where("grace"), "grace=\"" + text + "\" is longer than a year");
+  return seconds;
+}
+
 double timeout_seconds(ReadContext& context, const Attributes& buffer) {
-  constexpr double kYear = 365.0 * 24 * 3600;
   const std::string text = buffer.text("timeout");
   const double seconds = parse_duration(text).value_or(1);  // what is no duration was refused
   if (seconds <= 0) {
@@ -65,7 +74,9 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   const XmlElement dedicated = only(context, root, "dedicated");
   const XmlElement buffer = only(context, root, "buffer");
   const Attributes buffer_attributes(context, buffer);
-  const std::string cores = Attributes(context, dedicated).text("cores");
+  const Attributes dedicated_attributes(context, dedicated);
+  const std::string cores = dedicated_attributes.text("cores");
+  model.architecture.grace_seconds = grace_seconds(context, dedicated_attributes);
   model.architecture.dedicated_cores = std::strtoll(cores.c_str(), nullptr, 10);
   model.architecture.buffer_bytes = bytes_of(context, buffer_attributes, "size");
   model.architecture.timeout_seconds = timeout_seconds(context, buffer_attributes);

@@ -99,6 +99,13 @@ bool byte_is_locked(const UniqueFd& fd, std::int64_t index) noexcept {
   return fcntl(fd.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
+bool some_byte_is_locked(const std::string& path) noexcept {
+  const UniqueFd fd = open_own(path, 0);
+  struct flock range = byte_range(0);
+  range.l_len = 0;  // to the end, wherever that is
+  return fd && fcntl(fd.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+}
+
 LockTry try_lock(const std::string& path) noexcept {
   LockTry result;
   UniqueFd fd = open_own(path, 0);
@@ -109,6 +116,11 @@ LockTry try_lock(const std::string& path) noexcept {
     result.lock = std::move(fd);
   }
   return result;
+}
+
+UniqueFd open_to_append(const std::string& path, bool anew) noexcept {
+  const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (anew ? O_TRUNC : 0);
+  return UniqueFd(open(path.c_str(), flags, 0600));
 }
 
 }  // namespace leat::platform

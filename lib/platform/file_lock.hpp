@@ -33,11 +33,18 @@ bool lock_byte(const UniqueFd& fd, std::int64_t index) noexcept;
 /// Somebody else holds it.
 bool byte_is_locked(const UniqueFd& fd, std::int64_t index) noexcept;
 
+/// Somebody holds one of them, in the file at `path`.
+bool some_byte_is_locked(const std::string& path) noexcept;
+
 /// What came of trying to lock a file that may be there.
 struct LockTry {
   UniqueFd lock;      ///< ours now: nobody held it
   bool held = false;  ///< somebody holds it. Neither: it is not there, or not ours to open
 };
 LockTry try_lock(const std::string& path) noexcept;
+
+/// A file of this user's alone, mode 0600; with `anew` what is in it goes. Empty when it cannot be
+/// had.
+UniqueFd open_to_append(const std::string& path, bool anew) noexcept;
 
 }  // namespace leat::platform

@@ -165,8 +165,8 @@ class Sweeper {
 std::string orphaned_segment(const Places& places, const std::string& session) {
   for (const std::string& file : names_in(places.shared_memory)) {
     const std::optional<SegmentName> name = own_segment_name(file);
-    if (!name || name->session != session || lives(name->maker)) continue;
-    if (try_lock(places.shared_memory + "/" + file).held) return file;
+    if (!name || name->session != session) continue;
+    if (some_byte_is_locked(places.shared_memory + "/" + file)) return file;
   }
   return "";
 }

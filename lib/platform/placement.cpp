@@ -41,8 +41,9 @@ std::vector<Core> free_cores(const std::map<Core, CpuSet>& cores,
                              const std::vector<CpuSet>& bound) {
   std::vector<Core> free;
   for (const auto& [core, cpus] : cores) {
-    const bool taken = std::any_of(bound.begin(), bound.end(),
-                                   [&cpus = cpus](const CpuSet& rank) { return overlap(cpus, rank); });
+    const bool taken = std::any_of(bound.begin(), bound.end(), [&cpus = cpus](const CpuSet& rank) {
+      return overlap(cpus, rank);
+    });
     if (!taken) free.push_back(core);
   }
   return free;

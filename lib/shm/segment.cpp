@@ -22,16 +22,17 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + 
 
 // Order in a client's area: its lane, the server's lane, event slots, release slots.
 std::uint64_t area_bytes(std::uint32_t events, std::uint32_t releases) {
-  return round_up(sizeof(ClientLane) + sizeof(ServerLane) + events * sizeof(Event) +
-                      releases * sizeof(Release),
-                  kPage);
+  return round_up(
+      sizeof(ClientLane) + sizeof(ServerLane) + events * sizeof(Event) + releases * sizeof(Release),
+      kPage);
 }
 
 std::uint64_t steering_bytes(std::uint32_t parameters) {
   return round_up(sizeof(SteeringHeader) + parameters * sizeof(SteeringSlot), kPage);
 }
 
-// A sixteenth of each rank's share, so that the extents which ranks hold but do not fill are a small part of the whole.
+// A sixteenth of each rank's share, so that the extents which ranks hold but do not fill are a
+// small part of the whole.
 std::uint64_t common_extent(std::uint64_t data_bytes, std::uint32_t clients) {
   const std::uint64_t share = data_bytes / (16ull * clients) / kUnit * kUnit;
   return std::clamp(share, kUnit, kMostCommonExtent);
@@ -86,8 +87,8 @@ Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan
     object.truncate(static_cast<bip::offset_t>(header.segment_bytes));
     bip::mapped_region region(object, bip::read_write);
     if (before_touch) before_touch(region.get_address(), region.get_size(), context);
-    const Result<void> reserved = platform::reserve_shared_memory(
-        object.get_mapping_handle().handle, header.segment_bytes);
+    const Result<void> reserved =
+        platform::reserve_shared_memory(object.get_mapping_handle().handle, header.segment_bytes);
     if (!reserved) {
       remove(name);
       return reserved.error();
@@ -99,9 +100,11 @@ Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan
       remove(name);
       return Error{Status::ERROR_SYSTEM, "cannot share the lock of the segment " + name};
     }
-    // New pages are zero: counters start at 0, which is what the constructors of the atomics make of them.
+    // New pages are zero: counters start at 0, which is what the constructors of the atomics make
+    // of them.
     (new (segment.at<ServerWords>(kServerWordsOffset)) ServerWords{})->done_iteration = -1;
-    for (auto& word : (new (segment.at<DropWords>(kDropWordsOffset)) DropWords{})->number) word = -1;
+    for (auto& word : (new (segment.at<DropWords>(kDropWordsOffset)) DropWords{})->number)
+      word = -1;
     new (segment.at<SteeringHeader>(header.steering_offset)) SteeringHeader{};
     segment.at<SteeringHeader>(header.steering_offset)->slot_count = plan.parameters;
     *segment.at<SegmentHeader>(0) = header;
@@ -118,10 +121,11 @@ Result<void> Segment::check(const SegmentHeader& header, std::uint64_t mapped) {
     return Error{Status::ERROR_VERSION, "the shared segment is not one of Leat's"};
   }
   if (header.version != kLayoutVersion) {
-    return Error{Status::ERROR_VERSION,
-                 "the server's segment has layout version " + std::to_string(header.version) +
-                     ", this library has version " + std::to_string(kLayoutVersion) +
-                     ": use libleat and leatd of one Leat (LEAT_SERVER says which leatd is started)"};
+    return Error{
+        Status::ERROR_VERSION,
+        "the server's segment has layout version " + std::to_string(header.version) +
+            ", this library has version " + std::to_string(kLayoutVersion) +
+            ": use libleat and leatd of one Leat (LEAT_SERVER says which leatd is started)"};
   }
   if (header.segment_bytes > mapped) {
     return Error{Status::ERROR_VERSION, "the shared segment is shorter than its header says"};
@@ -170,8 +174,7 @@ ClientArea Segment::client(std::uint32_t index) const noexcept {
   const std::uint64_t start = h.lanes_offset + index * h.lanes_stride;
   const std::uint64_t events = start + sizeof(ClientLane) + sizeof(ServerLane);
   return ClientArea{at<ClientLane>(start), at<ServerLane>(start + sizeof(ClientLane)),
-                    at<Event>(events),
-                    at<Release>(events + h.event_slots * sizeof(Event))};
+                    at<Event>(events), at<Release>(events + h.event_slots * sizeof(Event))};
 }
 
 }  // namespace leat::shm

@@ -4,6 +4,7 @@
 #include "server/scripts/script_pool.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -118,6 +119,18 @@ void ScriptPool::let_go_for_memory() {
   if (somebody_needs_all) return;
   for (Script& script : scripts_) script.counts.skipped += inbox_.size();
   inbox_.clear();  // not handed out: the disk with the scripts hangs, for example
+}
+
+void ScriptPool::abandon() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (Script& script : scripts_) {
+    script.counts.skipped += inbox_.size();
+    script.drop_waiting();
+  }
+  inbox_.clear();
+  for (const auto& worker : workers_) {
+    if (worker->running && worker->process.runs()) kill(worker->process.pid(), SIGKILL);
+  }
 }
 
 std::vector<SteeringRequest> ScriptPool::take_steering() {

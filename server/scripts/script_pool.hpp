@@ -67,6 +67,8 @@ class ScriptPool {
   /// The clients wait for memory: iterations that wait for a busy script are let go, where its
   /// policy is to skip.
   void let_go_for_memory();
+  /// The run has to end: what waits is let go, whatever its policy, and what runs is killed.
+  void abandon();
   std::vector<SteeringRequest> take_steering();
   /// A row for <output>/steering.csv, the audit trail.
   void note_steering(const AuditEntry& entry);

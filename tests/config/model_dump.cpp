@@ -89,7 +89,8 @@ void dump(std::ostream& out, const Scripts& scripts) {
 std::string dump(const Model& model) {
   std::ostringstream out;
   out << "simulation " << model.name << described(model.description);
-  out << "cores " << model.architecture.dedicated_cores << "\n";
+  out << "cores " << model.architecture.dedicated_cores << " grace "
+      << model.architecture.grace_seconds << "\n";
   out << "buffer " << model.architecture.buffer_bytes << " timeout "
       << model.architecture.timeout_seconds << when_full(model.architecture) << " checksum "
       << (model.architecture.checksum == Checksum::crc32c ? "crc32c" : "none") << "\n";

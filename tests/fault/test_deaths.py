@@ -142,12 +142,47 @@ def test_a_rank_that_never_comes_does_not_keep_the_server(tmp_path):
         assert same_bits(file["a"][0].reshape(-1)[:5], data(5, "i4", 3))
 
 
-def test_sigterm_makes_the_server_store_what_it_has_and_end(tmp_path):
+def test_after_sigterm_the_server_takes_what_ranks_write_in_the_grace_time(tmp_path):
+    with Run(tmp_path, xml(ROW), ranks=2) as run:
+        run.init()
+        server = run.server()
+        os.kill(server, signal.SIGTERM)
+        for iteration in range(3):
+            for rank in run.ranks:
+                assert rank.write("a", 20, 10 * iteration + rank.number).ok
+                rank.end()
+        run.finish()
+        assert "is taken, then stored" in run.log()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == [0, 1, 2] and file["iteration_complete"][:].tolist() == [1, 1, 1]
+
+
+def test_a_job_that_is_told_to_end_and_does_not_is_stored_within_the_grace_time(tmp_path):
+    config = xml(ROW).replace('cores="1"', 'cores="1" grace="2s"')
+    with Run(tmp_path, config, ranks=2) as run:
+        run.init()
+        for rank in run.ranks:
+            assert rank.write("a", 20, rank.number).ok
+        run.ranks[0].end()
+        os.kill(run.server(), signal.SIGTERM)
+        run.await_end()  # no rank ends
+        for rank in run.ranks:
+            rank.kill()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration_complete"][:].tolist() == [0]
+        for rank in range(2):
+            assert same_bits(file["a"][0, rank], data(5, "i4", rank))
+
+
+def test_a_second_sigterm_makes_the_server_store_what_it_has_and_end(tmp_path):
     with Run(tmp_path, xml(ROW, timeout="2s")) as run:
         (rank,) = run.init()
         assert rank.write("a", 20, 3).ok
         rank.end()
-        os.kill(run.server(), signal.SIGTERM)
+        server = run.server()
+        os.kill(server, signal.SIGTERM)
+        time.sleep(0.2)  # two at once may be one
+        os.kill(server, signal.SIGTERM)
         run.await_end()
         time.sleep(0.15)
         assert rank.call("end_iteration").status == "LEAT_ERROR_SERVER"

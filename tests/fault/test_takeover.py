@@ -254,7 +254,7 @@ def test_a_configuration_that_was_changed_meanwhile_is_not_taken_for_that_of_the
 
 
 def test_a_server_that_was_told_to_end_is_not_started_again(tmp_path):
-    with Run(tmp_path, xml(ROW)) as run:
+    with Run(tmp_path, xml(ROW).replace('cores="1"', 'cores="1" grace="0s"')) as run:
         (rank,) = run.init()
         assert rank.write("a", 20, 3).ok
         rank.end()
