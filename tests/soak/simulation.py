@@ -84,6 +84,16 @@ class Simulation:
                                                       env=environment, stderr=log, stdin=subprocess.DEVNULL)
         return self
 
+    def begun(self):
+        """Waits until every rank has ended an iteration: leat_init says itself when its server dies."""
+        while self.runs() and not all(self.has_ended_one(n) for n in range(len(self.ranks))):
+            time.sleep(0.005)
+        return self
+
+    def has_ended_one(self, number):
+        path = self.folder / f"rank{number}.said"
+        return path.exists() and "\nend 0 " in path.read_text()
+
     def runs(self):
         return any(rank.poll() is None for rank in self.ranks)
 
@@ -196,6 +206,12 @@ class Simulation:
         """As the next start on the node does."""
         subprocess.run([BUILD / "bin" / "leat", "clean"], env={**os.environ, "LEAT_RUNTIME_DIR": str(self.runtime)},
                        capture_output=True, timeout=LIMIT, check=False)
+
+
+    def recover(self):
+        """As the next run in the folder does: finishes a commit of the file in the midst of which it was killed."""
+        subprocess.run([BUILD / "bin" / "leat", "recover", self.folder / "out" / "run.h5"], capture_output=True,
+                       timeout=LIMIT, check=False)
 
 
 def where(pid):
