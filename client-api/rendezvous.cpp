@@ -3,15 +3,13 @@
 
 #include <dlfcn.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <algorithm>
 #include <vector>
 
 #include "lib/platform/affinity.hpp"
@@ -115,8 +113,6 @@ std::vector<std::string> command_line(const std::string& server, const ServerSta
   return words;
 }
 
-bool was_killed(int status) noexcept { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
-
 // `killed`: whether somebody killed it before it was ready, which says nothing of the next one.
 Result<int> start_once(const ServerStart& start, const std::string& server,
                        const Deadline& deadline, bool* killed) {
@@ -128,7 +124,7 @@ Result<int> start_once(const ServerStart& start, const std::string& server,
     return Error{Status::ERROR_TIMEOUT, "the server that takes over is not ready yet"};
   }
   int status = 0;
-  *killed = platform::reap(child->pid, kReapLimitNs, &status) && was_killed(status);
+  *killed = platform::reap(child->pid, kReapLimitNs, &status) && platform::was_killed(status);
   return start_error(report, server);
 }
 
@@ -142,7 +138,8 @@ Result<int> start_server(const ServerStart& start, const Deadline& deadline) {
   }
 }
 
-// One that was started for a call whose time was over may have become the session's server meanwhile.
+// One that was started for a call whose time was over may have become the session's server
+// meanwhile.
 bool is_there_already(const Error& error, const ServerStart& start) noexcept {
   return error.status == Status::ERROR_STATE && !start.segment.empty();
 }
@@ -173,6 +170,7 @@ Result<Connection> find_or_start(const ServerStart& start, const platform::Sessi
       if (!pid) return pid.error();
       connection.server_pid = *pid;
       socket = platform::connect_to(files.socket);
+      if (!socket && !deadline.passed()) continue;  // killed again already
       if (!socket) return socket.error();
     }
     ::unlink(files.lock.c_str());

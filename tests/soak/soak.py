@@ -73,7 +73,9 @@ class Soak:
             tally = Tally(runs=1)
             tally.blame("wrong", traceback.format_exc())
         tally.notes = [f"{folder}: {note}" for note in tally.notes]
-        if not tally.bad():
+        if tally.bad():
+            (folder / "why").write_text("\n".join(tally.notes))
+        else:
             shutil.rmtree(folder, ignore_errors=True)
         return tally
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank of the simulation that `make soak` disturbs. It computes, hands over its variables in every iteration, and
-// writes one line for each call into a file, at once: what it had been told survives its own death.
+// A rank of the simulation that `make soak` disturbs. It computes, hands over its variables in
+// every iteration, and writes one line for each call into a file, at once: what it had been told
+// survives its own death.
 //
 //   soak_rank <config> <session> <rank> <ranks> <iterations> <pause in us> <file of what was said>
 //
-//   write <iteration> <variable> <status> <ns> <late>      late: ns that a thread of this process, which only sleeps,
-//   end   <iteration> -          <status> <ns> <late>      was late by at most during the call: the machine's, or a
+//   write <iteration> <variable> <status> <ns> <late>      late: ns that a thread of this process,
+//   which only sleeps, end   <iteration> -          <status> <ns> <late>      was late by at most
+//   during the call: the machine's, or a
 //                                                          SIGSTOP's, not Leat's
 // All bytes follow from rank, iteration and variable; judge.py knows how.
 #include <fcntl.h>
@@ -119,9 +121,7 @@ class Simulation {
     lease();
   }
 
-  std::string named(const char* name) const {
-    return "write " + std::to_string(now_) + " " + name;
-  }
+  std::string named(const char* name) const { return "write " + std::to_string(now_) + " " + name; }
 
   // The array is the simulation's: what is in it afterwards is its result.
   void write(const char* name, std::uint64_t variable, std::size_t bytes) {
