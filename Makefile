@@ -5,9 +5,12 @@ JOBS ?= $(shell nproc)
 SANITIZED = shm_stress_test steering_stress_test
 
 FUZZ_SECONDS ?= 60
+# make soak SEED=17 makes the same turns again; without one each soak is another.
+MINUTES ?= 10
+
 FUZZED = xml expression events frames
 
-.PHONY: help demo test build bench install sanitize fuzz setup clean
+.PHONY: help demo test build bench install sanitize fuzz soak setup clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -16,6 +19,7 @@ help:
 ## make test            install what is missing, build, run all tests
 ## make build           programs in build/bin, libraries in build/lib
 ## make fuzz            hostile bytes for the parsers and the server, FUZZ_SECONDS=60 for each target
+## make soak            kills, stops, full segments and disks at random moments, for MINUTES=10; a table says what came of it
 ## make bench           what each call costs, as ratios to memcpy; what scripts cost
 ## make install         to PREFIX=/usr/local, or make install PREFIX=/where/you/like
 ## make clean           remove build/
@@ -55,6 +59,10 @@ fuzz:
 	@cmake --preset fuzz --log-level=WARNING
 	@cmake --build --preset fuzz -j $(JOBS) --target $(FUZZED:%=fuzz_%)
 	@tools/fuzz $(FUZZ_SECONDS) $(FUZZED)
+
+# Keeps the folders of what went wrong in build/soak/<seed>.
+soak: build
+	@tests/soak/soak.py --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: build
 	@build/bin/leat_bench build/bench.json

@@ -173,6 +173,7 @@ Status Channel::seal(Lock& lock, Patience& patience, shm::Seal full) noexcept {
   Event event = event_of(EventKind::seal, 0);
   event.offset = full.offset;
   event.bytes = full.blocks;
+  event.token = leases_.id_at(full.offset);
   return push(lock, patience, event);
 }
 

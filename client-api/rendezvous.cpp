@@ -29,6 +29,8 @@ using platform::UniqueFd;
 // A server that has to pre-fault a large segment on a slow machine is ready long before.
 constexpr std::int64_t kStartLimitNs = 120'000'000'000;
 constexpr std::int64_t kReapLimitNs = 2'000'000'000;
+// Servers in a row that are killed while they start: the next one would be too.
+constexpr int kMostStarts = 16;
 
 // A server that is dying is gone long before.
 constexpr std::int64_t kDyingLimitNs = 5'000'000'000;
@@ -111,18 +113,35 @@ std::vector<std::string> command_line(const std::string& server, const ServerSta
   return words;
 }
 
-Result<int> start_server(const ServerStart& start, const Deadline& deadline) {
-  Result<std::string> server = find_server();
-  if (!server) return server.error();
-  Result<platform::Child> child = platform::spawn(command_line(*server, start));
+// `killed`: whether somebody killed it before it was ready, which says nothing of the next one.
+Result<int> start_once(const ServerStart& start, const std::string& server,
+                       const Deadline& deadline, bool* killed) {
+  Result<platform::Child> child = platform::spawn(command_line(server, start));
   if (!child) return child.error();
   const std::string report = read_report(child->report.get(), deadline);
   if (report == "ready\n") return static_cast<int>(child->pid);
   if (report.empty() && deadline.passed() && !start.segment.empty()) {
     return Error{Status::ERROR_TIMEOUT, "the server that takes over is not ready yet"};
   }
-  platform::reap(child->pid, kReapLimitNs);
-  return start_error(report, *server);
+  int status = 0;
+  *killed = platform::reap(child->pid, kReapLimitNs, &status) && platform::was_killed(status);
+  return start_error(report, server);
+}
+
+Result<int> start_server(const ServerStart& start, const Deadline& deadline) {
+  Result<std::string> server = find_server();
+  if (!server) return server.error();
+  for (int starts = 1;; ++starts) {
+    bool killed = false;
+    Result<int> pid = start_once(start, *server, deadline, &killed);
+    if (pid || !killed || starts == kMostStarts || deadline.passed()) return pid;
+  }
+}
+
+// One that was started for a call whose time was over may have become the session's server
+// meanwhile.
+bool is_there_already(const Error& error, const ServerStart& start) noexcept {
+  return error.status == Status::ERROR_STATE && !start.segment.empty();
 }
 
 // Connects to the session's server; the one process that gets the lock starts it first.
@@ -147,9 +166,11 @@ Result<Connection> find_or_start(const ServerStart& start, const platform::Sessi
     if (!socket) {
       Result<int> pid = start_server(start, deadline);
       ::unlink(files.lock.c_str());
+      if (!pid && is_there_already(pid.error(), start) && !deadline.passed()) continue;
       if (!pid) return pid.error();
       connection.server_pid = *pid;
       socket = platform::connect_to(files.socket);
+      if (!socket && !deadline.passed()) continue;  // killed again already
       if (!socket) return socket.error();
     }
     ::unlink(files.lock.c_str());

@@ -71,6 +71,8 @@ void Server::handle(std::uint32_t index, const shm::Event& event) {
     case shm::EventKind::lease_request:
       return on_lease_request(index, event);
     case shm::EventKind::seal:
+      // One that a server which has died did not read may speak of an earlier lease of that memory.
+      if (event.token != lease_table_.id_at(event.offset)) return;
       leases_.seal(index, event.offset, event.bytes);
       return serve_requests();
     case shm::EventKind::set_integer:

@@ -141,6 +141,8 @@ std::string describe_end(int status) {
   return "ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
+bool was_killed(int status) noexcept { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
+
 std::string node_name() {
   char name[HOST_NAME_MAX + 1] = {};
   return gethostname(name, HOST_NAME_MAX) == 0 ? name : "unknown";

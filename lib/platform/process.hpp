@@ -55,6 +55,9 @@ bool reap(pid_t child, std::int64_t timeout_ns, int* status = nullptr) noexcept;
 /// "was killed by signal 9 (Killed)" or "ended with status 3", of what waitpid tells.
 std::string describe_end(int status);
 
+/// Whether it was SIGKILL that ended it: somebody's doing, not the program's.
+bool was_killed(int status) noexcept;
+
 /// Name of this machine, as the system has it: with its domain, where it was given one.
 std::string node_name();
 

@@ -17,6 +17,8 @@ namespace {
 // Descriptors of the worker, as launch.py knows them.
 constexpr int kSocket = 3, kCrashFile = 4, kConstants = 5;
 // Imports from a cold network disk take long.
+// One that somebody kills while it starts says nothing of the next one.
+constexpr int kMostStarts = 5;
 constexpr std::int64_t kGreetingLimitNs = 120'000'000'000;
 constexpr std::int64_t kReapLimitNs = 5'000'000'000;
 constexpr std::size_t kMostLastWords = 16 * 1024;
@@ -46,6 +48,14 @@ std::string of_the_script(const std::string& text) {
 }  // namespace
 
 std::string WorkerProcess::start() {
+  bool killed = true;
+  std::string why;
+  for (int starts = 0; killed && starts < kMostStarts; ++starts) why = start_once(&killed);
+  return why;
+}
+
+std::string WorkerProcess::start_once(bool* killed) {
+  *killed = false;
   Result<std::pair<platform::UniqueFd, platform::UniqueFd>> ends = platform::stream_pair();
   if (!ends) return ends.error().message;
   crash_file_ = platform::memory_file("leat-crash");
@@ -60,9 +70,12 @@ std::string WorkerProcess::start() {
   ends->second.reset();
   const std::int64_t deadline_ns = platform::now_ns() + kGreetingLimitNs;
   Frame greeting;
-  if (!send({plan_.setup, ""}, deadline_ns) ||
-      receive(&greeting, deadline_ns) != FrameStatus::frame) {
-    return plan_.interpreter + " did not start as a worker: it " + end();
+  FrameStatus greeted = FrameStatus::ended;
+  if (send({plan_.setup, ""}, deadline_ns)) greeted = receive(&greeting, deadline_ns);
+  if (greeted != FrameStatus::frame) {
+    const std::string how = end();
+    *killed = greeted == FrameStatus::ended && how.starts_with("was killed by signal 9");
+    return plan_.interpreter + " did not start as a worker: it " + how;
   }
   std::string why = text_in(greeting.head, "cannot");
   if (!why.empty()) end();

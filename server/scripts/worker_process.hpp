@@ -49,6 +49,7 @@ class WorkerProcess {
   std::string end();
 
  private:
+  std::string start_once(bool* killed);
   std::string last_words();
 
   const WorkerPlan& plan_;

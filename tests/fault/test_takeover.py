@@ -241,6 +241,30 @@ def test_where_no_server_can_be_started_calls_fail_at_once_and_say_so(tmp_path):
             path.unlink()
 
 
+def test_servers_that_are_killed_while_they_start_are_followed_by_one_that_is_not(tmp_path):
+    program, starts = tmp_path / "leatd", tmp_path / "starts"
+    # The first one lives, four after it are killed at once.
+    program.write_text(f"""#!/bin/sh
+echo >>{starts}
+[ $(wc -l <{starts}) -gt 1 ] && [ $(wc -l <{starts}) -lt 6 ] && kill -9 $$
+exec {BUILD.absolute()}/bin/leatd "$@"
+""")
+    program.chmod(0o755)
+    with Run(tmp_path, xml(ROW, timeout="60s"), environment={"LEAT_SERVER": str(program)}) as run:
+        (rank,) = run.init()
+        assert rank.write("a", 20, 0).ok
+        rank.end()
+        kill(run)
+        time.sleep(0.12)
+        assert rank.write("a", 20, 1).ok
+        rank.end()
+        run.finish()
+    assert starts.read_text().count("\n") == 6
+    with h5py.File(tmp_path / "run.h5") as file:
+        for iteration in range(2):
+            assert same_bits(file["a"][iteration].reshape(-1), data(5, "i4", iteration))
+
+
 def test_a_configuration_that_was_changed_meanwhile_is_not_taken_for_that_of_the_run(tmp_path):
     with Run(tmp_path, xml(ROW)) as run:
         (rank,) = run.init()

@@ -162,8 +162,11 @@ def killed_at(number):
 
 @pytest.fixture(scope="module")
 def six(tmp_path_factory):
+    return undisturbed_six(tmp_path_factory.mktemp("six"))
+
+
+def undisturbed_six(folder):
     """An undisturbed run of 6 iterations: its file, and how many writes it makes."""
-    folder = tmp_path_factory.mktemp("six")
     trace = folder / "trace"
     assert run_until_killed(folder / "whole", 0, ["-e", "trace=pwrite64", "-o", trace], 0, 6) == 6
     return folder / "whole/run.h5", len(re.findall("pwrite64", trace.read_text()))

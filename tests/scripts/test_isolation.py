@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import sys
 
 import h5py
 import numpy as np
@@ -326,3 +327,16 @@ def test_half_a_picture_of_a_script_that_fails_is_removed(folder):
         write_iterations(run, range(3))
         assert not parts(folder)
     assert "no more" in run.log()
+
+
+def test_a_worker_that_is_killed_while_it_starts_is_followed_by_another(folder):
+    python = folder / "python"
+    python.write_text(f"""#!/bin/sh
+case "$*" in *worker*) [ -e {folder}/began ] || {{ touch {folder}/began; kill -9 $$; }} ;; esac
+exec {sys.executable} "$@"
+""")
+    python.chmod(0o755)
+    with script_run(folder, config().replace(f'interpreter="{sys.executable}"', f'interpreter="{python}"')) as run:
+        write_iterations(run, range(4))
+    expect_all_stored(folder, 4)
+    assert (folder / "began").exists() and witnessed(folder) == [0, 1, 2, 3]

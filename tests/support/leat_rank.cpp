@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -19,19 +18,12 @@
 #include <vector>
 
 #include "client-api/leat.h"
+#include "tests/support/test_bytes.hpp"
 
 namespace {
 
 using Answer = nlohmann::json;
-
-// Every byte depends on the seed and on its place; leat_run.py makes the same bytes with numpy.
-void fill(void* to, std::size_t bytes, std::uint64_t seed) {
-  for (std::size_t at = 0; at < bytes; at += 8) {
-    std::uint64_t word = seed * 0x9E3779B97F4A7C15u + (at / 8 + 1) * 0xBF58476D1CE4E5B9u;
-    word ^= word >> 29;
-    std::memcpy(static_cast<char*>(to) + at, &word, std::min<std::size_t>(8, bytes - at));
-  }
-}
+using leat::test::fill;
 
 Answer answer_of(leat_status status) {
   return {{"status", leat_status_name(status)}, {"error", status < 0 ? leat_last_error() : ""}};

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank of the simulation that `make soak` disturbs. It computes, hands over its variables in
+// every iteration, and writes one line for each call into a file, at once: what it had been told
+// survives its own death.
+//
+//   soak_rank <config> <session> <rank> <ranks> <iterations> <pause in us> <file of what was said>
+//
+//   write <iteration> <variable> <status> <ns> <late>      late: ns that a thread of this process,
+//   which only sleeps, end   <iteration> -          <status> <ns> <late>      was late by at most
+//   during the call: the machine's, or a
+//                                                          SIGSTOP's, not Leat's
+// All bytes follow from rank, iteration and variable; judge.py knows how.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client-api/leat.h"
+#include "tests/support/test_bytes.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kNap(10);
+constexpr milliseconds kLong(100);
+constexpr std::size_t kSmall = 64, kLarge = 64 << 10, kColumns = 20, kRows = 6, kLeased = 4096;
+
+std::int64_t ns(Clock::duration time) { return std::chrono::nanoseconds(time).count(); }
+
+// How late the machine makes this process.
+class Lateness {
+ public:
+  Lateness() : napper_([this] { nap(); }) {}
+  ~Lateness() {
+    ended_ = true;
+    napper_.join();
+  }
+  void start() { worst_ = 0; }
+  std::int64_t worst() const { return worst_; }
+
+ private:
+  void nap() {
+    while (!ended_) {
+      const Clock::time_point until = Clock::now() + kNap;
+      std::this_thread::sleep_until(until);
+      const std::int64_t late = ns(Clock::now() - until);
+      if (late > worst_) worst_ = late;
+    }
+  }
+  std::atomic<bool> ended_ = false;
+  std::atomic<std::int64_t> worst_ = 0;
+  std::thread napper_;
+};
+
+class Said {
+ public:
+  explicit Said(const char* path) : file_(open(path, O_WRONLY | O_CREAT | O_APPEND, 0644)) {}
+  void line(const std::string& text) const {
+    const std::string all = text + "\n";
+    if (write(file_, all.data(), all.size()) != static_cast<ssize_t>(all.size())) std::abort();
+  }
+
+ private:
+  int file_;
+};
+
+class Simulation {
+ public:
+  Simulation(const leat_ranks& ranks, const char* said) : ranks_(ranks), said_(said) {}
+
+  void run(const char* config, std::int64_t iterations, std::chrono::microseconds pause) {
+    const leat_status started = call("init - -", [&] { return leat_init_ranks(config, &ranks_); });
+    if (started != LEAT_OK) return;
+    for (now_ = 0; now_ < iterations; ++now_) {
+      std::this_thread::sleep_for(pause);
+      hand_over();
+      call("end " + std::to_string(now_) + " -", leat_end_iteration);
+    }
+    call("finalize - -", leat_finalize);
+    said_.line("result " + std::to_string(result_));
+  }
+
+ private:
+  template <class Call>
+  leat_status call(const std::string& what, Call make) {
+    lateness_.start();
+    const Clock::time_point begin = Clock::now();
+    const leat_status status = make();
+    const Clock::duration took = Clock::now() - begin;
+    if (took > kLong) std::this_thread::sleep_for(3 * kNap);  // the napper says how late it was
+    std::string error = status < 0 ? leat_last_error() : "";
+    for (char& c : error) c = c == '\n' ? '|' : c;
+    said_.line(what + " " + leat_status_name(status) + " " + std::to_string(ns(took)) + " " +
+               std::to_string(lateness_.worst()) + " " + error);
+    return status;
+  }
+
+  // What this variable holds in this iteration; judge.py has the same.
+  std::uint64_t seed(std::uint64_t variable) const {
+    return 1 + 1'000'003 * static_cast<std::uint64_t>(now_) +
+           101 * static_cast<std::uint64_t>(ranks_.rank) + variable;
+  }
+
+  void hand_over() {
+    if (now_ % 3 == 0) call(named("step"), [&] { return leat_set_int("step", now_); });
+    write("small", 0, kSmall);
+    write("large", 1, kLarge);
+    const std::int64_t length = (7 * now_ + 3 * ranks_.rank) % 61;
+    leat_set_extent("ragged", 0, &length);
+    write("ragged", 2, 2 * static_cast<std::size_t>(length));
+    const std::int64_t position[2] = {static_cast<std::int64_t>(kRows) * ranks_.rank, 0};
+    leat_set_position("grid", 0, position);
+    write("grid", 3, 8 * (kRows + 2) * kColumns);
+    lease();
+  }
+
+  std::string named(const char* name) const { return "write " + std::to_string(now_) + " " + name; }
+
+  // The array is the simulation's: what is in it afterwards is its result.
+  void write(const char* name, std::uint64_t variable, std::size_t bytes) {
+    std::vector<unsigned char> data(bytes + 1);
+    leat::test::fill(data.data(), bytes, seed(variable));
+    call(named(name), [&] { return leat_write(name, data.data()); });
+    for (const unsigned char byte : data) result_ = result_ * 31 + byte;
+  }
+
+  void lease() {
+    call(named("leased"), [&] {
+      void* data = nullptr;
+      const leat_status status = leat_alloc("leased", &data);
+      if (status != LEAT_OK) return status;
+      leat::test::fill(data, kLeased, seed(4));
+      return leat_commit("leased");
+    });
+  }
+
+  leat_ranks ranks_;
+  Said said_;
+  Lateness lateness_;
+  std::int64_t now_ = 0;
+  std::uint64_t result_ = 0;
+};
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count != 8) return 2;
+  leat_ranks ranks{};
+  ranks.struct_size = sizeof ranks;
+  ranks.rank = ranks.node_rank = std::atoi(words[3]);
+  ranks.size = ranks.node_size = std::atoi(words[4]);
+  ranks.session = words[2];
+  Simulation(ranks, words[7])
+      .run(words[1], std::atoll(words[5]), std::chrono::microseconds(std::atoll(words[6])));
+  return 0;
+}
