@@ -26,7 +26,8 @@ using Lock = std::unique_lock<std::mutex>;
 
 /// Connects to a server that has taken over the segment, and starts it if need be, within
 /// `limit_ns`. ERROR_TIMEOUT: there may be one later; all else is for good.
-using FindSuccessor = std::function<Result<Connection>(const Held& held, std::int64_t limit_ns)>;
+using FindSuccessor =
+    std::function<Result<Connection>(const TellHeld& tell_held, std::int64_t limit_ns)>;
 
 class Channel {
  public:
@@ -39,7 +40,8 @@ class Channel {
   Status reserve(Lock& lock, platform::Patience& patience, std::uint64_t data_bytes,
                  std::int64_t iteration, std::uint64_t* offset) noexcept;
 
-  /// Hands one event over, and with it the block that it is about. Waits only when the ring is full.
+  /// Hands one event over, and with it the block that it is about. Waits only when the ring is
+  /// full.
   Status push(Lock& lock, platform::Patience& patience, const shm::Event& event) noexcept;
 
   /// Looks whether the server has died, at most every 100 ms, and goes on with its successor.

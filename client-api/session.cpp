@@ -42,14 +42,14 @@ Session::Session(ServerStart start, Connection connection, shm::Segment segment)
       segment_(std::move(segment)),
       channel_(segment_, static_cast<std::uint32_t>(ranks_.node_rank), std::move(connection.socket),
                std::move(connection.doorbell),
-               [this](const Held& held, std::int64_t ns) { return find_successor(held, ns); }),
+               [this](const TellHeld& held, std::int64_t ns) { return find_successor(held, ns); }),
       variables_(shm::Catalogue(segment_), start_.config),
       parameters_(shm::Catalogue(segment_)),
       steering_(segment_, static_cast<std::uint32_t>(ranks_.node_rank)) {
   enter_iteration();
 }
 
-Result<Connection> Session::find_successor(const Held& held, std::int64_t limit_ns) noexcept {
+Result<Connection> Session::find_successor(const TellHeld& held, std::int64_t limit_ns) noexcept {
   try {
     Result<Connection> next = connect_or_take_over(start_, held, limit_ns);
     if (next && next->server_pid > 0) {
@@ -355,8 +355,7 @@ Status Session::end_of_drain(const char* call_name, const std::string& server_sa
     text += std::to_string(lost_) + (lost_ == 1 ? " write" : " writes") +
             " of this rank failed, nothing of which is stored; the first: " + first_lost_;
   }
-  if (server_status != Status::OK)
-    text += (lost_ > 0 ? "\nthe server: " : "") + server_says;
+  if (server_status != Status::OK) text += (lost_ > 0 ? "\nthe server: " : "") + server_says;
   // What the node's server says is printed by one rank, what a rank has lost by that rank.
   const bool speaks = ranks_.node_rank == 0 || lost_ > 0;
   return fail_quietly(server_status == Status::OK ? Status::ERROR_LOST : server_status, text,
