@@ -60,7 +60,7 @@ fuzz:
 	@cmake --build --preset fuzz -j $(JOBS) --target $(FUZZED:%=fuzz_%)
 	@tools/fuzz $(FUZZ_SECONDS) $(FUZZED)
 
-# Keeps the folders of what went wrong in build/soak/<seed>.
+# Keeps the folders of what went wrong in /tmp/leat-soak/<seed>.
 soak: build
 	@tests/soak/soak.py --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 

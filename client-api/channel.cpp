@@ -303,12 +303,15 @@ Status Channel::check_server(Patience& patience) noexcept {
 Status Channel::change_server(Patience& patience) noexcept {
   if (server_gone_) return Status::ERROR_SERVER;
   if (patience.left_ns() == 0) return Status::OK;  // the next call looks for one
-  // What the dead server has given is taken first, so that the next one learns all that is held
-  // here. What nobody waits for is not in that, and so is free again.
-  shm::Extent unwanted;
-  while (next_release(&unwanted)) {
-  }
-  Result<Connection> next = find_successor_({arena_.current(), arena_.spare()}, patience.left_ns());
+  // What dead servers have given is taken first, so that the next one learns all that is held here.
+  // What nobody waits for is not in that, and so is free again.
+  const auto tell_held = [this] {
+    shm::Extent unwanted;
+    while (next_release(&unwanted)) {
+    }
+    return Held{arena_.current(), arena_.spare()};
+  };
+  Result<Connection> next = find_successor_(tell_held, patience.left_ns());
   if (!next && next.error().status == Status::ERROR_TIMEOUT) return Status::OK;  // looked for again
   if (!next) {
     server_gone_ = true;

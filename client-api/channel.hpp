@@ -27,7 +27,8 @@ using shm::kNoIteration;
 
 /// Connects to a server that has taken over the segment, and starts it if need be, within
 /// `limit_ns`. ERROR_TIMEOUT: there may be one later; all else is for good.
-using FindSuccessor = std::function<Result<Connection>(const Held& held, std::int64_t limit_ns)>;
+using FindSuccessor =
+    std::function<Result<Connection>(const TellHeld& tell_held, std::int64_t limit_ns)>;
 
 class Channel {
  public:

@@ -225,14 +225,16 @@ Result<void> greet(Connection& connection, const Ranks& ranks, const Held* held,
 }
 
 // A server that is just dying still has its socket for a moment, and closes it.
-Result<Connection> connect(const ServerStart& start, const Held* held, const Deadline& deadline,
-                           const Deadline& dying) {
+Result<Connection> connect(const ServerStart& start, const TellHeld* tell_held,
+                           const Deadline& deadline, const Deadline& dying) {
   const platform::SessionFiles files =
       platform::session_files(platform::runtime_folder_name(), start.ranks.session);
   for (;;) {
     Result<Connection> connection = find_or_start(start, files, deadline);
     if (!connection) return connection;
-    const Result<void> greeted = greet(*connection, start.ranks, held, deadline);
+    const Held held = tell_held ? (*tell_held)() : Held{};
+    const Result<void> greeted =
+        greet(*connection, start.ranks, tell_held ? &held : nullptr, deadline);
     if (greeted) return connection;
     if (greeted.error().status != Status::ERROR_SERVER || dying.passed()) return greeted.error();
     pause_shortly();
@@ -264,10 +266,10 @@ Result<Connection> connect_or_start(const ServerStart& start) {
   return connect(start, nullptr, Deadline::in_ns(kStartLimitNs), Deadline::in_ns(kDyingLimitNs));
 }
 
-Result<Connection> connect_or_take_over(const ServerStart& start, const Held& held,
+Result<Connection> connect_or_take_over(const ServerStart& start, const TellHeld& tell_held,
                                         std::int64_t limit_ns) {
   const Deadline deadline = Deadline::in_ns(limit_ns);
-  Result<Connection> connection = connect(start, &held, deadline, deadline);
+  Result<Connection> connection = connect(start, &tell_held, deadline, deadline);
   if (connection || !deadline.passed()) return connection;
   return Error{Status::ERROR_TIMEOUT, connection.error().message};
 }

@@ -2,6 +2,7 @@
 // Finds this node's server for a session, or starts it.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "client-api/launcher.hpp"
@@ -22,6 +23,8 @@ struct Connection {
 struct Held {
   shm::Extent current, spare;
 };
+/// Asked with a connection in hand: what a server gave that has died meanwhile counts too.
+using TellHeld = std::function<Held()>;
 
 /// How a run's servers are started, the first and those that take over from a dead one.
 struct ServerStart {
@@ -36,7 +39,7 @@ Result<Connection> connect_or_start(const ServerStart& start);
 
 /// Like connect_or_start, for a client that was attached to a server which has died. ERROR_TIMEOUT:
 /// another try may find one; all other errors are for good.
-Result<Connection> connect_or_take_over(const ServerStart& start, const Held& held,
+Result<Connection> connect_or_take_over(const ServerStart& start, const TellHeld& tell_held,
                                         std::int64_t limit_ns);
 
 /// Path of leatd: $LEAT_SERVER, beside this library, or in $PATH. The error lists the places.

@@ -38,14 +38,14 @@ Session::Session(ServerStart start, Connection connection, shm::Segment segment)
       segment_(std::move(segment)),
       channel_(segment_, static_cast<std::uint32_t>(ranks_.node_rank), std::move(connection.socket),
                std::move(connection.doorbell),
-               [this](const Held& held, std::int64_t ns) { return find_successor(held, ns); }),
+               [this](const TellHeld& held, std::int64_t ns) { return find_successor(held, ns); }),
       variables_(shm::Catalogue(segment_), start_.config),
       parameters_(shm::Catalogue(segment_)),
       steering_(segment_, static_cast<std::uint32_t>(ranks_.node_rank)) {
   enter_iteration();
 }
 
-Result<Connection> Session::find_successor(const Held& held, std::int64_t limit_ns) noexcept {
+Result<Connection> Session::find_successor(const TellHeld& held, std::int64_t limit_ns) noexcept {
   try {
     Result<Connection> next = connect_or_take_over(start_, held, limit_ns);
     if (next && next->server_pid > 0) {

@@ -60,7 +60,7 @@ class Session {
 
  private:
   Session(ServerStart start, Connection connection, shm::Segment segment);
-  Result<Connection> find_successor(const Held& held, std::int64_t limit_ns) noexcept;
+  Result<Connection> find_successor(const TellHeld& tell_held, std::int64_t limit_ns) noexcept;
 
   bool find_variable(Call& call, const char* name, std::uint32_t* index, Status* status);
   bool find_to_write(Call& call, const char* name, std::uint32_t* index, Status* status);

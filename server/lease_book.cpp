@@ -35,10 +35,11 @@ bool LeaseBook::adopt(const shm::Lease& lease) {
   return true;
 }
 
-void LeaseBook::resume(std::uint32_t client, std::int64_t iteration) {
+void LeaseBook::resume(std::uint32_t client, std::int64_t iteration, std::uint64_t peak) {
   Client& owner = clients_[client];
   owner.iteration = iteration;
-  owner.peak = std::exchange(owner.this_iteration, 0);
+  owner.this_iteration = 0;
+  owner.peak = peak;
 }
 
 std::vector<shm::Extent> LeaseBook::adopted(std::uint32_t client, bool own) const {

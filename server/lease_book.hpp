@@ -48,8 +48,9 @@ class LeaseBook {
 
   /// A lease that a server which has died had given; false when it makes no sense.
   bool adopt(const shm::Lease& lease);
-  /// All blocks of this client that were found in adopted leases have come.
-  void resume(std::uint32_t client, std::int64_t iteration);
+  /// All blocks of this client that were found in adopted leases have come. `peak`: the most bytes
+  /// of them that are of one iteration.
+  void resume(std::uint32_t client, std::int64_t iteration, std::uint64_t peak);
   /// Adopted extents of this client, for one block each or for many.
   std::vector<shm::Extent> adopted(std::uint32_t client, bool own) const;
 

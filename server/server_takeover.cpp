@@ -81,8 +81,14 @@ void Server::take_over_leases() {
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     // In the order in which they were handed over: a later one replaces an earlier one.
     std::sort(found[i].begin(), found[i].end(), by_event);
-    for (const shm::FoundBlock& block : found[i]) adopt_block(i, block);
-    leases_.resume(i, clients_[i].saved().iteration);
+    std::map<std::int64_t, std::uint64_t> bytes;  // by iteration
+    for (const shm::FoundBlock& block : found[i]) {
+      adopt_block(i, block);
+      bytes[block.header.iteration] += block.header.data_bytes;
+    }
+    std::uint64_t peak = 0;
+    for (const auto& [iteration, of_it] : bytes) peak = std::max(peak, of_it);
+    leases_.resume(i, clients_[i].saved().iteration, peak);
   }
 }
 

@@ -144,7 +144,7 @@ enum class EventKind : std::uint32_t {
   block = 1,      ///< subject: variable; offset, bytes: its BlockHeader, header included
   end_iteration,  ///<
   lease_request,  ///< bytes wanted; token names the answer; flags: LeaseFlags
-  seal,           ///< offset: extent; bytes: number of blocks cut from it, all that there will ever be
+  seal,           ///< offset: extent; bytes: number of blocks cut from it, all that there will ever be; token: its lease's id
   set_integer,    ///< subject: parameter; token: the value
   set_real,       ///< subject: parameter; token: the bits of the value
   set_text,       ///< subject: parameter; offset, bytes: characters in a block of their own

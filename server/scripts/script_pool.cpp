@@ -284,6 +284,7 @@ void ScriptPool::take_file(const ScriptFile& file) {
   Script script;
   script.file = file;
   script.source = &model_.scripts.sources[file.source];
+  script.fresh = !resumed_;
   script.worker = worker_for_new_script();
   scripts_.push_back(std::move(script));
 }

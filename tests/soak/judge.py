@@ -208,10 +208,28 @@ def judge_block(output, variable, iteration, rank, tally):
 
 def judge_missing(said, missing, whole, tally):
     """Whole iterations of which nothing is in the file: allowed only when somebody said so, and how many."""
-    told = sum(int(n) for n in re.findall(r"(\d+) iterations? not stored", " ".join(set(
-        one.finalize()[1] for one in said if one.finalize()[0] != "LEAT_OK"))))
-    if missing and (whole or told < len(missing)):
-        tally.blame("lost", f"iterations {sorted(missing)}, {told} of which somebody spoke of", len(missing) - (0 if whole else told))
+    told = set()
+    for one in said:
+        status, message = one.finalize()[:2]
+        if status != "LEAT_OK":
+            told |= iterations_in(message)
+    silent = missing if whole else missing - told
+    if silent:
+        tally.blame("lost", f"iterations {sorted(silent)}, of which nobody spoke", len(silent))
+
+
+def iterations_in(message):
+    """Those that the table of leat_finalize names: "8, 15-59" in its column of that name."""
+    lines = message.replace("|", "\n").split("\n")
+    head = next((line for line in lines if "iterations" in line and "ranks" in line), None)
+    if head is None:
+        return set()
+    first, end = head.index("iterations"), head.index("bytes")
+    named = set()
+    for line in lines[lines.index(head) + 1:]:
+        for low, high in re.findall(r"(\d+)(?:-(\d+))?", line[first:end]):
+            named |= set(range(int(low), int(high or low) + 1))
+    return named
 
 
 def judge_whole(run, said, output, tally):

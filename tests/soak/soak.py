@@ -9,6 +9,7 @@ import concurrent.futures
 import pathlib
 import shutil
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -130,7 +131,8 @@ def options(words):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=FULL, help="0: each scenario once")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
-    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "soak")
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "leat-soak",
+                        help="a short path: sockets lie below it")
     parser.add_argument("--only", choices=SCENARIOS, action="append", help="this scenario; may be given several times")
     return parser.parse_args(words)
 

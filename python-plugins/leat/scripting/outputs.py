@@ -47,8 +47,13 @@ class Table:
     def __init__(self, path):
         self._path = pathlib.Path(path)
         self._columns = self._columns_there()
+        self._rows = {int(row["iteration"]) for row in self._rows_there()}
 
     def add(self, iteration, scalars):
+        """Nothing when there is a row of this iteration: a leatd that has died may have had it already."""
+        if iteration in self._rows:
+            return
+        self._rows.add(iteration)
         new = [name for name in scalars if name not in self._columns]
         if new:
             self._widen(new)
@@ -62,11 +67,14 @@ class Table:
         with open(self._path, newline="") as file:
             return next(csv.reader(file), ["iteration"])
 
+    def _rows_there(self):
+        if not self._path.exists():
+            return []
+        with open(self._path, newline="") as file:
+            return list(csv.DictReader(file))
+
     def _widen(self, new):
-        rows = []
-        if self._path.exists():
-            with open(self._path, newline="") as file:
-                rows = list(csv.DictReader(file))
+        rows = self._rows_there()
         self._columns = [*self._columns, *new]
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with _whole(self._path, "w", newline="") as file:
