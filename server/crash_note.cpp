@@ -33,10 +33,13 @@ CrashNote::CrashNote(std::atomic<std::uint32_t>* count) noexcept {
   stack_t stack{};
   stack.ss_sp = spare_stack;
   stack.ss_size = sizeof spare_stack;
-  sigaltstack(&stack, nullptr);
+  sigaltstack(&stack, &before_);
   count_of_this_thread = count;
 }
 
-CrashNote::~CrashNote() { count_of_this_thread = nullptr; }
+CrashNote::~CrashNote() {
+  count_of_this_thread = nullptr;
+  sigaltstack(&before_, nullptr);
+}
 
 }  // namespace leat::server

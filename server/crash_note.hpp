@@ -3,6 +3,8 @@
 // over knows by which store, that is noted in the segment by the last instructions of this one.
 #pragma once
 
+#include <signal.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -18,6 +20,9 @@ class CrashNote {
   explicit CrashNote(std::atomic<std::uint32_t>* count) noexcept;
   CrashNote(const CrashNote&) = delete;
   ~CrashNote();
+
+ private:
+  stack_t before_{};
 };
 
 }  // namespace leat::server

@@ -49,7 +49,7 @@ struct SegmentHeader {
   std::uint64_t lanes_stride;  ///< from one client's to the next
   std::uint64_t data_offset;
   std::uint64_t data_bytes;
-  std::uint64_t unit_bytes;    ///< extents start and end at multiples of this
+  std::uint64_t unit_bytes;    ///< extents start and end at multiples of this power of two
   std::uint64_t extent_bytes;  ///< of a common extent, from which small blocks are cut
   std::uint64_t timeout_ns;    ///< the longest that one client call may wait
   std::uint32_t event_slots;   ///< a power of two

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/shm/lease_table.hpp"
 
+#include <bit>
+
 namespace leat::shm {
 
-LeaseTable::LeaseTable(const Segment& segment) : segment_(segment) {}
+LeaseTable::LeaseTable(const Segment& segment)
+    : segment_(segment),
+      records_(segment.leases()),
+      data_offset_(segment.header().data_offset),
+      unit_shift_(std::countr_zero(segment.header().unit_bytes)) {}
 
 LeaseRecord* LeaseTable::record_at(std::uint64_t offset) const noexcept {
-  const SegmentHeader& header = segment_.header();
-  const std::uint64_t unit = (offset - header.data_offset) / header.unit_bytes;
-  return offset < header.data_offset || unit >= segment_.leases().size() ? nullptr
-                                                                         : &segment_.leases()[unit];
+  const std::uint64_t unit = (offset - data_offset_) >> unit_shift_;  // huge when offset is less
+  return unit >= records_.size() ? nullptr : &records_[unit];
 }
 
 void LeaseTable::note(Extent extent, std::uint32_t client, std::uint32_t flags) noexcept {
@@ -36,8 +40,8 @@ std::uint64_t LeaseTable::id_at(std::uint64_t offset) const noexcept {
 std::vector<Lease> LeaseTable::all() const {
   std::vector<Lease> leases;
   const SegmentHeader& header = segment_.header();
-  for (std::size_t unit = 0; unit < segment_.leases().size(); ++unit) {
-    const LeaseRecord& record = segment_.leases()[unit];
+  for (std::size_t unit = 0; unit < records_.size(); ++unit) {
+    const LeaseRecord& record = records_[unit];
     const std::uint64_t id = record.id.load(std::memory_order_acquire);
     if (id == 0 || record.client >= header.client_count) continue;
     const Extent extent{header.data_offset + unit * header.unit_bytes, record.bytes};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lib/shm/extent_arena.hpp"
@@ -43,6 +44,9 @@ class LeaseTable {
   LeaseRecord* record_at(std::uint64_t offset) const noexcept;
 
   const Segment& segment_;
+  std::span<LeaseRecord> records_;
+  std::uint64_t data_offset_;
+  int unit_shift_;  // a division less for each block that is cut
 };
 
 }  // namespace leat::shm
