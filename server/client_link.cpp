@@ -30,7 +30,9 @@ void ClientLink::attach(const shm::Hello& hello, platform::UniqueFd socket) {
 }
 
 void ClientLink::resume() {
-  phase_ = static_cast<Phase>(saved().phase);
+  const std::uint32_t phase = saved().phase;
+  phase_ =
+      phase <= static_cast<std::uint32_t>(Phase::dead) ? static_cast<Phase>(phase) : Phase::absent;
   hello_.rank = saved().rank;
   hello_.node_rank = static_cast<std::int32_t>(index_);
 }

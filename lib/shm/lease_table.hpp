@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which extents are leased, for a server that takes over: LeaseRecords, kept in step by the one that
-// has the segment. And what a client has put into an extent, as the headers of its blocks say it.
+// Which extents are leased, for a server that takes over: LeaseRecords, kept in step by the one
+// that has the segment. And what a client has put into an extent, as the headers of its blocks say
+// it.
 #pragma once
 
 #include <cstdint>

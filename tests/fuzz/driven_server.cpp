@@ -60,6 +60,7 @@ const shm::Segment& run_segment() {
     plan.timeout_ns = 1'000'000'000;
     plan.catalogue_bytes = catalogue_bytes(run_model());
     plan.parameters = static_cast<std::uint32_t>(run_model().parameters.size());
+    plan.stores = static_cast<std::uint32_t>(run_model().stores.size());
     plan.event_slots = 32;
     plan.release_slots = 8;
     const std::string name = "leat-fuzz-" + std::to_string(getpid());
@@ -122,23 +123,53 @@ const leat_plugin kPlugin{LEAT_PLUGIN_ABI, sizeof(leat_plugin), "check", open, i
 
 }  // namespace
 
-DrivenServer::DrivenServer(model::WhenFull when_full) : facts_{"fuzz", kClients, kClients} {
-  const shm::SegmentHeader& header = run_segment().header();
-  char* lanes = run_segment().at<char>(header.lanes_offset);
-  std::memset(lanes, 0, header.segment_bytes - header.lanes_offset);
-  static const auto log =
-      std::make_shared<spdlog::logger>("fuzz", std::make_shared<spdlog::sinks::null_sink_mt>());
-  view_ = std::make_unique<PluginView>(run_model(), facts_);
-  ServerParts parts{run_model(when_full), run_segment(), facts_, "/no-such-folder/socket", "", {},
-                    {},                   {},            log};
-  parts.plugins.push_back(std::make_unique<PluginInstance>(&kPlugin, run_model(), 0, *view_, log));
-  server_ = std::make_unique<Server>(std::move(parts));
-  server_->pipeline_.start();
+DrivenServer::DrivenServer(model::WhenFull when_full)
+    : facts_{"fuzz", kClients, kClients}, when_full_(when_full) {
+  const shm::Segment& segment = run_segment();
+  const shm::SegmentHeader& header = segment.header();
+  std::memset(segment.at<char>(header.leases_offset), 0,
+              header.segment_bytes - header.leases_offset);
+  segment.server_words().done_iteration = -1;
+  segment.server_words().fruitless = 0;
+  for (shm::StoreWords& store : segment.stores()) {
+    store.done = store.begun = -1;
+    store.tries = store.crashes = 0;
+  }
+  make_server();
   for (std::uint32_t i = 0; i < kClients; ++i) {
     shm::Hello hello{};
     hello.rank = hello.node_rank = static_cast<std::int32_t>(i);
     server_->clients_[i].attach(hello, {});
+    server_->clients_[i].save(0);
   }
+}
+
+void DrivenServer::make_server() {
+  static const auto log =
+      std::make_shared<spdlog::logger>("fuzz", std::make_shared<spdlog::sinks::null_sink_mt>());
+  view_ = std::make_unique<PluginView>(run_model(when_full_), facts_);
+  ServerParts parts{
+      run_model(when_full_), run_segment(), facts_, "/no-such-folder/socket", "", {}, {}, {}, log};
+  parts.plugins.push_back(std::make_unique<PluginInstance>(&kPlugin, run_model(), 0, *view_, log));
+  server_ = std::make_unique<Server>(std::move(parts));
+  server_->pipeline_.start();
+}
+
+void DrivenServer::die_and_be_followed() {
+  server_.reset();
+  facts_.resumed = true;
+  make_server();
+}
+
+void DrivenServer::come_back(std::uint32_t client, std::uint64_t current_extent,
+                             std::uint64_t spare_extent) {
+  if (server_->clients_[client].is_gone()) return;
+  shm::Hello hello{};
+  hello.rank = hello.node_rank = static_cast<std::int32_t>(client);
+  hello.resumed = 1;
+  hello.current_extent = current_extent;
+  hello.spare_extent = spare_extent;
+  server_->come_back(hello, {});
 }
 
 DrivenServer::~DrivenServer() = default;

@@ -25,6 +25,9 @@ class DrivenServer {
 
   void step();
   void hang_up(std::uint32_t client);
+  /// What a server that is killed leaves, another one takes over. No client has come back yet.
+  void die_and_be_followed();
+  void come_back(std::uint32_t client, std::uint64_t current_extent, std::uint64_t spare_extent);
   void steer(const std::string& parameter, const Steering::Value& value);
   /// What the first rank said of its parameters, as it is taken for scripts.
   void end_in_parameter_log(std::int64_t iteration);
@@ -33,8 +36,10 @@ class DrivenServer {
 
  private:
   void settle();
+  void make_server();
 
   RunFacts facts_;
+  model::WhenFull when_full_;
   std::unique_ptr<PluginView> view_;
   std::unique_ptr<Server> server_;
 };

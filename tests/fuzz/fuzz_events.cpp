@@ -51,6 +51,7 @@ class HostileClients {
         return steer();
       case 9:
         if (input_.below(8) == 0) return server_.hang_up(who);
+        if (input_.below(4) == 0) return die_and_be_followed();
         return server_.end_in_parameter_log(input_.number());
       default:
         server_.step();
@@ -62,6 +63,16 @@ class HostileClients {
     shm::Event event{};
     event.kind = static_cast<std::uint32_t>(kind);
     return event;
+  }
+
+  // The server dies, and another one makes what it can of the same memory. Clients come back with
+  // any word on what they hold, or do not.
+  void die_and_be_followed() {
+    server_.die_and_be_followed();
+    for (std::uint32_t who = 0; who < DrivenServer::kClients; ++who) {
+      if (input_.below(4) == 0) continue;
+      server_.come_back(who, leased(who).offset, offset(who));
+    }
   }
 
   // As the library does it, but for the look at the head: what was pushed may be overwritten.
