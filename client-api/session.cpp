@@ -17,6 +17,8 @@ namespace {
 using platform::Patience;
 using shm::EventKind;
 
+constexpr int kMostStarts = 5;
+
 // The rest is the channel's.
 void fill_header(shm::BlockHeader& header, std::uint32_t variable, std::uint32_t block,
                  const BlockShape& shape) noexcept {
@@ -66,6 +68,13 @@ Result<std::unique_ptr<Session>> Session::open(const std::string& config, const 
   Result<Connection> connection = connect_or_start(start);
   if (!connection) return connection.error();
   Result<shm::Segment> segment = shm::Segment::attach(connection->segment);
+  // A server that died before anybody had its segment has left nothing to take over.
+  for (int tries = 1; !segment && segment.error().status == Status::ERROR_SERVER; ++tries) {
+    if (tries == kMostStarts) return segment.error();
+    connection = connect_or_start(start);
+    if (!connection) return connection.error();
+    segment = shm::Segment::attach(connection->segment);
+  }
   if (!segment) return segment.error();
   if (!segment->be_client(static_cast<std::uint32_t>(ranks.node_rank))) {
     return Error{Status::ERROR_SYSTEM, "cannot lock this rank's place in " + connection->segment};

@@ -145,6 +145,7 @@ Result<Segment> Segment::attach(const std::string& name) {
     platform::populate(segment.region_.get_address(), segment.region_.get_size());
     return segment;
   } catch (const bip::interprocess_exception& e) {
+    if (e.get_error_code() == bip::not_found_error) return gone(name);
     return system_error("cannot attach the shared segment " + name, e);
   }
 }

@@ -260,6 +260,7 @@ int run(const char* json, bool only_guarded) {
   measured = measured && measure_guarded(folder, &guarded);
   if (measured && json) save(rows, guarded, json);
   unlink((std::string(folder) + "/bench.xml").c_str());
+  unlink("bench.ledger.json");  // of the last run, in the folder that we are in
   rmdir(folder);
   return measured ? 0 : 1;
 }
