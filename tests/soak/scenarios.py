@@ -158,7 +158,8 @@ def all_killed(folder, chance):
     following.runtime = run.runtime
     judge(following.start().finish(), tally=tally)
     tally.runs -= 1  # it belongs to the first
-    left = [name for name in run.leftovers() if name != ".run.h5.journal"]  # goes with the next run in that folder
+    with_the_next_run_in_that_folder = {".run.h5.journal", ".run.h5.part"}
+    left = [name for name in run.leftovers() if name not in with_the_next_run_in_that_folder]
     if left:
         tally.blame("leftovers", ", ".join(left), len(left))
     return tally
