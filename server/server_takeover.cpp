@@ -60,6 +60,7 @@ void Server::take_over_clients() {
     clients_[i].resume();
     if (clients_[i].phase() == ClientLink::Phase::absent) continue;
     iterations_.resume(i, clients_[i].saved().iteration);
+    ++attached_;
     if (!clients_[i].is_gone()) ++away_;
   }
 }
