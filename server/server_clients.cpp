@@ -39,7 +39,8 @@ std::string Server::why_refused(const shm::Hello& hello) const {
            " ranks on this node: give the two runs different LEAT_SESSION names";
   }
   const ClientLink& client = clients_[static_cast<std::size_t>(hello.node_rank)];
-  if (hello.resumed && client.is_away()) return "";
+  // Absent: the server before this one was killed between its welcome and its note of that.
+  if (hello.resumed && (client.is_away() || client.phase() == ClientLink::Phase::absent)) return "";
   if (hello.resumed) {
     return "rank " + std::to_string(hello.node_rank) + " of this node is no part of session " +
            facts_.session + " any more: its server was told to end, or has taken it for dead";
@@ -73,8 +74,8 @@ void Server::greet(platform::UniqueFd connection) {
     if (!refusal.empty()) log_->warn("refused a client (pid {}): {}", hello.pid, refusal);
     return;
   }
-  if (hello.resumed) return come_back(hello, std::move(connection));
   ClientLink& client = clients_[static_cast<std::size_t>(hello.node_rank)];
+  if (client.is_away()) return come_back(hello, std::move(connection));
   client.attach(hello, std::move(connection));
   client.save(0);
   if (++attached_ == clients_.size()) place_myself();
@@ -139,7 +140,8 @@ void Server::give_up_on_absent() {
   const auto limit_ns = static_cast<std::int64_t>(segment_.header().timeout_ns);
   const bool late = platform::now_ns() - alone_since_ns_ > limit_ns;
   const bool anybody = std::any_of(clients_.begin(), clients_.end(), [](const ClientLink& c) {
-    return c.phase() == ClientLink::Phase::attached;
+    return c.phase() == ClientLink::Phase::attached ||
+           (c.phase() == ClientLink::Phase::absent && c.lives());
   });
   if (!late || anybody || closing_) return;
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
