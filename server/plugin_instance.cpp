@@ -13,6 +13,10 @@ std::vector<leat_option> options_of(const std::vector<model::Option>& options) {
   return view;
 }
 
+std::int32_t index_or_none(std::optional<std::uint32_t> index) {
+  return index ? static_cast<std::int32_t>(*index) : -1;
+}
+
 leat_variable variable_of(const model::Variable& variable, const model::Layout& layout,
                           const std::vector<leat_option>& options) {
   leat_variable view{};
@@ -31,6 +35,29 @@ leat_variable variable_of(const model::Variable& variable, const model::Layout& 
   view.time_varying = variable.time_varying;
   view.options = options.data();
   view.option_count = options.size();
+  view.mesh = index_or_none(variable.mesh);
+  view.centering = static_cast<std::uint32_t>(variable.centering);
+  view.standard_name = variable.standard_name.c_str();
+  view.cell_methods = variable.cell_methods.c_str();
+  return view;
+}
+
+leat_mesh mesh_of(const model::Mesh& mesh) {
+  leat_mesh view{};
+  view.size = sizeof view;
+  view.name = mesh.name.c_str();
+  view.unit = mesh.unit.c_str();
+  view.description = mesh.description.c_str();
+  view.kind = static_cast<std::uint32_t>(mesh.kind);
+  view.dims = mesh.dims;
+  std::copy(mesh.origin.begin(), mesh.origin.end(), view.origin);
+  std::copy(mesh.spacing.begin(), mesh.spacing.end(), view.spacing);
+  view.coordinate_count = static_cast<std::uint32_t>(mesh.coordinates.size());
+  std::copy(mesh.coordinates.begin(), mesh.coordinates.end(), view.coordinate);
+  view.connectivity = index_or_none(mesh.connectivity);
+  view.offsets = index_or_none(mesh.offsets);
+  view.types = index_or_none(mesh.types);
+  view.cell_type = mesh.cell_type;
   return view;
 }
 
@@ -101,6 +128,7 @@ PluginView::PluginView(const model::Model& model, const RunFacts& facts)
     : model_(model), facts_(facts) {
   for (const model::Store& store : model.stores)
     store_options_.push_back(options_of(store.options));
+  for (const model::Mesh& mesh : model.meshes) meshes_.push_back(mesh_of(mesh));
   for (const model::Variable& v : model.variables) {
     variable_options_.push_back(options_of(v.options));
     variables_.push_back(variable_of(v, model.layouts[v.layout], variable_options_.back()));
@@ -122,6 +150,13 @@ leat_run PluginView::run_for(std::uint32_t store) const {
   run.options = store_options_[store].data();
   run.option_count = store_options_[store].size();
   run.resumed = facts_.resumed ? 1 : 0;
+  run.time_parameter = model_.time ? static_cast<std::int32_t>(model_.time->parameter) : -1;
+  run.time_unit = model_.time ? model_.time->unit.c_str() : "";
+  run.calendar = model_.time ? model_.time->calendar.c_str() : "";
+  run.description = model_.description.c_str();
+  run.meshes = meshes_.data();
+  run.mesh_count = meshes_.size();
+  run.mesh_stride = sizeof(leat_mesh);
   return run;
 }
 

@@ -36,6 +36,7 @@ class PluginView {
   const model::Model& model_;
   const RunFacts& facts_;
   std::vector<std::vector<leat_option>> variable_options_, store_options_;
+  std::vector<leat_mesh> meshes_;
   std::vector<leat_variable> variables_;
 };
 

@@ -57,16 +57,50 @@ struct Layout {
   SourceLocation where;
 };
 
+/// Which parameter is the time.
+struct TimeAxis {
+  std::uint32_t parameter = 0;  ///< a real one
+  std::string unit, calendar;
+};
+
 struct Option {
   std::string name;
   std::string value;
 };
+
+/// Where in space values lie. Axes are in the order x, y, z; x runs along the last dimension of a
+/// variable.
+struct Mesh {
+  enum class Kind : std::uint32_t {
+    uniform = 1,
+    rectilinear = 2,
+    curvilinear = 3,
+    unstructured = 4,
+    points = 5
+  };
+  std::string name;
+  Kind kind = Kind::uniform;
+  std::uint32_t dims = 0;                  ///< of space: 1 to kMaxAxes
+  std::vector<double> origin, spacing;     ///< uniform: `dims` each
+  std::vector<std::uint32_t> coordinates;  ///< others: variables, one for each axis or one for all
+  std::optional<std::uint32_t> connectivity, offsets, types;  ///< unstructured: variables
+  std::uint32_t cell_type = 0;  ///< unstructured: VTK's number when all cells are of one type
+  std::string unit;             ///< uniform: of lengths
+  std::string description;
+  SourceLocation where;
+};
+inline constexpr std::size_t kMaxAxes = 3;
+
+enum class Centering : std::uint32_t { zonal = 1, nodal = 2 };
 
 struct Variable {
   std::string name;  ///< full name, groups joined by '/': "fields/temperature"
   std::uint32_t layout = 0;
   std::string unit;
   std::string description;
+  std::string standard_name, cell_methods;  ///< of the CF conventions, or ""
+  std::optional<std::uint32_t> mesh;
+  Centering centering = Centering::zonal;
   bool time_varying = true;  ///< false: written once, stored without an iteration dimension
   std::vector<std::uint32_t> stores;  ///< which stores take it
   std::vector<Option> options;        ///< what a store may want to know: compression, ...
@@ -132,7 +166,9 @@ struct Model {
   Architecture architecture;
   Log log;
   std::vector<Parameter> parameters;
+  std::optional<TimeAxis> time;
   std::vector<Layout> layouts;
+  std::vector<Mesh> meshes;
   std::vector<Variable> variables;
   std::vector<Store> stores;
   Scripts scripts;

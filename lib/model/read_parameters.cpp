@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <charconv>
 
+#include "lib/base/suggest.hpp"
 #include "lib/model/read_steps.hpp"
 
 namespace leat::model {
@@ -61,10 +62,35 @@ void read_parameter(ReadContext& context, const XmlElement& element) {
   context.model.parameters.push_back(std::move(parameter));
 }
 
+std::vector<std::string> names_of_reals(const std::vector<Parameter>& parameters) {
+  std::vector<std::string> names;
+  for (const Parameter& each : parameters) {
+    if (each.kind == Parameter::Kind::real) names.push_back(each.name);
+  }
+  return names;
+}
+
+void read_time(ReadContext& context, const XmlElement& root) {
+  const XmlElement element = only(context, root, "time");
+  const Attributes attributes(context, element);
+  const XmlAttribute* name = attributes.given("parameter");
+  if (!name) return;
+  const std::vector<Parameter>& parameters = context.model.parameters;
+  const std::size_t index = index_of(parameters, name->value);
+  if (index == parameters.size() || parameters[index].kind != Parameter::Kind::real) {
+    context.error(name->where, "the time is no parameter of type double: \"" + name->value + "\"" +
+                                   did_you_mean(name->value, names_of_reals(parameters)));
+    return;
+  }
+  context.model.time = TimeAxis{static_cast<std::uint32_t>(index), attributes.text("unit"),
+                                attributes.text("calendar")};
+}
+
 }  // namespace
 
 void read_parameters(ReadContext& context, const XmlElement& root) {
   for (const XmlElement* each : all_below(root, "parameter")) read_parameter(context, *each);
+  read_time(context, root);
 }
 
 }  // namespace leat::model

@@ -31,8 +31,12 @@ void read_parameters(ReadContext& context, const XmlElement& root);
 void read_layouts(ReadContext& context, const XmlElement& root);
 void read_stores(ReadContext& context, const XmlElement& root);
 void read_scripts(ReadContext& context, const XmlElement& root);
-/// After layouts and stores.
+/// All but the variables that a mesh names. After the parameters.
+void read_meshes(ReadContext& context, const XmlElement& root);
+/// After layouts, meshes and stores.
 void read_variables(ReadContext& context, const XmlElement& root);
+/// What meshes need to know of variables, and whether they fit together. After the variables.
+void link_meshes(ReadContext& context, const XmlElement& root);
 
 /// The attributes of one element as the schema sees them.
 class Attributes {

@@ -15,6 +15,8 @@ struct Defaults {
   std::optional<std::vector<std::uint32_t>> stores;
   std::string unit;
   std::optional<std::string> compression;
+  std::optional<std::uint32_t> mesh;
+  std::optional<Centering> centering;
 };
 
 class VariableReader {
@@ -43,6 +45,8 @@ class VariableReader {
     if (attributes.has("store")) defaults.stores = stores(attributes);
     if (attributes.has("unit")) defaults.unit = attributes.text("unit");
     if (attributes.has("compression")) defaults.compression = attributes.text("compression");
+    if (attributes.has("mesh")) defaults.mesh = mesh(attributes);
+    if (attributes.has("centering")) defaults.centering = centering(attributes);
     return defaults;
   }
 
@@ -54,6 +58,12 @@ class VariableReader {
     variable.layout = said.layout.value_or(0);
     variable.unit = said.unit;
     variable.description = attributes.text("description");
+    variable.standard_name = attributes.text("standard-name");
+    variable.cell_methods = attributes.text("cell-methods");
+    variable.mesh = said.mesh;
+    variable.centering =
+        said.centering.value_or(on_points(said) ? Centering::nodal : Centering::zonal);
+    if (attributes.has("centering")) check_centering(said, attributes);
     variable.time_varying = attributes.text("time-varying") == "true";
     variable.stores = said.stores ? *said.stores : all_stores();
     if (said.compression) variable.options.push_back({"compression", *said.compression});
@@ -92,6 +102,33 @@ class VariableReader {
                                  : did_you_mean(attribute->value, names_of(model_.layouts));
     context_.error(attribute->where, "unknown layout \"" + attribute->value + "\"" + hint);
     return 0;
+  }
+
+  std::optional<std::uint32_t> mesh(const Attributes& attributes) {
+    const XmlAttribute* attribute = attributes.given("mesh");
+    if (!attribute) return std::nullopt;
+    const std::size_t index = index_of(model_.meshes, attribute->value);
+    if (index < model_.meshes.size()) return static_cast<std::uint32_t>(index);
+    const std::string hint = model_.meshes.empty()
+                                 ? "; the file has no <mesh>"
+                                 : did_you_mean(attribute->value, names_of(model_.meshes));
+    context_.error(attribute->where, "unknown mesh \"" + attribute->value + "\"" + hint);
+    return std::nullopt;
+  }
+
+  static Centering centering(const Attributes& attributes) {
+    return attributes.text("centering") == "nodal" ? Centering::nodal : Centering::zonal;
+  }
+
+  bool on_points(const Defaults& said) const {
+    return said.mesh && model_.meshes[*said.mesh].kind == Mesh::Kind::points;
+  }
+
+  void check_centering(const Defaults& said, const Attributes& attributes) {
+    if (!on_points(said) || said.centering != Centering::zonal) return;
+    context_.error(attributes.where("centering"),
+                   "mesh \"" + model_.meshes[*said.mesh].name +
+                       "\" is of points and has no cells: centering is \"nodal\"");
   }
 
   std::vector<std::uint32_t> stores(const Attributes& attributes) {

@@ -14,7 +14,9 @@ Model read_tree(const XmlElement& root, const Schema& schema, DiagnosticList& ou
   read_parameters(context, root);
   read_layouts(context, root);
   read_stores(context, root);
+  read_meshes(context, root);
   read_variables(context, root);
+  link_meshes(context, root);
   read_scripts(context, root);
   return model;
 }

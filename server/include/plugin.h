@@ -74,7 +74,39 @@ typedef struct leat_variable {
   int32_t time_varying;     /* 0: written once, not once per iteration */
   const leat_option* options;
   uint64_t option_count;
+  int32_t mesh;             /* index into leat_run's meshes, -1 for none; leat_variable_mesh() asks an older host too */
+  uint32_t centering;       /* enum leat_centering */
+  const char* standard_name;  /* of the CF conventions, or "" */
+  const char* cell_methods;
 } leat_variable;
+
+enum leat_mesh_kind {
+  LEAT_MESH_UNIFORM = 1, LEAT_MESH_RECTILINEAR = 2, LEAT_MESH_CURVILINEAR = 3, LEAT_MESH_UNSTRUCTURED = 4,
+  LEAT_MESH_POINTS = 5
+};
+enum leat_centering { LEAT_ZONAL = 1, LEAT_NODAL = 2 };
+
+/* Where in space values lie. Axes are in the order x, y, z; x runs along the last dimension of a variable. */
+typedef struct leat_mesh {
+  uint64_t size;
+  const char* name;
+  const char* unit;         /* uniform: of origin and spacing */
+  const char* description;
+  uint32_t kind;            /* enum leat_mesh_kind */
+  uint32_t dims;            /* axes: 1 to 3 */
+  double origin[3];         /* uniform: of the first node, */
+  double spacing[3];        /* and from one node to the next */
+  /* The others: indices of variables. rectilinear: one for each axis, of one dimension. curvilinear: one for each axis,
+   * as many dimensions as axes. Both have as many values as there are cells (centres), or one more in each dimension
+   * (nodes). unstructured, points: one for each axis, or a single one (points, axes). */
+  uint32_t coordinate_count;
+  int32_t coordinate[3];
+  /* unstructured: indices of variables, -1 for none. */
+  int32_t connectivity;     /* point numbers, from 0 within the block of the same rank and number */
+  int32_t offsets;          /* for each cell where its points begin, and as the last value where they end */
+  int32_t types;            /* VTK's numbers of the cells' shapes. Source: vtkCellType.h */
+  uint32_t cell_type;       /* the one number when all cells are of one shape: then no offsets and types; else 0 */
+} leat_mesh;
 
 /* One array that one rank wrote in one iteration. */
 typedef struct leat_block {
@@ -157,7 +189,14 @@ typedef struct leat_run {
    * that it has finished already may come again (the last ones): who can tell ignores them and returns success. What
    * the dead one had not finished comes again too, and may be there in part. Ask leat_run_is_resumed(). */
   int32_t resumed;
-  int32_t reserved;
+  /* Which of the iteration's parameters is the time of the simulation, -1 for none: leat_run_time_parameter(). */
+  int32_t time_parameter;
+  const char* time_unit;    /* "s", "days since 2000-01-01" */
+  const char* calendar;     /* of the CF conventions */
+  const char* description;  /* of the simulation */
+  const leat_mesh* meshes;  /* leat_run_mesh_count() of them */
+  uint64_t mesh_count;
+  uint64_t mesh_stride;     /* bytes from one mesh to the next; use leat_mesh_at() */
 } leat_run;
 
 /* What the server offers to a plugin. `context` is passed back to each function. */
@@ -191,6 +230,27 @@ typedef struct leat_plugin {
 /* 0 in a host from before there was such a thing. */
 static inline int leat_run_is_resumed(const leat_run* run) {
   return run->size >= offsetof(leat_run, resumed) + sizeof run->resumed && run->resumed != 0;
+}
+
+/* -1, none, in a host from before there was such a thing; the same for the next three. */
+static inline int32_t leat_run_time_parameter(const leat_run* run) {
+  return run->size >= offsetof(leat_run, calendar) + sizeof run->calendar ? run->time_parameter : -1;
+}
+
+static inline uint64_t leat_run_mesh_count(const leat_run* run) {
+  return run->size >= offsetof(leat_run, mesh_stride) + sizeof run->mesh_stride ? run->mesh_count : 0;
+}
+
+static inline const leat_mesh* leat_mesh_at(const leat_run* run, uint64_t i) {
+  return (const leat_mesh*)((const char*)run->meshes + i * run->mesh_stride);
+}
+
+/* NULL when it is on none. */
+static inline const leat_mesh* leat_variable_mesh(const leat_run* run, const leat_variable* variable) {
+  const int is_said = variable->size >= offsetof(leat_variable, centering) + sizeof variable->centering;
+  return is_said && variable->mesh >= 0 && (uint64_t)variable->mesh < leat_run_mesh_count(run)
+             ? leat_mesh_at(run, (uint64_t)variable->mesh)
+             : NULL;
 }
 
 static inline const char* leat_host_ledger(const leat_host* host) {

@@ -63,8 +63,13 @@ static void run(void) {
   AT(leat_run, options, 72);
   AT(leat_run, option_count, 80);
   AT(leat_run, resumed, 88);
-  AT(leat_run, reserved, 92);
-  expect("sizeof(leat_run)", sizeof(leat_run), 96);
+  AT(leat_run, time_parameter, 92);
+  AT(leat_run, time_unit, 96);
+  AT(leat_run, calendar, 104);
+  AT(leat_run, description, 112);
+  AT(leat_run, meshes, 120);
+  AT(leat_run, mesh_count, 128);
+  AT(leat_run, mesh_stride, 136);
   expect("sizeof(leat_option)", sizeof(leat_option), 16);
 }
 
@@ -86,6 +91,39 @@ static void variable(void) {
   AT(leat_variable, time_varying, 300);
   AT(leat_variable, options, 304);
   AT(leat_variable, option_count, 312);
+  AT(leat_variable, mesh, 320);
+  AT(leat_variable, centering, 324);
+  AT(leat_variable, standard_name, 328);
+  AT(leat_variable, cell_methods, 336);
+}
+
+static void mesh(void) {
+  AT(leat_mesh, size, 0);
+  AT(leat_mesh, name, 8);
+  AT(leat_mesh, unit, 16);
+  AT(leat_mesh, description, 24);
+  AT(leat_mesh, kind, 32);
+  AT(leat_mesh, dims, 36);
+  AT(leat_mesh, origin, 40);
+  AT(leat_mesh, spacing, 64);
+  AT(leat_mesh, coordinate_count, 88);
+  AT(leat_mesh, coordinate, 92);
+  AT(leat_mesh, connectivity, 104);
+  AT(leat_mesh, offsets, 108);
+  AT(leat_mesh, types, 112);
+  AT(leat_mesh, cell_type, 116);
+}
+
+/* A run as a host of before gave it: nothing behind what it had may be looked at. */
+static void older_host(void) {
+  leat_run run = {0};
+  leat_variable variable = {0};
+  run.size = offsetof(leat_run, time_parameter);
+  run.mesh_count = 1;
+  variable.size = offsetof(leat_variable, mesh);
+  expect("meshes of an older host", leat_run_mesh_count(&run), 0);
+  expect("time of an older host", leat_run_time_parameter(&run) == -1, 1);
+  expect("mesh of an older host's variable", leat_variable_mesh(&run, &variable) == NULL, 1);
 }
 
 static void iteration(void) {
@@ -126,6 +164,10 @@ static void scalars(void) {
   expect("LEAT_FLOAT64", LEAT_FLOAT64, 10);
   expect("LEAT_COMPLEX128", LEAT_COMPLEX128, 12);
   expect("LEAT_CHAR", LEAT_CHAR, 13);
+  expect("LEAT_MESH_UNIFORM", LEAT_MESH_UNIFORM, 1);
+  expect("LEAT_MESH_POINTS", LEAT_MESH_POINTS, 5);
+  expect("LEAT_ZONAL", LEAT_ZONAL, 1);
+  expect("LEAT_NODAL", LEAT_NODAL, 2);
 }
 
 int main(void) {
@@ -133,6 +175,8 @@ int main(void) {
   results();
   run();
   variable();
+  mesh();
+  older_host();
   iteration();
   scalars();
   return failures == 0 ? 0 : 1;

@@ -43,14 +43,44 @@ void dump(std::ostream& out, const Layout& layout) {
   }
 }
 
+std::string numbers(const std::vector<double>& all) {
+  std::ostringstream text;
+  for (std::size_t i = 0; i < all.size(); ++i) text << (i ? "," : "") << all[i];
+  return text.str();
+}
+
+void dump(std::ostream& out, const Model& model, const Mesh& mesh) {
+  const char* kinds[] = {"?", "uniform", "rectilinear", "curvilinear", "unstructured", "points"};
+  out << "mesh " << mesh.name << " " << kinds[static_cast<int>(mesh.kind)] << " dims=" << mesh.dims;
+  if (!mesh.origin.empty())
+    out << " origin=" << numbers(mesh.origin) << " spacing=" << numbers(mesh.spacing)
+        << " unit=" << mesh.unit;
+  for (const std::uint32_t each : mesh.coordinates) out << " " << model.variables[each].name;
+  if (mesh.connectivity) out << " cells=" << model.variables[*mesh.connectivity].name;
+  if (mesh.offsets) out << " offsets=" << model.variables[*mesh.offsets].name;
+  if (mesh.types) out << " types=" << model.variables[*mesh.types].name;
+  if (mesh.cell_type) out << " all " << mesh.cell_type;
+  out << described(mesh.description);
+}
+
+std::string place_of(const Model& model, const Variable& variable) {
+  std::string text;
+  if (variable.mesh)
+    text += " on " + model.meshes[*variable.mesh].name +
+            (variable.centering == Centering::nodal ? " nodal" : " zonal");
+  if (!variable.standard_name.empty()) text += " is " + variable.standard_name;
+  if (!variable.cell_methods.empty()) text += " by " + variable.cell_methods;
+  return text;
+}
+
 void dump(std::ostream& out, const Model& model, const Variable& variable) {
   out << "variable " << variable.name << " layout=" << model.layouts[variable.layout].name
       << " unit=" << variable.unit << " stores=";
   for (std::size_t i = 0; i < variable.stores.size(); ++i) {
     out << (i ? "," : "") << model.stores[variable.stores[i]].name;
   }
-  out << (variable.time_varying ? "" : " constant") << options(variable.options)
-      << described(variable.description);
+  out << place_of(model, variable) << (variable.time_varying ? "" : " constant")
+      << options(variable.options) << described(variable.description);
 }
 
 void dump(std::ostream& out, const Store& store) {
@@ -96,6 +126,10 @@ std::string dump(const Model& model) {
       << (model.architecture.checksum == Checksum::crc32c ? "crc32c" : "none") << "\n";
   for (const Parameter& each : model.parameters) dump(out, each);
   for (const Layout& each : model.layouts) dump(out, each);
+  if (model.time)
+    out << "time " << model.parameters[model.time->parameter].name << " in " << model.time->unit
+        << " calendar " << model.time->calendar << "\n";
+  for (const Mesh& each : model.meshes) dump(out, model, each);
   for (const Variable& each : model.variables) dump(out, model, each);
   for (const Store& each : model.stores) dump(out, each);
   if (model.scripts.exist()) dump(out, model.scripts);

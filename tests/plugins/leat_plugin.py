@@ -23,9 +23,15 @@ def variable(name, dtype, dims, **more):
     return {"name": name, "type": TYPES[dtype], "dims": described, "dtype": dtype, **more}
 
 
+def mesh(name, kind, dims, **more):
+    """kind: a name of enum leat_mesh_kind. coordinates, connectivity, ...: numbers of variables."""
+    kinds = ["uniform", "rectilinear", "curvilinear", "unstructured", "points"]
+    return {"name": name, "kind": 1 + kinds.index(kind), "dims": dims, **more}
+
+
 class Plugin:
     def __init__(self, folder, variables, plugin="hdf5", wrapper=(), **more):
-        """wrapper: words in front of the command, like strace's. more: simulation, session, options, resumed=1, ..."""
+        """wrapper: words in front of the command, like strace's. more: simulation, session, options, meshes, resumed=1, ..."""
         self.folder, self.variables = folder, variables
         path = BUILD / "lib/leat/plugins" / f"{plugin}.so"
         self.process = subprocess.Popen([*wrapper, BUILD / "bin/plugin_driver", path], cwd=folder, stdin=subprocess.PIPE,

@@ -51,7 +51,36 @@ leat_variable variable_of(const Json& json, const std::vector<leat_option>& opti
   variable.time_varying = json.value("time_varying", 1);
   variable.options = options.data();
   variable.option_count = options.size();
+  variable.mesh = json.value("mesh", -1);
+  variable.centering = json.value("nodal", 0) ? LEAT_NODAL : LEAT_ZONAL;
+  variable.standard_name = keep(json.value("standard_name", ""));
+  variable.cell_methods = keep(json.value("cell_methods", ""));
   return variable;
+}
+
+template <class To>
+void copy_list(const Json& json, const char* name, To* to) {
+  const std::vector<To> values = json.value(name, std::vector<To>{});
+  std::copy(values.begin(), values.end(), to);
+}
+
+leat_mesh mesh_of(const Json& json) {
+  leat_mesh mesh{};
+  mesh.size = sizeof mesh;
+  mesh.name = keep(json.at("name"));
+  mesh.unit = keep(json.value("unit", ""));
+  mesh.description = keep(json.value("description", ""));
+  mesh.kind = json.at("kind");
+  mesh.dims = json.at("dims");
+  copy_list(json, "origin", mesh.origin);
+  copy_list(json, "spacing", mesh.spacing);
+  copy_list(json, "coordinates", mesh.coordinate);
+  mesh.coordinate_count = static_cast<std::uint32_t>(json.value("coordinates", Json{}).size());
+  mesh.connectivity = json.value("connectivity", -1);
+  mesh.offsets = json.value("offsets", -1);
+  mesh.types = json.value("types", -1);
+  mesh.cell_type = json.value("cell_type", 0u);
+  return mesh;
 }
 
 void fill(std::vector<char>& data, std::uint64_t seed) {
@@ -68,13 +97,9 @@ leat_block block_of(const Json& json, std::vector<char>& data) {
   block.variable = json.at("variable");
   block.rank = json.value("rank", 0);
   block.block = json.value("block", 0);
-  const auto copy = [&json](const char* name, std::int64_t* to) {
-    const std::vector<std::int64_t> values = json.value(name, std::vector<std::int64_t>{});
-    std::copy(values.begin(), values.end(), to);
-  };
-  copy("extent", block.extent);
-  copy("position", block.position);
-  copy("global", block.global);
+  copy_list(json, "extent", block.extent);
+  copy_list(json, "position", block.position);
+  copy_list(json, "global", block.global);
   block.has_position = json.contains("position");
   data.resize(json.at("bytes").get<std::size_t>());
   fill(data, json.value("seed", 0));
@@ -198,6 +223,16 @@ int main(int, char** arguments) {
   run.options = options.back().data();
   run.option_count = options.back().size();
   run.resumed = description.value("resumed", 0);
+  std::vector<leat_mesh> meshes;
+  for (const Json& mesh : description.value("meshes", Json::array()))
+    meshes.push_back(mesh_of(mesh));
+  run.meshes = meshes.data();
+  run.mesh_count = meshes.size();
+  run.mesh_stride = sizeof(leat_mesh);
+  run.time_parameter = description.value("time_parameter", -1);
+  run.time_unit = keep(description.value("time_unit", ""));
+  run.calendar = keep(description.value("calendar", ""));
+  run.description = keep(description.value("description", ""));
   const char* ledger = keep(description.value("ledger", ""));
   const leat_host host{sizeof host, &ledger, take_log,
                        [](void* context) { return *static_cast<const char**>(context); }};

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "lib/model/read_steps.hpp"
+
+namespace leat::model {
+
+/// Says what of a variable does not fit its mesh: the number of dimensions, or extents that are
+/// known before the run. Extents may differ by one from those of the coordinates: centres, nodes,
+/// and what lies on the faces of cells.
+void check_on_mesh(ReadContext& context, const Variable& variable);
+
+}  // namespace leat::model

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "lib/base/suggest.hpp"
+#include "lib/model/mesh_words.hpp"
+#include "lib/model/read_steps.hpp"
+
+namespace leat::model {
+namespace {
+
+class MeshReader {
+ public:
+  MeshReader(ReadContext& context, const XmlElement& element)
+      : context_(context), attributes_(context, element) {
+    mesh_.name = attributes_.text("name");
+    mesh_.kind = mesh_kind_of(attributes_.text("type"));
+    mesh_.unit = attributes_.text("unit");
+    mesh_.description = attributes_.text("description");
+    mesh_.where = element.where;
+  }
+
+  Mesh run() {
+    if (!attributes_.given("type")) return std::move(mesh_);
+    if (mesh_.kind == Mesh::Kind::uniform) {
+      read_numbers();
+    } else if (attributes_.text("coordinates").empty()) {
+      error("coordinates", "a mesh of type \"" + attributes_.text("type") +
+                               "\" needs coordinates=\"...\", the variables that hold them");
+    }
+    refuse_what_does_not_belong();
+    return std::move(mesh_);
+  }
+
+ private:
+  void error(const char* attribute, const std::string& message) {
+    context_.error(attributes_.where(attribute), "mesh \"" + mesh_.name + "\": " + message);
+  }
+
+  void refuse_what_does_not_belong() {
+    for (const char* name : {"origin", "spacing", "unit", "coordinates", "connectivity", "offsets",
+                             "types", "cells"}) {
+      if (!attributes_.has(name) || belongs(name)) continue;
+      error(name, "a mesh of type \"" + attributes_.text("type") + "\" has no " + name);
+    }
+  }
+
+  bool belongs(const std::string& name) const {
+    if (name == "origin" || name == "spacing" || name == "unit")
+      return mesh_.kind == Mesh::Kind::uniform;
+    if (name == "coordinates") return mesh_.kind != Mesh::Kind::uniform;
+    return mesh_.kind == Mesh::Kind::unstructured;
+  }
+
+  void read_numbers() {
+    mesh_.origin = numbers("origin");
+    mesh_.spacing = numbers("spacing");
+    const std::size_t axes = std::max(mesh_.origin.size(), mesh_.spacing.size());
+    if (axes == 0)
+      return error("type",
+                   "a uniform mesh needs origin=\"...\" or spacing=\"...\", with a number "
+                   "for each axis");
+    if (mesh_.origin.empty()) mesh_.origin.assign(axes, 0);
+    if (mesh_.spacing.empty()) mesh_.spacing.assign(axes, 1);
+    if (mesh_.origin.size() != mesh_.spacing.size())
+      error("spacing", "origin has " + std::to_string(mesh_.origin.size()) +
+                           " numbers and spacing " + std::to_string(mesh_.spacing.size()));
+    if (std::any_of(mesh_.spacing.begin(), mesh_.spacing.end(), [](double d) { return d <= 0; }))
+      error("spacing", "the distance of nodes must be more than 0");
+    mesh_.dims = static_cast<std::uint32_t>(axes);
+  }
+
+  std::vector<double> numbers(const char* attribute) {
+    const std::vector<std::string> items = split_list(attributes_.text(attribute));
+    std::vector<double> values;
+    for (const std::string& item : items) values.push_back(number(attribute, item));
+    if (values.size() > kMaxAxes)
+      error(attribute, std::string(attribute) + " has " + std::to_string(values.size()) +
+                           " numbers; space has at most 3 axes");
+    return values;
+  }
+
+  // 1 after an error: then nobody will see the model.
+  double number(const char* attribute, const std::string& text) {
+    double value = 1;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool is_number = fault == std::errc{} && end == text.data() + text.size();
+    if (is_number && std::isfinite(value)) return value;
+    const std::vector<Parameter>& parameters = context_.model.parameters;
+    const std::size_t index = index_of(parameters, text);
+    if (index < parameters.size()) return value_of(attribute, parameters[index]);
+    error(attribute, "\"" + text + "\" in " + attribute + " is neither a number nor a parameter" +
+                         did_you_mean(text, names_of(parameters)));
+    return 1;
+  }
+
+  double value_of(const char* attribute, const Parameter& parameter) {
+    if (parameter.has_value && parameter.kind == Parameter::Kind::real) return parameter.real;
+    if (parameter.has_value && parameter.kind == Parameter::Kind::integer)
+      return static_cast<double>(parameter.integer);
+    const bool text = parameter.kind == Parameter::Kind::text;
+    error(attribute, "parameter \"" + parameter.name + "\" in " + attribute +
+                         (text ? " is a string" : " has no value in the XML, and must have one"));
+    return 1;
+  }
+
+  ReadContext& context_;
+  Attributes attributes_;
+  Mesh mesh_;
+};
+
+}  // namespace
+
+void read_meshes(ReadContext& context, const XmlElement& root) {
+  for (const XmlElement* element : all_below(root, "mesh")) {
+    Mesh mesh = MeshReader(context, *element).run();
+    const Attributes attributes(context, *element);
+    if (!attributes.given("name")) continue;
+    if (refuse_duplicate(context, context.model.meshes, "mesh", mesh.name,
+                         attributes.where("name"))) {
+      continue;
+    }
+    context.model.meshes.push_back(std::move(mesh));
+  }
+}
+
+}  // namespace leat::model
