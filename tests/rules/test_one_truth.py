@@ -12,12 +12,24 @@ def test_leat_h_has_the_status_codes_of_status_def():
     assert declared == defined and len(defined) > 10
 
 
+def enumerators(path, enum):
+    """{name in lower case: value} of an enum of C or C++."""
+    body = re.search(rf"enum (?:class )?{enum}[^{{;]*\{{(.*?)\}}", text(path), re.S).group(1)
+    return {name.lower(): value for name, value in re.findall(r"(\w+) = (\d+)", body)}
+
+
 def test_plugin_h_has_the_types_of_scalar_types_def():
-    declared = {n.lower(): v for n, v in re.findall(r"LEAT_([A-Z]+\d*) = (\d+)", text("server/include/plugin.h"))
-                if not n.startswith("LOG")}
+    declared = {n.removeprefix("leat_"): v for n, v in enumerators("server/include/plugin.h", "leat_scalar").items()}
     defined = {n.lower(): v for n, v in re.findall(r"LEAT_SCALAR\((\w+),\s*(\d+)", text("lib/base/scalar_types.def"))}
     declared["character"] = declared.pop("char")  # "char" is no name in C++
     assert declared == defined and len(defined) > 10
+
+
+def test_plugin_h_has_the_meshes_of_the_model():
+    kinds, centerings = (enumerators("server/include/plugin.h", e) for e in ("leat_mesh_kind", "leat_centering"))
+    mesh = text("lib/model/model.hpp").split("struct Mesh {")[1]
+    assert {n.removeprefix("leat_mesh_"): v for n, v in kinds.items()} == dict(re.findall(r"(\w+) = (\d)", mesh.split("};")[0]))
+    assert {n.removeprefix("leat_"): v for n, v in centerings.items()} == enumerators("lib/model/model.hpp", "Centering")
 
 
 def test_leat_h_has_the_types_of_scalar_types_def():
