@@ -13,10 +13,12 @@ TYPES = {"i1": 1, "i2": 2, "i4": 3, "i8": 4, "u1": 5, "u2": 6, "u4": 7, "u8": 8,
 
 
 def variable(name, dtype, dims, **more):
-    """dims: a name, or (name, low, high) with ghosts, or "?name" for one that varies."""
+    """dims: a name, or (name, low, high) with ghosts, or "?name" for one that varies, or a dictionary of all that."""
     described = []
     for d in dims:
-        if isinstance(d, tuple):
+        if isinstance(d, dict):
+            described.append(d)
+        elif isinstance(d, tuple):
             described.append({"name": d[0], "low": d[1], "high": d[2]})
         else:
             described.append({"name": d.lstrip("?"), "varying": int(d.startswith("?"))})

@@ -44,6 +44,26 @@ def test_ghosts_are_left_out_in_any_number_of_dimensions(tmp_path, dims):
         assert [d[0].name for d in file["g"].dims] == ["/iteration"] + [f"/{n}" for n in names]
 
 
+def test_ghosts_are_left_out_of_blocks_without_a_place_too(tmp_path):
+    variables = [variable("one", "f4", [("y", 1, 2), "x"]), variable("list", "f8", [{"name": "n", "low": 1, "high": 1, "varying": 1}]),
+                 variable("flat", "i4", [("y", 1, 0), "?x"]), variable("empty", "i4", [("y", 2, 2), "?x"])]
+    plugin = Plugin(tmp_path, variables, ranks=2)
+    for row in range(2):
+        plugin.must(row, *[plugin.block(v, extents[r], 10 * row + v + r, rank=r) for v, extents in enumerate(
+            [[(6, 3), (6, 3)], [(4,), (5,)], [(3, 2), (3, 3)], [(0, 0), (0, 0)]]) for r in range(2)])
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        for row in range(2):
+            for r in range(2):
+                assert same_bits(file["one"][row, r], array((6, 3), "f4", 10 * row + r)[1:-2])
+            expected = [array((4 + r,), "f8", 10 * row + 1 + r)[1:-1] for r in range(2)]
+            assert same_bits(file["list"][5 * row:5 * row + 5], np.concatenate(expected))
+            expected = [array((3, 2 + r), "i4", 10 * row + 2 + r)[1:].reshape(-1) for r in range(2)]
+            assert same_bits(file["flat"][10 * row:10 * row + 10], np.concatenate(expected))
+        assert file["flat_extent"][1].tolist() == [[2, 2], [2, 3]] and file["one_extent"][1].tolist() == [[3, 3]] * 2
+        assert file["list_count"][:].tolist() == [[2, 3]] * 2 and file["empty_count"][:].tolist() == [[0, 0]] * 2
+
+
 @pytest.mark.parametrize("compression", ["none", "deflate:4"])
 def test_blocks_of_ranks_make_one_array_and_missing_ones_show(tmp_path, compression):
     plugin = Plugin(tmp_path, [variable("fields/t", "f8", ["y", "x"], **{"global": 1}, unit="K")], ranks=4,

@@ -133,6 +133,27 @@ def test_raw_blocks_have_rank_place_and_ghosts(tmp_path):
         assert same_bits(file["scripts/look/outer"][0], data(35, "f4", 1).reshape(5, 7)), run.log()
 
 
+def test_ghosts_of_blocks_without_a_place_are_left_out_too(tmp_path):
+    layouts = ('<layout name="b" type="double" dimensions="6" ghosts="1:2" names="x"/><variable name="b" layout="b"/>'
+               '<layout name="l" type="double" dimensions="?" ghosts="1:0" names="n"/><variable name="l" layout="l"/>')
+    put(tmp_path, "look", """
+        def process(ds, ctx):
+            assert ctx.blocks("b", include_ghosts=True)[0].data.shape == (6,)
+            ctx.store("b", ds.b)
+            ctx.store("l", ds.l)
+        """)
+    with script_run(tmp_path, config(layouts), ranks=2) as run:
+        for rank in run.ranks:
+            rank.must("set_extent", "l", 0, "4")
+            rank.must("write", "b", 0, 48, rank.number)
+            rank.must("write", "l", 0, 32, 10 + rank.number)
+            rank.end()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["scripts/look/b"][0], np.stack([data(6, "f8", r)[1:4] for r in range(2)])), run.log()
+        assert same_bits(file["scripts/look/l"][0], np.concatenate([data(4, "f8", 10 + r)[1:] for r in range(2)]))
+        assert same_bits(file["b"][0], file["scripts/look/b"][0]) and same_bits(file["l"][:], file["scripts/look/l"][0])
+
+
 def test_what_does_not_vary_in_time_is_there_at_each_iteration(tmp_path):
     constant = ROW + '<variable name="x" layout="row" time-varying="false" unit="m"/>'
     put(tmp_path, "look", """

@@ -72,7 +72,8 @@ def _placed(variable, blocks, global_extent):
 def _appended(variable, blocks):
     flat = any(d.varying for d in variable.dimensions[1:])
     dims = (f"{variable.name}_element",) if flat else tuple(d.name for d in variable.dimensions)
-    parts = [block.data.reshape(-1) if flat else block.data for block in blocks]
+    own = [block.data[own_part(variable)] for block in blocks]
+    parts = [part.reshape(-1) for part in own] if flat else own
     data = parts[0]
     if len(parts) > 1:
         data = np.concatenate(parts)
@@ -84,9 +85,9 @@ def _appended(variable, blocks):
 def _stacked(variable, blocks):
     dims = tuple(d.name for d in variable.dimensions)
     if len(blocks) == 1:
-        return Array(dims, blocks[0].data, {})
+        return Array(dims, blocks[0].data[own_part(variable)], {})
     slot = f"{variable.name}_slot"
-    data = np.stack([block.data for block in blocks])
+    data = np.stack([block.data[own_part(variable)] for block in blocks])
     data.setflags(write=False)
     return Array((slot, *dims), data, {f"{variable.name}_rank": (slot, np.array([b.rank for b in blocks], "i4")),
                                        f"{variable.name}_block": (slot, np.array([b.block for b in blocks], "i4"))})

@@ -73,6 +73,7 @@ class StoredVariable:
     def __init__(self, run, name):
         self._run, self._data = run, run.dataset(name)
         self.layout = self._data.attrs["leat_layout"]
+        self.had_ghosts = "leat_ghosts" in self._data.attrs
         self.variable = self._described(name)
         self._rows = self.variable.time_varying
         self._written = self._table("_written")
@@ -129,8 +130,7 @@ class StoredVariable:
         return ((row,) if self._rows else ()) + rest
 
     def _block(self, rank, number, data):
-        ghosts = tuple((d.low, d.high) for d in self.variable.dimensions)
-        return Block(rank, number, data.shape, None, ghosts, data)
+        return Block(rank, number, data.shape, None, ((0, 0),) * data.ndim, data)
 
     def _table(self, suffix):
         return self._run.companion(self._data.name.lstrip("/"), suffix)
@@ -148,9 +148,8 @@ class StoredVariable:
         of_iteration = self.layout != "varying" and not constant
         of_slot = self.layout == "blocks" and self._table("_rank") is not None
         own = list(self._data.dims)[of_iteration + of_slot:]
-        ghosts = self._data.attrs.get("leat_ghosts", [0] * (2 * len(own)))
-        return [Dimension(dim.label or dim[0].name.lstrip("/"), int(ghosts[2 * d]), int(ghosts[2 * d + 1]),
-                          self.layout == "varying" and d == 0) for d, dim in enumerate(own)]
+        return [Dimension(dim.label or dim[0].name.lstrip("/"), varying=self.layout == "varying" and d == 0)
+                for d, dim in enumerate(own)]
 
 
 class StoredIteration(Iteration):
@@ -179,6 +178,11 @@ class StoredIteration(Iteration):
                 made = array_of(stored.variable, stored.blocks(self._row), None)
             self._assembled[name] = made
         return self._assembled[name]
+
+    def blocks(self, name, include_ghosts=False):
+        if include_ghosts and name in self._here and self._here[name].had_ghosts:
+            raise LookupError(f'ctx.blocks("{name}", include_ghosts=True): ghosts are not stored, so they cannot be replayed')
+        return super().blocks(name, include_ghosts)
 
     def _all_blocks(self, name):
         if self._here[name].layout == "global":

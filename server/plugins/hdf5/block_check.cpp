@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "server/plugins/hdf5/dataset.hpp"
 #include "server/plugins/hdf5/types.hpp"
 
 namespace leat::hdf5 {
@@ -49,6 +48,23 @@ void check_place(const leat_variable& variable, const leat_block& block) {
 std::int64_t own_cells(const leat_variable& variable, const leat_block& block, unsigned d) {
   const leat_dimension& dimension = variable.dimension[d];
   return std::max<std::int64_t>(0, block.extent[d] - dimension.ghost_low - dimension.ghost_high);
+}
+
+Shape own_extents(const leat_variable& variable, const leat_block& block) {
+  Shape extents;
+  for (unsigned d = 0; d < variable.dims; ++d)
+    extents.push_back(static_cast<hsize_t>(own_cells(variable, block, d)));
+  return extents;
+}
+
+MemoryPart own_part(const leat_variable& variable, const leat_block& block) {
+  MemoryPart part;
+  part.count = own_extents(variable, block);
+  for (unsigned d = 0; d < variable.dims; ++d) {
+    part.extents.push_back(static_cast<hsize_t>(block.extent[d]));
+    part.start.push_back(static_cast<hsize_t>(variable.dimension[d].ghost_low));
+  }
+  return part;
 }
 
 void check_block(const leat_variable& variable, const leat_block& block) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "server/include/plugin.h"
+#include "server/plugins/hdf5/dataset.hpp"
 
 namespace leat::hdf5 {
 
@@ -14,5 +15,9 @@ void check_block(const leat_variable& variable, const leat_block& block);
 
 /// Cells of the block in dimension `d` that are no ghosts; 0 for a block without any.
 std::int64_t own_cells(const leat_variable& variable, const leat_block& block, unsigned d);
+/// The same of all dimensions.
+Shape own_extents(const leat_variable& variable, const leat_block& block);
+/// Where they lie in its memory.
+MemoryPart own_part(const leat_variable& variable, const leat_block& block);
 
 }  // namespace leat::hdf5

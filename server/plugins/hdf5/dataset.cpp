@@ -57,14 +57,13 @@ Id access_of(bool compressed) {
   return list;
 }
 
-// The file has more dimensions than memory (the iteration): those in front are 1 long.
-Id space_in_memory(const Shape& count, const MemoryPart& memory, const std::string& what) {
+Id space_in_memory(const MemoryPart& memory, const std::string& what) {
   if (memory.extents.empty()) return Id(H5Screate(H5S_SCALAR), what);
-  const auto dims = static_cast<std::ptrdiff_t>(memory.extents.size());
-  const Shape part(count.end() - dims, count.end());
-  Id space(H5Screate_simple(static_cast<int>(dims), memory.extents.data(), nullptr), what);
-  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, memory.start.data(), nullptr, part.data(),
-                            nullptr),
+  Id space(
+      H5Screate_simple(static_cast<int>(memory.extents.size()), memory.extents.data(), nullptr),
+      what);
+  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, memory.start.data(), nullptr,
+                            memory.count.data(), nullptr),
         what);
   return space;
 }
@@ -184,7 +183,7 @@ void Dataset::label(const std::vector<std::string>& names) {
 }
 
 void Dataset::write(const Shape& start, const Shape& count, const void* data) {
-  write(start, count, data, MemoryPart{count, Shape(count.size(), 0)});
+  write(start, count, data, MemoryPart{count, zeros(count), count});
 }
 
 void Dataset::write(const Shape& start, const Shape& count, const void* data,
@@ -199,7 +198,7 @@ void Dataset::write(const Shape& start, const Shape& count, const void* data,
   check(
       H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
       what);
-  const Id memory_space = space_in_memory(count, memory, what);
+  const Id memory_space = space_in_memory(memory, what);
   check(H5Dwrite(id_, type_, memory_space, file_space, H5P_DEFAULT, data), what);
 }
 
@@ -210,7 +209,7 @@ void Dataset::read(const Shape& start, const Shape& count, void* data) const {
   check(
       H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
       what);
-  const Id memory_space = space_in_memory(count, {count, zeros(count)}, what);
+  const Id memory_space = space_in_memory({count, zeros(count), count}, what);
   check(H5Dread(id_, type_, memory_space, file_space, H5P_DEFAULT, data), what);
 }
 

@@ -29,7 +29,7 @@ DatasetPlan growing_list(hsize_t length = 0);
 /// Where a piece lies in memory: an array of `extents`, of which `count` elements from `start` are
 /// meant.
 struct MemoryPart {
-  Shape extents, start;
+  Shape extents, start, count;
 };
 
 class Dataset {
@@ -46,7 +46,8 @@ class Dataset {
   void grow_to(const Shape& extents);
   /// Writes `count` elements from `start` on; they are dense in memory.
   void write(const Shape& start, const Shape& count, const void* data);
-  /// The same from a part of an array in memory: no copy is made.
+  /// The same from a part of an array in memory, of as many elements in the same order: no copy is
+  /// made.
   void write(const Shape& start, const Shape& count, const void* data, const MemoryPart& memory);
   /// Reads `count` elements from `start` on, as they are in the file.
   void read(const Shape& start, const Shape& count, void* data) const;

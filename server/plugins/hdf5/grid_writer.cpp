@@ -43,17 +43,9 @@ void GridWriter::write(hsize_t row, const BlockList& blocks, BlockErrors* errors
 }
 
 void GridWriter::write_block(hsize_t row, const leat_block& block) {
-  Shape start, count;
-  MemoryPart memory;
-  for (unsigned d = 0; d < variable_.dims; ++d) {
-    const std::int64_t own = own_cells(variable_, block, d);
-    if (own == 0) return;
-    start.push_back(static_cast<hsize_t>(block.position[d]));
-    count.push_back(static_cast<hsize_t>(own));
-    memory.extents.push_back(static_cast<hsize_t>(block.extent[d]));
-    memory.start.push_back(static_cast<hsize_t>(variable_.dimension[d].ghost_low));
-  }
-  data_.write(axes_.with_row(row, start), axes_.with_row(1, count), block.data, memory);
+  const Shape start(block.position, block.position + variable_.dims);
+  const MemoryPart memory = own_part(variable_, block);
+  data_.write(axes_.with_row(row, start), axes_.with_row(1, memory.count), block.data, memory);
 }
 
 void GridWriter::note_global(hsize_t row, const Shape& global) {

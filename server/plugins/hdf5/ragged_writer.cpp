@@ -2,10 +2,9 @@
 #include "server/plugins/hdf5/ragged_writer.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
-#include "server/plugins/hdf5/types.hpp"
+#include "server/plugins/hdf5/block_check.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -37,7 +36,8 @@ void RaggedWriter::make_data(const BlockList& first) {
     const Shape stored = axes_.stored_extents();
     rest_.assign(stored.begin() + 1, stored.end());
   } else if (!flat_) {
-    rest_.assign(first.front()->extent + 1, first.front()->extent + variable_.dims);
+    const Shape own = own_extents(variable_, *first.front());
+    rest_.assign(own.begin() + 1, own.end());
   }
   std::vector<DimensionName> names{{axes_.name() + "_element", 0, true}};
   for (unsigned d = 1; d <= rest_.size(); ++d) names.push_back(axes_.name_of(d, rest_[d - 1]));
@@ -59,10 +59,8 @@ hsize_t RaggedWriter::sum_of_counts() const {
 hsize_t RaggedWriter::rows_of(const BlockList& blocks) const {
   hsize_t rows = 0;
   for (const leat_block* block : blocks) {
-    hsize_t of_block = 1;
-    for (unsigned d = 0; d < (flat_ ? variable_.dims : 1u); ++d)
-      of_block *= static_cast<hsize_t>(block->extent[d]);
-    rows += of_block;
+    const Shape own = own_extents(variable_, *block);
+    rows += flat_ ? product(own) : own[0];
   }
   return rows;
 }
@@ -85,23 +83,18 @@ void RaggedWriter::write(hsize_t row, const BlockList& blocks, BlockErrors* erro
 }
 
 void RaggedWriter::append(hsize_t at, const leat_block& block, Tables* tables) {
-  const std::int64_t* end = block.extent + variable_.dims;
-  if (!flat_ &&
-      !std::equal(block.extent + 1, end, rest_.begin(), rest_.end(),
-                  [](std::int64_t a, hsize_t b) { return static_cast<hsize_t>(a) == b; })) {
+  const MemoryPart own = own_part(variable_, block);
+  if (!flat_ && !std::equal(own.count.begin() + 1, own.count.end(), rest_.begin(), rest_.end())) {
     throw std::runtime_error(
         "its fixed extents differ from those of the first block: make them \"?\" in the layout");
   }
-  const std::int64_t count =
-      flat_ ? std::accumulate(block.extent, end, std::int64_t{1}, std::multiplies<>())
-            : block.extent[0];
-  const Shape size = joined(static_cast<hsize_t>(count), rest_);
-  data_.grow_to(joined(at + static_cast<hsize_t>(count), rest_));
-  data_.write(joined(at, zeros(rest_)), size, block.data, {size, zeros(size)});
-  tables->counts.push_back(count);
+  const hsize_t count = flat_ ? product(own.count) : own.count[0];
+  data_.grow_to(joined(at + count, rest_));
+  data_.write(joined(at, zeros(rest_)), joined(count, rest_), block.data, own);
+  tables->counts.push_back(static_cast<std::int64_t>(count));
   tables->ranks.push_back(block.rank);
   tables->numbers.push_back(block.block);
-  tables->extents.insert(tables->extents.end(), block.extent, end);
+  tables->extents.insert(tables->extents.end(), own.count.begin(), own.count.end());
 }
 
 void RaggedWriter::write_tables(hsize_t row, hsize_t slots, const Tables& tables) {

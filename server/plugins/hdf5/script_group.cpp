@@ -93,7 +93,7 @@ void ScriptGroup::write(const leat_result& result) {
   const Shape extents = extents_of(result);
   dataset.grow_to(joined(rows_ + 1, extents));
   dataset.write(joined(rows_, zeros(extents)), joined(1, extents), result.data,
-                {extents, zeros(extents)});
+                {extents, zeros(extents), extents});
 }
 
 Dataset& ScriptGroup::dataset_for(const leat_result& result) {

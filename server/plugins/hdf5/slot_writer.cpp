@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/slot_writer.hpp"
 
-#include <algorithm>
+#include "server/plugins/hdf5/block_check.hpp"
 
 namespace leat::hdf5 {
-namespace {
-
-Shape extents_of(const leat_block& block, unsigned dims) {
-  return Shape(block.extent, block.extent + dims);
-}
-
-}  // namespace
-
 SlotWriter::SlotWriter(const Place& place, const leat_variable& variable, const BlockList& first)
     : axes_(place, variable), variable_(variable) {
-  const Shape rest = first.empty() ? axes_.stored_rest() : extents_of(*first[0], variable.dims);
+  const Shape rest = first.empty() ? axes_.stored_rest() : own_extents(variable, *first[0]);
   single_ = first.empty() ? rest.size() == variable.dims
                           : place.run.node_ranks == 1 && first.size() == 1 && first[0]->block == 0;
   first_extents_ = Shape(rest.end() - variable.dims, rest.end());
@@ -60,10 +52,10 @@ void SlotWriter::write_single(hsize_t row, const BlockList& blocks, BlockErrors*
                   "dimension");
       continue;
     }
-    const Shape extents = extents_of(*block, variable_.dims);
-    data_.grow_to(axes_.with_row(row + 1, extents));
-    data_.write(axes_.with_row(row, zeros(extents)), axes_.with_row(1, extents), block->data,
-                {extents, zeros(extents)});
+    const MemoryPart own = own_part(variable_, *block);
+    data_.grow_to(axes_.with_row(row + 1, own.count));
+    data_.write(axes_.with_row(row, zeros(own.count)), axes_.with_row(1, own.count), block->data,
+                own);
   }
 }
 
@@ -71,13 +63,13 @@ void SlotWriter::write_slots(hsize_t row, const BlockList& blocks) {
   std::vector<std::int64_t> ranks, numbers, sizes;
   for (hsize_t slot = 0; slot < blocks.size(); ++slot) {
     const leat_block& block = *blocks[slot];
-    const Shape extents = extents_of(block, variable_.dims);
-    data_.grow_to(axes_.with_row(row + 1, joined(blocks.size(), extents)));
-    data_.write(axes_.with_row(row, joined(slot, zeros(extents))),
-                axes_.with_row(1, joined(1, extents)), block.data, {extents, zeros(extents)});
+    const MemoryPart own = own_part(variable_, block);
+    data_.grow_to(axes_.with_row(row + 1, joined(blocks.size(), own.count)));
+    data_.write(axes_.with_row(row, joined(slot, zeros(own.count))),
+                axes_.with_row(1, joined(1, own.count)), block.data, own);
     ranks.push_back(block.rank);
     numbers.push_back(block.block);
-    sizes.insert(sizes.end(), extents.begin(), extents.end());
+    sizes.insert(sizes.end(), own.count.begin(), own.count.end());
   }
   const Shape start = axes_.with_row(row, {0}), count = axes_.with_row(1, {blocks.size()});
   for (Dataset* table : {&ranks_, &numbers_}) {

@@ -5,10 +5,10 @@
 
 namespace leat::hdf5 {
 
-/// Blocks of one size without a place in a global array. When a run of one rank starts with one
-/// block, each iteration is that block. Otherwise each block has a slot, and tables say whose it
-/// is: "<variable>_rank" and "<variable>_block", (iteration, slot), -1 where a slot is empty.
-/// Blocks that are smaller than others fill a part of their slot, and
+/// Blocks of one size, without their ghosts, that have no place in a global array. When a run of
+/// one rank starts with one block, each iteration is that block. Otherwise each block has a slot,
+/// and tables say whose it is: "<variable>_rank" and "<variable>_block", (iteration, slot), -1
+/// where a slot is empty. Blocks that are smaller than others fill a part of their slot, and
 /// "<variable>_extent" (iteration, slot, dims) says which.
 class SlotWriter : public Writer {
  public:
