@@ -18,7 +18,8 @@ GridWriter::GridWriter(const Place& place, const leat_variable& variable, const 
       first_global_(first.empty() ? axes_.stored_rest()
                                   : global_of(*first.front(), variable.dims)) {
   std::vector<DimensionName> names;
-  for (unsigned d = 0; d < variable.dims; ++d) names.push_back(axes_.name_of(d, first_global_[d]));
+  for (unsigned d = 0; d < variable.dims; ++d)
+    names.push_back(axes_.place_name_of(d, first_global_[d]));
   data_ = axes_.make(first_global_, names);
   if (axes_.has_table("_global")) make_globals();
 }

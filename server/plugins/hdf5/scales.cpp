@@ -34,12 +34,33 @@ bool is_scale(hid_t file, const std::string& name) {
   return H5DSis_scale(Id(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name)) > 0;
 }
 
-// What no_coordinates() was called with.
-hsize_t length_at_first(const Dataset& scale) {
+std::string scale_name(const Dataset& scale) {
   char text[80] = "";
   check(H5DSget_scale_name(scale.id(), text, sizeof text), "cannot read " + scale.name());
-  const std::string all = text;
+  return text;
+}
+
+bool has_coordinates(const Dataset& scale) {
+  return scale_name(scale).rfind("This is a netCDF dimension", 0) != 0;
+}
+
+// What no_coordinates() was called with.
+hsize_t length_at_first(const Dataset& scale) {
+  const std::string all = scale_name(scale);
+  if (has_coordinates(scale)) return scale.extents()[0];
   return all.size() < 10 ? 0 : std::strtoull(all.substr(all.size() - 10).c_str(), nullptr, 10);
+}
+
+// A dimension with coordinates.
+Dataset make_axis(hid_t file, const std::string& name, hsize_t length, const AxisValues& values) {
+  constexpr const char* kAxes[] = {"X", "Y", "Z"};
+  Dataset scale(file, name, H5T_NATIVE_DOUBLE, plan_of(length, false));
+  if (!scale.is_new()) return scale;
+  check(H5DSset_scale(scale.id(), name.c_str()), "naming the dimension " + name);
+  if (!values.unit.empty()) set_attribute(scale.id(), "units", values.unit);
+  set_attribute(scale.id(), "axis", std::string(kAxes[values.axis]));
+  scale.write({0}, {length}, values.values(length).data());
+  return scale;
 }
 
 }  // namespace
@@ -103,25 +124,52 @@ Dataset& Scales::name(Dataset& dataset, std::size_t d, const DimensionName& wish
 }
 
 Dataset& Scales::scale_for(const DimensionName& wish) {
-  std::unique_ptr<Dataset>& scale = scales_[{wish.name, wish.grows ? H5S_UNLIMITED : wish.length}];
-  if (!scale) {
-    const int number = ++lengths_of_[wish.name];
-    const std::string title = number == 1 ? wish.name : wish.name + "_" + std::to_string(number);
-    scale = std::make_unique<Dataset>(
-        make_dimension(file_, take_new_name(title), wish.grows ? 0 : wish.length, wish.grows));
-  }
-  return *scale;
+  if (Scale* scale = known(wish)) return *scale->dataset;
+  std::vector<Scale>& all = scales_[wish.name];
+  const std::size_t number = all.size() + 1;
+  const std::string name =
+      take_new_name(number == 1 ? wish.name : wish.name + "_" + std::to_string(number));
+  const hsize_t length = wish.grows ? 0 : wish.length;
+  Dataset made = wish.values ? make_axis(file_, name, length, *wish.values)
+                             : make_dimension(file_, name, length, wish.grows);
+  all.push_back({wish.grows ? H5S_UNLIMITED : length, wish.values, false,
+                 std::make_unique<Dataset>(std::move(made))});
+  return *all.back().dataset;
+}
+
+bool Scales::Scale::fits(const DimensionName& wish) const {
+  return length == (wish.grows ? H5S_UNLIMITED : wish.length) &&
+         (!wish.values || is_variable || values == wish.values);
+}
+
+Scales::Scale* Scales::known(const DimensionName& wish) {
+  std::vector<Scale>& all = scales_[wish.name];
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Scale& scale) { return scale.fits(wish); });
+  return found == all.end() ? nullptr : &*found;
+}
+
+void Scales::take_coordinates(const Dataset& variable) {
+  std::vector<Scale>& all = scales_[variable.name()];
+  if (!all.empty() && all.front().is_variable) return;
+  if (!H5DSis_scale(variable.id()))
+    check(H5DSset_scale(variable.id(), variable.name().c_str()),
+          "naming the dimension " + variable.name());
+  all.insert(
+      all.begin(),
+      Scale{variable.extents()[0], {}, true, std::make_unique<Dataset>(file_, variable.name())});
 }
 
 Dataset& Scales::known_scale(const std::string& path, const DimensionName& wish) {
   Dataset scale(file_, path.substr(1));
-  const hsize_t length = wish.grows ? H5S_UNLIMITED : length_at_first(scale);
-  std::unique_ptr<Dataset>& known = scales_[{wish.name, length}];
-  if (!known) {
-    ++lengths_of_[wish.name];
-    known = std::make_unique<Dataset>(std::move(scale));
-  }
-  return *known;
+  DimensionName was = wish;
+  was.length = length_at_first(scale);
+  const bool is_variable = has_coordinates(scale) && scale.name() == wish.name && !wish.values;
+  if (Scale* old = known(was)) return *old->dataset;
+  std::vector<Scale>& all = scales_[wish.name];
+  all.push_back({wish.grows ? H5S_UNLIMITED : was.length, wish.values, is_variable,
+                 std::make_unique<Dataset>(std::move(scale))});
+  return *all.back().dataset;
 }
 
 }  // namespace leat::hdf5

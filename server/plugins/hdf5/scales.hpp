@@ -6,12 +6,14 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "server/include/plugin.h"
 #include "server/plugins/hdf5/dataset.hpp"
+#include "server/plugins/hdf5/mesh_axes.hpp"
 
 namespace leat::hdf5 {
 
@@ -27,6 +29,7 @@ struct DimensionName {
   std::string name;
   hsize_t length = 0;
   bool grows = false;  ///< has a scale of its own, of length 0 at first
+  std::optional<AxisValues> values = {};
 };
 
 class Scales {
@@ -36,9 +39,11 @@ class Scales {
 
   /// The scale of the iterations: a dataset of their numbers, to which the caller writes.
   Dataset& iteration() { return iteration_; }
-  /// Names dimension `d` by the scale that it has in the file, or by the one for this name and
-  /// length; that of another length is called "<name>_2", ...
+  /// Names dimension `d` by the scale that it has in the file, or by the one for this name, length
+  /// and values; who wishes no values takes any. Others are called "<name>_2", ...
   Dataset& name(Dataset& dataset, std::size_t d, const DimensionName& wish);
+  /// `variable` is the scale of the dimension that is called like it, from now on.
+  void take_coordinates(const Dataset& variable);
   /// `wished`, or with '_' behind it when that is the name of something else; taken from now on.
   /// A writer before this one gave the same name.
   std::string take_name(const std::string& wished);
@@ -46,8 +51,16 @@ class Scales {
   bool has(const std::string& wished) const;
 
  private:
-  using Key = std::pair<std::string, hsize_t>;  // length: at first
+  struct Scale {
+    hsize_t length;  // at first
+    std::optional<AxisValues> values;
+    bool is_variable;
+    std::unique_ptr<Dataset> dataset;
 
+    bool fits(const DimensionName& wish) const;
+  };
+
+  Scale* known(const DimensionName& wish);
   Dataset& scale_for(const DimensionName& wish);
   Dataset& known_scale(const std::string& path, const DimensionName& wish);
   std::string name_for(const std::string& wished) const;
@@ -55,8 +68,7 @@ class Scales {
 
   hid_t file_;
   std::set<std::string> taken_;
-  std::map<Key, std::unique_ptr<Dataset>> scales_;
-  std::map<std::string, int> lengths_of_;  // how many lengths a name has
+  std::map<std::string, std::vector<Scale>> scales_;  // by the name that was wished
   Dataset iteration_;
 };
 

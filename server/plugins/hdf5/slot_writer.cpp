@@ -11,22 +11,19 @@ SlotWriter::SlotWriter(const Place& place, const leat_variable& variable, const 
                           : place.run.node_ranks == 1 && first.size() == 1 && first[0]->block == 0;
   first_extents_ = Shape(rest.end() - variable.dims, rest.end());
   if (single_) {
-    data_ = axes_.make(first_extents_, names_of(first_extents_));
+    std::vector<DimensionName> names;
+    for (unsigned d = 0; d < variable.dims; ++d)
+      names.push_back(axes_.place_name_of(d, first_extents_[d]));
+    data_ = axes_.make(first_extents_, names);
   } else {
     make_slots(first_extents_);
   }
 }
 
-std::vector<DimensionName> SlotWriter::names_of(const Shape& extents) const {
-  std::vector<DimensionName> names;
-  for (unsigned d = 0; d < extents.size(); ++d) names.push_back(axes_.name_of(d, extents[d]));
-  return names;
-}
-
 void SlotWriter::make_slots(const Shape& extents) {
   const DimensionName slots{axes_.name() + "_slot", 0, true};
-  std::vector<DimensionName> names = names_of(extents);
-  names.insert(names.begin(), slots);
+  std::vector<DimensionName> names{slots};
+  for (unsigned d = 0; d < extents.size(); ++d) names.push_back(axes_.name_of(d, extents[d]));
   data_ = axes_.make(joined(0, extents), names);
   ranks_ = axes_.make_table("_rank", {}, {slots});
   numbers_ = axes_.make_table("_block", {}, {slots});

@@ -20,7 +20,6 @@ class SlotWriter : public Writer {
   void write_slots(hsize_t row, const BlockList& blocks);
   void write_single(hsize_t row, const BlockList& blocks, BlockErrors* errors);
   void make_slots(const Shape& extents);
-  std::vector<DimensionName> names_of(const Shape& extents) const;
 
   Axes axes_;
   const leat_variable& variable_;

@@ -10,6 +10,7 @@
 #include "server/plugins/hdf5/compression.hpp"
 #include "server/plugins/hdf5/h5_file.hpp"
 #include "server/plugins/hdf5/ledger_text.hpp"
+#include "server/plugins/hdf5/mesh_axes.hpp"
 #include "server/plugins/hdf5/parameter_tables.hpp"
 #include "server/plugins/hdf5/presence.hpp"
 #include "server/plugins/hdf5/script_group.hpp"
@@ -37,12 +38,24 @@ void check_options(const leat_run& run) {
   }
 }
 
-std::vector<BlockList> by_variable_of(const leat_iteration_data& data) {
+// What gives dimensions their coordinates comes before what only names them.
+int order_of(const leat_run& run, const leat_variable& variable) {
+  if (is_coordinate_variable(variable)) return 0;
+  return leat_variable_mesh(&run, &variable) ? 1 : 2;
+}
+
+std::vector<BlockList> by_variable_of(const leat_run& run, const leat_iteration_data& data) {
   std::vector<BlockList> lists;
   for (const leat_block& block : Blocks(data)) {
     if (lists.empty() || lists.back().front()->variable != block.variable) lists.emplace_back();
     lists.back().push_back(&block);
   }
+  const auto order = [&run](const BlockList& blocks) {
+    return order_of(run, *leat_variable_at(&run, blocks.front()->variable));
+  };
+  std::stable_sort(lists.begin(), lists.end(), [&order](const BlockList& a, const BlockList& b) {
+    return order(a) < order(b);
+  });
   return lists;
 }
 
@@ -157,7 +170,7 @@ void Store::write_attributes(const leat_run& run) {
 void Store::iteration(const leat_iteration_data& data) {
   be_quiet();
   if (has(open_->stored_before, data.iteration)) return;
-  const std::vector<BlockList> by_variable = by_variable_of(data);
+  const std::vector<BlockList> by_variable = by_variable_of(run_, data);
   const std::string what = output_.path() + ", iteration " + std::to_string(data.iteration) + ": ";
   try {
     make_room(data);

@@ -10,6 +10,7 @@
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/compression.hpp"
 #include "server/plugins/hdf5/grid_writer.hpp"
+#include "server/plugins/hdf5/mesh_axes.hpp"
 #include "server/plugins/hdf5/ragged_writer.hpp"
 #include "server/plugins/hdf5/slot_writer.hpp"
 #include "server/plugins/hdf5/types.hpp"
@@ -44,12 +45,19 @@ void describe_layout(const Dataset& dataset, const leat_run& run, const leat_var
     set_attribute(dataset.id(), "leat_ghosts", ghosts);
 }
 
-void describe(const Dataset& dataset, const leat_variable& variable, hid_t type,
-              const std::vector<std::uint8_t>& fill) {
+void describe(const Dataset& dataset, const leat_run& run, const leat_variable& variable,
+              hid_t type, const std::vector<std::uint8_t>& fill) {
   if (*variable.unit) set_attribute(dataset.id(), "units", std::string(variable.unit));
   if (*variable.description)
     set_attribute(dataset.id(), "long_name", std::string(variable.description));
+  const std::string axis = axis_of(run, variable);
+  if (!axis.empty()) set_attribute(dataset.id(), "axis", axis);
+  if (is_coordinate_variable(variable)) return;  // CF: coordinates have no missing values
   set_fill_attribute(dataset.id(), type, fill);
+  std::string places;
+  for (const std::string& name : mesh_coordinates(run, variable))
+    places += (places.empty() ? "" : " ") + name;
+  if (!places.empty()) set_attribute(dataset.id(), "coordinates", places);
 }
 
 }  // namespace
@@ -82,7 +90,7 @@ Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
   plan.fill = fill_value(variable_.type);
   Dataset dataset(place_.file, variable_.name, type, plan);
   if (dataset.is_new()) {
-    describe(dataset, variable_, type, plan.fill);
+    describe(dataset, place_.run, variable_, type, plan.fill);
     describe_layout(dataset, place_.run, variable_);
   }
   const std::vector<std::string> of_scales = name_scales(dataset, with_rows, names);
@@ -120,7 +128,11 @@ Dataset Axes::make(const Shape& rest, const std::vector<DimensionName>& names) c
     plan.chunk.front() = 1;
   }
   if (!has_rows()) plan.chunk.erase(plan.chunk.begin());
-  return make_from(std::move(plan), has_rows(), names);
+  if (!is_coordinate_variable(variable_) || names.size() != 1)
+    return make_from(std::move(plan), has_rows(), names);
+  Dataset coordinates = make_from(std::move(plan), false, {});
+  place_.scales.take_coordinates(coordinates);
+  return coordinates;
 }
 
 Dataset Axes::make_appended(const Shape& extents, hsize_t rows_at_once,
@@ -177,6 +189,12 @@ Shape Axes::stored_rest() const {
 
 DimensionName Axes::name_of(unsigned dimension, hsize_t length) const {
   return {variable_.dimension[dimension].name, length};
+}
+
+DimensionName Axes::place_name_of(unsigned dimension, hsize_t length) const {
+  DimensionName name = name_of(dimension, length);
+  name.values = uniform_axis(place_.run, variable_, dimension);
+  return name;
 }
 
 void BlockErrors::add(const leat_block& block, const std::string& why) {

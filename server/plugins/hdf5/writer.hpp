@@ -82,6 +82,8 @@ class Axes {
   /// The same without iteration dimension.
   Shape stored_rest() const;
   DimensionName name_of(unsigned dimension, hsize_t length) const;
+  /// The same with what the mesh says of places; for arrays that begin where the mesh begins.
+  DimensionName place_name_of(unsigned dimension, hsize_t length) const;
   std::string name() const { return variable_.name; }
 
  private:
