@@ -116,6 +116,7 @@ void Dataset::create(hid_t file, hid_t type, const DatasetPlan& plan) {
   type_ = Id(H5Tcopy(type), "copying a type");
   extents_ = plan.extents;
   grows_ = plan.grows;
+  if (plan.deflate == 0) chunk_ = plan.chunk;
   const Id space = space_of(plan), creation = creation_of(type, plan, name_);
   id_ = Id(H5Dcreate2(file, name_.c_str(), type, space, link_creation(), creation,
                       access_of(plan.deflate > 0)),
@@ -125,12 +126,17 @@ void Dataset::create(hid_t file, hid_t type, const DatasetPlan& plan) {
 void Dataset::open(hid_t file) {
   const std::string what = "cannot go on with the dataset " + name_;
   id_ = Id(H5Dopen2(file, name_.c_str(), H5P_DEFAULT), what);
-  const bool compressed = H5Pget_nfilters(Id(H5Dget_create_plist(id_), what)) > 0;
+  const Id creation(H5Dget_create_plist(id_), what);
+  const bool compressed = H5Pget_nfilters(creation) > 0;
   id_ = Id();  // how it is cached is said when it is opened
   id_ = Id(H5Dopen2(file, name_.c_str(), access_of(compressed)), what);
   type_ = Id(H5Dget_type(id_), what);
   Shape most;
   extents_ = extents_of(id_, &most);
+  if (!compressed && H5Pget_layout(creation) == H5D_CHUNKED) {
+    chunk_.resize(extents_.size());
+    check(H5Pget_chunk(creation, static_cast<int>(chunk_.size()), chunk_.data()), what);
+  }
   for (const hsize_t extent : most) grows_.push_back(extent == H5S_UNLIMITED);
 }
 
@@ -192,6 +198,10 @@ void Dataset::write(const Shape& start, const Shape& count, const void* data,
   const std::string what = "cannot write " + name_;
   if (count.empty()) {
     check(H5Dwrite(id_, type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), what);
+    return;
+  }
+  if (is_whole_chunks(chunk_, start, count, memory)) {
+    write_whole_chunks(id_, chunk_, start, count, data, memory, H5Tget_size(type_));
     return;
   }
   const Id file_space(H5Dget_space(id_), what);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/plugins/hdf5/attributes.hpp"
+#include "server/plugins/hdf5/direct_chunks.hpp"
 #include "server/plugins/hdf5/handle.hpp"
 #include "server/plugins/hdf5/shape.hpp"
 
@@ -25,12 +26,6 @@ struct DatasetPlan {
 
 /// Of one number per iteration, or a like list: it grows from `length`.
 DatasetPlan growing_list(hsize_t length = 0);
-
-/// Where a piece lies in memory: an array of `extents`, of which `count` elements from `start` are
-/// meant.
-struct MemoryPart {
-  Shape extents, start, count;
-};
 
 class Dataset {
  public:
@@ -84,6 +79,7 @@ class Dataset {
   std::string name_;
   bool is_new_ = false;
   Shape extents_;
+  Shape chunk_;  // none when it has no chunks, or filters
   std::vector<bool> grows_;
   std::vector<std::pair<std::size_t, Dataset*>> scales_;  // that grow with a dimension
 };
