@@ -65,6 +65,7 @@ int main(int count, char** words) {
     double* swap = T;
     exchange_ghosts(T, rows, rank, size);
     /* region write */
+    leat_set_double("t", 0.1 * i); /* seconds */
     leat_write("temperature", T);
     leat_end_iteration();
     /* end region */
