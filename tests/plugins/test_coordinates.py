@@ -96,11 +96,13 @@ def test_a_resumed_run_goes_on_with_its_coordinates(tmp_path, killed_after):
 def test_coordinates_that_come_late_or_have_another_length_are_data(tmp_path):
     plugin = Plugin(tmp_path, EARTH_VARIABLES, meshes=[EARTH])
     plugin.must(0, whole(plugin, 0, (3, 4), 0))
-    plugin.must(1, whole(plugin, 1, (5,), 20), plugin.block(2, (3,), 30))
-    plugin.finish()
+    plugin.must(1, whole(plugin, 1, (6,), 20), plugin.block(2, (3,), 30))
+    plugin.must(2, whole(plugin, 0, (3, 4), 0))
+    said = plugin.finish()
+    assert said.count('variable "t" has 4 values along "lon", and the coordinate "lon" of its mesh "earth" has 6') == 1
     with opened(tmp_path) as ds:
-        assert ds.t.shape == (2, 3, 4) and ds.sizes["lon"] == 5
-        assert same_bits(ds.lon.values, array((5,), "f4", 20)) and same_bits(ds.lat.values, array((3,), "f8", 30))
+        assert ds.t.shape == (3, 3, 4) and ds.sizes["lon"] == 6
+        assert same_bits(ds.lon.values, array((6,), "f4", 20)) and same_bits(ds.lat.values, array((3,), "f8", 30))
 
 
 def test_curvilinear_coordinates_are_beside_the_data(tmp_path):
@@ -126,3 +128,10 @@ def test_staggered_variables_keep_their_shape(tmp_path):
     with opened(tmp_path) as ds:
         assert [ds[n].shape for n in "puv"] == [(1, 3, 4), (1, 3, 5), (1, 4, 4)]
         assert same_bits(ds.u.values[0], array((3, 5), "f8", 1)) and same_bits(ds.v.values[0], array((4, 4), "f8", 2))
+
+
+def test_coordinates_that_never_come_are_missed(tmp_path):
+    plugin = Plugin(tmp_path, EARTH_VARIABLES, meshes=[EARTH])
+    plugin.must(0, whole(plugin, 0, (3, 4), 0), plugin.block(2, (3,), 30))
+    said = plugin.finish()
+    assert 'mesh "earth": its coordinate "lon" was never written' in said and '"lat" was never' not in said

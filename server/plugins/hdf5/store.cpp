@@ -127,7 +127,7 @@ struct Store::Open {
 };
 
 Store::Store(const leat_run& run, Host host)
-    : run_(run), host_(host), output_(output_for(run, host)) {
+    : run_(run), host_(host), meshes_(run, host), output_(output_for(run, host)) {
   if (output_.continues()) continue_file();
   if (!open_) start_file();
 }
@@ -169,6 +169,7 @@ void Store::write_attributes(const leat_run& run) {
 
 void Store::iteration(const leat_iteration_data& data) {
   be_quiet();
+  meshes_.look_at(data);
   if (has(open_->stored_before, data.iteration)) return;
   const std::vector<BlockList> by_variable = by_variable_of(run_, data);
   const std::string what = output_.path() + ", iteration " + std::to_string(data.iteration) + ": ";
@@ -298,6 +299,7 @@ void Store::keep_ledger() {
 
 void Store::close() {
   be_quiet();
+  meshes_.close();
   open_.reset();
   keep_ledger();
   check(H5Fclose(file_.take()), "cannot finish " + output_.path());

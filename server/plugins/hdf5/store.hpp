@@ -26,6 +26,7 @@
 #include <memory>
 
 #include "server/plugins/hdf5/committed_file.hpp"
+#include "server/plugins/hdf5/mesh_watch.hpp"
 #include "server/plugins/hdf5/output_file.hpp"
 #include "server/plugins/hdf5/writer.hpp"
 
@@ -55,6 +56,7 @@ class Store {
 
   const leat_run& run_;
   Host host_;
+  MeshWatch meshes_;
   OutputFile output_;
   std::unique_ptr<CommittedFile> disk_;
   Id file_;
