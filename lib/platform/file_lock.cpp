@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include <cerrno>
 
@@ -28,11 +27,6 @@ bool still_the_file(const UniqueFd& fd, const std::string& path) noexcept {
   }, by_path{};
   return fstat(fd.get(), &by_fd) == 0 && lstat(path.c_str(), &by_path) == 0 &&
          by_fd.st_ino == by_path.st_ino && by_fd.st_dev == by_path.st_dev;
-}
-
-void pause_shortly() noexcept {
-  const timespec pause{0, 2'000'000};
-  nanosleep(&pause, nullptr);
 }
 
 bool lock_until(const UniqueFd& fd, const Deadline& deadline) noexcept {
