@@ -132,6 +132,7 @@ class Server {
   bool drops() const noexcept;
   bool make_room();
   void give_up(const LeaseRequest& hopeless);
+  void answer_dropped(const LeaseRequest& request);
   void refuse_at_once(const LeaseRequest& request);
   bool drop_waiting(const LeaseRequest& request);
   void on_drop(std::uint32_t index, const shm::Event& event);
