@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <poll.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,11 +33,6 @@ constexpr int kMostStarts = 16;
 
 // A server that is dying is gone long before.
 constexpr std::int64_t kDyingLimitNs = 5'000'000'000;
-
-void pause_shortly() noexcept {
-  const timespec pause{0, 2'000'000};
-  nanosleep(&pause, nullptr);
-}
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -158,7 +152,7 @@ Result<Connection> find_or_start(const ServerStart& start, const platform::Sessi
     const UniqueFd lock = platform::lock_file(files.lock, 0);
     if (!lock) {
       if (deadline.passed()) break;
-      pause_shortly();
+      platform::pause_shortly();
       continue;
     }
     // The process that held the lock before us may have started it in the meantime.
@@ -237,7 +231,7 @@ Result<Connection> connect(const ServerStart& start, const TellHeld* tell_held,
         greet(*connection, start.ranks, tell_held ? &held : nullptr, deadline);
     if (greeted) return connection;
     if (greeted.error().status != Status::ERROR_SERVER || dying.passed()) return greeted.error();
-    pause_shortly();
+    platform::pause_shortly();
   }
 }
 

@@ -65,23 +65,25 @@ Result<Connection> Session::find_successor(const TellHeld& held, std::int64_t li
 
 Result<std::unique_ptr<Session>> Session::open(const std::string& config, const Ranks& ranks) {
   ServerStart start{config, ranks, platform::current_folder(), ""};
-  Result<Connection> connection = connect_or_start(start);
-  if (!connection) return connection.error();
-  Result<shm::Segment> segment = shm::Segment::attach(connection->segment);
-  // A server that died before anybody had its segment has left nothing to take over.
-  for (int tries = 1; !segment && segment.error().status == Status::ERROR_SERVER; ++tries) {
-    if (tries == kMostStarts) return segment.error();
-    connection = connect_or_start(start);
+  for (int tries = 1;; ++tries) {
+    Result<Connection> connection = connect_or_start(start);
     if (!connection) return connection.error();
-    segment = shm::Segment::attach(connection->segment);
+    Result<shm::Segment> segment = shm::Segment::attach(connection->segment);
+    if (segment) return join(std::move(start), std::move(*connection), std::move(*segment));
+    // A server that died before anybody had its segment has left nothing to take over.
+    const bool again = segment.error().status == Status::ERROR_SERVER && tries < kMostStarts;
+    if (!again) return segment.error();
   }
-  if (!segment) return segment.error();
-  if (!segment->be_client(static_cast<std::uint32_t>(ranks.node_rank))) {
-    return Error{Status::ERROR_SYSTEM, "cannot lock this rank's place in " + connection->segment};
+}
+
+Result<std::unique_ptr<Session>> Session::join(ServerStart start, Connection connection,
+                                               shm::Segment segment) {
+  if (!segment.be_client(static_cast<std::uint32_t>(start.ranks.node_rank))) {
+    return Error{Status::ERROR_SYSTEM, "cannot lock this rank's place in " + connection.segment};
   }
-  start.segment = connection->segment;
+  start.segment = connection.segment;
   return std::unique_ptr<Session>(
-      new Session(std::move(start), std::move(*connection), std::move(*segment)));
+      new Session(std::move(start), std::move(connection), std::move(segment)));
 }
 
 Status Session::complain(Call& call, const Error& error, std::string_view subject) noexcept {

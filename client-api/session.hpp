@@ -60,6 +60,9 @@ class Session {
 
  private:
   Session(ServerStart start, Connection connection, shm::Segment segment);
+  /// Takes this rank's place in the segment of the server that it is connected to.
+  static Result<std::unique_ptr<Session>> join(ServerStart start, Connection connection,
+                                               shm::Segment segment);
   Result<Connection> find_successor(const TellHeld& tell_held, std::int64_t limit_ns) noexcept;
 
   bool find_variable(Call& call, const char* name, std::uint32_t* index, Status* status);

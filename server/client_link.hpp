@@ -33,6 +33,10 @@ class ClientLink {
   bool is_away() const noexcept {
     return !socket_ && (phase_ == Phase::attached || phase_ == Phase::finalized);
   }
+  /// Attached, and talks to this server.
+  bool is_here() const noexcept { return socket_ && phase_ == Phase::attached; }
+  /// Was attached to the server before this one, and has yet to come back.
+  bool is_awaited() const noexcept { return !socket_ && phase_ == Phase::attached; }
   /// Its process lives, whether it has attached again or not.
   bool lives() const noexcept { return segment_.client_is_there(index_); }
   /// What a server that takes over goes on with: all events popped so far have had their effect.

@@ -164,11 +164,10 @@ bool Server::spin() noexcept {
 }
 
 int Server::sleep_limit_ms() const noexcept {
-  const bool somebody_left = std::any_of(clients_.begin(), clients_.end(),
-                                         [](const ClientLink& c) { return c.is_gone(); });
-  const bool somebody_missing = attached_ < clients_.size() || away_ > 0;
-  const bool soon = take_until_ns_ != 0 || somebody_left || somebody_missing ||
-                    leases_.somebody_waits() || ledger_file_.is_behind(ledger_);
+  const bool all_here = std::all_of(clients_.begin(), clients_.end(),
+                                    [](const ClientLink& c) { return c.is_here(); });
+  const bool soon = take_until_ns_ != 0 || !all_here || leases_.somebody_waits() ||
+                    ledger_file_.is_behind(ledger_);
   return soon ? kTickMs : -1;
 }
 
@@ -179,7 +178,7 @@ void Server::sleep() noexcept {
   look_around(somebody_speaks() ? 0 : sleep_limit_ms());
   sleeps.fetch_add(1, std::memory_order_relaxed);
   give_up_on_absent();
-  if (away_ > 0) look_for_dead_among_away();
+  if (facts_.resumed) look_for_dead_among_away();
   // Scripts have time limits of their own: as long as they run, something gets done.
   if (scripts_.exists() && !scripts_.idle()) made_progress();
   say_who_waits();

@@ -132,6 +132,7 @@ class Server {
   bool drops() const noexcept;
   bool make_room();
   void give_up(const LeaseRequest& hopeless);
+  void answer_dropped(const LeaseRequest& request);
   void refuse_at_once(const LeaseRequest& request);
   bool drop_waiting(const LeaseRequest& request);
   void on_drop(std::uint32_t index, const shm::Event& event);
@@ -174,9 +175,6 @@ class Server {
   // What lay on the disk when the server before this one died, by iteration.
   std::map<std::int64_t, std::vector<std::shared_ptr<const void>>> spilled_;
   std::int64_t alone_since_ns_;  // when the last client left, or the start
-  std::uint32_t attached_ = 0;
-  std::uint32_t away_ =
-      0;  // were attached to the server before this one, and have yet to come back
   std::uint64_t adopted_blocks_ = 0;
   // After SIGTERM: when nothing more is taken, and when scripts are not waited for any more. 0:
   // none.

@@ -78,7 +78,10 @@ void Server::greet(platform::UniqueFd connection) {
   if (client.is_away()) return come_back(hello, std::move(connection));
   client.attach(hello, std::move(connection));
   client.save(0);
-  if (++attached_ == clients_.size()) place_myself();
+  if (std::none_of(clients_.begin(), clients_.end(),
+                   [](const ClientLink& c) { return c.phase() == ClientLink::Phase::absent; })) {
+    place_myself();
+  }
 }
 
 void Server::place_myself() {

@@ -60,8 +60,6 @@ void Server::take_over_clients() {
     clients_[i].resume();
     if (clients_[i].phase() == ClientLink::Phase::absent) continue;
     iterations_.resume(i, clients_[i].saved().iteration);
-    ++attached_;
-    if (!clients_[i].is_gone()) ++away_;
   }
 }
 
@@ -165,7 +163,10 @@ void Server::come_back(const shm::Hello& hello, platform::UniqueFd connection) {
   for (const shm::Extent& extent : leases_.adopted(index, true)) {
     if (blocks_in(index, extent) == 0) leases_.seal(index, extent.offset, 0);
   }
-  if (--away_ == 0) place_myself();
+  if (std::none_of(clients_.begin(), clients_.end(),
+                   [](const ClientLink& c) { return c.is_awaited(); })) {
+    place_myself();
+  }
   serve_requests();
 }
 
@@ -176,9 +177,7 @@ std::size_t Server::blocks_in(std::uint32_t index, const shm::Extent& extent) co
 // A client that has yet to come back may compute for hours; whether it lives is seen by its lock.
 void Server::look_for_dead_among_away() {
   for (ClientLink& client : clients_) {
-    if (!client.is_away() || client.is_gone() || client.lives()) continue;
-    --away_;
-    client_hung_up(client);
+    if (client.is_awaited() && !client.lives()) client_hung_up(client);
   }
 }
 

@@ -64,13 +64,17 @@ bool Server::make_room() {
 void Server::give_up(const LeaseRequest& hopeless) {
   if (!drops()) return refuse(hopeless, shm::RefusalReason::hopeless, hopeless.iteration);
   // It is off the line: it is answered here, also when its iteration is left out already.
-  shm::Release answer{};
-  answer.kind = static_cast<std::uint32_t>(shm::ReleaseKind::dropped);
-  answer.token = hopeless.token;
-  answer.offset = static_cast<std::uint64_t>(hopeless.iteration);
   drop_open(hopeless.iteration, fmt::format("alone it is larger than the buffer of {}",
                                             platform::format_bytes(segment_.header().data_bytes)));
-  clients_[hopeless.client].release(answer);
+  answer_dropped(hopeless);
+}
+
+void Server::answer_dropped(const LeaseRequest& request) {
+  shm::Release answer{};
+  answer.kind = static_cast<std::uint32_t>(shm::ReleaseKind::dropped);
+  answer.token = request.token;
+  answer.offset = static_cast<std::uint64_t>(request.iteration);
+  clients_[request.client].release(answer);
 }
 
 void Server::refuse_at_once(const LeaseRequest& request) {
@@ -120,13 +124,7 @@ void Server::drop_open(std::int64_t iteration, const std::string& why) {
   if (!blocks) return;
   note_dropped(iteration, why);
   for (const Block& block : *blocks) release(block);
-  for (const LeaseRequest& request : leases_.take_unmet_of(iteration)) {
-    shm::Release answer{};
-    answer.kind = static_cast<std::uint32_t>(shm::ReleaseKind::dropped);
-    answer.token = request.token;
-    answer.offset = static_cast<std::uint64_t>(iteration);
-    clients_[request.client].release(answer);
-  }
+  for (const LeaseRequest& request : leases_.take_unmet_of(iteration)) answer_dropped(request);
 }
 
 void Server::note_dropped(std::int64_t iteration, const std::string& why) {

@@ -11,6 +11,11 @@ namespace leat::platform {
 
 void give_way() noexcept { sched_yield(); }
 
+void pause_shortly() noexcept {
+  const timespec pause{0, 2'000'000};
+  nanosleep(&pause, nullptr);
+}
+
 std::int64_t now_ns() noexcept {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include <cerrno>
 
@@ -18,21 +17,6 @@ constexpr std::int64_t kMakeLimitNs = 5'000'000'000;
 
 UniqueFd open_own(const std::string& path, int flags) noexcept {
   return UniqueFd(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0600));
-}
-
-bool lock_now(const UniqueFd& fd) noexcept { return flock(fd.get(), LOCK_EX | LOCK_NB) == 0; }
-
-// False when the file was removed, or replaced by another one, between our open and our lock.
-bool still_the_file(const UniqueFd& fd, const std::string& path) noexcept {
-  struct stat by_fd {
-  }, by_path{};
-  return fstat(fd.get(), &by_fd) == 0 && lstat(path.c_str(), &by_path) == 0 &&
-         by_fd.st_ino == by_path.st_ino && by_fd.st_dev == by_path.st_dev;
-}
-
-void pause_shortly() noexcept {
-  const timespec pause{0, 2'000'000};
-  nanosleep(&pause, nullptr);
 }
 
 bool lock_until(const UniqueFd& fd, const Deadline& deadline) noexcept {
@@ -54,11 +38,20 @@ struct flock byte_range(std::int64_t index) noexcept {
 
 }  // namespace
 
+bool lock_now(const UniqueFd& fd) noexcept { return flock(fd.get(), LOCK_EX | LOCK_NB) == 0; }
+
+bool still_there(const UniqueFd& fd, const std::string& path) noexcept {
+  struct stat by_fd {
+  }, by_path{};
+  return fstat(fd.get(), &by_fd) == 0 && lstat(path.c_str(), &by_path) == 0 &&
+         by_fd.st_ino == by_path.st_ino && by_fd.st_dev == by_path.st_dev;
+}
+
 UniqueFd lock_file(const std::string& path, std::int64_t timeout_ns) {
   const Deadline deadline = Deadline::in_ns(timeout_ns);
   for (;;) {
     UniqueFd fd = open_own(path, O_CREAT);
-    if (fd && lock_now(fd) && still_the_file(fd, path)) return fd;
+    if (fd && lock_now(fd) && still_there(fd, path)) return fd;
     if (deadline.passed()) return {};
     pause_shortly();
   }
@@ -69,7 +62,7 @@ Result<UniqueFd> make_locked_file(const std::string& path) {
   do {
     UniqueFd fd = open_own(path, O_CREAT | O_EXCL);
     if (!fd) return Error{Status::ERROR_SYSTEM, "cannot make " + path + ": " + errno_text(errno)};
-    if (lock_until(fd, deadline) && still_the_file(fd, path)) return fd;
+    if (lock_until(fd, deadline) && still_there(fd, path)) return fd;
   } while (!deadline.passed());
   return Error{Status::ERROR_SYSTEM, "cannot lock " + path + ", which was made just now"};
 }
@@ -85,7 +78,7 @@ bool share_lock(const UniqueFd& fd, std::int64_t timeout_ns) noexcept {
 
 UniqueFd shared_lock(const std::string& path, std::int64_t timeout_ns) noexcept {
   UniqueFd fd = open_own(path, 0);
-  if (!fd || !share_lock(fd, timeout_ns) || !still_the_file(fd, path)) return {};
+  if (!fd || !share_lock(fd, timeout_ns) || !still_there(fd, path)) return {};
   return fd;
 }
 
@@ -112,7 +105,7 @@ LockTry try_lock(const std::string& path) noexcept {
   if (!fd) return result;
   if (!lock_now(fd)) {
     result.held = true;
-  } else if (still_the_file(fd, path)) {
+  } else if (still_there(fd, path)) {
     result.lock = std::move(fd);
   }
   return result;

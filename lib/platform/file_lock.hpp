@@ -12,6 +12,12 @@
 
 namespace leat::platform {
 
+/// Takes an exclusive lock on an open file or folder, when nobody holds one.
+bool lock_now(const UniqueFd& fd) noexcept;
+/// False when what lay at `path` was removed, or replaced by another one, between our open and our
+/// lock: then we have locked nothing.
+bool still_there(const UniqueFd& fd, const std::string& path) noexcept;
+
 /// Takes an exclusive lock on the file at `path`, which is made when missing, waiting up to
 /// `timeout_ns`. Empty when another process holds it. The lock is held until the descriptor is
 /// closed.

@@ -145,7 +145,7 @@ bool was_killed(int status) noexcept { return WIFSIGNALED(status) && WTERMSIG(st
 
 std::string node_name() {
   char name[HOST_NAME_MAX + 1] = {};
-  return gethostname(name, HOST_NAME_MAX) == 0 ? name : "unknown";
+  return gethostname(name, sizeof name) == 0 ? name : "unknown";
 }
 
 std::string host_name() {

@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "lib/platform/file_lock.hpp"
 #include "lib/platform/process.hpp"
 
 namespace leat::platform {
@@ -24,15 +24,6 @@ UniqueFd open_own_folder(const std::string& path) noexcept {
   struct stat found {};
   if (fd && (fstat(fd.get(), &found) != 0 || found.st_uid != geteuid())) fd.reset();
   return fd;
-}
-
-bool lock_now(const UniqueFd& fd) noexcept { return flock(fd.get(), LOCK_EX | LOCK_NB) == 0; }
-
-bool still_there(const UniqueFd& fd, const std::string& path) noexcept {
-  struct stat by_fd {
-  }, by_path{};
-  return fstat(fd.get(), &by_fd) == 0 && lstat(path.c_str(), &by_path) == 0 &&
-         by_fd.st_ino == by_path.st_ino && by_fd.st_dev == by_path.st_dev;
 }
 
 bool is_ours(const std::string& name) {

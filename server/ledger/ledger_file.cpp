@@ -11,18 +11,13 @@
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/file_lock.hpp"
+#include "lib/platform/process.hpp"
 #include "server/ledger/ledger_json.hpp"
 
 namespace leat::server {
 namespace {
 
 constexpr const char* kEnding = ".ledger.json";
-
-std::string node_name() {
-  char name[256] = "";
-  if (gethostname(name, sizeof name - 1) != 0) return "node";
-  return name;
-}
 
 std::string lock_of(const std::string& name) { return "." + name + ".lock"; }
 
@@ -34,7 +29,7 @@ std::string with_failures_settled(Ledger* ledger, const std::string& state) {
 }  // namespace
 
 LedgerFile::LedgerFile(const LedgerNames& names)
-    : name_(names.simulation + (names.ranks > names.node_ranks ? "-" + node_name() : "")),
+    : name_(names.simulation + (names.ranks > names.node_ranks ? "-" + platform::node_name() : "")),
       session_(names.session) {}
 
 LedgerFile::~LedgerFile() {

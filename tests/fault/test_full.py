@@ -64,6 +64,16 @@ def all_write(run, iteration, ranks=None):
     return [answer.status for answer in answers]
 
 
+def write_behind_the_gate(run, count):
+    """Begins the run: so many iterations, of which the store has got the first and is stuck in it. Returns the ranks."""
+    ranks = run.init()
+    for iteration in range(count):
+        assert all_write(run, iteration) == ["LEAT_OK"] * len(ranks)
+        if iteration == 0:
+            await_file(run.folder / "begun-0")
+    return ranks
+
+
 def numbers_in(text):
     """{4, 7, 8} of "4, 7-8"."""
     found = set()
@@ -73,6 +83,11 @@ def numbers_in(text):
     return found
 
 
+def left_out_in(log):
+    """What its lines say at the time, whichever leatd wrote them."""
+    return {int(n) for n in re.findall(r"iteration (\d+) is left out:", log)}
+
+
 def dropped_of(run):
     """What the last line of the log says was left out; the lines before must say the same."""
     log = run.log()
@@ -80,7 +95,7 @@ def dropped_of(run):
     named = re.search(r"(\d+) iterations? left out \(([^)]*)\)", last)
     numbers = numbers_in(named[2]) if named else set()
     assert len(numbers) == (int(named[1]) if named else 0)
-    assert {int(n) for n in re.findall(r"iteration (\d+) is left out:", log)} == numbers
+    assert left_out_in(log) == numbers
     assert log.count("is left out:") == len(numbers) and last.endswith("nothing lost"), log
     return numbers
 
@@ -105,11 +120,7 @@ def check_stored(run, iterations, ranks=None, incomplete=()):
 
 def test_with_drop_iteration_the_oldest_that_waits_is_left_out_on_all_ranks_and_the_newest_is_stored(tmp_path):
     with Run(tmp_path, config('"drop-iteration"', room=12), ranks=3) as run:
-        run.init()
-        assert all_write(run, 0) == ["LEAT_OK"] * 3
-        await_file(tmp_path / "begun-0")
-        for iteration in range(1, 21):
-            assert all_write(run, iteration) == ["LEAT_OK"] * 3
+        write_behind_the_gate(run, 21)
         open_gate(run)
         run.finish()
     dropped = dropped_of(run)
@@ -381,11 +392,7 @@ def disk(tmp_path):
 
 def test_thirty_iterations_go_to_the_disk_and_come_back_in_order_bit_for_bit(tmp_path, disk):
     with Run(tmp_path, config(spill(disk), room=6), ranks=2) as run:
-        run.init()
-        assert all_write(run, 0) == ["LEAT_OK"] * 2
-        await_file(tmp_path / "begun-0")
-        for iteration in range(1, 31):
-            assert all_write(run, iteration) == ["LEAT_OK"] * 2
+        write_behind_the_gate(run, 31)
         (folder,) = disk.iterdir()
         assert folder.name == f"leat-{os.geteuid()}-{run.session}" and stat.S_IMODE(folder.stat().st_mode) == 0o700
         files = {p.name for p in folder.iterdir()}
@@ -418,11 +425,7 @@ def test_values_of_parameters_and_incomplete_iterations_survive_the_disk(tmp_pat
 
 def test_when_spill_size_is_used_up_the_simulation_waits_and_nothing_is_lost(tmp_path, disk):
     with Run(tmp_path, config(spill(disk, "2100KiB"), room=3)) as run:
-        (rank,) = run.init()
-        assert all_write(run, 0) == ["LEAT_OK"]
-        await_file(tmp_path / "begun-0")
-        for iteration in range(1, 5):
-            assert all_write(run, iteration) == ["LEAT_OK"]
+        (rank,) = write_behind_the_gate(run, 5)
         rank.start("write", "big", 0, BYTES, seed(5, 0))
         await_log(run, "spill-size is used up: 2.0 MiB lie in")
         open_gate(run)
@@ -450,11 +453,7 @@ def small_disk(folder, size):
 
 def test_when_the_disk_is_full_the_simulation_waits_and_nothing_is_lost(tmp_path, disk):
     with small_disk(disk, "1500k"), Run(tmp_path, config(spill(disk), room=3)) as run:
-        (rank,) = run.init()
-        assert all_write(run, 0) == ["LEAT_OK"]
-        await_file(tmp_path / "begun-0")
-        for iteration in range(1, 4):
-            assert all_write(run, iteration) == ["LEAT_OK"]
+        (rank,) = write_behind_the_gate(run, 4)
         rank.start("write", "big", 0, BYTES, seed(4, 0))
         await_log(run, "cannot spill iteration 3")
         assert "No space left on device" in run.log()
@@ -511,11 +510,7 @@ def test_a_killed_session_s_spill_folder_is_found_and_removed_and_a_live_one_is_
     with live:
         with Run(tmp_path, config(spill(disk), room=3, timeout="1s")) as run:
             for each in (run, live):
-                each.init()
-                assert all_write(each, 0) == ["LEAT_OK"]
-                await_file(each.folder / "begun-0")
-                for iteration in range(1, 6):
-                    assert all_write(each, iteration) == ["LEAT_OK"]
+                write_behind_the_gate(each, 6)
             mine, its = (disk / f"leat-{os.geteuid()}-{each.session}" for each in (run, live))
             assert len(list(mine.iterdir())) >= 2
             (mine / "of-the-user").touch()
@@ -540,11 +535,7 @@ def test_a_killed_session_s_spill_folder_is_found_and_removed_and_a_live_one_is_
 
 def test_a_server_that_takes_over_finds_what_lies_on_the_disk(tmp_path, disk):
     with Run(tmp_path, config(spill(disk), room=6), ranks=2) as run:
-        run.init()
-        assert all_write(run, 0) == ["LEAT_OK"] * 2
-        await_file(tmp_path / "begun-0")
-        for iteration in range(1, 12):
-            assert all_write(run, iteration) == ["LEAT_OK"] * 2
+        write_behind_the_gate(run, 12)
         os.kill(run.server(), signal.SIGKILL)
         open_gate(run)
         for iteration in range(12, 16):
@@ -556,14 +547,10 @@ def test_a_server_that_takes_over_finds_what_lies_on_the_disk(tmp_path, disk):
 
 def test_a_server_that_takes_over_leaves_out_what_was_left_out(tmp_path):
     with Run(tmp_path, config('"drop-iteration"', room=12), ranks=3) as run:
-        run.init()
-        assert all_write(run, 0) == ["LEAT_OK"] * 3
-        await_file(tmp_path / "begun-0")
-        for iteration in range(1, 10):
-            assert all_write(run, iteration) == ["LEAT_OK"] * 3
+        write_behind_the_gate(run, 10)
         os.kill(run.server(), signal.SIGKILL)
         open_gate(run)
         run.finish()
-    dropped = {int(n) for n in re.findall(r"iteration (\d+) is left out:", run.log())}
+    dropped = left_out_in(run.log())
     assert dropped and 9 not in dropped
     check_stored(run, set(range(10)) - dropped)

@@ -46,8 +46,8 @@ class Table:
 
     def __init__(self, path):
         self._path = pathlib.Path(path)
-        self._columns = self._columns_there()
-        self._rows = {int(row["iteration"]) for row in self._rows_there()}
+        self._columns, rows = self._read()
+        self._rows = {int(row["iteration"]) for row in rows}
 
     def add(self, iteration, scalars):
         """Nothing when there is a row of this iteration: a leatd that has died may have had it already."""
@@ -61,20 +61,16 @@ class Table:
             row = {"iteration": iteration, **{name: _as_text(value) for name, value in scalars.items()}}
             csv.DictWriter(file, self._columns, restval="").writerow(row)
 
-    def _columns_there(self):
+    def _read(self):
+        """Columns and rows of the file that is there."""
         if not self._path.exists():
-            return ["iteration"]
+            return ["iteration"], []
         with open(self._path, newline="") as file:
-            return next(csv.reader(file), ["iteration"])
-
-    def _rows_there(self):
-        if not self._path.exists():
-            return []
-        with open(self._path, newline="") as file:
-            return list(csv.DictReader(file))
+            reader = csv.DictReader(file)
+            return list(reader.fieldnames or ["iteration"]), list(reader)
 
     def _widen(self, new):
-        rows = self._rows_there()
+        _, rows = self._read()
         self._columns = [*self._columns, *new]
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with _whole(self._path, "w", newline="") as file:
