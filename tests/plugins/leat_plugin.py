@@ -52,6 +52,7 @@ class Plugin:
         return reply["error"]
 
     def block(self, number, extent, seed, rank=0, block=0, **more):
+        """raw: bytes in place of those that `seed` makes."""
         dtype = self.variables[number]["dtype"]
         size = int(np.prod(extent, dtype=np.int64)) * np.dtype(dtype).itemsize
         return {"variable": number, "rank": rank, "block": block, "extent": list(extent), "seed": seed, "bytes": size, **more}

@@ -103,6 +103,7 @@ leat_block block_of(const Json& json, std::vector<char>& data) {
   block.has_position = json.contains("position");
   data.resize(json.at("bytes").get<std::size_t>());
   fill(data, json.value("seed", 0));
+  copy_list(json, "raw", reinterpret_cast<unsigned char*>(data.data()));
   block.data = data.data();
   block.bytes = data.size();
   return block;

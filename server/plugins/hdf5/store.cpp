@@ -8,12 +8,16 @@
 
 #include "server/plugins/hdf5/block_check.hpp"
 #include "server/plugins/hdf5/compression.hpp"
+#include "server/plugins/hdf5/flag_list.hpp"
 #include "server/plugins/hdf5/h5_file.hpp"
 #include "server/plugins/hdf5/ledger_text.hpp"
 #include "server/plugins/hdf5/mesh_axes.hpp"
+#include "server/plugins/hdf5/numbers.hpp"
 #include "server/plugins/hdf5/parameter_tables.hpp"
 #include "server/plugins/hdf5/presence.hpp"
+#include "server/plugins/hdf5/root_attributes.hpp"
 #include "server/plugins/hdf5/script_group.hpp"
+#include "server/plugins/hdf5/time_axis.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -89,22 +93,17 @@ struct Store::Open {
       : scales(file, run),
         rows(scales.iteration().extents()[0]),
         stored_before(numbers_in(scales.iteration())),
-        place{file, scales, run},
+        time(file, run, scales),
+        place{file, scales, run, time.name()},
+        whole(flag_list(
+            place, scales.take_name("iteration_complete"),
+            "1: all of the iteration is here; 0: a rank died, or something was not stored",
+            "incomplete complete")),
         parameters(place) {
-    make_whole();
     for (std::uint64_t i = 0; i < run.variable_count; ++i) {
       const leat_variable& variable = *leat_variable_at(&run, i);
       if (is_dataset(file, variable.name)) take_up(static_cast<std::uint32_t>(i), variable);
     }
-  }
-
-  void make_whole() {
-    whole = Dataset(place.file, scales.take_name("iteration_complete"), H5T_NATIVE_UINT8,
-                    growing_list());
-    whole.attach_iterations(scales.iteration());
-    if (!whole.is_new()) return;
-    set_attribute(whole.id(), "long_name",
-                  "1: all of the iteration is here; 0: a rank died, or something was not stored");
   }
 
   void take_up(std::uint32_t number, const leat_variable& variable) {
@@ -115,6 +114,7 @@ struct Store::Open {
   Scales scales;
   hsize_t rows;
   std::vector<std::int64_t> stored_before;  // by writers before this one, ascending
+  TimeAxis time;
   Place place;
   Dataset whole;
   ParameterTables parameters;
@@ -123,7 +123,7 @@ struct Store::Open {
   std::map<std::uint32_t, Presence> presences;               // of those that vary in time
   std::set<std::uint32_t> in_row;    // variables of which something is in the last row
   std::vector<std::int64_t> unsaid;  // numbers of the last rows that /iteration does not have yet
-  std::vector<std::uint8_t> unsaid_whole;
+  std::vector<std::int8_t> unsaid_whole;
 };
 
 Store::Store(const leat_run& run, Host host)
@@ -137,6 +137,7 @@ void Store::continue_file() {
     disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::existing);
     file_ = open_file(output_.path(), disk_.get());
     open_ = std::make_unique<Open>(file_, run_);
+    note_continued(file_, run_);
     host_.info("continuing " + output_.path() + " behind its " + std::to_string(open_->rows) +
                " iterations");
   } catch (const std::exception& e) {
@@ -148,7 +149,7 @@ void Store::continue_file() {
 void Store::start_file() {
   disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::anew);
   file_ = create_file(output_.path(), disk_.get());
-  write_attributes(run_);
+  describe_file(file_, run_);
   open_ = std::make_unique<Open>(file_, run_);
   commit(Keep::always);
   const int code = disk_->publish();
@@ -159,14 +160,6 @@ void Store::start_file() {
 
 Store::~Store() = default;
 
-void Store::write_attributes(const leat_run& run) {
-  set_attribute(file_, "simulation", std::string(run.simulation));
-  set_attribute(file_, "session", std::string(run.session));
-  set_attribute(file_, "ranks", std::int64_t{run.ranks});
-  set_attribute(file_, "leat_version", std::string(LEAT_VERSION));
-  set_attribute(file_, "leat_xml", std::string(run.xml));
-}
-
 void Store::iteration(const leat_iteration_data& data) {
   be_quiet();
   meshes_.look_at(data);
@@ -174,6 +167,7 @@ void Store::iteration(const leat_iteration_data& data) {
   const std::vector<BlockList> by_variable = by_variable_of(run_, data);
   const std::string what = output_.path() + ", iteration " + std::to_string(data.iteration) + ": ";
   try {
+    expect_room_for(open_->scales.iteration(), data.iteration);
     make_room(data);
   } catch (const std::exception& e) {
     throw std::runtime_error(what + e.what());
@@ -243,6 +237,7 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
                                       open_->in_row.count(variable) > 0);
   }
   open_->parameters.write(open_->rows - 1, data);
+  open_->time.write(open_->rows - 1, data);
   // The data are in the file before the row that names them: a writer may be killed between the
   // two.
   commit(Keep::till_killed);
@@ -250,7 +245,7 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   open_->whole.grow_to({open_->rows});
   open_->whole.write({first}, {open_->unsaid.size()}, open_->unsaid_whole.data());
   open_->scales.iteration().grow_to({open_->rows});
-  open_->scales.iteration().write({first}, {open_->unsaid.size()}, open_->unsaid.data());
+  write_numbers(open_->scales.iteration(), {first}, {open_->unsaid.size()}, open_->unsaid);
   commit(Keep::always);
   open_->unsaid.clear();
   open_->unsaid_whole.clear();
@@ -264,6 +259,7 @@ void Store::results(const leat_result_set& set) {
           ? found->second
           : open_->scripts.try_emplace(set.source, file_, set.source).first->second;
   if (group.has(set.iteration)) return;
+  expect_room_for(open_->scales.iteration(), set.iteration);
   std::string failed;
   try {
     group.add(set);

@@ -2,6 +2,7 @@
 #include "server/plugins/hdf5/writer.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
@@ -9,8 +10,10 @@
 
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/compression.hpp"
+#include "server/plugins/hdf5/coordinates.hpp"
 #include "server/plugins/hdf5/grid_writer.hpp"
 #include "server/plugins/hdf5/mesh_axes.hpp"
+#include "server/plugins/hdf5/numbers.hpp"
 #include "server/plugins/hdf5/ragged_writer.hpp"
 #include "server/plugins/hdf5/slot_writer.hpp"
 #include "server/plugins/hdf5/types.hpp"
@@ -45,19 +48,23 @@ void describe_layout(const Dataset& dataset, const leat_run& run, const leat_var
     set_attribute(dataset.id(), "leat_ghosts", ghosts);
 }
 
+// A host from before there were these has said less.
+void describe_for_cf(const Dataset& dataset, const leat_variable& variable) {
+  if (variable.size < offsetof(leat_variable, cell_methods) + sizeof variable.cell_methods) return;
+  if (*variable.standard_name) set_attribute(dataset.id(), "standard_name", variable.standard_name);
+  if (*variable.cell_methods) set_attribute(dataset.id(), "cell_methods", variable.cell_methods);
+}
+
 void describe(const Dataset& dataset, const leat_run& run, const leat_variable& variable,
               hid_t type, const std::vector<std::uint8_t>& fill) {
   if (*variable.unit) set_attribute(dataset.id(), "units", std::string(variable.unit));
   if (*variable.description)
     set_attribute(dataset.id(), "long_name", std::string(variable.description));
+  describe_for_cf(dataset, variable);
   const std::string axis = axis_of(run, variable);
   if (!axis.empty()) set_attribute(dataset.id(), "axis", axis);
   if (is_coordinate_variable(variable)) return;  // CF: coordinates have no missing values
   set_fill_attribute(dataset.id(), type, fill);
-  std::string places;
-  for (const std::string& name : mesh_coordinates(run, variable))
-    places += (places.empty() ? "" : " ") + name;
-  if (!places.empty()) set_attribute(dataset.id(), "coordinates", places);
 }
 
 }  // namespace
@@ -67,6 +74,16 @@ std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& var
   if (variable.has_global) return std::make_unique<GridWriter>(place, variable, first);
   if (varies(variable)) return std::make_unique<RaggedWriter>(place, variable, first);
   return std::make_unique<SlotWriter>(place, variable, first);
+}
+
+TableKind ranks_of_blocks() { return {"_rank", "rank that wrote the block in the slot"}; }
+
+TableKind numbers_of_blocks() {
+  return {"_block", "number of the block in the slot, within its rank"};
+}
+
+TableKind extents_of_blocks(std::int64_t largest) {
+  return {"_extent", "extents of the block in the slot", -1, largest};
 }
 
 Shape Axes::with_row(hsize_t row, const Shape& rest) const {
@@ -92,6 +109,7 @@ Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
   if (dataset.is_new()) {
     describe(dataset, place_.run, variable_, type, plan.fill);
     describe_layout(dataset, place_.run, variable_);
+    set_coordinates(dataset, coordinates_of(place_, variable_, with_rows));
   }
   const std::vector<std::string> of_scales = name_scales(dataset, with_rows, names);
   if (dataset.is_new() && names.size() >= variable_.dims) label(dataset, of_scales);
@@ -151,13 +169,15 @@ Dataset Axes::make_appended(const Shape& extents, hsize_t rows_at_once,
   return make_from(std::move(plan), false, names);
 }
 
-Dataset Axes::make_table(const std::string& suffix, const Shape& rest,
-                         const std::vector<DimensionName>& names, std::int64_t nothing) const {
+Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
+                         const std::vector<DimensionName>& names) const {
+  const std::string table_name = place_.scales.take_name(name() + kind.suffix);
+  const Id type = number_type(place_.file, table_name, kind.largest);
   DatasetPlan plan;
   plan.extents = with_row(0, joined(0, rest));
   plan.grows.assign(plan.extents.size(), true);
   plan.chunk = Shape(plan.extents.size(), 1);
-  std::uint64_t bytes = sizeof(std::int64_t);
+  std::uint64_t bytes = H5Tget_size(type);
   for (std::size_t d = plan.chunk.size() - rest.size(); d < plan.chunk.size(); ++d) {
     plan.chunk[d] = std::max<hsize_t>(1, plan.extents[d]);
     bytes *= plan.chunk[d];
@@ -165,11 +185,18 @@ Dataset Axes::make_table(const std::string& suffix, const Shape& rest,
   const auto ranks = static_cast<hsize_t>(std::max(1, place_.run.node_ranks));
   plan.chunk[has_rows() ? 1 : 0] = ranks;
   if (has_rows()) plan.chunk[0] = std::max<hsize_t>(1, kTableChunkBytes / (bytes * ranks));
-  plan.fill.assign(reinterpret_cast<const std::uint8_t*>(&nothing),
-                   reinterpret_cast<const std::uint8_t*>(&nothing + 1));
-  Dataset table(place_.file, place_.scales.take_name(name() + suffix), H5T_NATIVE_INT64, plan);
+  plan.fill = number_bytes(type, kind.nothing);
+  Dataset table(place_.file, table_name, type, plan);
   name_scales(table, has_rows(), names);
+  if (table.is_new()) describe_table(table, kind);
   return table;
+}
+
+void Axes::describe_table(const Dataset& table, const TableKind& kind) const {
+  set_attribute(table.id(), "long_name", name() + ": " + kind.about);
+  if (kind.nothing < 0)
+    set_fill_attribute(table.id(), table.type(), number_bytes(table.type(), kind.nothing));
+  if (has_rows()) set_coordinates(table, coordinates_of_rows(place_, table.name()));
 }
 
 bool Axes::has_table(const std::string& suffix) const { return place_.scales.has(name() + suffix); }
