@@ -35,13 +35,15 @@ VARIABLES = [
     variable("lon", "f4", ["lon"], unit="degrees_east", standard_name="longitude", time_varying=0, **GLOBAL),
     variable("lat", "f8", ["lat"], unit="degrees_north", standard_name="latitude", time_varying=0, **GLOBAL),
     variable("speed", "f4", ["j", "i"], unit="m s-1", description="along a wing", mesh=2, **GLOBAL),
+    variable("box", "f4", ["z", "y", "x"], unit="Pa", description="in space", mesh=3, **GLOBAL),
     variable("wx", "f8", ["j", "i"], unit="m", description="places", time_varying=0, **GLOBAL),
     variable("wy", "f8", ["j", "i"], unit="m", description="places", time_varying=0, **GLOBAL),
 ]
 NUMBER = {v["name"]: i for i, v in enumerate(VARIABLES)}
 MESHES = [mesh("plate", "uniform", 2, origin=[1.0, -2.0], spacing=[0.5, 0.25], unit="m"),
           mesh("earth", "rectilinear", 2, coordinates=[NUMBER["lon"], NUMBER["lat"]]),
-          mesh("wing", "curvilinear", 2, coordinates=[NUMBER["wx"], NUMBER["wy"]])]
+          mesh("wing", "curvilinear", 2, coordinates=[NUMBER["wx"], NUMBER["wy"]]),
+          mesh("box", "uniform", 3, origin=[1.0, -2.0, 0.0], spacing=[0.5, 0.25, 9.0], unit="m")]
 DAYS = [0.0, 58.5, 59.5, 59.5]
 
 
@@ -76,6 +78,7 @@ def step(plugin, i):
             block("edges", (4 + rank,))
         block("text", (5,))
         if rank == 0:
+            block("box", (2, 6, 4), position=[0, 0, 0], **{"global": (2, 6, 4)})
             block("salt", (3, 4), position=[0, 0], **{"global": (3, 4)})
         for name, degrees in (("lon", np.arange(4, dtype="f4")), ("lat", np.arange(3, dtype="f8"))):
             if rank == 0 and i == 0:
@@ -86,8 +89,12 @@ def step(plugin, i):
                               plugin.result("histogram", "i4", ["bin"], (4,), i))
 
 
+# An axis "X" or "Y" need not be in degrees, by section 5.6 of CF-1.8; compliance-checker 6.1.0 takes each for one that must.
+DEGREES = re.compile("(latitude|longitude) variable '[xyz]' should define valid units for")
+
+
 def expect_cf(path, tables):
-    assert complaints(path) == []
+    assert [found for found in complaints(path) if found[0] != "medium" or not DEGREES.match(found[2])] == []
     # CF-1.8 has texts, in section 2.2; cfchecker says itself that it does not know them.
     assert [found for found in errors_of_cfchecks(path, tables) if "vlen types not supported" not in found[1]] == []
 
@@ -173,7 +180,7 @@ print(json.dumps({"time": [str(t) for t in data.time.values] if "time" in data e
     ("days since 2000-01-01", "standard", "2000-01-01T00:00:00.000000000", "2000-02-28T12:00:00.000000000",
      "2000-02-29T12:00:00.000000000"),
     ("hours since 1999-12-30 12:00", "360_day", "1999-12-30 12:00:00", "2000-01-02 22:30:00", "2000-01-02 23:30:00"),
-    ("s", "standard", "0.0", "58.5", "59.5")])
+    ("s", "standard", "0.0", "58.5", "59.5")], ids=["noleap", "standard", "360_day", "seconds"])
 def test_time_is_a_coordinate_of_what_varies_in_time(tmp_path, engine, unit, calendar, first, second, third):
     plugin = start(tmp_path, time_unit=unit, calendar=calendar)
     for i in range(3):
@@ -182,8 +189,9 @@ def test_time_is_a_coordinate_of_what_varies_in_time(tmp_path, engine, unit, cal
     seen = look(tmp_path / "heat.nc", engine)
     assert seen["time"] == [first, second, third] and seen["dims"]["time"] == ["iteration"]
     with_time = ["iteration", "time"]
-    assert [seen["of"][n] for n in ("temperature", "energy", "odd", "atoms_count", "iteration_complete", "odd_written")] == [with_time] * 6
+    assert [seen["of"][n] for n in ("energy", "atoms_count", "iteration_complete", "odd_written")] == [with_time] * 4
     assert [seen["of"][n] for n in ("mesh", "atoms", "one", "edges")] == [[]] * 4
+    assert seen["of"]["temperature"] == [*with_time, "x", "y"] and seen["of"]["speed"] == [*with_time, "wx", "wy"]
     with h5py.File(tmp_path / "heat.nc") as file:
         assert file["fields/grid"].attrs["coordinates"] == file["parameters/n"].attrs["coordinates"] == "/time"
         has_date = unit != "s"

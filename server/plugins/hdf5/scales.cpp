@@ -55,13 +55,13 @@ hsize_t length_at_first(const Dataset& scale) {
 
 // A dimension with coordinates.
 Dataset make_axis(hid_t file, const std::string& name, hsize_t length, const AxisValues& values) {
-  constexpr const char* kAxes[] = {"X", "Y", "Z"};
   Dataset scale(file, name, H5T_NATIVE_DOUBLE, plan_of(length, false));
   if (!scale.is_new()) return scale;
   check(H5DSset_scale(scale.id(), name.c_str()), "naming the dimension " + name);
   if (!values.unit.empty()) set_attribute(scale.id(), "units", values.unit);
-  set_attribute(scale.id(), "long_name", "place along " + std::string(kAxes[values.axis]));
-  set_attribute(scale.id(), "axis", std::string(kAxes[values.axis]));
+  set_attribute(scale.id(), "long_name", "place along " + std::string(1, "XYZ"[values.axis]));
+  const std::string axis = cf_axis(values.axis);
+  if (!axis.empty()) set_attribute(scale.id(), "axis", axis);
   scale.write({0}, {length}, values.values(length).data());
   return scale;
 }
