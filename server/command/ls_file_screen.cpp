@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+
+#include "server/command/ls_ledger.hpp"
+#include "server/command/ls_screen.hpp"
+#include "server/command/ls_screen_parts.hpp"
+#include "server/command/words.hpp"
+
+namespace leat::command {
+namespace {
+
+constexpr std::size_t kMostNumbers = 12;
+
+Paint paint_of(const std::string& state) {
+  if (state == "running") return Paint::green;
+  return state == "closed" ? Paint::plain : Paint::yellow;
+}
+
+std::string iterations_of(const Json& file) {
+  const Json& found = file["iterations"];
+  if (!found.is_object()) return "none";
+  const auto count = found["count"].get<std::uint64_t>();
+  if (count == 0) return "none yet";
+  if (count == 1) return "1: " + found["first"].dump();
+  const Json& step = found["step"];
+  return std::to_string(count) + ": " + found["first"].dump() + " to " + found["last"].dump() +
+         (step == 1        ? ""
+          : step.is_null() ? ", in unequal steps"
+                           : " in steps of " + step.dump());
+}
+
+std::string numbers(const Json& list, std::uint64_t count) {
+  std::vector<std::string> shown;
+  for (const Json& each : list) {
+    if (shown.size() == kMostNumbers) break;
+    shown.push_back(each.dump());
+  }
+  const std::size_t more = count - shown.size();
+  return joined(shown, ", ") + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+}
+
+std::string shape_of(const Json& dataset, bool of_iterations) {
+  std::vector<std::string> parts;
+  for (std::size_t d = of_iterations ? 1 : 0; d < dataset["shape"].size(); ++d) {
+    const std::string name = dataset["dimensions"][d].get<std::string>();
+    parts.push_back((name.empty() ? "" : name + "=") + dataset["shape"][d].dump());
+  }
+  return parts.empty() ? "scalar" : joined(parts, " ");
+}
+
+std::string ratio(std::uint64_t bytes, std::uint64_t stored) {
+  if (stored == 0) return "";
+  char text[32];
+  const double value = static_cast<double>(bytes) / static_cast<double>(stored);
+  std::snprintf(text, sizeof text, value < 9.95 ? "%.1fx" : "%.0fx", value);
+  return text;
+}
+
+// What makes it smaller, and by how much.
+std::string compression_of(const Json& dataset) {
+  std::vector<std::string> names;
+  for (const Json& filter : dataset["filters"]) {
+    if (filter != "shuffle" && filter != "fletcher32") names.push_back(filter.get<std::string>());
+  }
+  if (names.empty()) return "-";
+  const std::string by =
+      ratio(dataset["bytes"].get<std::uint64_t>(), dataset["stored_bytes"].get<std::uint64_t>());
+  return joined(names, "+") + (by.empty() ? "" : " " + by);
+}
+
+class FileScreen {
+ public:
+  FileScreen(const Json& file, const Look& look) : file_(file), look_(look) {}
+
+  std::string run() {
+    heading();
+    if (!file_["problem"].get<std::string>().empty()) return text_;
+    facts();
+    datasets(file_["variables"], "variable", true);
+    datasets(file_["others"], file_["made_by_leat"] ? "other dataset" : "dataset", false);
+    for (const Json& each : file_["vtkhdf"])
+      text_ += "\n" + each["name"].get<std::string>() + ": " + each["type"].get<std::string>() +
+               ", " + counted(each["arrays"].size(), "array") + "\n";
+    scripts();
+    parameters();
+    if (file_["made_by_leat"])
+      text_ += section("Ledger", look_) + ledger_text(file_["ledger"], look_);
+    return text_;
+  }
+
+ private:
+  std::string paint(const std::string& text, Paint paint) const {
+    return painted(text, paint, look_.colours);
+  }
+
+  void heading() {
+    const std::string state = file_["state"].get<std::string>();
+    text_ = paint(file_["file"].get<std::string>(), Paint::bold) + "  " +
+            paint(state, paint_of(state)) + "  " +
+            format_bytes(file_["bytes"].get<std::uint64_t>()) + "\n";
+    const std::string advice = advice_on(file_);
+    if (!advice.empty()) text_ += "  " + paint(advice, Paint::yellow) + "\n";
+  }
+
+  void facts() {
+    if (!file_["made_by_leat"]) {
+      text_ += "  " + paint("Leat has not made it: these are its datasets", Paint::dim) + "\n";
+      return;
+    }
+    text_ += line("simulation",
+                  file_["simulation"].get<std::string>() + ", " +
+                      counted(file_["ranks"].get<std::uint64_t>(), "rank"),
+                  look_);
+    text_ += line("session",
+                  file_["session"].get<std::string>() + ", by Leat " +
+                      file_["leat_version"].get<std::string>(),
+                  look_);
+    text_ += line("iterations", iterations_of(file_), look_);
+    const Json& found = file_["iterations"];
+    const auto incomplete =
+        found.is_object() ? found["incomplete_count"].get<std::uint64_t>() : std::uint64_t{0};
+    if (incomplete > 0)
+      text_ +=
+          line("incomplete", paint(numbers(found["incomplete"], incomplete), Paint::yellow), look_);
+    const Json& parts = file_["parts"];
+    if (!parts.empty()) {
+      std::vector<std::string> names;
+      for (const Json& each : parts)
+        names.push_back(each["file"].get<std::string>() + (each["there"] ? "" : " (missing)"));
+      text_ += line("view of", counted(parts.size(), "part") + ": " + joined(names, ", "), look_);
+    }
+  }
+
+  std::string title(const Json& list, const std::string& noun) const {
+    std::uint64_t bytes = 0, stored = 0;
+    for (const Json& each : list) {
+      bytes += each["bytes"].get<std::uint64_t>();
+      stored += each["stored_bytes"].get<std::uint64_t>();
+    }
+    return counted(list.size(), noun) + ", " + format_bytes(bytes) +
+           (stored > 0 ? ", " + format_bytes(stored) + " in the file" : "");
+  }
+
+  std::string iterations_cell(const Json& variable) const {
+    const Json& written = variable["iterations"];
+    const Json& all = file_["iterations"]["count"];
+    if (written.is_null()) return "constant";
+    return written == all ? "all" : written.dump() + " of " + all.dump();
+  }
+
+  void datasets(const Json& list, const std::string& noun, bool of_run) {
+    if (list.empty() && !of_run) return;
+    text_ += section(title(list, noun), look_);
+    if (list.empty()) return;
+    std::vector<std::string> titles{"name",  "type",    "shape",       "iterations", "unit",
+                                    "bytes", "in file", "compression", "description"};
+    if (!of_run) titles.erase(titles.begin() + 3);
+    auto rows = header_of(titles);
+    for (Cell& cell : rows[0]) cell.right = cell.text == "bytes" || cell.text == "in file";
+    for (const Json& each : list) rows.push_back(row(each, of_run));
+    print(std::move(rows));
+  }
+
+  std::vector<Cell> row(const Json& each, bool of_run) const {
+    const bool per_iteration =
+        of_run && each["layout"] != "varying" && !each["iterations"].is_null();
+    std::vector<Cell> cells{{each["name"].get<std::string>()},
+                            {each["type"].get<std::string>()},
+                            {shape_of(each, per_iteration)}};
+    if (of_run) cells.push_back({iterations_cell(each)});
+    cells.push_back({or_dash(each["unit"].get<std::string>())});
+    cells.push_back(bytes_cell(each["bytes"]));
+    cells.push_back(each["parts"].empty() ? bytes_cell(each["stored_bytes"]) : right("in parts"));
+    cells.push_back({compression_of(each)});
+    cells.push_back({each["description"].get<std::string>(), Paint::dim});
+    return cells;
+  }
+
+  // Descriptions go first where there is no room, then long names and shapes are cut.
+  void print(std::vector<std::vector<Cell>> rows) {
+    const std::size_t last = rows[0].size() - 1;
+    std::vector<Shrinkable> shrinkable{{last, 12}};
+    if (!can_fit(rows, shrinkable, look_)) {
+      for (auto& row : rows) row.pop_back();
+      shrinkable = {{2, 14}, {0, 12}, {last - 1, 10}, {2, 8}, {0, 8}};
+    }
+    text_ += fitted_table(std::move(rows), shrinkable, look_);
+  }
+
+  void scripts() {
+    for (const Json& script : file_["scripts"]) {
+      text_ += section("script " + script["name"].get<std::string>() + ", " +
+                           counted(script["iterations"].get<std::uint64_t>(), "iteration"),
+                       look_);
+      auto rows = header_of({"result", "type", "shape", "unit", "last"});
+      for (const Json& each : script["results"])
+        rows.push_back({{each["name"].get<std::string>()},
+                        {each["type"].get<std::string>()},
+                        {shape_of(each, true)},
+                        {or_dash(each["unit"].get<std::string>())},
+                        {each["last"].is_null() ? "-" : each["last"].dump()}});
+      text_ += fitted_table(std::move(rows), {{2, 10}, {0, 10}}, look_);
+    }
+  }
+
+  void parameters() {
+    const Json& all = file_["parameters"];
+    if (all.empty()) return;
+    text_ += section(counted(all.size(), "parameter"), look_);
+    auto rows = header_of({"name", "type", "last value"});
+    for (const Json& each : all) {
+      const Json& last = each["last"];
+      const std::string value = last.is_string() ? last.get<std::string>() : last.dump();
+      rows.push_back({{each["name"].get<std::string>()},
+                      {each["type"].get<std::string>()},
+                      {last.is_null() ? "-" : value}});
+    }
+    text_ += fitted_table(std::move(rows), {{2, 20}, {0, 10}}, look_);
+  }
+
+  const Json& file_;
+  Look look_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string advice_on(const Json& file) {
+  const std::string problem = file["problem"].get<std::string>();
+  const std::string name = file["file"].get<std::string>();
+  const bool lives = file.value("session_alive", false);
+  if (file.value("needs_recover", false)) {
+    return lives ? "its server was killed in the midst of a commit; the next one, which comes with "
+                   "a rank's next call, puts that right"
+                 : "its writer was killed in the midst of a commit: run `leat recover " + name +
+                       "`; till then readers may see half of it";
+  }
+  if (!problem.empty()) return problem;
+  if (file["state"] == "killed")
+    return lives ? "its server was killed; the next one goes on with it"
+                 : "its writer was killed; all that is here is whole";
+  if (file["state"] == "unclosed")
+    return "never closed: its writer was killed, or this is a copy made while it was written";
+  return "";
+}
+
+std::string file_screen(const Json& file, const Look& look) { return FileScreen(file, look).run(); }
+
+}  // namespace leat::command
