@@ -68,11 +68,14 @@ std::string working_folder_of(pid_t pid) { return target_of(folder_of(pid) + "/c
 
 std::vector<std::string> files_written_by(pid_t pid) {
   std::set<std::string> files;
+  std::set<std::string> streams;
+  for (const std::string stream : {"0", "1", "2"})
+    streams.insert(target_of(folder_of(pid) + "/fd/" + stream));
   for (const std::string& fd : names_in(folder_of(pid) + "/fd")) {
     const std::string path = target_of(folder_of(pid) + "/fd/" + fd);
     // A file that has no name any more is no regular file under that name either.
-    if (path.rfind('/', 0) == 0 && is_for_writing(folder_of(pid) + "/fdinfo/" + fd) &&
-        is_regular(path))
+    if (path.rfind('/', 0) == 0 && streams.count(path) == 0 &&
+        is_for_writing(folder_of(pid) + "/fdinfo/" + fd) && is_regular(path))
       files.insert(path);
   }
   return {files.begin(), files.end()};

@@ -15,7 +15,8 @@ std::vector<std::string> arguments_of(pid_t pid);
 /// "" when it cannot be known.
 std::string working_folder_of(pid_t pid);
 
-/// Regular files that it has open for writing, in the order of the alphabet, each once.
+/// Regular files that it has open for writing, in the order of the alphabet, each once; not those
+/// of its standard streams.
 std::vector<std::string> files_written_by(pid_t pid);
 
 /// Processes of this user of which a program of this name was started.

@@ -38,11 +38,20 @@ class Ls {
   int run() {
     std::vector<std::string> names = options_.names;
     if (names.empty()) names.push_back(".");
-    for (const std::string& name : names) show(name);
+    for (const std::string& name : names) show_or_complain(name);
     return exit_code_;
   }
 
  private:
+  // A ledger may have been written by anybody.
+  void show_or_complain(const std::string& name) {
+    try {
+      show(name);
+    } catch (const Json::exception& e) {
+      complain(name + ": its ledger makes no sense: " + e.what());
+    }
+  }
+
   void show(const std::string& name) {
     std::error_code error;
     if (fs::is_directory(name, error)) return print(folder(name), folder_screen);
@@ -60,7 +69,10 @@ class Ls {
     if (!fs::is_directory(folder)) return ": there is no folder \"" + folder + "\" either";
     std::vector<std::string> names = output_files_in(folder);
     for (const Json& session : sessions_) names.push_back(session["session"].get<std::string>());
-    return did_you_mean(name, names);
+    std::vector<std::string> all = folders_in(folder);
+    all.insert(all.end(), names.begin(), names.end());
+    const std::string nearest = nearest_name(name, all);
+    return nearest.empty() ? did_you_mean(name, names) : "; did you mean \"" + nearest + "\"?";
   }
 
   void file(const std::string& path) {

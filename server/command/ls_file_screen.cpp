@@ -39,12 +39,19 @@ std::string numbers(const Json& list, std::uint64_t count) {
   return joined(shown, ", ") + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
+// A dimension that is called after the variable, like "wave_slot", goes without that.
+std::string dimension_of(const Json& dataset, std::size_t d) {
+  const std::string name = dataset["dimensions"][d].get<std::string>();
+  const std::string own = dataset["name"].get<std::string>() + "_";
+  if (name.empty()) return dataset["shape"][d].dump();
+  return (name.starts_with(own) ? name.substr(own.size()) : name) + "=" +
+         dataset["shape"][d].dump();
+}
+
 std::string shape_of(const Json& dataset, bool of_iterations) {
   std::vector<std::string> parts;
-  for (std::size_t d = of_iterations ? 1 : 0; d < dataset["shape"].size(); ++d) {
-    const std::string name = dataset["dimensions"][d].get<std::string>();
-    parts.push_back((name.empty() ? "" : name + "=") + dataset["shape"][d].dump());
-  }
+  for (std::size_t d = of_iterations ? 1 : 0; d < dataset["shape"].size(); ++d)
+    parts.push_back(dimension_of(dataset, d));
   return parts.empty() ? "scalar" : joined(parts, " ");
 }
 
@@ -143,8 +150,9 @@ class FileScreen {
 
   std::string iterations_cell(const Json& variable) const {
     const Json& written = variable["iterations"];
-    const Json& all = file_["iterations"]["count"];
     if (written.is_null()) return "constant";
+    if (!file_["iterations"].is_object()) return "-";
+    const Json& all = file_["iterations"]["count"];
     return written == all ? "all" : written.dump() + " of " + all.dump();
   }
 

@@ -48,6 +48,20 @@ void add_ledger(Json* file) {
   *text = std::move(ledger);
 }
 
+std::vector<std::string> paths_in(const std::string& folder,
+                                  bool (*wanted)(const fs::directory_entry&)) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name[0] == '.' || !wanted(*entry)) continue;
+    paths.push_back(folder == "." ? name : entry->path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
 }  // namespace
 
 std::vector<Json> look_at_files(const std::vector<std::string>& paths, Depth depth) {
@@ -67,18 +81,19 @@ std::vector<Json> look_at_files(const std::vector<std::string>& paths, Depth dep
 }
 
 std::vector<std::string> output_files_in(const std::string& folder) {
-  std::vector<std::string> paths;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const fs::path name = entry->path().filename();
+  return paths_in(folder, [](const fs::directory_entry& entry) {
+    std::error_code error;
     const bool named = std::find(std::begin(kExtensions), std::end(kExtensions),
-                                 name.extension()) != std::end(kExtensions);
-    if (!named || name.string()[0] == '.' || !entry->is_regular_file(error)) continue;
-    paths.push_back(folder == "." ? name.string() : entry->path().string());
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
+                                 entry.path().extension()) != std::end(kExtensions);
+    return named && entry.is_regular_file(error);
+  });
+}
+
+std::vector<std::string> folders_in(const std::string& folder) {
+  return paths_in(folder, [](const fs::directory_entry& entry) {
+    std::error_code error;
+    return entry.is_directory(error);
+  });
 }
 
 }  // namespace leat::command

@@ -19,5 +19,6 @@ std::vector<Json> look_at_files(const std::vector<std::string>& paths, Depth dep
 
 /// Paths of files in a folder that may be output, by their names; not those that begin with a dot.
 std::vector<std::string> output_files_in(const std::string& folder);
+std::vector<std::string> folders_in(const std::string& folder);
 
 }  // namespace leat::command
