@@ -48,7 +48,7 @@ class Ls {
     try {
       show(name);
     } catch (const Json::exception& e) {
-      complain(name + ": its ledger makes no sense: " + e.what());
+      complain(name + ": a ledger of it makes no sense: " + e.what());
     }
   }
 
@@ -115,7 +115,11 @@ class Ls {
   void add_session(Json* file) const {
     const std::string session = file->value("session", "");
     const auto same = [&](const Json& each) { return each["session"] == session; };
-    (*file)["session_alive"] = std::any_of(sessions_.begin(), sessions_.end(), same);
+    const bool lives = std::any_of(sessions_.begin(), sessions_.end(), same);
+    (*file)["session_alive"] = lives;
+    // A view is made anew now and then, and written by nobody in between.
+    if (lives && file->value("is_view", false) && (*file)["state"] == "unclosed")
+      (*file)["state"] = "running";
   }
 
   // All parts of all variables of a view, and whether they are where it looks for them.

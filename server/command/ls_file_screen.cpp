@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdio>
 
 #include "server/command/ls_ledger.hpp"
@@ -55,24 +56,30 @@ std::string shape_of(const Json& dataset, bool of_iterations) {
   return parts.empty() ? "scalar" : joined(parts, " ");
 }
 
-std::string ratio(std::uint64_t bytes, std::uint64_t stored) {
-  if (stored == 0) return "";
+std::string ratio_of(const Json& dataset) {
+  const auto bytes = dataset["bytes"].get<double>(), stored = dataset["stored_bytes"].get<double>();
+  if (dataset["filters"].empty() || stored == 0) return "-";
   char text[32];
-  const double value = static_cast<double>(bytes) / static_cast<double>(stored);
-  std::snprintf(text, sizeof text, value < 9.95 ? "%.1fx" : "%.0fx", value);
+  std::snprintf(text, sizeof text, bytes / stored < 9.95 ? "%.1fx" : "%.0fx", bytes / stored);
   return text;
 }
 
-// What makes it smaller, and by how much.
-std::string compression_of(const Json& dataset) {
+// Those that make it smaller.
+std::string filters_of(const Json& dataset) {
   std::vector<std::string> names;
   for (const Json& filter : dataset["filters"]) {
     if (filter != "shuffle" && filter != "fletcher32") names.push_back(filter.get<std::string>());
   }
-  if (names.empty()) return "-";
-  const std::string by =
-      ratio(dataset["bytes"].get<std::uint64_t>(), dataset["stored_bytes"].get<std::uint64_t>());
-  return joined(names, "+") + (by.empty() ? "" : " " + by);
+  return names.empty() ? "-" : joined(names, "+");
+}
+
+void drop_column(const std::string& title, std::vector<std::vector<Cell>>* rows) {
+  const auto& heads = rows->front();
+  const auto found = std::find_if(heads.begin(), heads.end(),
+                                  [&](const Cell& cell) { return cell.text == title; });
+  const auto place = found - heads.begin();
+  if (found == heads.end()) return;
+  for (auto& row : *rows) row.erase(row.begin() + place);
 }
 
 class FileScreen {
@@ -83,8 +90,8 @@ class FileScreen {
     heading();
     if (!file_["problem"].get<std::string>().empty()) return text_;
     facts();
-    datasets(file_["variables"], "variable", true);
-    datasets(file_["others"], file_["made_by_leat"] ? "other dataset" : "dataset", false);
+    if (file_["made_by_leat"]) datasets(file_["variables"], "variable", true);
+    others();
     for (const Json& each : file_["vtkhdf"])
       text_ += "\n" + each["name"].get<std::string>() + ": " + each["type"].get<std::string>() +
                ", " + counted(each["arrays"].size(), "array") + "\n";
@@ -138,6 +145,14 @@ class FileScreen {
     }
   }
 
+  void others() {
+    Json coordinates = Json::array(), rest = Json::array();
+    for (const Json& each : file_["others"])
+      (each["is_coordinate"] ? coordinates : rest).push_back(each);
+    datasets(coordinates, "coordinate", false);
+    datasets(rest, file_["made_by_leat"] ? "other dataset" : "dataset", false);
+  }
+
   std::string title(const Json& list, const std::string& noun) const {
     std::uint64_t bytes = 0, stored = 0;
     for (const Json& each : list) {
@@ -148,50 +163,50 @@ class FileScreen {
            (stored > 0 ? ", " + format_bytes(stored) + " in the file" : "");
   }
 
-  std::string iterations_cell(const Json& variable) const {
-    const Json& written = variable["iterations"];
-    if (written.is_null()) return "constant";
+  std::string written(const Json& variable) const {
+    const Json& rows = variable["iterations"];
+    if (rows.is_null()) return "constant";
     if (!file_["iterations"].is_object()) return "-";
     const Json& all = file_["iterations"]["count"];
-    return written == all ? "all" : written.dump() + " of " + all.dump();
+    return rows == all ? "all" : rows.dump() + " of " + all.dump();
   }
 
   void datasets(const Json& list, const std::string& noun, bool of_run) {
     if (list.empty() && !of_run) return;
     text_ += section(title(list, noun), look_);
     if (list.empty()) return;
-    std::vector<std::string> titles{"name",  "type",    "shape",       "iterations", "unit",
-                                    "bytes", "in file", "compression", "description"};
-    if (!of_run) titles.erase(titles.begin() + 3);
-    auto rows = header_of(titles);
-    for (Cell& cell : rows[0]) cell.right = cell.text == "bytes" || cell.text == "in file";
+    auto rows = header_of({"name", "type", "shape", "written", "unit", "bytes", "in file", "ratio",
+                           "filter", "description"});
+    for (const std::size_t i : {5u, 6u, 7u}) rows[0][i].right = true;
     for (const Json& each : list) rows.push_back(row(each, of_run));
+    if (!of_run) drop_column("written", &rows);
     print(std::move(rows));
   }
 
   std::vector<Cell> row(const Json& each, bool of_run) const {
     const bool per_iteration =
         of_run && each["layout"] != "varying" && !each["iterations"].is_null();
-    std::vector<Cell> cells{{each["name"].get<std::string>()},
-                            {each["type"].get<std::string>()},
-                            {shape_of(each, per_iteration)}};
-    if (of_run) cells.push_back({iterations_cell(each)});
-    cells.push_back({or_dash(each["unit"].get<std::string>())});
-    cells.push_back(bytes_cell(each["bytes"]));
-    cells.push_back(each["parts"].empty() ? bytes_cell(each["stored_bytes"]) : right("in parts"));
-    cells.push_back({compression_of(each)});
-    cells.push_back({each["description"].get<std::string>(), Paint::dim});
-    return cells;
+    return {{each["name"].get<std::string>()},
+            {each["type"].get<std::string>()},
+            {shape_of(each, per_iteration)},
+            {of_run ? written(each) : ""},
+            {or_dash(each["unit"].get<std::string>())},
+            bytes_cell(each["bytes"]),
+            each["parts"].empty() ? bytes_cell(each["stored_bytes"]) : right("in parts"),
+            right(ratio_of(each)),
+            {filters_of(each)},
+            {each["description"].get<std::string>(), Paint::dim}};
   }
 
-  // Descriptions go first where there is no room, then long names and shapes are cut.
+  // What says least goes first where there is no room, then long names and shapes are cut.
   void print(std::vector<std::vector<Cell>> rows) {
-    const std::size_t last = rows[0].size() - 1;
-    std::vector<Shrinkable> shrinkable{{last, 12}};
-    if (!can_fit(rows, shrinkable, look_)) {
-      for (auto& row : rows) row.pop_back();
-      shrinkable = {{2, 14}, {0, 12}, {last - 1, 10}, {2, 8}, {0, 8}};
+    std::vector<Shrinkable> shrinkable{{rows[0].size() - 1, 12}};
+    for (const char* title : {"description", "filter", "unit"}) {
+      if (can_fit(rows, shrinkable, look_)) break;
+      drop_column(title, &rows);
+      shrinkable.clear();
     }
+    if (shrinkable.empty()) shrinkable = {{2, 12}, {0, 12}};
     text_ += fitted_table(std::move(rows), shrinkable, look_);
   }
 

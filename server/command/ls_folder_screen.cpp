@@ -52,7 +52,7 @@ std::string sessions_table(const Json& sessions, const Look& look) {
     const Json buffer = each.value("buffer", Json()), ranks = each.value("ranks", Json());
     const Json done = each.value("iteration_done", Json());
     rows.push_back({{each["session"].get<std::string>()},
-                    {or_dash(each.value("simulation", ""))},
+                    {or_dash(text_in(each, "simulation"))},
                     right(ranks.is_object() ? ranks["node"].dump() : "-"),
                     right(done.is_number() ? done.dump() : "-"),
                     buffer.is_object() ? bytes_cell(buffer["bytes"]) : right("-"),

@@ -31,6 +31,12 @@ inline std::string line(const std::string& name, const std::string& value, const
 
 inline std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
+/// "" when it is not there, or null.
+inline std::string text_in(const Json& facts, const char* name) {
+  const auto found = facts.find(name);
+  return found != facts.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 inline Cell right(const std::string& text) { return {text, Paint::plain, true}; }
 
 inline Cell bytes_cell(const Json& bytes) {

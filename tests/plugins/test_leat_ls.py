@@ -170,7 +170,7 @@ def test_a_ledger_that_makes_no_sense_costs_one_line(folder, tmp_path):
     ledger = json.dumps({"leat_ledger": 1, "stores": 7, "entries": [{"fate": 3}, 4], "died": "x"})
     write(tmp_path, ledger=ledger).finish()
     done = ls("plate.h5", cwd=tmp_path, code=1)
-    assert "plate.h5: its ledger makes no sense: " in done.stderr
+    assert "plate.h5: a ledger of it makes no sense: " in done.stderr
 
 
 def test_errors_teach(folder):

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "server/plugins/hdf5/handle.hpp"
-#include "server/plugins/hdf5/ls/dataset_facts.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -37,6 +36,7 @@ class Walk {
   explicit Walk(hid_t file) : file_(file) { group("", 0); }
   std::vector<Found> datasets;
   std::vector<std::string> vtkhdf;
+  Names names;
 
  private:
   static herr_t keep(hid_t, const char* name, const H5L_info_t* link, void* to) {
@@ -54,19 +54,22 @@ class Walk {
   void object(hid_t group_id, const std::string& prefix, const std::string& name, int depth) {
     const Id object(H5Oopen(group_id, name.c_str(), H5P_DEFAULT), "cannot open " + name);
     const H5I_type_t kind = H5Iget_type(object);
-    if (kind == H5I_DATASET) datasets.push_back({prefix + name, role_of(object)});
+    if (kind == H5I_DATASET) {
+      datasets.push_back({prefix + name, role_of(object)});
+      names.emplace(address_of(object), prefix + name);
+    }
     if (kind != H5I_GROUP) return;
     if (prefix.empty() && name.rfind(kVtk, 0) == 0) {
       vtkhdf.push_back(name);
-    } else if (depth < kDeepest && is_first_visit(object)) {
+    } else if (depth < kDeepest && visited_.insert(address_of(object)).second) {
       group(prefix + name + "/", depth + 1);
     }
   }
 
-  bool is_first_visit(hid_t object) {
+  static haddr_t address_of(hid_t object) {
     H5O_info_t info;
     check(H5Oget_info2(object, &info, H5O_INFO_BASIC), "reading a group");
-    return visited_.insert(info.addr).second;
+    return info.addr;
   }
 
   hid_t file_;
@@ -132,7 +135,8 @@ class Sorter {
 Contents contents_of(hid_t file, bool made_by_leat) {
   Walk walk(file);
   Contents contents;
-  contents.vtkhdf = walk.vtkhdf;
+  contents.vtkhdf = std::move(walk.vtkhdf);
+  contents.names = std::move(walk.names);
   if (made_by_leat) {
     Sorter(walk.datasets, &contents).run();
   } else {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "server/plugins/hdf5/ls/dataset_facts.hpp"
+
 namespace leat::hdf5 {
 
 /// Names of datasets, as paths without the first '/', each in the order of the alphabet.
@@ -20,6 +22,7 @@ struct Contents {
   std::string complete;             ///< says for each iteration whether it is
   std::string ledger;
   std::vector<std::string> vtkhdf;  ///< groups for VTK, whose datasets are nowhere else here
+  Names names;                      ///< of all datasets but those for VTK
   std::map<std::string, std::string> written;  ///< by variable: in which iterations it was
 };
 

@@ -28,12 +28,26 @@ std::string with_bits(const char* name, hid_t type) {
   return name + std::to_string(8 * H5Tget_size(type));
 }
 
-// For H5DSiterate_scales: ends at the first.
-herr_t keep_name(hid_t, unsigned, hid_t scale, void* to) {
-  char name[4096];
-  if (H5Iget_name(scale, name, sizeof name) <= 0) return -1;
-  *static_cast<std::string*>(to) = name[0] == '/' ? name + 1 : name;
-  return 1;
+// Of the first scale of each dimension. Source: HDF5 Dimension Scale Specification: the attribute
+// has a list of object references for each dimension, and such a reference is an address.
+std::vector<std::string> scales_of(hid_t dataset, std::size_t dims, const Names& names) {
+  std::vector<std::string> scales(dims);
+  if (!has_attribute(dataset, "DIMENSION_LIST")) return scales;
+  const std::string what = "DIMENSION_LIST";
+  const Id attribute(H5Aopen(dataset, what.c_str(), H5P_DEFAULT), what),
+      space(H5Aget_space(attribute), what), stored(H5Aget_type(attribute), what),
+      type(H5Tvlen_create(H5T_STD_REF_OBJ), what);
+  if (H5Sget_simple_extent_npoints(space) != static_cast<hssize_t>(dims)) return scales;
+  if (H5Tequal(stored, type) <= 0) return scales;
+  std::vector<hvl_t> lists(dims);
+  check(H5Aread(attribute, type, lists.data()), what);
+  for (std::size_t d = 0; d < dims; ++d) {
+    if (lists[d].len == 0) continue;
+    const auto found = names.find(*static_cast<const hobj_ref_t*>(lists[d].p));
+    if (found != names.end()) scales[d] = found->second;
+  }
+  H5Dvlen_reclaim(type, space, H5P_DEFAULT, lists.data());
+  return scales;
 }
 
 std::string label_of(hid_t dataset, unsigned d) {
@@ -41,16 +55,14 @@ std::string label_of(hid_t dataset, unsigned d) {
   return H5DSget_label(dataset, d, label, sizeof label) > 0 ? label : "";
 }
 
-Json dimensions_of(hid_t dataset, std::size_t dims) {
-  Json names = Json::array();
-  const bool labelled = has_attribute(dataset, "DIMENSION_LABELS");
-  const bool scaled = has_attribute(dataset, "DIMENSION_LIST");
+Json dimensions_of(hid_t dataset, std::size_t dims, const Names& names) {
+  std::vector<std::string> titles = scales_of(dataset, dims, names);
+  if (!has_attribute(dataset, "DIMENSION_LABELS")) return titles;
   for (unsigned d = 0; d < dims; ++d) {
-    std::string name = labelled ? label_of(dataset, d) : "";
-    if (name.empty() && scaled) H5DSiterate_scales(dataset, d, nullptr, keep_name, &name);
-    names.push_back(name);
+    const std::string label = label_of(dataset, d);
+    if (!label.empty()) titles[d] = label;
   }
-  return names;
+  return titles;
 }
 
 // Files that a view takes the data from.
@@ -184,7 +196,7 @@ Json element(hid_t dataset, std::uint64_t row) {
   }
 }
 
-Json facts_of_dataset(hid_t file, const std::string& name) {
+Json facts_of_dataset(hid_t file, const std::string& name, const Names& names) {
   const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
   const Id type(H5Dget_type(dataset), name), creation(H5Dget_create_plist(dataset), name);
   const std::vector<std::int64_t> shape = shape_of(dataset);
@@ -192,7 +204,7 @@ Json facts_of_dataset(hid_t file, const std::string& name) {
   return {{"name", name},
           {"type", type_name(type)},
           {"shape", shape},
-          {"dimensions", dimensions_of(dataset, shape.size())},
+          {"dimensions", dimensions_of(dataset, shape.size(), names)},
           {"unit", text_of(dataset, "units")},
           {"description", text_of(dataset, "long_name")},
           {"bytes", product(shape) * H5Tget_size(type)},

@@ -5,6 +5,7 @@
 #include <hdf5.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,13 @@
 
 namespace leat::hdf5 {
 
+/// Of the datasets of a file by their addresses: to ask HDF5 for the name of one that was found by
+/// a reference takes it a search of the whole file.
+using Names = std::map<haddr_t, std::string>;
+
 /// name, type, shape, dimensions, unit, description, bytes, stored_bytes, chunk, filters, parts.
-Json facts_of_dataset(hid_t file, const std::string& name);
+/// `names` are those of dimension scales.
+Json facts_of_dataset(hid_t file, const std::string& name, const Names& names);
 
 /// "float64", "complex128", "text", ...
 std::string type_name(hid_t type);

@@ -63,8 +63,7 @@ class FileFacts {
     for (const std::string& name : contents_.variables) variables.push_back(variable(name));
     for (const std::string& name : contents_.parameters) parameters.push_back(parameter(name));
     for (const auto& [name, results] : contents_.results) scripts.push_back(script(name, results));
-    for (const std::string& name : contents_.others)
-      others.push_back(facts_of_dataset(file_, name));
+    for (const std::string& name : contents_.others) others.push_back(other(name));
     const auto declared = [](const Json& a, const Json& b) { return a["number"] < b["number"]; };
     std::stable_sort(variables.begin(), variables.end(), declared);
     (*facts)["variables"] = std::move(variables);
@@ -101,7 +100,7 @@ class FileFacts {
   }
 
   Json variable(const std::string& name) const {
-    Json facts = facts_of_dataset(file_, name);
+    Json facts = facts_of_dataset(file_, name, contents_.names);
     const Id dataset = open(name);
     facts["number"] = number_of(dataset, "leat_number", 0);
     facts["layout"] = text_of(dataset, "leat_layout");
@@ -113,6 +112,13 @@ class FileFacts {
       written = static_cast<std::uint64_t>(std::count(rows.begin(), rows.end(), 1));
     }
     facts["iterations"] = written;
+    return facts;
+  }
+
+  // A scale has coordinates: those that have none are no datasets to speak of.
+  Json other(const std::string& name) const {
+    Json facts = facts_of_dataset(file_, name, contents_.names);
+    facts["is_coordinate"] = made_by_leat_ && H5DSis_scale(open(name)) > 0;
     return facts;
   }
 
@@ -129,7 +135,7 @@ class FileFacts {
     const std::string numbers = prefix + "iteration";
     const std::uint64_t rows = is_dataset_there(numbers) ? integers_in(open(numbers)).size() : 0;
     for (const std::string& each : datasets) {
-      Json facts = facts_of_dataset(file_, each);
+      Json facts = facts_of_dataset(file_, each, contents_.names);
       facts["name"] = each.substr(prefix.size());
       const bool is_list = facts["shape"].size() == 1 && rows > 0;
       facts["last"] = is_list ? element(open(each), rows - 1) : Json(nullptr);
@@ -146,15 +152,31 @@ class FileFacts {
     Json groups = Json::array();
     for (const std::string& name : contents_.vtkhdf) {
       const Id group(H5Gopen2(file_, name.c_str(), H5P_DEFAULT), "cannot open " + name);
-      Json arrays = Json::array();
-      for (const char* kind : {"PointData", "CellData", "FieldData"}) {
-        if (H5Lexists(group, kind, H5P_DEFAULT) <= 0) continue;
-        const Id data(H5Gopen2(group, kind, H5P_DEFAULT), kind);
-        H5Literate(data, H5_INDEX_NAME, H5_ITER_INC, nullptr, keep_name, &arrays);
-      }
+      Json arrays = arrays_in(group, ""), meshes = Json::array();
+      H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, keep_name, &meshes);
+      for (const Json& mesh : meshes) add_mesh(group, mesh.get<std::string>(), &arrays);
       groups.push_back({{"name", name}, {"type", text_of(group, "Type")}, {"arrays", arrays}});
     }
     return groups;
+  }
+
+  // A collection has a group for each mesh.
+  static void add_mesh(hid_t collection, const std::string& name, Json* arrays) {
+    const Id mesh(H5Oopen(collection, name.c_str(), H5P_DEFAULT), name);
+    if (H5Iget_type(mesh) != H5I_GROUP || !has_attribute(mesh, "Type")) return;
+    for (const Json& each : arrays_in(mesh, name + "/")) arrays->push_back(each);
+  }
+
+  static Json arrays_in(hid_t group, const std::string& prefix) {
+    Json arrays = Json::array();
+    for (const char* kind : {"PointData", "CellData", "FieldData"}) {
+      if (H5Lexists(group, kind, H5P_DEFAULT) <= 0) continue;
+      Json names = Json::array();
+      const Id data(H5Gopen2(group, kind, H5P_DEFAULT), kind);
+      H5Literate(data, H5_INDEX_NAME, H5_ITER_INC, nullptr, keep_name, &names);
+      for (const Json& name : names) arrays.push_back(prefix + name.get<std::string>());
+    }
+    return arrays;
   }
 
   static herr_t keep_name(hid_t, const char* name, const H5L_info_t*, void* to) {

@@ -33,6 +33,13 @@ constexpr Known kKnown[] = {
     {32026, "blosc2", false},
 };
 
+// Source: blosc_filter.c of hdf5-blosc, "cd_values".
+std::string blosc_name(const unsigned* values, std::size_t count) {
+  constexpr const char* kCompressors[] = {"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"};
+  if (count < 7 || values[6] >= std::size(kCompressors)) return "blosc";
+  return std::string("blosc:") + kCompressors[values[6]] + ":" + std::to_string(values[4]);
+}
+
 std::string filter_name(hid_t creation, unsigned number) {
   unsigned flags = 0, values[16] = {}, config = 0;
   std::size_t count = std::size(values);
@@ -42,6 +49,7 @@ std::string filter_name(hid_t creation, unsigned number) {
   const auto known = std::find_if(std::begin(kKnown), std::end(kKnown),
                                   [id](const Known& each) { return each.number == id; });
   if (known == std::end(kKnown)) return *own ? own : "filter " + std::to_string(id);
+  if (id == 32001) return blosc_name(values, count);
   const std::string level = count > 0 ? ":" + std::to_string(static_cast<int>(values[0])) : "";
   return known->name + (known->has_level ? level : "");
 }
