@@ -71,7 +71,8 @@ std::vector<Json> look_at_files(const std::vector<std::string>& paths, Depth dep
   if (files) {
     all = std::move(*files);
   } else if (paths.size() == 1) {
-    all.push_back(unreadable(paths[0], files.error().message));
+    all.push_back(unreadable(
+        paths[0], "the HDF5 library cannot cope with it, it is damaged: " + files.error().message));
   } else {  // one of them is bad enough to end the program: each by itself
     for (const std::string& path : paths)
       all.push_back(std::move(look_at_files({path}, depth).front()));

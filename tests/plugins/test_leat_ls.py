@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pty
+import random
 import re
 import shutil
 import struct
@@ -265,3 +266,21 @@ def test_a_thousand_variables_are_shown_while_they_are_written(tmp_path):
         print(f"{time.monotonic() - start:.3f} s for 1,000 variables")
         assert facts["state"] == "running" and len(facts["variables"]) == 1000 and facts["iterations"]["count"] == i + 1
     plugin.finish()
+
+
+def test_files_with_damaged_bytes_are_shown_or_refused_and_cost_no_other_file(folder, tmp_path):
+    """The HDF5 library crashes in some of these: in the program that `leat ls` starts, never in itself."""
+    whole = bytearray((folder / "plate.h5").read_bytes())
+    dice = random.Random(5)
+    shutil.copy(folder / "plate.h5", tmp_path / "whole.h5")
+    for number in range(30):
+        damaged = bytearray(whole)
+        for _ in range(dice.choice([1, 5, 40])):
+            damaged[dice.randrange(60_000)] = dice.randrange(256)
+        (tmp_path / f"{number}.h5").write_bytes(damaged)
+    files = {f["file"]: f for f in ls_json(cwd=tmp_path)["files"]}
+    assert files["whole.h5"]["problem"] == "" and files["whole.h5"]["variable_count"] == 4
+    for number in range(30):
+        done = subprocess.run([BUILD / "bin/leat", "ls", f"{number}.h5"], cwd=tmp_path, capture_output=True)
+        assert done.returncode in (0, 1) and (done.stderr != b"") == (done.returncode == 1)
+    assert not list(tmp_path.glob("core*"))
