@@ -28,6 +28,7 @@ RULES = {
     "server/command": ((*LIBS, *SCRIPT_TOOLS), ("CLI/", "nlohmann/", "unistd.h", "sys/ioctl.h", "langinfo.h")),
     "server/include": (("plugin.h",), ()),
     "server/plugins/trace": (("server/include",), ()),
+    "server/plugins/hdf5/ls": (("server/plugins/hdf5",), ("hdf5.h", "hdf5_hl.h", "nlohmann/", *POSIX)),
     "server/plugins/hdf5": (("server/include",), ("hdf5.h", "hdf5_hl.h", *POSIX)),
     "python-plugins": ((), ("leat.h", "pybind11/")),
     "fortran": (("leat.h",), ("ISO_Fortran_binding.h",)),

@@ -169,6 +169,16 @@ void Journal::remove() {
   if (fd_ >= 0) ::unlink(path_.c_str());
 }
 
+bool has_unfinished_commit(const std::string& file) {
+  std::ifstream journal(journal_of(file), std::ios::binary);
+  const int fd = journal ? ::open(file.c_str(), O_RDONLY | O_CLOEXEC) : -1;
+  if (fd < 0) return false;
+  const std::string text((std::istreambuf_iterator<char>(journal)), {});
+  const bool has = !steps_in(text, inode_of(fd)).empty();
+  ::close(fd);
+  return has;
+}
+
 bool finish_last_commit(const std::string& file) {
   const std::string path = journal_of(file);
   std::ifstream journal(path, std::ios::binary);

@@ -48,6 +48,9 @@ class Journal {
 /// there was something to do; throws when it could not be done, and may be called again then.
 bool finish_last_commit(const std::string& file);
 
+/// Whether there is something to do for it. Changes nothing.
+bool has_unfinished_commit(const std::string& file);
+
 /// Name of the journal of `file`.
 std::string journal_of(const std::string& file);
 
