@@ -88,7 +88,6 @@ class Axes {
 
  private:
   std::uint64_t bytes_of(const Shape& extents) const;
-  int deflate() const;
   Dataset make_from(DatasetPlan plan, bool with_rows,
                     const std::vector<DimensionName>& names) const;
   std::vector<std::string> name_scales(Dataset& dataset, bool with_rows,
