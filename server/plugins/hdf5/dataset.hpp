@@ -96,8 +96,8 @@ Shape extents_in(hid_t file, const std::string& name);
 /// small arrays are bundled over iterations up to 64 KiB, large ones are split along their slowest
 /// dimensions to at most 2 MiB.
 Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes);
-/// Compressed chunk of one iteration: split along the slowest dimensions into pieces of at most 1
-/// MiB, equal ones where that is possible.
+/// Compressed chunk of one iteration: split along the slowest dimensions into pieces of at most
+/// 512 KiB, equal ones where that is possible.
 Shape chunk_of_compressed(const Shape& extents, std::uint64_t bytes);
 /// Chunk for rows of `extents` that are appended by the thousand: as many as go into 256 KiB, so
 /// that a run with few of them has a small file.
