@@ -57,6 +57,10 @@ class Plugin:
         size = int(np.prod(extent, dtype=np.int64)) * np.dtype(dtype).itemsize
         return {"variable": number, "rank": rank, "block": block, "extent": list(extent), "seed": seed, "bytes": size, **more}
 
+    def smooth_block(self, number, extent, smooth, **more):
+        """One of smooth_array(), with a NaN at the place `nan` where that is given."""
+        return self.block(number, extent, 0, smooth=smooth, single=int(self.variables[number]["dtype"] == "f4"), **more)
+
     def iteration(self, number, *blocks, complete=1, parameters=None):
         """parameters: {name: number, text, or None where it has no value}; "n" is an integer, "s" a text, others are real."""
         self.send({"call": "iteration", "iteration": number, "blocks": list(blocks), "complete": complete,
@@ -104,3 +108,7 @@ class Plugin:
 
 def array(extent, dtype, seed):
     return data(int(np.prod(extent, dtype=np.int64)), dtype, seed).reshape(extent)
+
+
+def smooth_array(extent, dtype, smooth):
+    return (smooth + np.arange(np.prod(extent)) % 1000 / 1000).astype(dtype).reshape(extent)

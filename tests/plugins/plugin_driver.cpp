@@ -9,6 +9,7 @@
 #include <cstring>
 #include <deque>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -91,6 +92,17 @@ void fill(std::vector<char>& data, std::uint64_t seed) {
   }
 }
 
+// As simulations have them: digits that look random, and little difference between neighbours.
+template <class Float>
+void fill_smoothly(std::vector<char>& data, const Json& json) {
+  for (std::size_t i = 0; i < data.size() / sizeof(Float); ++i) {
+    const bool is_nan = json.contains("nan") && json.at("nan") == i;
+    const double value = json.at("smooth").get<double>() + static_cast<double>(i % 1000) / 1000.0;
+    const Float kept = is_nan ? std::numeric_limits<Float>::quiet_NaN() : static_cast<Float>(value);
+    std::memcpy(&data[i * sizeof(Float)], &kept, sizeof(Float));
+  }
+}
+
 leat_block block_of(const Json& json, std::vector<char>& data) {
   leat_block block{};
   block.size = sizeof block;
@@ -104,6 +116,8 @@ leat_block block_of(const Json& json, std::vector<char>& data) {
   data.resize(json.at("bytes").get<std::size_t>());
   fill(data, json.value("seed", 0));
   copy_list(json, "raw", reinterpret_cast<unsigned char*>(data.data()));
+  if (json.contains("smooth"))
+    (json.value("single", 0) ? fill_smoothly<float> : fill_smoothly<double>)(data, json);
   block.data = data.data();
   block.bytes = data.size();
   return block;

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "server/plugins/hdf5/block_check.hpp"
-#include "server/plugins/hdf5/compression.hpp"
+#include "server/plugins/hdf5/filters.hpp"
 #include "server/plugins/hdf5/flag_list.hpp"
 #include "server/plugins/hdf5/h5_file.hpp"
 #include "server/plugins/hdf5/ledger_text.hpp"
@@ -27,19 +27,18 @@ constexpr int kMostNamed = 3;  // of the variables that an error is about
 void check_options(const leat_run& run) {
   for (std::uint64_t i = 0; i < run.option_count; ++i) {
     const std::string name = run.options[i].name, value = run.options[i].value;
-    if (name == "compression") deflate_level(value);
     if (name == "exists" && value != "keep" && value != "replace") {
       throw std::runtime_error("option exists=\"" + value + "\": expected \"keep\" or \"replace\"");
     }
-    if (name != "file" && name != "folder" && name != "compression" && name != "exists") {
+    if (name == "durability") durability_from(value);
+    if (name != "file" && name != "folder" && name != "compression" && name != "durability" &&
+        name != "exists") {
       throw std::runtime_error("the hdf5 store has no option \"" + name +
-                               "\"; it has file, folder, compression and exists");
+                               "\"; it has file, folder, compression, durability and exists");
     }
   }
-  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
-    const leat_variable& variable = *leat_variable_at(&run, i);
-    deflate_level(option(variable.options, variable.option_count, "compression"));
-  }
+  be_quiet();
+  check_filters(run);
 }
 
 // What gives dimensions their coordinates comes before what only names them.
@@ -79,6 +78,10 @@ BlockList sound_blocks(const leat_variable& variable, const BlockList& blocks,
 
 bool has(const std::vector<std::int64_t>& ascending, std::int64_t number) {
   return std::binary_search(ascending.begin(), ascending.end(), number);
+}
+
+Durability durability_of(const leat_run& run) {
+  return durability_from(option(run.options, run.option_count, "durability"));
 }
 
 OutputFile output_for(const leat_run& run, const Host& host) {
@@ -134,7 +137,8 @@ Store::Store(const leat_run& run, Host host)
 
 void Store::continue_file() {
   try {
-    disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::existing);
+    disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::existing,
+                                            durability_of(run_));
     file_ = open_file(output_.path(), disk_.get());
     open_ = std::make_unique<Open>(file_, run_);
     note_continued(file_, run_);
@@ -147,7 +151,8 @@ void Store::continue_file() {
 }
 
 void Store::start_file() {
-  disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::anew);
+  disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::anew,
+                                          durability_of(run_));
   file_ = create_file(output_.path(), disk_.get());
   describe_file(file_, run_);
   open_ = std::make_unique<Open>(file_, run_);

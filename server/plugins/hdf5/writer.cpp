@@ -9,8 +9,8 @@
 #include <stdexcept>
 
 #include "server/include/plugin.hpp"
-#include "server/plugins/hdf5/compression.hpp"
 #include "server/plugins/hdf5/coordinates.hpp"
+#include "server/plugins/hdf5/filters.hpp"
 #include "server/plugins/hdf5/grid_writer.hpp"
 #include "server/plugins/hdf5/mesh_axes.hpp"
 #include "server/plugins/hdf5/numbers.hpp"
@@ -95,11 +95,6 @@ std::uint64_t Axes::bytes_of(const Shape& extents) const {
                          std::uint64_t{H5Tget_size(type_of(variable_.type))}, std::multiplies<>());
 }
 
-int Axes::deflate() const {
-  const std::string of_store = option(place_.run.options, place_.run.option_count, "compression");
-  return deflate_level(option(variable_.options, variable_.option_count, "compression", of_store));
-}
-
 Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
                         const std::vector<DimensionName>& names) const {
   const Id type = type_of(variable_.type);
@@ -140,10 +135,12 @@ Dataset Axes::make(const Shape& rest, const std::vector<DimensionName>& names) c
   DatasetPlan plan;
   plan.extents = with_row(0, rest);
   plan.chunk = chunk_of_iterations(rest, bytes_of({}));
-  const std::uint64_t bytes = bytes_of(plan.chunk) / plan.chunk.front();
-  if (deflate() > 0 && (!has_rows() || bytes >= kSmallestCompressed)) {
-    plan.deflate = deflate();
-    plan.chunk.front() = 1;
+  const Compression compression = compression_of(place_.run, variable_);
+  const Shape compressed = chunk_of_compressed(rest, bytes_of({}));
+  const std::uint64_t least = has_rows() ? kSmallestCompressed : bytes_of({}) + 1;
+  if (compression && bytes_of(compressed) >= least) {
+    plan.compression = compression;
+    plan.chunk = compressed;
   }
   if (!has_rows()) plan.chunk.erase(plan.chunk.begin());
   if (!is_coordinate_variable(variable_) || names.size() != 1)
@@ -162,8 +159,9 @@ Dataset Axes::make_appended(const Shape& extents, hsize_t rows_at_once,
   // The last chunk is compressed anew by the next iteration: it is a small part of one.
   Shape small = plan.chunk;
   small[0] = std::clamp<hsize_t>(rows_at_once / 4, 1, plan.chunk[0]);
-  if (deflate() > 0 && bytes_of(small) >= kSmallestCompressed) {
-    plan.deflate = deflate();
+  const Compression compression = compression_of(place_.run, variable_);
+  if (compression && bytes_of(small) >= kSmallestCompressed) {
+    plan.compression = compression;
     plan.chunk = small;
   }
   return make_from(std::move(plan), false, names);

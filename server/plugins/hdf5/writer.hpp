@@ -99,7 +99,6 @@ class Axes {
 
  private:
   std::uint64_t bytes_of(const Shape& extents) const;
-  int deflate() const;
   Dataset make_from(DatasetPlan plan, bool with_rows,
                     const std::vector<DimensionName>& names) const;
   void describe_table(const Dataset& table, const TableKind& kind) const;
