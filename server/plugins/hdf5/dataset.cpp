@@ -127,7 +127,7 @@ void Dataset::create(hid_t file, hid_t type, const DatasetPlan& plan) {
   type_ = Id(H5Tcopy(type), "copying a type");
   extents_ = plan.extents;
   grows_ = plan.grows;
-  if (plan.deflate == 0) chunk_ = plan.chunk;
+  if (!plan.compression) chunk_ = plan.chunk;
   const Id space = space_of(plan), creation = creation_of(type, plan, name_);
   id_ = Id(H5Dcreate2(file, name_.c_str(), type, space, link_creation(), creation,
                       access_of(bool{plan.compression})),
