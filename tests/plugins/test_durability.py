@@ -9,7 +9,7 @@ import pytest
 from leat_plugin import Plugin, array, variable
 from leat_run import same_bits
 from power_cut import FILE, FOLDER, JOURNAL, STRACE, Disk, record_of
-from test_killed import ITERATIONS, VARIABLES, blocks, recover, rows_of
+from test_killed import ITERATIONS, TIME, VARIABLES, blocks, recover, rows_of
 
 CUTS = 120
 
@@ -19,9 +19,9 @@ def recorded(folder, durability, compression="none", wrapper=()):
     run = folder / "whole"
     run.mkdir()
     options = {"compression": compression, **({"durability": durability} if durability else {})}
-    plugin = Plugin(run, VARIABLES, options=options, wrapper=[*STRACE, "-o", trace, *wrapper])
+    plugin = Plugin(run, VARIABLES, options=options, wrapper=[*STRACE, "-o", trace, *wrapper], **TIME)
     for i in range(ITERATIONS):
-        plugin.must(i, *blocks(plugin, i))
+        plugin.must(i, *blocks(plugin, i), parameters={"t": i / 7})
     plugin.finish()
     assert rows_of(run / "run.h5") == ITERATIONS and os.listdir(run) == ["run.h5"]
     return record_of(trace)

@@ -4,7 +4,6 @@
 // must, and HDF5 stores the chunk without an optional filter then.
 #include "server/plugins/hdf5/zfp_guard.hpp"
 
-#include <H5PLextern.h>
 #include <dlfcn.h>
 #include <link.h>
 
