@@ -57,6 +57,11 @@ class Plugin:
         size = int(np.prod(extent, dtype=np.int64)) * np.dtype(dtype).itemsize
         return {"variable": number, "rank": rank, "block": block, "extent": list(extent), "seed": seed, "bytes": size, **more}
 
+    def values(self, number, array, **more):
+        """A block of these values, of the variable's type."""
+        array = np.asarray(array, self.variables[number]["dtype"])
+        return self.block(number, array.shape, 0, raw=array.tobytes().hex(), **more)
+
     def iteration(self, number, *blocks, complete=1, parameters=None):
         """parameters: {name: number, text, or None where it has no value}; "n" is an integer, "s" a text, others are real."""
         self.send({"call": "iteration", "iteration": number, "blocks": list(blocks), "complete": complete,

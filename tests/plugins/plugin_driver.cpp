@@ -91,6 +91,12 @@ void fill(std::vector<char>& data, std::uint64_t seed) {
   }
 }
 
+// Bytes of a block that are said, two hexadecimal digits each.
+void copy_digits(const std::string& digits, std::vector<char>& data) {
+  for (std::size_t at = 0; at < data.size(); ++at)
+    data[at] = static_cast<char>(std::stoi(digits.substr(2 * at, 2), nullptr, 16));
+}
+
 leat_block block_of(const Json& json, std::vector<char>& data) {
   leat_block block{};
   block.size = sizeof block;
@@ -138,10 +144,11 @@ leat_result result_of(const Json& json, std::vector<char>& data) {
 }
 
 std::string last_error;
+int log_level = LEAT_LOG_WARNING;  // from which on messages are told
 
 void take_log(void*, int level, const char* message) {
   if (level == LEAT_LOG_ERROR) last_error = message;
-  if (level >= LEAT_LOG_WARNING) std::cerr << message << std::endl;
+  if (level >= log_level) std::cerr << message << std::endl;
 }
 
 void answer(int code) {
@@ -203,6 +210,7 @@ int main(int, char** arguments) {
   if (!loaded) return 2;
   const leat_plugin& plugin = *loaded->plugin();
   const Json description = read_line();
+  if (description.contains("infos")) log_level = LEAT_LOG_INFO;
 
   std::deque<std::vector<leat_option>> options;
   std::vector<leat_variable> variables;
@@ -217,7 +225,8 @@ int main(int, char** arguments) {
   run.session = keep(description.value("session", "session"));
   run.store = "out";
   run.xml = keep(description.value("xml", "<simulation/>"));
-  run.ranks = run.node_ranks = description.value("ranks", 1);
+  run.ranks = description.value("ranks", 1);
+  run.node_ranks = description.value("node_ranks", run.ranks);
   run.variables = variables.data();
   run.variable_count = variables.size();
   run.variable_stride = sizeof(leat_variable);
