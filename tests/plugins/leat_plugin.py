@@ -60,7 +60,7 @@ class Plugin:
     def values(self, number, array, **more):
         """A block of these values, of the variable's type."""
         array = np.asarray(array, self.variables[number]["dtype"])
-        return self.block(number, array.shape, 0, raw=array.tobytes().hex(), **more)
+        return self.block(number, array.shape, 0, raw=list(array.tobytes()), **more)
 
     def iteration(self, number, *blocks, complete=1, parameters=None):
         """parameters: {name: number, text, or None where it has no value}; "n" is an integer, "s" a text, others are real."""

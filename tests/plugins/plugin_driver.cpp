@@ -91,12 +91,6 @@ void fill(std::vector<char>& data, std::uint64_t seed) {
   }
 }
 
-// Bytes of a block that are said, two hexadecimal digits each.
-void copy_digits(const std::string& digits, std::vector<char>& data) {
-  for (std::size_t at = 0; at < data.size(); ++at)
-    data[at] = static_cast<char>(std::stoi(digits.substr(2 * at, 2), nullptr, 16));
-}
-
 leat_block block_of(const Json& json, std::vector<char>& data) {
   leat_block block{};
   block.size = sizeof block;

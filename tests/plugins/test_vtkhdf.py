@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """/VTKHDF in the files of the hdf5 store, judged by VTK's own reader."""
 import os
+import pathlib
+import re
+import shutil
 import subprocess
 
 import h5py
 import numpy as np
 import pytest
+from judges import environment
 from leat_plugin import Plugin, array, mesh, variable
-from leat_run import same_bits
-from vtk_python import vtk_python
+from leat_run import BUILD, same_bits
 
+ROOT = pathlib.Path(__file__).parents[2]
 SUPPORT = os.path.join(os.path.dirname(__file__), "..", "support")
 
 
 def vtk(path, name="out.npz"):
     """{name: array} of all steps; see vtk_read.py."""
     out = path.parent / name
-    done = subprocess.run([vtk_python(), os.path.join(SUPPORT, "vtk_read.py"), path, out], capture_output=True, text=True)
+    done = subprocess.run([environment() / "bin/python", os.path.join(SUPPORT, "vtk_read.py"), path, out], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return dict(np.load(out))
 
@@ -331,3 +335,58 @@ def test_nothing_is_made_without_a_mesh_and_for_one_of_several_servers(tmp_path)
         file = next((tmp_path / name).glob("*.h5"))
         with h5py.File(file) as opened:
             assert "VTKHDF" not in opened
+
+
+def test_the_python_of_the_how_to_reads_a_file(tmp_path):
+    plugin = Plugin(tmp_path, [variable("temperature", "f8", ["y", "x"], **{"global": 1}, mesh=0)], time_parameter=0,
+                    meshes=[mesh("plate", "uniform", 2, spacing=[.1, .1])], options={"file": "run.vtkhdf"})
+    for step in range(3):
+        plugin.must(step, global_block(plugin, 0, (3, 4), step), parameters={"time": .5 * step})
+    page = (ROOT / "docs/how-to/paraview.md").read_text()
+    code = re.search(r"```python\n(.*?)```", page, re.S)[1] + "\nimport numpy; numpy.save('seen.npy', temperature)\n"
+    subprocess.run([environment() / "bin/python", "-c", code], cwd=tmp_path, check=True)  # while the run goes on
+    plugin.finish()
+    assert same_bits(np.load(tmp_path / "seen.npy"), array((3, 4), "f8", 1).ravel())
+
+
+def rows_and_steps(path):
+    """Rows of the file, of which VTK sees each, and no more."""
+    with h5py.File(path) as file:
+        rows = len(file["iteration"])
+        if "VTKHDF" not in file:
+            return rows, 0
+        for name in ("Steps", "a_plate"):
+            if name in file["VTKHDF"]:
+                steps = file[f"VTKHDF/{name}/Steps"]
+                assert steps.attrs["NSteps"] == len(steps["Values"]) == len(steps["leat_row"]) == rows
+        return rows, file["VTKHDF/Steps"].attrs["NSteps"]
+
+
+def killed_at(folder, number):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    try:
+        plugin = several(folder, wrapper=["strace", "-f", "-qq", "-o", "/dev/null", "-e",
+                                          f"inject=pwrite64:signal=KILL:when={number}"])
+        for step in range(4):
+            write_several(plugin, step)
+        plugin.finish()
+        return False
+    except (AssertionError, OSError, ValueError):
+        return True
+
+
+def test_killed_at_any_write_vtk_sees_the_iterations_that_are_in_the_file(tmp_path):
+    seen, number = set(), 1
+    while killed_at(tmp_path / "run", number):
+        path = tmp_path / "run/run.h5"
+        if path.exists():
+            done = subprocess.run([BUILD / "bin/leat", "recover", path], capture_output=True, text=True)
+            assert done.returncode == 0, (number, done.stderr)
+            rows, steps = rows_and_steps(path)
+            assert rows == steps, number
+            if rows not in seen and rows > 0:  # VTK takes a second to start
+                expect_several(vtk(path), rows)
+            seen.add(rows)
+        number += 5
+    assert seen == {0, 1, 2, 3, 4}

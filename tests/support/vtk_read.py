@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a file as VTK's own reader shows it, run by vtk_python.vtk_python():
+"""Reads a file as VTK's own reader shows it, in the environment of tools/judges:
 vtk_read.py FILE OUT.npz     all steps; what is where is in the names of the arrays
 Names: "time", and "<step>/<part>/" with kind, points, cells (types, offsets, connectivity), P/<array>, C/<array>."""
 import sys

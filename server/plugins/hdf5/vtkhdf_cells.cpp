@@ -12,6 +12,8 @@
 namespace leat::hdf5::vtk {
 namespace {
 
+constexpr hsize_t kOffsetsAtOnce = 16 * 1024;  // in a chunk
+
 class CellsMesh : public Mesh {
  public:
   using Mesh::Mesh;
@@ -214,7 +216,7 @@ class CellsMesh : public Mesh {
     DatasetPlan plan = growing_list();
     plan.fill = {static_cast<std::uint8_t>(mesh_.cell_type)};
     own_types_ = Dataset(place_.file, path("Types"), H5T_NATIVE_UINT8, plan);
-    own_offsets_ = List(place_.file, path("Offsets"));
+    own_offsets_ = List(place_.file, path("Offsets"), 0, kOffsetsAtOnce);
   }
 
   std::vector<Elements> points_, connectivity_, shapes_;  // shapes: offsets, types

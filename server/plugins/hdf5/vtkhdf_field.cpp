@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "server/plugins/hdf5/numbers.hpp"
+
 namespace leat::hdf5::vtk {
 namespace {
 
@@ -169,9 +171,7 @@ std::vector<std::int64_t> Elements::table(const char* suffix, hsize_t row) const
     start[0] = row;
     count[0] = 1;
   }
-  std::vector<std::int64_t> values(product(count));
-  table.read(start, count, values.data());
-  return values;
+  return read_numbers(table, start, count);
 }
 
 }  // namespace leat::hdf5::vtk

@@ -14,6 +14,7 @@ class ImageArray : public Array {
   ImageArray(hid_t file, const Field& field) : file_(file), field_(field) {}
 
   hsize_t offset(hsize_t row) override { return field_.varies ? row : 0; }
+  bool is_indexed_by_step() const override { return field_.varies; }
 
   void link(const std::string& path, const std::vector<Step>& steps) override {
     if (steps.size() > 1) return show_time(path);

@@ -87,9 +87,9 @@ void Mesh::add(const std::vector<Step>& steps) {
   for (hsize_t step = count_; step < steps.size(); ++step) {
     put_step(step, steps[step].row);
     rows_.put(step, static_cast<std::int64_t>(steps[step].row));
-    for (auto& [number, known] : known_)
-      known.offsets.put(step, static_cast<std::int64_t>(known.array->offset(steps[step].row)));
   }
+  while (in_step_ < steps.size() && steps[in_step_].row == in_step_) ++in_step_;
+  for (auto& [number, known] : known_) put_offsets(&known, steps);
   const auto is_taken = [&](std::uint32_t variable) { return take(variable, steps); };
   waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), is_taken), waiting_.end());
   if (count_ == 1 && steps.size() > 1) {
@@ -136,10 +136,20 @@ void Mesh::take_up(std::uint32_t variable, const std::vector<Step>& steps) {
     if (!known.array->is_at(steps.back().row)) return;
     known.array->link(known.path, steps);
   }
-  known.offsets = List(place_.file, steps_path(group + "Offsets/" + name));
-  for (hsize_t step = std::min(known.offsets.length(), count_); step < steps.size(); ++step)
-    known.offsets.put(step, static_cast<std::int64_t>(known.array->offset(steps[step].row)));
+  known.offsets_path = steps_path(group + "Offsets/" + name);
+  put_offsets(&known, steps);
   known_[variable] = std::move(known);
+}
+
+void Mesh::put_offsets(Known* known, const std::vector<Step>& steps) const {
+  if (!known->offsets.exists()) {
+    const bool needs_none = known->array->is_indexed_by_step() && in_step_ == steps.size() &&
+                            !is_in(place_.file, known->offsets_path);
+    if (needs_none) return;
+    known->offsets = List(place_.file, known->offsets_path);
+  }
+  for (hsize_t step = std::min(known->offsets.length(), count_); step < steps.size(); ++step)
+    known->offsets.put(step, static_cast<std::int64_t>(known->array->offset(steps[step].row)));
 }
 
 bool ElementArray::is_at(hsize_t row) {

@@ -35,6 +35,8 @@ class Array {
   virtual bool is_at(hsize_t) { return true; }
   /// Where in the array VTK finds the values of row `row`.
   virtual hsize_t offset(hsize_t row) = 0;
+  /// Whether VTK takes the number of the step for the offset where none is said.
+  virtual bool is_indexed_by_step() const { return false; }
   /// Makes the array, which is for VTK to see when the mesh has as many steps.
   virtual void link(const std::string& path, const std::vector<Step>& steps) = 0;
   /// A second step has come.
@@ -80,16 +82,18 @@ class Mesh {
  private:
   struct Known {
     std::unique_ptr<Array> array;
-    std::string path;
-    List offsets;
+    std::string path, offsets_path;
+    List offsets;  // none while they would be the numbers of the steps
   };
 
   void take_up(std::uint32_t variable, const std::vector<Step>& steps);
   bool take(std::uint32_t variable, const std::vector<Step>& steps);
+  void put_offsets(Known* known, const std::vector<Step>& steps) const;
   void put_values(const std::vector<Step>& steps);
 
   std::string group_;
-  hsize_t count_ = 0;  // steps in the file
+  hsize_t count_ = 0;    // steps in the file
+  hsize_t in_step_ = 0;  // the first ones whose rows have their numbers
   std::vector<std::uint32_t> waiting_;
   std::map<std::uint32_t, Known> known_;
   List rows_;

@@ -6,7 +6,6 @@
 namespace leat::hdf5::vtk {
 namespace {
 
-constexpr hsize_t kListChunk = 512;
 constexpr hsize_t kMostRows = hsize_t{1} << 31;
 // Twice as many elements of 16 bytes are still counted in 63 bits.
 constexpr hsize_t kMostElements = hsize_t{1} << 57;
@@ -72,13 +71,14 @@ std::int64_t integer_attribute(hid_t object, const char* name) {
   return value;
 }
 
-List::List(hid_t file, const std::string& name, hsize_t columns) : columns_(columns) {
+List::List(hid_t file, const std::string& name, hsize_t columns, hsize_t chunk)
+    : columns_(columns) {
   DatasetPlan plan = growing_list();
-  plan.chunk = {kListChunk};
+  plan.chunk = {chunk};
   if (columns > 0) {
     plan.extents = {0, columns};
     plan.grows = {true, false};
-    plan.chunk = {kListChunk, columns};
+    plan.chunk = {chunk, columns};
   }
   data_ = Dataset(file, name, H5T_NATIVE_INT64, plan);
 }

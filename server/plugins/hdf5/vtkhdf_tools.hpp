@@ -29,12 +29,13 @@ std::int64_t integer_attribute(hid_t object, const char* name);
 class List {
  public:
   List() = default;
-  List(hid_t file, const std::string& name, hsize_t columns = 0);
+  List(hid_t file, const std::string& name, hsize_t columns = 0, hsize_t chunk = 512);
   void put(hsize_t at, std::int64_t value);
   /// Several, in a list of one column.
   void put(hsize_t at, const std::vector<std::int64_t>& values);
   /// Makes it at least that long.
   void grow_to(hsize_t length);
+  bool exists() const { return data_.exists(); }
   hsize_t length() const { return data_.extents()[0]; }
   std::vector<std::int64_t> all() const;
 
