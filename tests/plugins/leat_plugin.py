@@ -61,6 +61,11 @@ class Plugin:
         """One of smooth_array(), with a NaN at the place `nan` where that is given."""
         return self.block(number, extent, 0, smooth=smooth, single=int(self.variables[number]["dtype"] == "f4"), **more)
 
+    def values(self, number, array, **more):
+        """A block of these values, of the variable's type."""
+        array = np.asarray(array, self.variables[number]["dtype"])
+        return self.block(number, array.shape, 0, raw=list(array.tobytes()), **more)
+
     def iteration(self, number, *blocks, complete=1, parameters=None):
         """parameters: {name: number, text, or None where it has no value}; "n" is an integer, "s" a text, others are real."""
         self.send({"call": "iteration", "iteration": number, "blocks": list(blocks), "complete": complete,

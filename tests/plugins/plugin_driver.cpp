@@ -152,10 +152,11 @@ leat_result result_of(const Json& json, std::vector<char>& data) {
 }
 
 std::string last_error;
+int log_level = LEAT_LOG_WARNING;  // from which on messages are told
 
 void take_log(void*, int level, const char* message) {
   if (level == LEAT_LOG_ERROR) last_error = message;
-  if (level >= LEAT_LOG_WARNING) std::cerr << message << std::endl;
+  if (level >= log_level) std::cerr << message << std::endl;
 }
 
 void answer(int code) {
@@ -217,6 +218,7 @@ int main(int, char** arguments) {
   if (!loaded) return 2;
   const leat_plugin& plugin = *loaded->plugin();
   const Json description = read_line();
+  if (description.contains("infos")) log_level = LEAT_LOG_INFO;
 
   std::deque<std::vector<leat_option>> options;
   std::vector<leat_variable> variables;
@@ -231,7 +233,8 @@ int main(int, char** arguments) {
   run.session = keep(description.value("session", "session"));
   run.store = "out";
   run.xml = keep(description.value("xml", "<simulation/>"));
-  run.ranks = run.node_ranks = description.value("ranks", 1);
+  run.ranks = description.value("ranks", 1);
+  run.node_ranks = description.value("node_ranks", run.ranks);
   run.variables = variables.data();
   run.variable_count = variables.size();
   run.variable_stride = sizeof(leat_variable);

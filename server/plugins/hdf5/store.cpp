@@ -18,6 +18,7 @@
 #include "server/plugins/hdf5/root_attributes.hpp"
 #include "server/plugins/hdf5/script_group.hpp"
 #include "server/plugins/hdf5/time_axis.hpp"
+#include "server/plugins/hdf5/vtkhdf.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -92,7 +93,7 @@ OutputFile output_for(const leat_run& run, const Host& host) {
 }  // namespace
 
 struct Store::Open {
-  Open(hid_t file, const leat_run& run)
+  Open(hid_t file, const leat_run& run, const Host& host)
       : scales(file, run),
         rows(scales.iteration().extents()[0]),
         stored_before(numbers_in(scales.iteration())),
@@ -102,7 +103,8 @@ struct Store::Open {
             place, scales.take_name("iteration_complete"),
             "1: all of the iteration is here; 0: a rank died, or something was not stored",
             "incomplete complete")),
-        parameters(place) {
+        parameters(place),
+        vtkhdf(place, host) {
     for (std::uint64_t i = 0; i < run.variable_count; ++i) {
       const leat_variable& variable = *leat_variable_at(&run, i);
       if (is_dataset(file, variable.name)) take_up(static_cast<std::uint32_t>(i), variable);
@@ -121,6 +123,7 @@ struct Store::Open {
   Place place;
   Dataset whole;
   ParameterTables parameters;
+  VtkHdf vtkhdf;
   std::map<std::string, ScriptGroup> scripts;
   std::map<std::uint32_t, std::unique_ptr<Writer>> writers;  // by variable
   std::map<std::uint32_t, Presence> presences;               // of those that vary in time
@@ -140,7 +143,7 @@ void Store::continue_file() {
     disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::existing,
                                             durability_of(run_));
     file_ = open_file(output_.path(), disk_.get());
-    open_ = std::make_unique<Open>(file_, run_);
+    open_ = std::make_unique<Open>(file_, run_, host_);
     note_continued(file_, run_);
     host_.info("continuing " + output_.path() + " behind its " + std::to_string(open_->rows) +
                " iterations");
@@ -155,7 +158,7 @@ void Store::start_file() {
                                           durability_of(run_));
   file_ = create_file(output_.path(), disk_.get());
   describe_file(file_, run_);
-  open_ = std::make_unique<Open>(file_, run_);
+  open_ = std::make_unique<Open>(file_, run_, host_);
   commit(Keep::always);
   const int code = disk_->publish();
   if (code != 0)
@@ -246,6 +249,7 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   // The data are in the file before the row that names them: a writer may be killed between the
   // two.
   commit(Keep::till_killed);
+  open_->vtkhdf.add(open_->rows - 1, data, open_->in_row);
   const hsize_t first = open_->rows - open_->unsaid.size();
   open_->whole.grow_to({open_->rows});
   open_->whole.write({first}, {open_->unsaid.size()}, open_->unsaid_whole.data());
