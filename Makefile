@@ -68,6 +68,7 @@ bench: build
 	@build/bin/leat_bench build/bench.json
 	@build/bin/leat_compression_bench build/bench_compression.json
 	@build/bin/leat_store_bench build/lib/leat/plugins/hdf5.so build build/bench_store.json
+	@build/bin/leat_keep_up_bench build build/bench_keep_up.json
 	@cd build/tests/bench && taskset -c 0 ../../bin/leat_fortran_bench
 	@/usr/bin/python3 tests/bench/scripts_bench.py build build/bench_scripts.json
 
