@@ -9,6 +9,7 @@
 #include "server/command/exit_codes.hpp"
 #include "server/command/recover.hpp"
 #include "server/command/replay.hpp"
+#include "server/command/view.hpp"
 
 namespace {
 
@@ -41,6 +42,8 @@ int main(int argc, char** argv) {
   add_clean(app, exit_code);
   add_recover(app, exit_code);
   add_replay(app, exit_code);
+  add_view(app, exit_code);
+  add_merge(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

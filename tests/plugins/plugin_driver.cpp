@@ -216,7 +216,9 @@ int main(int, char** arguments) {
   run.session = keep(description.value("session", "session"));
   run.store = "out";
   run.xml = keep(description.value("xml", "<simulation/>"));
-  run.ranks = run.node_ranks = description.value("ranks", 1);
+  run.ranks = description.value("ranks", 1);
+  run.node_ranks = description.value("node_ranks", run.ranks);
+  run.first_rank = description.value("first_rank", 0);
   run.variables = variables.data();
   run.variable_count = variables.size();
   run.variable_stride = sizeof(leat_variable);

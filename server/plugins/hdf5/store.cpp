@@ -2,6 +2,7 @@
 #include "server/plugins/hdf5/store.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <set>
 #include <stdexcept>
@@ -11,6 +12,7 @@
 #include "server/plugins/hdf5/h5_file.hpp"
 #include "server/plugins/hdf5/ledger_text.hpp"
 #include "server/plugins/hdf5/mesh_axes.hpp"
+#include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/parameter_tables.hpp"
 #include "server/plugins/hdf5/presence.hpp"
 #include "server/plugins/hdf5/script_group.hpp"
@@ -77,6 +79,11 @@ bool has(const std::vector<std::int64_t>& ascending, std::int64_t number) {
   return std::binary_search(ascending.begin(), ascending.end(), number);
 }
 
+std::int64_t nanoseconds_now() {
+  using namespace std::chrono;
+  return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+}
+
 OutputFile output_for(const leat_run& run, const Host& host) {
   check_options(run);
   return OutputFile(run, host);
@@ -130,6 +137,7 @@ Store::Store(const leat_run& run, Host host)
     : run_(run), host_(host), meshes_(run, host), output_(output_for(run, host)) {
   if (output_.continues()) continue_file();
   if (!open_) start_file();
+  if (!output_.view().empty()) view_ = std::make_unique<ViewKeeper>(run, host, output_);
 }
 
 void Store::continue_file() {
@@ -160,6 +168,12 @@ void Store::start_file() {
 Store::~Store() = default;
 
 void Store::write_attributes(const leat_run& run) {
+  if (is_one_of_several_nodes(run)) {
+    set_attribute(file_, kFirstRank, std::int64_t{leat_run_first_rank(&run)});
+    set_attribute(file_, kNodeRanks, std::int64_t{run.node_ranks});
+    set_attribute(file_, kStarted, nanoseconds_now());
+    set_attribute(file_, kViewName, std::filesystem::path(output_.view()).filename().string());
+  }
   set_attribute(file_, "simulation", std::string(run.simulation));
   set_attribute(file_, "session", std::string(run.session));
   set_attribute(file_, "ranks", std::int64_t{run.ranks});
@@ -254,6 +268,7 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   commit(Keep::always);
   open_->unsaid.clear();
   open_->unsaid_whole.clear();
+  if (view_) view_->after_commit();
 }
 
 void Store::results(const leat_result_set& set) {
@@ -308,6 +323,7 @@ void Store::close() {
       throw std::runtime_error("cannot finish " + output_.path() + ": " + std::strerror(code));
     }
   }
+  if (view_) view_->at_close();
 }
 
 }  // namespace leat::hdf5

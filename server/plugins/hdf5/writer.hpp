@@ -77,6 +77,8 @@ class Axes {
   Dataset make_table(const std::string& suffix, const Shape& rest,
                      const std::vector<DimensionName>& names, std::int64_t nothing = -1) const;
   bool has_table(const std::string& suffix) const;
+  /// A list of records of `width` integers each, empty at first.
+  Dataset make_list(const std::string& suffix, hsize_t width) const;
   /// Extents of the variable's dataset in the file.
   Shape stored_extents() const;
   /// The same without iteration dimension.

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/view/view.hpp"
+
+#include <hdf5_hl.h>
+
+#include <algorithm>
+
+#include "server/plugins/hdf5/view/copies.hpp"
+
+namespace leat::hdf5 {
+
+VirtualPlan plan_for(const View& view, const std::string& name, const std::string& source,
+                     const Shape& extents) {
+  VirtualPlan plan;
+  plan.name = name;
+  plan.source = source;
+  plan.extents = extents;
+  plan.files = view.files;
+  for (const Part& part : view.parts)
+    plan.source_extents.push_back(is_dataset(part.file, source) ? extents_in(part.file, source)
+                                                                : Shape{});
+  return plan;
+}
+
+void name_dimensions(const View& view, const std::string& dataset, bool with_rows,
+                     const std::vector<DimensionName>& names,
+                     const std::vector<std::string>& labels) {
+  Dataset named(view.file, dataset);
+  std::vector<std::string> titles;
+  if (with_rows) {
+    check(H5DSattach_scale(named.id(), view.scales.iteration().id(), 0),
+          "cannot name the iterations of " + dataset);
+    titles.push_back(view.scales.iteration().name());
+  }
+  for (const DimensionName& wish : names) {
+    const std::size_t d = titles.size();
+    Dataset& scale = view.scales.name(named, d, wish);
+    scale.grow_to({named.extents()[d]});
+    titles.push_back(scale.name());
+  }
+  std::vector<std::string> wanted = titles;
+  std::copy(labels.rbegin(), labels.rend(), wanted.rbegin());
+  if (wanted != titles) named.label(wanted);
+}
+
+std::vector<std::string> own_dimensions(const ViewedVariable& variable, std::size_t dims) {
+  const auto all = static_cast<unsigned>(extents_of(variable.like()).size());
+  std::vector<std::string> names;
+  for (unsigned d = all - static_cast<unsigned>(dims); d < all; ++d)
+    names.push_back(dimension_name(variable.like(), d));
+  return names;
+}
+
+std::vector<std::uint8_t> written_rows(const View& view, const ViewedVariable& variable,
+                                       std::size_t part) {
+  const std::string name = table_of(view.parts[part].file, variable.name, "_written");
+  if (name.empty()) return {};
+  std::vector<std::uint8_t> written;
+  for (const std::int64_t flag : integers_of(view.parts[part].file, name))
+    written.push_back(flag != 0);
+  return written;
+}
+
+void add_presence(View& view, const ViewedVariable& variable) {
+  std::vector<std::uint8_t> all(view.rows.size(), 0);
+  std::string source;
+  for (std::size_t part = 0; part < view.parts.size(); ++part) {
+    if (!variable.in_part[part].is_open()) continue;
+    const std::string table = table_of(view.parts[part].file, variable.name, "_written");
+    if (source.empty()) source = table;
+    const std::vector<std::uint8_t> written = written_rows(view, variable, part);
+    for (const RowRun& run : view.rows.runs(part, 0, H5S_UNLIMITED, written)) {
+      for (hsize_t i = 0; i < run.count; ++i) all[run.to + i * run.step] = 1;
+    }
+    if (!table.empty()) view.done.insert(table);
+  }
+  if (std::count(all.begin(), all.end(), 0) == 0) return;
+  DatasetPlan plan = growing_list(all.size());
+  plan.chunk = {std::max<hsize_t>(1, std::min<hsize_t>(all.size(), plan.chunk[0]))};
+  plan.fill = {0};
+  const std::string name = view.scales.take_name(variable.name + "_written");
+  Dataset table(view.file, name, H5T_NATIVE_UINT8, plan);
+  table.write({0}, {all.size()}, all.data());
+  set_attribute(table.id(), "long_name", "1: " + variable.name + " was written in this iteration");
+  name_dimensions(view, name, true, {});
+}
+
+}  // namespace leat::hdf5
