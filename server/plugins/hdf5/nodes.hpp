@@ -23,6 +23,10 @@ inline std::string name_of_part(int first_rank) {
   return name;
 }
 
+inline bool is_part(const std::filesystem::path& file) {
+  return file.extension() == ".h5" && file.filename().string().rfind("rank", 0) == 0;
+}
+
 /// Folder of the parts of the run of which `view` is the view.
 inline std::string folder_of_parts(const std::string& view, const std::string& session) {
   const std::filesystem::path path = view;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "server/plugins/hdf5/journal.hpp"
+#include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
 
 namespace leat::hdf5 {
@@ -32,8 +33,7 @@ fs::path unused_name(const fs::path& path) {
 void remove_parts(const fs::path& folder) {
   if (folder.empty() || !fs::is_directory(folder)) return;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    const bool is_ours =
-        entry.path().extension() == ".h5" || entry.path().filename().string()[0] == '.';
+    const bool is_ours = is_part(entry.path()) || entry.path().filename().string()[0] == '.';
     if (is_ours && entry.is_regular_file()) fs::remove(entry.path());
   }
   std::error_code not_empty;
@@ -99,9 +99,7 @@ bool is_view_of_live_run(const std::string& path) {
   const std::string folder = parts_of_view(path);
   if (folder.empty() || !fs::is_directory(folder)) return false;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    const bool is_part =
-        entry.path().extension() == ".h5" && entry.path().filename().string()[0] != '.';
-    if (is_part && !FileLock::take(entry.path())) return true;
+    if (is_part(entry.path()) && !FileLock::take(entry.path())) return true;
   }
   return false;
 }

@@ -62,9 +62,7 @@ void keep_one_run(std::vector<Part>* parts) {
 std::vector<Part> open_parts(const std::string& folder) {
   std::vector<Part> parts;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename();
-    if (entry.path().extension() == ".h5" && name[0] != '.')
-      parts.push_back(open_part(entry.path()));
+    if (is_part(entry.path())) parts.push_back(open_part(entry.path()));
   }
   if (parts.empty())
     throw std::runtime_error("the folder " + folder + " has no files of a run on several nodes");

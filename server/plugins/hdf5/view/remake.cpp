@@ -16,10 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_part(const fs::path& path) {
-  return path.extension() == ".h5" && path.filename().string()[0] != '.';
-}
-
 std::vector<fs::path> parts_in(const fs::path& folder) {
   std::vector<fs::path> parts;
   for (const auto& entry : fs::directory_iterator(folder)) {
