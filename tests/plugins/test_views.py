@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 import xarray
-from leat_plugin import Plugin, array, variable
+from leat_plugin import Plugin, array, mesh, variable
 from leat_run import same_bits
 from nodes import Nodes, expect_same_values, leat
 
@@ -301,3 +301,31 @@ def test_view_finds_what_is_meant(tmp_path):
         assert same_bits(file["u"][0, :6, :5], array((6, 5), "f8", 1))
     nothing = leat("view", tmp_path)
     assert nothing.returncode == 1 and "rank*.h5" in nothing.stderr
+
+
+@pytest.mark.parametrize("kind", ["uniform", "rectilinear"])
+def test_coordinates_of_a_mesh_are_those_of_one_server(tmp_path, kind):
+    places = DECOMPOSITIONS["blocks"]
+    variables = [variable("u", "f8", [("y", 1, 1), ("x", 1, 1)], mesh=0, **{"global": 1})]
+    if kind == "uniform":
+        meshes = [mesh("m", kind, 2, origin=[1.0, 2.0], spacing=[0.5, 0.25], unit="m")]
+    else:
+        meshes = [mesh("m", kind, 2, coordinates=[1, 2])]
+        variables += [variable("x", "f8", ["x"], time_varying=0, **{"global": 1}),
+                      variable("y", "f8", ["y"], time_varying=0, **{"global": 1})]
+
+    def give(target):
+        for i in range(2):
+            blocks = grid(target, 0, places, 1, iteration=i)
+            if i == 0 and kind == "rectilinear":
+                for number, axis, length, whole in ((1, 1, 5, 10), (2, 0, 6, 12)):
+                    # Each block says where its cells lie; those in a line say the same.
+                    blocks += [target.block(number, (length,), 7 + at[axis] + 100 * number, rank=rank, position=[at[axis]],
+                                            **{"global": (whole,)}) for (rank, _), at in places.items()]
+            target.must(i, *blocks)
+
+    made = both(tmp_path, variables, NODES["in turn"], give, meshes=meshes)
+    for path in made[:2]:
+        expect_same_values(path, made[2])
+        with xarray.open_dataset(path, engine="h5netcdf") as data:
+            assert set(data["u"].coords) == {"iteration", "y", "x"}

@@ -139,8 +139,11 @@ void copy_values(hid_t source, hid_t target, const std::function<void(std::uint6
   const Id type(H5Dget_type(source), what);
   const Shape extents = extents_of(source);
   const std::uint64_t bytes = H5Tget_size(type);
-  // Nobody has written into a dimension that only has a name.
-  if (product(extents) == 0 || (H5Dget_storage_size(source) == 0 && is_scale(source))) return;
+  // Nobody has written into a dimension that only has a name. Of what is virtual HDF5 does not
+  // know.
+  const bool has_none = H5Dget_storage_size(source) == 0 && is_scale(source) &&
+                        !is_virtual(Id(H5Dget_create_plist(source), what));
+  if (product(extents) == 0 || has_none) return;
   const Shape piece = piece_for(extents, chunk_of(target, extents), bytes);
   std::vector<unsigned char> values(product(piece) * bytes);
   Shape at = zeros(extents);
