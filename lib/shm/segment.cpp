@@ -150,6 +150,22 @@ Result<Segment> Segment::attach(const std::string& name) {
   }
 }
 
+Result<Segment> Segment::look(const std::string& name) {
+  try {
+    bip::shared_memory_object object(bip::open_only, name.c_str(), bip::read_only);
+    bip::offset_t bytes = 0;
+    if (!object.get_size(bytes) || bytes < static_cast<bip::offset_t>(kPage))
+      return Error{Status::ERROR_STATE, "the shared segment " + name + " is just being made"};
+    Segment segment(name, bip::mapped_region(object, bip::read_only));
+    const Result<void> ours = check(segment.header(), segment.region_.get_size());
+    if (!ours) return ours.error();
+    return segment;
+  } catch (const bip::interprocess_exception& e) {
+    if (e.get_error_code() == bip::not_found_error) return gone(name);
+    return system_error("cannot look into the shared segment " + name, e);
+  }
+}
+
 void Segment::remove(const std::string& name) noexcept {
   bip::shared_memory_object::remove(name.c_str());
 }

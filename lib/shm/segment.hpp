@@ -47,16 +47,19 @@ struct SteeringArea {
 class Segment {
  public:
   /// Makes, sizes and maps a new segment, and shares its lock as long as it has it mapped: by that
-  /// others see that it is in use. `before_touch`, when given, is called with the mapping before any
-  /// page is taken: the place to bind it to a memory node. ERROR_MEMORY when the machine has too
-  /// little shared memory.
+  /// others see that it is in use. `before_touch`, when given, is called with the mapping before
+  /// any page is taken: the place to bind it to a memory node. ERROR_MEMORY when the machine has
+  /// too little shared memory.
   static Result<Segment> create(const std::string& name, const SegmentPlan& plan,
                                 void (*before_touch)(void* address, std::size_t bytes,
                                                      void* context) = nullptr,
                                 void* context = nullptr);
-  /// Maps an existing segment, all pages at once, and shares its lock: it counts as in use as long as
-  /// anybody has it mapped. ERROR_VERSION names both versions when they differ.
+  /// Maps an existing segment, all pages at once, and shares its lock: it counts as in use as long
+  /// as anybody has it mapped. ERROR_VERSION names both versions when they differ.
   static Result<Segment> attach(const std::string& name);
+  /// Maps an existing segment for reading: nobody notices, no lock is taken, and it does not count
+  /// as in use. What is read changes meanwhile, and nothing may be written.
+  static Result<Segment> look(const std::string& name);
   /// Lets others see, by client_is_there, that this process lives, until it ends.
   bool be_client(std::uint32_t index) const noexcept { return platform::lock_byte(lock_, index); }
   bool client_is_there(std::uint32_t index) const noexcept {

@@ -7,6 +7,7 @@
 #include "server/command/check.hpp"
 #include "server/command/clean.hpp"
 #include "server/command/exit_codes.hpp"
+#include "server/command/ls.hpp"
 #include "server/command/recover.hpp"
 #include "server/command/replay.hpp"
 #include "server/command/view.hpp"
@@ -40,6 +41,7 @@ int main(int argc, char** argv) {
   int exit_code = kGood;
   add_check(app, exit_code);
   add_clean(app, exit_code);
+  add_ls(app, exit_code);
   add_recover(app, exit_code);
   add_replay(app, exit_code);
   add_view(app, exit_code);

@@ -70,6 +70,16 @@ std::string paragraph(const std::vector<Cell>& row, const Look& look) {
   return text + "\n";
 }
 
+// To `most` characters of UTF-8.
+std::string cut(const std::string& text, std::size_t most) {
+  if (width(text) <= most) return text;
+  std::size_t end = 0;
+  for (std::size_t characters = 0; end < text.size(); ++end) {
+    if ((text[end] & 0xC0) != 0x80 && ++characters == most) break;
+  }
+  return text.substr(0, end) + "…";
+}
+
 bool shows_colours(bool is_terminal) {
   const char* terminal = std::getenv("TERM");
   const char* refused = std::getenv("NO_COLOR");
@@ -118,6 +128,31 @@ std::string table_or_paragraphs(const std::vector<std::vector<Cell>>& rows, cons
   std::string text;
   for (std::size_t i = 1; i < rows.size(); ++i) text += paragraph(rows[i], look);
   return text;
+}
+
+bool can_fit(const std::vector<std::vector<Cell>>& rows, const std::vector<Shrinkable>& shrinkable,
+             const Look& look) {
+  if (look.width == 0) return true;
+  const std::vector<std::size_t> widths = column_widths(rows);
+  std::size_t total = table_width(rows);
+  for (const Shrinkable& each : shrinkable)
+    total -= widths[each.column] - std::min(widths[each.column], each.least);
+  return total <= look.width;
+}
+
+std::string fitted_table(std::vector<std::vector<Cell>> rows,
+                         const std::vector<Shrinkable>& shrinkable, const Look& look) {
+  if (!can_fit(rows, shrinkable, look)) return table_or_paragraphs(rows, look);
+  for (const Shrinkable& each : shrinkable) {
+    const std::size_t total = table_width(rows);
+    if (look.width == 0 || total <= look.width) break;
+    const std::size_t now = column_widths(rows)[each.column], over = total - look.width;
+    const std::size_t most = std::max(each.least, now - std::min(now, over));
+    for (auto& row : rows) {
+      if (each.column < row.size()) row[each.column].text = cut(row[each.column].text, most);
+    }
+  }
+  return table(rows, look);
 }
 
 }  // namespace leat::command

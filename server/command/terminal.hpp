@@ -32,4 +32,19 @@ std::string table(const std::vector<std::vector<Cell>>& rows, const Look& look);
 /// a paragraph: its first cell, and below it the others, broken between cells.
 std::string table_or_paragraphs(const std::vector<std::vector<Cell>>& rows, const Look& look);
 
+/// A column that may be cut, with "…", to so many characters.
+struct Shrinkable {
+  std::size_t column;
+  std::size_t least;
+};
+
+/// Whether the table fits with all of these cut as far as they may be.
+bool can_fit(const std::vector<std::vector<Cell>>& rows, const std::vector<Shrinkable>& shrinkable,
+             const Look& look);
+
+/// A table. Where it is wider than the terminal those columns are cut first, in this order; when
+/// that does not help each row becomes a paragraph.
+std::string fitted_table(std::vector<std::vector<Cell>> rows,
+                         const std::vector<Shrinkable>& shrinkable, const Look& look);
+
 }  // namespace leat::command

@@ -52,9 +52,19 @@ class Plugin:
         return reply["error"]
 
     def block(self, number, extent, seed, rank=0, block=0, **more):
+        """raw: bytes in place of those that `seed` makes."""
         dtype = self.variables[number]["dtype"]
         size = int(np.prod(extent, dtype=np.int64)) * np.dtype(dtype).itemsize
         return {"variable": number, "rank": rank, "block": block, "extent": list(extent), "seed": seed, "bytes": size, **more}
+
+    def smooth_block(self, number, extent, smooth, **more):
+        """One of smooth_array(), with a NaN at the place `nan` where that is given."""
+        return self.block(number, extent, 0, smooth=smooth, single=int(self.variables[number]["dtype"] == "f4"), **more)
+
+    def values(self, number, array, **more):
+        """A block of these values, of the variable's type."""
+        array = np.asarray(array, self.variables[number]["dtype"])
+        return self.block(number, array.shape, 0, raw=list(array.tobytes()), **more)
 
     def iteration(self, number, *blocks, complete=1, parameters=None):
         """parameters: {name: number, text, or None where it has no value}; "n" is an integer, "s" a text, others are real."""
@@ -103,3 +113,7 @@ class Plugin:
 
 def array(extent, dtype, seed):
     return data(int(np.prod(extent, dtype=np.int64)), dtype, seed).reshape(extent)
+
+
+def smooth_array(extent, dtype, smooth):
+    return (smooth + np.arange(np.prod(extent)) % 1000 / 1000).astype(dtype).reshape(extent)

@@ -51,7 +51,7 @@ def values(path, skip=("parts",)):
 
     with h5py.File(path) as file:
         file.visititems(note)
-        seen["/"] = {k: v for k, v in file.attrs.items() if k not in ("leat_parts", "session")}
+        seen["/"] = {k: v for k, v in file.attrs.items() if k not in ("leat_parts", "session", "history")}
     return seen
 
 

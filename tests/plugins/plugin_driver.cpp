@@ -9,6 +9,7 @@
 #include <cstring>
 #include <deque>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -91,6 +92,17 @@ void fill(std::vector<char>& data, std::uint64_t seed) {
   }
 }
 
+// As simulations have them: digits that look random, and little difference between neighbours.
+template <class Float>
+void fill_smoothly(std::vector<char>& data, const Json& json) {
+  for (std::size_t i = 0; i < data.size() / sizeof(Float); ++i) {
+    const bool is_nan = json.contains("nan") && json.at("nan") == i;
+    const double value = json.at("smooth").get<double>() + static_cast<double>(i % 1000) / 1000.0;
+    const Float kept = is_nan ? std::numeric_limits<Float>::quiet_NaN() : static_cast<Float>(value);
+    std::memcpy(&data[i * sizeof(Float)], &kept, sizeof(Float));
+  }
+}
+
 leat_block block_of(const Json& json, std::vector<char>& data) {
   leat_block block{};
   block.size = sizeof block;
@@ -103,6 +115,9 @@ leat_block block_of(const Json& json, std::vector<char>& data) {
   block.has_position = json.contains("position");
   data.resize(json.at("bytes").get<std::size_t>());
   fill(data, json.value("seed", 0));
+  copy_list(json, "raw", reinterpret_cast<unsigned char*>(data.data()));
+  if (json.contains("smooth"))
+    (json.value("single", 0) ? fill_smoothly<float> : fill_smoothly<double>)(data, json);
   block.data = data.data();
   block.bytes = data.size();
   return block;
@@ -137,10 +152,11 @@ leat_result result_of(const Json& json, std::vector<char>& data) {
 }
 
 std::string last_error;
+int log_level = LEAT_LOG_WARNING;  // from which on messages are told
 
 void take_log(void*, int level, const char* message) {
   if (level == LEAT_LOG_ERROR) last_error = message;
-  if (level >= LEAT_LOG_WARNING) std::cerr << message << std::endl;
+  if (level >= log_level) std::cerr << message << std::endl;
 }
 
 void answer(int code) {
@@ -202,6 +218,7 @@ int main(int, char** arguments) {
   if (!loaded) return 2;
   const leat_plugin& plugin = *loaded->plugin();
   const Json description = read_line();
+  if (description.contains("infos")) log_level = LEAT_LOG_INFO;
 
   std::deque<std::vector<leat_option>> options;
   std::vector<leat_variable> variables;

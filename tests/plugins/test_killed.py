@@ -15,6 +15,7 @@ from leat_run import BUILD, same_bits
 VARIABLES = [variable("a", "f8", ["x"]), variable("r", "f8", ["?n"]), variable("s", "f8", []),
              variable("g", "f4", ["y", "x"], **{"global": 1})]
 ITERATIONS = 6
+TIME = {"time_parameter": 0, "time_unit": "s"}
 
 
 def blocks(plugin, i):
@@ -27,9 +28,9 @@ def run_until(folder, compression, strace):
     folder.mkdir(exist_ok=True)
     said = 0
     try:
-        plugin = Plugin(folder, VARIABLES, options={"compression": compression}, wrapper=["strace", "-f", "-qq", *strace])
+        plugin = Plugin(folder, VARIABLES, options={"compression": compression}, wrapper=["strace", "-f", "-qq", *strace], **TIME)
         for i in range(ITERATIONS):
-            plugin.must(i, *blocks(plugin, i))
+            plugin.must(i, *blocks(plugin, i), parameters={"t": i / 7})
             said += 1
         plugin.finish()
     except (AssertionError, OSError, ValueError):  # what it says has ended with it
@@ -41,6 +42,7 @@ def rows_of(path):
     """Number of iterations in the file, every one of which is right to the last bit."""
     with h5py.File(path) as file:
         rows = len(file["iteration"])
+        assert file["time"][:rows].tolist() == [i / 7 for i in range(rows)]
         assert file["iteration"][:].tolist() == list(range(rows)) and file["iteration_complete"][:rows].all()
         ends = np.cumsum([0] + [7 * i % 5 for i in range(rows)])
         for i in range(rows):

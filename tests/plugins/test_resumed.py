@@ -36,6 +36,7 @@ VARIABLES = [
     variable("packed", "f8", ["?n"], options={"compression": "deflate:1"}),
     variable("odd_written", "i4", ["x"]),  # a name that the store would have taken
 ]
+TIME = {"time_parameter": 2, "time_unit": "days since 2000-01-01", "calendar": "noleap"}  # "t", behind "n" and "s"
 NUMBER = {v["name"]: i for i, v in enumerate(VARIABLES)}
 
 
@@ -82,7 +83,7 @@ def blocks(plugin, i, ranks):
 
 
 def parameters(i):
-    return {"n": i if i % 3 else None, "t": i / 7, "s": f"step {i}" * (1 + i % 3)}
+    return {"n": i if i % 3 else None, "t": None if i == 3 else i / 7, "s": f"step {i}" * (1 + i % 3)}
 
 
 def results(plugin, i):
@@ -101,7 +102,7 @@ def step(plugin, i, ranks):
 
 def start(folder, ranks=3, **more):
     folder.mkdir(exist_ok=True)
-    plugin = Plugin(folder, VARIABLES, ranks=ranks, xml="<simulation>x</simulation>", **more)
+    plugin = Plugin(folder, VARIABLES, ranks=ranks, xml="<simulation>x</simulation>", **TIME, **more)
     assert not plugin.opened, plugin.opened
     return plugin
 
@@ -146,7 +147,7 @@ def run_until_killed(folder, first, strace, resumed, steps=LAST + 1):
     folder.mkdir(exist_ok=True)
     i = first
     try:
-        plugin = Plugin(folder, VARIABLES, ranks=2, xml="<simulation>x</simulation>", resumed=resumed,
+        plugin = Plugin(folder, VARIABLES, ranks=2, xml="<simulation>x</simulation>", resumed=resumed, **TIME,
                         wrapper=["strace", "-f", "-qq", *strace])
         for i in range(first, steps):
             step(plugin, i, 2)

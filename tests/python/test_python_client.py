@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package, installed by pip into a virtual environment against an installed Leat."""
+import doctest
 import os
 import pathlib
 import re
@@ -161,3 +162,15 @@ def test_each_c_call_has_its_python_twin():
     module = (ROOT / "python-plugins/leat/client.py").read_text()
     public = set(re.findall(r'"(\w+)"', re.search(r"__all__ = \[(.*?)\]", module, re.S)[1]))
     assert c_calls - folded == public - {"Error", "set"}
+
+
+def test_the_page_on_meshes_is_followed_word_by_word(python, tmp_path):
+    page = (ROOT / "docs/how-to/meshes.md").read_text()
+    files = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", page, re.S))
+    (tmp_path / "meshes.xml").write_text(files["meshes.xml"])
+    said = run(python, tmp_path, files["meshes.py"])
+    assert "nothing lost" in said and "warning" not in said, said
+    shown = re.search(r"```python\n(>>>.*?)```", page, re.S).group(1)
+    failed, _ = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(
+        shown.replace('"meshes.h5"', repr(str(tmp_path / "meshes.h5"))), {}, "meshes.md", None, 0))
+    assert failed == 0

@@ -37,8 +37,9 @@ class ResultFile:
         import h5py
         self._file = h5py.File(self._path, "w")
         self._datasets, self._scales = {}, {}
-        self._iteration = self._file.create_dataset("iteration", (0,), "i8", maxshape=(None,), chunks=(1024,))
+        self._iteration = self._file.create_dataset("iteration", (0,), "i4", maxshape=(None,), chunks=(1024,))
         self._iteration.attrs["long_name"] = "number of the simulation's iteration"
+        self._iteration.attrs["units"] = "1"
         self._iteration.make_scale("iteration")
 
     def _write(self, name, array, dims, units):

@@ -5,6 +5,16 @@
 #include <stdexcept>
 
 namespace leat::hdf5 {
+namespace {
+
+void set_list(hid_t object, const char* name, hid_t type, hsize_t count, const void* values) {
+  const std::string what = std::string("cannot write the attribute ") + name;
+  const Id space(H5Screate_simple(1, &count, nullptr), what);
+  const Id attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), what);
+  check(H5Awrite(attribute, type, values), what);
+}
+
+}  // namespace
 
 std::string text_attribute(hid_t object, const char* name) {
   const std::string what = std::string("cannot read the attribute ") + name;
@@ -34,6 +44,10 @@ void set_attribute(hid_t object, const char* name, const std::string& value) {
   check(H5Awrite(attribute, type, &text), what);
 }
 
+void set_attribute(hid_t object, const char* name, const char* value) {
+  set_attribute(object, name, std::string(value));
+}
+
 void set_attribute(hid_t object, const char* name, std::int64_t value) {
   const std::string what = std::string("cannot write the attribute ") + name;
   const Id space(H5Screate(H5S_SCALAR), what);
@@ -43,21 +57,15 @@ void set_attribute(hid_t object, const char* name, std::int64_t value) {
 }
 
 void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values) {
-  const std::string what = std::string("cannot write the attribute ") + name;
-  const hsize_t count = values.size();
-  const Id space(H5Screate_simple(1, &count, nullptr), what);
-  const Id attribute(H5Acreate2(object, name, H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT),
-                     what);
-  check(H5Awrite(attribute, H5T_NATIVE_INT64, values.data()), what);
+  set_list(object, name, H5T_NATIVE_INT64, values.size(), values.data());
+}
+
+void set_attribute(hid_t object, const char* name, const std::vector<std::int8_t>& values) {
+  set_list(object, name, H5T_NATIVE_INT8, values.size(), values.data());
 }
 
 void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill) {
-  const std::string what = "cannot write the attribute _FillValue";
-  const hsize_t one = 1;
-  const Id space(H5Screate_simple(1, &one, nullptr), what);
-  const Id attribute(H5Acreate2(dataset, "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT),
-                     what);
-  check(H5Awrite(attribute, type, fill.data()), what);
+  set_list(dataset, "_FillValue", type, 1, fill.data());
 }
 
 }  // namespace leat::hdf5

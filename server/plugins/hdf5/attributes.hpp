@@ -12,8 +12,10 @@ namespace leat::hdf5 {
 
 /// Text attribute, of UTF-8.
 void set_attribute(hid_t object, const char* name, const std::string& value);
+void set_attribute(hid_t object, const char* name, const char* value);
 void set_attribute(hid_t object, const char* name, std::int64_t value);
 void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values);
+void set_attribute(hid_t object, const char* name, const std::vector<std::int8_t>& values);
 /// Value of a text attribute; throws when it is none.
 std::string text_attribute(hid_t object, const char* name);
 /// "_FillValue" as netCDF has it: one value of the dataset's own type.

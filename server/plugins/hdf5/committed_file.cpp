@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <stdexcept>
 
 #include "server/plugins/hdf5/whole_io.hpp"
@@ -29,33 +27,22 @@ bool over_the_limit(std::uint64_t end) {
          end > limit.rlim_cur;
 }
 
-std::string part_of(const std::string& file) {
-  const std::filesystem::path path = file;
-  return path.parent_path() / ("." + path.filename().string() + ".part");
-}
-
 }  // namespace
 
-CommittedFile::CommittedFile(const std::string& path, Start start)
-    : path_(path), part_(start == Start::anew ? part_of(path) : ""), journal_(path) {
-  const std::string& name = start == Start::anew ? part_ : path_;
-  fd_ = ::open(name.c_str(), O_RDWR | O_CLOEXEC | (start == Start::anew ? O_CREAT | O_TRUNC : 0),
-               0666);
-  if (fd_ < 0) throw std::runtime_error("cannot open " + name + ": " + std::strerror(errno));
+CommittedFile::CommittedFile(const std::string& path, Start start, Durability durability)
+    : path_(path), durability_(durability), journal_(path, durability == Durability::iteration) {
+  fd_ = start == Start::anew ? new_.make(path) : ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd_ < 0) throw std::runtime_error("cannot open " + path + ": " + std::strerror(errno));
   const off_t bytes = ::lseek(fd_, 0, SEEK_END);
   end_ = committed_ = room_ = used_ = static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes);
 }
 
 int CommittedFile::publish() {
-  if (::rename(part_.c_str(), path_.c_str()) != 0) return errno;
-  part_.clear();
-  return 0;
+  const int code = new_.publish(fd_);
+  return code == 0 ? sync() : code;
 }
 
-CommittedFile::~CommittedFile() {
-  ::close(fd_);
-  if (!part_.empty()) ::unlink(part_.c_str());
-}
+CommittedFile::~CommittedFile() { ::close(fd_); }
 
 int CommittedFile::allocate(std::uint64_t bytes, bool bulk, std::uint64_t* address) {
   end_ = size();
@@ -155,8 +142,20 @@ void CommittedFile::put(std::uint64_t address, const unsigned char* from, std::s
 
 int CommittedFile::commit() {
   int code = write_new();
+  if (code == 0) code = sync();
   if (code == 0) code = change_in_place(Journal::Kind::forth, waiting_);
+  if (code == 0) code = sync();
   return code == 0 ? journal_.forget() : code;
+}
+
+// What was written up to now is on the disk, under the file's name when it has one.
+int CommittedFile::sync() {
+  if (!waits_for_disk()) return 0;
+  const int code = sync_data(fd_);
+  if (code != 0 || name_is_safe_ || !new_.is_published()) return code;
+  const int code_of_name = sync_folder_of(path_);
+  name_is_safe_ = code_of_name == 0;
+  return code_of_name;
 }
 
 int CommittedFile::stage() {
@@ -202,8 +201,12 @@ int CommittedFile::change_in_place(Journal::Kind kind, const Changes& noted) {
 
 int CommittedFile::finish() {
   room_ = end_;
-  journal_.remove();
-  return ::ftruncate(fd_, static_cast<off_t>(end_)) == 0 ? 0 : errno;
+  int code = ::ftruncate(fd_, static_cast<off_t>(end_)) == 0 ? 0 : errno;
+  const bool waits = durability_ != Durability::none;
+  if (code == 0 && waits) code = journal_.sync();
+  if (code == 0 && waits) code = ::fsync(fd_) == 0 ? 0 : errno;
+  if (code == 0) journal_.remove();
+  return code == 0 && waits ? sync_folder_of(path_) : code;
 }
 
 }  // namespace leat::hdf5

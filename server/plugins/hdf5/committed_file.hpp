@@ -14,6 +14,25 @@
 // it. Places that the killed writer may have used are not used again: a reader may be looking
 // there.
 //
+// With Durability::iteration that holds for a power cut too: what commit() has returned 0 for is on
+// the disk, and a cut at any moment leaves a file that finish_last_commit() makes whole. The system
+// writes in any order what is not waited for, so commit() waits (fdatasync) four times, each before
+// the first write that counts on what was written before:
+//   stage()   1. journal: how to take back what was staged. Waits, then changes in place. A cut
+//   from
+//                here on: it is taken back, so what is new need not be there.
+//   commit()  2. what is new, and what was staged. Waits: the next record stands for both.
+//             3. journal: the changes. Waits, then changes in place. A cut: they are made once
+//             more.
+//             4. what was changed in place. Waits, and the journal is forgotten. That it is needs
+//             no
+//                wait: should the record come back, it makes the same changes once more, and they
+//                are the last till another record has taken its place.
+// A record that is on the disk in part has a wrong sum, and nothing that it is for was begun. The
+// names of file and journal are there (fsync of the folder) before anything counts on them.
+// Durability::close waits for the journal's last word, the file and the folder in finish(), in that
+// order: an old record that comes back after a cut would undo what is in the file.
+//
 // Room is taken from the disk before an address in it is given away. A full disk is thus a refused
 // allocation, and never a structure that could be written in part only.
 #pragma once
@@ -23,7 +42,9 @@
 #include <string>
 #include <vector>
 
+#include "server/plugins/hdf5/durability.hpp"
 #include "server/plugins/hdf5/journal.hpp"
+#include "server/plugins/hdf5/new_file.hpp"
 
 namespace leat::hdf5 {
 
@@ -32,9 +53,9 @@ namespace leat::hdf5 {
 class CommittedFile {
  public:
   enum class Start { anew, existing };
-  /// Makes the file under another name, ".<file>.part", or opens an existing one, whose last commit
-  /// is finished; throws when it cannot.
-  CommittedFile(const std::string& path, Start start);
+  /// Makes the file without a name (".<file>.part" where the file system cannot do that), or opens
+  /// an existing one, whose last commit is finished; throws when it cannot.
+  CommittedFile(const std::string& path, Start start, Durability durability);
   CommittedFile(const CommittedFile&) = delete;
   ~CommittedFile();
 
@@ -57,14 +78,16 @@ class CommittedFile {
   /// The same, till the writer is killed: what is staged stays with the next commit().
   int stage();
   /// Gives the file its name, when there is something in it that can be read: after the first
-  /// commit.
+  /// commit. EEXIST when something else has the name, which stays.
   int publish();
-  /// Gives back room that was taken and not used. After the last commit.
+  /// Gives back room that was taken and not used, and removes the journal. After the last commit.
   int finish();
 
  private:
   using Waiting = Changes;  // no overlaps
 
+  bool waits_for_disk() const { return durability_ == Durability::iteration; }
+  int sync();
   int take_room(std::uint64_t end);
   Waiting::iterator first_over(std::uint64_t address);
   bool waits(std::uint64_t address, std::size_t bytes);
@@ -73,7 +96,10 @@ class CommittedFile {
   int what_stands_there(Changes* old) const;
   int change_in_place(Journal::Kind kind, const Changes& noted);
 
-  std::string path_, part_;
+  std::string path_;
+  Durability durability_;
+  NewFile new_;
+  bool name_is_safe_ = false;  // from a power cut
   Journal journal_;
   int fd_ = -1;
   std::uint64_t used_ = 0;       // by writers before this one, at most

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/plugins/hdf5/attributes.hpp"
+#include "server/plugins/hdf5/compression.hpp"
 #include "server/plugins/hdf5/direct_chunks.hpp"
 #include "server/plugins/hdf5/handle.hpp"
 #include "server/plugins/hdf5/shape.hpp"
@@ -20,7 +21,7 @@ struct DatasetPlan {
   Shape extents;            ///< at the start
   std::vector<bool> grows;  ///< per dimension: may become larger later
   Shape chunk;              ///< all at least 1
-  int deflate = 0;          ///< 0: not compressed
+  Compression compression;
   std::vector<std::uint8_t> fill;
 };
 
@@ -95,6 +96,9 @@ Shape extents_in(hid_t file, const std::string& name);
 /// small arrays are bundled over iterations up to 64 KiB, large ones are split along their slowest
 /// dimensions to at most 2 MiB.
 Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes);
+/// Compressed chunk of one iteration: split along the slowest dimensions into pieces of at most
+/// 512 KiB, equal ones where that is possible.
+Shape chunk_of_compressed(const Shape& extents, std::uint64_t bytes);
 /// Chunk for rows of `extents` that are appended by the thousand: as many as go into 256 KiB, so
 /// that a run with few of them has a small file.
 Shape chunk_of_rows(const Shape& extents, std::uint64_t bytes);

@@ -7,15 +7,19 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace leat::hdf5 {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::chrono::microseconds kPause(500);
 
 bool is_same_file(int fd, const std::string& path) {
   struct stat open_one, named_one;
@@ -37,14 +41,42 @@ int open_lock(const fs::path& lock) {
                            "\": " + std::strerror(code) + advice(code));
 }
 
+bool would_block(int fd, int kind) {
+  return flock(fd, kind | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+// is_taken() shares the lock for a moment, and who writes never does: so what can be shared is
+// free, as soon as those who ask are gone.
+bool lock_now(int fd) {
+  while (would_block(fd, LOCK_EX)) {
+    if (would_block(fd, LOCK_SH)) return false;
+    flock(fd, LOCK_UN);
+    std::this_thread::sleep_for(kPause);
+  }
+  return true;
+}
+
+std::string lock_of(const fs::path& file) {
+  return file.parent_path() / ("." + file.filename().string() + ".lock");
+}
+
 }  // namespace
 
+bool FileLock::is_taken(const std::string& path) {
+  const int fd = ::open(lock_of(path).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool taken = would_block(fd, LOCK_SH);
+  ::close(fd);
+  return taken;
+}
+
+bool FileLock::is_left(const std::string& path) { return fs::exists(lock_of(path)); }
+
 std::optional<FileLock> FileLock::take(const std::string& path) {
-  const fs::path file = path;
-  const std::string lock = file.parent_path() / ("." + file.filename().string() + ".lock");
+  const std::string lock = lock_of(path);
   for (;;) {
     const int fd = open_lock(lock);
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (!lock_now(fd)) {
       ::close(fd);
       return std::nullopt;
     }

@@ -13,6 +13,10 @@ class FileLock {
   /// Nothing when another run, or another store of this one, has it. Throws when the folder of
   /// `path` cannot be written to. On file systems without locks everybody gets one.
   static std::optional<FileLock> take(const std::string& path);
+  /// Whether somebody has it. Makes nothing, and keeps nobody from taking it.
+  static bool is_taken(const std::string& path);
+  /// Whether there is a lock file, be it locked or not.
+  static bool is_left(const std::string& path);
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/grid_writer.hpp"
 
+#include <algorithm>
+
 #include "server/plugins/hdf5/block_check.hpp"
+#include "server/plugins/hdf5/numbers.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -21,11 +24,13 @@ GridWriter::GridWriter(const Place& place, const leat_variable& variable, const 
   for (unsigned d = 0; d < variable.dims; ++d)
     names.push_back(axes_.place_name_of(d, first_global_[d]));
   data_ = axes_.make(first_global_, names);
-  if (axes_.has_table("_global")) make_globals();
+  if (axes_.has_table("_global")) make_globals(0);
 }
 
-void GridWriter::make_globals() {
-  globals_ = axes_.make_table("_global", {}, {{axes_.name() + "_global_dim", variable_.dims}});
+void GridWriter::make_globals(std::int64_t largest) {
+  globals_ =
+      axes_.make_table({"_global", "extents of the global array in the iteration", -1, largest}, {},
+                       {{axes_.name() + "_global_dim", variable_.dims}});
 }
 
 void GridWriter::write(hsize_t row, const BlockList& blocks, BlockErrors* errors) {
@@ -53,12 +58,15 @@ void GridWriter::note_global(hsize_t row, const Shape& global) {
   const std::vector<std::int64_t> now(global.begin(), global.end());
   const std::vector<std::int64_t> before(first_global_.begin(), first_global_.end());
   const bool is_new = !globals_.exists();
-  if (is_new) make_globals();
+  if (is_new) {
+    make_globals(std::max(*std::max_element(now.begin(), now.end()),
+                          *std::max_element(before.begin(), before.end())));
+  }
   globals_.grow_to(axes_.with_row(row + 1, {now.size()}));
   for (hsize_t old = 0; is_new && old < row; ++old) {
-    globals_.write(axes_.with_row(old, {0}), axes_.with_row(1, {now.size()}), before.data());
+    write_numbers(globals_, axes_.with_row(old, {0}), axes_.with_row(1, {now.size()}), before);
   }
-  globals_.write(axes_.with_row(row, {0}), axes_.with_row(1, {now.size()}), now.data());
+  write_numbers(globals_, axes_.with_row(row, {0}), axes_.with_row(1, {now.size()}), now);
 }
 
 void GridWriter::grow_to_rows(hsize_t rows) {

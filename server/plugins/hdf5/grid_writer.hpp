@@ -16,7 +16,7 @@ class GridWriter : public Writer {
 
  private:
   void write_block(hsize_t row, const leat_block& block);
-  void make_globals();
+  void make_globals(std::int64_t largest);
   void note_global(hsize_t row, const Shape& global);
 
   Axes axes_;

@@ -30,7 +30,7 @@ Id open_file(const std::string& path, CommittedFile* disk) {
 }
 
 std::string session_of(const std::string& path) {
-  CommittedFile disk(path, CommittedFile::Start::existing);
+  CommittedFile disk(path, CommittedFile::Start::existing, Durability::none);
   const Id file = open_file(path, &disk);
   return text_attribute(file, "session");
 }

@@ -13,6 +13,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/durability.hpp"
 #include "server/plugins/hdf5/whole_io.hpp"
 
 namespace leat::hdf5 {
@@ -127,7 +128,8 @@ bool make_changes(const std::string& journal, const std::string& file) {
   const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) fail(file, errno);
   const std::vector<Changes> steps = steps_in(journal, inode_of(fd));
-  const int code = make(steps, fd);
+  int code = make(steps, fd);
+  if (code == 0 && !steps.empty()) code = sync_data(fd);
   ::close(fd);
   if (code != 0) fail(file, code);
   return !steps.empty();
@@ -140,7 +142,10 @@ std::string journal_of(const std::string& file) {
   return path.parent_path() / ("." + path.filename().string() + ".journal");
 }
 
-Journal::Journal(const std::string& file) : path_(journal_of(file)) { ::unlink(path_.c_str()); }
+Journal::Journal(const std::string& file, bool durable)
+    : path_(journal_of(file)), durable_(durable) {
+  ::unlink(path_.c_str());
+}
 
 Journal::~Journal() {
   if (fd_ >= 0) ::close(fd_);
@@ -152,8 +157,17 @@ int Journal::add(Kind kind, const Changes& changes, int file) {
   std::string text = record_of(kind == Kind::back ? kBack : kForth, changes, inode_of(file));
   const std::uint64_t bytes = text.size();
   text.append(sizeof(Head), '\0');  // no older record follows
-  const int code = write_whole(fd_, text.data(), text.size(), end_);
+  int code = write_whole(fd_, text.data(), text.size(), end_);
+  if (code == 0 && durable_) code = sync();
   if (code == 0) end_ += bytes;
+  return code;
+}
+
+int Journal::sync() {
+  int code = fd_ < 0 ? 0 : sync_data(fd_);
+  if (code != 0 || fd_ < 0 || name_is_safe_) return code;
+  code = sync_folder_of(path_);
+  name_is_safe_ = code == 0;
   return code;
 }
 
@@ -169,6 +183,16 @@ void Journal::remove() {
   if (fd_ >= 0) ::unlink(path_.c_str());
 }
 
+bool has_unfinished_commit(const std::string& file) {
+  std::ifstream journal(journal_of(file), std::ios::binary);
+  const int fd = journal ? ::open(file.c_str(), O_RDONLY | O_CLOEXEC) : -1;
+  if (fd < 0) return false;
+  const std::string text((std::istreambuf_iterator<char>(journal)), {});
+  const bool has = !steps_in(text, inode_of(fd)).empty();
+  ::close(fd);
+  return has;
+}
+
 bool finish_last_commit(const std::string& file) {
   const std::string path = journal_of(file);
   std::ifstream journal(path, std::ios::binary);
@@ -176,6 +200,7 @@ bool finish_last_commit(const std::string& file) {
   const std::string text((std::istreambuf_iterator<char>(journal)), {});
   const bool had_to = make_changes(text, file);
   ::unlink(path.c_str());
+  if (had_to) sync_folder_of(path);
   return had_to;
 }
 

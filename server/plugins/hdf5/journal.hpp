@@ -24,8 +24,9 @@ using Changes = std::map<std::uint64_t, std::vector<unsigned char>>;  // by addr
 
 class Journal {
  public:
-  /// The journal of `file`; made when there is something to write.
-  explicit Journal(const std::string& file);
+  /// The journal of `file`; made when there is something to write. With `durable`, a record is on
+  /// the disk before add() returns.
+  Journal(const std::string& file, bool durable);
   Journal(const Journal&) = delete;
   ~Journal();
 
@@ -34,19 +35,27 @@ class Journal {
   int add(Kind kind, const Changes& changes, int file);
   /// All changes are made, and stay: nothing is to be done again. 0 or an errno.
   int forget();
+  /// What it says is on the disk. 0 or an errno.
+  int sync();
   /// No commit comes any more.
   void remove();
 
  private:
   std::string path_;
+  bool durable_;
+  bool name_is_safe_ = false;  // from a power cut
   int fd_ = -1;
   std::uint64_t end_ = 0;  // of the last record
 };
 
 /// Finishes the commit in which the writer of `file` was killed, or takes back what it had only
-/// staged (CommittedFile), and removes the journal. Nobody may be writing the file. Returns whether
-/// there was something to do; throws when it could not be done, and may be called again then.
+/// staged (CommittedFile), waits till that is on the disk, and removes the journal. Nobody may be
+/// writing the file. Returns whether there was something to do; throws when it could not be done,
+/// and may be called again then.
 bool finish_last_commit(const std::string& file);
+
+/// Whether there is something to do for it. Changes nothing.
+bool has_unfinished_commit(const std::string& file);
 
 /// Name of the journal of `file`.
 std::string journal_of(const std::string& file);

@@ -48,6 +48,7 @@ void write_ledger(hid_t file, const std::string& json) {
       H5Dcreate2(file, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), kWhat);
   check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, json.data()), kWhat);
   set_attribute(dataset, kMark, std::int64_t{1});
+  set_attribute(dataset, "long_name", "what was written, stored, dropped and lost, as JSON");
   if (check(H5Aexists(file, "lost"), kWhat) > 0) check(H5Adelete(file, "lost"), kWhat);
   set_attribute(file, "lost", lost_of(json));
 }

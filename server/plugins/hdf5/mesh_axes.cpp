@@ -7,8 +7,6 @@
 namespace leat::hdf5 {
 namespace {
 
-constexpr const char* kAxes[] = {"X", "Y", "Z"};
-
 const leat_variable& variable_at(const leat_run& run, std::int32_t index) {
   return *leat_variable_at(&run, static_cast<std::uint64_t>(index));
 }
@@ -47,12 +45,14 @@ bool is_coordinate_variable(const leat_variable& variable) {
          std::strcmp(variable.name, variable.dimension[0].name) == 0;
 }
 
+std::string cf_axis(unsigned axis) { return axis == 0 ? "X" : axis == 1 ? "Y" : ""; }
+
 std::string axis_of(const leat_run& run, const leat_variable& variable) {
   for (std::uint64_t m = 0; m < leat_run_mesh_count(&run); ++m) {
     const leat_mesh& mesh = *leat_mesh_at(&run, m);
     if (mesh.kind != LEAT_MESH_RECTILINEAR) continue;
     for (unsigned axis = 0; axis < mesh.coordinate_count; ++axis) {
-      if (&variable_at(run, mesh.coordinate[axis]) == &variable) return kAxes[axis];
+      if (&variable_at(run, mesh.coordinate[axis]) == &variable) return cf_axis(axis);
     }
   }
   return "";

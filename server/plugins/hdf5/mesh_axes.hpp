@@ -31,7 +31,11 @@ std::optional<AxisValues> uniform_axis(const leat_run& run, const leat_variable&
 /// of one dimension of its own name, and not in a group. It is that dimension's scale then.
 bool is_coordinate_variable(const leat_variable& variable);
 
-/// "X", "Y" or "Z" for a variable that alone has the coordinates along that axis of a rectilinear
+/// The attribute `axis` of places along 0, 1, 2 for x, y, z: "X", "Y", and "" for z. An axis "Z" of
+/// CF must say what is up, which nobody has said. Source: CF Conventions 1.8, section 4.3.
+std::string cf_axis(unsigned axis);
+
+/// cf_axis() for a variable that alone has the coordinates along that axis of a rectilinear
 /// mesh, else "".
 std::string axis_of(const leat_run& run, const leat_variable& variable);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "server/plugins/hdf5/coordinates.hpp"
 #include "server/plugins/hdf5/types.hpp"
 
 namespace leat::hdf5 {
@@ -67,9 +68,17 @@ ParameterTables::Table ParameterTables::make(const leat_parameter& parameter) co
   table.dataset = Dataset(place_.file, name, type, plan);
   table.dataset.attach_iterations(place_.scales.iteration());
   if (is_text) table.text_bytes = H5Tget_size(table.dataset.type());
-  if (table.dataset.is_new())
-    set_attribute(table.dataset.id(), "leat_parameter", std::string(parameter.name));
+  if (table.dataset.is_new()) describe(table.dataset, parameter, plan.fill);
   return table;
+}
+
+void ParameterTables::describe(const Dataset& table, const leat_parameter& parameter,
+                               const std::vector<std::uint8_t>& fill) const {
+  const std::string name = parameter.name;
+  set_attribute(table.id(), "leat_parameter", name);
+  set_attribute(table.id(), "long_name", "parameter " + name + " at the end of the iteration");
+  if (!fill.empty()) set_fill_attribute(table.id(), table.type(), fill);
+  set_coordinates(table, coordinates_of_rows(place_, table.name()));
 }
 
 void ParameterTables::write_text(Table& table, hsize_t row, const char* text) {

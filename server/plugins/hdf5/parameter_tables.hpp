@@ -21,6 +21,8 @@ class ParameterTables {
     std::size_t text_bytes = 0;
   };
   Table make(const leat_parameter& parameter) const;
+  void describe(const Dataset& table, const leat_parameter& parameter,
+                const std::vector<std::uint8_t>& fill) const;
   void write_text(Table& table, hsize_t row, const char* text);
 
   Place place_;

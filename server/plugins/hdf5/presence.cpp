@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/presence.hpp"
 
+#include "server/plugins/hdf5/flag_list.hpp"
+
 namespace leat::hdf5 {
 namespace {
 
@@ -20,19 +22,17 @@ void Presence::note(const Place& place, const std::string& variable, hsize_t row
     }
     make(place, variable);
   }
-  const std::uint8_t value = written;
+  const std::int8_t value = written;
   table_.grow_to({row + 1});
   table_.write({row}, {1}, &value);
 }
 
 void Presence::make(const Place& place, const std::string& variable) {
-  DatasetPlan plan = growing_list(rows_);
-  plan.fill = {0};
-  table_ = Dataset(place.file, place.scales.take_name(variable + kSuffix), H5T_NATIVE_UINT8, plan);
-  table_.attach_iterations(place.scales.iteration());
+  table_ =
+      flag_list(place, place.scales.take_name(variable + kSuffix),
+                "1: " + variable + " was written in this iteration", "not_written written", rows_);
   if (!table_.is_new()) return;
-  set_attribute(table_.id(), "long_name", "1: " + variable + " was written in this iteration");
-  const std::vector<std::uint8_t> before(rows_, 1);
+  const std::vector<std::int8_t> before(rows_, 1);
   table_.write({0}, {rows_}, before.data());
 }
 

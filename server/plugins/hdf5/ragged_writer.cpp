@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "server/plugins/hdf5/block_check.hpp"
+#include "server/plugins/hdf5/numbers.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -22,12 +23,15 @@ RaggedWriter::RaggedWriter(const Place& place, const leat_variable& variable,
   const std::string name = variable_.name;
   const DimensionName slots{name + "_slot", 0, true};
   make_data(first);
-  counts_ = axes_.make_table("_count", {}, {slots}, 0);
-  ranks_ = axes_.make_table("_rank", {}, {slots});
-  numbers_ = axes_.make_table("_block", {}, {slots});
+  std::int64_t largest = 0;
+  for (const leat_block* block : first) largest = std::max(largest, largest_of(*block));
+  counts_ =
+      axes_.make_table({"_count", "elements of the block in the slot", 0, largest}, {}, {slots});
+  ranks_ = axes_.make_table(ranks_of_blocks(), {}, {slots});
+  numbers_ = axes_.make_table(numbers_of_blocks(), {}, {slots});
   if (flat_)
-    extents_ =
-        axes_.make_table("_extent", {variable_.dims}, {slots, {name + "_dims", variable_.dims}});
+    extents_ = axes_.make_table(extents_of_blocks(largest), {variable_.dims},
+                                {slots, {name + "_dims", variable_.dims}});
   total_ = sum_of_counts();
 }
 
@@ -44,13 +48,19 @@ void RaggedWriter::make_data(const BlockList& first) {
   data_ = axes_.make_appended(joined(0, rest_), rows_of(first), names);
 }
 
+// Of what the tables say of it.
+std::int64_t RaggedWriter::largest_of(const leat_block& block) const {
+  const std::int64_t extent = *std::max_element(block.extent, block.extent + variable_.dims);
+  return std::max(extent, static_cast<std::int64_t>(rows_of({&block})));
+}
+
 // Of what is in the file, row by row: it may be much.
 hsize_t RaggedWriter::sum_of_counts() const {
   const Shape& all = counts_.extents();
-  std::vector<std::int64_t> counts(all.back());
   hsize_t sum = 0;
   for (hsize_t row = 0; row < (axes_.has_rows() ? all[0] : 1); ++row) {
-    counts_.read(axes_.with_row(row, {0}), axes_.with_row(1, {counts.size()}), counts.data());
+    const std::vector<std::int64_t> counts =
+        read_numbers(counts_, axes_.with_row(row, {0}), axes_.with_row(1, {all.back()}));
     sum += static_cast<hsize_t>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
   }
   return sum;
@@ -89,6 +99,10 @@ void RaggedWriter::append(hsize_t at, const leat_block& block, Tables* tables) {
         "its fixed extents differ from those of the first block: make them \"?\" in the layout");
   }
   const hsize_t count = flat_ ? product(own.count) : own.count[0];
+  expect_room_for(counts_, static_cast<std::int64_t>(count));
+  expect_room_for(numbers_, block.block);
+  for (std::size_t d = 0; flat_ && d < own.count.size(); ++d)
+    expect_room_for(extents_, static_cast<std::int64_t>(own.count[d]));
   data_.grow_to(joined(at + count, rest_));
   data_.write(joined(at, zeros(rest_)), joined(count, rest_), block.data, own);
   tables->counts.push_back(static_cast<std::int64_t>(count));
@@ -101,14 +115,14 @@ void RaggedWriter::write_tables(hsize_t row, hsize_t slots, const Tables& tables
   const Shape start = axes_.with_row(row, {0}), count = axes_.with_row(1, {slots});
   const auto put = [&](Dataset& table, const std::vector<std::int64_t>& values) {
     table.grow_to(axes_.with_row(row + 1, {slots}));
-    table.write(start, count, values.data());
+    write_numbers(table, start, count, values);
   };
   put(ranks_, tables.ranks);
   put(numbers_, tables.numbers);
   if (flat_) {
     extents_.grow_to(axes_.with_row(row + 1, {slots, 0}));
-    extents_.write(axes_.with_row(row, {0, 0}), axes_.with_row(1, {slots, variable_.dims}),
-                   tables.extents.data());
+    write_numbers(extents_, axes_.with_row(row, {0, 0}), axes_.with_row(1, {slots, variable_.dims}),
+                  tables.extents);
   }
   put(counts_, tables.counts);  // last: a block counts once all that is said of it is there
 }

@@ -25,6 +25,7 @@ class RaggedWriter : public Writer {
   };
 
   void make_data(const BlockList& first);
+  std::int64_t largest_of(const leat_block& block) const;
   hsize_t sum_of_counts() const;
   hsize_t rows_of(const BlockList& blocks) const;
   void append(hsize_t at, const leat_block& block, Tables* tables);

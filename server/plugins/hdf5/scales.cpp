@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "server/plugins/hdf5/numbers.hpp"
+
 namespace leat::hdf5 {
 namespace {
 
@@ -60,12 +62,13 @@ hsize_t length_at_first(const Dataset& scale) {
 
 // A dimension with coordinates.
 Dataset make_axis(hid_t file, const std::string& name, hsize_t length, const AxisValues& values) {
-  constexpr const char* kAxes[] = {"X", "Y", "Z"};
   Dataset scale(file, name, H5T_NATIVE_DOUBLE, plan_of(length, false));
   if (!scale.is_new()) return scale;
   check(H5DSset_scale(scale.id(), name.c_str()), "naming the dimension " + name);
   if (!values.unit.empty()) set_attribute(scale.id(), "units", values.unit);
-  set_attribute(scale.id(), "axis", std::string(kAxes[values.axis]));
+  set_attribute(scale.id(), "long_name", "place along " + std::string(1, "XYZ"[values.axis]));
+  const std::string axis = cf_axis(values.axis);
+  if (!axis.empty()) set_attribute(scale.id(), "axis", axis);
   scale.write({0}, {length}, values.values(length).data());
   return scale;
 }
@@ -73,16 +76,16 @@ Dataset make_axis(hid_t file, const std::string& name, hsize_t length, const Axi
 }  // namespace
 
 Dataset make_iterations(hid_t file, const std::string& name) {
-  Dataset iterations(file, name, H5T_NATIVE_INT64, growing_list());
+  Dataset iterations(file, name, number_type(file, name), growing_list());
   if (!iterations.is_new()) return iterations;
   check(H5DSset_scale(iterations.id(), "iteration"), "naming the iterations");
   set_attribute(iterations.id(), "long_name", "number of the simulation's iteration");
+  set_attribute(iterations.id(), "units", "1");
   return iterations;
 }
 
 std::vector<std::int64_t> numbers_in(const Dataset& iterations) {
-  std::vector<std::int64_t> numbers(iterations.extents()[0]);
-  iterations.read({0}, {numbers.size()}, numbers.data());
+  std::vector<std::int64_t> numbers = read_numbers(iterations, {0}, iterations.extents());
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/numbers.hpp"
 #include "server/plugins/hdf5/scales.hpp"
 #include "server/plugins/hdf5/types.hpp"
 
@@ -85,7 +86,7 @@ void ScriptGroup::add(const leat_result_set& set) {
 
 void ScriptGroup::finish_row(std::int64_t iteration) {
   iteration_.grow_to({rows_});
-  iteration_.write({rows_ - 1}, {1}, &iteration);
+  write_numbers(iteration_, {rows_ - 1}, {1}, {iteration});
 }
 
 void ScriptGroup::write(const leat_result& result) {

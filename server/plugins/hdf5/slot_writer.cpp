@@ -3,6 +3,8 @@
 
 #include "server/plugins/hdf5/block_check.hpp"
 
+#include "server/plugins/hdf5/numbers.hpp"
+
 namespace leat::hdf5 {
 SlotWriter::SlotWriter(const Place& place, const leat_variable& variable, const BlockList& first)
     : axes_(place, variable), variable_(variable) {
@@ -25,10 +27,11 @@ void SlotWriter::make_slots(const Shape& extents) {
   std::vector<DimensionName> names{slots};
   for (unsigned d = 0; d < extents.size(); ++d) names.push_back(axes_.name_of(d, extents[d]));
   data_ = axes_.make(joined(0, extents), names);
-  ranks_ = axes_.make_table("_rank", {}, {slots});
-  numbers_ = axes_.make_table("_block", {}, {slots});
+  ranks_ = axes_.make_table(ranks_of_blocks(), {}, {slots});
+  numbers_ = axes_.make_table(numbers_of_blocks(), {}, {slots});
   if (extents.empty()) return;
-  sizes_ = axes_.make_table("_extent", {extents.size()},
+  const auto largest = static_cast<std::int64_t>(*std::max_element(extents.begin(), extents.end()));
+  sizes_ = axes_.make_table(extents_of_blocks(largest), {extents.size()},
                             {slots, {axes_.name() + "_dims", extents.size()}});
 }
 
@@ -56,8 +59,16 @@ void SlotWriter::write_single(hsize_t row, const BlockList& blocks, BlockErrors*
   }
 }
 
+void SlotWriter::expect_room_in_tables(const BlockList& blocks) const {
+  for (const leat_block* block : blocks) {
+    for (unsigned d = 0; d < variable_.dims; ++d) expect_room_for(sizes_, block->extent[d]);
+    expect_room_for(numbers_, block->block);
+  }
+}
+
 void SlotWriter::write_slots(hsize_t row, const BlockList& blocks) {
   std::vector<std::int64_t> ranks, numbers, sizes;
+  expect_room_in_tables(blocks);
   for (hsize_t slot = 0; slot < blocks.size(); ++slot) {
     const leat_block& block = *blocks[slot];
     const MemoryPart own = own_part(variable_, block);
@@ -71,12 +82,12 @@ void SlotWriter::write_slots(hsize_t row, const BlockList& blocks) {
   const Shape start = axes_.with_row(row, {0}), count = axes_.with_row(1, {blocks.size()});
   for (Dataset* table : {&ranks_, &numbers_}) {
     table->grow_to(axes_.with_row(row + 1, {blocks.size()}));
-    table->write(start, count, table == &ranks_ ? ranks.data() : numbers.data());
+    write_numbers(*table, start, count, table == &ranks_ ? ranks : numbers);
   }
   if (!sizes_.exists()) return;
   sizes_.grow_to(axes_.with_row(row + 1, {blocks.size(), 0}));
-  sizes_.write(axes_.with_row(row, {0, 0}), axes_.with_row(1, {blocks.size(), variable_.dims}),
-               sizes.data());
+  write_numbers(sizes_, axes_.with_row(row, {0, 0}),
+                axes_.with_row(1, {blocks.size(), variable_.dims}), sizes);
 }
 
 void SlotWriter::grow_to_rows(hsize_t rows) {

@@ -17,6 +17,7 @@ class SlotWriter : public Writer {
   void grow_to_rows(hsize_t rows) override;
 
  private:
+  void expect_room_in_tables(const BlockList& blocks) const;
   void write_slots(hsize_t row, const BlockList& blocks);
   void write_single(hsize_t row, const BlockList& blocks, BlockErrors* errors);
   void make_slots(const Shape& extents);

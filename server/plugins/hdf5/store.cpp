@@ -8,14 +8,19 @@
 #include <stdexcept>
 
 #include "server/plugins/hdf5/block_check.hpp"
-#include "server/plugins/hdf5/compression.hpp"
+#include "server/plugins/hdf5/filters.hpp"
+#include "server/plugins/hdf5/flag_list.hpp"
 #include "server/plugins/hdf5/h5_file.hpp"
 #include "server/plugins/hdf5/ledger_text.hpp"
 #include "server/plugins/hdf5/mesh_axes.hpp"
-#include "server/plugins/hdf5/nodes.hpp"
+#include "server/plugins/hdf5/numbers.hpp"
 #include "server/plugins/hdf5/parameter_tables.hpp"
+#include "server/plugins/hdf5/part_attributes.hpp"
 #include "server/plugins/hdf5/presence.hpp"
+#include "server/plugins/hdf5/root_attributes.hpp"
 #include "server/plugins/hdf5/script_group.hpp"
+#include "server/plugins/hdf5/time_axis.hpp"
+#include "server/plugins/hdf5/vtkhdf.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -25,19 +30,18 @@ constexpr int kMostNamed = 3;  // of the variables that an error is about
 void check_options(const leat_run& run) {
   for (std::uint64_t i = 0; i < run.option_count; ++i) {
     const std::string name = run.options[i].name, value = run.options[i].value;
-    if (name == "compression") deflate_level(value);
     if (name == "exists" && value != "keep" && value != "replace") {
       throw std::runtime_error("option exists=\"" + value + "\": expected \"keep\" or \"replace\"");
     }
-    if (name != "file" && name != "folder" && name != "compression" && name != "exists") {
+    if (name == "durability") durability_from(value);
+    if (name != "file" && name != "folder" && name != "compression" && name != "durability" &&
+        name != "exists") {
       throw std::runtime_error("the hdf5 store has no option \"" + name +
-                               "\"; it has file, folder, compression and exists");
+                               "\"; it has file, folder, compression, durability and exists");
     }
   }
-  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
-    const leat_variable& variable = *leat_variable_at(&run, i);
-    deflate_level(option(variable.options, variable.option_count, "compression"));
-  }
+  be_quiet();
+  check_filters(run);
 }
 
 // What gives dimensions their coordinates comes before what only names them.
@@ -79,9 +83,8 @@ bool has(const std::vector<std::int64_t>& ascending, std::int64_t number) {
   return std::binary_search(ascending.begin(), ascending.end(), number);
 }
 
-std::int64_t nanoseconds_now() {
-  using namespace std::chrono;
-  return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+Durability durability_of(const leat_run& run) {
+  return durability_from(option(run.options, run.option_count, "durability"));
 }
 
 OutputFile output_for(const leat_run& run, const Host& host) {
@@ -92,26 +95,22 @@ OutputFile output_for(const leat_run& run, const Host& host) {
 }  // namespace
 
 struct Store::Open {
-  Open(hid_t file, const leat_run& run)
+  Open(hid_t file, const leat_run& run, const Host& host)
       : scales(file, run),
         rows(scales.iteration().extents()[0]),
         stored_before(numbers_in(scales.iteration())),
-        place{file, scales, run},
-        parameters(place) {
-    make_whole();
+        time(file, run, scales),
+        place{file, scales, run, time.name()},
+        whole(flag_list(
+            place, scales.take_name("iteration_complete"),
+            "1: all of the iteration is here; 0: a rank died, or something was not stored",
+            "incomplete complete")),
+        parameters(place),
+        vtkhdf(place, host) {
     for (std::uint64_t i = 0; i < run.variable_count; ++i) {
       const leat_variable& variable = *leat_variable_at(&run, i);
       if (is_dataset(file, variable.name)) take_up(static_cast<std::uint32_t>(i), variable);
     }
-  }
-
-  void make_whole() {
-    whole = Dataset(place.file, scales.take_name("iteration_complete"), H5T_NATIVE_UINT8,
-                    growing_list());
-    whole.attach_iterations(scales.iteration());
-    if (!whole.is_new()) return;
-    set_attribute(whole.id(), "long_name",
-                  "1: all of the iteration is here; 0: a rank died, or something was not stored");
   }
 
   void take_up(std::uint32_t number, const leat_variable& variable) {
@@ -122,15 +121,17 @@ struct Store::Open {
   Scales scales;
   hsize_t rows;
   std::vector<std::int64_t> stored_before;  // by writers before this one, ascending
+  TimeAxis time;
   Place place;
   Dataset whole;
   ParameterTables parameters;
+  VtkHdf vtkhdf;
   std::map<std::string, ScriptGroup> scripts;
   std::map<std::uint32_t, std::unique_ptr<Writer>> writers;  // by variable
   std::map<std::uint32_t, Presence> presences;               // of those that vary in time
   std::set<std::uint32_t> in_row;    // variables of which something is in the last row
   std::vector<std::int64_t> unsaid;  // numbers of the last rows that /iteration does not have yet
-  std::vector<std::uint8_t> unsaid_whole;
+  std::vector<std::int8_t> unsaid_whole;
 };
 
 Store::Store(const leat_run& run, Host host)
@@ -142,9 +143,11 @@ Store::Store(const leat_run& run, Host host)
 
 void Store::continue_file() {
   try {
-    disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::existing);
+    disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::existing,
+                                            durability_of(run_));
     file_ = open_file(output_.path(), disk_.get());
-    open_ = std::make_unique<Open>(file_, run_);
+    open_ = std::make_unique<Open>(file_, run_, host_);
+    note_continued(file_, run_);
     host_.info("continuing " + output_.path() + " behind its " + std::to_string(open_->rows) +
                " iterations");
   } catch (const std::exception& e) {
@@ -154,10 +157,12 @@ void Store::continue_file() {
 }
 
 void Store::start_file() {
-  disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::anew);
+  disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::anew,
+                                          durability_of(run_));
   file_ = create_file(output_.path(), disk_.get());
-  write_attributes(run_);
-  open_ = std::make_unique<Open>(file_, run_);
+  describe_file(file_, run_);
+  if (!output_.view().empty()) describe_part(file_, run_, output_.view());
+  open_ = std::make_unique<Open>(file_, run_, host_);
   commit(Keep::always);
   const int code = disk_->publish();
   if (code != 0)
@@ -167,20 +172,6 @@ void Store::start_file() {
 
 Store::~Store() = default;
 
-void Store::write_attributes(const leat_run& run) {
-  if (is_one_of_several_nodes(run)) {
-    set_attribute(file_, kFirstRank, std::int64_t{leat_run_first_rank(&run)});
-    set_attribute(file_, kNodeRanks, std::int64_t{run.node_ranks});
-    set_attribute(file_, kStarted, nanoseconds_now());
-    set_attribute(file_, kViewName, std::filesystem::path(output_.view()).filename().string());
-  }
-  set_attribute(file_, "simulation", std::string(run.simulation));
-  set_attribute(file_, "session", std::string(run.session));
-  set_attribute(file_, "ranks", std::int64_t{run.ranks});
-  set_attribute(file_, "leat_version", std::string(LEAT_VERSION));
-  set_attribute(file_, "leat_xml", std::string(run.xml));
-}
-
 void Store::iteration(const leat_iteration_data& data) {
   be_quiet();
   meshes_.look_at(data);
@@ -188,6 +179,7 @@ void Store::iteration(const leat_iteration_data& data) {
   const std::vector<BlockList> by_variable = by_variable_of(run_, data);
   const std::string what = output_.path() + ", iteration " + std::to_string(data.iteration) + ": ";
   try {
+    expect_room_for(open_->scales.iteration(), data.iteration);
     make_room(data);
   } catch (const std::exception& e) {
     throw std::runtime_error(what + e.what());
@@ -257,14 +249,17 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
                                       open_->in_row.count(variable) > 0);
   }
   open_->parameters.write(open_->rows - 1, data);
+  open_->time.write(open_->rows - 1, data);
   // The data are in the file before the row that names them: a writer may be killed between the
   // two.
   commit(Keep::till_killed);
+  // A part has pieces of arrays only.
+  if (output_.view().empty()) open_->vtkhdf.add(open_->rows - 1, data, open_->in_row);
   const hsize_t first = open_->rows - open_->unsaid.size();
   open_->whole.grow_to({open_->rows});
   open_->whole.write({first}, {open_->unsaid.size()}, open_->unsaid_whole.data());
   open_->scales.iteration().grow_to({open_->rows});
-  open_->scales.iteration().write({first}, {open_->unsaid.size()}, open_->unsaid.data());
+  write_numbers(open_->scales.iteration(), {first}, {open_->unsaid.size()}, open_->unsaid);
   commit(Keep::always);
   open_->unsaid.clear();
   open_->unsaid_whole.clear();
@@ -279,6 +274,7 @@ void Store::results(const leat_result_set& set) {
           ? found->second
           : open_->scripts.try_emplace(set.source, file_, set.source).first->second;
   if (group.has(set.iteration)) return;
+  expect_room_for(open_->scales.iteration(), set.iteration);
   std::string failed;
   try {
     group.add(set);

@@ -48,7 +48,6 @@ class Store {
 
   void continue_file();
   void start_file();
-  void write_attributes(const leat_run& run);
   void make_room(const leat_iteration_data& data);
   std::string write_variable(const BlockList& blocks);
   void finish_row(const leat_iteration_data& data, bool whole);

@@ -2,16 +2,19 @@
 #include "server/plugins/hdf5/writer.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
 
 #include "server/include/plugin.hpp"
-#include "server/plugins/hdf5/compression.hpp"
+#include "server/plugins/hdf5/coordinates.hpp"
+#include "server/plugins/hdf5/filters.hpp"
 #include "server/plugins/hdf5/grid_writer.hpp"
 #include "server/plugins/hdf5/mesh_axes.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
+#include "server/plugins/hdf5/numbers.hpp"
 #include "server/plugins/hdf5/patch_writer.hpp"
 #include "server/plugins/hdf5/ragged_writer.hpp"
 #include "server/plugins/hdf5/slot_writer.hpp"
@@ -48,19 +51,23 @@ void describe_layout(const Dataset& dataset, const leat_run& run, const leat_var
     set_attribute(dataset.id(), "leat_ghosts", ghosts);
 }
 
+// A host from before there were these has said less.
+void describe_for_cf(const Dataset& dataset, const leat_variable& variable) {
+  if (variable.size < offsetof(leat_variable, cell_methods) + sizeof variable.cell_methods) return;
+  if (*variable.standard_name) set_attribute(dataset.id(), "standard_name", variable.standard_name);
+  if (*variable.cell_methods) set_attribute(dataset.id(), "cell_methods", variable.cell_methods);
+}
+
 void describe(const Dataset& dataset, const leat_run& run, const leat_variable& variable,
               hid_t type, const std::vector<std::uint8_t>& fill) {
   if (*variable.unit) set_attribute(dataset.id(), "units", std::string(variable.unit));
   if (*variable.description)
     set_attribute(dataset.id(), "long_name", std::string(variable.description));
+  describe_for_cf(dataset, variable);
   const std::string axis = axis_of(run, variable);
   if (!axis.empty()) set_attribute(dataset.id(), "axis", axis);
   if (is_coordinate_variable(variable)) return;  // CF: coordinates have no missing values
   set_fill_attribute(dataset.id(), type, fill);
-  std::string places;
-  for (const std::string& name : mesh_coordinates(run, variable))
-    places += (places.empty() ? "" : " ") + name;
-  if (!places.empty()) set_attribute(dataset.id(), "coordinates", places);
 }
 
 }  // namespace
@@ -74,6 +81,16 @@ std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& var
   return std::make_unique<SlotWriter>(place, variable, first);
 }
 
+TableKind ranks_of_blocks() { return {"_rank", "rank that wrote the block in the slot"}; }
+
+TableKind numbers_of_blocks() {
+  return {"_block", "number of the block in the slot, within its rank"};
+}
+
+TableKind extents_of_blocks(std::int64_t largest) {
+  return {"_extent", "extents of the block in the slot", -1, largest};
+}
+
 Shape Axes::with_row(hsize_t row, const Shape& rest) const {
   return has_rows() ? joined(row, rest) : rest;
 }
@@ -81,11 +98,6 @@ Shape Axes::with_row(hsize_t row, const Shape& rest) const {
 std::uint64_t Axes::bytes_of(const Shape& extents) const {
   return std::accumulate(extents.begin(), extents.end(),
                          std::uint64_t{H5Tget_size(type_of(variable_.type))}, std::multiplies<>());
-}
-
-int Axes::deflate() const {
-  const std::string of_store = option(place_.run.options, place_.run.option_count, "compression");
-  return deflate_level(option(variable_.options, variable_.option_count, "compression", of_store));
 }
 
 Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
@@ -97,6 +109,7 @@ Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
   if (dataset.is_new()) {
     describe(dataset, place_.run, variable_, type, plan.fill);
     describe_layout(dataset, place_.run, variable_);
+    set_coordinates(dataset, coordinates_of(place_, variable_, with_rows));
   }
   const std::vector<std::string> of_scales = name_scales(dataset, with_rows, names);
   if (dataset.is_new() && names.size() >= variable_.dims) label(dataset, of_scales);
@@ -127,10 +140,12 @@ Dataset Axes::make(const Shape& rest, const std::vector<DimensionName>& names) c
   DatasetPlan plan;
   plan.extents = with_row(0, rest);
   plan.chunk = chunk_of_iterations(rest, bytes_of({}));
-  const std::uint64_t bytes = bytes_of(plan.chunk) / plan.chunk.front();
-  if (deflate() > 0 && (!has_rows() || bytes >= kSmallestCompressed)) {
-    plan.deflate = deflate();
-    plan.chunk.front() = 1;
+  const Compression compression = compression_of(place_.run, variable_);
+  const Shape compressed = chunk_of_compressed(rest, bytes_of({}));
+  const std::uint64_t least = has_rows() ? kSmallestCompressed : bytes_of({}) + 1;
+  if (compression && bytes_of(compressed) >= least) {
+    plan.compression = compression;
+    plan.chunk = compressed;
   }
   if (!has_rows()) plan.chunk.erase(plan.chunk.begin());
   if (!is_coordinate_variable(variable_) || names.size() != 1)
@@ -149,20 +164,23 @@ Dataset Axes::make_appended(const Shape& extents, hsize_t rows_at_once,
   // The last chunk is compressed anew by the next iteration: it is a small part of one.
   Shape small = plan.chunk;
   small[0] = std::clamp<hsize_t>(rows_at_once / 4, 1, plan.chunk[0]);
-  if (deflate() > 0 && bytes_of(small) >= kSmallestCompressed) {
-    plan.deflate = deflate();
+  const Compression compression = compression_of(place_.run, variable_);
+  if (compression && bytes_of(small) >= kSmallestCompressed) {
+    plan.compression = compression;
     plan.chunk = small;
   }
   return make_from(std::move(plan), false, names);
 }
 
-Dataset Axes::make_table(const std::string& suffix, const Shape& rest,
-                         const std::vector<DimensionName>& names, std::int64_t nothing) const {
+Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
+                         const std::vector<DimensionName>& names) const {
+  const std::string table_name = place_.scales.take_name(name() + kind.suffix);
+  const Id type = number_type(place_.file, table_name, kind.largest);
   DatasetPlan plan;
   plan.extents = with_row(0, joined(0, rest));
   plan.grows.assign(plan.extents.size(), true);
   plan.chunk = Shape(plan.extents.size(), 1);
-  std::uint64_t bytes = sizeof(std::int64_t);
+  std::uint64_t bytes = H5Tget_size(type);
   for (std::size_t d = plan.chunk.size() - rest.size(); d < plan.chunk.size(); ++d) {
     plan.chunk[d] = std::max<hsize_t>(1, plan.extents[d]);
     bytes *= plan.chunk[d];
@@ -170,10 +188,10 @@ Dataset Axes::make_table(const std::string& suffix, const Shape& rest,
   const auto ranks = static_cast<hsize_t>(std::max(1, place_.run.node_ranks));
   plan.chunk[has_rows() ? 1 : 0] = ranks;
   if (has_rows()) plan.chunk[0] = std::max<hsize_t>(1, kTableChunkBytes / (bytes * ranks));
-  plan.fill.assign(reinterpret_cast<const std::uint8_t*>(&nothing),
-                   reinterpret_cast<const std::uint8_t*>(&nothing + 1));
-  Dataset table(place_.file, place_.scales.take_name(name() + suffix), H5T_NATIVE_INT64, plan);
+  plan.fill = number_bytes(type, kind.nothing);
+  Dataset table(place_.file, table_name, type, plan);
   name_scales(table, has_rows(), names);
+  if (table.is_new()) describe_table(table, kind);
   return table;
 }
 
@@ -186,6 +204,13 @@ Dataset Axes::make_list(const std::string& suffix, hsize_t width) const {
   Dataset list(place_.file, place_.scales.take_name(title), H5T_NATIVE_INT64, plan);
   name_scales(list, false, {{title + "_record", 0, true}, {title + "_number", width}});
   return list;
+}
+
+void Axes::describe_table(const Dataset& table, const TableKind& kind) const {
+  set_attribute(table.id(), "long_name", name() + ": " + kind.about);
+  if (kind.nothing < 0)
+    set_fill_attribute(table.id(), table.type(), number_bytes(table.type(), kind.nothing));
+  if (has_rows()) set_coordinates(table, coordinates_of_rows(place_, table.name()));
 }
 
 bool Axes::has_table(const std::string& suffix) const { return place_.scales.has(name() + suffix); }

@@ -26,6 +26,7 @@ struct Place {
   hid_t file;
   Scales& scales;
   const leat_run& run;
+  std::string time;  ///< what the coordinate of iterations is called; "" for none
 };
 
 /// Collects what went wrong with single blocks while others are written.
@@ -57,6 +58,17 @@ class Writer {
 std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& variable,
                                     const BlockList& first);
 
+/// "<variable><suffix>", integers that say something of a variable's blocks.
+struct TableKind {
+  std::string suffix, about;  ///< `about`: its long_name
+  std::int64_t nothing = -1;  ///< what is there where no block is
+  std::int64_t largest = 0;   ///< of what is known to come when it is made
+};
+
+TableKind ranks_of_blocks();
+TableKind numbers_of_blocks();
+TableKind extents_of_blocks(std::int64_t largest);
+
 /// What all forms share: the iteration dimension, or none, and the names of dimensions.
 class Axes {
  public:
@@ -72,10 +84,9 @@ class Axes {
   /// appended, about `rows_at_once` rows at each.
   Dataset make_appended(const Shape& extents, hsize_t rows_at_once,
                         const std::vector<DimensionName>& names) const;
-  /// A table of integers of (iteration, slots, rest...), with `nothing` where no block is. `names`:
-  /// of slots, rest...
-  Dataset make_table(const std::string& suffix, const Shape& rest,
-                     const std::vector<DimensionName>& names, std::int64_t nothing = -1) const;
+  /// A table of integers of (iteration, slots, rest...). `names`: of slots, rest...
+  Dataset make_table(const TableKind& kind, const Shape& rest,
+                     const std::vector<DimensionName>& names) const;
   bool has_table(const std::string& suffix) const;
   /// A list of records of `width` integers each, empty at first.
   Dataset make_list(const std::string& suffix, hsize_t width) const;
@@ -90,9 +101,9 @@ class Axes {
 
  private:
   std::uint64_t bytes_of(const Shape& extents) const;
-  int deflate() const;
   Dataset make_from(DatasetPlan plan, bool with_rows,
                     const std::vector<DimensionName>& names) const;
+  void describe_table(const Dataset& table, const TableKind& kind) const;
   std::vector<std::string> name_scales(Dataset& dataset, bool with_rows,
                                        const std::vector<DimensionName>& names) const;
   void label(Dataset& dataset, const std::vector<std::string>& of_scales) const;

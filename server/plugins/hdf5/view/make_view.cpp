@@ -58,16 +58,17 @@ std::vector<ViewedVariable> variables_of(const std::vector<Part>& parts) {
 }
 
 template <class T>
-void write_list(hid_t file, const std::string& name, hid_t type, const std::vector<T>& values,
+void write_list(hid_t file, const std::string& name, hid_t memory, const std::vector<T>& values,
                 hid_t like) {
   const hsize_t count = values.size(), most = H5S_UNLIMITED;
   const std::string what = "cannot write " + name;
-  const Id space(H5Screate_simple(1, &count, &most), what),
+  const Id type(H5Dget_type(like), what), space(H5Screate_simple(1, &count, &most), what),
       creation(H5Pcreate(H5P_DATASET_CREATE), what);
   set_small_chunks(creation, {count});
   const Id dataset(
       H5Dcreate2(file, name.c_str(), type, space, link_creation(), creation, H5P_DEFAULT), what);
-  if (count > 0) check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), what);
+  if (count > 0)
+    check(H5Dwrite(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), what);
   copy_attributes(like, dataset);
 }
 

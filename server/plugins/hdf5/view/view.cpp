@@ -81,7 +81,11 @@ void add_presence(View& view, const ViewedVariable& variable) {
   const std::string name = view.scales.take_name(variable.name + "_written");
   Dataset table(view.file, name, H5T_NATIVE_UINT8, plan);
   table.write({0}, {all.size()}, all.data());
-  set_attribute(table.id(), "long_name", "1: " + variable.name + " was written in this iteration");
+  for (const Part& part : view.parts) {
+    if (source.empty() || !is_dataset(part.file, source)) continue;
+    copy_attributes(Id(H5Dopen2(part.file, source.c_str(), H5P_DEFAULT), source), table.id());
+    break;
+  }
   name_dimensions(view, name, true, {});
 }
 

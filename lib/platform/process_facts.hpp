@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the system says of another process of this user, without its notice.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace leat::platform {
+
+/// Its command line; empty when there is no such process, or it is a zombie.
+std::vector<std::string> arguments_of(pid_t pid);
+
+/// "" when it cannot be known.
+std::string working_folder_of(pid_t pid);
+
+/// Regular files that it has open for writing, in the order of the alphabet, each once; not those
+/// of its standard streams.
+std::vector<std::string> files_written_by(pid_t pid);
+
+/// Processes of this user of which a program of this name was started.
+std::vector<pid_t> processes_called(const std::string& program);
+
+}  // namespace leat::platform

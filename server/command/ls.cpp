@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/command/ls.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "lib/base/suggest.hpp"
+#include "server/command/exit_codes.hpp"
+#include "server/command/ls_files.hpp"
+#include "server/command/ls_ledger.hpp"
+#include "server/command/ls_screen.hpp"
+#include "server/command/ls_sessions.hpp"
+
+namespace leat::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kVersion = 1;  // of the JSON
+
+struct LsOptions {
+  std::vector<std::string> names;
+  bool json = false;
+};
+
+Json headed(const char* kind, Json facts) {
+  Json whole{{"leat_ls", kVersion}, {"kind", kind}};
+  whole.update(facts);
+  return whole;
+}
+
+class Ls {
+ public:
+  explicit Ls(const LsOptions& options) : options_(options), sessions_(look_at_sessions()) {}
+
+  int run() {
+    std::vector<std::string> names = options_.names;
+    if (names.empty()) names.push_back(".");
+    for (const std::string& name : names) show_or_complain(name);
+    return exit_code_;
+  }
+
+ private:
+  // A ledger may have been written by anybody.
+  void show_or_complain(const std::string& name) {
+    try {
+      show(name);
+    } catch (const Json::exception& e) {
+      complain(name + ": a ledger of it makes no sense: " + e.what());
+    }
+  }
+
+  void show(const std::string& name) {
+    std::error_code error;
+    if (fs::is_directory(name, error)) return print(folder(name), folder_screen);
+    if (fs::exists(name, error)) return file(name);
+    for (const Json& session : sessions_) {
+      if (session["session"] == name) return print(headed("session", session), session_screen);
+    }
+    complain("there is no file \"" + name + "\" and no session of this name" + hint(name));
+  }
+
+  // Of the folder where the file would be, and of sessions.
+  std::string hint(const std::string& name) const {
+    const fs::path path = name;
+    const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+    if (!fs::is_directory(folder)) return ": there is no folder \"" + folder + "\" either";
+    std::vector<std::string> names = output_files_in(folder);
+    for (const Json& session : sessions_) names.push_back(session["session"].get<std::string>());
+    std::vector<std::string> all = folders_in(folder);
+    all.insert(all.end(), names.begin(), names.end());
+    const std::string nearest = nearest_name(name, all);
+    return nearest.empty() ? did_you_mean(name, names) : "; did you mean \"" + nearest + "\"?";
+  }
+
+  void file(const std::string& path) {
+    Json facts = std::move(look_at_files({path}, Depth::all).front());
+    add_session(&facts);
+    add_parts(&facts);
+    const std::string problem = facts["problem"].get<std::string>();
+    if (problem.empty()) return print(headed("file", facts), file_screen);
+    if (options_.json) print(headed("file", facts), file_screen);
+    complain(path + ": " + advice_on(facts) +
+             (problem == "it is no HDF5 file" ? ", and `leat ls` reads what a store of type hdf5 "
+                                                "has written"
+                                              : "") +
+             (facts.value("needs_recover", false) ? " (" + problem + ")" : ""));
+  }
+
+  Json folder(const std::string& name) const {
+    Json files = Json::array();
+    std::uint64_t others = 0;
+    for (Json& each : look_at_files(output_files_in(name), Depth::brief)) {
+      if (each["problem"] == "" && !each.value("made_by_leat", false)) {
+        ++others;
+        continue;
+      }
+      add_session(&each);
+      if (each.value("lost", Json()).is_null()) each["lost"] = lost_so_far(each);
+      files.push_back(std::move(each));
+    }
+    return headed("folder", {{"folder", name},
+                             {"files", std::move(files)},
+                             {"other_files", others},
+                             {"sessions", sessions_}});
+  }
+
+  static Json lost_so_far(const Json& file) {
+    const Json ledger = ledger_beside(file);
+    return ledger.is_object() ? ledger["lost"] : Json(nullptr);
+  }
+
+  void add_session(Json* file) const {
+    const std::string session = file->value("session", "");
+    const auto same = [&](const Json& each) { return each["session"] == session; };
+    const bool lives = std::any_of(sessions_.begin(), sessions_.end(), same);
+    (*file)["session_alive"] = lives;
+    // A view is made anew now and then, and written by nobody in between.
+    if (lives && file->value("is_view", false) && (*file)["state"] == "unclosed")
+      (*file)["state"] = "running";
+  }
+
+  // All parts of all variables of a view, and whether they are where it looks for them.
+  static void add_parts(Json* file) {
+    std::vector<std::string> names;
+    for (const char* list : {"variables", "others"}) {
+      for (const Json& variable : file->value(list, Json::array()))
+        for (const Json& part : variable["parts"]) names.push_back(part.get<std::string>());
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    const fs::path folder = fs::path((*file)["file"].get<std::string>()).parent_path();
+    (*file)["parts"] = Json::array();
+    for (const std::string& name : names)
+      (*file)["parts"].push_back({{"file", name}, {"there", fs::exists(folder / name)}});
+  }
+
+  void print(const Json& facts, std::string (*screen)(const Json&, const Look&)) {
+    const std::string text = options_.json
+                                 ? facts.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+                                 : (any_ ? "\n" : "") + screen(facts, look_of(stdout));
+    std::fputs(text.c_str(), stdout);
+    any_ = true;
+  }
+
+  void complain(const std::string& message) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "leat ls: %s\n", message.c_str());
+    exit_code_ = kBad;
+  }
+
+  const LsOptions& options_;
+  std::vector<Json> sessions_;
+  int exit_code_ = kGood;
+  bool any_ = false;
+};
+
+}  // namespace
+
+void add_ls(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<LsOptions>();
+  CLI::App* verb = app.add_subcommand(
+      "ls", "Shows what is in an output file, a folder of them, or a running session.");
+  verb->add_option("NAME", options->names,
+                   "A file, a folder (default: the current one, and your running sessions), or the "
+                   "name of a running session");
+  verb->add_flag("--json", options->json,
+                 "JSON on standard output, an object for each name, and nothing else");
+  verb->footer(
+      "Changes nothing, and no run notices. Exit codes: 0 good; 1 something is not there or cannot "
+      "be read; 2 the command line is wrong.");
+  verb->callback([options, &exit_code] { exit_code = Ls(*options).run(); });
+}
+
+}  // namespace leat::command

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace leat::command {
+
+/// `leat ls [FILE | FOLDER | SESSION]...`.
+void add_ls(CLI::App& app, int& exit_code);
+
+}  // namespace leat::command

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/command/ls_ledger.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "server/command/words.hpp"
+
+namespace leat::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostShown = 6;
+
+std::string text_of_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string range_of(const Json& entry, const char* what) {
+  const Json& range = entry.value(what, Json::array());
+  if (range.size() != 3) return "";
+  if (range[0] == range[1]) return range[0].dump();
+  return range[0].dump() + " to " + range[1].dump() +
+         (range[2] == 1 ? "" : " in steps of " + range[2].dump());
+}
+
+std::string ranks_of(const Json& entry) {
+  std::vector<std::string> ranges;
+  for (const Json& range : entry.value("ranks", Json::array())) {
+    if (range.size() != 2) continue;
+    ranges.push_back(range[0] == range[1] ? range[0].dump()
+                                          : range[0].dump() + "-" + range[1].dump());
+  }
+  return joined(ranges, ",");
+}
+
+std::string subject_of(const Json& entry) {
+  const auto variable = entry.find("variable");
+  return variable != entry.end() && variable->is_string() ? variable->get<std::string>()
+                                                          : "(" + entry.value("what", "") + ")";
+}
+
+std::string missing_table(const Json& missing, const Look& look) {
+  std::vector<std::vector<Cell>> rows{{{"what", Paint::dim},
+                                       {"fate", Paint::dim},
+                                       {"iterations", Paint::dim},
+                                       {"ranks", Paint::dim},
+                                       {"why", Paint::dim}}};
+  for (std::size_t i = 0; i < std::min(missing.size(), kMostShown); ++i) {
+    const Json& entry = missing[i];
+    const std::string store = entry.value("store", "");
+    rows.push_back({{subject_of(entry)},
+                    {entry.value("fate", "") + (store.empty() ? "" : " in " + store)},
+                    {range_of(entry, "iterations")},
+                    {ranks_of(entry)},
+                    {entry.value("why", "")}});
+  }
+  std::string text = fitted_table(rows, {{4, 24}, {0, 12}}, look);
+  if (missing.size() > kMostShown)
+    text += "  and " + std::to_string(missing.size() - kMostShown) + " more; --json has them all\n";
+  return text;
+}
+
+std::string verdict(const Json& ledger, const Look& look) {
+  std::vector<std::string> parts;
+  const auto count = [&ledger](const char* what) { return ledger.value(what, std::uint64_t{0}); };
+  const bool failed_store = ledger.value("status", "") != "LEAT_OK";
+  if (count("lost") > 0) parts.push_back(counted(count("lost"), "write") + " lost");
+  if (count("lost") == 0 && failed_store) parts.push_back("a store failed");
+  if (count("dropped_iterations") > 0)
+    parts.push_back(counted(count("dropped_iterations"), "iteration") +
+                    " left out, as the XML allows");
+  for (const Json& death : ledger.value("died", Json::array()))
+    parts.push_back("rank " + death.value("rank", Json()).dump() + " died in iteration " +
+                    death.value("iteration", Json()).dump());
+  const bool is_over = ledger.value("state", "") != "running";
+  if (parts.empty())
+    return painted(is_over ? "nothing was lost" : "nothing is lost so far", Paint::green,
+                   look.colours);
+  return painted(joined(parts, "; "), failed_store ? Paint::red : Paint::yellow, look.colours);
+}
+
+}  // namespace
+
+Json ledger_in(const std::string& text, const std::string& source) {
+  const Json whole = Json::parse(text, nullptr, false);
+  if (!whole.is_object() || !whole.contains("leat_ledger")) return nullptr;
+  Json ledger{{"source", source}};
+  for (const char* name : {"session", "state", "status", "lost", "dropped", "dropped_iterations",
+                           "in_progress", "stores", "died"})
+    ledger[name] = whole.value(name, Json());
+  ledger["missing"] = Json::array();
+  for (const Json& entry : whole.value("entries", Json::array())) {
+    const std::string fate = entry.value("fate", "");
+    if (fate != "written" && fate != "stored") ledger["missing"].push_back(entry);
+  }
+  return ledger;
+}
+
+Json ledger_of(const std::string& folder, const std::string& simulation,
+               const std::string& session) {
+  const std::string ending = ".ledger.json";
+  std::error_code error;
+  for (fs::directory_iterator entry(folder.empty() ? "." : folder, error), end;
+       !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(simulation) || !name.ends_with(ending)) continue;
+    Json ledger = ledger_in(text_of_file(entry->path()), entry->path().lexically_normal().string());
+    if (ledger.is_object() && ledger["session"] == session) return ledger;
+  }
+  return nullptr;
+}
+
+Json ledger_beside(const Json& file) {
+  const std::string simulation = file.value("simulation", ""), session = file.value("session", "");
+  if (simulation.empty() || session.empty()) return nullptr;
+  Json ledger =
+      ledger_of(fs::path(file.value("file", "")).parent_path().string(), simulation, session);
+  return ledger.is_null() ? ledger_of("", simulation, session) : ledger;
+}
+
+std::string ledger_text(const Json& ledger, const Look& look) {
+  if (!ledger.is_object())
+    return "  " + painted("none: what was lost is not known here", Paint::dim, look.colours) + "\n";
+  std::string text = "  " + verdict(ledger, look) + "  " +
+                     painted("(" + ledger.value("source", "") + ")", Paint::dim, look.colours) +
+                     "\n";
+  for (const Json& store : ledger.value("stores", Json::array())) {
+    if (store.contains("failed"))
+      text += "  " +
+              painted("store " + store.value("name", "") + " failed", Paint::red, look.colours) +
+              ": " + store.value("failed", "") + "\n";
+  }
+  const Json& missing = ledger.value("missing", Json::array());
+  return missing.empty() ? text : text + missing_table(missing, look);
+}
+
+}  // namespace leat::command

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/command/ls_ledger.hpp"
+#include "server/command/ls_screen.hpp"
+#include "server/command/ls_screen_parts.hpp"
+#include "server/command/words.hpp"
+
+namespace leat::command {
+namespace {
+
+constexpr std::size_t kMostRanks = 16;
+
+std::string number_or_dash(const Json& value) { return value.is_number() ? value.dump() : "-"; }
+
+std::string head(const Json& session, const Look& look) {
+  const std::string state = session["state"].get<std::string>();
+  std::string text =
+      painted(session["session"].get<std::string>(), Paint::bold, look.colours) + "  " +
+      painted(state, state == "running" ? Paint::green : Paint::yellow, look.colours) + "\n";
+  if (const std::string problem = session["problem"].get<std::string>(); !problem.empty())
+    text += "  " + painted(problem, Paint::red, look.colours) + "\n";
+  const auto add = [&](const char* name, const Json& value) {
+    if (value.is_string()) text += line(name, value.get<std::string>(), look);
+  };
+  add("simulation", session.value("simulation", Json()));
+  add("folder", session["folder"]);
+  add("XML", session["config"]);
+  if (session["pid"].is_number()) text += line("leatd", "process " + session["pid"].dump(), look);
+  add("since", session["since"]);
+  return text;
+}
+
+std::string facts(const Json& session, const Look& look) {
+  const Json &buffer = session["buffer"], &ranks = session["ranks"];
+  std::string text;
+  text += line("buffer",
+               format_bytes(buffer["leased_bytes"].get<std::uint64_t>()) + " of " +
+                   format_bytes(buffer["bytes"].get<std::uint64_t>()) +
+                   " in use; when full: " + buffer["when_full"].get<std::string>(),
+               look);
+  text += line("ranks",
+               ranks["attached"].dump() + " of " + ranks["node"].dump() + " on this node attached" +
+                   (ranks["all"].is_number() ? ", " + ranks["all"].dump() + " in all" : ""),
+               look);
+  text += line("iterations", "done up to " + number_or_dash(session["iteration_done"]), look);
+  if (session["takeovers"] != 0)
+    text +=
+        line("takeovers",
+             counted(session["takeovers"].get<std::uint64_t>(), "server") + " of this session died",
+             look);
+  return text;
+}
+
+std::string ranks_table(const Json& clients, const Look& look) {
+  auto rows = header_of({"rank", "state", "iteration", "events waiting"});
+  for (const std::size_t i : {0u, 2u, 3u}) rows[0][i].right = true;
+  for (const Json& each : clients) {
+    if (rows.size() > kMostRanks) break;
+    rows.push_back({right(number_or_dash(each["rank"])),
+                    {each["phase"].get<std::string>()},
+                    right(each["iteration"].dump()),
+                    right(each["events_waiting"].dump())});
+  }
+  std::string text = table_or_paragraphs(rows, look);
+  if (clients.size() > kMostRanks)
+    text += "  and " + std::to_string(clients.size() - kMostRanks) + " more; --json has them all\n";
+  return text;
+}
+
+std::string stores_table(const Json& stores, const Look& look) {
+  auto rows = header_of({"name", "plugin", "takes", "last given", "last done"});
+  for (const std::size_t i : {3u, 4u}) rows[0][i].right = true;
+  for (const Json& each : stores) {
+    const Json& every = each["every"];
+    rows.push_back({{each["name"].get<std::string>()},
+                    {each["plugin"].is_string() ? each["plugin"].get<std::string>() : "-"},
+                    {!every.is_number() ? "-"
+                     : every == 1       ? "every iteration"
+                                        : "every " + every.dump() + " iterations"},
+                    right(number_or_dash(each["begun"])),
+                    right(number_or_dash(each["done"]))});
+  }
+  return fitted_table(std::move(rows), {{1, 10}, {0, 8}}, look);
+}
+
+std::string shape_of(const Json& variable) {
+  std::vector<std::string> parts;
+  for (std::size_t d = 0; d < variable["shape"].size(); ++d) {
+    const std::string name = variable["dimensions"][d].get<std::string>();
+    parts.push_back((name.empty() ? "" : name + "=") + variable["shape"][d].get<std::string>());
+  }
+  return parts.empty() ? "scalar" : joined(parts, " ");
+}
+
+std::string variables_table(const Json& variables, const Look& look) {
+  auto rows = header_of({"name", "type", "shape of a block", "unit", "description"});
+  for (const Json& each : variables)
+    rows.push_back({{each["name"].get<std::string>()},
+                    {each["type"].get<std::string>()},
+                    {shape_of(each)},
+                    {or_dash(each["unit"].get<std::string>())},
+                    {each["description"].get<std::string>(), Paint::dim}});
+  return fitted_table(std::move(rows), {{4, 12}, {2, 12}, {0, 8}}, look);
+}
+
+std::string files_table(const Json& files, const Look& look) {
+  auto rows = header_of({"bytes", "file"});
+  rows[0][0].right = true;
+  for (const Json& each : files)
+    rows.push_back({bytes_cell(each["bytes"]), {each["file"].get<std::string>()}});
+  return table(rows, look);
+}
+
+}  // namespace
+
+std::string session_screen(const Json& session, const Look& look) {
+  std::string text = head(session, look);
+  if (!session.contains("buffer")) return text;
+  text += facts(session, look);
+  text += section(counted(session["ranks"]["node"].get<std::uint64_t>(), "rank"), look) +
+          ranks_table(session["clients"], look);
+  if (!session["stores"].empty())
+    text += section(counted(session["stores"].size(), "store"), look) +
+            stores_table(session["stores"], look);
+  if (session["variables"].is_array())
+    text += section(counted(session["variables"].size(), "variable"), look) +
+            variables_table(session["variables"], look);
+  if (!session["files"].empty())
+    text += section(counted(session["files"].size(), "file") + " being written", look) +
+            files_table(session["files"], look);
+  return text + section("Ledger", look) + ledger_text(session["ledger"], look);
+}
+
+}  // namespace leat::command

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of HDF5's filters are there, and which variables they can do.
+#pragma once
+
+#include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/compression.hpp"
+
+namespace leat::hdf5 {
+
+/// Throws when the filter of compression="..." of the store or of a variable is not there (names
+/// those that are, and the folders in which HDF5 looked), or when a variable asks for one that
+/// cannot do its type or dimensions.
+void check_filters(const leat_run& run);
+
+/// What a variable of the store is compressed with: its own, else the store's where that can be
+/// used for it.
+Compression compression_of(const leat_run& run, const leat_variable& variable);
+
+}  // namespace leat::hdf5

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that gets its name when there is something in it. Till then it has none, and goes with the
+// process that made it; on file systems without such files (NFS) it is ".<file>.part" till then.
+#pragma once
+
+#include <string>
+
+namespace leat::hdf5 {
+
+class NewFile {
+ public:
+  NewFile() = default;
+  NewFile(const NewFile&) = delete;
+  /// Removes what has no name yet.
+  ~NewFile();
+
+  /// Opens it for reading and writing; -1 and errno when that cannot be. Nobody else may be making
+  /// the same file. What one that died has left under the other name is removed.
+  int make(const std::string& path);
+  /// Gives it its name. 0 or an errno: EEXIST when something has that name, which stays.
+  int publish(int fd);
+  bool is_published() const { return path_.empty(); }
+
+ private:
+  std::string path_, part_;  // "" for none
+};
+
+}  // namespace leat::hdf5

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/vtkhdf.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace leat::hdf5 {
+namespace {
+
+constexpr char kRoot[] = "VTKHDF";
+
+using Make = std::unique_ptr<vtk::Mesh> (*)(const Place&, const Host&, std::uint32_t);
+
+Make maker_of(std::uint32_t kind) {
+  switch (static_cast<leat_mesh_kind>(kind)) {
+    case LEAT_MESH_UNIFORM:
+      return vtk::make_image_mesh;
+    case LEAT_MESH_RECTILINEAR:
+    case LEAT_MESH_CURVILINEAR:
+      return vtk::make_grid_mesh;
+    case LEAT_MESH_UNSTRUCTURED:
+      return vtk::make_cells_mesh;
+    case LEAT_MESH_POINTS:
+      return vtk::make_points_mesh;
+  }
+  return nullptr;
+}
+
+bool is_used(const leat_run& run, const leat_mesh* mesh) {
+  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
+    if (leat_variable_mesh(&run, leat_variable_at(&run, i)) == mesh) return true;
+  }
+  return false;
+}
+
+// A variable of that name, or a group of them.
+bool is_name_taken(const leat_run& run) {
+  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
+    const std::string name = leat_variable_at(&run, i)->name;
+    if (name.substr(0, name.find('/')) == kRoot) return true;
+  }
+  return false;
+}
+
+// A node of VTK's assembly is named like an XML element.
+std::string node_name(const std::string& mesh) {
+  std::string name = mesh;
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.') c = '_';
+  }
+  if (name.empty() || !std::isalpha(static_cast<unsigned char>(name[0]))) name = "_" + name;
+  return name == "Steps" || name == "Assembly" ? name + "_" : name;
+}
+
+}  // namespace
+
+VtkHdf::VtkHdf(const Place& place, const Host& host) : place_(place), host_(host) {
+  const leat_run& run = place.run;
+  if (run.ranks > run.node_ranks || is_name_taken(run)) return;
+  for (std::uint32_t i = 0; i < leat_run_mesh_count(&run); ++i) {
+    const leat_mesh* mesh = leat_mesh_at(&run, i);
+    if (const Make make = maker_of(mesh->kind); make && is_used(run, mesh))
+      meshes_.push_back(make(place, host, i));
+  }
+  is_collection_ = meshes_.size() > 1;
+  try {
+    take_up();
+  } catch (const std::exception& e) {
+    meshes_.clear();
+    host_.warn(std::string("/VTKHDF stays as it is: ") + e.what());
+  }
+}
+
+void VtkHdf::take_up() {
+  for (const auto& mesh : meshes_) {
+    const std::string group = group_of(*mesh);
+    if (!is_in(place_.file, group + "/Steps") || !mesh->is_ready()) continue;
+    mesh->open(group);
+    if (steps_.empty()) steps_ = mesh->steps();
+  }
+}
+
+void VtkHdf::add(hsize_t row, const leat_iteration_data& data,
+                 const std::set<std::uint32_t>& written) {
+  const auto is_seen = [this](std::uint32_t variable) { return is_of_a_mesh(variable); };
+  if (meshes_.empty() || std::none_of(written.begin(), written.end(), is_seen)) return;
+  try {
+    add_step({row, time_of(data)});
+  } catch (const std::exception& e) {
+    if (told_.insert(e.what()).second)
+      host_.warn(std::string("/VTKHDF does not show iteration ") + std::to_string(data.iteration) +
+                 ", and the like of it: " + e.what());
+  }
+}
+
+void VtkHdf::add_step(const vtk::Step& step) {
+  std::vector<vtk::Step> steps = steps_;
+  steps.push_back(step);
+  for (auto mesh = meshes_.begin(); mesh != meshes_.end();) {
+    try {
+      if (!(*mesh)->is_open() && (*mesh)->is_ready()) open(mesh->get());
+      ++mesh;
+    } catch (const std::exception& e) {
+      host_.info("/VTKHDF: mesh \"" + std::string((*mesh)->described().name) +
+                 "\" is not shown: " + e.what());
+      mesh = meshes_.erase(mesh);
+    }
+  }
+  for (const auto& mesh : meshes_) {
+    if (mesh->is_open()) mesh->add(steps);
+  }
+  steps_ = std::move(steps);
+  if (is_collection_) count_steps();
+}
+
+void VtkHdf::open(vtk::Mesh* mesh) {
+  if (is_collection_) head_of_collection();
+  const std::string group = is_collection_ && !is_in(place_.file, std::string(kRoot) + "/Steps")
+                                ? std::string(kRoot) + "/Steps"
+                                : group_of(*mesh);
+  mesh->open(group);
+  if (is_collection_) list_in_assembly(*mesh);
+}
+
+// The first mesh of a collection is called Steps. vtkHDFReader (VTK 9.7.2) takes the number of
+// steps of a collection from a group of that name when time is asked for, though the format has it
+// in each mesh only; without it a collection stays at its first step. What users see are the names
+// in the assembly.
+std::string VtkHdf::group_of(const vtk::Mesh& mesh) const {
+  const std::string root = kRoot, first = root + "/Steps";
+  if (!is_collection_) return root;
+  if (is_in(place_.file, first) &&
+      text_attribute(vtk::group_at(place_.file, first), "leat_mesh") == mesh.described().name)
+    return first;
+  return root + "/" + node_name(mesh.described().name);
+}
+
+void VtkHdf::head_of_collection() const {
+  const Id root = vtk::group_at(place_.file, kRoot);
+  vtk::put_text(root, "Type", "PartitionedDataSetCollection");
+  vtk::put_attribute(root, "Version", std::vector<std::int64_t>{2, 1});
+  vtk::group_at(place_.file, std::string(kRoot) + "/Assembly");
+}
+
+void VtkHdf::list_in_assembly(const vtk::Mesh& mesh) const {
+  const std::string node = std::string(kRoot) + "/Assembly/" + node_name(mesh.described().name);
+  if (is_in(place_.file, node)) return;
+  H5G_info_t assembly;
+  check(H5Gget_info_by_name(place_.file, (std::string(kRoot) + "/Assembly").c_str(), &assembly,
+                            H5P_DEFAULT),
+        "cannot read /VTKHDF/Assembly");
+  vtk::put_attribute(vtk::group_at(place_.file, mesh.group()), "Index",
+                     std::vector<std::int64_t>{static_cast<std::int64_t>(assembly.nlinks)});
+  const Id group = vtk::group_at(place_.file, node);
+  check(H5Lcreate_soft(("/" + mesh.group()).c_str(), group,
+                       node_name(mesh.described().name).c_str(), H5P_DEFAULT, H5P_DEFAULT),
+        "cannot list a mesh");
+}
+
+void VtkHdf::count_steps() const {
+  const std::string first = std::string(kRoot) + "/Steps";
+  if (!is_in(place_.file, first)) return;
+  vtk::put_attribute(vtk::group_at(place_.file, first), "NSteps",
+                     std::vector<std::int64_t>{static_cast<std::int64_t>(steps_.size())});
+}
+
+bool VtkHdf::is_of_a_mesh(std::uint32_t variable) const {
+  const leat_mesh* on = leat_variable_mesh(&place_.run, leat_variable_at(&place_.run, variable));
+  return std::any_of(meshes_.begin(), meshes_.end(), [&](const auto& mesh) {
+    const leat_mesh& made = mesh->described();
+    return on == &made || std::count(made.coordinate, made.coordinate + made.coordinate_count,
+                                     static_cast<std::int32_t>(variable)) > 0;
+  });
+}
+
+double VtkHdf::time_of(const leat_iteration_data& data) const {
+  const std::int32_t number = leat_run_time_parameter(&place_.run);
+  const auto iteration = static_cast<double>(data.iteration);
+  if (number < 0 || data.size < sizeof data ||
+      static_cast<std::uint64_t>(number) >= data.parameter_count)
+    return iteration;
+  const leat_parameter& time = *leat_parameter_at(&data, static_cast<std::uint64_t>(number));
+  if (!time.has_value || time.type == LEAT_CHAR) return iteration;
+  return time.type == LEAT_INT64 ? static_cast<double>(time.integer) : time.real;
+}
+
+}  // namespace leat::hdf5

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run's meshes for VTK and ParaView: the group /VTKHDF, in the file and without a second copy
+// of data. Source: VTKHDF file format specification (docs.vtk.org), version 2.
+//
+// One mesh is /VTKHDF itself; several are a PartitionedDataSetCollection with a group for each. A
+// step stands for an iteration in which something of a mesh was written, and is added by the same
+// commit that adds the row to /iteration: who sees a step, sees its data.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/plugins/hdf5/vtkhdf_mesh.hpp"
+
+namespace leat::hdf5 {
+
+class VtkHdf {
+ public:
+  /// Goes on with what is in the file. In a run of several servers, and where the group would take
+  /// the name of a variable, there is none.
+  VtkHdf(const Place& place, const Host& host);
+
+  /// Adds row `row`, whose data are in the file; `written`: variables of which something is. Never
+  /// throws: what cannot be shown to VTK is told in the log, and is stored nevertheless.
+  void add(hsize_t row, const leat_iteration_data& data, const std::set<std::uint32_t>& written);
+
+ private:
+  void take_up();
+  void add_step(const vtk::Step& step);
+  void open(vtk::Mesh* mesh);
+  std::string group_of(const vtk::Mesh& mesh) const;
+  void head_of_collection() const;
+  void list_in_assembly(const vtk::Mesh& mesh) const;
+  void count_steps() const;
+  bool is_of_a_mesh(std::uint32_t variable) const;
+  double time_of(const leat_iteration_data& data) const;
+
+  Place place_;
+  Host host_;
+  bool is_collection_ = false;
+  std::vector<std::unique_ptr<vtk::Mesh>> meshes_;
+  std::vector<vtk::Step> steps_;
+  std::set<std::string> told_;
+};
+
+}  // namespace leat::hdf5

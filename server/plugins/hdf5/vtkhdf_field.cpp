@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/vtkhdf_field.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "server/plugins/hdf5/numbers.hpp"
+
+namespace leat::hdf5::vtk {
+namespace {
+
+constexpr hsize_t kMostElements = hsize_t{1} << 40;
+
+bool varies(const leat_dimension& dimension) { return dimension.varying != 0; }
+
+// As Scales::take_name() gave it to the writer.
+std::string name_beside(const leat_run& run, const std::string& wished) {
+  std::string name = wished;
+  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
+    if (leat_variable_at(&run, i)->name != name) continue;
+    name += "_";
+    i = static_cast<std::uint64_t>(-1);
+  }
+  return name;
+}
+
+}  // namespace
+
+std::string why_vtk_cannot(const leat_variable& variable) {
+  if (variable.type == LEAT_COMPLEX64 || variable.type == LEAT_COMPLEX128)
+    return "VTK has no complex numbers";
+  if (variable.type == LEAT_CHAR) return "it is text";
+  if (variable.dims > 0 && !variable.has_global &&
+      std::any_of(variable.dimension + 1, variable.dimension + variable.dims, varies))
+    return "each of its blocks has a shape of its own";
+  return "";
+}
+
+std::optional<Field> field_in(const Place& place, std::uint32_t number) {
+  const leat_variable& variable = *leat_variable_at(&place.run, number);
+  if (!is_dataset(place.file, variable.name)) return std::nullopt;
+  Field field;
+  field.variable = &variable;
+  field.varies = variable.time_varying != 0;
+  field.shape = extents_in(place.file, variable.name);
+  const bool ragged = !variable.has_global &&
+                      std::any_of(variable.dimension, variable.dimension + variable.dims, varies);
+  if (ragged || field.varies) field.shape.erase(field.shape.begin());
+  if (ragged) {
+    field.form = Field::Form::ragged;
+  } else if (field.shape.size() > variable.dims) {
+    field.form = Field::Form::slots;
+  }
+  return field;
+}
+
+bool is_written(const Place& place, const Field& field, hsize_t row) {
+  if (!field.varies) return true;
+  const std::string name = name_beside(place.run, field.path() + "_written");
+  if (!is_dataset(place.file, name)) return extents_in(place.file, field.path())[0] > row;
+  const Dataset table(place.file, name);
+  if (row >= table.extents()[0]) return false;
+  std::uint8_t value = 0;
+  table.read({row}, {1}, &value);
+  return value != 0;
+}
+
+hsize_t Elements::Row::total() const {
+  return std::accumulate(counts.begin(), counts.end(), hsize_t{0});
+}
+
+bool Elements::Row::has_blocks_of(const Row& other) const {
+  if (counts.size() != other.counts.size()) return false;
+  return owners.empty() || other.owners.empty() || owners == other.owners;
+}
+
+Elements::Elements(const Place& place, Field field) : place_(place), field_(std::move(field)) {}
+
+hsize_t Elements::components() const {
+  const std::size_t before = field_.form == Field::Form::ragged  ? 0
+                             : field_.form == Field::Form::slots ? 2
+                                                                 : 1;
+  if (field_.shape.size() <= before) return 1;
+  return product(
+      Shape(field_.shape.begin() + static_cast<std::ptrdiff_t>(before), field_.shape.end()));
+}
+
+hsize_t Elements::most() const {
+  if (field_.form == Field::Form::ragged) return kMostElements;
+  const hsize_t once = product(field_.shape) / components();
+  return field_.varies ? most_rows(product(field_.shape)) * once : once;
+}
+
+Shown Elements::shown(const Shape& start, const Shape& count) const {
+  Shape space = field_.shape;
+  if (field_.form == Field::Form::ragged) {
+    space = joined(kMostElements, field_.shape);
+  } else if (field_.varies) {
+    space = joined(most_rows(product(field_.shape)), field_.shape);
+  }
+  return {field_.path(), space, start, count};
+}
+
+Elements::Row Elements::at(hsize_t row) {
+  if (field_.form == Field::Form::ragged) return at_ragged(row);
+  if (!is_written(place_, field_, row)) return {};
+  if (field_.form == Field::Form::slots) return at_slots(row);
+  const hsize_t count = field_.shape.empty() ? 1 : field_.shape[0];
+  return {field_.varies ? row * count : 0, {count}, {}};
+}
+
+Elements::Row Elements::at_ragged(hsize_t row) {
+  if (!field_.varies) row = 0;
+  if (starts_.empty()) starts_.push_back(0);
+  const auto counts_of = [&](hsize_t r) { return table("_count", r); };
+  while (starts_.size() <= row) {
+    const std::vector<std::int64_t> counts = counts_of(starts_.size() - 1);
+    starts_.push_back(starts_.back() + static_cast<hsize_t>(std::accumulate(
+                                           counts.begin(), counts.end(), std::int64_t{0})));
+  }
+  Row found;
+  found.first = starts_[row];
+  const std::vector<std::int64_t> counts = counts_of(row), ranks = table("_rank", row),
+                                  numbers = table("_block", row);
+  for (std::size_t slot = 0; slot < counts.size(); ++slot) {
+    if (slot >= ranks.size() || slot >= numbers.size() || ranks[slot] < 0) continue;
+    found.counts.push_back(static_cast<hsize_t>(counts[slot]));
+    found.owners.emplace_back(ranks[slot], numbers[slot]);
+  }
+  return found;
+}
+
+Elements::Row Elements::at_slots(hsize_t row) const {
+  Row found;
+  const hsize_t slots = field_.shape[0], count = field_.shape.size() > 1 ? field_.shape[1] : 1;
+  const std::vector<std::int64_t> ranks = table("_rank", row), numbers = table("_block", row);
+  for (std::size_t slot = 0; slot < ranks.size() && slot < numbers.size(); ++slot) {
+    if (ranks[slot] < 0) continue;
+    found.counts.push_back(count);
+    found.owners.emplace_back(ranks[slot], numbers[slot]);
+  }
+  if (found.counts.size() != slots || !slots_are_full(row, found.counts.size())) return {};
+  found.first = field_.varies ? row * slots * count : 0;
+  return found;
+}
+
+bool Elements::slots_are_full(hsize_t row, std::size_t used) const {
+  const std::vector<std::int64_t> extents =
+      has_table("_extent") ? table("_extent", row) : std::vector<std::int64_t>{};
+  const std::size_t dims = field_.variable->dims;
+  for (std::size_t i = 0; i < extents.size() && i < used * dims; ++i) {
+    if (static_cast<hsize_t>(extents[i]) != field_.shape[1 + i % dims]) return false;
+  }
+  return true;
+}
+
+std::string Elements::table_name(const char* suffix) const {
+  return name_beside(place_.run, field_.path() + suffix);
+}
+
+bool Elements::has_table(const char* suffix) const {
+  return is_dataset(place_.file, table_name(suffix));
+}
+
+// One row of it, which is none when it is shorter.
+std::vector<std::int64_t> Elements::table(const char* suffix, hsize_t row) const {
+  const Dataset table(place_.file, table_name(suffix));
+  Shape start = zeros(table.extents()), count = table.extents();
+  if (field_.varies) {
+    if (row >= count[0]) return {};
+    start[0] = row;
+    count[0] = 1;
+  }
+  return read_numbers(table, start, count);
+}
+
+}  // namespace leat::hdf5::vtk

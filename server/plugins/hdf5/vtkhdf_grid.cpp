@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rectilinear and curvilinear meshes, as cells: VTKHDF had no structured meshes before its version
+// 2.7, and what most people have installed reads none. Cells are made once and are compressed;
+// points of curvilinear meshes and all arrays are virtual.
+#include <algorithm>
+#include <functional>
+
+#include "server/plugins/hdf5/types.hpp"
+#include "server/plugins/hdf5/vtkhdf_mesh.hpp"
+
+namespace leat::hdf5::vtk {
+namespace {
+
+constexpr hsize_t kAtOnce = 64 * 1024;  // values, and in a chunk, which is written once
+
+// One array (iteration, z, y, x) as a list of values.
+class GridArray : public Array {
+ public:
+  GridArray(hid_t file, const Field& field) : file_(file), field_(field) {}
+
+  hsize_t offset(hsize_t row) override { return field_.varies ? row * product(field_.shape) : 0; }
+
+  void link(const std::string& path, const std::vector<Step>&) override {
+    const hsize_t values = product(field_.shape), rows = field_.varies ? most_rows(values) : 1;
+    const std::uint32_t type = field_.variable->type;
+    make_virtual(file_, path, type_of(type), {rows * values},
+                 {{field_.path(),
+                   field_.varies ? joined(rows, field_.shape) : field_.shape,
+                   {0},
+                   {rows * values}}},
+                 fill_value(type));
+  }
+
+ private:
+  hid_t file_;
+  Field field_;
+};
+
+// `value`: of number i.
+template <class T>
+void make_list(hid_t file, const std::string& name, hid_t type, hsize_t count,
+               const std::function<T(hsize_t)>& value) {
+  DatasetPlan plan;
+  plan.extents = {count};
+  plan.grows = {false};
+  plan.chunk = {std::min(count, kAtOnce)};
+  plan.compression = compression_from("deflate:1");
+  Dataset list(file, name, type, plan);
+  if (!list.is_new()) return;
+  std::vector<T> values(plan.chunk[0]);
+  for (hsize_t at = 0; at < count; at += values.size()) {
+    const hsize_t some = std::min<hsize_t>(values.size(), count - at);
+    for (hsize_t i = 0; i < some; ++i) values[i] = value(at + i);
+    list.write({at}, {some}, values.data());
+  }
+}
+
+class GridMesh : public Mesh {
+ public:
+  using Mesh::Mesh;
+
+  bool is_ready() override {
+    for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis) {
+      if (!is_there(mesh_.coordinate[axis])) return false;
+    }
+    axes_.clear();
+    for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
+      axes_.push_back(needed(mesh_.coordinate[axis]));
+    find_lengths();
+    return true;
+  }
+
+ protected:
+  const char* type() const override { return "UnstructuredGrid"; }
+
+  void make_head() override {
+    for (hsize_t length : lengths_) cells_ *= std::max<hsize_t>(1, length - 1);
+    if (mesh_.kind == LEAT_MESH_CURVILINEAR)
+      link_points();
+    else
+      make_points();
+    // 64 bits, as in all readers.
+    make_cells();
+    for (const auto& [name, count] :
+         {std::pair<const char*, hsize_t>{"NumberOfPoints", product(lengths_)},
+          {"NumberOfCells", cells_},
+          {"NumberOfConnectivityIds", cells_ * corners_.size()}})
+      List(place_.file, path(name)).put(0, static_cast<std::int64_t>(count));
+    parts_ = List(place_.file, steps_path("NumberOfParts"));
+    part_offsets_ = List(place_.file, steps_path("PartOffsets"));
+    point_offsets_ = List(place_.file, steps_path("PointOffsets"));
+    cell_offsets_ = List(place_.file, steps_path("CellOffsets"), 1);
+    id_offsets_ = List(place_.file, steps_path("ConnectivityIdOffsets"), 1);
+  }
+
+  void put_step(hsize_t step, hsize_t row) override {
+    parts_.put(step, 1);
+    part_offsets_.grow_to(step + 1);
+    point_offsets_.put(step, static_cast<std::int64_t>(point_offset(row)));
+    cell_offsets_.grow_to(step + 1);
+    id_offsets_.grow_to(step + 1);
+  }
+
+  std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
+    if (field.form != Field::Form::whole)
+      throw std::runtime_error("it has many blocks and no global shape");
+    *group = field.shape == lengths_ ? "PointData" : "CellData";
+    Shape between = lengths_;
+    for (hsize_t& length : between) --length;
+    if (field.shape != lengths_ && field.shape != between)
+      throw std::runtime_error("its shape " + listed(field.shape) +
+                               " is neither that of the coordinates, " + listed(lengths_) +
+                               ", nor that of the cells between them");
+    return std::make_unique<GridArray>(place_.file, field);
+  }
+
+ private:
+  void find_lengths() {
+    lengths_.assign(mesh_.dims, 0);
+    for (std::uint32_t axis = 0; axis < axes_.size(); ++axis) {
+      const Field& field = axes_[axis];
+      const bool curvilinear = mesh_.kind == LEAT_MESH_CURVILINEAR;
+      if (field.form == Field::Form::ragged || field.shape.empty() ||
+          (curvilinear && field.form == Field::Form::slots))
+        throw std::runtime_error("its coordinate \"" + field.path() + "\" is in many pieces");
+      if (!curvilinear && field.varies)
+        throw std::runtime_error("its coordinate \"" + field.path() +
+                                 "\" varies in time: say time-varying=\"false\"");
+      if (!curvilinear) lengths_[mesh_.dims - 1 - axis] = field.shape.back();
+      if (curvilinear && axis > 0 && field.shape != lengths_)
+        throw std::runtime_error("its coordinates have different shapes");
+      if (curvilinear) lengths_ = field.shape;
+    }
+  }
+
+  // A mesh stays where it is till it is moved.
+  hsize_t point_offset(hsize_t row) const {
+    const Field& field = axes_.front();
+    if (!field.varies) return 0;
+    for (hsize_t last = row; last > 0; --last) {
+      if (is_written(place_, field, last)) return last * product(lengths_);
+    }
+    return 0;
+  }
+
+  void link_points() {
+    const hsize_t points = product(lengths_);
+    bool all_single = true, any_varies = false;
+    for (const Field& axis : axes_) {
+      all_single = all_single && axis.variable->type == LEAT_FLOAT32;
+      any_varies = any_varies || axis.varies;
+    }
+    const hsize_t rows = any_varies ? most_rows(points * 3) : 1;
+    std::vector<Shown> parts;
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      const bool varies = axes_[axis].varies;
+      parts.push_back({axes_[axis].path(),
+                       varies ? joined(rows, lengths_) : lengths_,
+                       {0, axis},
+                       {varies ? rows * points : points, 1}});
+    }
+    make_virtual(place_.file, path("Points"), all_single ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE,
+                 {rows * points, 3}, parts, {});
+  }
+
+  std::vector<double> values_of(const Field& field) const {
+    const Dataset dataset(place_.file, field.path());
+    Shape count = dataset.extents();
+    std::vector<double> all(product(count));
+    check(H5Dread(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()),
+          "cannot read " + field.path());
+    all.resize(count.back());  // of the first rank, where each has written them
+    return all;
+  }
+
+  void make_points() {
+    std::vector<std::vector<double>> values;
+    for (const Field& axis : axes_) values.push_back(values_of(axis));
+    values.resize(3, {0.0});
+    const hsize_t nx = values[0].size(), ny = values[1].size();
+    DatasetPlan plan;
+    plan.extents = {product(lengths_), 3};
+    plan.grows = {false, false};
+    plan.chunk = {std::min(plan.extents[0], kAtOnce), 3};
+    plan.compression = compression_from("deflate:1");
+    Dataset points(place_.file, path("Points"), H5T_NATIVE_DOUBLE, plan);
+    std::vector<double> some(plan.chunk[0] * 3);
+    for (hsize_t at = 0; points.is_new() && at < plan.extents[0]; at += plan.chunk[0]) {
+      const hsize_t count = std::min(plan.chunk[0], plan.extents[0] - at);
+      for (hsize_t i = 0; i < count; ++i) {
+        const hsize_t point = at + i;
+        some[3 * i] = values[0][point % nx];
+        some[3 * i + 1] = values[1][point / nx % ny];
+        some[3 * i + 2] = values[2][point / nx / ny];
+      }
+      points.write({at, 0}, {count, 3}, some.data());
+    }
+  }
+
+  // VTK's order of corners: around the lower face, then the upper. Source: vtkCellType.h,
+  // VTK_LINE, VTK_QUAD, VTK_HEXAHEDRON.
+  void make_cells() {
+    std::vector<hsize_t> strides, counts;  // of dimensions that are a cell thick, fastest first
+    hsize_t stride = 1;
+    for (auto length = lengths_.rbegin(); length != lengths_.rend(); ++length) {
+      if (*length > 1) {
+        strides.push_back(stride);
+        counts.push_back(*length - 1);
+      }
+      stride *= *length;
+    }
+    corners_ = {0};
+    for (const hsize_t along : strides) {
+      const std::size_t lower = corners_.size();
+      for (std::size_t i = 0; i < lower; ++i)
+        corners_.push_back(corners_[lower == 2 ? 1 - i : i] + along);
+    }
+    const hsize_t corners = corners_.size();
+    make_list<std::int64_t>(place_.file, path("Connectivity"), H5T_NATIVE_INT64, cells_ * corners,
+                            [&](hsize_t i) {
+                              hsize_t cell = i / corners, first = 0;
+                              for (std::size_t d = 0; d < counts.size(); ++d) {
+                                first += cell % counts[d] * strides[d];
+                                cell /= counts[d];
+                              }
+                              return static_cast<std::int64_t>(first + corners_[i % corners]);
+                            });
+    make_list<std::int64_t>(place_.file, path("Offsets"), H5T_NATIVE_INT64, cells_ + 1,
+                            [&](hsize_t i) { return static_cast<std::int64_t>(i * corners); });
+    constexpr std::uint8_t kTypes[] = {1, 3, 9, 12};  // vertex, line, quad, hexahedron
+    make_list<std::uint8_t>(place_.file, path("Types"), H5T_NATIVE_UINT8, cells_,
+                            [&](hsize_t) { return kTypes[strides.size()]; });
+  }
+
+  std::vector<Field> axes_;
+  Shape lengths_;  // points in each dimension, as the variables have them: z, y, x
+  hsize_t cells_ = 1;
+  std::vector<hsize_t> corners_;
+  List parts_, part_offsets_, point_offsets_, cell_offsets_, id_offsets_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mesh> make_grid_mesh(const Place& place, const Host& host, std::uint32_t number) {
+  return std::make_unique<GridMesh>(place, host, number);
+}
+
+}  // namespace leat::hdf5::vtk

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "server/plugins/hdf5/types.hpp"
+#include "server/plugins/hdf5/vtkhdf_mesh.hpp"
+
+namespace leat::hdf5::vtk {
+namespace {
+
+// The dataset itself: (iteration, z, y, x) is what VTK reads. With a single step it expects no
+// iteration, so that one is shown by a virtual dataset till there is a second.
+class ImageArray : public Array {
+ public:
+  ImageArray(hid_t file, const Field& field) : file_(file), field_(field) {}
+
+  hsize_t offset(hsize_t row) override { return field_.varies ? row : 0; }
+  bool is_indexed_by_step() const override { return field_.varies; }
+
+  void link(const std::string& path, const std::vector<Step>& steps) override {
+    if (steps.size() > 1) return show_time(path);
+    if (!field_.varies) return link_dataset(path);
+    make_virtual(file_, path, type(), field_.shape, {one_row(steps.back().row)}, fill());
+  }
+
+  void show_time(const std::string& path) override {
+    if (is_in(file_, path))
+      check(H5Ldelete(file_, path.c_str(), H5P_DEFAULT), "cannot replace " + path);
+    if (field_.varies) return link_dataset(path);
+    const Shape always = joined(1, field_.shape);
+    make_virtual(file_, path, type(), always,
+                 {{field_.path(), field_.shape, zeros(always), always}}, fill());
+  }
+
+ private:
+  Id type() const { return type_of(field_.variable->type); }
+  std::vector<std::uint8_t> fill() const { return fill_value(field_.variable->type); }
+
+  Shown one_row(hsize_t row) const {
+    Shown shown{field_.path(), joined(row + 1, field_.shape), zeros(field_.shape), field_.shape};
+    shown.from = joined(row, zeros(field_.shape));
+    return shown;
+  }
+
+  void link_dataset(const std::string& path) const {
+    const Id links(H5Pcreate(H5P_LINK_CREATE), "making a property list");
+    check(H5Pset_create_intermediate_group(links, 1), "groups");
+    check(H5Lcreate_hard(file_, field_.path().c_str(), file_, path.c_str(), links, H5P_DEFAULT),
+          "cannot link " + path);
+  }
+
+  hid_t file_;
+  Field field_;
+};
+
+class ImageMesh : public Mesh {
+ public:
+  using Mesh::Mesh;
+
+  bool is_ready() override {
+    for (std::uint32_t i = 0; i < place_.run.variable_count && cells_.empty(); ++i) {
+      const leat_variable& variable = *leat_variable_at(&place_.run, i);
+      if (leat_variable_mesh(&place_.run, &variable) != &mesh_) continue;
+      if (!why_vtk_cannot(variable).empty() || !why_not_of(variable).empty()) continue;
+      const std::optional<Field> field = field_in(place_, i);
+      if (field && field->form == Field::Form::whole) cells_ = cells_of(*field);
+    }
+    return !cells_.empty();
+  }
+
+ protected:
+  const char* type() const override { return "ImageData"; }
+
+  void make_head() override {
+    std::vector<std::int64_t> whole(6, 0);
+    std::vector<double> origin(3, 0.0), spacing(3, 1.0);
+    for (std::uint32_t axis = 0; axis < mesh_.dims; ++axis) {
+      whole[2 * axis + 1] = static_cast<std::int64_t>(cells_[mesh_.dims - 1 - axis]);
+      origin[axis] = mesh_.origin[axis];
+      spacing[axis] = mesh_.spacing[axis];
+    }
+    const Id object = group_at(place_.file, group());
+    if (!is_new()) return take_extents(object);
+    put_attribute(object, "WholeExtent", whole);
+    put_attribute(object, "Origin", origin);
+    put_attribute(object, "Spacing", spacing);
+    put_attribute(object, "Direction", std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 1});
+  }
+
+  void put_step(hsize_t, hsize_t) override {}
+
+  std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
+    std::string why = why_not_of(*field.variable);
+    if (why.empty() && field.form != Field::Form::whole)
+      why = "it has many blocks and no global shape";
+    if (why.empty() && cells_of(field) != cells_)
+      why = "it has values for " + listed(cells_of(field)) + " cells, and others on the mesh for " +
+            listed(cells_);
+    if (!why.empty()) throw std::runtime_error(why);
+    *group = field.variable->centering == LEAT_NODAL ? "PointData" : "CellData";
+    return std::make_unique<ImageArray>(place_.file, field);
+  }
+
+ private:
+  static std::string why_not_of(const leat_variable& variable) {
+    for (unsigned d = 0; d < variable.dims; ++d) {
+      if (variable.dimension[d].varying) return "its shape may change";
+    }
+    return "";
+  }
+
+  // In each dimension; nodes are one more. None when it is less than a cell thick.
+  Shape cells_of(const Field& field) const {
+    Shape cells = field.shape;
+    const hsize_t fewer = field.variable->centering == LEAT_NODAL ? 1 : 0;
+    if (cells.size() != mesh_.dims ||
+        std::any_of(cells.begin(), cells.end(), [&](hsize_t count) { return count <= fewer; }))
+      return {};
+    for (hsize_t& count : cells) count -= fewer;
+    return cells;
+  }
+
+  void take_extents(hid_t group) {
+    std::int64_t whole[6] = {};
+    check(H5Aread(Id(H5Aopen(group, "WholeExtent", H5P_DEFAULT), "reading WholeExtent"),
+                  H5T_NATIVE_INT64, whole),
+          "reading WholeExtent");
+    for (std::uint32_t axis = 0; axis < mesh_.dims; ++axis)
+      cells_[mesh_.dims - 1 - axis] = static_cast<hsize_t>(whole[2 * axis + 1]);
+  }
+
+  Shape cells_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mesh> make_image_mesh(const Place& place, const Host& host, std::uint32_t number) {
+  return std::make_unique<ImageMesh>(place, host, number);
+}
+
+}  // namespace leat::hdf5::vtk

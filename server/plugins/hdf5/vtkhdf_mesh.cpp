@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/vtkhdf_mesh.hpp"
+
+#include <algorithm>
+
+#include "server/plugins/hdf5/types.hpp"
+
+namespace leat::hdf5::vtk {
+namespace {
+
+// A link has no '/' in its name.
+std::string flat(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
+std::string array_name(const leat_run& run, std::uint32_t number) {
+  std::string name = flat(leat_variable_at(&run, number)->name);
+  for (std::uint32_t i = 0; i < run.variable_count; ++i) {
+    const std::string other = leat_variable_at(&run, i)->name;
+    const bool is_taken = i < number ? flat(other) == name : other == name;
+    if (is_taken && i != number) name += "_";
+  }
+  return name;
+}
+
+}  // namespace
+
+Mesh::Mesh(const Place& place, const Host& host, std::uint32_t number)
+    : place_(place), host_(host), mesh_(*leat_mesh_at(&place.run, number)) {
+  for (std::uint32_t i = 0; i < place.run.variable_count; ++i) {
+    if (leat_variable_mesh(&place.run, leat_variable_at(&place.run, i)) == &mesh_)
+      waiting_.push_back(i);
+  }
+}
+
+void Mesh::say(const std::string& text) const {
+  host_.info("/VTKHDF, mesh \"" + std::string(mesh_.name) + "\": " + text);
+}
+
+bool Mesh::is_there(std::int32_t variable) const {
+  return variable >= 0 &&
+         is_dataset(place_.file,
+                    leat_variable_at(&place_.run, static_cast<std::uint64_t>(variable))->name);
+}
+
+Field Mesh::needed(std::int32_t variable) const {
+  const auto number = static_cast<std::uint32_t>(variable);
+  const leat_variable& described = *leat_variable_at(&place_.run, number);
+  const std::string why = why_vtk_cannot(described);
+  if (!why.empty())
+    throw std::runtime_error("\"" + std::string(described.name) +
+                             "\", of which it is made: " + why);
+  return field_in(place_, number).value();
+}
+
+void Mesh::open(const std::string& group) {
+  group_ = group;
+  const Id object = group_at(place_.file, group_);
+  const std::string text = type();
+  put_text(object, "Type", text);
+  put_attribute(object, "Version", std::vector<std::int64_t>{2, 0});
+  put_text(object, "leat_mesh", mesh_.name);
+  // The number of steps lies before their values in the file and is written first: VTK trusts that
+  // there are not more values than steps.
+  const Id steps = group_at(place_.file, path("Steps"));
+  count_ = static_cast<hsize_t>(std::max<std::int64_t>(0, integer_attribute(steps, "NSteps")));
+  put_attribute(steps, "NSteps", std::vector<std::int64_t>{static_cast<std::int64_t>(count_)});
+  DatasetPlan plan = growing_list();
+  plan.chunk = {512};
+  values_ = Dataset(place_.file, steps_path("Values"), H5T_NATIVE_DOUBLE, plan);
+  rows_ = List(place_.file, steps_path("leat_row"));
+  make_head();
+}
+
+std::vector<Step> Mesh::steps() const {
+  std::vector<Step> steps(count_);
+  const std::vector<std::int64_t> rows = rows_.all();
+  std::vector<double> times(values_.extents()[0]);
+  values_.read({0}, {times.size()}, times.data());
+  for (hsize_t i = 0; i < count_ && i < rows.size() && i < times.size(); ++i)
+    steps[i] = {static_cast<hsize_t>(rows[i]), times[i]};
+  return steps;
+}
+
+void Mesh::add(const std::vector<Step>& steps) {
+  for (hsize_t step = count_; step < steps.size(); ++step) {
+    put_step(step, steps[step].row);
+    rows_.put(step, static_cast<std::int64_t>(steps[step].row));
+  }
+  while (in_step_ < steps.size() && steps[in_step_].row == in_step_) ++in_step_;
+  for (auto& [number, known] : known_) put_offsets(&known, steps);
+  const auto is_taken = [&](std::uint32_t variable) { return take(variable, steps); };
+  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), is_taken), waiting_.end());
+  if (count_ == 1 && steps.size() > 1) {
+    for (auto& [number, known] : known_) known.array->show_time(known.path);
+  }
+  put_values(steps);
+  count_ = steps.size();
+}
+
+// A second and later ones: readers take the values of one step for a mesh without time.
+void Mesh::put_values(const std::vector<Step>& steps) {
+  values_.grow_to({steps.size()});
+  for (hsize_t step = count_; step < steps.size(); ++step)
+    values_.write({step}, {1}, &steps[step].time);
+  put_attribute(group_at(place_.file, path("Steps")), "NSteps",
+                std::vector<std::int64_t>{static_cast<std::int64_t>(steps.size())});
+}
+
+// True when the variable waits no longer.
+bool Mesh::take(std::uint32_t variable, const std::vector<Step>& steps) {
+  const leat_variable& described = *leat_variable_at(&place_.run, variable);
+  std::string why = why_vtk_cannot(described);
+  if (why.empty()) {
+    try {
+      if (!is_there(static_cast<std::int32_t>(variable))) return false;
+      take_up(variable, steps);
+      return known_.count(variable) > 0;
+    } catch (const std::exception& e) {
+      why = e.what();
+    }
+  }
+  say("variable \"" + std::string(described.name) + "\" is not shown: " + why);
+  return true;
+}
+
+void Mesh::take_up(std::uint32_t variable, const std::vector<Step>& steps) {
+  const Field field = field_in(place_, variable).value();
+  std::string group;
+  Known known;
+  known.array = array_for(field, &group);
+  const std::string name = array_name(place_.run, variable);
+  known.path = path(group + "/" + name);
+  if (!is_in(place_.file, known.path)) {
+    if (!known.array->is_at(steps.back().row)) return;
+    known.array->link(known.path, steps);
+  }
+  known.offsets_path = steps_path(group + "Offsets/" + name);
+  put_offsets(&known, steps);
+  known_[variable] = std::move(known);
+}
+
+void Mesh::put_offsets(Known* known, const std::vector<Step>& steps) const {
+  if (!known->offsets.exists()) {
+    const bool needs_none = known->array->is_indexed_by_step() && in_step_ == steps.size() &&
+                            !is_in(place_.file, known->offsets_path);
+    if (needs_none) return;
+    known->offsets = List(place_.file, known->offsets_path);
+  }
+  for (hsize_t step = std::min(known->offsets.length(), count_); step < steps.size(); ++step)
+    known->offsets.put(step, static_cast<std::int64_t>(known->array->offset(steps[step].row)));
+}
+
+bool ElementArray::is_at(hsize_t row) {
+  const Elements::Row mine = elements_.at(row);
+  return !mine.is_empty() && mine.matches(wanted_(mesh_, row));
+}
+
+// Behind all elements begin fill values, as many.
+hsize_t ElementArray::offset(hsize_t row) {
+  const Elements::Row mine = elements_.at(row), wanted = wanted_(mesh_, row);
+  if (wanted.total() == 0) return 0;
+  return mine.matches(wanted) ? mine.first : elements_.most();
+}
+
+void ElementArray::link(const std::string& path, const std::vector<Step>&) {
+  const std::uint32_t type = elements_.field().variable->type;
+  const hsize_t most = elements_.most(), components = elements_.components();
+  Shape extents{2 * most}, start{0}, count{most};
+  if (components > 1) {
+    extents.push_back(components);
+    start.push_back(0);
+    count.push_back(components);
+  }
+  make_virtual(file_, path, type_of(type), extents, {elements_.shown(start, count)},
+               fill_value(type));
+}
+
+void link_points(hid_t file, const std::string& path, const std::vector<Elements>& coordinates) {
+  bool all_single = true;
+  hsize_t most = coordinates.front().most();
+  for (const Elements& axis : coordinates) {
+    all_single = all_single && axis.field().variable->type == LEAT_FLOAT32;
+    most = std::min(most, axis.most());
+  }
+  std::vector<Shown> parts;
+  for (std::size_t axis = 0; axis < coordinates.size(); ++axis) {
+    const hsize_t components = coordinates[axis].components();
+    parts.push_back(coordinates[axis].shown({0, axis}, {coordinates[axis].most(), components}));
+    most = std::max(most, coordinates[axis].most());
+  }
+  make_virtual(file, path, all_single ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, {most, 3}, parts, {});
+}
+
+Elements::Row blocks_of(std::vector<Elements>* coordinates, hsize_t row) {
+  const Elements::Row first = coordinates->front().at(row);
+  for (std::size_t axis = 1; axis < coordinates->size(); ++axis) {
+    const Elements::Row other = (*coordinates)[axis].at(row);
+    if (!other.matches(first) || other.first != first.first) return {};
+  }
+  return first;
+}
+
+}  // namespace leat::hdf5::vtk

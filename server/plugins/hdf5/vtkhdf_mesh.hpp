@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// One mesh of the run in /VTKHDF: its group, its steps, and the variables on it as arrays.
+//
+//   ImageMesh    uniform                     ImageData: the datasets themselves, by hard links
+//   GridMesh     rectilinear, curvilinear    UnstructuredGrid: cells made once, arrays are virtual
+//   CellsMesh    unstructured                UnstructuredGrid: a part for each block
+//   PointsMesh   points                      PolyData: a vertex for each point
+//
+// Whether a mesh can be shown, and from when on, is seen in the file: from the iteration on that
+// has all it is made of. It then gets all steps there were so far, so that all meshes of a file
+// have the same ones. What is there already, from a writer before this one, is gone on with.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/vtkhdf_field.hpp"
+
+namespace leat::hdf5::vtk {
+
+/// An iteration in which something of a mesh was written.
+struct Step {
+  hsize_t row;
+  double time;
+};
+
+/// A variable as VTK array.
+class Array {
+ public:
+  virtual ~Array() = default;
+  /// Whether it has values that fit the mesh in this row. It becomes known to VTK with the first.
+  virtual bool is_at(hsize_t) { return true; }
+  /// Where in the array VTK finds the values of row `row`.
+  virtual hsize_t offset(hsize_t row) = 0;
+  /// Whether VTK takes the number of the step for the offset where none is said.
+  virtual bool is_indexed_by_step() const { return false; }
+  /// Makes the array, which is for VTK to see when the mesh has as many steps.
+  virtual void link(const std::string& path, const std::vector<Step>& steps) = 0;
+  /// A second step has come.
+  virtual void show_time(const std::string& /*path*/) {}
+};
+
+class Mesh {
+ public:
+  Mesh(const Place& place, const Host& host, std::uint32_t number);
+  virtual ~Mesh() = default;
+
+  /// Whether it can be made. Throws when it never can.
+  virtual bool is_ready() = 0;
+  /// Makes the group, or goes on with what is there.
+  void open(const std::string& group);
+  bool is_open() const { return !group_.empty(); }
+  const std::string& group() const { return group_; }
+  /// Brings it to these steps, of which it may have the first ones.
+  void add(const std::vector<Step>& steps);
+  /// Those that are in the file.
+  std::vector<Step> steps() const;
+  const leat_mesh& described() const { return mesh_; }
+
+ protected:
+  virtual const char* type() const = 0;
+  /// What is made once.
+  virtual void make_head() = 0;
+  virtual void put_step(hsize_t step, hsize_t row) = 0;
+  /// `group`: gets PointData or CellData. Throws when the variable does not fit.
+  virtual std::unique_ptr<Array> array_for(const Field& field, std::string* group) = 0;
+
+  Field needed(std::int32_t variable) const;
+  bool is_there(std::int32_t variable) const;
+  std::string path(const std::string& name) const { return group_ + "/" + name; }
+  std::string steps_path(const std::string& name) const { return group_ + "/Steps/" + name; }
+  bool is_new() const { return count_ == 0; }
+  void say(const std::string& text) const;
+
+  Place place_;
+  Host host_;
+  const leat_mesh& mesh_;
+
+ private:
+  struct Known {
+    std::unique_ptr<Array> array;
+    std::string path, offsets_path;
+    List offsets;  // none while they would be the numbers of the steps
+  };
+
+  void take_up(std::uint32_t variable, const std::vector<Step>& steps);
+  bool take(std::uint32_t variable, const std::vector<Step>& steps);
+  void put_offsets(Known* known, const std::vector<Step>& steps) const;
+  void put_values(const std::vector<Step>& steps);
+
+  std::string group_;
+  hsize_t count_ = 0;    // steps in the file
+  hsize_t in_step_ = 0;  // the first ones whose rows have their numbers
+  std::vector<std::uint32_t> waiting_;
+  std::map<std::uint32_t, Known> known_;
+  List rows_;
+  Dataset values_;
+};
+
+std::unique_ptr<Mesh> make_image_mesh(const Place& place, const Host& host, std::uint32_t number);
+std::unique_ptr<Mesh> make_grid_mesh(const Place& place, const Host& host, std::uint32_t number);
+std::unique_ptr<Mesh> make_cells_mesh(const Place& place, const Host& host, std::uint32_t number);
+std::unique_ptr<Mesh> make_points_mesh(const Place& place, const Host& host, std::uint32_t number);
+
+/// Array of the elements of blocks: what was not written, or not for all points or cells of an
+/// iteration, is shown as fill values.
+class ElementArray : public Array {
+ public:
+  /// Blocks that the mesh has in a row.
+  using Wanted = Elements::Row (*)(void* mesh, hsize_t row);
+  ElementArray(const Place& place, const Field& field, Wanted wanted, void* mesh)
+      : file_(place.file), elements_(place, field), wanted_(wanted), mesh_(mesh) {}
+  bool is_at(hsize_t row) override;
+  hsize_t offset(hsize_t row) override;
+  void link(const std::string& path, const std::vector<Step>& steps) override;
+
+ private:
+  hid_t file_;
+  Elements elements_;
+  Wanted wanted_;
+  void* mesh_;
+};
+
+/// Point coordinates of blocks as one list of (x, y, z), without a copy.
+void link_points(hid_t file, const std::string& path, const std::vector<Elements>& coordinates);
+/// Their blocks in a row, none when the coordinates do not fit each other.
+Elements::Row blocks_of(std::vector<Elements>* coordinates, hsize_t row);
+
+}  // namespace leat::hdf5::vtk

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Particles: one part with all points of an iteration, and a vertex for each, so that they are
+// seen. The vertices of all iterations are the first ones of one list 0, 1, 2, ...
+#include <algorithm>
+#include <numeric>
+
+#include "server/plugins/hdf5/vtkhdf_mesh.hpp"
+
+namespace leat::hdf5::vtk {
+namespace {
+
+constexpr hsize_t kNumbersAtOnce = 16 * 1024;  // and in a chunk, which is written once
+
+class PointsMesh : public Mesh {
+ public:
+  using Mesh::Mesh;
+
+  bool is_ready() override {
+    for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis) {
+      if (!is_there(mesh_.coordinate[axis])) return false;
+    }
+    for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
+      needed(mesh_.coordinate[axis]);
+    return true;
+  }
+
+ protected:
+  const char* type() const override { return "PolyData"; }
+
+  void make_head() override {
+    for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
+      points_.emplace_back(place_, needed(mesh_.coordinate[axis]));
+    link_points(place_.file, path("Points"), points_);
+    counts_ = List(place_.file, path("NumberOfPoints"));
+    none_ = List(place_.file, path("Lines/NumberOfCells"));
+    none_.grow_to(1);
+    parts_ = List(place_.file, steps_path("NumberOfParts"));
+    part_offsets_ = List(place_.file, steps_path("PartOffsets"));
+    point_offsets_ = List(place_.file, steps_path("PointOffsets"));
+    cell_offsets_ = List(place_.file, steps_path("CellOffsets"), 4);
+    id_offsets_ = List(place_.file, steps_path("ConnectivityIdOffsets"), 4);
+    make_numbers();
+    share("NumberOfPoints", "Vertices", {"NumberOfCells", "NumberOfConnectivityIds"});
+    share("Vertices/Connectivity", "Vertices", {"Offsets"});
+    for (const char* cells : {"Lines", "Polygons", "Strips"})
+      share("Lines/NumberOfCells", cells,
+            {"NumberOfCells", "NumberOfConnectivityIds", "Connectivity", "Offsets"});
+  }
+
+  void put_step(hsize_t step, hsize_t row) override {
+    const Elements::Row points = blocks_of(&points_, row);
+    const auto at = static_cast<std::int64_t>(step);
+    counts_.put(step, static_cast<std::int64_t>(points.total()));
+    none_.grow_to(step + 1);
+    parts_.put(step, 1);
+    part_offsets_.put(step, at);
+    point_offsets_.put(step, static_cast<std::int64_t>(points.is_empty() ? 0 : points.first));
+    cell_offsets_.grow_to(step + 1);
+    id_offsets_.grow_to(step + 1);
+    number_to(points.total() + 1);
+  }
+
+  std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
+    *group = "PointData";
+    const auto points_at = [](void* mesh, hsize_t row) {
+      return blocks_of(&static_cast<PointsMesh*>(mesh)->points_, row);
+    };
+    return std::make_unique<ElementArray>(place_, field, points_at, this);
+  }
+
+ private:
+  void make_numbers() {
+    DatasetPlan plan = growing_list();
+    plan.chunk = {kNumbersAtOnce};
+    plan.compression = compression_from("deflate:1");
+    numbers_ = Dataset(place_.file, path("Vertices/Connectivity"), H5T_NATIVE_INT64, plan);
+  }
+
+  void number_to(hsize_t count) {
+    std::vector<std::int64_t> numbers(kNumbersAtOnce);
+    while (numbers_.extents()[0] < count) {
+      const hsize_t first = numbers_.extents()[0];
+      std::iota(numbers.begin(), numbers.end(), static_cast<std::int64_t>(first));
+      numbers_.grow_to({first + kNumbersAtOnce});
+      numbers_.write({first}, {kNumbersAtOnce}, numbers.data());
+    }
+  }
+
+  // The same dataset by other names.
+  void share(const std::string& one, const std::string& group,
+             const std::vector<std::string>& names) const {
+    const Id made = group_at(place_.file, path(group));
+    for (const std::string& name : names) {
+      const std::string to = path(group + "/" + name);
+      if (is_in(place_.file, to)) continue;
+      check(H5Lcreate_hard(place_.file, path(one).c_str(), place_.file, to.c_str(), H5P_DEFAULT,
+                           H5P_DEFAULT),
+            "cannot link " + to);
+    }
+  }
+
+  std::vector<Elements> points_;
+  List counts_, none_, parts_, part_offsets_, point_offsets_, cell_offsets_, id_offsets_;
+  Dataset numbers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Mesh> make_points_mesh(const Place& place, const Host& host, std::uint32_t number) {
+  return std::make_unique<PointsMesh>(place, host, number);
+}
+
+}  // namespace leat::hdf5::vtk

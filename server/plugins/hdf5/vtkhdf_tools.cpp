@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/vtkhdf_tools.hpp"
+
+#include <algorithm>
+
+namespace leat::hdf5::vtk {
+namespace {
+
+constexpr hsize_t kMostRows = hsize_t{1} << 31;
+// Twice as many elements of 16 bytes are still counted in 63 bits.
+constexpr hsize_t kMostElements = hsize_t{1} << 57;
+
+Id attribute_for(hid_t object, const char* name, hid_t type, hsize_t count) {
+  const std::string what = std::string("cannot write the attribute ") + name;
+  if (check(H5Aexists(object, name), what) > 0) return Id(H5Aopen(object, name, H5P_DEFAULT), what);
+  const Id space(count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &count, nullptr), what);
+  return Id(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), what);
+}
+
+template <class T>
+void put(hid_t object, const char* name, hid_t type, const std::vector<T>& values) {
+  const Id attribute = attribute_for(object, name, type, values.size());
+  check(H5Awrite(attribute, type, values.data()),
+        std::string("cannot write the attribute ") + name);
+}
+
+Id selected(const Shape& extents, const Shape& start, const Shape& count) {
+  const char what[] = "selecting a part of a virtual dataset";
+  Id space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), what);
+  const Shape once(extents.size(), 1);
+  check(
+      H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, once.data(), count.data()),
+      what);
+  return space;
+}
+
+}  // namespace
+
+Id group_at(hid_t file, const std::string& path) {
+  const std::string what = "cannot make the group " + path;
+  if (is_in(file, path)) return Id(H5Gopen2(file, path.c_str(), H5P_DEFAULT), what);
+  const Id creation(H5Pcreate(H5P_GROUP_CREATE), what), links(H5Pcreate(H5P_LINK_CREATE), what);
+  check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), what);
+  check(H5Pset_create_intermediate_group(links, 1), what);
+  return Id(H5Gcreate2(file, path.c_str(), links, creation, H5P_DEFAULT), what);
+}
+
+void put_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values) {
+  put(object, name, H5T_NATIVE_INT64, values);
+}
+
+void put_attribute(hid_t object, const char* name, const std::vector<double>& values) {
+  put(object, name, H5T_NATIVE_DOUBLE, values);
+}
+
+void put_text(hid_t object, const char* name, const std::string& text) {
+  const std::string what = std::string("cannot write the attribute ") + name;
+  if (check(H5Aexists(object, name), what) > 0) return;
+  const Id type(H5Tcopy(H5T_C_S1), what);
+  check(H5Tset_size(type, std::max<std::size_t>(1, text.size())), what);
+  check(H5Tset_strpad(type, H5T_STR_NULLPAD), what);
+  const Id attribute = attribute_for(object, name, type, 1);
+  check(H5Awrite(attribute, type, text.c_str()), what);
+}
+
+std::int64_t integer_attribute(hid_t object, const char* name) {
+  const std::string what = std::string("cannot read the attribute ") + name;
+  if (check(H5Aexists(object, name), what) == 0) return -1;
+  std::int64_t value = 0;
+  check(H5Aread(Id(H5Aopen(object, name, H5P_DEFAULT), what), H5T_NATIVE_INT64, &value), what);
+  return value;
+}
+
+List::List(hid_t file, const std::string& name, hsize_t columns, hsize_t chunk)
+    : columns_(columns) {
+  DatasetPlan plan = growing_list();
+  plan.chunk = {chunk};
+  if (columns > 0) {
+    plan.extents = {0, columns};
+    plan.grows = {true, false};
+    plan.chunk = {chunk, columns};
+  }
+  data_ = Dataset(file, name, H5T_NATIVE_INT64, plan);
+}
+
+void List::grow_to(hsize_t length) {
+  data_.grow_to(columns_ > 0 ? Shape{length, columns_} : Shape{length});
+}
+
+void List::put(hsize_t at, std::int64_t value) {
+  grow_to(at + 1);
+  const std::vector<std::int64_t> row(std::max<hsize_t>(1, columns_), value);
+  if (columns_ > 0)
+    data_.write({at, 0}, {1, columns_}, row.data());
+  else
+    data_.write({at}, {1}, row.data());
+}
+
+void List::put(hsize_t at, const std::vector<std::int64_t>& values) {
+  grow_to(at + values.size());
+  data_.write({at}, {values.size()}, values.data());
+}
+
+std::vector<std::int64_t> List::all() const {
+  std::vector<std::int64_t> values(product(data_.extents()));
+  data_.read(zeros(data_.extents()), data_.extents(), values.data());
+  return values;
+}
+
+void make_virtual(hid_t file, const std::string& name, hid_t type, const Shape& extents,
+                  const std::vector<Shown>& parts, const std::vector<std::uint8_t>& fill) {
+  const std::string what = "cannot make the virtual dataset " + name;
+  if (is_in(file, name)) return;
+  const Id creation(H5Pcreate(H5P_DATASET_CREATE), what), links(H5Pcreate(H5P_LINK_CREATE), what);
+  if (!fill.empty()) check(H5Pset_fill_value(creation, type, fill.data()), what);
+  for (const Shown& part : parts) {
+    const Id to = selected(extents, part.start, part.count);
+    const Shape first = part.from.empty() ? zeros(part.space) : part.from;
+    Shape rest = part.space;
+    for (std::size_t d = 0; d < rest.size(); ++d) rest[d] -= first[d];
+    const Id from = selected(part.space, first, rest);
+    check(H5Pset_virtual(creation, to, ".", ("/" + part.source).c_str(), from), what);
+  }
+  check(H5Pset_create_intermediate_group(links, 1), what);
+  const Id space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), what);
+  const Id made(H5Dcreate2(file, name.c_str(), type, space, links, creation, H5P_DEFAULT), what);
+}
+
+hsize_t most_rows(hsize_t elements) {
+  return std::min(kMostRows, kMostElements / std::max<hsize_t>(1, elements));
+}
+
+}  // namespace leat::hdf5::vtk

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What /VTKHDF is made of: groups, attributes that change, lists with an entry for each step, and
+// virtual datasets that show a variable of this file in the shape that VTK reads.
+// Source: VTKHDF file format specification (docs.vtk.org); "HDF5 virtual dataset" (The HDF Group).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/plugins/hdf5/dataset.hpp"
+
+namespace leat::hdf5::vtk {
+
+/// Opens the group or makes it, with those above it; members are known in the order of their
+/// creation, as VTK wants it for collections.
+Id group_at(hid_t file, const std::string& path);
+
+/// Makes the attribute, or changes it in place. One value is a scalar.
+void put_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values);
+void put_attribute(hid_t object, const char* name, const std::vector<double>& values);
+/// A text of fixed length: what all versions of VTK read. It stays as it is made.
+void put_text(hid_t object, const char* name, const std::string& text);
+/// -1 for none.
+std::int64_t integer_attribute(hid_t object, const char* name);
+
+/// Entries of 64 bits, one for each step or part, or several columns of the same value. What was
+/// not put is 0.
+class List {
+ public:
+  List() = default;
+  List(hid_t file, const std::string& name, hsize_t columns = 0, hsize_t chunk = 512);
+  void put(hsize_t at, std::int64_t value);
+  /// Several, in a list of one column.
+  void put(hsize_t at, const std::vector<std::int64_t>& values);
+  /// Makes it at least that long.
+  void grow_to(hsize_t length);
+  bool exists() const { return data_.exists(); }
+  hsize_t length() const { return data_.extents()[0]; }
+  std::vector<std::int64_t> all() const;
+
+ private:
+  Dataset data_;
+  hsize_t columns_ = 0;
+};
+
+/// A part of a virtual dataset: `count` elements from `start` on are, in the order of C, those of
+/// the dataset `source` of this file from `from` on, or all. `space` may be larger than what that
+/// has by now: what is read beyond it is fill value. So a virtual dataset never changes while its
+/// source grows.
+struct Shown {
+  std::string source;
+  Shape space;
+  Shape start, count;
+  Shape from = {};
+};
+/// `fill`: one element of `type`, or empty for zeros.
+void make_virtual(hid_t file, const std::string& name, hid_t type, const Shape& extents,
+                  const std::vector<Shown>& parts, const std::vector<std::uint8_t>& fill);
+
+/// As many rows of `elements` elements as a virtual dataset may have, more than any run makes.
+hsize_t most_rows(hsize_t elements);
+
+}  // namespace leat::hdf5::vtk
