@@ -20,7 +20,7 @@ help:
 ## make build           programs in build/bin, libraries in build/lib
 ## make fuzz            hostile bytes for the parsers and the server, FUZZ_SECONDS=60 for each target
 ## make soak            kills, stops, full segments and disks at random moments, for MINUTES=10; a table says what came of it
-## make bench           what each call costs, as ratios to memcpy; what scripts and compression cost
+## make bench           what each call costs, as ratios to memcpy; what stores, scripts and compression cost
 ## make install         to PREFIX=/usr/local, or make install PREFIX=/where/you/like
 ## make clean           remove build/
 
@@ -67,6 +67,7 @@ soak: build
 bench: build
 	@build/bin/leat_bench build/bench.json
 	@build/bin/leat_compression_bench build/bench_compression.json
+	@build/bin/leat_store_bench build/lib/leat/plugins/hdf5.so build build/bench_store.json
 	@cd build/tests/bench && taskset -c 0 ../../bin/leat_fortran_bench
 	@/usr/bin/python3 tests/bench/scripts_bench.py build build/bench_scripts.json
 

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the hdf5 store costs the server: the plugin itself, driven as the server does it, against
+// pwrite of the same bytes from one thread into a plain file; and what one of a thousand small
+// variables costs. Pairs of runs take turns, so that ratios hold on noisy machines.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "lib/platform/clock.hpp"
+#include "server/include/plugin.h"
+#include "server/plugin_loader.hpp"
+
+namespace leat::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kPairs = 5;
+constexpr std::size_t kMiB = 1 << 20;
+constexpr std::size_t kBytesPerRun = 512 * kMiB;
+constexpr int kIterations = 16;
+
+double seconds_since(std::int64_t start) {
+  return static_cast<double>(platform::now_ns() - start) * 1e-9;
+}
+
+[[noreturn]] void give_up(const std::string& why) {
+  std::fprintf(stderr, "store_bench: %s\n", why.c_str());
+  std::exit(1);
+}
+
+std::vector<double> sorted(std::vector<double> all) {
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+// Doubles that do not compress and are no zeros, which a file system may leave out.
+std::vector<double> some_data(std::size_t bytes) {
+  std::vector<double> data(bytes / sizeof(double));
+  std::uint64_t state = 88172645463325252u;
+  for (double& value : data) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    value = static_cast<double>(state >> 11);
+  }
+  return data;
+}
+
+// One run of the plugin: `count` variables of `bytes` each, all written in each iteration.
+class StoreRun {
+ public:
+  StoreRun(const leat_plugin& plugin, const std::string& folder, int count, std::size_t bytes,
+           const std::string& durability)
+      : plugin_(plugin), data_(some_data(bytes)) {
+    folder_ = folder;
+    durability_ = durability;
+    options_ = {{"folder", folder_.c_str()}, {"exists", "replace"}};
+    if (!durability_.empty()) options_.push_back({"durability", durability_.c_str()});
+    for (int i = 0; i < count; ++i) names_.push_back("v" + std::to_string(i));
+    for (int i = 0; i < count; ++i) add(i, bytes);
+    run_.size = sizeof run_;
+    run_.simulation = "bench";
+    run_.session = "bench";
+    run_.store = "out";
+    run_.xml = "";
+    run_.ranks = run_.node_ranks = 1;
+    run_.variables = variables_.data();
+    run_.variable_count = variables_.size();
+    run_.variable_stride = sizeof(leat_variable);
+    run_.options = options_.data();
+    run_.option_count = options_.size();
+    run_.time_parameter = -1;
+    run_.time_unit = run_.calendar = run_.description = "";
+    if (plugin_.open(&run_, &host_, &state_) != 0) give_up("the store does not open");
+  }
+
+  void iteration(std::int64_t number) {
+    leat_iteration_data data{};
+    data.size = sizeof data;
+    data.iteration = number;
+    data.blocks = blocks_.data();
+    data.block_count = blocks_.size();
+    data.block_stride = sizeof(leat_block);
+    data.complete = 1;
+    data.parameter_stride = sizeof(leat_parameter);
+    if (plugin_.iteration(state_, &data) != 0) give_up("an iteration was not stored");
+  }
+
+  void close() {
+    if (plugin_.close(state_) != 0) give_up("the store does not close");
+  }
+
+ private:
+  void add(int number, std::size_t bytes) {
+    leat_variable variable{};
+    variable.size = sizeof variable;
+    variable.name = names_[static_cast<std::size_t>(number)].c_str();
+    variable.unit = variable.description = variable.standard_name = variable.cell_methods = "";
+    variable.type = LEAT_FLOAT64;
+    variable.dims = 1;
+    variable.dimension[0].name = "x";
+    variable.time_varying = 1;
+    variable.mesh = -1;
+    variables_.push_back(variable);
+    leat_block block{};
+    block.size = sizeof block;
+    block.variable = static_cast<std::uint32_t>(number);
+    block.extent[0] = static_cast<std::int64_t>(bytes / sizeof(double));
+    block.data = data_.data();
+    block.bytes = bytes;
+    blocks_.push_back(block);
+  }
+
+  static void log(void*, int level, const char* message) {
+    if (level >= LEAT_LOG_WARNING) std::fprintf(stderr, "%s\n", message);
+  }
+
+  const leat_plugin& plugin_;
+  std::vector<double> data_;
+  std::string folder_, durability_;
+  std::vector<leat_option> options_;
+  std::vector<std::string> names_;
+  std::vector<leat_variable> variables_;
+  std::vector<leat_block> blocks_;
+  leat_run run_{};
+  leat_host host_{sizeof(leat_host), nullptr, log, [](void*) { return ""; }};
+  void* state_ = nullptr;
+};
+
+// When the data must be on the disk; the store's `durability`, and what pwrite does for the same.
+struct Sync {
+  const char* durability;
+  const char* of_pwrite;
+};
+constexpr Sync kSyncs[] = {{"none", "-"}, {"close", "at the end"}, {"iteration", "each 32 MiB"}};
+
+double time_store(const leat_plugin& plugin, const std::string& folder, std::size_t bytes,
+                  const Sync& sync) {
+  const int count = static_cast<int>(kBytesPerRun / kIterations / bytes);
+  StoreRun run(plugin, folder, count, bytes, sync.durability);
+  const std::int64_t start = platform::now_ns();
+  for (int i = 0; i < kIterations; ++i) run.iteration(i);
+  run.close();
+  return seconds_since(start);
+}
+
+double time_pwrite(const std::string& folder, std::size_t bytes, const Sync& sync) {
+  const std::vector<double> data = some_data(bytes);
+  const std::string path = folder + "/plain";
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) give_up("cannot write " + path + ": " + std::strerror(errno));
+  const std::int64_t start = platform::now_ns();
+  off_t at = 0;
+  for (int i = 0; i < kIterations; ++i) {
+    for (std::size_t done = 0; done < kBytesPerRun / kIterations; done += bytes) {
+      if (pwrite(fd, data.data(), bytes, at) != static_cast<ssize_t>(bytes))
+        give_up("cannot write " + path + ": " + std::strerror(errno));
+      at += static_cast<off_t>(bytes);
+    }
+    if (&sync == &kSyncs[2]) fdatasync(fd);
+  }
+  if (&sync == &kSyncs[1]) fsync(fd);
+  ::close(fd);
+  const double seconds = seconds_since(start);
+  fs::remove(path);
+  return seconds;
+}
+
+struct Rates {
+  std::vector<double> ratios, store, plain;  // sorted; GiB/s
+};
+
+Rates against_pwrite(const leat_plugin& plugin, const std::string& folder, std::size_t bytes,
+                     const Sync& sync) {
+  Rates rates;
+  const double gib = static_cast<double>(kBytesPerRun) / (1024.0 * kMiB);
+  for (int pair = 0; pair < kPairs; ++pair) {
+    const double plain = time_pwrite(folder, bytes, sync);
+    const double store = time_store(plugin, folder, bytes, sync);
+    fs::remove(folder + "/bench.h5");
+    rates.ratios.push_back(plain / store);
+    rates.store.push_back(gib / store);
+    rates.plain.push_back(gib / plain);
+  }
+  return {sorted(rates.ratios), sorted(rates.store), sorted(rates.plain)};
+}
+
+// Microseconds per variable and iteration, sorted.
+std::vector<double> small_variables(const leat_plugin& plugin, const std::string& folder) {
+  constexpr int kVariables = 1000, kWarm = 5, kMeasured = 20;
+  std::vector<double> all;
+  for (int run = 0; run < kPairs; ++run) {
+    StoreRun store(plugin, folder, kVariables, 1024, "none");
+    for (int i = 0; i < kWarm; ++i) store.iteration(i);
+    const std::int64_t start = platform::now_ns();
+    for (int i = 0; i < kMeasured; ++i) store.iteration(kWarm + i);
+    all.push_back(seconds_since(start) * 1e6 / (kVariables * kMeasured));
+    store.close();
+    fs::remove(folder + "/bench.h5");
+  }
+  return sorted(all);
+}
+
+void print(const char* place, std::size_t bytes, const Sync& sync, const Rates& rates) {
+  std::printf("  %-6s %3zu MiB  %-11s %7.2f %7.2f   %5.2f (%.2f-%.2f)\n", place, bytes / kMiB,
+              sync.of_pwrite, rates.plain[kPairs / 2], rates.store[kPairs / 2],
+              rates.ratios[kPairs / 2], rates.ratios.front(), rates.ratios.back());
+}
+
+int run(const std::string& plugin_path, const std::string& disk, const std::string& json_path) {
+  const Result<server::LoadedPlugin> loaded = server::load_plugin(plugin_path);
+  if (!loaded) give_up("cannot load " + plugin_path);
+  const leat_plugin& plugin = *loaded->plugin();
+  nlohmann::json json;
+  std::printf("The hdf5 store against pwrite of the same bytes (GiB/s; aim: ratio >= 0.85)\n");
+  std::printf("  place  block    sync         pwrite    hdf5   ratio (range of %d)\n", kPairs);
+  for (const auto& [name, root] : {std::pair<const char*, std::string>{"disk", disk},
+                                   std::pair<const char*, std::string>{"tmpfs", "/dev/shm"}}) {
+    const std::string folder = root + "/leat-store-bench-" + std::to_string(getpid());
+    fs::create_directories(folder);
+    for (const std::size_t bytes : {kMiB, 4 * kMiB, 32 * kMiB}) {
+      for (const Sync& sync : kSyncs) {
+        const Rates rates = against_pwrite(plugin, folder, bytes, sync);
+        print(name, bytes, sync, rates);
+        json["rates"].push_back({{"place", name},
+                                 {"bytes", bytes},
+                                 {"durability", sync.durability},
+                                 {"ratios", rates.ratios},
+                                 {"pwrite", rates.plain},
+                                 {"hdf5", rates.store}});
+      }
+    }
+    const std::vector<double> small = small_variables(plugin, folder);
+    std::printf("  %-6s 1000 variables of 1 KiB: %.1f us each (%.1f-%.1f; aim: <= 20)\n", name,
+                small[kPairs / 2], small.front(), small.back());
+    json["small"].push_back({{"place", name}, {"microseconds", small}});
+    fs::remove_all(folder);
+  }
+  std::ofstream(json_path) << json.dump(1) << "\n";
+  return 0;
+}
+
+}  // namespace
+}  // namespace leat::bench
+
+int main(int count, char** arguments) {
+  if (count == 4) return leat::bench::run(arguments[1], arguments[2], arguments[3]);
+  std::fprintf(stderr, "usage: store_bench PLUGIN FOLDER_ON_DISK JSON\n");
+  return 2;
+}
