@@ -47,6 +47,25 @@ def test_parts_of_a_global_array(tmp_path, ghosts, parts):
                     np.isnan(expected).all() and np.isnan(file["g"][row, y:y + own[0], x:x + own[1]]).all())
 
 
+@pytest.mark.parametrize("compression", ["none", "deflate:1"])
+def test_blocks_of_one_shape_are_made_of_whole_chunks(tmp_path, compression):
+    """So each chunk is written once, by one block, and never read back."""
+    plugin = Plugin(tmp_path, [variable("even", "f8", ["y", "x"], **{"global": 1}), variable("odd", "f8", ["y", "x"], **{"global": 1})],
+                    ranks=4, options={"compression": compression})
+    corners = list(itertools.product((0, 300), (0, 200)))
+    plugin.must(0, *[plugin.block(0, (300, 200), r, rank=r, position=list(at), **{"global": (600, 400)}) for r, at in enumerate(corners)],
+                *[plugin.block(1, (600, 100 if r < 2 else 50), r, rank=r, position=[0, (0, 100, 200, 250)[r]], **{"global": (600, 300)})
+                  for r in range(4)])
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        chunk = file["even"].chunks
+        assert chunk[0] == 1 and chunk[2] == 200 and 300 % chunk[1] == 0, chunk
+        for r, (y, x) in enumerate(corners):
+            assert same_bits(file["even"][0, y:y + 300, x:x + 200], array((300, 200), "f8", r))
+        for r, (x, n) in enumerate([(0, 100), (100, 100), (200, 50), (250, 50)]):
+            assert same_bits(file["odd"][0, :, x:x + n], array((600, n), "f8", r))
+
+
 def test_whole_chunks_after_a_kill(tmp_path):
     shape = (128, 1024)
     for start, resumed in ((0, 0), (2, 1), (4, 1)):

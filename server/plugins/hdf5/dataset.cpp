@@ -94,6 +94,17 @@ hsize_t even_piece(hsize_t extent, hsize_t most) {
   return (extent + pieces - 1) / pieces;
 }
 
+// Of one iteration, the iteration dimension first, at most so many bytes.
+Shape part_of_iteration(const Shape& extents, std::uint64_t bytes, std::uint64_t most) {
+  Shape chunk{1};
+  for (const hsize_t extent : extents) chunk.push_back(std::max<hsize_t>(1, extent));
+  for (std::size_t d = 1; d < chunk.size() && product(chunk) * bytes > most; ++d) {
+    const std::uint64_t one = product(chunk) / chunk[d] * bytes;
+    chunk[d] = even_piece(chunk[d], std::max<hsize_t>(1, most / one));
+  }
+  return chunk;
+}
+
 }  // namespace
 
 DatasetPlan growing_list(hsize_t length) {
@@ -254,26 +265,14 @@ Shape extents_in(hid_t file, const std::string& name) {
 }
 
 Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes) {
-  Shape chunk{1};
-  for (const hsize_t extent : extents) chunk.push_back(std::max<hsize_t>(1, extent));
-  while (product(chunk) * bytes > kLargeChunk) {
-    const auto slowest = std::find_if(chunk.begin(), chunk.end(), [](hsize_t e) { return e > 1; });
-    if (slowest == chunk.end()) break;
-    *slowest = (*slowest + 1) / 2;
-  }
+  Shape chunk = part_of_iteration(extents, bytes, kLargeChunk);
   const std::uint64_t once = product(chunk) * bytes;
   if (once < kSmallChunk) chunk[0] = (kSmallChunk + once - 1) / once;
   return chunk;
 }
 
 Shape chunk_of_compressed(const Shape& extents, std::uint64_t bytes) {
-  Shape chunk{1};
-  for (const hsize_t extent : extents) chunk.push_back(std::max<hsize_t>(1, extent));
-  for (std::size_t d = 1; d < chunk.size() && product(chunk) * bytes > kCompressedChunk; ++d) {
-    const std::uint64_t one = product(chunk) / chunk[d] * bytes;
-    chunk[d] = even_piece(chunk[d], std::max<hsize_t>(1, kCompressedChunk / one));
-  }
-  return chunk;
+  return part_of_iteration(extents, bytes, kCompressedChunk);
 }
 
 Shape chunk_of_rows(const Shape& extents, std::uint64_t bytes) {

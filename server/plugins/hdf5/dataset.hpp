@@ -94,7 +94,7 @@ Shape extents_in(hid_t file, const std::string& name);
 
 /// Chunk for one iteration of `extents` elements of `bytes` each, the iteration dimension first:
 /// small arrays are bundled over iterations up to 64 KiB, large ones are split along their slowest
-/// dimensions to at most 2 MiB.
+/// dimensions into pieces of at most 2 MiB, equal ones where that is possible.
 Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes);
 /// Compressed chunk of one iteration: split along the slowest dimensions into pieces of at most
 /// 512 KiB, equal ones where that is possible.

@@ -3,14 +3,43 @@
 
 #include <algorithm>
 
+#include <algorithm>
+
 #include "server/plugins/hdf5/block_check.hpp"
 #include "server/plugins/hdf5/numbers.hpp"
+#include "server/plugins/hdf5/types.hpp"
 
 namespace leat::hdf5 {
 namespace {
 
 Shape global_of(const leat_block& block, unsigned dims) {
   return Shape(block.global, block.global + dims);
+}
+
+// Chunks of less would be too many.
+constexpr std::uint64_t kSmallestPiece = 64 * 1024;
+
+bool lies_on_grid(const leat_variable& variable, const leat_block& block, const Shape& cell) {
+  const Shape own = own_extents(variable, block);
+  for (unsigned d = 0; d < variable.dims; ++d) {
+    if (own[d] != cell[d] || block.position[d] % static_cast<std::int64_t>(cell[d]) != 0)
+      return false;
+  }
+  return true;
+}
+
+// A block, when all are of one shape and fill a grid of it: then each is made of whole chunks,
+// which are written once, as they are. Else the whole array.
+Shape piece_of(const leat_variable& variable, const Shape& global, const BlockList& blocks) {
+  if (blocks.empty()) return global;
+  const leat_block& first = *blocks.front();
+  const Shape cell = own_extents(variable, first);
+  const std::uint64_t bytes = product(cell) * H5Tget_size(type_of(variable.type));
+  if (bytes < kSmallestPiece) return global;
+  const bool fit = std::all_of(blocks.begin(), blocks.end(), [&](const leat_block* block) {
+    return lies_on_grid(variable, *block, cell);
+  });
+  return fit ? cell : global;
 }
 
 }  // namespace
@@ -23,7 +52,7 @@ GridWriter::GridWriter(const Place& place, const leat_variable& variable, const 
   std::vector<DimensionName> names;
   for (unsigned d = 0; d < variable.dims; ++d)
     names.push_back(axes_.place_name_of(d, first_global_[d]));
-  data_ = axes_.make(first_global_, names);
+  data_ = axes_.make(first_global_, names, piece_of(variable, first_global_, first));
   if (axes_.has_table("_global")) make_globals(0);
 }
 

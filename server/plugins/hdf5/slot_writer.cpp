@@ -16,7 +16,7 @@ SlotWriter::SlotWriter(const Place& place, const leat_variable& variable, const 
     std::vector<DimensionName> names;
     for (unsigned d = 0; d < variable.dims; ++d)
       names.push_back(axes_.place_name_of(d, first_extents_[d]));
-    data_ = axes_.make(first_extents_, names);
+    data_ = axes_.make(first_extents_, names, first_extents_);
   } else {
     make_slots(first_extents_);
   }
@@ -26,7 +26,7 @@ void SlotWriter::make_slots(const Shape& extents) {
   const DimensionName slots{axes_.name() + "_slot", 0, true};
   std::vector<DimensionName> names{slots};
   for (unsigned d = 0; d < extents.size(); ++d) names.push_back(axes_.name_of(d, extents[d]));
-  data_ = axes_.make(joined(0, extents), names);
+  data_ = axes_.make(joined(0, extents), names, joined(0, extents));
   ranks_ = axes_.make_table(ranks_of_blocks(), {}, {slots});
   numbers_ = axes_.make_table(numbers_of_blocks(), {}, {slots});
   if (extents.empty()) return;

@@ -136,12 +136,13 @@ void Axes::label(Dataset& dataset, const std::vector<std::string>& of_scales) co
   if (names != of_scales) dataset.label(names);
 }
 
-Dataset Axes::make(const Shape& rest, const std::vector<DimensionName>& names) const {
+Dataset Axes::make(const Shape& rest, const std::vector<DimensionName>& names,
+                   const Shape& piece) const {
   DatasetPlan plan;
   plan.extents = with_row(0, rest);
-  plan.chunk = chunk_of_iterations(rest, bytes_of({}));
+  plan.chunk = chunk_of_iterations(piece, bytes_of({}));
   const Compression compression = compression_of(place_.run, variable_);
-  const Shape compressed = chunk_of_compressed(rest, bytes_of({}));
+  const Shape compressed = chunk_of_compressed(piece, bytes_of({}));
   const std::uint64_t least = has_rows() ? kSmallestCompressed : bytes_of({}) + 1;
   if (compression && bytes_of(compressed) >= least) {
     plan.compression = compression;

@@ -77,9 +77,10 @@ class Axes {
   bool has_rows() const { return variable_.time_varying != 0; }
   /// {row, rest...}, or only the rest for a variable that does not vary in time.
   Shape with_row(hsize_t row, const Shape& rest) const;
-  /// Creates the variable's dataset of (iteration, rest...), chunked for elements of its type.
-  /// `names`: one for each of the rest.
-  Dataset make(const Shape& rest, const std::vector<DimensionName>& names) const;
+  /// Creates the variable's dataset of (iteration, rest...). `names`: one for each of the rest.
+  /// Chunks are made for pieces of this shape, all of `rest` or a part of which it is made.
+  Dataset make(const Shape& rest, const std::vector<DimensionName>& names,
+               const Shape& piece) const;
   /// A dataset of the variable's type without iteration dimension, to which iterations are
   /// appended, about `rows_at_once` rows at each.
   Dataset make_appended(const Shape& extents, hsize_t rows_at_once,
