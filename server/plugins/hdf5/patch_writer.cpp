@@ -51,7 +51,8 @@ void PatchWriter::make_data(const Shape& extents) {
   std::vector<DimensionName> names{{axes_.name() + "_slot", 0, true}};
   for (unsigned d = 0; d < variable_.dims; ++d)
     names.push_back({axes_.name() + "_" + variable_.dimension[d].name, 0, true});
-  data_ = axes_.make(joined(0, extents), names);
+  const Shape slot = joined(0, extents);
+  data_ = axes_.make(slot, names, slot);
   if (!data_.is_new()) return;
   set_attribute(data_.id(), "leat_patches", std::int64_t{1});
   for (unsigned d = 0; d < variable_.dims; ++d) {

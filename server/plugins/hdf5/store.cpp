@@ -103,8 +103,8 @@ struct Store::Open {
         place{file, scales, run, time.name()},
         whole(flag_list(
             place, scales.take_name("iteration_complete"),
-            "1: all of the iteration is here; 0: a rank died, or something was not stored",
-            "incomplete complete")),
+            {"1: all of the iteration is here; 0: a rank died, or something was not stored",
+             "incomplete complete"})),
         parameters(place),
         vtkhdf(place, host) {
     for (std::uint64_t i = 0; i < run.variable_count; ++i) {
@@ -253,8 +253,7 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   // The data are in the file before the row that names them: a writer may be killed between the
   // two.
   commit(Keep::till_killed);
-  // A part has pieces of arrays only.
-  if (output_.view().empty()) open_->vtkhdf.add(open_->rows - 1, data, open_->in_row);
+  open_->vtkhdf.add(open_->rows - 1, data, open_->in_row);
   const hsize_t first = open_->rows - open_->unsaid.size();
   open_->whole.grow_to({open_->rows});
   open_->whole.write({first}, {open_->unsaid.size()}, open_->unsaid_whole.data());

@@ -81,16 +81,6 @@ std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& var
   return std::make_unique<SlotWriter>(place, variable, first);
 }
 
-TableKind ranks_of_blocks() { return {"_rank", "rank that wrote the block in the slot"}; }
-
-TableKind numbers_of_blocks() {
-  return {"_block", "number of the block in the slot, within its rank"};
-}
-
-TableKind extents_of_blocks(std::int64_t largest) {
-  return {"_extent", "extents of the block in the slot", -1, largest};
-}
-
 Shape Axes::with_row(hsize_t row, const Shape& rest) const {
   return has_rows() ? joined(row, rest) : rest;
 }
@@ -192,7 +182,9 @@ Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
   plan.fill = number_bytes(type, kind.nothing);
   Dataset table(place_.file, table_name, type, plan);
   name_scales(table, has_rows(), names);
-  if (table.is_new()) describe_table(table, kind);
+  if (table.is_new())
+    describe_table(table, name(), kind,
+                   has_rows() ? coordinates_of_rows(place_.time, table_name) : "");
   return table;
 }
 
@@ -205,13 +197,6 @@ Dataset Axes::make_list(const std::string& suffix, hsize_t width) const {
   Dataset list(place_.file, place_.scales.take_name(title), H5T_NATIVE_INT64, plan);
   name_scales(list, false, {{title + "_record", 0, true}, {title + "_number", width}});
   return list;
-}
-
-void Axes::describe_table(const Dataset& table, const TableKind& kind) const {
-  set_attribute(table.id(), "long_name", name() + ": " + kind.about);
-  if (kind.nothing < 0)
-    set_fill_attribute(table.id(), table.type(), number_bytes(table.type(), kind.nothing));
-  if (has_rows()) set_coordinates(table, coordinates_of_rows(place_, table.name()));
 }
 
 bool Axes::has_table(const std::string& suffix) const { return place_.scales.has(name() + suffix); }

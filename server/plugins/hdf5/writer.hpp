@@ -15,6 +15,7 @@
 #include "server/include/plugin.h"
 #include "server/plugins/hdf5/dataset.hpp"
 #include "server/plugins/hdf5/scales.hpp"
+#include "server/plugins/hdf5/tables.hpp"
 
 namespace leat::hdf5 {
 
@@ -58,17 +59,6 @@ class Writer {
 std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& variable,
                                     const BlockList& first);
 
-/// "<variable><suffix>", integers that say something of a variable's blocks.
-struct TableKind {
-  std::string suffix, about;  ///< `about`: its long_name
-  std::int64_t nothing = -1;  ///< what is there where no block is
-  std::int64_t largest = 0;   ///< of what is known to come when it is made
-};
-
-TableKind ranks_of_blocks();
-TableKind numbers_of_blocks();
-TableKind extents_of_blocks(std::int64_t largest);
-
 /// What all forms share: the iteration dimension, or none, and the names of dimensions.
 class Axes {
  public:
@@ -104,7 +94,6 @@ class Axes {
   std::uint64_t bytes_of(const Shape& extents) const;
   Dataset make_from(DatasetPlan plan, bool with_rows,
                     const std::vector<DimensionName>& names) const;
-  void describe_table(const Dataset& table, const TableKind& kind) const;
   std::vector<std::string> name_scales(Dataset& dataset, bool with_rows,
                                        const std::vector<DimensionName>& names) const;
   void label(Dataset& dataset, const std::vector<std::string>& of_scales) const;

@@ -4,7 +4,10 @@
 #include <set>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/coordinates.hpp"
+#include "server/plugins/hdf5/numbers.hpp"
 #include "server/plugins/hdf5/part_axes.hpp"
+#include "server/plugins/hdf5/tables.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 #include "server/plugins/hdf5/view/patches.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
@@ -137,15 +140,17 @@ void add_shapes(View& view, const ViewedVariable& variable, const std::vector<Sh
       values.insert(values.end(), said.begin(), said.end());
     }
   }
+  const TableKind kind = extents_of_arrays(*std::max_element(values.begin(), values.end()));
+  const std::string name = view.scales.take_name(variable.name + kind.suffix);
+  const Id type = number_type(view.file, name, kind.largest);
   DatasetPlan plan;
   plan.extents = {shapes.size(), first.size()};
   plan.grows = {true, true};
   plan.chunk = {std::max<hsize_t>(1, shapes.size()), first.size()};
-  const std::int64_t nothing = -1;
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(&nothing);
-  plan.fill.assign(bytes, bytes + sizeof nothing);
-  const std::string name = view.scales.take_name(variable.name + "_global");
-  Dataset(view.file, name, H5T_NATIVE_INT64, plan).write({0, 0}, plan.extents, values.data());
+  plan.fill = number_bytes(type, kind.nothing);
+  Dataset table(view.file, name, type, plan);
+  write_numbers(table, {0, 0}, plan.extents, values);
+  describe_table(table, variable.name, kind, coordinates_of_rows(view.time, name));
   name_dimensions(view, name, true, {{variable.name + "_global_dim", first.size()}});
 }
 

@@ -80,6 +80,13 @@ void write_iterations(hid_t file, const std::vector<Part>& parts, const Rows& ro
   check(H5DSset_scale(numbers, "iteration"), "naming the iterations");
 }
 
+// What is called the coordinate of iterations by a dataset that has no other.
+std::string coordinates_in(hid_t file, const std::string& name) {
+  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
+  const bool has_some = check(H5Aexists(dataset, "coordinates"), name) > 0;
+  return has_some ? text_attribute(dataset, "coordinates") : "";
+}
+
 void write_flags(View& view, const std::string& source, const std::string& name,
                  const std::vector<std::uint8_t>& flags) {
   for (const Part& part : view.parts) {
@@ -114,9 +121,9 @@ void fill(hid_t file, const std::vector<Part>& parts, const std::vector<std::str
        name += "_")
     names.insert(name);
   Scales scales(file, names);
-  View view{file, parts, files, rows, scales, {}};
-  view.done.insert(parts.front().iteration_name);
   const std::string complete = table_of(parts.front().file, "", "iteration_complete");
+  View view{file, parts, files, rows, scales, coordinates_in(parts.front().file, complete), {}};
+  view.done.insert(parts.front().iteration_name);
   view.done.insert(complete);
   write_flags(view, complete, scales.take_name("iteration_complete"), rows.complete());
   for (const ViewedVariable& variable : variables) add_variable(view, variable);

@@ -31,21 +31,9 @@ bool is_dimension_only(hid_t dataset) {
   return std::string(name).rfind("This is a netCDF dimension", 0) == 0;
 }
 
-// Texts are as long as each part had them first: the view has room for the longest.
-std::size_t longest(const View& view, const std::string& name, std::size_t first) {
-  std::size_t which = first, bytes = 0;
-  for (std::size_t i = 0; i < view.parts.size(); ++i) {
-    if (!is_dataset(view.parts[i].file, name)) continue;
-    const Id dataset = open_dataset(view.parts[i].file, name);
-    const std::size_t here = H5Tget_size(Id(H5Dget_type(dataset), name));
-    if (here > bytes) which = i, bytes = here;
-  }
-  return which;
-}
-
-// For each row the first part that has it.
+// For each row the first part that has it. Texts are as long as each part had them first.
 void add_row_dataset(View& view, const std::string& name, std::size_t first) {
-  const Id like = open_dataset(view.parts[longest(view, name, first)].file, name);
+  const Id like = open_dataset(view.parts[widest_part(view, name, first)].file, name);
   Shape extents = extents_of(like);
   extents[0] = view.rows.size();
   VirtualPlan plan = plan_for(view, name, name, extents);

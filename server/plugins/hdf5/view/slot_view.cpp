@@ -75,7 +75,8 @@ void add_slot_dataset(View& view, const ViewedVariable& variable, const std::str
     const Shape own(extents.begin() + static_cast<std::ptrdiff_t>(before), extents.end());
     plan.mappings.push_back(with_rest(mapping, own));
   }
-  const Id like(H5Dopen2(view.parts[variable.first].file, source.c_str(), H5P_DEFAULT), source);
+  const Part& widest = view.parts[widest_part(view, source, variable.first)];
+  const Id like(H5Dopen2(widest.file, source.c_str(), H5P_DEFAULT), source);
   create_virtual(view.file, plan, like);
 }
 

@@ -5,9 +5,22 @@
 
 #include <algorithm>
 
+#include "server/plugins/hdf5/coordinates.hpp"
+#include "server/plugins/hdf5/tables.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 
 namespace leat::hdf5 {
+
+std::size_t widest_part(const View& view, const std::string& name, std::size_t first) {
+  std::size_t which = first, bytes = 0;
+  for (std::size_t i = 0; i < view.parts.size(); ++i) {
+    if (!is_dataset(view.parts[i].file, name)) continue;
+    const Id dataset(H5Dopen2(view.parts[i].file, name.c_str(), H5P_DEFAULT), name);
+    const std::size_t here = H5Tget_size(Id(H5Dget_type(dataset), name));
+    if (here > bytes) which = i, bytes = here;
+  }
+  return which;
+}
 
 VirtualPlan plan_for(const View& view, const std::string& name, const std::string& source,
                      const Shape& extents) {
@@ -62,12 +75,10 @@ std::vector<std::uint8_t> written_rows(const View& view, const ViewedVariable& v
 }
 
 void add_presence(View& view, const ViewedVariable& variable) {
-  std::vector<std::uint8_t> all(view.rows.size(), 0);
-  std::string source;
+  std::vector<std::int8_t> all(view.rows.size(), 0);
   for (std::size_t part = 0; part < view.parts.size(); ++part) {
     if (!variable.in_part[part].is_open()) continue;
     const std::string table = table_of(view.parts[part].file, variable.name, "_written");
-    if (source.empty()) source = table;
     const std::vector<std::uint8_t> written = written_rows(view, variable, part);
     for (const RowRun& run : view.rows.runs(part, 0, H5S_UNLIMITED, written)) {
       for (hsize_t i = 0; i < run.count; ++i) all[run.to + i * run.step] = 1;
@@ -79,13 +90,9 @@ void add_presence(View& view, const ViewedVariable& variable) {
   plan.chunk = {std::max<hsize_t>(1, std::min<hsize_t>(all.size(), plan.chunk[0]))};
   plan.fill = {0};
   const std::string name = view.scales.take_name(variable.name + "_written");
-  Dataset table(view.file, name, H5T_NATIVE_UINT8, plan);
+  Dataset table(view.file, name, H5T_NATIVE_INT8, plan);
   table.write({0}, {all.size()}, all.data());
-  for (const Part& part : view.parts) {
-    if (source.empty() || !is_dataset(part.file, source)) continue;
-    copy_attributes(Id(H5Dopen2(part.file, source.c_str(), H5P_DEFAULT), source), table.id());
-    break;
-  }
+  describe_flags(table, presence_of(variable.name), coordinates_of_rows(view.time, name));
   name_dimensions(view, name, true, {});
 }
 

@@ -20,6 +20,7 @@ struct View {
   const std::vector<std::string>& files;  ///< of the parts, from the view's folder
   const Rows& rows;
   Scales& scales;
+  std::string time;            ///< the coordinate of iterations; "" for none
   std::set<std::string> done;  ///< datasets of the parts that the view has, or needs not
 };
 
@@ -32,6 +33,10 @@ struct ViewedVariable {
   std::size_t first = 0;    ///< the first part that has
   hid_t like() const { return in_part[first]; }
 };
+
+/// The first part whose dataset of this name has the largest type: what the others have fits into
+/// that. `first` is one that has the dataset.
+std::size_t widest_part(const View& view, const std::string& name, std::size_t first);
 
 /// A plan for a dataset called `source` in the parts; without mappings.
 VirtualPlan plan_for(const View& view, const std::string& name, const std::string& source,
