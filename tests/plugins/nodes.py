@@ -50,8 +50,7 @@ def values(path, skip=("parts", "VTKHDF")):
             for inner in found:
                 note(f"{name}/{inner}".lstrip("/"), found[inner])
             return
-        if found.attrs.get("CLASS") == b"DIMENSION_SCALE" and (
-                found.attrs["NAME"].startswith(b"This is a netCDF")):
+        if found.attrs.get("CLASS") == b"DIMENSION_SCALE" and found.attrs["NAME"].startswith(b"This is a netCDF"):
             return
         attributes = {k: v.tobytes() if hasattr(v, "tobytes") else v for k, v in found.attrs.items()
                       if k not in ("DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS")}

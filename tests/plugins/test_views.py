@@ -11,6 +11,7 @@ import xarray
 from leat_plugin import Plugin, array, mesh, variable
 from leat_run import same_bits
 from nodes import Nodes, expect_same_values, leat
+from test_cf import MESHES, TIME, VARIABLES, expect_cf, write_all
 
 
 def both(folder, variables, nodes, give, **each):
@@ -23,9 +24,10 @@ def both(folder, variables, nodes, give, **each):
     one = Plugin(folder / "one", variables, simulation="run", ranks=sum(map(len, nodes)), session="s1", **each)
     give(one)
     one.finish()
-    merged = leat("merge", folder / "several/run.h5", folder / "merged.h5")
+    name = each.get("options", {}).get("file", "run.h5")
+    merged = leat("merge", folder / "several" / name, folder / name)
     assert merged.returncode == 0, merged.stderr
-    return folder / "several/run.h5", folder / "merged.h5", folder / "one/run.h5"
+    return folder / "several" / name, folder / name, folder / "one" / name
 
 
 def grid(target, number, places, ghosts, dtype="f8", iteration=0, shape=(12, 10)):
@@ -108,6 +110,35 @@ def test_arrays_without_a_global_shape_scalars_and_particles(tmp_path, nodes):
         expect_same_values(path, made[2])
 
 
+def test_a_run_with_dates_meshes_and_every_kind_of_variable_is_that_of_one_server_and_cf(tmp_path):
+    def give(target):
+        for i in range(4):
+            write_all(target, i)
+
+    made = both(tmp_path, VARIABLES, [[0], [1]], give, description="A plate that cools", meshes=MESHES,
+                options={"file": "run.nc"}, **TIME)
+    for path in made[:2]:
+        expect_same_values(path, made[2])
+        expect_cf(path, tmp_path)
+        for engine in ("h5netcdf", "netcdf4"):
+            with xarray.open_dataset(path, engine=engine) as data:
+                assert sorted(data["temperature"].coords) == ["iteration", "time", "x", "y"]
+                assert str(data["time"].values[1]) == "2000-02-28 12:00:00"
+    shown = leat("ls", made[0])
+    assert shown.returncode == 0 and "view of     2 parts: run.parts/s1/rank000000.h5, " in shown.stdout, shown
+
+
+def test_a_table_has_the_widest_type_of_all_parts(tmp_path):
+    def give(target):
+        target.must(0, target.block(0, (1, 2), 1, rank=0), target.block(0, (3_000_000_000, 0), 2, rank=3))
+
+    made = both(tmp_path, [variable("patches", "u2", ["?y", "?x"])], NODES["in a row"], give)
+    for path in made[:2]:
+        with h5py.File(path) as file:
+            assert file["patches_extent"].dtype == "i8" and file["patches_extent"][0].tolist() == [[1, 2], [3_000_000_000, 0]]
+        expect_same_values(path, made[2])
+
+
 @pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
 def test_xarray_opens_the_view_and_the_merged_file(tmp_path, engine):
     def give(target):
@@ -125,10 +156,11 @@ def test_xarray_opens_the_view_and_the_merged_file(tmp_path, engine):
 
 def test_an_iteration_that_one_node_has_not_is_fill_value_there(tmp_path):
     places = DECOMPOSITIONS["pencils"]
-    variables = [variable("u", "f8", ["y", "x"], **{"global": 1}), variable("e", "f8", [])]
+    variables = [variable("u", "f8", ["y", "x"], **{"global": 1}), variable("e", "f8", []), variable("last", "f8", [])]
     run = Nodes(tmp_path / "n", variables, NODES["in a row"])
     for i in range(8):
         blocks = grid(run, 0, places, 0, iteration=i) + [run.block(1, (), 50 + i, rank=r) for r in range(4)]
+        blocks.append(run.block(2, (), i, rank=3))
         run.must(i, *blocks, but=[1] if i in (2, 3, 5) else [0] if i == 6 else [])
     run.finish()
     with h5py.File(tmp_path / "n/run.h5") as file:
@@ -141,6 +173,9 @@ def test_an_iteration_that_one_node_has_not_is_fill_value_there(tmp_path):
                 got = file["u"][i, y:y + ny, x:x + nx]
                 assert same_bits(got, expected) if there else np.isnan(got).all(), (i, rank)
             assert [r for r in file["e_rank"][i] if r >= 0] == ([0, 1] if i in (2, 3, 5) else [2, 3] if i == 6 else [0, 1, 2, 3])
+        # No part says so of a variable which it has in all of its iterations.
+        assert file["last_written"][:].tolist() == [1, 1, 0, 0, 1, 0, 1, 1] and file["last_written"].dtype == "i1"
+        assert file["last_written"].attrs["flag_meanings"] == "not_written written"
 
 
 def test_a_killed_server_costs_what_it_had_not_committed(tmp_path):
