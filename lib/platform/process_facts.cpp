@@ -36,9 +36,10 @@ bool is_for_writing(const std::string& fdinfo) {
   return false;
 }
 
-bool is_regular(const std::string& path) {
+bool is_that_file(const std::string& path, const struct stat& file) {
   struct stat facts {};
-  return stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
+  return lstat(path.c_str(), &facts) == 0 && facts.st_ino == file.st_ino &&
+         facts.st_dev == file.st_dev;
 }
 
 bool is_own(const std::string& path) {
@@ -53,6 +54,20 @@ std::vector<std::string> names_in(const std::string& folder) {
        entry.increment(error))
     names.push_back(entry->path().filename().string());
   return names;
+}
+
+// The name of an open file, or "". One that was made without a name (O_TMPFILE) and got it later is
+// "<folder>/#<number> (deleted)" to the system for good: its folder knows better.
+std::string name_of_open(const std::string& link) {
+  const fs::path target = target_of(link);
+  struct stat file {};
+  if (!target.is_absolute() || stat(link.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return "";
+  if (is_that_file(target, file)) return target;
+  if (file.st_nlink == 0) return "";
+  for (const std::string& name : names_in(target.parent_path())) {
+    if (is_that_file(target.parent_path() / name, file)) return target.parent_path() / name;
+  }
+  return "";
 }
 
 }  // namespace
@@ -72,11 +87,9 @@ std::vector<std::string> files_written_by(pid_t pid) {
   for (const std::string stream : {"0", "1", "2"})
     streams.insert(target_of(folder_of(pid) + "/fd/" + stream));
   for (const std::string& fd : names_in(folder_of(pid) + "/fd")) {
-    const std::string path = target_of(folder_of(pid) + "/fd/" + fd);
-    // A file that has no name any more is no regular file under that name either.
-    if (path.rfind('/', 0) == 0 && streams.count(path) == 0 &&
-        is_for_writing(folder_of(pid) + "/fdinfo/" + fd) && is_regular(path))
-      files.insert(path);
+    if (!is_for_writing(folder_of(pid) + "/fdinfo/" + fd)) continue;
+    const std::string path = name_of_open(folder_of(pid) + "/fd/" + fd);
+    if (!path.empty() && streams.count(path) == 0) files.insert(path);
   }
   return {files.begin(), files.end()};
 }

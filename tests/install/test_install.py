@@ -28,7 +28,7 @@ def libdir(installed):
 
 def expect_waves(path):
     with h5py.File(path) as file:
-        assert same_bits(file["iteration"][:], np.arange(20))
+        assert same_bits(file["iteration"][:], np.arange(20, dtype="i4"))
         expected = np.array([[step + 0.01 * i for i in range(100)] for step in range(20)])
         assert same_bits(file["wave"][:], expected)
         assert file["wave"].attrs["units"] == "m"
