@@ -50,6 +50,8 @@ class ClientLink {
   int socket() const noexcept { return socket_.get(); }
   void close_socket() noexcept { socket_.reset(); }
   std::int32_t rank() const noexcept { return hello_.rank; }
+  /// It was given up before it had said which rank it is.
+  bool never_came() const noexcept { return hello_.rank < 0; }
   const platform::CpuSet& affinity() const noexcept { return hello_.affinity; }
 
   /// The next event; false when there is none. The slot may be reused by the client after save().
@@ -83,13 +85,19 @@ class ClientLink {
   bool fill_global(const shm::BlockHeader& header, const model::Layout& layout, Block* block,
                    std::string* error) const;
 
+  static shm::Hello nobody() noexcept {
+    shm::Hello hello{};
+    hello.rank = -1;
+    return hello;
+  }
+
   const shm::Segment& segment_;
   const model::Model& model_;
   shm::ClientArea area_;
   shm::RingConsumer<shm::Event> events_;
   shm::RingProducer<shm::Release> releases_;
   platform::UniqueFd socket_;
-  shm::Hello hello_{};
+  shm::Hello hello_ = nobody();
   Phase phase_ = Phase::absent;
   std::uint32_t index_;
   int complaints_ = 0;

@@ -27,7 +27,7 @@ Result<LiveSession> LiveSession::begin(const std::string& session, const std::st
                  "session " + session + " has a server on this node already (" + files.live + ")"};
   }
   // Looked for with the lock held: from here on no other server of this session comes.
-  const std::string orphan = platform::orphaned_segment({*folder}, session);
+  const std::string orphan = platform::orphaned_segment({*folder}, session, take_over);
   if (!take_over.empty() && orphan != take_over) {
     ::unlink(files.live.c_str());
     return Error{Status::ERROR_SERVER, "segment " + take_over + " of session " + session +

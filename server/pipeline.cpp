@@ -26,7 +26,8 @@ Pipeline::~Pipeline() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Pipeline::start() {
+void Pipeline::start(std::int32_t first_rank) {
+  for (const auto& plugin : plugins_) plugin->set_first_rank(first_rank);
   ++unfinished_;
   thread_ = std::thread([this] { run(); });
 }

@@ -51,8 +51,10 @@ class Pipeline {
   /// Ends the thread without closing what is open; close() first for an orderly end.
   ~Pipeline();
 
-  /// Starts the thread, which opens all plugins.
-  void start();
+  /// Starts the thread, which opens all plugins; what is submitted before waits. `first_rank`: the
+  /// lowest of this node.
+  void start(std::int32_t first_rank = 0);
+  bool is_started() const noexcept { return thread_.joinable(); }
   /// What a script made goes to all plugins that take such. From any thread.
   void submit(Work work);
   // Iterations that wait, and that no plugin has begun. From any thread; `which` is called with the

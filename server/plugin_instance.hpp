@@ -47,6 +47,8 @@ class PluginInstance {
                  const PluginView& view, std::shared_ptr<spdlog::logger> log);
   PluginInstance(const PluginInstance&) = delete;
 
+  /// Before open(): the lowest rank of this node.
+  void set_first_rank(std::int32_t rank) noexcept { run_.first_rank = rank; }
   std::string open();
   /// True when this plugin takes something of the iteration.
   bool wants(const Iteration& iteration) const;

@@ -127,7 +127,7 @@ int Server::run() {
     watch(fd->get());
   }
   ledger_file_.start(ledger_);
-  pipeline_.start();
+  if (facts_.ranks == facts_.node_ranks || all_have_attached()) start_stores();
   spiller_.start();
   scripts_.start();
   std::int64_t looked_ns = platform::now_ns();
@@ -146,6 +146,24 @@ int Server::run() {
   }
   say_farewell();
   return ledger_.anything_lost() ? 1 : 0;
+}
+
+bool Server::all_have_attached() const noexcept {
+  return std::none_of(clients_.begin(), clients_.end(),
+                      [](const ClientLink& c) { return c.phase() == ClientLink::Phase::absent; });
+}
+
+// On one of several nodes the stores are opened when all ranks of it are known: what they write is
+// called after the lowest. Its ranks that never attach are given up before there is anything to
+// store.
+void Server::start_stores() {
+  if (pipeline_.is_started()) return;
+  std::int32_t first = facts_.ranks - 1;
+  for (const ClientLink& client : clients_) {
+    const bool is_known = client.phase() != ClientLink::Phase::absent && !client.never_came();
+    if (is_known) first = std::min(first, client.rank());
+  }
+  pipeline_.start(facts_.ranks == facts_.node_ranks ? 0 : first);
 }
 
 // On a single core the pipeline's thread needs the time more: it frees memory.
@@ -235,6 +253,7 @@ void Server::close_when_drained() {
   // The ledger that the stores keep knows of all that came before.
   if (pipeline_.is_busy()) return;
   closing_ = true;
+  start_stores();
   ledger_file_.publish(ledger_, "closing");
   pipeline_.close();
 }

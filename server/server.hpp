@@ -80,6 +80,8 @@ class Server {
   void forget_client(std::uint32_t index, bool died);
   void give_up_on_absent();
   void place_myself();
+  void start_stores();
+  bool all_have_attached() const noexcept;
   void stop_on_signal();
   void watch_grace();
   void take_no_more();

@@ -78,10 +78,9 @@ void Server::greet(platform::UniqueFd connection) {
   if (client.is_away()) return come_back(hello, std::move(connection));
   client.attach(hello, std::move(connection));
   client.save(0);
-  if (std::none_of(clients_.begin(), clients_.end(),
-                   [](const ClientLink& c) { return c.phase() == ClientLink::Phase::absent; })) {
-    place_myself();
-  }
+  if (!all_have_attached()) return;
+  place_myself();
+  start_stores();
 }
 
 void Server::place_myself() {

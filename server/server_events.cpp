@@ -155,6 +155,7 @@ void Server::pass_on_complete() {
     iteration->parameters = parameters_.at(iteration->number);
     // What was on the disk when a server died, was so because no script wanted it any more.
     if (!hold_spilled(&*iteration)) scripts_.submit(*iteration);
+    start_stores();
     pipeline_.submit(std::move(*iteration));
   }
 }

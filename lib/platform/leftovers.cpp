@@ -10,6 +10,7 @@
 #include <fstream>
 #include <set>
 
+#include "lib/platform/clock.hpp"
 #include "lib/platform/file_lock.hpp"
 #include "lib/platform/local_socket.hpp"
 #include "lib/platform/process.hpp"
@@ -160,13 +161,25 @@ class Sweeper {
   Findings findings_;
 };
 
+// A process that is ending lets its locks go a moment before it is gone.
+bool has_ended(const ProcessId& process) {
+  constexpr std::int64_t kEndingNs = 100'000'000;
+  for (const std::int64_t until = now_ns() + kEndingNs; lives(process); pause_shortly()) {
+    if (now_ns() > until) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-std::string orphaned_segment(const Places& places, const std::string& session) {
+std::string orphaned_segment(const Places& places, const std::string& session,
+                             const std::string& wanted) {
   for (const std::string& file : names_in(places.shared_memory)) {
     const std::optional<SegmentName> name = own_segment_name(file);
-    if (!name || name->session != session) continue;
-    if (some_byte_is_locked(places.shared_memory + "/" + file)) return file;
+    if (!name || name->session != session || (!wanted.empty() && file != wanted)) continue;
+    if (!some_byte_is_locked(places.shared_memory + "/" + file)) continue;
+    // Its own ranks know that the server of what is wanted has died.
+    if (!wanted.empty() || has_ended(name->maker)) return file;
   }
   return "";
 }

@@ -46,8 +46,11 @@ struct Places {
 enum class Sweep { look, remove };
 
 /// Name of a segment of this session whose leatd has died while ranks of it live; "" for none. The
-/// caller holds the lock of <session>.live: no leatd of the session lives but itself.
-std::string orphaned_segment(const Places& places, const std::string& session);
+/// caller holds the lock of <session>.live: no leatd of the session lives but itself, or with
+/// another runtime folder, as nodes have that are one machine in a test. `wanted`, when it is not
+/// "", is the only one that counts.
+std::string orphaned_segment(const Places& places, const std::string& session,
+                             const std::string& wanted = "");
 
 /// Finds everything, and with Sweep::remove removes what is dead. Sessions of all runtime folders
 /// count as far as their segments go. Nothing is touched that does not have a name of Leat's and

@@ -10,6 +10,7 @@
 #include "server/command/ls.hpp"
 #include "server/command/recover.hpp"
 #include "server/command/replay.hpp"
+#include "server/command/view.hpp"
 
 namespace {
 
@@ -43,6 +44,8 @@ int main(int argc, char** argv) {
   add_ls(app, exit_code);
   add_recover(app, exit_code);
   add_replay(app, exit_code);
+  add_view(app, exit_code);
+  add_merge(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -197,6 +197,10 @@ typedef struct leat_run {
   const leat_mesh* meshes;  /* leat_run_mesh_count() of them */
   uint64_t mesh_count;
   uint64_t mesh_stride;     /* bytes from one mesh to the next; use leat_mesh_at() */
+  /* When ranks > node_ranks there are servers like this one on other nodes, of the same session name, each with a plugin
+   * like this. The lowest rank on this node tells them apart, and is the same after a takeover. leat_run_first_rank(). */
+  int32_t first_rank;
+  int32_t reserved;
 } leat_run;
 
 /* What the server offers to a plugin. `context` is passed back to each function. */
@@ -230,6 +234,11 @@ typedef struct leat_plugin {
 /* 0 in a host from before there was such a thing. */
 static inline int leat_run_is_resumed(const leat_run* run) {
   return run->size >= offsetof(leat_run, resumed) + sizeof run->resumed && run->resumed != 0;
+}
+
+/* -1, not known, in a host from before there was such a thing. */
+static inline int32_t leat_run_first_rank(const leat_run* run) {
+  return run->size >= offsetof(leat_run, first_rank) + sizeof run->first_rank ? run->first_rank : -1;
 }
 
 /* -1, none, in a host from before there was such a thing; the same for the next three. */

@@ -70,6 +70,9 @@ static void run(void) {
   AT(leat_run, meshes, 120);
   AT(leat_run, mesh_count, 128);
   AT(leat_run, mesh_stride, 136);
+  AT(leat_run, first_rank, 144);
+  AT(leat_run, reserved, 148);
+  expect("sizeof(leat_run)", sizeof(leat_run), 152);
   expect("sizeof(leat_option)", sizeof(leat_option), 16);
 }
 
@@ -122,6 +125,8 @@ static void older_host(void) {
   run.mesh_count = 1;
   variable.size = offsetof(leat_variable, mesh);
   expect("meshes of an older host", leat_run_mesh_count(&run), 0);
+  run.first_rank = 3;
+  expect("first rank of an older host", leat_run_first_rank(&run) == -1, 1);
   expect("time of an older host", leat_run_time_parameter(&run) == -1, 1);
   expect("mesh of an older host's variable", leat_variable_mesh(&run, &variable) == NULL, 1);
 }

@@ -235,6 +235,7 @@ int main(int, char** arguments) {
   run.xml = keep(description.value("xml", "<simulation/>"));
   run.ranks = description.value("ranks", 1);
   run.node_ranks = description.value("node_ranks", run.ranks);
+  run.first_rank = description.value("first_rank", 0);
   run.variables = variables.data();
   run.variable_count = variables.size();
   run.variable_stride = sizeof(leat_variable);

@@ -27,8 +27,8 @@ std::string coordinates_of(const Place& place, const leat_variable& variable, bo
   return names;
 }
 
-std::string coordinates_of_rows(const Place& place, const std::string& name) {
-  return place.time.empty() ? "" : seen_from(name, place.time);
+std::string coordinates_of_rows(const std::string& time, const std::string& name) {
+  return time.empty() ? "" : seen_from(name, time);
 }
 
 void set_coordinates(const Dataset& dataset, const std::string& coordinates) {

@@ -12,8 +12,8 @@ namespace leat::hdf5 {
 
 /// Of the values of a variable, in a dataset that has an iteration dimension or none; "" for none.
 std::string coordinates_of(const Place& place, const leat_variable& variable, bool with_rows);
-/// Of a table called `name` with a row for each iteration.
-std::string coordinates_of_rows(const Place& place, const std::string& name);
+/// Of a table called `name` with a row for each iteration; `time` as in Place.
+std::string coordinates_of_rows(const std::string& time, const std::string& name);
 /// Writes the attribute, unless `coordinates` is "".
 void set_coordinates(const Dataset& dataset, const std::string& coordinates);
 

@@ -5,17 +5,13 @@
 
 namespace leat::hdf5 {
 
-Dataset flag_list(const Place& place, const std::string& name, const std::string& about,
-                  const std::string& meanings, hsize_t length) {
+Dataset flag_list(const Place& place, const std::string& name, const FlagKind& kind,
+                  hsize_t length) {
   DatasetPlan plan = growing_list(length);
   plan.fill = {0};
   Dataset flags(place.file, name, H5T_NATIVE_INT8, plan);
   flags.attach_iterations(place.scales.iteration());
-  if (!flags.is_new()) return flags;
-  set_attribute(flags.id(), "long_name", about);
-  set_attribute(flags.id(), "flag_values", std::vector<std::int8_t>{0, 1});
-  set_attribute(flags.id(), "flag_meanings", meanings);
-  set_coordinates(flags, coordinates_of_rows(place, name));
+  if (flags.is_new()) describe_flags(flags, kind, coordinates_of_rows(place.time, name));
   return flags;
 }
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <algorithm>
-
 #include "server/plugins/hdf5/block_check.hpp"
 #include "server/plugins/hdf5/numbers.hpp"
 #include "server/plugins/hdf5/types.hpp"
@@ -57,9 +55,8 @@ GridWriter::GridWriter(const Place& place, const leat_variable& variable, const 
 }
 
 void GridWriter::make_globals(std::int64_t largest) {
-  globals_ =
-      axes_.make_table({"_global", "extents of the global array in the iteration", -1, largest}, {},
-                       {{axes_.name() + "_global_dim", variable_.dims}});
+  globals_ = axes_.make_table(extents_of_arrays(largest), {},
+                              {{axes_.name() + "_global_dim", variable_.dims}});
 }
 
 void GridWriter::write(hsize_t row, const BlockList& blocks, BlockErrors* errors) {

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/output_file.hpp"
 
-#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
-#include <thread>
 
 #include "server/plugins/hdf5/h5_file.hpp"
 #include "server/plugins/hdf5/journal.hpp"
+#include "server/plugins/hdf5/nodes.hpp"
+#include "server/plugins/hdf5/old_output.hpp"
 
 namespace leat::hdf5 {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kTriesForLock = 40;
-constexpr std::chrono::milliseconds kPauseForLock(50);
 
 std::string value(const leat_run& run, const char* name, const std::string& otherwise) {
   return option(run.options, run.option_count, name, otherwise);
@@ -33,52 +30,6 @@ std::string wanted_path(const leat_run& run) {
   return (fs::path(folder) / file).lexically_normal();
 }
 
-// <name><addition><extension>: "run.h5" with ".1" is "run.1.h5".
-fs::path with_addition(const fs::path& path, const std::string& addition) {
-  return path.parent_path() / (path.stem().string() + addition + path.extension().string());
-}
-
-fs::path unused_name(const fs::path& path) {
-  for (int number = 1;; ++number) {
-    const fs::path name = with_addition(path, "." + std::to_string(number));
-    if (!fs::exists(name)) return name;
-  }
-}
-
-std::string of_session(const std::string& wanted, const leat_run& run) {
-  return with_addition(wanted, std::string("-") + run.session);
-}
-
-// With its journal, which may have something for it. Returns the new name.
-fs::path set_aside(const std::string& path) {
-  const fs::path kept = unused_name(path);
-  fs::rename(path, kept);
-  if (fs::exists(journal_of(path))) fs::rename(journal_of(path), journal_of(kept));
-  return kept;
-}
-
-// The lock of a process that is dying goes with it, which is a moment after others see it dead.
-std::optional<FileLock> lock_soon(const std::string& path) {
-  for (int tries = 0;; ++tries) {
-    std::optional<FileLock> lock = FileLock::take(path);
-    if (lock || tries == kTriesForLock) return lock;
-    std::this_thread::sleep_for(kPauseForLock);
-  }
-}
-
-void make_room(const std::string& path, const std::string& exists, const Host& host) {
-  if (!fs::exists(path)) return;
-  if (finish_last_commit(path))
-    host.info(path + ": its last commit, in which its writer was killed, is finished now");
-  if (fs::is_directory(path)) throw std::runtime_error("cannot write " + path + ": it is a folder");
-  if (exists == "replace") {
-    fs::remove(path);
-    return;
-  }
-  const fs::path kept = set_aside(path);
-  host.info(path + " was there already and is called " + kept.string() + " now");
-}
-
 // The lock of `*path`, or of another name when that is taken.
 FileLock lock_for(std::string* path, const leat_run& run, const Host& host) {
   if (std::optional<FileLock> lock = FileLock::take(*path)) return std::move(*lock);
@@ -93,6 +44,10 @@ FileLock lock_for(std::string* path, const leat_run& run, const Host& host) {
 }  // namespace
 
 OutputFile::OutputFile(const leat_run& run, const Host& host) : host_(host) {
+  if (is_one_of_several_nodes(run)) {
+    take_part(run);
+    return;
+  }
   const std::string wanted = wanted_path(run);
   if (leat_run_is_resumed(&run)) {
     if (find_own(run, of_session(wanted, run)) || find_own(run, wanted)) return;
@@ -102,6 +57,29 @@ OutputFile::OutputFile(const leat_run& run, const Host& host) : host_(host) {
         wanted);
   }
   take_new(run, wanted);
+}
+
+// Nobody else writes it: what may be there is of this run, or of an older one whose session had the
+// same name.
+void OutputFile::take_part(const leat_run& run) {
+  view_ = wanted_path(run);
+  const std::string folder = folder_of_parts(view_, run.session);
+  fs::create_directories(folder);
+  const std::string path = fs::path(folder) / (name_of_part(leat_run_first_rank(&run)) + ".h5");
+  if (leat_run_is_resumed(&run)) {
+    if (find_own(run, path)) return;
+    host_.warn(
+        "the file that this run was writing before the server died is not there: it goes on in a "
+        "new " +
+        path);
+  }
+  path_ = path;
+  std::optional<FileLock> lock = lock_soon(path);
+  if (!lock)
+    throw std::runtime_error(
+        path + " is being written by another: give the two runs different LEAT_SESSION names");
+  lock_.emplace(std::move(*lock));
+  move_away_part(path_, value(run, "exists", "keep"), host_);
 }
 
 // Continues `path` when it is of this run.

@@ -24,6 +24,8 @@ class OutputFile {
   OutputFile(const leat_run& run, const Host& host);
 
   const std::string& path() const { return path_; }
+  /// On one of several nodes path() is a part of the output, and this what is to show all; else "".
+  const std::string& view() const { return view_; }
   /// Whether the run's file is there, to be continued.
   bool continues() const { return continues_; }
   /// It cannot be continued after all: it gets another name, whatever `exists` says, and a new file
@@ -34,8 +36,10 @@ class OutputFile {
   bool find_own(const leat_run& run, const std::string& path);
   void take_new(const leat_run& run, const std::string& wanted);
 
+  void take_part(const leat_run& run);
+
   Host host_;
-  std::string path_;
+  std::string path_, view_;
   std::optional<FileLock> lock_;
   bool continues_ = false;
 };

@@ -78,7 +78,7 @@ void ParameterTables::describe(const Dataset& table, const leat_parameter& param
   set_attribute(table.id(), "leat_parameter", name);
   set_attribute(table.id(), "long_name", "parameter " + name + " at the end of the iteration");
   if (!fill.empty()) set_fill_attribute(table.id(), table.type(), fill);
-  set_coordinates(table, coordinates_of_rows(place_, table.name()));
+  set_coordinates(table, coordinates_of_rows(place_.time, table.name()));
 }
 
 void ParameterTables::write_text(Table& table, hsize_t row, const char* text) {

@@ -29,8 +29,7 @@ void Presence::note(const Place& place, const std::string& variable, hsize_t row
 
 void Presence::make(const Place& place, const std::string& variable) {
   table_ =
-      flag_list(place, place.scales.take_name(variable + kSuffix),
-                "1: " + variable + " was written in this iteration", "not_written written", rows_);
+      flag_list(place, place.scales.take_name(variable + kSuffix), presence_of(variable), rows_);
   if (!table_.is_new()) return;
   const std::vector<std::int8_t> before(rows_, 1);
   table_.write({0}, {rows_}, before.data());

@@ -12,6 +12,7 @@
 #include "server/plugins/hdf5/file_lock.hpp"
 #include "server/plugins/hdf5/handle.hpp"
 #include "server/plugins/hdf5/journal.hpp"
+#include "server/plugins/hdf5/view/remake.hpp"
 
 namespace {
 
@@ -27,7 +28,15 @@ long long iterations_in(const std::string& path) {
   return H5Sget_simple_extent_npoints(space);
 }
 
+void recover_view(const std::string& path) {
+  int finished = 0;
+  const ViewFacts facts = remake_view(view_place(path, ""), &finished);
+  std::printf("%s; last commits finished in %d of them\n", described(path, facts).c_str(),
+              finished);
+}
+
 void recover(const std::string& path) {
+  if (!parts_of_view(path).empty()) return recover_view(path);
   const bool was_unfinished = finish_last_commit(path);
   const long long iterations = iterations_in(path);
   std::printf("%s: %s; %lld iteration%s\n", path.c_str(),

@@ -36,6 +36,13 @@ bool is_scale(hid_t file, const std::string& name) {
   return H5DSis_scale(Id(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name)) > 0;
 }
 
+std::set<std::string> names_of_variables(const leat_run& run) {
+  std::set<std::string> names;
+  for (std::uint64_t i = 0; i < run.variable_count; ++i)
+    names.insert(leat_variable_at(&run, i)->name);
+  return names;
+}
+
 std::string scale_name(const Dataset& scale) {
   char text[80] = "";
   check(H5DSget_scale_name(scale.id(), text, sizeof text), "cannot read " + scale.name());
@@ -91,9 +98,10 @@ Dataset make_dimension(hid_t file, const std::string& name, hsize_t length, bool
   return scale;
 }
 
-Scales::Scales(hid_t file, const leat_run& run) : file_(file) {
-  for (std::uint64_t i = 0; i < run.variable_count; ++i)
-    taken_.insert(leat_variable_at(&run, i)->name);
+Scales::Scales(hid_t file, const leat_run& run) : Scales(file, names_of_variables(run)) {}
+
+Scales::Scales(hid_t file, std::set<std::string> variables)
+    : file_(file), taken_(std::move(variables)) {
   std::string name = "iteration";
   while (!taken_.insert(name).second) name += "_";
   iteration_ = make_iterations(file, name);

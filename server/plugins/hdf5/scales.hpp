@@ -36,6 +36,7 @@ class Scales {
  public:
   /// Names of the run's variables are not used for anything else.
   Scales(hid_t file, const leat_run& run);
+  Scales(hid_t file, std::set<std::string> variables);
 
   /// The scale of the iterations: a dataset of their numbers, to which the caller writes.
   Dataset& iteration() { return iteration_; }

@@ -10,7 +10,7 @@ SlotWriter::SlotWriter(const Place& place, const leat_variable& variable, const 
     : axes_(place, variable), variable_(variable) {
   const Shape rest = first.empty() ? axes_.stored_rest() : own_extents(variable, *first[0]);
   single_ = first.empty() ? rest.size() == variable.dims
-                          : place.run.node_ranks == 1 && first.size() == 1 && first[0]->block == 0;
+                          : place.run.ranks == 1 && first.size() == 1 && first[0]->block == 0;
   first_extents_ = Shape(rest.end() - variable.dims, rest.end());
   if (single_) {
     std::vector<DimensionName> names;

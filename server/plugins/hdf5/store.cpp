@@ -2,6 +2,7 @@
 #include "server/plugins/hdf5/store.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <set>
 #include <stdexcept>
@@ -14,6 +15,7 @@
 #include "server/plugins/hdf5/mesh_axes.hpp"
 #include "server/plugins/hdf5/numbers.hpp"
 #include "server/plugins/hdf5/parameter_tables.hpp"
+#include "server/plugins/hdf5/part_attributes.hpp"
 #include "server/plugins/hdf5/presence.hpp"
 #include "server/plugins/hdf5/root_attributes.hpp"
 #include "server/plugins/hdf5/script_group.hpp"
@@ -101,8 +103,8 @@ struct Store::Open {
         place{file, scales, run, time.name()},
         whole(flag_list(
             place, scales.take_name("iteration_complete"),
-            "1: all of the iteration is here; 0: a rank died, or something was not stored",
-            "incomplete complete")),
+            {"1: all of the iteration is here; 0: a rank died, or something was not stored",
+             "incomplete complete"})),
         parameters(place),
         vtkhdf(place, host) {
     for (std::uint64_t i = 0; i < run.variable_count; ++i) {
@@ -136,6 +138,7 @@ Store::Store(const leat_run& run, Host host)
     : run_(run), host_(host), meshes_(run, host), output_(output_for(run, host)) {
   if (output_.continues()) continue_file();
   if (!open_) start_file();
+  if (!output_.view().empty()) view_ = std::make_unique<ViewKeeper>(run, host, output_);
 }
 
 void Store::continue_file() {
@@ -158,6 +161,7 @@ void Store::start_file() {
                                           durability_of(run_));
   file_ = create_file(output_.path(), disk_.get());
   describe_file(file_, run_);
+  if (!output_.view().empty()) describe_part(file_, run_, output_.view());
   open_ = std::make_unique<Open>(file_, run_, host_);
   commit(Keep::always);
   const int code = disk_->publish();
@@ -258,6 +262,7 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   commit(Keep::always);
   open_->unsaid.clear();
   open_->unsaid_whole.clear();
+  if (view_) view_->after_commit();
 }
 
 void Store::results(const leat_result_set& set) {
@@ -313,6 +318,7 @@ void Store::close() {
       throw std::runtime_error("cannot finish " + output_.path() + ": " + std::strerror(code));
     }
   }
+  if (view_) view_->at_close();
 }
 
 }  // namespace leat::hdf5

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HDF5 file for one run on one node.
+// One HDF5 file for one run on one node; on one of several nodes its part, and the view of all
+// (nodes.hpp).
 //
 // Can be opened at any moment, by any reader. /iteration gets the number of an iteration after all
 // else of it is in the file, so each of its rows stands for data that are there; CommittedFile sees
@@ -28,6 +29,7 @@
 #include "server/plugins/hdf5/committed_file.hpp"
 #include "server/plugins/hdf5/mesh_watch.hpp"
 #include "server/plugins/hdf5/output_file.hpp"
+#include "server/plugins/hdf5/view/view_keeper.hpp"
 #include "server/plugins/hdf5/writer.hpp"
 
 namespace leat::hdf5 {
@@ -60,6 +62,7 @@ class Store {
   std::unique_ptr<CommittedFile> disk_;
   Id file_;
   std::unique_ptr<Open> open_;
+  std::unique_ptr<ViewKeeper> view_;  // on one of several nodes
 };
 
 }  // namespace leat::hdf5

@@ -13,7 +13,9 @@
 #include "server/plugins/hdf5/filters.hpp"
 #include "server/plugins/hdf5/grid_writer.hpp"
 #include "server/plugins/hdf5/mesh_axes.hpp"
+#include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/numbers.hpp"
+#include "server/plugins/hdf5/patch_writer.hpp"
 #include "server/plugins/hdf5/ragged_writer.hpp"
 #include "server/plugins/hdf5/slot_writer.hpp"
 #include "server/plugins/hdf5/types.hpp"
@@ -22,6 +24,7 @@ namespace leat::hdf5 {
 namespace {
 
 constexpr std::uint64_t kTableChunkBytes = 64 * 1024;
+constexpr std::uint64_t kListChunkBytes = 4 * 1024;
 // A compressed chunk that is written again takes a new place in the file, and its old one is lost:
 // so each is written once, by one iteration, which for less than this is not worth it.
 constexpr std::uint64_t kSmallestCompressed = 4 * 1024;
@@ -71,19 +74,11 @@ void describe(const Dataset& dataset, const leat_run& run, const leat_variable& 
 
 std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& variable,
                                     const BlockList& first) {
+  if (variable.has_global && is_one_of_several_nodes(place.run))
+    return std::make_unique<PatchWriter>(place, variable, first);
   if (variable.has_global) return std::make_unique<GridWriter>(place, variable, first);
   if (varies(variable)) return std::make_unique<RaggedWriter>(place, variable, first);
   return std::make_unique<SlotWriter>(place, variable, first);
-}
-
-TableKind ranks_of_blocks() { return {"_rank", "rank that wrote the block in the slot"}; }
-
-TableKind numbers_of_blocks() {
-  return {"_block", "number of the block in the slot, within its rank"};
-}
-
-TableKind extents_of_blocks(std::int64_t largest) {
-  return {"_extent", "extents of the block in the slot", -1, largest};
 }
 
 Shape Axes::with_row(hsize_t row, const Shape& rest) const {
@@ -187,15 +182,21 @@ Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
   plan.fill = number_bytes(type, kind.nothing);
   Dataset table(place_.file, table_name, type, plan);
   name_scales(table, has_rows(), names);
-  if (table.is_new()) describe_table(table, kind);
+  if (table.is_new())
+    describe_table(table, name(), kind,
+                   has_rows() ? coordinates_of_rows(place_.time, table_name) : "");
   return table;
 }
 
-void Axes::describe_table(const Dataset& table, const TableKind& kind) const {
-  set_attribute(table.id(), "long_name", name() + ": " + kind.about);
-  if (kind.nothing < 0)
-    set_fill_attribute(table.id(), table.type(), number_bytes(table.type(), kind.nothing));
-  if (has_rows()) set_coordinates(table, coordinates_of_rows(place_, table.name()));
+Dataset Axes::make_list(const std::string& suffix, hsize_t width) const {
+  DatasetPlan plan;
+  plan.extents = {0, width};
+  plan.grows = {true, false};
+  plan.chunk = {std::max<hsize_t>(1, kListChunkBytes / (sizeof(std::int64_t) * width)), width};
+  const std::string title = name() + suffix;
+  Dataset list(place_.file, place_.scales.take_name(title), H5T_NATIVE_INT64, plan);
+  name_scales(list, false, {{title + "_record", 0, true}, {title + "_number", width}});
+  return list;
 }
 
 bool Axes::has_table(const std::string& suffix) const { return place_.scales.has(name() + suffix); }

@@ -15,6 +15,7 @@
 #include "server/include/plugin.h"
 #include "server/plugins/hdf5/dataset.hpp"
 #include "server/plugins/hdf5/scales.hpp"
+#include "server/plugins/hdf5/tables.hpp"
 
 namespace leat::hdf5 {
 
@@ -58,17 +59,6 @@ class Writer {
 std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& variable,
                                     const BlockList& first);
 
-/// "<variable><suffix>", integers that say something of a variable's blocks.
-struct TableKind {
-  std::string suffix, about;  ///< `about`: its long_name
-  std::int64_t nothing = -1;  ///< what is there where no block is
-  std::int64_t largest = 0;   ///< of what is known to come when it is made
-};
-
-TableKind ranks_of_blocks();
-TableKind numbers_of_blocks();
-TableKind extents_of_blocks(std::int64_t largest);
-
 /// What all forms share: the iteration dimension, or none, and the names of dimensions.
 class Axes {
  public:
@@ -89,6 +79,8 @@ class Axes {
   Dataset make_table(const TableKind& kind, const Shape& rest,
                      const std::vector<DimensionName>& names) const;
   bool has_table(const std::string& suffix) const;
+  /// A list of records of `width` integers each, empty at first.
+  Dataset make_list(const std::string& suffix, hsize_t width) const;
   /// Extents of the variable's dataset in the file.
   Shape stored_extents() const;
   /// The same without iteration dimension.
@@ -102,7 +94,6 @@ class Axes {
   std::uint64_t bytes_of(const Shape& extents) const;
   Dataset make_from(DatasetPlan plan, bool with_rows,
                     const std::vector<DimensionName>& names) const;
-  void describe_table(const Dataset& table, const TableKind& kind) const;
   std::vector<std::string> name_scales(Dataset& dataset, bool with_rows,
                                        const std::vector<DimensionName>& names) const;
   void label(Dataset& dataset, const std::vector<std::string>& of_scales) const;

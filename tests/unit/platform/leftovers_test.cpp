@@ -107,6 +107,22 @@ TEST_F(Leftovers, IncludeASegmentWhoseProcessIdBelongsToALaterProcess) {
   EXPECT_TRUE(left().empty());
 }
 
+TEST_F(Leftovers, OfASessionAreOrphanedWhileRanksLiveAndTheServerDoesNot) {
+  const ProcessId me = this_process();
+  const std::string of_other_node = text_of({"run", me});
+  const std::string orphan = text_of({"run", {me.pid, me.start - 1}});
+  const UniqueFd rank_there = open_to_append(make_segment("run", me), false);
+  ASSERT_TRUE(lock_byte(rank_there, 0));
+  EXPECT_EQ(orphaned_segment(places_, "run"), "");
+  const UniqueFd rank_here = open_to_append(make_segment("run", {me.pid, me.start - 1}), false);
+  ASSERT_TRUE(lock_byte(rank_here, 0));
+  EXPECT_EQ(orphaned_segment(places_, "run"), orphan);
+  EXPECT_EQ(orphaned_segment(places_, "other"), "");
+  // Its own ranks ask for it: they are not given another one.
+  EXPECT_EQ(orphaned_segment(places_, "run", of_other_node), of_other_node);
+  EXPECT_EQ(orphaned_segment(places_, "run", text_of({"run", kNobody})), "");
+}
+
 TEST_F(Leftovers, IncludeASegmentWhoseMakerIsAZombie) {
   const pid_t child = fork();
   if (child == 0) pause();

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/command/view.hpp"
+
+#include <memory>
+#include <string>
+
+#include "lib/platform/process.hpp"
+#include "server/command/become.hpp"
+
+namespace leat::command {
+namespace {
+
+struct Words {
+  std::string from, to;
+  bool json = false, force = false;
+};
+
+// Beside the plugin that has written the files, of which `leat` knows nothing.
+std::string program(const char* name) {
+  return platform::path_beside_program(std::string(LEAT_PLUGIN_FOLDER "/") + name);
+}
+
+}  // namespace
+
+void add_view(CLI::App& app, int& exit_code) {
+  const auto words = std::make_shared<Words>();
+  CLI::App* verb =
+      app.add_subcommand("view",
+                         "Makes the view of a run on several nodes anew: the file that "
+                         "shows what its servers have written as one. The servers do it "
+                         "themselves; it is needed when all of them were killed.");
+  verb->add_option("TARGET", words->from, "The view, or the folder of its parts")->required();
+  verb->add_option("-o,--output", words->to,
+                   "Where the view is to be; default: where the run has it");
+  verb->add_flag("--json", words->json, "Print JSON");
+  verb->footer("Exit codes: 0 the view is made; 1 it could not be; 2 the command line is wrong.");
+  verb->callback([words, &exit_code] {
+    exit_code =
+        become("view", program("view-hdf5"), {words->from, words->to, words->json ? "json" : ""});
+  });
+}
+
+void add_merge(CLI::App& app, int& exit_code) {
+  const auto words = std::make_shared<Words>();
+  CLI::App* verb = app.add_subcommand("merge",
+                                      "Makes one plain HDF5 file of a view and its parts, with the "
+                                      "same content.");
+  verb->add_option("VIEW", words->from, "The view of a run on several nodes")->required();
+  verb->add_option("FILE", words->to, "The file to be made")->required();
+  verb->add_flag("--force", words->force, "Replace FILE when it is there");
+  verb->add_flag("--json", words->json, "Print JSON");
+  verb->footer(
+      "Exit codes: 0 the file is made; 1 it could not be, and nothing is changed; 2 the command "
+      "line "
+      "is wrong.");
+  verb->callback([words, &exit_code] {
+    exit_code =
+        become("merge", program("merge-hdf5"),
+               {words->from, words->to, words->force ? "force" : "", words->json ? "json" : ""});
+  });
+}
+
+}  // namespace leat::command

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an earlier run has left where a run is about to write. A view and its parts are one thing:
+// the parts lie in a folder called after the session, so they stay where they are when the view
+// gets another name, and it still finds them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/file_lock.hpp"
+
+namespace leat::hdf5 {
+
+/// "run.h5" of session "s" is "run-s.h5".
+std::string of_session(const std::string& wanted, const leat_run& run);
+/// Renames `path` to <name>.1.h5, .2, ..., with its journal, which may have something for it.
+/// Returns the new name.
+std::filesystem::path set_aside(const std::string& path);
+/// The lock, which a process that is just dying may still have.
+std::optional<FileLock> lock_soon(const std::string& path);
+/// Makes `path` free: `exists` is "keep" or "replace". The caller has its lock.
+void make_room(const std::string& path, const std::string& exists, const Host& host);
+/// The same for a part: kept ones go into a folder of their own, <session>.1, .2, ...
+void move_away_part(const std::string& part, const std::string& exists, const Host& host);
+/// Whether `path` is a view of which some part is being written.
+bool is_view_of_live_run(const std::string& path);
+
+}  // namespace leat::hdf5

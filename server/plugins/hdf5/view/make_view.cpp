@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/view/make_view.hpp"
+
+#include <hdf5_hl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <stdexcept>
+
+#include "server/plugins/hdf5/nodes.hpp"
+#include "server/plugins/hdf5/part_axes.hpp"
+#include "server/plugins/hdf5/view/copies.hpp"
+#include "server/plugins/hdf5/view/view.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostTries = 20;
+
+bool is_coordinate(const ViewedVariable& variable) {
+  if (variable.layout != "global" || !variable.constant) return false;
+  return extents_of(variable.like()).size() == 2 && own_dimensions(variable, 1)[0] == variable.name;
+}
+
+std::vector<ViewedVariable> variables_of(const std::vector<Part>& parts) {
+  std::map<std::string, ViewedVariable> found;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (const std::string& name : datasets_in(parts[i].file)) {
+      Id dataset(H5Dopen2(parts[i].file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
+      if (check(H5Aexists(dataset, "leat_layout"), name) == 0) continue;
+      ViewedVariable& variable = found[name];
+      if (variable.in_part.empty()) {
+        variable.name = name;
+        variable.layout = text_attribute(dataset, "leat_layout");
+        variable.number = integer_attribute(dataset, "leat_number", 0);
+        variable.constant = integer_attribute(dataset, "leat_constant", 0) != 0;
+        variable.in_part.resize(parts.size());
+        variable.first = i;
+      }
+      variable.in_part[i] = std::move(dataset);
+    }
+  }
+  std::vector<ViewedVariable> all;
+  for (auto& [name, variable] : found) all.push_back(std::move(variable));
+  // What gives dimensions their coordinates comes before what only names them.
+  const auto order = [](const ViewedVariable& v) {
+    const bool is_on_mesh = noted_axis(v.like(), 0).has_value();
+    return std::pair(is_coordinate(v) ? 0 : is_on_mesh ? 1 : 2, v.number);
+  };
+  std::stable_sort(all.begin(), all.end(), [&](const ViewedVariable& a, const ViewedVariable& b) {
+    return order(a) < order(b);
+  });
+  return all;
+}
+
+template <class T>
+void write_list(hid_t file, const std::string& name, hid_t memory, const std::vector<T>& values,
+                hid_t like) {
+  const hsize_t count = values.size(), most = H5S_UNLIMITED;
+  const std::string what = "cannot write " + name;
+  const Id type(H5Dget_type(like), what), space(H5Screate_simple(1, &count, &most), what),
+      creation(H5Pcreate(H5P_DATASET_CREATE), what);
+  set_small_chunks(creation, {count});
+  const Id dataset(
+      H5Dcreate2(file, name.c_str(), type, space, link_creation(), creation, H5P_DEFAULT), what);
+  if (count > 0)
+    check(H5Dwrite(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), what);
+  copy_attributes(like, dataset);
+}
+
+void write_iterations(hid_t file, const std::vector<Part>& parts, const Rows& rows) {
+  const std::string name = parts.front().iteration_name;
+  const Id like(H5Dopen2(parts.front().file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
+  write_list(file, name, H5T_NATIVE_INT64, rows.numbers(), like);
+  const Id numbers(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
+  check(H5DSset_scale(numbers, "iteration"), "naming the iterations");
+}
+
+// What is called the coordinate of iterations by a dataset that has no other.
+std::string coordinates_in(hid_t file, const std::string& name) {
+  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
+  const bool has_some = check(H5Aexists(dataset, "coordinates"), name) > 0;
+  return has_some ? text_attribute(dataset, "coordinates") : "";
+}
+
+void write_flags(View& view, const std::string& source, const std::string& name,
+                 const std::vector<std::uint8_t>& flags) {
+  for (const Part& part : view.parts) {
+    if (!is_dataset(part.file, source)) continue;
+    const Id like(H5Dopen2(part.file, source.c_str(), H5P_DEFAULT), "cannot open " + source);
+    write_list(view.file, name, H5T_NATIVE_UINT8, flags, like);
+    break;
+  }
+  if (is_in(view.file, name)) name_dimensions(view, name, true, {});
+}
+
+void add_variable(View& view, const ViewedVariable& variable) {
+  view.done.insert(variable.name);
+  if (variable.layout == "global") {
+    add_global(view, variable);
+  } else if (variable.layout == "varying") {
+    add_ragged(view, variable);
+  } else {
+    add_slots(view, variable);
+  }
+  if (!variable.constant) add_presence(view, variable);
+}
+
+void fill(hid_t file, const std::vector<Part>& parts, const std::vector<std::string>& files) {
+  const Rows rows(parts);
+  write_iterations(file, parts, rows);
+  const std::vector<ViewedVariable> variables = variables_of(parts);
+  std::set<std::string> names;
+  for (const ViewedVariable& variable : variables) names.insert(variable.name);
+  // A variable of this name, which nobody has written yet.
+  for (std::string name = "iteration"; name.size() < parts.front().iteration_name.size();
+       name += "_")
+    names.insert(name);
+  Scales scales(file, names);
+  const std::string complete = table_of(parts.front().file, "", "iteration_complete");
+  View view{file, parts, files, rows, scales, coordinates_in(parts.front().file, complete), {}};
+  view.done.insert(parts.front().iteration_name);
+  view.done.insert(complete);
+  write_flags(view, complete, scales.take_name("iteration_complete"), rows.complete());
+  for (const ViewedVariable& variable : variables) add_variable(view, variable);
+  add_nodes(view);
+  add_others(view);
+}
+
+ViewFacts facts_of(const std::vector<Part>& parts) {
+  ViewFacts facts;
+  facts.parts = parts.size();
+  facts.ranks = parts.front().ranks;
+  facts.iterations = Rows(parts).size();
+  std::set<std::int64_t> nodes;
+  for (const Part& part : parts) {
+    if (nodes.insert(part.first_rank).second) facts.ranks_in_parts += part.node_ranks;
+    facts.state += part.name + " " + std::to_string(part.iterations.size()) +
+                   (H5Aexists(part.file, "lost") > 0 ? " closed\n" : "\n");
+  }
+  return facts;
+}
+
+// Removes what it was given, unless that got another name.
+struct Temporary {
+  std::string path;
+  ~Temporary() {
+    if (!path.empty()) ::unlink(path.c_str());
+  }
+};
+
+}  // namespace
+
+ViewFacts make_view(const std::string& folder, const std::string& path, const std::string& maker) {
+  be_quiet();
+  H5dont_atexit();
+  const fs::path wanted = fs::absolute(path).lexically_normal();
+  const fs::path where =
+      fs::absolute(folder).lexically_normal().lexically_relative(wanted.parent_path());
+  const std::vector<Part> parts = open_parts(folder);
+  std::vector<std::string> files;
+  for (const Part& part : parts) files.push_back(where / fs::path(part.path).filename());
+  Temporary temporary{wanted.parent_path() / ("." + wanted.filename().string() + "." + maker)};
+  {
+    const Id file(H5Fcreate(temporary.path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                  "cannot write " + temporary.path);
+    copy_attributes(parts.front().file, file,
+                    {"lost", kFirstRank, kNodeRanks, kStarted, kViewName});
+    set_attribute(file, kViewMark, where.string());
+    fill(file, parts, files);
+    check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + temporary.path);
+  }
+  fs::rename(temporary.path, wanted);
+  temporary.path.clear();
+  return facts_of(parts);
+}
+
+ViewFacts make_last_view(const std::string& folder, const std::string& path,
+                         const std::string& maker) {
+  ViewFacts facts = make_view(folder, path, maker);
+  for (int tries = 1; tries < kMostTries && facts.state != facts_of(open_parts(folder)).state;
+       ++tries)
+    facts = make_view(folder, path, maker);
+  return facts;
+}
+
+std::string parts_of_view(const std::string& path) {
+  be_quiet();
+  try {
+    if (!fs::is_regular_file(path)) return "";
+    const Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path);
+    if (H5Aexists(file, kViewMark) <= 0) return "";
+    return fs::path(path).parent_path() / text_attribute(file, kViewMark);
+  } catch (const std::exception&) {
+    innermost_error();
+    return "";
+  }
+}
+
+}  // namespace leat::hdf5

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is no variable: parameters and other things that each part has for all nodes, of which the
+// view shows the first; and what a node has of its own, /parts/<part>/...
+#include <hdf5_hl.h>
+
+#include <algorithm>
+#include <set>
+
+#include "server/plugins/hdf5/view/copies.hpp"
+#include "server/plugins/hdf5/view/view.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+constexpr std::uint64_t kSmall = 64 * 1024;
+
+Id open_dataset(hid_t file, const std::string& name) {
+  return Id(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
+}
+
+bool has_rows(const Part& part, hid_t dataset) {
+  if (extents_of(dataset).empty()) return false;
+  const std::vector<std::string> scales = scales_of(dataset, 0);
+  return std::find(scales.begin(), scales.end(), part.iteration_name) != scales.end();
+}
+
+bool is_dimension_only(hid_t dataset) {
+  char name[80] = "";
+  if (!is_scale(dataset)) return false;
+  H5DSget_scale_name(dataset, name, sizeof name);
+  return std::string(name).rfind("This is a netCDF dimension", 0) == 0;
+}
+
+// For each row the first part that has it. Texts are as long as each part had them first.
+void add_row_dataset(View& view, const std::string& name, std::size_t first) {
+  const Id like = open_dataset(view.parts[widest_part(view, name, first)].file, name);
+  Shape extents = extents_of(like);
+  extents[0] = view.rows.size();
+  VirtualPlan plan = plan_for(view, name, name, extents);
+  const Shape rest(extents.begin() + 1, extents.end());
+  MappingList list;
+  for (hsize_t row = 0; row < view.rows.size(); ++row) {
+    for (std::size_t part = 0; part < view.parts.size(); ++part) {
+      const std::int64_t from = view.rows.in_part(part, row);
+      const Shape& source = plan.source_extents[part];
+      if (from < 0 || source.empty() || static_cast<hsize_t>(from) >= source[0] ||
+          Shape(source.begin() + 1, source.end()) != rest)
+        continue;
+      list.add({part, joined(static_cast<hsize_t>(from), zeros(rest)), joined(1, rest),
+                joined(row, zeros(rest)), joined(1, rest)});
+      break;
+    }
+  }
+  plan.mappings = list.all();
+  create_virtual(view.file, plan, like);
+  std::vector<DimensionName> names;
+  for (std::size_t d = 1; d < extents.size(); ++d)
+    names.push_back({dimension_name(like, static_cast<unsigned>(d)), extents[d]});
+  name_dimensions(view, name, true, names);
+}
+
+void map_whole(View& view, std::size_t part, const std::string& source, const std::string& name,
+               hsize_t rows) {
+  const Id like = open_dataset(view.parts[part].file, source);
+  Shape extents = extents_of(like);
+  if (extents.empty()) return copy_whole(view.parts[part].file, source, view.file, name);
+  extents[0] = std::min(extents[0], rows);
+  VirtualPlan plan = plan_for(view, name, source, extents);
+  plan.mappings.push_back({part, zeros(extents), extents, zeros(extents), extents});
+  create_virtual(view.file, plan, like);
+}
+
+void add_as_it_is(View& view, const std::string& name, std::size_t part) {
+  const Id like = open_dataset(view.parts[part].file, name);
+  const Shape extents = extents_of(like);
+  const std::uint64_t bytes = product(extents) * H5Tget_size(Id(H5Dget_type(like), name));
+  if (bytes <= kSmall) {
+    copy_whole(view.parts[part].file, name, view.file, name);
+  } else {
+    map_whole(view, part, name, name, H5S_UNLIMITED);
+  }
+  std::vector<DimensionName> names;
+  for (unsigned d = 0; d < extents.size(); ++d) {
+    const std::string wish = dimension_name(like, d);
+    if (wish.empty()) return;
+    names.push_back({wish, extents[d]});
+  }
+  if (!is_scale(like)) name_dimensions(view, name, false, names);
+}
+
+void add_other(View& view, const std::string& name, std::size_t part) {
+  const Id dataset = open_dataset(view.parts[part].file, name);
+  if (has_rows(view.parts[part], dataset)) return add_row_dataset(view, name, part);
+  if (!is_dimension_only(dataset)) add_as_it_is(view, name, part);
+}
+
+// Of a script: rows that its own list of iterations does not have are not there yet.
+void add_script(View& view, std::size_t part, const std::string& script,
+                const std::vector<std::string>& datasets) {
+  const std::string to = "parts/" + view.parts[part].name + "/";
+  const std::string iteration = script + "/iteration";
+  const Id numbers = open_dataset(view.parts[part].file, iteration);
+  const hsize_t rows = extents_of(numbers)[0];
+  for (const std::string& name : datasets) {
+    const Id source = open_dataset(view.parts[part].file, name);
+    const bool grows = name == iteration || (!is_scale(source) && !extents_of(source).empty());
+    map_whole(view, part, name, to + name, grows ? rows : H5S_UNLIMITED);
+    if (!is_scale(source)) continue;
+    char title[80] = "";
+    H5DSget_scale_name(source, title, sizeof title);
+    check(H5DSset_scale(open_dataset(view.file, to + name), title), "naming a dimension");
+  }
+  for (const std::string& name : datasets) {
+    const Id source = open_dataset(view.parts[part].file, name);
+    if (is_scale(source)) continue;
+    const Id target = open_dataset(view.file, to + name);
+    for (unsigned d = 0; d < extents_of(source).size(); ++d) {
+      for (const std::string& scale : scales_of(source, d))
+        H5DSattach_scale(target, open_dataset(view.file, to + scale), d);
+    }
+  }
+}
+
+bool lies_in(const std::string& path, const std::string& group) {
+  return path.rfind(group + "/", 0) == 0;
+}
+
+}  // namespace
+
+void add_others(View& view) {
+  for (std::size_t part = 0; part < view.parts.size(); ++part) {
+    for (const std::string& name : datasets_in(view.parts[part].file)) {
+      if (lies_in(name, "scripts") || !view.done.insert(name).second) continue;
+      if (!is_in(view.file, name)) add_other(view, name, part);
+    }
+  }
+}
+
+void add_nodes(View& view) {
+  std::int64_t lost = 0;
+  bool closed = false;
+  for (std::size_t part = 0; part < view.parts.size(); ++part) {
+    const hid_t file = view.parts[part].file;
+    std::map<std::string, std::vector<std::string>> scripts;
+    for (const std::string& name : datasets_in(file, "scripts"))
+      scripts[name.substr(0, name.find('/', 8))].push_back(name);
+    for (const auto& [script, datasets] : scripts) add_script(view, part, script, datasets);
+    for (std::string name = "ledger"; is_in(file, name); name += "_") {
+      if (check(H5Aexists_by_name(file, name.c_str(), "leat_ledger", H5P_DEFAULT), name) <= 0)
+        continue;
+      copy_whole(file, name, view.file, "parts/" + view.parts[part].name + "/ledger");
+      view.done.insert(name);
+    }
+    if (check(H5Aexists(file, "lost"), "lost") <= 0) continue;
+    closed = true;
+    lost += integer_attribute(file, "lost", 0);
+  }
+  if (closed) set_attribute(view.file, "lost", lost);
+}
+
+}  // namespace leat::hdf5

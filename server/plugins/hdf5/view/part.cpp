@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/view/part.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+
+#include "server/plugins/hdf5/dataset.hpp"
+#include "server/plugins/hdf5/nodes.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_variable(hid_t file, const std::string& name) {
+  return check(H5Aexists_by_name(file, name.c_str(), "leat_layout", H5P_DEFAULT), name) > 0;
+}
+
+Part open_part(const fs::path& path) {
+  const std::string what = path.string() + " cannot be read";
+  Part part;
+  part.path = path;
+  part.name = path.stem();
+  part.file = Id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), what);
+  part.ranks = integer_attribute(part.file, "ranks", 0);
+  part.first_rank = integer_attribute(part.file, kFirstRank, -1);
+  part.node_ranks = integer_attribute(part.file, kNodeRanks, 0);
+  part.started_ns = integer_attribute(part.file, kStarted, 0);
+  part.iteration_name = table_of(part.file, "", "iteration");
+  const std::string complete = table_of(part.file, "", "iteration_complete");
+  if (part.first_rank < 0 || part.iteration_name.empty() || complete.empty())
+    throw std::runtime_error(path.string() + " is no part of a run on several nodes");
+  part.iterations = integers_of(part.file, part.iteration_name);
+  for (const std::int64_t flag : integers_of(part.file, complete))
+    part.complete.push_back(flag != 0);
+  part.complete.resize(part.iterations.size(), 0);
+  return part;
+}
+
+// Newest first, as many as make up the ranks of the newest; a node whose file had to be begun anew
+// has two.
+void keep_one_run(std::vector<Part>* parts) {
+  std::sort(parts->begin(), parts->end(),
+            [](const Part& a, const Part& b) { return a.started_ns > b.started_ns; });
+  std::set<std::int64_t> nodes;
+  std::int64_t ranks = 0;
+  std::vector<Part> kept;
+  for (Part& part : *parts) {
+    const bool is_known = nodes.count(part.first_rank) > 0;
+    if (!is_known && ranks + part.node_ranks > parts->front().ranks) continue;
+    if (!is_known) ranks += part.node_ranks;
+    nodes.insert(part.first_rank);
+    kept.push_back(std::move(part));
+  }
+  *parts = std::move(kept);
+}
+
+}  // namespace
+
+std::vector<Part> open_parts(const std::string& folder) {
+  std::vector<Part> parts;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (is_part(entry.path())) parts.push_back(open_part(entry.path()));
+  }
+  if (parts.empty())
+    throw std::runtime_error("the folder " + folder + " has no files of a run on several nodes");
+  keep_one_run(&parts);
+  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
+    return std::pair(a.first_rank, a.started_ns) < std::pair(b.first_rank, b.started_ns);
+  });
+  return parts;
+}
+
+std::vector<std::int64_t> integers_of(hid_t file, const std::string& name, Shape* extents) {
+  const std::string what = "cannot read " + name;
+  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), what);
+  const Shape shape = extents_of(dataset);
+  std::vector<std::int64_t> all(product(shape));
+  if (!all.empty())
+    check(H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()), what);
+  // It may have grown between the two.
+  if (extents) *extents = shape;
+  return all;
+}
+
+std::int64_t integer_attribute(hid_t object, const char* name, std::int64_t otherwise) {
+  const std::string what = std::string("cannot read the attribute ") + name;
+  if (check(H5Aexists(object, name), what) == 0) return otherwise;
+  const Id attribute(H5Aopen(object, name, H5P_DEFAULT), what);
+  std::int64_t value = otherwise;
+  check(H5Aread(attribute, H5T_NATIVE_INT64, &value), what);
+  return value;
+}
+
+std::string table_of(hid_t file, const std::string& variable, const std::string& suffix) {
+  std::string name = variable + suffix;
+  for (int tries = 0; tries < 8; ++tries, name += "_") {
+    if (is_dataset(file, name) && !is_variable(file, name)) return name;
+  }
+  return "";
+}
+
+}  // namespace leat::hdf5

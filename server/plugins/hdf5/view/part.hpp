@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one server of several has written, opened to be shown in a view. Its writer may be at work:
+// of it counts what was committed when its iterations were read, which is the first that is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/plugins/hdf5/shape.hpp"
+
+namespace leat::hdf5 {
+
+struct Part {
+  std::string path;  ///< of the file
+  std::string name;  ///< without folder and ending: "rank000004"
+  Id file;
+  std::string iteration_name;  ///< of the dataset with the numbers of iterations
+  std::int64_t ranks = 0, first_rank = 0, node_ranks = 0, started_ns = 0;
+  std::vector<std::int64_t> iterations;  ///< by row
+  std::vector<std::uint8_t> complete;    ///< by row
+};
+
+/// The files of `folder` that make up one run, by lowest rank; of an older run with the same
+/// session name and other nodes nothing is among them. Throws when one cannot be read, and when
+/// there is none.
+std::vector<Part> open_parts(const std::string& folder);
+
+/// All integers of a dataset; `extents`, when given, gets its shape.
+std::vector<std::int64_t> integers_of(hid_t file, const std::string& name,
+                                      Shape* extents = nullptr);
+/// Value of an attribute that is an integer; `otherwise` when there is none.
+std::int64_t integer_attribute(hid_t object, const char* name, std::int64_t otherwise);
+/// Name of what stands beside a variable, "<variable><suffix>" with '_' behind it where that is a
+/// variable too; "" when the file has none.
+std::string table_of(hid_t file, const std::string& variable, const std::string& suffix);
+
+}  // namespace leat::hdf5

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/view/remake.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "server/plugins/hdf5/attributes.hpp"
+#include "server/plugins/hdf5/file_lock.hpp"
+#include "server/plugins/hdf5/journal.hpp"
+#include "server/plugins/hdf5/nodes.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> parts_in(const fs::path& folder) {
+  std::vector<fs::path> parts;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.is_regular_file() && is_part(entry.path())) parts.push_back(entry.path());
+  }
+  return parts;
+}
+
+// The folder itself, or the only one in it.
+fs::path folder_with_parts(const fs::path& folder) {
+  if (!parts_in(folder).empty()) return folder;
+  std::vector<fs::path> inside;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.is_directory() && !parts_in(entry.path()).empty()) inside.push_back(entry.path());
+  }
+  if (inside.size() == 1) return inside.front();
+  std::string names;
+  for (const fs::path& one : inside) names += "\n  " + one.string();
+  throw std::runtime_error(
+      inside.empty() ? folder.string() + " has no files of a run on several nodes, rank*.h5"
+                     : folder.string() + " has the parts of several runs; name one:" + names);
+}
+
+std::string name_of_view(const fs::path& part) {
+  const Id file(H5Fopen(part.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT),
+                part.string() + " cannot be read");
+  if (check(H5Aexists(file, kViewName), part) == 0)
+    throw std::runtime_error(part.string() + " is no part of a run on several nodes");
+  return text_attribute(file, kViewName);
+}
+
+bool is_same(const fs::path& a, const fs::path& b) {
+  return fs::weakly_canonical(a).lexically_normal() == fs::weakly_canonical(b).lexically_normal();
+}
+
+}  // namespace
+
+ViewPlace view_place(const std::string& target, const std::string& output) {
+  be_quiet();
+  if (!fs::exists(target)) throw std::runtime_error(target + " does not exist");
+  ViewPlace place;
+  if (fs::is_directory(target)) {
+    place.folder = folder_with_parts(fs::path(target).lexically_normal());
+  } else {
+    place.folder = parts_of_view(target);
+    if (place.folder.empty())
+      throw std::runtime_error(
+          target + " is no view of a run on several nodes: name one, or the folder of its parts");
+    if (!fs::is_directory(place.folder))
+      throw std::runtime_error("the folder of its parts, " + place.folder +
+                               ", is not there: " + target + " and that folder belong together");
+  }
+  place.path = output;
+  if (!output.empty()) return place;
+  if (!fs::is_directory(target)) {
+    place.path = target;
+    return place;
+  }
+  const std::vector<fs::path> parts = parts_in(place.folder);
+  const fs::path beside = fs::absolute(place.folder).lexically_normal().parent_path().parent_path();
+  place.path = (beside / name_of_view(parts.front())).lexically_proximate(fs::current_path());
+  const std::string shown = parts_of_view(place.path);
+  if (fs::exists(place.path) && (shown.empty() || !is_same(shown, place.folder)))
+    throw std::runtime_error(
+        place.path +
+        " is there and shows something else: say where the view is to be with --output");
+  return place;
+}
+
+ViewFacts remake_view(const ViewPlace& place, int* finished) {
+  *finished = 0;
+  for (const fs::path& part : parts_in(place.folder)) {
+    const std::optional<FileLock> lock = FileLock::take(part);
+    if (lock && finish_last_commit(part)) ++*finished;
+  }
+  return make_last_view(place.folder, place.path, "view");
+}
+
+std::string described(const std::string& path, const ViewFacts& facts) {
+  const auto count = [](std::uint64_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  std::string text =
+      path + ": " + count(facts.parts, "part") + ", " + count(facts.iterations, "iteration");
+  const std::int64_t missing = facts.ranks - facts.ranks_in_parts;
+  if (missing > 0)
+    text += "; the parts of " + std::to_string(missing) + " of its " + std::to_string(facts.ranks) +
+            " ranks are missing";
+  return text;
+}
+
+}  // namespace leat::hdf5

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "server/plugins/hdf5/view/make_view.hpp"
+
+namespace leat::hdf5 {
+
+/// Which parts and which view somebody means who names `target`: a view; the folder of its parts;
+/// or the folder above, when there is one run in it. `output`: "" for the name that the run gave
+/// it. Throws with what to name instead.
+struct ViewPlace {
+  std::string folder, path;
+};
+ViewPlace view_place(const std::string& target, const std::string& output);
+
+/// Finishes the last commits of parts whose writers were killed, and makes the view. Returns what
+/// it shows; `finished` gets the number of parts in which there was something to finish.
+ViewFacts remake_view(const ViewPlace& place, int* finished);
+
+/// "heat.h5: 2 parts, 41 iterations", and what is missing.
+std::string described(const std::string& path, const ViewFacts& facts);
+
+}  // namespace leat::hdf5

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/view/view.hpp"
+
+#include <hdf5_hl.h>
+
+#include <algorithm>
+
+#include "server/plugins/hdf5/coordinates.hpp"
+#include "server/plugins/hdf5/tables.hpp"
+#include "server/plugins/hdf5/view/copies.hpp"
+
+namespace leat::hdf5 {
+
+std::size_t widest_part(const View& view, const std::string& name, std::size_t first) {
+  std::size_t which = first, bytes = 0;
+  for (std::size_t i = 0; i < view.parts.size(); ++i) {
+    if (!is_dataset(view.parts[i].file, name)) continue;
+    const Id dataset(H5Dopen2(view.parts[i].file, name.c_str(), H5P_DEFAULT), name);
+    const std::size_t here = H5Tget_size(Id(H5Dget_type(dataset), name));
+    if (here > bytes) which = i, bytes = here;
+  }
+  return which;
+}
+
+VirtualPlan plan_for(const View& view, const std::string& name, const std::string& source,
+                     const Shape& extents) {
+  VirtualPlan plan;
+  plan.name = name;
+  plan.source = source;
+  plan.extents = extents;
+  plan.files = view.files;
+  for (const Part& part : view.parts)
+    plan.source_extents.push_back(is_dataset(part.file, source) ? extents_in(part.file, source)
+                                                                : Shape{});
+  return plan;
+}
+
+void name_dimensions(const View& view, const std::string& dataset, bool with_rows,
+                     const std::vector<DimensionName>& names,
+                     const std::vector<std::string>& labels) {
+  Dataset named(view.file, dataset);
+  std::vector<std::string> titles;
+  if (with_rows) {
+    check(H5DSattach_scale(named.id(), view.scales.iteration().id(), 0),
+          "cannot name the iterations of " + dataset);
+    titles.push_back(view.scales.iteration().name());
+  }
+  for (const DimensionName& wish : names) {
+    const std::size_t d = titles.size();
+    Dataset& scale = view.scales.name(named, d, wish);
+    scale.grow_to({named.extents()[d]});
+    titles.push_back(scale.name());
+  }
+  std::vector<std::string> wanted = titles;
+  std::copy(labels.rbegin(), labels.rend(), wanted.rbegin());
+  if (wanted != titles) named.label(wanted);
+}
+
+std::vector<std::string> own_dimensions(const ViewedVariable& variable, std::size_t dims) {
+  const auto all = static_cast<unsigned>(extents_of(variable.like()).size());
+  std::vector<std::string> names;
+  for (unsigned d = all - static_cast<unsigned>(dims); d < all; ++d)
+    names.push_back(dimension_name(variable.like(), d));
+  return names;
+}
+
+std::vector<std::uint8_t> written_rows(const View& view, const ViewedVariable& variable,
+                                       std::size_t part) {
+  const std::string name = table_of(view.parts[part].file, variable.name, "_written");
+  if (name.empty()) return {};
+  std::vector<std::uint8_t> written;
+  for (const std::int64_t flag : integers_of(view.parts[part].file, name))
+    written.push_back(flag != 0);
+  return written;
+}
+
+void add_presence(View& view, const ViewedVariable& variable) {
+  std::vector<std::int8_t> all(view.rows.size(), 0);
+  for (std::size_t part = 0; part < view.parts.size(); ++part) {
+    if (!variable.in_part[part].is_open()) continue;
+    const std::string table = table_of(view.parts[part].file, variable.name, "_written");
+    const std::vector<std::uint8_t> written = written_rows(view, variable, part);
+    for (const RowRun& run : view.rows.runs(part, 0, H5S_UNLIMITED, written)) {
+      for (hsize_t i = 0; i < run.count; ++i) all[run.to + i * run.step] = 1;
+    }
+    if (!table.empty()) view.done.insert(table);
+  }
+  if (std::count(all.begin(), all.end(), 0) == 0) return;
+  DatasetPlan plan = growing_list(all.size());
+  plan.chunk = {std::max<hsize_t>(1, std::min<hsize_t>(all.size(), plan.chunk[0]))};
+  plan.fill = {0};
+  const std::string name = view.scales.take_name(variable.name + "_written");
+  Dataset table(view.file, name, H5T_NATIVE_INT8, plan);
+  table.write({0}, {all.size()}, all.data());
+  describe_flags(table, presence_of(variable.name), coordinates_of_rows(view.time, name));
+  name_dimensions(view, name, true, {});
+}
+
+}  // namespace leat::hdf5

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A view while it is made: the parts, and the file in which each variable becomes one dataset, as
+// if one server had written them all. docs/design/views.md says what becomes of what.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/plugins/hdf5/scales.hpp"
+#include "server/plugins/hdf5/view/part.hpp"
+#include "server/plugins/hdf5/view/rows.hpp"
+#include "server/plugins/hdf5/view/virtual_dataset.hpp"
+
+namespace leat::hdf5 {
+
+struct View {
+  hid_t file;
+  const std::vector<Part>& parts;
+  const std::vector<std::string>& files;  ///< of the parts, from the view's folder
+  const Rows& rows;
+  Scales& scales;
+  std::string time;            ///< the coordinate of iterations; "" for none
+  std::set<std::string> done;  ///< datasets of the parts that the view has, or needs not
+};
+
+/// One variable in the parts.
+struct ViewedVariable {
+  std::string name, layout;
+  std::int64_t number = 0;  ///< in the XML
+  bool constant = false;    ///< it does not vary in time
+  std::vector<Id> in_part;  ///< not open where a part has none of it
+  std::size_t first = 0;    ///< the first part that has
+  hid_t like() const { return in_part[first]; }
+};
+
+/// The first part whose dataset of this name has the largest type: what the others have fits into
+/// that. `first` is one that has the dataset.
+std::size_t widest_part(const View& view, const std::string& name, std::size_t first);
+
+/// A plan for a dataset called `source` in the parts; without mappings.
+VirtualPlan plan_for(const View& view, const std::string& name, const std::string& source,
+                     const Shape& extents);
+/// Names the dimensions of a dataset of the view; `names` are those behind the iteration.
+/// `labels`, when there are any, are the names that a reader is to see.
+void name_dimensions(const View& view, const std::string& dataset, bool with_rows,
+                     const std::vector<DimensionName>& names,
+                     const std::vector<std::string>& labels = {});
+/// Of the last `dims` dimensions in the parts.
+std::vector<std::string> own_dimensions(const ViewedVariable& variable, std::size_t dims);
+
+/// Whether a part has written the variable in each of its rows; {} for all.
+std::vector<std::uint8_t> written_rows(const View& view, const ViewedVariable& variable,
+                                       std::size_t part);
+
+void add_global(View& view, const ViewedVariable& variable);
+void add_slots(View& view, const ViewedVariable& variable);
+void add_ragged(View& view, const ViewedVariable& variable);
+/// "<variable>_written", when it is not in all iterations.
+void add_presence(View& view, const ViewedVariable& variable);
+/// Parameters, what others have put into the parts, results of scripts, ledgers.
+void add_others(View& view);
+void add_nodes(View& view);
+
+}  // namespace leat::hdf5

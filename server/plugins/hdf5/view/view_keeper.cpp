@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/view/view_keeper.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+
+#include "server/plugins/hdf5/nodes.hpp"
+#include "server/plugins/hdf5/old_output.hpp"
+#include "server/plugins/hdf5/view/make_view.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+// A view that is being looked at is at most so old, or so many times as old as it takes to make
+// one: of a server's time not more than 2 % goes into it, however many parts there are.
+constexpr auto kLeastAge = 1s;
+constexpr int kShareOfTime = 50;
+// A part that another server is just writing may be unreadable for a moment.
+constexpr int kTriesAtEnd = 10;
+constexpr auto kPause = 100ms;
+
+std::string plain(const fs::path& path) { return fs::weakly_canonical(path).lexically_normal(); }
+
+}  // namespace
+
+ViewKeeper::ViewKeeper(const leat_run& run, const Host& host, const OutputFile& output)
+    : run_(run),
+      host_(host),
+      folder_(fs::path(output.path()).parent_path()),
+      wanted_(output.view()),
+      maker_(name_of_part(leat_run_first_rank(&run))),
+      every_(kLeastAge) {}
+
+bool ViewKeeper::is_own(const std::string& path) const {
+  const std::string parts = parts_of_view(path);
+  return !parts.empty() && plain(parts) == plain(folder_);
+}
+
+// Another server has made it a short time ago.
+bool ViewKeeper::is_fresh() const {
+  std::error_code missing;
+  const fs::file_time_type made = fs::last_write_time(path_, missing);
+  return !missing && fs::file_time_type::clock::now() - made < every_;
+}
+
+void ViewKeeper::after_commit() {
+  const Clock::time_point now = Clock::now();
+  if (!path_.empty() && now - looked_ < every_) return;
+  looked_ = now;
+  if (!path_.empty() && is_fresh()) return;
+  try {
+    make(false);
+    every_ = std::max<Clock::duration>(kLeastAge, kShareOfTime * (Clock::now() - now));
+  } catch (const std::exception&) {
+    // The next one, at the latest that of the end, may find all parts readable.
+  }
+}
+
+void ViewKeeper::at_close() {
+  for (int tries = 1;; ++tries) {
+    try {
+      return make(true);
+    } catch (const std::exception& e) {
+      if (tries == kTriesAtEnd) {
+        host_.warn("the view " + (path_.empty() ? wanted_ : path_) + " of " + folder_ +
+                   " could not be made: " + e.what() + "; `leat view " + folder_ + "` makes it");
+        return;
+      }
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+}
+
+void ViewKeeper::make(bool last) {
+  const std::string alternative = of_session(wanted_, run_);
+  if (!path_.empty() && fs::exists(path_) && !is_own(path_)) {
+    host_.warn(path_ + " has become another run's; this run's view is " + alternative);
+    path_ = alternative;
+  }
+  if (!path_.empty()) {
+    last ? make_last_view(folder_, path_, maker_) : make_view(folder_, path_, maker_);
+    return;
+  }
+  // Who makes the view for the first time sets aside what has its name; another server of this run
+  // that comes at the same time waits, and finds it made.
+  const std::optional<FileLock> lock = lock_soon(wanted_);
+  std::string path = wanted_;
+  if (is_own(alternative) || (!is_own(wanted_) && (!lock || is_view_of_live_run(wanted_)))) {
+    path = alternative;
+    host_.warn(wanted_ + " is being written by another run; this run's view is " + path);
+  } else if (!is_own(wanted_)) {
+    make_room(wanted_, option(run_.options, run_.option_count, "exists", "keep"), host_);
+  }
+  last ? make_last_view(folder_, path, maker_) : make_view(folder_, path, maker_);
+  path_ = path;
+}
+
+}  // namespace leat::hdf5

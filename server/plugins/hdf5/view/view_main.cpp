@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `leat view` starts: makes the view of a run on several nodes anew. Exit status: 0 it is
+// made, 1 it could not be, 2 the command line is wrong.
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "server/plugins/hdf5/view/json_text.hpp"
+#include "server/plugins/hdf5/view/remake.hpp"
+
+namespace {
+
+using namespace leat::hdf5;
+
+void print_json(const std::string& path, const ViewFacts& facts) {
+  std::printf(
+      "{\"view\": %s, \"parts\": %zu, \"iterations\": %llu, \"ranks\": %lld, \"ranks_in_parts\": "
+      "%lld}\n",
+      json_text(path).c_str(), facts.parts, static_cast<unsigned long long>(facts.iterations),
+      static_cast<long long>(facts.ranks), static_cast<long long>(facts.ranks_in_parts));
+}
+
+}  // namespace
+
+// target, output or "", "json" or ""
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: leat view TARGET [--output FILE] [--json]\n");
+    return 2;
+  }
+  try {
+    int finished = 0;
+    const ViewPlace place = view_place(argv[1], argv[2]);
+    const ViewFacts facts = remake_view(place, &finished);
+    if (std::strcmp(argv[3], "json") == 0) {
+      print_json(place.path, facts);
+    } else {
+      std::printf("%s\n", described(place.path, facts).c_str());
+    }
+    return 0;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "leat view: %s\n", e.what());
+    return 1;
+  }
+}

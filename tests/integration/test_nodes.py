@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run on several nodes, which are one machine here: each has a runtime folder of its own, by which servers are found, so
+that each starts its own server, under one session name."""
+import os
+import pathlib
+import signal
+
+import h5py
+import numpy as np
+from leat_run import Rank, Run, data, same_bits, xml
+
+DATA = """
+  <layout name="block" type="double" dimensions="4,6" global="8,12" names="y,x"/>
+  <layout name="list" type="int" dimensions="3"/>
+  <variable name="u" layout="block"/><variable name="own" layout="list"/>"""
+
+
+class NodesRun(Run):
+    """nodes: lists of ranks."""
+
+    def __init__(self, folder, text, nodes):
+        super().__init__(folder, text, ranks=0)
+        self.nodes, size = nodes, sum(map(len, nodes))
+        self.all_runtimes = [pathlib.Path(folder) / f"r-node{n}" for n in range(len(nodes))]
+        self.ranks = [None] * size
+        common = self.environment
+        for runtime, node in zip(self.all_runtimes, nodes):
+            self.environment = {**common, "LEAT_RUNTIME_DIR": str(runtime)}
+            for rank in node:
+                self.ranks[rank] = Rank(self, rank)
+
+    def init(self):
+        for node in self.nodes:
+            for place, rank in enumerate(node):
+                self.ranks[rank].start("init_ranks", self.config, self.session, rank, len(self.ranks), place, len(node))
+        for rank in self.ranks:
+            answer = rank.result()
+            assert answer.ok, answer
+        return self.ranks
+
+    def check_nothing_left(self):
+        assert not self.segments()
+        assert [list(r.iterdir()) for r in self.all_runtimes] == [[] for _ in self.nodes]
+
+
+def iterate(ranks, number):
+    for rank in ranks:
+        y, x = 4 * (rank.number // 2), 6 * (rank.number % 2)
+        rank.must("set_position", "u", 0, f"{y},{x}")
+        rank.must("write", "u", 0, 4 * 6 * 8, 100 * number + rank.number)
+        rank.must("write", "own", 0, 12, 100 * number + 50 + rank.number)
+    for rank in ranks:
+        rank.end()
+
+
+def expect(path, rows, missing=()):
+    with h5py.File(path) as file:
+        assert file["iteration"][:].tolist() == list(range(rows)) and file["u"].shape == (rows, 8, 12)
+        for i in range(rows):
+            for rank in range(4):
+                y, x = 4 * (rank // 2), 6 * (rank % 2)
+                got = file["u"][i, y:y + 4, x:x + 6]
+                if (i, rank) in missing:
+                    assert np.isnan(got).all()
+                else:
+                    assert same_bits(got, data(24, "f8", 100 * i + rank).reshape(4, 6)), (i, rank)
+            if not missing:
+                assert file["own_rank"][i].tolist() == [0, 1, 2, 3]
+                assert same_bits(file["own"][i], np.array([data(3, "i4", 100 * i + 50 + r) for r in range(4)]))
+
+
+def test_two_servers_write_a_part_each_and_one_view(tmp_path):
+    with NodesRun(tmp_path, xml(DATA), [[0, 2], [1, 3]]) as run:
+        ranks = run.init()
+        assert len(run.servers()) == 2
+        for i in range(4):
+            iterate(ranks, i)
+        run.finish()
+    assert sorted(p.name for p in (tmp_path / "run.parts" / run.session).iterdir()) == ["rank000000.h5", "rank000001.h5"]
+    expect(tmp_path / "run.h5", 4)
+
+
+def test_a_server_that_takes_over_goes_on_with_its_part(tmp_path):
+    with NodesRun(tmp_path, xml(DATA), [[0, 1], [2, 3]]) as run:
+        ranks = run.init()
+        for i in range(3):
+            iterate(ranks, i)
+        os.kill(run.servers()[1], signal.SIGKILL)
+        for i in range(3, 6):
+            iterate(ranks, i)
+        run.finish()
+    assert len(list((tmp_path / "run.parts" / run.session).iterdir())) == 2
+    expect(tmp_path / "run.h5", 6)
