@@ -1,37 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`leat check` as a terminal sees it, and as a file does."""
 
-import fcntl
 import os
-import pty
 import re
-import struct
-import subprocess
-import termios
 
+import terminal
 from test_leat_check import CASES, GOOD, leat
 
 
 def on_a_terminal(columns, *arguments):
-    """What a terminal of so many columns gets to see."""
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    with subprocess.Popen(
-        [os.environ["LEAT_COMMAND"], *arguments],
-        cwd=CASES,
-        env={**os.environ, "TERM": "xterm", "NO_COLOR": ""},
-        stdout=follower,
-        stderr=follower,
-    ):
-        os.close(follower)
-        seen = b""
-        try:
-            while part := os.read(leader, 4096):
-                seen += part
-        except OSError:  # how a terminal ends on Linux
-            pass
-    os.close(leader)
-    return seen.decode().replace("\r\n", "\n")
+    return terminal.on_a_terminal(columns, os.environ["LEAT_COMMAND"], *arguments, cwd=CASES)
 
 
 def test_a_terminal_has_colours():

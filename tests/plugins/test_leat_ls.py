@@ -4,19 +4,17 @@ import fcntl
 import json
 import os
 import pathlib
-import pty
 import random
 import re
 import shutil
-import struct
 import subprocess
-import termios
 import threading
 import time
 
 import h5py
 import numpy as np
 import pytest
+import terminal
 from leat_plugin import Plugin, variable
 from leat_run import BUILD
 
@@ -186,19 +184,7 @@ def test_errors_teach(folder):
 
 
 def on_a_terminal(columns, *arguments, cwd):
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "", "LEAT_RUNTIME_DIR": str(cwd / "runtime")}
-    with subprocess.Popen([BUILD / "bin/leat", "ls", *arguments], cwd=cwd, env=environment, stdout=follower, stderr=follower):
-        os.close(follower)
-        seen = b""
-        try:
-            while part := os.read(leader, 4096):
-                seen += part
-        except OSError:  # how a terminal ends on Linux
-            pass
-    os.close(leader)
-    return seen.decode().replace("\r\n", "\n")
+    return terminal.on_a_terminal(columns, BUILD / "bin/leat", "ls", *arguments, cwd=cwd, LEAT_RUNTIME_DIR=str(cwd / "runtime"))
 
 
 @pytest.mark.parametrize("columns", [50, 80, 140])

@@ -6,10 +6,6 @@
 namespace leat::hdf5 {
 namespace {
 
-const leat_variable& variable_at(const leat_run& run, std::uint32_t index) {
-  return *leat_variable_at(&run, index);
-}
-
 bool differs(hsize_t a, hsize_t b) { return (a > b ? a - b : b - a) > 1; }
 
 bool has_axes(const leat_mesh& mesh) {
@@ -19,7 +15,7 @@ bool has_axes(const leat_mesh& mesh) {
 }  // namespace
 
 std::string MeshWatch::name_of(std::uint32_t variable) const {
-  return "\"" + std::string(variable_at(run_, variable).name) + "\"";
+  return "\"" + std::string(leat_variable_at(&run_, variable)->name) + "\"";
 }
 
 void MeshWatch::look_at(const leat_iteration_data& data) {
@@ -31,7 +27,7 @@ void MeshWatch::look_at(const leat_iteration_data& data) {
 
 bool MeshWatch::remember(const leat_block& block) {
   if (leat_run_mesh_count(&run_) == 0 || shapes_.count(block.variable) > 0) return false;
-  const leat_variable& variable = variable_at(run_, block.variable);
+  const leat_variable& variable = *leat_variable_at(&run_, block.variable);
   if (variable.has_global && !block.has_position) return false;
   shapes_[block.variable] = variable.has_global ? Shape(block.global, block.global + variable.dims)
                                                 : own_extents(variable, block);
@@ -39,7 +35,7 @@ bool MeshWatch::remember(const leat_block& block) {
 }
 
 void MeshWatch::compare(std::uint32_t variable) {
-  const leat_mesh* mesh = leat_variable_mesh(&run_, &variable_at(run_, variable));
+  const leat_mesh* mesh = leat_variable_mesh(&run_, leat_variable_at(&run_, variable));
   if (!mesh || !has_axes(*mesh)) return;
   for (unsigned axis = 0; axis < mesh->coordinate_count; ++axis)
     compare(*mesh, variable, static_cast<std::uint32_t>(mesh->coordinate[axis]));
@@ -60,7 +56,7 @@ void MeshWatch::compare(const leat_mesh& mesh, std::uint32_t variable, std::uint
   for (std::size_t of = 0; of < theirs.size() && d < mine.size(); ++of, ++d) {
     if (!differs(mine[d], theirs[of])) continue;
     host_.warn("variable " + name_of(variable) + " has " + std::to_string(mine[d]) +
-               " values along \"" + variable_at(run_, variable).dimension[d].name +
+               " values along \"" + leat_variable_at(&run_, variable)->dimension[d].name +
                "\", and the coordinate " + name_of(coordinate) + " of its mesh \"" + mesh.name +
                "\" has " + std::to_string(theirs[of]) +
                ": both are stored, but nobody can tell where the values lie");
@@ -71,7 +67,7 @@ void MeshWatch::close() {
   if (leat_run_is_resumed(&run_)) return;  // a server before this one may have had them
   std::set<std::pair<std::string, std::uint32_t>> said;
   for (const auto& [variable, shape] : shapes_) {
-    const leat_mesh* mesh = leat_variable_mesh(&run_, &variable_at(run_, variable));
+    const leat_mesh* mesh = leat_variable_mesh(&run_, leat_variable_at(&run_, variable));
     if (!mesh) continue;
     for (unsigned axis = 0; axis < mesh->coordinate_count; ++axis) {
       const auto coordinate = static_cast<std::uint32_t>(mesh->coordinate[axis]);
