@@ -18,7 +18,7 @@ import time
 
 import h5py
 import pytest
-from leat_run import BUILD, Run, data, same_bits, xml
+from leat_run import BUILD, LIMIT, Run, data, same_bits, xml
 
 ROW = '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/>'
 BIG = '<layout name="big" type="uint8" dimensions="1048576"/><variable name="a" layout="big"/>'
@@ -56,20 +56,35 @@ def files_of(run):
 
 def kill_all(run, server_first):
     """SIGKILL to every process of a run, until there is none; one that was just being started comes late."""
+    killed = set()
     order = (kill_servers, kill_ranks) if server_first else (kill_ranks, kill_servers)
     for kill in order:
-        kill(run)
+        killed.update(kill(run) or ())
     for _ in range(10):
-        kill_servers(run)
+        killed.update(kill_servers(run))
         time.sleep(0.005)
     for rank in run.ranks:
         rank.stop_process()
+    run.await_end()
+    for pid in killed:
+        await_death(pid)
 
 
 def kill_servers(run):
-    for pid in run.servers():
+    servers = run.servers()
+    for pid in servers:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    return servers
+
+
+def await_death(pid):
+    """A process that is dying has no command line any more, and still holds its locks."""
+    until = time.monotonic() + LIMIT
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        while (pathlib.Path("/proc") / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX":
+            assert time.monotonic() < until, f"{pid} does not die"
+            time.sleep(0.001)
 
 
 def kill_ranks(run):
