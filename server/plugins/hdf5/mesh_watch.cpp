@@ -19,6 +19,7 @@ std::string MeshWatch::name_of(std::uint32_t variable) const {
 }
 
 void MeshWatch::look_at(const leat_iteration_data& data) {
+  if (leat_run_mesh_count(&run_) == 0) return;
   bool something_new = false;
   for (const leat_block& block : Blocks(data)) something_new |= remember(block);
   if (!something_new) return;
@@ -26,7 +27,7 @@ void MeshWatch::look_at(const leat_iteration_data& data) {
 }
 
 bool MeshWatch::remember(const leat_block& block) {
-  if (leat_run_mesh_count(&run_) == 0 || shapes_.count(block.variable) > 0) return false;
+  if (shapes_.count(block.variable) > 0) return false;
   const leat_variable& variable = *leat_variable_at(&run_, block.variable);
   if (variable.has_global && !block.has_position) return false;
   shapes_[block.variable] = variable.has_global ? Shape(block.global, block.global + variable.dims)

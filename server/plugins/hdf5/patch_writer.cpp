@@ -65,9 +65,9 @@ Patch PatchWriter::patch_of(const leat_block& block) const {
   Patch patch;
   patch.rank = block.rank;
   patch.block = block.block;
+  patch.count = own_extents(variable_, block);
   for (unsigned d = 0; d < variable_.dims; ++d) {
     patch.start.push_back(static_cast<hsize_t>(std::max<std::int64_t>(0, block.position[d])));
-    patch.count.push_back(static_cast<hsize_t>(own_cells(variable_, block, d)));
     patch.global.push_back(static_cast<hsize_t>(block.global[d]));
   }
   if (!patch.is_there()) patch.count = patch.start = zeros(patch.count);
