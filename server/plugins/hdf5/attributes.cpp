@@ -16,6 +16,15 @@ void set_list(hid_t object, const char* name, hid_t type, hsize_t count, const v
 
 }  // namespace
 
+std::int64_t integer_attribute(hid_t object, const char* name, std::int64_t otherwise) {
+  const std::string what = std::string("cannot read the attribute ") + name;
+  if (check(H5Aexists(object, name), what) == 0) return otherwise;
+  const Id attribute(H5Aopen(object, name, H5P_DEFAULT), what);
+  std::int64_t value = otherwise;
+  check(H5Aread(attribute, H5T_NATIVE_INT64, &value), what);
+  return value;
+}
+
 std::string text_attribute(hid_t object, const char* name) {
   const std::string what = std::string("cannot read the attribute ") + name;
   const Id attribute(H5Aopen(object, name, H5P_DEFAULT), what), type(H5Aget_type(attribute), what);

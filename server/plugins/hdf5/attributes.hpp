@@ -16,6 +16,8 @@ void set_attribute(hid_t object, const char* name, const char* value);
 void set_attribute(hid_t object, const char* name, std::int64_t value);
 void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values);
 void set_attribute(hid_t object, const char* name, const std::vector<std::int8_t>& values);
+/// Value of an attribute that is a whole number, or `otherwise` when there is none.
+std::int64_t integer_attribute(hid_t object, const char* name, std::int64_t otherwise);
 /// Value of a text attribute; throws when it is none.
 std::string text_attribute(hid_t object, const char* name);
 /// "_FillValue" as netCDF has it: one value of the dataset's own type.

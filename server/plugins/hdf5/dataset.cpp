@@ -77,13 +77,6 @@ herr_t keep_path(hid_t, unsigned, hid_t scale, void* path) {
   return 1;
 }
 
-Id link_creation() {
-  Id list(H5Pcreate(H5P_LINK_CREATE), "making a property list");
-  check(H5Pset_create_intermediate_group(list, 1), "groups");
-  check(H5Pset_char_encoding(list, H5T_CSET_UTF8), "names");
-  return list;
-}
-
 // A length of at most `most`, of which `extent` is a multiple where there is one that is not small;
 // what is left over at the end would be stored too.
 hsize_t even_piece(hsize_t extent, hsize_t most) {
@@ -106,6 +99,13 @@ Shape part_of_iteration(const Shape& extents, std::uint64_t bytes, std::uint64_t
 }
 
 }  // namespace
+
+Id link_creation() {
+  Id list(H5Pcreate(H5P_LINK_CREATE), "making a property list");
+  check(H5Pset_create_intermediate_group(list, 1), "groups");
+  check(H5Pset_char_encoding(list, H5T_CSET_UTF8), "names");
+  return list;
+}
 
 DatasetPlan growing_list(hsize_t length) {
   DatasetPlan plan;

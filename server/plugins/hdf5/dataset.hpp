@@ -85,6 +85,8 @@ class Dataset {
   std::vector<std::pair<std::size_t, Dataset*>> scales_;  // that grow with a dimension
 };
 
+/// For making an object under a path, of UTF-8: groups above it are made too.
+Id link_creation();
 /// Whether `file` has something of this name, which may be a path.
 bool is_in(hid_t file, const std::string& name);
 /// Whether that is a dataset.

@@ -64,7 +64,7 @@ void Mesh::open(const std::string& group) {
   // The number of steps lies before their values in the file and is written first: VTK trusts that
   // there are not more values than steps.
   const Id steps = group_at(place_.file, path("Steps"));
-  count_ = static_cast<hsize_t>(std::max<std::int64_t>(0, integer_attribute(steps, "NSteps")));
+  count_ = static_cast<hsize_t>(std::max<std::int64_t>(0, integer_attribute(steps, "NSteps", -1)));
   put_attribute(steps, "NSteps", std::vector<std::int64_t>{static_cast<std::int64_t>(count_)});
   DatasetPlan plan = growing_list();
   plan.chunk = {512};

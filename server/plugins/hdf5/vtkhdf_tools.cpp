@@ -63,14 +63,6 @@ void put_text(hid_t object, const char* name, const std::string& text) {
   check(H5Awrite(attribute, type, text.c_str()), what);
 }
 
-std::int64_t integer_attribute(hid_t object, const char* name) {
-  const std::string what = std::string("cannot read the attribute ") + name;
-  if (check(H5Aexists(object, name), what) == 0) return -1;
-  std::int64_t value = 0;
-  check(H5Aread(Id(H5Aopen(object, name, H5P_DEFAULT), what), H5T_NATIVE_INT64, &value), what);
-  return value;
-}
-
 List::List(hid_t file, const std::string& name, hsize_t columns, hsize_t chunk)
     : columns_(columns) {
   DatasetPlan plan = growing_list();

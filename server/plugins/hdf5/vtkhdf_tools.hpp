@@ -21,8 +21,6 @@ void put_attribute(hid_t object, const char* name, const std::vector<std::int64_
 void put_attribute(hid_t object, const char* name, const std::vector<double>& values);
 /// A text of fixed length: what all versions of VTK read. It stays as it is made.
 void put_text(hid_t object, const char* name, const std::string& text);
-/// -1 for none.
-std::int64_t integer_attribute(hid_t object, const char* name);
 
 /// Entries of 64 bits, one for each step or part, or several columns of the same value. What was
 /// not put is 0.

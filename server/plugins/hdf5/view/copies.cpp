@@ -94,13 +94,6 @@ void set_small_chunks(hid_t creation, const Shape& extents) {
   check(H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), "chunks");
 }
 
-Id link_creation() {
-  Id list(H5Pcreate(H5P_LINK_CREATE), "making a property list");
-  check(H5Pset_create_intermediate_group(list, 1), "groups");
-  check(H5Pset_char_encoding(list, H5T_CSET_UTF8), "names");
-  return list;
-}
-
 void copy_whole(hid_t from_file, const std::string& from, hid_t to_file, const std::string& to) {
   const std::string what = "cannot copy " + from;
   const Id source(H5Dopen2(from_file, from.c_str(), H5P_DEFAULT), what);

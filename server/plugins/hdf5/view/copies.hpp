@@ -16,8 +16,6 @@ void copy_attributes(hid_t from, hid_t to, const std::vector<std::string>& but =
 void copy_fill_value(hid_t from, hid_t to, hid_t type);
 /// For a dataset that may grow and has no values, or few.
 void set_small_chunks(hid_t creation, const Shape& extents);
-/// Groups above are made too.
-Id link_creation();
 /// Copies a dataset with its values, which are few, and its attributes.
 void copy_whole(hid_t from_file, const std::string& from, hid_t to_file, const std::string& to);
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/attributes.hpp"
 #include "server/plugins/hdf5/dataset.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
 
@@ -83,15 +84,6 @@ std::vector<std::int64_t> integers_of(hid_t file, const std::string& name, Shape
   // It may have grown between the two.
   if (extents) *extents = shape;
   return all;
-}
-
-std::int64_t integer_attribute(hid_t object, const char* name, std::int64_t otherwise) {
-  const std::string what = std::string("cannot read the attribute ") + name;
-  if (check(H5Aexists(object, name), what) == 0) return otherwise;
-  const Id attribute(H5Aopen(object, name, H5P_DEFAULT), what);
-  std::int64_t value = otherwise;
-  check(H5Aread(attribute, H5T_NATIVE_INT64, &value), what);
-  return value;
 }
 
 std::string table_of(hid_t file, const std::string& variable, const std::string& suffix) {

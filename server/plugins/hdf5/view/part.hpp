@@ -29,8 +29,6 @@ std::vector<Part> open_parts(const std::string& folder);
 /// All integers of a dataset; `extents`, when given, gets its shape.
 std::vector<std::int64_t> integers_of(hid_t file, const std::string& name,
                                       Shape* extents = nullptr);
-/// Value of an attribute that is an integer; `otherwise` when there is none.
-std::int64_t integer_attribute(hid_t object, const char* name, std::int64_t otherwise);
 /// Name of what stands beside a variable, "<variable><suffix>" with '_' behind it where that is a
 /// variable too; "" when the file has none.
 std::string table_of(hid_t file, const std::string& variable, const std::string& suffix);
