@@ -2,7 +2,7 @@
 #include "server/plugins/hdf5/h5_file.hpp"
 
 #include "server/plugins/hdf5/dataset.hpp"
-#include "server/plugins/hdf5/file_driver.hpp"
+#include "server/plugins/hdf5/disk/file_driver.hpp"
 
 namespace leat::hdf5 {
 namespace {

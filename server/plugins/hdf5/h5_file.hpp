@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "server/plugins/hdf5/committed_file.hpp"
+#include "server/plugins/hdf5/disk/committed_file.hpp"
 #include "server/plugins/hdf5/handle.hpp"
 
 namespace leat::hdf5 {

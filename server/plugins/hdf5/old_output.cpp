@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "server/plugins/hdf5/journal.hpp"
+#include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
 

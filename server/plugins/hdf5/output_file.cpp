@@ -5,8 +5,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/h5_file.hpp"
-#include "server/plugins/hdf5/journal.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/old_output.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "server/include/plugin.hpp"
-#include "server/plugins/hdf5/file_lock.hpp"
+#include "server/plugins/hdf5/disk/file_lock.hpp"
 
 namespace leat::hdf5 {
 

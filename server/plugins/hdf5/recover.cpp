@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "server/plugins/hdf5/file_lock.hpp"
+#include "server/plugins/hdf5/disk/file_lock.hpp"
+#include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/handle.hpp"
-#include "server/plugins/hdf5/journal.hpp"
 #include "server/plugins/hdf5/view/remake.hpp"
 
 namespace {

@@ -20,7 +20,7 @@
 #include "server/plugins/hdf5/root_attributes.hpp"
 #include "server/plugins/hdf5/script_group.hpp"
 #include "server/plugins/hdf5/time_axis.hpp"
-#include "server/plugins/hdf5/vtkhdf.hpp"
+#include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -26,7 +26,7 @@
 #include <map>
 #include <memory>
 
-#include "server/plugins/hdf5/committed_file.hpp"
+#include "server/plugins/hdf5/disk/committed_file.hpp"
 #include "server/plugins/hdf5/mesh_watch.hpp"
 #include "server/plugins/hdf5/output_file.hpp"
 #include "server/plugins/hdf5/view/view_keeper.hpp"

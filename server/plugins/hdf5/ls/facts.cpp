@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "server/plugins/hdf5/file_lock.hpp"
-#include "server/plugins/hdf5/journal.hpp"
+#include "server/plugins/hdf5/disk/file_lock.hpp"
+#include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/ls/contents.hpp"
 #include "server/plugins/hdf5/ls/dataset_facts.hpp"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "server/plugins/hdf5/attributes.hpp"
-#include "server/plugins/hdf5/file_lock.hpp"
-#include "server/plugins/hdf5/journal.hpp"
+#include "server/plugins/hdf5/disk/file_lock.hpp"
+#include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
 
 namespace leat::hdf5 {

@@ -2,7 +2,7 @@
 // HDF5 on top of CommittedFile: a "virtual file driver".
 #pragma once
 
-#include "server/plugins/hdf5/committed_file.hpp"
+#include "server/plugins/hdf5/disk/committed_file.hpp"
 #include "server/plugins/hdf5/handle.hpp"
 
 namespace leat::hdf5 {

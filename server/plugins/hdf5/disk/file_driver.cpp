@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source of what the functions have to do: HDF5 Virtual File Layer (The HDF Group), and H5FDsec2.c.
-#include "server/plugins/hdf5/file_driver.hpp"
+#include "server/plugins/hdf5/disk/file_driver.hpp"
 
 #include <cstring>
 #include <new>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/file_lock.hpp"
+#include "server/plugins/hdf5/disk/file_lock.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

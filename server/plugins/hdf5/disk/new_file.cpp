@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/new_file.hpp"
+#include "server/plugins/hdf5/disk/new_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

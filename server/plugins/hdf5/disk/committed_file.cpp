@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/committed_file.hpp"
+#include "server/plugins/hdf5/disk/committed_file.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -10,7 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "server/plugins/hdf5/whole_io.hpp"
+#include "server/plugins/hdf5/disk/whole_io.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/vtkhdf.hpp"
+#include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"
 
 #include <algorithm>
 #include <cctype>

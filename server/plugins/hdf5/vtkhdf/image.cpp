@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "server/plugins/hdf5/types.hpp"
-#include "server/plugins/hdf5/vtkhdf_mesh.hpp"
+#include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 
 namespace leat::hdf5::vtk {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/journal.hpp"
+#include "server/plugins/hdf5/disk/journal.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,8 +13,8 @@
 #include <optional>
 #include <stdexcept>
 
-#include "server/plugins/hdf5/durability.hpp"
-#include "server/plugins/hdf5/whole_io.hpp"
+#include "server/plugins/hdf5/disk/durability.hpp"
+#include "server/plugins/hdf5/disk/whole_io.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/vtkhdf_field.hpp"
+#include "server/plugins/hdf5/vtkhdf/field.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/vtkhdf_mesh.hpp"
+#include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 
 namespace leat::hdf5 {
 

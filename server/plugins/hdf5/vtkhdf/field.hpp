@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/plugins/hdf5/vtkhdf_tools.hpp"
+#include "server/plugins/hdf5/vtkhdf/tools.hpp"
 #include "server/plugins/hdf5/writer.hpp"
 
 namespace leat::hdf5::vtk {

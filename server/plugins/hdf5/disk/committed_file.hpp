@@ -42,9 +42,9 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/durability.hpp"
-#include "server/plugins/hdf5/journal.hpp"
-#include "server/plugins/hdf5/new_file.hpp"
+#include "server/plugins/hdf5/disk/durability.hpp"
+#include "server/plugins/hdf5/disk/journal.hpp"
+#include "server/plugins/hdf5/disk/new_file.hpp"
 
 namespace leat::hdf5 {
 

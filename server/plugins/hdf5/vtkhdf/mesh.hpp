@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "server/include/plugin.hpp"
-#include "server/plugins/hdf5/vtkhdf_field.hpp"
+#include "server/plugins/hdf5/vtkhdf/field.hpp"
 
 namespace leat::hdf5::vtk {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "server/plugins/hdf5/vtkhdf_mesh.hpp"
+#include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 
 namespace leat::hdf5::vtk {
 namespace {
