@@ -131,7 +131,8 @@ class Disk:
         if FILE in self.names:
             (folder / name).write_bytes(self.content[FILE])
         if JOURNAL in self.names:
-            # The records name the file by its inode, which is another one here.
+            # The records name the file by its inode, which is another one here, and the boot before the cut.
             inode = (folder / name).stat().st_ino.to_bytes(8, "little") if FILE in self.names else bytes(8)
-            text = re.sub(rb"(LEATBAK1|LEATJRN1).{8}", lambda found: found[1] + inode, bytes(self.content[JOURNAL]), flags=re.S)
+            text = re.sub(rb"(LEATJRN2)(.{40}).{8}", lambda found: found[1] + found[2].replace(b"-", b"+") + inode,
+                          bytes(self.content[JOURNAL]), flags=re.S)
             (folder / f".{name}.journal").write_bytes(text)

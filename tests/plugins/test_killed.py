@@ -114,3 +114,22 @@ def test_what_is_no_file_of_leat_is_said_to_be(tmp_path):
     assert done.returncode == 1 and "is it an HDF5 file that Leat has written?" in done.stderr
     done = recover(pathlib.Path("/nowhere/run.h5"))
     assert done.returncode == 1 and "leat recover: " in done.stderr
+
+
+@pytest.mark.parametrize("durability", ["iteration", "close"])
+def test_what_others_changed_after_a_kill_is_not_undone(tmp_path, durability):
+    """The journal of a killed writer still has its last changes; all were made, so none is made again."""
+    plugin = Plugin(tmp_path, VARIABLES, options={"durability": durability}, **TIME)
+    for i in range(3):
+        plugin.must(i, *blocks(plugin, i), parameters={"t": i / 7})
+    plugin.process.kill()
+    plugin.process.wait()
+    assert (tmp_path / ".run.h5.journal").read_bytes()[:4] == b"LEAT"
+    with h5py.File(tmp_path / "run.h5", "r+") as file:
+        file.attrs["note"] = "seen"
+        del file["g"]
+        file["iteration"].resize((2,))
+    before = (tmp_path / "run.h5").read_bytes()
+    done = recover(tmp_path / "run.h5")
+    assert done.returncode == 0 and "nothing had to be done; 2 iterations" in done.stdout, done
+    assert (tmp_path / "run.h5").read_bytes() == before and os.listdir(tmp_path) == ["run.h5"]

@@ -91,61 +91,24 @@ int CommittedFile::take_room(std::uint64_t end) {
 int CommittedFile::read(std::uint64_t address, void* to, std::size_t bytes) {
   const int code = read_whole(fd_, to, bytes, address);
   if (code != 0) return code;
-  auto* bytes_of = static_cast<unsigned char*>(to);
-  for (auto p = first_over(address); p != waiting_.end() && p->first < address + bytes; ++p) {
-    const std::uint64_t from = std::max(p->first, address);
-    const std::uint64_t upto = std::min(p->first + p->second.size(), address + bytes);
-    std::memcpy(bytes_of + (from - address), &p->second[from - p->first], upto - from);
-  }
+  for (const Changes* changes : {&staged_, &waiting_})
+    make_in(static_cast<unsigned char*>(to), *changes, address, bytes);
   return 0;
 }
 
 int CommittedFile::write(std::uint64_t address, const void* from, std::size_t bytes, bool bulk) {
-  if (bulk && !waits(address, bytes)) return write_whole(fd_, from, bytes, address);
-  put(address, static_cast<const unsigned char*>(from), bytes);
+  const bool waits = touch(staged_, address, bytes) || touch(waiting_, address, bytes);
+  if (bulk && !waits) return write_whole(fd_, from, bytes, address);
+  put(&waiting_, address, static_cast<const unsigned char*>(from), bytes);
   return 0;
-}
-
-// The first piece that ends behind `address`.
-CommittedFile::Waiting::iterator CommittedFile::first_over(std::uint64_t address) {
-  auto piece = waiting_.upper_bound(address);
-  if (piece == waiting_.begin()) return piece;
-  const auto before = std::prev(piece);
-  return before->first + before->second.size() > address ? before : piece;
-}
-
-bool CommittedFile::waits(std::uint64_t address, std::size_t bytes) {
-  const auto piece = first_over(address);
-  return piece != waiting_.end() && piece->first < address + bytes;
-}
-
-// Pieces that overlap become one.
-void CommittedFile::put(std::uint64_t address, const unsigned char* from, std::size_t bytes) {
-  std::uint64_t begin = address;
-  std::vector<unsigned char> joined(from, from + bytes);
-  for (auto old = first_over(address); old != waiting_.end() && old->first < address + bytes;
-       old = waiting_.erase(old)) {
-    const auto& [at, piece] = *old;
-    if (at < begin) {
-      joined.insert(joined.begin(), piece.begin(),
-                    piece.begin() + static_cast<std::ptrdiff_t>(begin - at));
-      begin = at;
-    }
-    const std::uint64_t end = begin + joined.size();
-    if (at + piece.size() > end) {
-      joined.insert(joined.end(), piece.begin() + static_cast<std::ptrdiff_t>(end - at),
-                    piece.end());
-    }
-  }
-  waiting_[begin] = std::move(joined);
 }
 
 int CommittedFile::commit() {
   int code = write_new();
   if (code == 0) code = sync();
-  if (code == 0) code = change_in_place(Journal::Kind::forth, waiting_);
-  if (code == 0) code = sync();
-  return code == 0 ? journal_.forget() : code;
+  if (code == 0) code = change_in_place();
+  if (code == 0) committed_ = end_;
+  return code;
 }
 
 // What was written up to now is on the disk, under the file's name when it has one.
@@ -159,10 +122,11 @@ int CommittedFile::sync() {
 }
 
 int CommittedFile::stage() {
-  Changes old;
-  int code = write_new();
-  if (code == 0) code = what_stands_there(&old);
-  return code == 0 ? change_in_place(Journal::Kind::back, old) : code;
+  const int code = write_new();
+  if (code != 0) return code;
+  for (const auto& [address, bytes] : waiting_) put(&staged_, address, bytes.data(), bytes.size());
+  waiting_.clear();
+  return 0;
 }
 
 // Nothing that a reader is told of leads there yet.
@@ -176,34 +140,27 @@ int CommittedFile::write_new() {
   return 0;
 }
 
-// Where something waits to be changed in place.
-int CommittedFile::what_stands_there(Changes* old) const {
-  for (const auto& [address, bytes] : waiting_) {
-    std::vector<unsigned char>& now = (*old)[address];
-    now.resize(bytes.size());
-    const int code = read_whole(fd_, now.data(), now.size(), address);
-    if (code != 0) return code;
-  }
-  return 0;
-}
-
 // The head of the file, which says how long it is, lies at 0 and comes first.
-int CommittedFile::change_in_place(Journal::Kind kind, const Changes& noted) {
-  int code = waiting_.empty() ? 0 : journal_.add(kind, noted, fd_);
-  for (const auto& [address, bytes] : waiting_) {
-    if (code == 0) code = write_whole(fd_, bytes.data(), bytes.size(), address);
+int CommittedFile::change_in_place() {
+  if (staged_.empty() && waiting_.empty()) return journal_.forget();
+  Changes all = staged_;
+  for (const auto& [address, bytes] : waiting_) put(&all, address, bytes.data(), bytes.size());
+  int code = journal_.add(all, fd_);
+  for (Changes* changes : {&staged_, &waiting_}) {
+    for (const auto& [address, bytes] : *changes) {
+      if (code == 0) code = write_whole(fd_, bytes.data(), bytes.size(), address);
+    }
   }
   if (code != 0) return code;
+  staged_.clear();
   waiting_.clear();
-  committed_ = end_;
-  return 0;
+  return journal_.done();
 }
 
 int CommittedFile::finish() {
   room_ = end_;
   int code = ::ftruncate(fd_, static_cast<off_t>(end_)) == 0 ? 0 : errno;
   const bool waits = durability_ != Durability::none;
-  if (code == 0 && waits) code = journal_.sync();
   if (code == 0 && waits) code = ::fsync(fd_) == 0 ? 0 : errno;
   if (code == 0) journal_.remove();
   return code == 0 && waits ? sync_folder_of(path_) : code;

@@ -8,30 +8,26 @@
 // is killed in the microseconds between two of these writes leaves a mixture behind, and a journal
 // with which finish_last_commit() makes it whole.
 //
-// stage() is a commit that is taken back by finish_last_commit() when the writer is killed before
-// the commit() that follows. So who continues the file of a killed writer finds the state of a
-// commit(), and nothing of what came later, but for bulk data in places that were given away before
-// it. Places that the killed writer may have used are not used again: a reader may be looking
-// there.
+// stage() is for what readers must find before what is written after it: commit() makes the changes
+// in this order. Nothing of it is in the file before that. So who continues the file of a killed
+// writer finds the state of a commit(), and nothing of what came later, but for bulk data in places
+// that were given away before it. Places that the killed writer may have used are not used again: a
+// reader may be looking there.
 //
 // With Durability::iteration that holds for a power cut too: what commit() has returned 0 for is on
 // the disk, and a cut at any moment leaves a file that finish_last_commit() makes whole. The system
-// writes in any order what is not waited for, so commit() waits (fdatasync) four times, each before
-// the first write that counts on what was written before:
-//   stage()   1. journal: how to take back what was staged. Waits, then changes in place. A cut
-//   from
-//                here on: it is taken back, so what is new need not be there.
-//   commit()  2. what is new, and what was staged. Waits: the next record stands for both.
-//             3. journal: the changes. Waits, then changes in place. A cut: they are made once
-//             more.
-//             4. what was changed in place. Waits, and the journal is forgotten. That it is needs
-//             no
-//                wait: should the record come back, it makes the same changes once more, and they
-//                are the last till another record has taken its place.
+// writes in any order what is not waited for, so commit() waits (fdatasync) twice, each before the
+// first write that counts on what was written before:
+//   1. What is new, and what the last commit changed in place. Waits: the record that comes now
+//   stands
+//      in the place of the last one, and speaks of what is new.
+//   2. Journal: the changes. Waits, then changes in place. That these are on the disk needs no
+//   wait: as
+//      long as the record is there, they are made once more.
 // A record that is on the disk in part has a wrong sum, and nothing that it is for was begun. The
 // names of file and journal are there (fsync of the folder) before anything counts on them.
-// Durability::close waits for the journal's last word, the file and the folder in finish(), in that
-// order: an old record that comes back after a cut would undo what is in the file.
+// Durability::close waits for the file in finish(), and then for the folder in which the journal is
+// no more: an old record that comes back after a cut would undo what is in the file.
 //
 // Room is taken from the disk before an address in it is given away. A full disk is thus a refused
 // allocation, and never a structure that could be written in part only.
@@ -75,7 +71,7 @@ class CommittedFile {
   /// Everything written up to now is for others to see. After a failure they see the last commit;
   /// nothing is lost, and the next commit() tries again.
   int commit();
-  /// The same, till the writer is killed: what is staged stays with the next commit().
+  /// What was written up to now comes to the file before all that follows, with the next commit().
   int stage();
   /// Gives the file its name, when there is something in it that can be read: after the first
   /// commit. EEXIST when something else has the name, which stays.
@@ -84,17 +80,11 @@ class CommittedFile {
   int finish();
 
  private:
-  using Waiting = Changes;  // no overlaps
-
   bool waits_for_disk() const { return durability_ == Durability::iteration; }
   int sync();
   int take_room(std::uint64_t end);
-  Waiting::iterator first_over(std::uint64_t address);
-  bool waits(std::uint64_t address, std::size_t bytes);
-  void put(std::uint64_t address, const unsigned char* from, std::size_t bytes);
   int write_new();
-  int what_stands_there(Changes* old) const;
-  int change_in_place(Journal::Kind kind, const Changes& noted);
+  int change_in_place();
 
   std::string path_;
   Durability durability_;
@@ -106,7 +96,7 @@ class CommittedFile {
   std::uint64_t end_ = 0;        // of what is given away
   std::uint64_t committed_ = 0;  // the end, at the last commit
   std::uint64_t room_ = 0;       // the disk has room up to here
-  Waiting waiting_;
+  Changes staged_, waiting_;
 };
 
 }  // namespace leat::hdf5

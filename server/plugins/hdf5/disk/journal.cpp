@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "server/plugins/hdf5/disk/durability.hpp"
 #include "server/plugins/hdf5/disk/whole_io.hpp"
@@ -19,15 +21,32 @@
 namespace leat::hdf5 {
 namespace {
 
-constexpr char kBack[] = "LEATBAK1", kForth[] = "LEATJRN1";
+constexpr char kMagic[] = "LEATJRN2";
 constexpr std::size_t kMagicBytes = 8;
+constexpr std::size_t kBootBytes = 40;
 
 struct Head {
   char magic[kMagicBytes];
+  char made_in[kBootBytes];  // the boot in which the changes were made; zeros before
   std::uint64_t inode;
   std::uint64_t bytes;
   std::uint64_t sum;
 };
+
+// An id with zeros behind it; all zeros where the system does not tell it.
+const std::string& this_boot() {
+  static const std::string boot = [] {
+    std::string id;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+    id.resize(kBootBytes);
+    return id;
+  }();
+  return boot;
+}
+
+bool is_made(const Head& head) {
+  return head.made_in[0] != 0 && this_boot() == std::string(head.made_in, kBootBytes);
+}
 
 std::uint64_t sum_of(const char* from, std::size_t bytes) {
   std::uint64_t sum = 14695981039346656037u;
@@ -46,7 +65,7 @@ std::uint64_t inode_of(int file) {
   return fstat(file, &facts) == 0 ? facts.st_ino : 0;
 }
 
-std::string record_of(const char* magic, const Changes& changes, std::uint64_t inode) {
+std::string record_of(const Changes& changes, std::uint64_t inode) {
   std::string text(sizeof(Head), '\0');
   for (const auto& [address, bytes] : changes) {
     const std::uint64_t place[2] = {address, bytes.size()};
@@ -54,16 +73,12 @@ std::string record_of(const char* magic, const Changes& changes, std::uint64_t i
     append(&text, bytes.data(), bytes.size());
   }
   Head head{};
-  std::memcpy(head.magic, magic, kMagicBytes);
+  std::memcpy(head.magic, kMagic, kMagicBytes);
   head.inode = inode;
   head.bytes = text.size() - sizeof head;
   head.sum = sum_of(text.data() + sizeof head, head.bytes);
   std::memcpy(text.data(), &head, sizeof head);
   return text;
-}
-
-bool has_magic(const Head& head, const char* magic) {
-  return std::memcmp(head.magic, magic, kMagicBytes) == 0;
 }
 
 // The head of the record at `at`; nothing when that is not whole.
@@ -72,7 +87,7 @@ std::optional<Head> head_at(const std::string& text, std::size_t at, std::uint64
   if (text.size() - at < sizeof head) return std::nullopt;
   std::memcpy(&head, text.data() + at, sizeof head);
   at += sizeof head;
-  if ((!has_magic(head, kBack) && !has_magic(head, kForth)) || head.inode != inode ||
+  if (std::memcmp(head.magic, kMagic, kMagicBytes) != 0 || head.inode != inode ||
       head.bytes > text.size() - at || head.sum != sum_of(text.data() + at, head.bytes)) {
     return std::nullopt;
   }
@@ -93,46 +108,56 @@ std::optional<Changes> changes_in(const char* at, std::size_t bytes) {
   return changes;
 }
 
-// What is to be done, in this order: take back what came after the last change that stays, the
-// youngest first, and make that one.
-std::vector<Changes> steps_in(const std::string& text, std::uint64_t inode) {
-  std::vector<Changes> steps;
+// Those of the last whole record, unless they were made.
+Changes changes_of(const std::string& text, std::uint64_t inode) {
+  Changes last;
   std::size_t at = 0;
   while (const std::optional<Head> head = head_at(text, at, inode)) {
+    if (is_made(*head)) return {};
     at += sizeof *head;
     std::optional<Changes> changes = changes_in(text.data() + at, head->bytes);
     if (!changes) break;
-    if (has_magic(*head, kForth)) steps.clear();
-    steps.insert(steps.begin(), std::move(*changes));
+    last = std::move(*changes);
     at += head->bytes;
   }
-  return steps;
+  return last;
 }
 
 [[noreturn]] void fail(const std::string& file, int code) {
   throw std::runtime_error("cannot finish the last commit of " + file + ": " + std::strerror(code));
 }
 
-int make(const std::vector<Changes>& steps, int fd) {
-  for (const Changes& changes : steps) {
-    for (const auto& [address, bytes] : changes) {
-      const int code = write_whole(fd, bytes.data(), bytes.size(), address);
-      if (code != 0) return code;
-    }
-  }
-  return 0;
+// What is not in the file yet.
+Changes missing_in(int fd, Changes changes) {
+  std::vector<unsigned char> there;
+  std::erase_if(changes, [&](const auto& change) {
+    there.resize(change.second.size());
+    return read_whole(fd, there.data(), there.size(), change.first) == 0 && there == change.second;
+  });
+  return changes;
+}
+
+// What is to be done for the file that is open as `fd`.
+Changes unfinished(const std::string& file, int fd) {
+  std::ifstream journal(journal_of(file), std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(journal)), {});
+  return missing_in(fd, changes_of(text, inode_of(fd)));
 }
 
 // True when there was something to do.
-bool make_changes(const std::string& journal, const std::string& file) {
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+bool make_changes(const std::string& file) {
+  const int fd = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) fail(file, errno);
-  const std::vector<Changes> steps = steps_in(journal, inode_of(fd));
-  int code = make(steps, fd);
-  if (code == 0 && !steps.empty()) code = sync_data(fd);
+  const Changes changes = unfinished(file, fd);
+  int code = 0;
+  for (const auto& [address, bytes] : changes) {
+    if (code == 0) code = write_whole(fd, bytes.data(), bytes.size(), address);
+  }
+  // Also when nothing was missing: what is seen may not be on the disk, and the journal goes.
+  if (code == 0) code = sync_data(fd);
   ::close(fd);
   if (code != 0) fail(file, code);
-  return !steps.empty();
+  return !changes.empty();
 }
 
 }  // namespace
@@ -151,10 +176,10 @@ Journal::~Journal() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-int Journal::add(Kind kind, const Changes& changes, int file) {
+int Journal::add(const Changes& changes, int file) {
   if (fd_ < 0) fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd_ < 0) return errno;
-  std::string text = record_of(kind == Kind::back ? kBack : kForth, changes, inode_of(file));
+  std::string text = record_of(changes, inode_of(file));
   const std::uint64_t bytes = text.size();
   text.append(sizeof(Head), '\0');  // no older record follows
   int code = write_whole(fd_, text.data(), text.size(), end_);
@@ -171,12 +196,22 @@ int Journal::sync() {
   return code;
 }
 
-int Journal::forget() {
-  if (end_ == 0) return 0;
-  const char nothing[kMagicBytes] = {};
-  const int code = write_whole(fd_, nothing, sizeof nothing, 0);
+// The first head speaks for all records.
+int Journal::done() {
+  const int code = put_at_begin(this_boot().data(), kBootBytes, offsetof(Head, made_in));
   if (code == 0) end_ = 0;
   return code;
+}
+
+int Journal::forget() {
+  const char nothing[kMagicBytes] = {};
+  const int code = put_at_begin(nothing, sizeof nothing, offsetof(Head, magic));
+  if (code == 0) end_ = 0;
+  return code == 0 && durable_ ? sync() : code;
+}
+
+int Journal::put_at_begin(const void* from, std::size_t bytes, std::size_t at) {
+  return fd_ < 0 ? 0 : write_whole(fd_, from, bytes, at);
 }
 
 void Journal::remove() {
@@ -184,23 +219,19 @@ void Journal::remove() {
 }
 
 bool has_unfinished_commit(const std::string& file) {
-  std::ifstream journal(journal_of(file), std::ios::binary);
-  const int fd = journal ? ::open(file.c_str(), O_RDONLY | O_CLOEXEC) : -1;
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  const std::string text((std::istreambuf_iterator<char>(journal)), {});
-  const bool has = !steps_in(text, inode_of(fd)).empty();
+  const bool has = !unfinished(file, fd).empty();
   ::close(fd);
   return has;
 }
 
 bool finish_last_commit(const std::string& file) {
-  const std::string path = journal_of(file);
-  std::ifstream journal(path, std::ios::binary);
-  if (!journal) return false;
-  const std::string text((std::istreambuf_iterator<char>(journal)), {});
-  const bool had_to = make_changes(text, file);
-  ::unlink(path.c_str());
-  if (had_to) sync_folder_of(path);
+  const std::string journal = journal_of(file);
+  if (::access(journal.c_str(), F_OK) != 0) return false;
+  const bool had_to = make_changes(file);
+  ::unlink(journal.c_str());
+  sync_folder_of(journal);
   return had_to;
 }
 
