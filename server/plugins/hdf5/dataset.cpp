@@ -155,10 +155,7 @@ void Dataset::open(hid_t file) {
   type_ = Id(H5Dget_type(id_), what);
   Shape most;
   extents_ = extents_of(id_, &most);
-  if (!compressed && H5Pget_layout(creation) == H5D_CHUNKED) {
-    chunk_.resize(extents_.size());
-    check(H5Pget_chunk(creation, static_cast<int>(chunk_.size()), chunk_.data()), what);
-  }
+  if (!compressed) chunk_ = chunk_of(creation);
   for (const hsize_t extent : most) grows_.push_back(extent == H5S_UNLIMITED);
 }
 

@@ -46,4 +46,13 @@ inline Shape extents_of(hid_t dataset, Shape* most = nullptr) {
   return extents;
 }
 
+/// Extents of the chunks that a list for the creation of a dataset speaks of; empty: it has none.
+inline Shape chunk_of(hid_t creation) {
+  const char what[] = "cannot read the chunks of a dataset";
+  if (H5Pget_layout(creation) != H5D_CHUNKED) return {};
+  Shape chunk(static_cast<std::size_t>(check(H5Pget_chunk(creation, 0, nullptr), what)));
+  check(H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), what);
+  return chunk;
+}
+
 }  // namespace leat::hdf5

@@ -48,9 +48,8 @@ void clear_chunk(hid_t dataset, const Shape& at, std::vector<std::uint8_t>* data
 
 void clear_behind(hid_t dataset, hsize_t rows) {
   const Id creation(H5Dget_create_plist(dataset), kWhat), type(H5Dget_type(dataset), kWhat);
-  const Shape extents = extents_of(dataset);
-  Shape chunk(extents.size()), at = zeros(extents);
-  check(H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), kWhat);
+  const Shape extents = extents_of(dataset), chunk = chunk_of(creation);
+  Shape at = zeros(extents);
   // A compressed chunk has one row.
   if (rows % chunk[0] == 0 || H5Pget_nfilters(creation) > 0 || product(extents) == 0) return;
   at[0] = rows / chunk[0] * chunk[0];

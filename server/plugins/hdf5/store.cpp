@@ -45,22 +45,29 @@ void check_options(const leat_run& run) {
 }
 
 // What gives dimensions their coordinates comes before what only names them.
-int order_of(const leat_run& run, const leat_variable& variable) {
-  if (is_coordinate_variable(variable)) return 0;
-  return leat_variable_mesh(&run, &variable) ? 1 : 2;
+std::vector<int> places_of(const leat_run& run) {
+  std::vector<int> places;
+  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
+    const leat_variable& variable = *leat_variable_at(&run, i);
+    places.push_back(is_coordinate_variable(variable)      ? 0
+                     : leat_variable_mesh(&run, &variable) ? 1
+                                                           : 2);
+  }
+  return places;
 }
 
-std::vector<BlockList> by_variable_of(const leat_run& run, const leat_iteration_data& data) {
+std::vector<BlockList> by_variable_of(const leat_iteration_data& data,
+                                      const std::vector<int>& places) {
   std::vector<BlockList> lists;
   for (const leat_block& block : Blocks(data)) {
     if (lists.empty() || lists.back().front()->variable != block.variable) lists.emplace_back();
     lists.back().push_back(&block);
   }
-  const auto order = [&run](const BlockList& blocks) {
-    return order_of(run, *leat_variable_at(&run, blocks.front()->variable));
+  const auto place = [&places](const BlockList& blocks) {
+    return places[blocks.front()->variable];
   };
-  std::stable_sort(lists.begin(), lists.end(), [&order](const BlockList& a, const BlockList& b) {
-    return order(a) < order(b);
+  std::stable_sort(lists.begin(), lists.end(), [&place](const BlockList& a, const BlockList& b) {
+    return place(a) < place(b);
   });
   return lists;
 }
@@ -135,7 +142,11 @@ struct Store::Open {
 };
 
 Store::Store(const leat_run& run, Host host)
-    : run_(run), host_(host), meshes_(run, host), output_(output_for(run, host)) {
+    : run_(run),
+      host_(host),
+      places_(places_of(run)),
+      meshes_(run, host),
+      output_(output_for(run, host)) {
   if (output_.continues()) continue_file();
   if (!open_) start_file();
   if (!output_.view().empty()) view_ = std::make_unique<ViewKeeper>(run, host, output_);
@@ -176,7 +187,7 @@ void Store::iteration(const leat_iteration_data& data) {
   be_quiet();
   meshes_.look_at(data);
   if (has(open_->stored_before, data.iteration)) return;
-  const std::vector<BlockList> by_variable = by_variable_of(run_, data);
+  const std::vector<BlockList> by_variable = by_variable_of(data, places_);
   const std::string what = output_.path() + ", iteration " + std::to_string(data.iteration) + ": ";
   try {
     expect_room_for(open_->scales.iteration(), data.iteration);

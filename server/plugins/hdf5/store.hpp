@@ -25,6 +25,7 @@
 
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "server/plugins/hdf5/disk/committed_file.hpp"
 #include "server/plugins/hdf5/mesh_watch.hpp"
@@ -57,6 +58,7 @@ class Store {
 
   const leat_run& run_;
   Host host_;
+  std::vector<int> places_;  // of variables in the order in which they are written
   MeshWatch meshes_;
   OutputFile output_;
   std::unique_ptr<CommittedFile> disk_;

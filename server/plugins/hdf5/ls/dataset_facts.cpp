@@ -9,6 +9,7 @@
 
 #include "server/plugins/hdf5/attributes.hpp"
 #include "server/plugins/hdf5/ls/filter_names.hpp"
+#include "server/plugins/hdf5/shape.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -81,18 +82,6 @@ Json parts_of(hid_t creation) {
   return files;
 }
 
-Json chunk_of(hid_t creation, std::size_t dims) {
-  std::vector<hsize_t> chunk(dims);
-  if (H5Pget_chunk(creation, static_cast<int>(dims), chunk.data()) < 0) return nullptr;
-  return chunk;
-}
-
-std::uint64_t product(const std::vector<std::int64_t>& shape) {
-  std::uint64_t count = 1;
-  for (const std::int64_t each : shape) count *= static_cast<std::uint64_t>(each);
-  return count;
-}
-
 Json text_in(hid_t dataset, hid_t type, hid_t memory, hid_t space) {
   if (H5Tis_variable_str(type) > 0) return nullptr;
   std::string text(H5Tget_size(type), '\0');
@@ -157,16 +146,8 @@ std::int64_t number_of(hid_t object, const char* attribute, std::int64_t otherwi
   return value;
 }
 
-std::vector<std::int64_t> shape_of(hid_t dataset) {
-  const Id space(H5Dget_space(dataset), "shape");
-  const int dims = H5Sget_simple_extent_ndims(space);
-  std::vector<hsize_t> shape(static_cast<std::size_t>(std::max(0, dims)));
-  check(H5Sget_simple_extent_dims(space, shape.data(), nullptr), "shape");
-  return {shape.begin(), shape.end()};
-}
-
 std::vector<std::int64_t> integers_in(hid_t dataset, std::uint64_t most) {
-  const std::vector<std::int64_t> shape = shape_of(dataset);
+  const Shape shape = extents_of(dataset);
   if (shape.size() != 1) return {};
   const hsize_t start = 0, count = std::min<std::uint64_t>(most, product(shape));
   std::vector<std::int64_t> values(count);
@@ -179,7 +160,7 @@ std::vector<std::int64_t> integers_in(hid_t dataset, std::uint64_t most) {
 }
 
 Json element(hid_t dataset, std::uint64_t row) {
-  const std::vector<std::int64_t> shape = shape_of(dataset);
+  const Shape shape = extents_of(dataset);
   if (shape.size() != 1 || row >= product(shape)) return nullptr;
   const hsize_t start = row, one = 1;
   const Id space(H5Dget_space(dataset), "reading"), type(H5Dget_type(dataset), "reading"),
@@ -199,7 +180,8 @@ Json element(hid_t dataset, std::uint64_t row) {
 Json facts_of_dataset(hid_t file, const std::string& name, const Names& names) {
   const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
   const Id type(H5Dget_type(dataset), name), creation(H5Dget_create_plist(dataset), name);
-  const std::vector<std::int64_t> shape = shape_of(dataset);
+  const Shape shape = extents_of(dataset);
+  const Shape chunk = chunk_of(creation);
   const bool is_view = H5Pget_layout(creation) == H5D_VIRTUAL;
   return {{"name", name},
           {"type", type_name(type)},
@@ -209,8 +191,7 @@ Json facts_of_dataset(hid_t file, const std::string& name, const Names& names) {
           {"description", text_of(dataset, "long_name")},
           {"bytes", product(shape) * H5Tget_size(type)},
           {"stored_bytes", is_view ? 0 : H5Dget_storage_size(dataset)},
-          {"chunk", H5Pget_layout(creation) == H5D_CHUNKED ? chunk_of(creation, shape.size())
-                                                           : Json(nullptr)},
+          {"chunk", chunk.empty() ? Json(nullptr) : Json(chunk)},
           {"filters", filter_names(creation)},
           {"parts", is_view ? parts_of(creation) : Json::array()}};
 }

@@ -31,8 +31,6 @@ std::string text_of(hid_t object, const char* attribute);
 /// `otherwise` when it is not there, or is no number.
 std::int64_t number_of(hid_t object, const char* attribute, std::int64_t otherwise);
 
-std::vector<std::int64_t> shape_of(hid_t dataset);
-
 /// A dataset of one dimension as integers; at most `most` from its start.
 std::vector<std::int64_t> integers_in(hid_t dataset, std::uint64_t most = UINT64_MAX);
 

@@ -69,8 +69,9 @@ Shape chunk_for(hid_t dataset, const Shape& extents, std::uint64_t bytes, bool c
   return chunk;
 }
 
-// Elements of a piece in each dimension: a multiple of those of a chunk.
-Shape piece_for(const Shape& extents, const Shape& chunk, std::uint64_t bytes) {
+// Elements of a piece in each dimension: a multiple of those of a chunk, when there are some.
+Shape piece_for(const Shape& extents, Shape chunk, std::uint64_t bytes) {
+  chunk.resize(extents.size(), 1);
   Shape piece = extents;
   for (std::size_t d = 0; d < piece.size() && product(piece) * bytes > kPiece; ++d) {
     const std::uint64_t others = product(piece) / std::max<hsize_t>(1, piece[d]) * bytes;
@@ -87,14 +88,6 @@ bool next(const Shape& extents, const Shape& piece, Shape* at) {
     (*at)[d] = 0;
   }
   return false;
-}
-
-Shape chunk_of(hid_t dataset, const Shape& extents) {
-  const Id creation(H5Dget_create_plist(dataset), "reading chunks");
-  Shape chunk(extents.size(), 1);
-  if (H5Pget_layout(creation) == H5D_CHUNKED)
-    check(H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), "reading chunks");
-  return chunk;
 }
 
 }  // namespace
@@ -125,8 +118,7 @@ Id create_merged(hid_t source, hid_t file, const std::string& path, const fs::pa
     const Shape chunk =
         chunk_for(source, extents, H5Tget_size(type), H5Pget_nfilters(creation) > 0);
     check(H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), what);
-  } else if (H5Pget_layout(from) == H5D_CHUNKED) {
-    const Shape chunk = chunk_of(source, extents);
+  } else if (const Shape chunk = chunk_of(from); !chunk.empty()) {
     check(H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), what);
     copy_filters(from, creation);
   }
@@ -144,7 +136,8 @@ void copy_values(hid_t source, hid_t target, const std::function<void(std::uint6
   const bool has_none = H5Dget_storage_size(source) == 0 && is_scale(source) &&
                         !is_virtual(Id(H5Dget_create_plist(source), what));
   if (product(extents) == 0 || has_none) return;
-  const Shape piece = piece_for(extents, chunk_of(target, extents), bytes);
+  const Shape chunk = chunk_of(Id(H5Dget_create_plist(target), what));
+  const Shape piece = piece_for(extents, chunk, bytes);
   std::vector<unsigned char> values(product(piece) * bytes);
   Shape at = zeros(extents);
   do {
