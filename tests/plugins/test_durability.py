@@ -2,7 +2,9 @@
 """durability="iteration|close|none" of the hdf5 store: what is left after power cuts, made from strace's record of a run."""
 import os
 import random
+import re
 import shutil
+import time
 
 import h5py
 import pytest
@@ -12,6 +14,7 @@ from power_cut import FILE, FOLDER, JOURNAL, STRACE, Disk, record_of
 from test_killed import ITERATIONS, TIME, VARIABLES, blocks, recover, rows_of
 
 CUTS = 120
+LIMIT = 60  # seconds, for what takes less than one
 
 
 def recorded(folder, durability, compression="none", wrapper=()):
@@ -82,6 +85,31 @@ def test_with_close_the_file_survives_what_comes_after_the_end(tmp_path, durabil
     for _ in range(20):
         events[-1].said = ITERATIONS
         assert wrong_after_cut(tmp_path / "cut", events, dice) == ""
+
+
+def early_writes(trace):
+    found = re.findall(r"sync_file_range\(\d+, (\d+), (\d+), SYNC_FILE_RANGE_WRITE\)", trace.read_text())
+    return [(int(at), int(size)) for at, size in found]
+
+
+@pytest.mark.parametrize("durability", ["iteration", "close", "none"])
+def test_with_close_the_disk_writes_what_is_new_while_the_run_goes_on(tmp_path, durability):
+    """So that not all of it is left for the end. The calls ask, and wait for nothing."""
+    trace, most = tmp_path / "trace", 2 * (8 << 20)
+    plugin = Plugin(tmp_path, [variable("a", "f8", ["x"])], options={"durability": durability},
+                    wrapper=["strace", "-f", "-qq", "-o", trace, "-e", "trace=sync_file_range"])
+    for i in range(12):
+        plugin.must(i, plugin.block(0, (1 << 18,), i))
+    if durability == "close":
+        until = time.monotonic() + LIMIT  # a thread does it
+        while sum(size for _, size in early_writes(trace)) < (tmp_path / "run.h5").stat().st_size - most:
+            assert time.monotonic() < until, trace.read_text()
+            time.sleep(0.05)
+    plugin.finish()
+    asked = early_writes(trace)
+    assert all(at + size == after for (at, size), (after, _) in zip(asked, asked[1:])), asked
+    if durability != "close":
+        assert trace.read_text() == ""
 
 
 def test_the_order_within_an_iteration_is_the_one_that_is_promised(tmp_path):

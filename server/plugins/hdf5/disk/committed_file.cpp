@@ -42,7 +42,10 @@ int CommittedFile::publish() {
   return code == 0 ? sync() : code;
 }
 
-CommittedFile::~CommittedFile() { ::close(fd_); }
+CommittedFile::~CommittedFile() {
+  early_.stop();
+  ::close(fd_);
+}
 
 int CommittedFile::allocate(std::uint64_t bytes, bool bulk, std::uint64_t* address) {
   end_ = size();
@@ -107,8 +110,10 @@ int CommittedFile::commit() {
   int code = write_new();
   if (code == 0) code = sync();
   if (code == 0) code = change_in_place();
-  if (code == 0) committed_ = end_;
-  return code;
+  if (code != 0) return code;
+  committed_ = end_;
+  if (durability_ == Durability::close) early_.upto(fd_, end_);
+  return 0;
 }
 
 // What was written up to now is on the disk, under the file's name when it has one.

@@ -26,8 +26,9 @@
 //      long as the record is there, they are made once more.
 // A record that is on the disk in part has a wrong sum, and nothing that it is for was begun. The
 // names of file and journal are there (fsync of the folder) before anything counts on them.
-// Durability::close waits for the file in finish(), and then for the folder in which the journal is
-// no more: an old record that comes back after a cut would undo what is in the file.
+// Durability::close has the system write what is new early, waits for the file in finish(), and
+// then for the folder in which the journal is no more: an old record that comes back after a cut
+// would undo what is in the file.
 //
 // Room is taken from the disk before an address in it is given away. A full disk is thus a refused
 // allocation, and never a structure that could be written in part only.
@@ -39,6 +40,7 @@
 #include <vector>
 
 #include "server/plugins/hdf5/disk/durability.hpp"
+#include "server/plugins/hdf5/disk/early_writeback.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/disk/new_file.hpp"
 
@@ -97,6 +99,7 @@ class CommittedFile {
   std::uint64_t committed_ = 0;  // the end, at the last commit
   std::uint64_t room_ = 0;       // the disk has room up to here
   Changes staged_, waiting_;
+  EarlyWriteback early_;
 };
 
 }  // namespace leat::hdf5
