@@ -93,7 +93,7 @@ class PointsMesh : public Mesh {
     for (const std::string& name : names) {
       const std::string to = path(group + "/" + name);
       if (is_in(place_.file, to)) continue;
-      check(H5Lcreate_hard(place_.file, path(one).c_str(), place_.file, to.c_str(), H5P_DEFAULT,
+      check(H5Lcreate_hard(place_.file, path(one).c_str(), place_.file, to.c_str(), link_creation(),
                            H5P_DEFAULT),
             "cannot link " + to);
     }

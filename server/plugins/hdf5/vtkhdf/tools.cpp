@@ -39,10 +39,9 @@ Id selected(const Shape& extents, const Shape& start, const Shape& count) {
 Id group_at(hid_t file, const std::string& path) {
   const std::string what = "cannot make the group " + path;
   if (is_in(file, path)) return Id(H5Gopen2(file, path.c_str(), H5P_DEFAULT), what);
-  const Id creation(H5Pcreate(H5P_GROUP_CREATE), what), links(H5Pcreate(H5P_LINK_CREATE), what);
+  const Id creation(H5Pcreate(H5P_GROUP_CREATE), what);
   check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), what);
-  check(H5Pset_create_intermediate_group(links, 1), what);
-  return Id(H5Gcreate2(file, path.c_str(), links, creation, H5P_DEFAULT), what);
+  return Id(H5Gcreate2(file, path.c_str(), link_creation(), creation, H5P_DEFAULT), what);
 }
 
 void put_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values) {
@@ -103,7 +102,7 @@ void make_virtual(hid_t file, const std::string& name, hid_t type, const Shape& 
                   const std::vector<Shown>& parts, const std::vector<std::uint8_t>& fill) {
   const std::string what = "cannot make the virtual dataset " + name;
   if (is_in(file, name)) return;
-  const Id creation(H5Pcreate(H5P_DATASET_CREATE), what), links(H5Pcreate(H5P_LINK_CREATE), what);
+  const Id creation(H5Pcreate(H5P_DATASET_CREATE), what);
   if (!fill.empty()) check(H5Pset_fill_value(creation, type, fill.data()), what);
   for (const Shown& part : parts) {
     const Id to = selected(extents, part.start, part.count);
@@ -113,9 +112,9 @@ void make_virtual(hid_t file, const std::string& name, hid_t type, const Shape& 
     const Id from = selected(part.space, first, rest);
     check(H5Pset_virtual(creation, to, ".", ("/" + part.source).c_str(), from), what);
   }
-  check(H5Pset_create_intermediate_group(links, 1), what);
   const Id space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), what);
-  const Id made(H5Dcreate2(file, name.c_str(), type, space, links, creation, H5P_DEFAULT), what);
+  const Id made(H5Dcreate2(file, name.c_str(), type, space, link_creation(), creation, H5P_DEFAULT),
+                what);
 }
 
 hsize_t most_rows(hsize_t elements) {

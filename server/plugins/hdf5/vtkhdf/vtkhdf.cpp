@@ -153,7 +153,7 @@ void VtkHdf::list_in_assembly(const vtk::Mesh& mesh) const {
                      std::vector<std::int64_t>{static_cast<std::int64_t>(assembly.nlinks)});
   const Id group = vtk::group_at(place_.file, node);
   check(H5Lcreate_soft(("/" + mesh.group()).c_str(), group,
-                       node_name(mesh.described().name).c_str(), H5P_DEFAULT, H5P_DEFAULT),
+                       node_name(mesh.described().name).c_str(), link_creation(), H5P_DEFAULT),
         "cannot list a mesh");
 }
 
