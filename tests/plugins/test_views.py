@@ -365,4 +365,4 @@ def test_coordinates_of_a_mesh_are_those_of_one_server(tmp_path, kind):
         with xarray.open_dataset(path, engine="h5netcdf") as data:
             assert set(data["u"].coords) == {"iteration", "y", "x"}
         with h5py.File(path) as file, h5py.File(made[2]) as one:
-            assert "VTKHDF" in one and "VTKHDF" not in file  # a limit that docs/design/views.md names
+            assert "VTKHDF" in one and "VTKHDF" in file

@@ -60,6 +60,11 @@ class PointsMesh : public Mesh {
     number_to(points.total() + 1);
   }
 
+  std::vector<List*> lists() override {
+    return {&counts_,        &none_,         &parts_,     &part_offsets_,
+            &point_offsets_, &cell_offsets_, &id_offsets_};
+  }
+
   std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
     *group = "PointData";
     const auto points_at = [](void* mesh, hsize_t row) {

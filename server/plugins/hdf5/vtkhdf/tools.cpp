@@ -6,6 +6,7 @@
 namespace leat::hdf5::vtk {
 namespace {
 
+constexpr std::size_t kMostWaiting = 8192;
 constexpr hsize_t kMostRows = hsize_t{1} << 31;
 // Twice as many elements of 16 bytes are still counted in 63 bits.
 constexpr hsize_t kMostElements = hsize_t{1} << 57;
@@ -72,24 +73,37 @@ List::List(hid_t file, const std::string& name, hsize_t columns, hsize_t chunk)
     plan.chunk = {chunk, columns};
   }
   data_ = Dataset(file, name, H5T_NATIVE_INT64, plan);
+  length_ = data_.extents()[0];
 }
 
-void List::grow_to(hsize_t length) {
-  data_.grow_to(columns_ > 0 ? Shape{length, columns_} : Shape{length});
-}
+void List::grow_to(hsize_t length) { length_ = std::max(length_, length); }
 
 void List::put(hsize_t at, std::int64_t value) {
+  if (!waiting_.empty() && at != first_waiting_ + waiting_.size()) flush();
+  if (waiting_.empty()) first_waiting_ = at;
+  waiting_.push_back(value);
   grow_to(at + 1);
-  const std::vector<std::int64_t> row(std::max<hsize_t>(1, columns_), value);
-  if (columns_ > 0)
-    data_.write({at, 0}, {1, columns_}, row.data());
-  else
-    data_.write({at}, {1}, row.data());
+  if (waiting_.size() == kMostWaiting) flush();
 }
 
 void List::put(hsize_t at, const std::vector<std::int64_t>& values) {
+  flush();
   grow_to(at + values.size());
-  data_.write({at}, {values.size()}, values.data());
+  write(at, values);
+}
+
+void List::flush() {
+  if (!exists()) return;
+  write(first_waiting_, waiting_);
+  waiting_.clear();
+}
+
+void List::write(hsize_t at, const std::vector<std::int64_t>& values) {
+  data_.grow_to(columns_ > 0 ? Shape{length_, columns_} : Shape{length_});
+  if (columns_ == 0) return data_.write({at}, {values.size()}, values.data());
+  std::vector<std::int64_t> rows;
+  for (const std::int64_t value : values) rows.insert(rows.end(), columns_, value);
+  data_.write({at, 0}, {values.size(), columns_}, rows.data());
 }
 
 std::vector<std::int64_t> List::all() const {
