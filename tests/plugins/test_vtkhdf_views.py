@@ -231,6 +231,21 @@ def test_a_part_of_an_older_leat_has_a_view_as_it_had(tmp_path):
     assert leat("merge", view, tmp_path / "m.h5").returncode == 0
 
 
+def test_what_is_left_out_is_said_by_who_asks_for_the_view(tmp_path):
+    run = Both(tmp_path, [variable(name, dtype, ["y", "x"], **{"global": 1}, mesh=0) for name, dtype in (("t", "f8"), ("z", "c16"))],
+               NODES["in a row"], meshes=[mesh("plate", "uniform", 2, spacing=[1., 1.])], infos=1)
+    for number in (0, 1):
+        run.must(number, *grid(run.one, 0, DECOMPOSITIONS["blocks"], 0), *grid(run.one, 1, DECOMPOSITIONS["blocks"], 0))
+    why = '/VTKHDF, mesh "plate": variable "z" is not shown: VTK has no complex numbers\n'
+    assert run.several.finish().count("run.h5: " + why) == 2, "each server says it, when it ends"
+    run.one.finish()
+    view = run.files()[0]
+    for verb, words in (("view", [view]), ("merge", [view, tmp_path / "m.h5"])):
+        done = leat(verb, *words)
+        assert done.returncode == 0
+        assert done.stderr == f"leat {verb}: {why}"
+
+
 def test_variables_called_vtkhdf_are_merged(tmp_path):
     run = Both(tmp_path, [variable("VTKHDF/t", "f8", ["y", "x"], **{"global": 1}, mesh=0)], NODES["in a row"],
                meshes=[mesh("plate", "uniform", 2, spacing=[1., 1.])])

@@ -168,10 +168,12 @@ ViewFacts make_view(const std::string& folder, const std::string& path, const st
     fill(file, parts, files);
     check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + temporary.path);
   }
-  add_vtkhdf(temporary.path);
+  std::vector<std::string> left_out = add_vtkhdf(temporary.path);
   fs::rename(temporary.path, wanted);
   temporary.path.clear();
-  return facts_of(parts);
+  ViewFacts facts = facts_of(parts);
+  facts.left_out = std::move(left_out);
+  return facts;
 }
 
 ViewFacts make_last_view(const std::string& folder, const std::string& path,

@@ -179,7 +179,7 @@ MergeFacts merge_view(const std::string& from, const std::string& to, bool repla
                   "cannot write " + temporary.path);
     facts = Merge(source, file, fs::absolute(from).parent_path(), progress).run();
     facts.iterations = integers_of(source, table_of(source, "", "iteration")).size();
-    add_vtkhdf(file, file);
+    facts.left_out = add_vtkhdf(file, file);
     check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + temporary.path);
   }
   give_name(temporary.path, target, replace);

@@ -60,6 +60,8 @@ int main(int argc, char** argv) {
   }
   try {
     const MergeFacts facts = merge(argv[1], argv[2], std::strcmp(argv[3], "force") == 0);
+    for (const std::string& what : facts.left_out)
+      std::fprintf(stderr, "leat merge: %s\n", what.c_str());
     if (std::strcmp(argv[4], "json") == 0) {
       print_json(argv[2], facts);
     } else {

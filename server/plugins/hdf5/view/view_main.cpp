@@ -35,6 +35,8 @@ int main(int argc, char** argv) {
     int finished = 0;
     const ViewPlace place = view_place(argv[1], argv[2]);
     const ViewFacts facts = remake_view(place, &finished);
+    for (const std::string& what : facts.left_out)
+      std::fprintf(stderr, "leat view: %s\n", what.c_str());
     if (std::strcmp(argv[3], "json") == 0) {
       print_json(place.path, facts);
     } else {

@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Who remakes a view from time to time has nobody to tell it each time.
-void say_nothing(void*, int, const char*) {}
-constexpr leat_host kSilentHost{sizeof kSilentHost, nullptr, say_nothing, nullptr};
+void keep_message(void* left_out, int, const char* message) {
+  static_cast<LeftOut*>(left_out)->push_back(message);
+}
 
 // In which rows something of a mesh was written.
 std::vector<bool> rows_with_meshes(hid_t values, const leat_run& run, const VtkHdf& vtkhdf,
@@ -65,9 +65,10 @@ std::vector<Id> opened(hid_t values, const leat_run& run) {
   return all;
 }
 
-void make_steps(hid_t file, hid_t values, const leat_run& run) {
+void make_steps(hid_t file, hid_t values, const leat_run& run, LeftOut* left_out) {
+  const leat_host host{sizeof host, left_out, keep_message, nullptr};
   const std::vector<Id> kept = opened(values, run);
-  VtkHdf vtkhdf({file, values, run}, Host(&kSilentHost));
+  VtkHdf vtkhdf({file, values, run}, Host(&host));
   const std::vector<std::int64_t> iterations =
       integers_of(values, table_of(values, "", "iteration"));
   const std::vector<double> times = times_of(values, iterations);
@@ -95,30 +96,35 @@ bool is_for_vtk(hid_t file) {
   }
 }
 
-void add_vtkhdf(hid_t file, hid_t values) {
-  if (!is_for_vtk(file) || is_in(file, "VTKHDF")) return;
+LeftOut add_vtkhdf(hid_t file, hid_t values) {
+  LeftOut left_out;
+  if (!is_for_vtk(file) || is_in(file, "VTKHDF")) return left_out;
   try {
-    make_steps(file, values, DescribedRun(file).run());
-  } catch (const std::exception&) {
+    make_steps(file, values, DescribedRun(file).run(), &left_out);
+  } catch (const std::exception& e) {
+    left_out.push_back(std::string("there is no /VTKHDF: ") + e.what());
     if (is_in(file, "VTKHDF")) H5Ldelete(file, "VTKHDF", H5P_DEFAULT);
   }
+  return left_out;
 }
 
-void add_vtkhdf(const std::string& path) {
+LeftOut add_vtkhdf(const std::string& path) {
+  LeftOut left_out;
   try {
     const Copy copy{path + ".vtk"};
     {
       const Id values(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path);
-      if (!is_for_vtk(values)) return;
+      if (!is_for_vtk(values)) return left_out;
       fs::copy_file(path, copy.path, fs::copy_options::overwrite_existing);
       const Id file(H5Fopen(copy.path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), copy.path);
-      add_vtkhdf(file, values);
-      check(H5Fflush(file, H5F_SCOPE_LOCAL), copy.path);
+      left_out = add_vtkhdf(file, values);
+      check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + copy.path);
     }
     fs::rename(copy.path, path);
-  } catch (const std::exception&) {
-    // All else is in the file without it.
+  } catch (const std::exception& e) {
+    left_out.push_back(std::string("there is no /VTKHDF: ") + e.what());
   }
+  return left_out;
 }
 
 }  // namespace leat::hdf5
