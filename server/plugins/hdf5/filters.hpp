@@ -12,6 +12,12 @@ namespace leat::hdf5 {
 /// cannot do its type or dimensions.
 void check_filters(const leat_run& run);
 
+/// "" when HDF5 has the filter here; else what to do about it. `whose`: of the store "out".
+std::string why_not_there(const Compression& compression, const std::string& whose);
+
+/// "" when the filter can do variables of this type (enum leat_scalar) and so many dimensions.
+std::string why_not_for(const Compression& compression, std::uint32_t type, std::uint32_t dims);
+
 /// What a variable of the store is compressed with: its own, else the store's where that can be
 /// used for it.
 Compression compression_of(const leat_run& run, const leat_variable& variable);

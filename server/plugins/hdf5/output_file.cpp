@@ -9,6 +9,7 @@
 #include "server/plugins/hdf5/h5_file.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/old_output.hpp"
+#include "server/plugins/hdf5/options.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -21,11 +22,8 @@ std::string value(const leat_run& run, const char* name, const std::string& othe
 
 std::string wanted_path(const leat_run& run) {
   const std::string folder = value(run, "folder", ".");
-  if (!fs::is_directory(folder)) {
-    throw std::runtime_error("the output folder \"" + fs::absolute(folder).string() + "\" " +
-                             (fs::exists(folder) ? "is not a folder" : "does not exist") +
-                             ": make it before the run, or change folder=\"...\" of the store");
-  }
+  const std::string why = why_no_folder(folder);
+  if (!why.empty()) throw std::runtime_error(why);
   const std::string file = value(run, "file", std::string(run.simulation) + ".h5");
   return (fs::path(folder) / file).lexically_normal();
 }
