@@ -86,14 +86,24 @@ void ViewKeeper::make(bool last) {
     last ? make_last_view(folder_, path_, maker_) : make_view(folder_, path_, maker_);
     return;
   }
-  // Who makes the view for the first time sets aside what has its name; another server of this run
-  // that comes at the same time waits, and finds it made.
-  const std::optional<FileLock> lock = lock_soon(wanted_);
-  std::string path = wanted_;
-  if (is_own(alternative) || (!is_own(wanted_) && (!lock || is_view_of_live_run(wanted_)))) {
+  make_first(last);
+}
+
+// Who makes the view for the first time sets aside what has its name. Those who want to do that
+// take turns, by a lock of theirs: who cannot have the lock of the file itself knows then that
+// another run is writing that. However long one of them takes, another does not take it for another
+// run.
+void ViewKeeper::make_first(bool last) {
+  const std::string turn = wanted_ + ".view", alternative = of_session(wanted_, run_);
+  const std::optional<FileLock> mine = last ? lock_soon(turn) : FileLock::take(turn);
+  if (!mine) throw std::runtime_error("another server is making it");
+  const bool is_new = !is_own(alternative) && !is_own(wanted_);
+  const std::optional<FileLock> lock = is_new ? lock_soon(wanted_) : std::nullopt;
+  std::string path = is_own(alternative) ? alternative : wanted_;
+  if (is_new && (!lock || is_view_of_live_run(wanted_))) {
     path = alternative;
     host_.warn(wanted_ + " is being written by another run; this run's view is " + path);
-  } else if (!is_own(wanted_)) {
+  } else if (is_new) {
     make_room(wanted_, option(run_.options, run_.option_count, "exists", "keep"), host_);
   }
   last ? make_last_view(folder_, path, maker_) : make_view(folder_, path, maker_);

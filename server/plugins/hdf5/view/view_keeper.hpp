@@ -27,6 +27,7 @@ class ViewKeeper {
   bool is_own(const std::string& path) const;
   bool is_fresh() const;
   void make(bool last);
+  void make_first(bool last);
 
   const leat_run& run_;
   Host host_;
