@@ -24,6 +24,12 @@ def seed(session, iteration, rank):
     return 1000 * int(session[1:]) + 10 * iteration + rank
 
 
+def blocks_of(plugin, session, iteration, nodes):
+    """Of all ranks, one on each node."""
+    return [plugin.block(0, (LENGTH,), seed(session, iteration, rank), rank=rank, position=[LENGTH * rank],
+                         **{"global": (LENGTH * nodes,)}) for rank in range(nodes)]
+
+
 def write(folder, sessions, nodes, options=None):
     """Two iterations by servers of all sessions, each call given to all of them before any has answered. Their warnings."""
     all_ = [(s, r, Plugin(folder, VARIABLES, ranks=nodes, node_ranks=1, first_rank=r, session=s, begin=False,
@@ -39,23 +45,19 @@ def write(folder, sessions, nodes, options=None):
     answers()
     for i in range(2):
         for session, r, plugin in all_:
-            plugin.start_iteration(i, plugin.block(0, (LENGTH,), seed(session, i, r), rank=r, position=[LENGTH * r],
-                                                   **{"global": (LENGTH * nodes,)}))
+            plugin.start_iteration(i, blocks_of(plugin, session, i, nodes)[r])
         answers()
     for _, _, plugin in all_:
         plugin.process.stdin.close()
     return "".join(plugin.finish(is_told=False) for _, _, plugin in all_)
 
 
-def expect(path, seeds, length=LENGTH):
-    with h5py.File(path) as file:
-        assert file["iteration"][:].tolist() == list(range(len(seeds)))
-        for row, of_ranks in enumerate(seeds):
-            assert same_bits(file["u"][row], np.concatenate([array((length,), "f8", s) for s in of_ranks])), (path, row)
-
-
 def expect_run(path, session, nodes):
-    expect(path, [[seed(session, i, r) for r in range(nodes)] for i in range(2)])
+    with h5py.File(path) as file:
+        assert file["iteration"][:].tolist() == [0, 1]
+        for i in range(2):
+            wanted = np.concatenate([array((LENGTH,), "f8", seed(session, i, r)) for r in range(nodes)])
+            assert same_bits(file["u"][i], wanted), (path, i)
 
 
 def names(folder):

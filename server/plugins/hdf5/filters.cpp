@@ -52,6 +52,13 @@ const KnownFilter& known(H5Z_filter_t number) {
                        [number](const KnownFilter& each) { return each.number == number; });
 }
 
+std::string what_is_there() {
+  return "There are: " + names_of_those_there() + ". It looked in " + folders() +
+         "; HDF5_PLUGIN_PATH names other folders. Debian has packages hdf5-filter-plugin*, PyPI "
+         "has "
+         "hdf5plugin";
+}
+
 void expect_there(const Compression& compression, const std::string& whose) {
   const std::string why = why_not_there(compression, whose);
   if (!why.empty()) throw std::runtime_error(why);
@@ -77,10 +84,18 @@ std::string why_not_there(const Compression& compression, const std::string& who
   if (is_there(compression.filter)) return "";
   return "compression=\"" + compression.text + "\" of " + whose + ": HDF5 has no filter \"" +
          known(compression.filter).name + "\" here (number " + std::to_string(compression.filter) +
-         "). There are: " + names_of_those_there() + ". It looked in " + folders() +
-         "; HDF5_PLUGIN_PATH names other folders. Debian has packages hdf5-filter-plugin*, PyPI "
-         "has "
-         "hdf5plugin";
+         "). " + what_is_there();
+}
+
+std::string why_cannot_expand(H5Z_filter_t number, const std::string& name) {
+  const auto& all = known_filters();
+  const auto ours = std::find_if(
+      all.begin(), all.end(), [number](const KnownFilter& each) { return each.number == number; });
+  show_hdf5_to_filters();
+  if (is_there(number)) return "";
+  return "is compressed by the filter \"" + (ours != all.end() ? ours->name : name) +
+         "\" (number " + std::to_string(number) + "), which HDF5 does not find here. " +
+         what_is_there();
 }
 
 std::string why_not_for(const Compression& compression, std::uint32_t type, std::uint32_t dims) {

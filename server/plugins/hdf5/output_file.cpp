@@ -33,7 +33,8 @@ FileLock lock_for(std::string* path, const leat_run& run, const Host& host) {
   if (std::optional<FileLock> lock = FileLock::take(*path)) return std::move(*lock);
   const std::string wanted = *path;
   *path = of_session(wanted, run);
-  host.warn(wanted + " is being written by another run; this run writes " + *path);
+  host.warn(wanted + " is being written by another run" + FileLock::holder(wanted) +
+            "; this run writes " + *path);
   if (std::optional<FileLock> lock = FileLock::take(*path)) return std::move(*lock);
   throw std::runtime_error(wanted + " and " + *path +
                            " are being written by others: give each store its own file=\"...\"");
@@ -74,8 +75,8 @@ void OutputFile::take_part(const leat_run& run) {
   path_ = path;
   std::optional<FileLock> lock = lock_soon(path);
   if (!lock)
-    throw std::runtime_error(
-        path + " is being written by another: give the two runs different LEAT_SESSION names");
+    throw std::runtime_error(path + " is being written by another" + FileLock::holder(path) +
+                             ": give the two runs different LEAT_SESSION names");
   lock_.emplace(std::move(*lock));
   move_away_part(path_, value(run, "exists", "keep"), host_);
 }
