@@ -16,8 +16,8 @@ Id open_plain(const std::string& path, const std::string& what);
 Id make_plain(const std::string& path);
 
 /// For programs that read views, before anything else: no locks for the files that HDF5 opens by
-/// itself either, and as many files at once as this process may have; a view of a thousand parts has
-/// that many.
+/// itself either, and as many files at once as this process may have; a view of a thousand parts
+/// has that many.
 void prepare_for_views();
 
 }  // namespace leat::hdf5
