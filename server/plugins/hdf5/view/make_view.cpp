@@ -11,6 +11,7 @@
 
 #include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/part_axes.hpp"
+#include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 
@@ -166,8 +167,7 @@ ViewFacts make_view(const std::string& folder, const std::string& path, const st
   for (const Part& part : parts) files.push_back(where / fs::path(part.path).filename());
   Temporary temporary{wanted.parent_path() / ("." + wanted.filename().string() + "." + maker)};
   {
-    const Id file(H5Fcreate(temporary.path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
-                  "cannot write " + temporary.path);
+    const Id file = make_plain(temporary.path);
     copy_attributes(parts.front().file, file,
                     {"lost", kFirstRank, kNodeRanks, kStarted, kViewName});
     set_attribute(file, kViewMark, where.string());
@@ -192,7 +192,7 @@ std::string parts_of_view(const std::string& path) {
   be_quiet();
   try {
     if (!fs::is_regular_file(path)) return "";
-    const Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path);
+    const Id file = open_plain(path, path);
     if (H5Aexists(file, kViewMark) <= 0) return "";
     return fs::path(path).parent_path() / text_attribute(file, kViewMark);
   } catch (const std::exception&) {

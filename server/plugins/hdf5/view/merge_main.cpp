@@ -8,6 +8,7 @@
 #include <exception>
 #include <string>
 
+#include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/view/json_text.hpp"
 #include "server/plugins/hdf5/view/merge.hpp"
 
@@ -49,6 +50,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: leat merge VIEW FILE [--force] [--json]\n");
     return 2;
   }
+  prepare_for_views();
   try {
     const MergeFacts facts = merge(argv[1], argv[2], std::strcmp(argv[3], "force") == 0);
     const char* form =
