@@ -17,7 +17,13 @@ Id make_plain(const std::string& path);
 
 /// For programs that read views, before anything else: no locks for the files that HDF5 opens by
 /// itself either, and as many files at once as this process may have; a view of a thousand parts
-/// has that many.
-void prepare_for_views();
+/// has that many. When the library crashes over a damaged file, the last word is that of `program`,
+/// with exit status 1; unless that is "".
+void prepare_for_views(const char* program);
+/// There is progress. A program of these that says so and then nothing for kPatience is in one of
+/// those loops from which HDF5 does not come back over a damaged file: it ends like one that
+/// crashed.
+void is_alive();
+inline constexpr unsigned kPatience = 300;  // seconds
 
 }  // namespace leat::hdf5

@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s FILE\n", argv[0]);
     return 2;
   }
-  prepare_for_views();
+  prepare_for_views("leat recover");
   try {
     const std::optional<FileLock> lock = FileLock::take(argv[1]);
     if (!lock)

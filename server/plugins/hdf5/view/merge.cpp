@@ -75,6 +75,7 @@ class Merge {
   bool is_first(const Object& object) { return names_.emplace(object.address, object.path).second; }
 
   void expect_parts(const std::string& path) {
+    is_alive();
     const Id source = open_object(from_, path);
     sources_.open(source);
     all_bytes_ += bytes_of_values(source);
@@ -99,6 +100,7 @@ class Merge {
     const Id source = open_object(from_, path);
     const Id target = create_merged(source, to_, path, &sources_);
     copy_values(source, target, [this](std::uint64_t bytes) {
+      is_alive();
       facts_.bytes += bytes;
       progress_(facts_.bytes, all_bytes_);
     });

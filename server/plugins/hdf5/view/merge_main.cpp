@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: leat merge VIEW FILE [--force] [--json]\n");
     return 2;
   }
-  prepare_for_views();
+  prepare_for_views("leat merge");
   try {
     const MergeFacts facts = merge(argv[1], argv[2], std::strcmp(argv[3], "force") == 0);
     const char* form =

@@ -9,6 +9,7 @@
 #include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/old_output.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
+#include "server/plugins/hdf5/view/view_program.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -23,6 +24,11 @@ constexpr int kShareOfTime = 50;
 // A part that another server is just writing may be unreadable for a moment.
 constexpr int kTriesAtEnd = 10;
 constexpr auto kPause = 100ms;
+// Till a view is taken to be one that never ends: while iterations wait, and when none does any
+// more.
+constexpr std::chrono::seconds kLimit = 10s, kLimitAtEnd = 300s;
+// An attempt without success that took longer is not repeated with each iteration.
+constexpr auto kLongAttempt = 1s;
 
 std::string plain(const fs::path& path) { return fs::weakly_canonical(path).lexically_normal(); }
 
@@ -61,25 +67,30 @@ std::string ViewKeeper::why_of_another_run(bool is_locked) const {
 
 void ViewKeeper::after_commit() {
   const Clock::time_point now = Clock::now();
-  if (!path_.empty() && now - looked_ < every_) return;
+  if (now < give_up_till_ || (!path_.empty() && now - looked_ < every_)) return;
   looked_ = now;
   if (!path_.empty() && is_fresh()) return;
   try {
     make(false);
-    every_ = std::max<Clock::duration>(kLeastAge, kShareOfTime * (Clock::now() - now));
   } catch (const std::exception&) {
     // The next one, at the latest that of the end, may find all parts readable.
   }
+  const Clock::duration taken = Clock::now() - now;
+  every_ = std::max<Clock::duration>(kLeastAge, kShareOfTime * taken);
+  if (taken > kLongAttempt) give_up_till_ = now + every_;
 }
 
 void ViewKeeper::at_close() {
   for (int tries = 1;; ++tries) {
+    const Clock::time_point begin = Clock::now();
+    is_last_try_ = tries == kTriesAtEnd;
     try {
       return make(true);
     } catch (const std::exception& e) {
-      if (tries == kTriesAtEnd) {
+      if (tries == kTriesAtEnd || Clock::now() - begin > kLimit) {
         host_.warn("the view " + (path_.empty() ? wanted_ : path_) + " of " + folder_ +
-                   " could not be made: " + e.what() + "; `leat view " + folder_ + "` makes it");
+                   " could not be made whole: " + e.what() + "; `leat view " + folder_ +
+                   "` makes it");
         return;
       }
       std::this_thread::sleep_for(kPause);
@@ -94,10 +105,21 @@ void ViewKeeper::make(bool last) {
     path_ = alternative;
   }
   if (!path_.empty()) {
-    last ? make_last_view(folder_, path_, maker_) : make_view(folder_, path_, maker_);
-    return;
+    return make_as(path_, last);
   }
   make_first(last);
+}
+
+void ViewKeeper::make_as(const std::string& path, bool last) const {
+  using Kind = ViewOrder::Kind;
+  if (!last) return make_view_outside({folder_, path, maker_, Kind::make}, kLimit);
+  try {
+    make_view_outside({folder_, path, maker_, Kind::last}, kLimitAtEnd);
+  } catch (const std::exception&) {
+    if (!is_last_try_) throw;
+    make_view_outside({folder_, path, maker_, Kind::rest}, kLimitAtEnd);
+    throw;
+  }
 }
 
 // Who makes the view for the first time sets aside what has its name. Those who want to do that
@@ -118,7 +140,7 @@ void ViewKeeper::make_first(bool last) {
   } else if (is_new) {
     make_room(wanted_, option(run_.options, run_.option_count, "exists", "keep"), host_);
   }
-  last ? make_last_view(folder_, path, maker_) : make_view(folder_, path, maker_);
+  make_as(path, last);
   path_ = path;
 }
 

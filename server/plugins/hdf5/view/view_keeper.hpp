@@ -30,13 +30,15 @@ class ViewKeeper {
   std::string why_of_another_run(bool is_locked) const;
   void make(bool last);
   void make_first(bool last);
+  void make_as(const std::string& path, bool last) const;
 
   const leat_run& run_;
   Host host_;
   std::string folder_, wanted_, maker_;
+  bool is_last_try_ = false;
   std::string path_;  // what it is called; "" until it is made for the first time
   std::filesystem::file_time_type started_;
-  Clock::time_point looked_{};
+  Clock::time_point looked_{}, give_up_till_{};
   Clock::duration every_;
 };
 
