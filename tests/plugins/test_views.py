@@ -352,7 +352,8 @@ def test_view_finds_what_is_meant(tmp_path):
     small_view(tmp_path)
     os.unlink(tmp_path / "run.h5")
     done = leat("view", tmp_path / "run.parts", "--json")
-    assert json.loads(done.stdout) | {"view": ""} == {"view": "", "parts": 2, "iterations": 1, "ranks": 4, "ranks_in_parts": 4}
+    assert json.loads(done.stdout) | {"view": ""} == {"view": "", "parts": 2, "iterations": 1, "ranks": 4, "ranks_in_parts": 4,
+                                                      "left_out": 0}
     assert (tmp_path / "run.h5").exists()
     (tmp_path / "moved").mkdir()
     for name in ("run.h5", "run.parts"):

@@ -53,6 +53,22 @@ void set_attribute(hid_t object, const char* name, const std::string& value) {
   check(H5Awrite(attribute, type, &text), what);
 }
 
+void set_fixed_attribute(hid_t object, const char* name, const std::string& value) {
+  const std::string what = std::string("cannot write the attribute ") + name;
+  const Id type(H5Tcopy(H5T_C_S1), what), space(H5Screate(H5S_SCALAR), what);
+  check(H5Tset_size(type, value.size() + 1), what);
+  check(H5Tset_cset(type, H5T_CSET_UTF8), what);
+  const Id attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), what);
+  check(H5Awrite(attribute, type, value.c_str()), what);
+}
+
+std::string fixed_attribute(hid_t object, const char* name) {
+  if (H5Aexists(object, name) <= 0) return "";
+  const std::string what = std::string("cannot read the attribute ") + name;
+  const Id attribute(H5Aopen(object, name, H5P_DEFAULT), what), type(H5Aget_type(attribute), what);
+  return H5Tis_variable_str(type) > 0 ? "" : text_attribute(object, name);
+}
+
 void set_attribute(hid_t object, const char* name, const char* value) {
   set_attribute(object, name, std::string(value));
 }

@@ -13,6 +13,11 @@ namespace leat::hdf5 {
 /// Text attribute, of UTF-8.
 void set_attribute(hid_t object, const char* name, const std::string& value);
 void set_attribute(hid_t object, const char* name, const char* value);
+/// The same with its bytes in the object itself: what a file is can be read without the heap, in
+/// which damage makes the HDF5 library search for ever.
+void set_fixed_attribute(hid_t object, const char* name, const std::string& value);
+/// Value of one of these; "" when there is none, or of another kind.
+std::string fixed_attribute(hid_t object, const char* name);
 void set_attribute(hid_t object, const char* name, std::int64_t value);
 void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values);
 void set_attribute(hid_t object, const char* name, const std::vector<std::int8_t>& values);

@@ -11,6 +11,7 @@
 
 #include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/part_axes.hpp"
+#include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 #include "server/plugins/hdf5/vtkhdf/whole_file.hpp"
@@ -93,6 +94,7 @@ void write_flags(View& view, const std::string& source, const std::string& name,
 }
 
 void add_variable(View& view, const ViewedVariable& variable) {
+  is_alive();
   view.done.insert(variable.name);
   if (variable.layout == "global") {
     add_global(view, variable);
@@ -149,39 +151,47 @@ struct Temporary {
 
 }  // namespace
 
-ViewFacts make_view(const std::string& folder, const std::string& path, const std::string& maker) {
+ViewFacts make_view(const std::string& folder, const std::string& path, const std::string& maker,
+                    Unreadable unreadable) {
   be_quiet();
   H5dont_atexit();
   const fs::path wanted = fs::absolute(path).lexically_normal();
   const fs::path where =
       fs::absolute(folder).lexically_normal().lexically_relative(wanted.parent_path());
-  const std::vector<Part> parts = open_parts(folder);
+  std::vector<std::string> left_out;
+  const std::vector<Part> parts =
+      open_parts(folder, unreadable == Unreadable::left_out ? &left_out : nullptr);
   std::vector<std::string> files;
   for (const Part& part : parts) files.push_back(where / fs::path(part.path).filename());
   Temporary temporary{wanted.parent_path() / ("." + wanted.filename().string() + "." + maker)};
   {
-    const Id file(H5Fcreate(temporary.path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
-                  "cannot write " + temporary.path);
+    const Id file = make_plain(temporary.path);
     copy_attributes(parts.front().file, file,
                     {"lost", kFirstRank, kNodeRanks, kStarted, kViewName});
-    set_attribute(file, kViewMark, where.string());
+    set_fixed_attribute(file, kViewMark, where.string());
     fill(file, parts, files);
     check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + temporary.path);
   }
-  std::vector<std::string> left_out = add_vtkhdf(temporary.path);
+  is_alive();
+  std::vector<std::string> not_for_vtk = add_vtkhdf(temporary.path, files);
   fs::rename(temporary.path, wanted);
   temporary.path.clear();
   ViewFacts facts = facts_of(parts);
   facts.left_out = std::move(left_out);
+  facts.not_for_vtk = std::move(not_for_vtk);
   return facts;
 }
 
 ViewFacts make_last_view(const std::string& folder, const std::string& path,
-                         const std::string& maker) {
-  ViewFacts facts = make_view(folder, path, maker);
-  for (int tries = 1; tries < kMostTries && facts.state != facts_of(open_parts(folder)).state;
-       ++tries)
-    facts = make_view(folder, path, maker);
+                         const std::string& maker, Unreadable unreadable) {
+  ViewFacts facts = make_view(folder, path, maker, unreadable);
+  std::vector<std::string> left_out;
+  const auto state = [&] {
+    return facts_of(open_parts(folder, unreadable == Unreadable::left_out ? &left_out : nullptr))
+        .state;
+  };
+  for (int tries = 1; tries < kMostTries && facts.state != state(); ++tries)
+    facts = make_view(folder, path, maker, unreadable);
   return facts;
 }
 
@@ -189,9 +199,9 @@ std::string parts_of_view(const std::string& path) {
   be_quiet();
   try {
     if (!fs::is_regular_file(path)) return "";
-    const Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path);
-    if (H5Aexists(file, kViewMark) <= 0) return "";
-    return fs::path(path).parent_path() / text_attribute(file, kViewMark);
+    const Id file = open_plain(path, path);
+    const std::string folder = fixed_attribute(file, kViewMark);
+    return folder.empty() ? "" : (fs::path(path).parent_path() / folder).string();
   } catch (const std::exception&) {
     innermost_error();
     return "";

@@ -11,9 +11,10 @@ namespace leat::hdf5 {
 struct ViewFacts {
   std::size_t parts = 0;
   std::uint64_t iterations = 0;
-  std::int64_t ranks = 0;             ///< of the run
-  std::int64_t ranks_in_parts = 0;    ///< of the servers whose parts are there
-  std::vector<std::string> left_out;  ///< of what ParaView is to see, and why
+  std::int64_t ranks = 0;                ///< of the run
+  std::int64_t ranks_in_parts = 0;       ///< of the servers whose parts are there
+  std::vector<std::string> left_out;     ///< why parts are, which cannot be read
+  std::vector<std::string> not_for_vtk;  ///< what ParaView will not see, and why
   std::string state;  ///< of the parts: another one means that the view is out of date
 };
 
@@ -21,11 +22,13 @@ struct ViewFacts {
 /// one. It shows the parts in `folder` as they are now, and names them from its own folder on.
 /// `maker` is part of a temporary name, so that several may do it at the same time. Throws when a
 /// part cannot be read; a writer that is at work may be the reason, and the next time is better.
-ViewFacts make_view(const std::string& folder, const std::string& path, const std::string& maker);
+enum class Unreadable { refused, left_out };
+ViewFacts make_view(const std::string& folder, const std::string& path, const std::string& maker,
+                    Unreadable parts = Unreadable::refused);
 /// The same, once more as long as parts have changed meanwhile: another server that has ended since
 /// they were read has made a newer view, which this one has then replaced.
 ViewFacts make_last_view(const std::string& folder, const std::string& path,
-                         const std::string& maker);
+                         const std::string& maker, Unreadable parts = Unreadable::refused);
 
 /// The folder of the parts of the view `path`; "" when it is no view, or no file. Throws nothing.
 std::string parts_of_view(const std::string& path);

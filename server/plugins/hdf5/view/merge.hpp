@@ -13,7 +13,7 @@ struct MergeFacts {
   std::size_t datasets = 0;
   std::uint64_t bytes = 0;  ///< of values
   std::uint64_t iterations = 0;
-  std::vector<std::string> left_out;  ///< of what ParaView is to see, and why
+  std::vector<std::string> not_for_vtk;  ///< what ParaView will not see, and why
 };
 
 /// `done` of `all` bytes are copied.

@@ -9,6 +9,7 @@
 #include "server/plugins/hdf5/attributes.hpp"
 #include "server/plugins/hdf5/dataset.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
+#include "server/plugins/hdf5/plain_file.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -20,11 +21,12 @@ bool is_variable(hid_t file, const std::string& name) {
 }
 
 Part open_part(const fs::path& path) {
-  const std::string what = path.string() + " cannot be read";
+  const std::string what = "HDF5 cannot open it";
+  is_alive();
   Part part;
   part.path = path;
   part.name = path.stem();
-  part.file = Id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), what);
+  part.file = open_plain(path, what);
   part.ranks = integer_attribute(part.file, "ranks", 0);
   part.first_rank = integer_attribute(part.file, kFirstRank, -1);
   part.node_ranks = integer_attribute(part.file, kNodeRanks, 0);
@@ -32,7 +34,7 @@ Part open_part(const fs::path& path) {
   part.iteration_name = table_of(part.file, "", "iteration");
   const std::string complete = table_of(part.file, "", "iteration_complete");
   if (part.first_rank < 0 || part.iteration_name.empty() || complete.empty())
-    throw std::runtime_error(path.string() + " is no part of a run on several nodes");
+    throw std::runtime_error("it is no part of a run on several nodes");
   part.iterations = integers_of(part.file, part.iteration_name);
   for (const std::int64_t flag : integers_of(part.file, complete))
     part.complete.push_back(flag != 0);
@@ -60,11 +62,20 @@ void keep_one_run(std::vector<Part>* parts) {
 
 }  // namespace
 
-std::vector<Part> open_parts(const std::string& folder) {
+std::vector<Part> open_parts(const std::string& folder, std::vector<std::string>* left_out) {
   std::vector<Part> parts;
+  if (left_out) left_out->clear();
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (is_part(entry.path())) parts.push_back(open_part(entry.path()));
+    if (!is_part(entry.path())) continue;
+    try {
+      parts.push_back(open_part(entry.path()));
+    } catch (const std::exception& e) {
+      const std::string why = "the part " + entry.path().string() + " cannot be read: " + e.what();
+      if (!left_out) throw std::runtime_error(why);
+      left_out->push_back(why);
+    }
   }
+  if (parts.empty() && left_out && !left_out->empty()) throw std::runtime_error(left_out->front());
   if (parts.empty())
     throw std::runtime_error("the folder " + folder + " has no files of a run on several nodes");
   keep_one_run(&parts);

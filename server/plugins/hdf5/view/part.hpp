@@ -24,7 +24,10 @@ struct Part {
 /// The files of `folder` that make up one run, by lowest rank; of an older run with the same
 /// session name and other nodes nothing is among them. Throws when one cannot be read, and when
 /// there is none.
-std::vector<Part> open_parts(const std::string& folder);
+/// With `left_out` those that cannot be read are left out, as long as there are others, and it gets
+/// why, for each.
+std::vector<Part> open_parts(const std::string& folder,
+                             std::vector<std::string>* left_out = nullptr);
 
 /// All integers of a dataset; `extents`, when given, gets its shape.
 std::vector<std::int64_t> integers_of(hid_t file, const std::string& name,

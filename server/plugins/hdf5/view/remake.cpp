@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/view/remake.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "server/plugins/hdf5/attributes.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
+#include "server/plugins/hdf5/plain_file.hpp"
 
 namespace leat::hdf5 {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kTries = 5;
+constexpr std::chrono::milliseconds kPause(100);
 
 std::vector<fs::path> parts_in(const fs::path& folder) {
   std::vector<fs::path> parts;
@@ -39,9 +45,8 @@ fs::path folder_with_parts(const fs::path& folder) {
                      : folder.string() + " has the parts of several runs; name one:" + names);
 }
 
-std::string name_of_view(const fs::path& part) {
-  const Id file(H5Fopen(part.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT),
-                part.string() + " cannot be read");
+std::string name_in(const fs::path& part) {
+  const Id file = open_plain(part, part.string() + " cannot be read");
   if (check(H5Aexists(file, kViewName), part) == 0)
     throw std::runtime_error(part.string() + " is no part of a run on several nodes");
   return text_attribute(file, kViewName);
@@ -55,6 +60,18 @@ void remove_unfinished(const fs::path& view) {
     std::error_code gone;
     if (entry.path().filename().string().rfind(begin, 0) == 0) fs::remove(entry.path(), gone);
   }
+}
+
+// As the first says it that can be read.
+std::string name_of_view(const std::vector<fs::path>& parts) {
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    try {
+      return name_in(parts[i]);
+    } catch (const std::exception&) {
+      continue;
+    }
+  }
+  return name_in(parts.back());
 }
 
 bool is_same(const fs::path& a, const fs::path& b) {
@@ -86,13 +103,24 @@ ViewPlace view_place(const std::string& target, const std::string& output) {
   }
   const std::vector<fs::path> parts = parts_in(place.folder);
   const fs::path beside = fs::absolute(place.folder).lexically_normal().parent_path().parent_path();
-  place.path = (beside / name_of_view(parts.front())).lexically_proximate(fs::current_path());
+  place.path = (beside / name_of_view(parts)).lexically_proximate(fs::current_path());
   const std::string shown = parts_of_view(place.path);
   if (fs::exists(place.path) && (shown.empty() || !is_same(shown, place.folder)))
     throw std::runtime_error(
         place.path +
         " is there and shows something else: say where the view is to be with --output");
   return place;
+}
+
+ViewFacts make_when_readable(const ViewPlace& place) {
+  for (int tries = 1; tries < kTries; ++tries) {
+    try {
+      return make_last_view(place.folder, place.path, "view");
+    } catch (const std::exception&) {
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+  return make_last_view(place.folder, place.path, "view", Unreadable::left_out);
 }
 
 ViewFacts remake_view(const ViewPlace& place, int* finished) {
@@ -103,7 +131,8 @@ ViewFacts remake_view(const ViewPlace& place, int* finished) {
     if (lock && finish_last_commit(part)) ++*finished;
     is_at_work = is_at_work || !lock;
   }
-  const ViewFacts facts = make_last_view(place.folder, place.path, "view");
+  // What a server is just writing may be unreadable for a moment; what stays so is damaged.
+  const ViewFacts facts = make_when_readable(place);
   if (!is_at_work) remove_unfinished(place.path);
   return facts;
 }
@@ -118,6 +147,7 @@ std::string described(const std::string& path, const ViewFacts& facts) {
   if (missing > 0)
     text += "; the parts of " + std::to_string(missing) + " of its " + std::to_string(facts.ranks) +
             " ranks are missing";
+  for (const std::string& why : facts.left_out) text += "\n  left out: " + why;
   return text;
 }
 

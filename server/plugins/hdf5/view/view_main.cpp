@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/view/remake.hpp"
 
 namespace {
@@ -19,32 +20,53 @@ void print_json(const std::string& path, const ViewFacts& facts) {
                           {"parts", facts.parts},
                           {"iterations", facts.iterations},
                           {"ranks", facts.ranks},
-                          {"ranks_in_parts", facts.ranks_in_parts}};
+                          {"ranks_in_parts", facts.ranks_in_parts},
+                          {"left_out", facts.left_out.size()}};
   std::printf("%s\n", said.dump(-1, ' ', false, ordered_json::error_handler_t::replace).c_str());
+}
+
+int show(const char* target, const char* output, bool json) {
+  int finished = 0;
+  const ViewPlace place = view_place(target, output);
+  const ViewFacts facts = remake_view(place, &finished);
+  for (const std::string& what : facts.not_for_vtk)
+    std::fprintf(stderr, "leat view: %s\n", what.c_str());
+  if (json) {
+    print_json(place.path, facts);
+  } else {
+    std::printf("%s\n", described(place.path, facts).c_str());
+  }
+  return 0;
+}
+
+// For a server: see view_program.hpp. Its first line says what is wrong; or its last one that the
+// view is made, and those before what of it VTK will not see.
+int make(const char* folder, const char* path, const std::string& kind, const char* maker) {
+  if (kind == "make") {
+    make_view(folder, path, maker);
+  } else {
+    const auto unreadable = kind == "rest" ? Unreadable::left_out : Unreadable::refused;
+    const ViewFacts facts = make_last_view(folder, path, maker, unreadable);
+    for (const std::string& what : facts.not_for_vtk) std::puts(what.c_str());
+  }
+  std::puts("done");
+  return 0;
 }
 
 }  // namespace
 
-// target, output or "", "json" or ""
+// target, output or "", "json" or ""; or folder, view, "make", "last" or "rest", maker
 int main(int argc, char** argv) {
-  if (argc != 4) {
+  if (argc != 4 && argc != 5) {
     std::fprintf(stderr, "usage: leat view TARGET [--output FILE] [--json]\n");
     return 2;
   }
+  prepare_for_views(argc == 4 ? "leat view" : "");
   try {
-    int finished = 0;
-    const ViewPlace place = view_place(argv[1], argv[2]);
-    const ViewFacts facts = remake_view(place, &finished);
-    for (const std::string& what : facts.left_out)
-      std::fprintf(stderr, "leat view: %s\n", what.c_str());
-    if (std::strcmp(argv[3], "json") == 0) {
-      print_json(place.path, facts);
-    } else {
-      std::printf("%s\n", described(place.path, facts).c_str());
-    }
-    return 0;
+    if (argc == 5) return make(argv[1], argv[2], argv[3], argv[4]);
+    return show(argv[1], argv[2], std::strcmp(argv[3], "json") == 0);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "leat view: %s\n", e.what());
+    std::fprintf(stderr, "%s%s\n", argc == 4 ? "leat view: " : "", e.what());
     return 1;
   }
 }

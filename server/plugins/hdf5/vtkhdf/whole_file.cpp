@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "server/plugins/hdf5/first_row.hpp"
+#include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/run_description.hpp"
 #include "server/plugins/hdf5/view/part.hpp"
 #include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"
@@ -16,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void keep_message(void* left_out, int, const char* message) {
-  static_cast<LeftOut*>(left_out)->push_back(message);
+void keep_message(void* not_shown, int, const char* message) {
+  static_cast<NotShown*>(not_shown)->push_back(message);
 }
 
 // In which rows something of a mesh was written.
@@ -65,8 +66,8 @@ std::vector<Id> opened(hid_t values, const leat_run& run) {
   return all;
 }
 
-void make_steps(hid_t file, hid_t values, const leat_run& run, LeftOut* left_out) {
-  const leat_host host{sizeof host, left_out, keep_message, nullptr};
+void make_steps(hid_t file, hid_t values, const leat_run& run, NotShown* not_shown) {
+  const leat_host host{sizeof host, not_shown, keep_message, nullptr};
   const std::vector<Id> kept = opened(values, run);
   VtkHdf vtkhdf({file, values, run}, Host(&host));
   const std::vector<std::int64_t> iterations =
@@ -78,6 +79,15 @@ void make_steps(hid_t file, hid_t values, const leat_run& run, LeftOut* left_out
     if (seen[row]) steps.push_back({row, times[row]});
   }
   if (!steps.empty()) vtkhdf.add(steps);
+}
+
+// As HDF5 opens them for the virtual datasets of the file: without all that its opener had said.
+void expect_sources(hid_t file, const fs::path& folder, const std::vector<std::string>& sources) {
+  const Id list(H5Fget_access_plist(file), "how the view is open");
+  for (const std::string& source : sources) {
+    const std::string path = folder / source;
+    const Id opened(H5Fopen(path.c_str(), H5F_ACC_RDONLY, list), "HDF5 cannot open " + path);
+  }
 }
 
 // Once it has its name, there is none.
@@ -96,35 +106,37 @@ bool is_for_vtk(hid_t file) {
   }
 }
 
-LeftOut add_vtkhdf(hid_t file, hid_t values) {
-  LeftOut left_out;
-  if (!is_for_vtk(file) || is_in(file, "VTKHDF")) return left_out;
+NotShown add_vtkhdf(hid_t file, hid_t values) {
+  NotShown not_shown;
+  if (!is_for_vtk(file) || is_in(file, "VTKHDF")) return not_shown;
   try {
-    make_steps(file, values, DescribedRun(file).run(), &left_out);
+    make_steps(file, values, DescribedRun(file).run(), &not_shown);
   } catch (const std::exception& e) {
-    left_out.push_back(std::string("there is no /VTKHDF: ") + e.what());
+    not_shown.push_back(std::string("there is no /VTKHDF: ") + e.what());
     if (is_in(file, "VTKHDF")) H5Ldelete(file, "VTKHDF", H5P_DEFAULT);
   }
-  return left_out;
+  return not_shown;
 }
 
-LeftOut add_vtkhdf(const std::string& path) {
-  LeftOut left_out;
+NotShown add_vtkhdf(const std::string& path, const std::vector<std::string>& sources) {
+  NotShown not_shown;
   try {
     const Copy copy{path + ".vtk"};
     {
-      const Id values(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path);
-      if (!is_for_vtk(values)) return left_out;
+      // As the parts are open: HDF5 opens none of them again with other locks.
+      const Id values = open_plain(path, path);
+      if (!is_for_vtk(values)) return not_shown;
+      expect_sources(values, fs::path(path).parent_path(), sources);
       fs::copy_file(path, copy.path, fs::copy_options::overwrite_existing);
-      const Id file(H5Fopen(copy.path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), copy.path);
-      left_out = add_vtkhdf(file, values);
+      const Id file = change_plain(copy.path, copy.path);
+      not_shown = add_vtkhdf(file, values);
       check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + copy.path);
     }
     fs::rename(copy.path, path);
   } catch (const std::exception& e) {
-    left_out.push_back(std::string("there is no /VTKHDF: ") + e.what());
+    not_shown.push_back(std::string("there is no /VTKHDF: ") + e.what());
   }
-  return left_out;
+  return not_shown;
 }
 
 }  // namespace leat::hdf5
