@@ -44,8 +44,8 @@ def leat(*words, cwd=None):
 def values(path, skip=("parts", "VTKHDF")):
     """{dataset: (type, shape, bytes, attributes, names of dimensions)}: what h5py's users see.
 
-    Not /VTKHDF: it has no data of its own, views have none (docs/design/views.md), and the arrays of a rectilinear mesh are
-    virtual with room for 2^31 iterations, which nobody reads as a whole."""
+    Not /VTKHDF: it has no data of its own, its arrays are virtual with room for 2^31 iterations, which nobody reads as a whole,
+    and what VTK reads of them is compared in test_vtkhdf_views.py."""
     seen = {}
 
     def note(name, found):

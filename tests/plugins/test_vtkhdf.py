@@ -325,14 +325,14 @@ def test_what_cannot_be_shown_is_left_out_and_said(tmp_path):
         assert list(file["VTKHDF/CellData"]) == ["t"] and "face" in file
 
 
-def test_nothing_is_made_without_a_mesh_and_for_one_of_several_servers(tmp_path):
-    for name, more in (("none", {}), ("view", {"node_ranks": 1, "ranks": 2})):
+def test_nothing_is_made_without_a_mesh_and_in_the_part_of_one_of_several_servers(tmp_path):
+    for name, pattern, more in (("none", "run.h5", {}), ("view", "run.parts/*/rank*.h5", {"node_ranks": 1, "ranks": 2})):
         (tmp_path / name).mkdir()
         plugin = Plugin(tmp_path / name, [variable("t", "f8", ["x"], **{"global": 1}, mesh=0 if more else -1)],
                         meshes=[mesh("m", "uniform", 1, spacing=[1.])] if more else [], **more)
         plugin.must(0, global_block(plugin, 0, (4,), 1))
         plugin.finish()
-        file = next((tmp_path / name).glob("*.h5"))
+        file = next((tmp_path / name).glob(pattern))
         with h5py.File(file) as opened:
             assert "VTKHDF" not in opened
 

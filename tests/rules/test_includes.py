@@ -29,7 +29,7 @@ RULES = {
     "server/include": (("plugin.h",), ()),
     "server/plugins/trace": (("server/include",), ()),
     "server/plugins/hdf5/ls": (("server/plugins/hdf5",), ("hdf5.h", "hdf5_hl.h", "nlohmann/", *POSIX)),
-    "server/plugins/hdf5": (("server/include",), ("hdf5.h", "hdf5_hl.h", "link.h", *POSIX)),
+    "server/plugins/hdf5": (("server/include",), ("hdf5.h", "hdf5_hl.h", "link.h", "nlohmann/", *POSIX)),
     "python-plugins": ((), ("leat.h", "pybind11/")),
     "fortran": (("leat.h",), ("ISO_Fortran_binding.h",)),
     "examples/heat_c": ((), ("leat_mpi.h", "mpi.h")),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a file as VTK's own reader shows it, in the environment of tools/judges:
-vtk_read.py FILE OUT.npz     all steps; what is where is in the names of the arrays
+vtk_read.py FILE OUT.npz ...     all steps; what is where is in the names of the arrays. More such pairs may follow
 Names: "time", and "<step>/<part>/" with kind, points, cells (types, offsets, connectivity), P/<array>, C/<array>."""
 import sys
 
@@ -55,7 +55,7 @@ def put_all(found, step, data):
             put_parts(found, f"{step}/{name}/", [parts.GetPartition(k) for k in range(parts.GetNumberOfPartitions())])
 
 
-def main(path, out):
+def read(path, out):
     found, errors = {}, []
     reader = vtkHDFReader()
     reader.AddObserver("ErrorEvent", lambda *_: errors.append("VTK said an error"))
@@ -67,7 +67,12 @@ def main(path, out):
         reader.Update() if time is None else reader.UpdateTimeStep(time)
         put_all(found, step, reader.GetOutputDataObject(0))
     np.savez(out, time=np.array(times), **found)
-    sys.exit(1 if errors else 0)
+    return not errors
+
+
+def main(*words):
+    done = [read(path, out) for path, out in zip(words[::2], words[1::2])]
+    sys.exit(0 if all(done) else 1)
 
 
 if __name__ == "__main__":

@@ -253,8 +253,11 @@ bool is_in(hid_t file, const std::string& name) {
 
 bool is_dataset(hid_t file, const std::string& name) {
   if (!is_in(file, name)) return false;
-  const Id object(H5Oopen(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
-  return H5Iget_type(object) == H5I_DATASET;
+  // Not opened: that reads all mappings of a virtual dataset.
+  H5O_info_t info;
+  check(H5Oget_info_by_name2(file, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT),
+        "cannot look at " + name);
+  return info.type == H5O_TYPE_DATASET;
 }
 
 Shape extents_in(hid_t file, const std::string& name) {

@@ -16,15 +16,17 @@ inline bool is_one_of_several_nodes(const leat_run& run) {
   return run.ranks > run.node_ranks && leat_run_first_rank(&run) >= 0;
 }
 
+inline constexpr const char* kPartBegin = "rank";
+
 /// "rank000004"
 inline std::string name_of_part(int first_rank) {
   char name[32];
-  std::snprintf(name, sizeof name, "rank%06d", first_rank);
+  std::snprintf(name, sizeof name, "%s%06d", kPartBegin, first_rank);
   return name;
 }
 
 inline bool is_part(const std::filesystem::path& file) {
-  return file.extension() == ".h5" && file.filename().string().rfind("rank", 0) == 0;
+  return file.extension() == ".h5" && file.filename().string().rfind(kPartBegin, 0) == 0;
 }
 
 /// Folder of the parts of the run of which `view` is the view.

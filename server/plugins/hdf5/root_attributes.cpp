@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <ctime>
 
+#include "server/plugins/hdf5/run_description.hpp"
+
 namespace leat::hdf5 {
 namespace {
 
@@ -38,6 +40,7 @@ void describe_file(hid_t file, const leat_run& run) {
   set_attribute(file, "ranks", std::int64_t{run.ranks});
   set_attribute(file, "leat_version", std::string(LEAT_VERSION));
   set_attribute(file, "leat_xml", std::string(run.xml));
+  describe_run(file, run);
 }
 
 void note_continued(hid_t file, const leat_run& run) {

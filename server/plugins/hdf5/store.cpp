@@ -96,7 +96,7 @@ struct Store::Open {
             {"1: all of the iteration is here; 0: a rank died, or something was not stored",
              "incomplete complete"})),
         parameters(place),
-        vtkhdf(place, host) {
+        vtkhdf({file, file, run}, host) {
     for (std::uint64_t i = 0; i < run.variable_count; ++i) {
       const leat_variable& variable = *leat_variable_at(&run, i);
       if (is_dataset(file, variable.name)) take_up(static_cast<std::uint32_t>(i), variable);

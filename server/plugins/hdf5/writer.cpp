@@ -11,6 +11,7 @@
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/coordinates.hpp"
 #include "server/plugins/hdf5/filters.hpp"
+#include "server/plugins/hdf5/first_row.hpp"
 #include "server/plugins/hdf5/grid_writer.hpp"
 #include "server/plugins/hdf5/mesh_axes.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
@@ -99,6 +100,7 @@ Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
   if (dataset.is_new()) {
     describe(dataset, place_.run, variable_, type, plan.fill);
     describe_layout(dataset, place_.run, variable_);
+    if (!has_rows()) note_first_row(dataset.id(), place_.scales.iteration().extents()[0]);
     set_coordinates(dataset, coordinates_of(place_, variable_, with_rows));
   }
   const std::vector<std::string> of_scales = name_scales(dataset, with_rows, names);

@@ -14,6 +14,7 @@
 #include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
+#include "server/plugins/hdf5/vtkhdf/whole_file.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -81,13 +82,6 @@ void write_iterations(hid_t file, const std::vector<Part>& parts, const Rows& ro
   check(H5DSset_scale(numbers, "iteration"), "naming the iterations");
 }
 
-// What is called the coordinate of iterations by a dataset that has no other.
-std::string coordinates_in(hid_t file, const std::string& name) {
-  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
-  const bool has_some = check(H5Aexists(dataset, "coordinates"), name) > 0;
-  return has_some ? text_attribute(dataset, "coordinates") : "";
-}
-
 void write_flags(View& view, const std::string& source, const std::string& name,
                  const std::vector<std::uint8_t>& flags) {
   for (const Part& part : view.parts) {
@@ -108,7 +102,7 @@ void add_variable(View& view, const ViewedVariable& variable) {
   } else {
     add_slots(view, variable);
   }
-  if (!variable.constant) add_presence(view, variable);
+  variable.constant ? add_first_row(view, variable) : add_presence(view, variable);
 }
 
 void fill(hid_t file, const std::vector<Part>& parts, const std::vector<std::string>& files) {
@@ -123,7 +117,7 @@ void fill(hid_t file, const std::vector<Part>& parts, const std::vector<std::str
     names.insert(name);
   Scales scales(file, names);
   const std::string complete = table_of(parts.front().file, "", "iteration_complete");
-  View view{file, parts, files, rows, scales, coordinates_in(parts.front().file, complete), {}};
+  View view{file, parts, files, rows, scales, coordinate_of_rows(parts.front().file), {}};
   view.done.insert(parts.front().iteration_name);
   view.done.insert(complete);
   write_flags(view, complete, scales.take_name("iteration_complete"), rows.complete());
@@ -154,6 +148,20 @@ struct Temporary {
   }
 };
 
+// `where`: the folder of the parts, as the view names it. No part is open afterwards: HDF5 opens
+// them with its locks to read a view, and cannot when they are open without.
+ViewFacts write_view(const std::string& path, const std::string& folder, const fs::path& where) {
+  const std::vector<Part> parts = open_parts(folder);
+  std::vector<std::string> files;
+  for (const Part& part : parts) files.push_back(where / fs::path(part.path).filename());
+  const Id file = make_plain(path);
+  copy_attributes(parts.front().file, file, {"lost", kFirstRank, kNodeRanks, kStarted, kViewName});
+  set_attribute(file, kViewMark, where.string());
+  fill(file, parts, files);
+  check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + path);
+  return facts_of(parts);
+}
+
 }  // namespace
 
 ViewFacts make_view(const std::string& folder, const std::string& path, const std::string& maker) {
@@ -162,21 +170,12 @@ ViewFacts make_view(const std::string& folder, const std::string& path, const st
   const fs::path wanted = fs::absolute(path).lexically_normal();
   const fs::path where =
       fs::absolute(folder).lexically_normal().lexically_relative(wanted.parent_path());
-  const std::vector<Part> parts = open_parts(folder);
-  std::vector<std::string> files;
-  for (const Part& part : parts) files.push_back(where / fs::path(part.path).filename());
   Temporary temporary{wanted.parent_path() / ("." + wanted.filename().string() + "." + maker)};
-  {
-    const Id file = make_plain(temporary.path);
-    copy_attributes(parts.front().file, file,
-                    {"lost", kFirstRank, kNodeRanks, kStarted, kViewName});
-    set_attribute(file, kViewMark, where.string());
-    fill(file, parts, files);
-    check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + temporary.path);
-  }
+  ViewFacts facts = write_view(temporary.path, folder, where);
+  facts.left_out = add_vtkhdf(temporary.path);
   fs::rename(temporary.path, wanted);
   temporary.path.clear();
-  return facts_of(parts);
+  return facts;
 }
 
 ViewFacts make_last_view(const std::string& folder, const std::string& path,

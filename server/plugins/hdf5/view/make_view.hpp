@@ -4,14 +4,16 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace leat::hdf5 {
 
 struct ViewFacts {
   std::size_t parts = 0;
   std::uint64_t iterations = 0;
-  std::int64_t ranks = 0;           ///< of the run
-  std::int64_t ranks_in_parts = 0;  ///< of the servers whose parts are there
+  std::int64_t ranks = 0;             ///< of the run
+  std::int64_t ranks_in_parts = 0;    ///< of the servers whose parts are there
+  std::vector<std::string> left_out;  ///< of what ParaView is to see, and why
   std::string state;  ///< of the parts: another one means that the view is out of date
 };
 

@@ -21,6 +21,7 @@
 #include "server/plugins/hdf5/view/make_view.hpp"
 #include "server/plugins/hdf5/view/merged_dataset.hpp"
 #include "server/plugins/hdf5/view/part.hpp"
+#include "server/plugins/hdf5/vtkhdf/whole_file.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -41,9 +42,16 @@ herr_t keep_object(hid_t group, const char* name, const H5L_info_t* link, void* 
   return 0;
 }
 
+// Without /VTKHDF, which shows in its way what is copied, and is made anew: unless it is a group of
+// variables.
 std::vector<Object> objects_in(hid_t file) {
   std::vector<Object> objects;
   check(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, keep_object, &objects), "cannot read the view");
+  if (!is_for_vtk(file)) return objects;
+  const auto is_made_anew = [](const Object& object) {
+    return object.path == "VTKHDF" || object.path.rfind("VTKHDF/", 0) == 0;
+  };
+  objects.erase(std::remove_if(objects.begin(), objects.end(), is_made_anew), objects.end());
   return objects;
 }
 
@@ -169,6 +177,7 @@ MergeFacts merge_view(const std::string& from, const std::string& to, bool repla
     const Id file = make_plain(temporary.path);
     facts = Merge(source, file, fs::absolute(from).parent_path(), progress).run();
     facts.iterations = integers_of(source, table_of(source, "", "iteration")).size();
+    facts.left_out = add_vtkhdf(file, file);
     check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + temporary.path);
   }
   give_name(temporary.path, target, replace);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace leat::hdf5 {
 
@@ -12,6 +13,7 @@ struct MergeFacts {
   std::size_t datasets = 0;
   std::uint64_t bytes = 0;  ///< of values
   std::uint64_t iterations = 0;
+  std::vector<std::string> left_out;  ///< of what ParaView is to see, and why
 };
 
 /// `done` of `all` bytes are copied.

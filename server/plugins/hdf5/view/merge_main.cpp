@@ -6,15 +6,16 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "server/plugins/hdf5/plain_file.hpp"
-#include "server/plugins/hdf5/view/json_text.hpp"
 #include "server/plugins/hdf5/view/merge.hpp"
 
 namespace {
 
 using namespace leat::hdf5;
+using nlohmann::ordered_json;
 
 // One line that is written over, for somebody who looks on.
 class ProgressLine {
@@ -42,6 +43,14 @@ MergeFacts merge(const std::string& from, const std::string& to, bool replace) {
                     [&line](std::uint64_t done, std::uint64_t all) { line.show(done, all); });
 }
 
+void print_json(const char* file, const MergeFacts& facts) {
+  const ordered_json said{{"file", file},
+                          {"datasets", facts.datasets},
+                          {"iterations", facts.iterations},
+                          {"bytes", facts.bytes}};
+  std::printf("%s\n", said.dump(-1, ' ', false, ordered_json::error_handler_t::replace).c_str());
+}
+
 }  // namespace
 
 // view, file, "force" or "", "json" or ""
@@ -53,14 +62,15 @@ int main(int argc, char** argv) {
   prepare_for_views();
   try {
     const MergeFacts facts = merge(argv[1], argv[2], std::strcmp(argv[3], "force") == 0);
-    const char* form =
-        std::strcmp(argv[4], "json") == 0
-            ? "{\"file\": %s, \"datasets\": %zu, \"iterations\": %llu, \"bytes\": %llu}\n"
-            : "%s: %zu datasets, %llu iterations, %llu bytes of values\n";
-    const std::string name = std::strcmp(argv[4], "json") == 0 ? json_text(argv[2]) : argv[2];
-    std::printf(form, name.c_str(), facts.datasets,
-                static_cast<unsigned long long>(facts.iterations),
-                static_cast<unsigned long long>(facts.bytes));
+    for (const std::string& what : facts.left_out)
+      std::fprintf(stderr, "leat merge: %s\n", what.c_str());
+    if (std::strcmp(argv[4], "json") == 0) {
+      print_json(argv[2], facts);
+    } else {
+      std::printf("%s: %zu datasets, %llu iterations, %llu bytes of values\n", argv[2],
+                  facts.datasets, static_cast<unsigned long long>(facts.iterations),
+                  static_cast<unsigned long long>(facts.bytes));
+    }
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "leat merge: %s\n", e.what());

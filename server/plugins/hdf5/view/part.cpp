@@ -95,4 +95,12 @@ std::string table_of(hid_t file, const std::string& variable, const std::string&
   return "";
 }
 
+// What has no coordinate but that of its rows.
+std::string coordinate_of_rows(hid_t file) {
+  const std::string name = table_of(file, "", "iteration_complete");
+  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
+  const bool has_some = check(H5Aexists(dataset, "coordinates"), name) > 0;
+  return has_some ? text_attribute(dataset, "coordinates") : "";
+}
+
 }  // namespace leat::hdf5

@@ -32,5 +32,7 @@ std::vector<std::int64_t> integers_of(hid_t file, const std::string& name,
 /// Name of what stands beside a variable, "<variable><suffix>" with '_' behind it where that is a
 /// variable too; "" when the file has none.
 std::string table_of(hid_t file, const std::string& variable, const std::string& suffix);
+/// Name of the coordinate that iterations have: their times; "" for none.
+std::string coordinate_of_rows(hid_t file);
 
 }  // namespace leat::hdf5

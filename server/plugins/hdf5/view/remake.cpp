@@ -47,6 +47,16 @@ std::string name_of_view(const fs::path& part) {
   return text_attribute(file, kViewName);
 }
 
+// What makers of the view were killed over. Who makes one meanwhile fails, and does it again.
+void remove_unfinished(const fs::path& view) {
+  const std::string begin = "." + view.filename().string() + "." + kPartBegin;
+  const fs::path folder = fs::absolute(view).parent_path();
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    std::error_code gone;
+    if (entry.path().filename().string().rfind(begin, 0) == 0) fs::remove(entry.path(), gone);
+  }
+}
+
 bool is_same(const fs::path& a, const fs::path& b) {
   return fs::weakly_canonical(a).lexically_normal() == fs::weakly_canonical(b).lexically_normal();
 }
@@ -87,11 +97,15 @@ ViewPlace view_place(const std::string& target, const std::string& output) {
 
 ViewFacts remake_view(const ViewPlace& place, int* finished) {
   *finished = 0;
+  bool is_at_work = false;
   for (const fs::path& part : parts_in(place.folder)) {
     const std::optional<FileLock> lock = FileLock::take(part);
     if (lock && finish_last_commit(part)) ++*finished;
+    is_at_work = is_at_work || !lock;
   }
-  return make_last_view(place.folder, place.path, "view");
+  const ViewFacts facts = make_last_view(place.folder, place.path, "view");
+  if (!is_at_work) remove_unfinished(place.path);
+  return facts;
 }
 
 std::string described(const std::string& path, const ViewFacts& facts) {

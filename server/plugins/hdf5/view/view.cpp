@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "server/plugins/hdf5/coordinates.hpp"
+#include "server/plugins/hdf5/first_row.hpp"
 #include "server/plugins/hdf5/tables.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 
@@ -72,6 +73,20 @@ std::vector<std::uint8_t> written_rows(const View& view, const ViewedVariable& v
   for (const std::int64_t flag : integers_of(view.parts[part].file, name))
     written.push_back(flag != 0);
   return written;
+}
+
+void add_first_row(View& view, const ViewedVariable& variable) {
+  hsize_t first = H5S_UNLIMITED;
+  for (std::size_t part = 0; part < view.parts.size(); ++part) {
+    if (!variable.in_part[part].is_open()) continue;
+    const hsize_t row = first_row(variable.in_part[part]);
+    for (const RowRun& run : view.rows.runs(part, row, row + 1, {}))
+      first = std::min(first, run.to);
+  }
+  const Dataset made(view.file, variable.name);
+  if (check(H5Aexists(made.id(), kFirstRow), variable.name) > 0)
+    check(H5Adelete(made.id(), kFirstRow), variable.name);
+  if (first != H5S_UNLIMITED) note_first_row(made.id(), first);
 }
 
 void add_presence(View& view, const ViewedVariable& variable) {

@@ -56,6 +56,8 @@ std::vector<std::uint8_t> written_rows(const View& view, const ViewedVariable& v
 void add_global(View& view, const ViewedVariable& variable);
 void add_slots(View& view, const ViewedVariable& variable);
 void add_ragged(View& view, const ViewedVariable& variable);
+/// In which row what does not vary in time was written.
+void add_first_row(View& view, const ViewedVariable& variable);
 /// "<variable>_written", when it is not in all iterations.
 void add_presence(View& view, const ViewedVariable& variable);
 /// Parameters, what others have put into the parts, results of scripts, ledgers.

@@ -94,8 +94,7 @@ void ViewKeeper::make(bool last) {
     path_ = alternative;
   }
   if (!path_.empty()) {
-    last ? make_last_view(folder_, path_, maker_) : make_view(folder_, path_, maker_);
-    return;
+    return make_as(path_, last);
   }
   make_first(last);
 }
@@ -118,8 +117,16 @@ void ViewKeeper::make_first(bool last) {
   } else if (is_new) {
     make_room(wanted_, option(run_.options, run_.option_count, "exists", "keep"), host_);
   }
-  last ? make_last_view(folder_, path, maker_) : make_view(folder_, path, maker_);
+  make_as(path, last);
   path_ = path;
+}
+
+void ViewKeeper::make_as(const std::string& path, bool last) const {
+  const ViewFacts facts =
+      last ? make_last_view(folder_, path, maker_) : make_view(folder_, path, maker_);
+  for (const std::string& what : facts.left_out) {
+    if (last) host_.info(path + ": " + what);
+  }
 }
 
 }  // namespace leat::hdf5

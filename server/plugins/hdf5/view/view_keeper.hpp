@@ -30,6 +30,7 @@ class ViewKeeper {
   std::string why_of_another_run(bool is_locked) const;
   void make(bool last);
   void make_first(bool last);
+  void make_as(const std::string& path, bool last) const;
 
   const leat_run& run_;
   Host host_;

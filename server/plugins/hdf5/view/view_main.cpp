@@ -4,22 +4,24 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "server/plugins/hdf5/plain_file.hpp"
-#include "server/plugins/hdf5/view/json_text.hpp"
 #include "server/plugins/hdf5/view/remake.hpp"
 
 namespace {
 
 using namespace leat::hdf5;
+using nlohmann::ordered_json;
 
 void print_json(const std::string& path, const ViewFacts& facts) {
-  std::printf(
-      "{\"view\": %s, \"parts\": %zu, \"iterations\": %llu, \"ranks\": %lld, \"ranks_in_parts\": "
-      "%lld}\n",
-      json_text(path).c_str(), facts.parts, static_cast<unsigned long long>(facts.iterations),
-      static_cast<long long>(facts.ranks), static_cast<long long>(facts.ranks_in_parts));
+  const ordered_json said{{"view", path},
+                          {"parts", facts.parts},
+                          {"iterations", facts.iterations},
+                          {"ranks", facts.ranks},
+                          {"ranks_in_parts", facts.ranks_in_parts}};
+  std::printf("%s\n", said.dump(-1, ' ', false, ordered_json::error_handler_t::replace).c_str());
 }
 
 }  // namespace
@@ -35,6 +37,8 @@ int main(int argc, char** argv) {
     int finished = 0;
     const ViewPlace place = view_place(argv[1], argv[2]);
     const ViewFacts facts = remake_view(place, &finished);
+    for (const std::string& what : facts.left_out)
+      std::fprintf(stderr, "leat view: %s\n", what.c_str());
     if (std::strcmp(argv[3], "json") == 0) {
       print_json(place.path, facts);
     } else {

@@ -78,6 +78,11 @@ class CellsMesh : public Mesh {
     id_offsets_.put(step, static_cast<std::int64_t>(has_cells ? parts.first_id : 0));
   }
 
+  std::vector<List*> lists() override {
+    return {&point_counts_,  &cell_counts_,  &id_counts_,  &parts_,      &part_offsets_,
+            &point_offsets_, &cell_offsets_, &id_offsets_, &own_offsets_};
+  }
+
   std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
     const bool nodal = field.variable->centering == LEAT_NODAL;
     *group = nodal ? "PointData" : "CellData";

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "server/plugins/hdf5/numbers.hpp"
-
 namespace leat::hdf5::vtk {
 namespace {
 
@@ -42,7 +40,7 @@ std::optional<Field> field_in(const Place& place, std::uint32_t number) {
   Field field;
   field.variable = &variable;
   field.varies = variable.time_varying != 0;
-  field.shape = extents_in(place.file, variable.name);
+  field.shape = extents_in(place.values, variable.name);
   const bool ragged = !variable.has_global &&
                       std::any_of(variable.dimension, variable.dimension + variable.dims, varies);
   if (ragged || field.varies) field.shape.erase(field.shape.begin());
@@ -54,15 +52,30 @@ std::optional<Field> field_in(const Place& place, std::uint32_t number) {
   return field;
 }
 
-bool is_written(const Place& place, const Field& field, hsize_t row) {
-  if (!field.varies) return true;
-  const std::string name = name_beside(place.run, field.path() + "_written");
-  if (!is_dataset(place.file, name)) return extents_in(place.file, field.path())[0] > row;
-  const Dataset table(place.file, name);
-  if (row >= table.extents()[0]) return false;
-  std::uint8_t value = 0;
-  table.read({row}, {1}, &value);
-  return value != 0;
+WrittenRows::WrittenRows(const Place& place, const Field& field)
+    : place_(place),
+      counted_(field.form == Field::Form::ragged ? name_beside(place.run, field.path() + "_count")
+                                                 : field.path()),
+      name_(name_beside(place.run, field.path() + "_written")),
+      varies_(field.varies) {}
+
+// The table is made when it has something to say, with what was before.
+bool WrittenRows::at(hsize_t row) {
+  if (!varies_ || row < all_upto_) return true;
+  if (!table_.exists()) table_ = RowTable(place_.values, name_, true);
+  if (!table_.exists()) {
+    all_upto_ = extents_in(place_.values, counted_)[0];
+    return row < all_upto_;
+  }
+  const std::vector<std::int64_t> flag = table_.row(row);
+  return !flag.empty() && flag[0] != 0;
+}
+
+hsize_t WrittenRows::last_upto(hsize_t row) {
+  for (; asked_ <= row; ++asked_) {
+    if (at(asked_)) last_ = asked_;
+  }
+  return last_;
 }
 
 hsize_t Elements::Row::total() const {
@@ -74,7 +87,8 @@ bool Elements::Row::has_blocks_of(const Row& other) const {
   return owners.empty() || other.owners.empty() || owners == other.owners;
 }
 
-Elements::Elements(const Place& place, Field field) : place_(place), field_(std::move(field)) {}
+Elements::Elements(const Place& place, Field field)
+    : place_(place), field_(std::move(field)), written_(place, field_) {}
 
 hsize_t Elements::components() const {
   const std::size_t before = field_.form == Field::Form::ragged  ? 0
@@ -103,7 +117,7 @@ Shown Elements::shown(const Shape& start, const Shape& count) const {
 
 Elements::Row Elements::at(hsize_t row) {
   if (field_.form == Field::Form::ragged) return at_ragged(row);
-  if (!is_written(place_, field_, row)) return {};
+  if (!written_.at(row)) return {};
   if (field_.form == Field::Form::slots) return at_slots(row);
   const hsize_t count = field_.shape.empty() ? 1 : field_.shape[0];
   return {field_.varies ? row * count : 0, {count}, {}};
@@ -130,7 +144,7 @@ Elements::Row Elements::at_ragged(hsize_t row) {
   return found;
 }
 
-Elements::Row Elements::at_slots(hsize_t row) const {
+Elements::Row Elements::at_slots(hsize_t row) {
   Row found;
   const hsize_t slots = field_.shape[0], count = field_.shape.size() > 1 ? field_.shape[1] : 1;
   const std::vector<std::int64_t> ranks = table("_rank", row), numbers = table("_block", row);
@@ -144,9 +158,9 @@ Elements::Row Elements::at_slots(hsize_t row) const {
   return found;
 }
 
-bool Elements::slots_are_full(hsize_t row, std::size_t used) const {
-  const std::vector<std::int64_t> extents =
-      has_table("_extent") ? table("_extent", row) : std::vector<std::int64_t>{};
+// Scalars have no extents.
+bool Elements::slots_are_full(hsize_t row, std::size_t used) {
+  const std::vector<std::int64_t> extents = table("_extent", row);
   const std::size_t dims = field_.variable->dims;
   for (std::size_t i = 0; i < extents.size() && i < used * dims; ++i) {
     if (static_cast<hsize_t>(extents[i]) != field_.shape[1 + i % dims]) return false;
@@ -154,24 +168,14 @@ bool Elements::slots_are_full(hsize_t row, std::size_t used) const {
   return true;
 }
 
-std::string Elements::table_name(const char* suffix) const {
-  return name_beside(place_.run, field_.path() + suffix);
-}
-
-bool Elements::has_table(const char* suffix) const {
-  return is_dataset(place_.file, table_name(suffix));
-}
-
 // One row of it, which is none when it is shorter.
-std::vector<std::int64_t> Elements::table(const char* suffix, hsize_t row) const {
-  const Dataset table(place_.file, table_name(suffix));
-  Shape start = zeros(table.extents()), count = table.extents();
-  if (field_.varies) {
-    if (row >= count[0]) return {};
-    start[0] = row;
-    count[0] = 1;
+std::vector<std::int64_t> Elements::table(const char* suffix, hsize_t row) {
+  auto known = tables_.find(suffix);
+  if (known == tables_.end()) {
+    const std::string name = name_beside(place_.run, field_.path() + suffix);
+    known = tables_.emplace(suffix, RowTable(place_.values, name, field_.varies)).first;
   }
-  return read_numbers(table, start, count);
+  return known->second.row(row);
 }
 
 }  // namespace leat::hdf5::vtk

@@ -3,13 +3,14 @@
 // iteration are.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "server/plugins/hdf5/vtkhdf/row_table.hpp"
 #include "server/plugins/hdf5/vtkhdf/tools.hpp"
-#include "server/plugins/hdf5/writer.hpp"
 
 namespace leat::hdf5::vtk {
 
@@ -33,8 +34,21 @@ std::string why_vtk_cannot(const leat_variable& variable);
 /// The variable when it is in the file, which it is from its first block on.
 std::optional<Field> field_in(const Place& place, std::uint32_t number);
 
-/// Whether anything of it was written in row `row`.
-bool is_written(const Place& place, const Field& field, hsize_t row);
+/// In which rows anything of a variable was written.
+class WrittenRows {
+ public:
+  WrittenRows(const Place& place, const Field& field);
+  bool at(hsize_t row);
+  /// The last one up to `row` that is, 0 when there is none. To be asked in ascending order.
+  hsize_t last_upto(hsize_t row);
+
+ private:
+  Place place_;
+  std::string counted_, name_;  // what has as many rows as were written; the table
+  bool varies_;
+  RowTable table_;  // none while it is in all
+  hsize_t all_upto_ = 0, asked_ = 0, last_ = 0;
+};
 
 /// The dataset as a list of elements, of one or more components each, over all iterations.
 class Elements {
@@ -63,16 +77,16 @@ class Elements {
   const Field& field() const { return field_; }
 
  private:
-  std::vector<std::int64_t> table(const char* suffix, hsize_t row) const;
-  bool has_table(const char* suffix) const;
-  std::string table_name(const char* suffix) const;
+  std::vector<std::int64_t> table(const char* suffix, hsize_t row);
   Row at_ragged(hsize_t row);
-  Row at_slots(hsize_t row) const;
-  bool slots_are_full(hsize_t row, std::size_t used) const;
+  Row at_slots(hsize_t row);
+  bool slots_are_full(hsize_t row, std::size_t used);
 
   Place place_;
   Field field_;
-  std::vector<hsize_t> starts_;  // of the rows asked for so far, and of the next: ragged
+  WrittenRows written_;
+  std::map<std::string, RowTable> tables_;  // by suffix
+  std::vector<hsize_t> starts_;             // of the rows asked for so far, and of the next: ragged
 };
 
 }  // namespace leat::hdf5::vtk

@@ -4,6 +4,7 @@
 // points of curvilinear meshes and all arrays are virtual.
 #include <algorithm>
 #include <functional>
+#include <optional>
 
 #include "server/plugins/hdf5/types.hpp"
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
@@ -74,6 +75,7 @@ class GridMesh : public Mesh {
   const char* type() const override { return "UnstructuredGrid"; }
 
   void make_head() override {
+    moved_.emplace(place_, axes_.front());
     for (hsize_t length : lengths_) cells_ *= std::max<hsize_t>(1, length - 1);
     if (mesh_.kind == LEAT_MESH_CURVILINEAR)
       link_points();
@@ -84,8 +86,11 @@ class GridMesh : public Mesh {
     for (const auto& [name, count] :
          {std::pair<const char*, hsize_t>{"NumberOfPoints", product(lengths_)},
           {"NumberOfCells", cells_},
-          {"NumberOfConnectivityIds", cells_ * corners_.size()}})
-      List(place_.file, path(name)).put(0, static_cast<std::int64_t>(count));
+          {"NumberOfConnectivityIds", cells_ * corners_.size()}}) {
+      List counts(place_.file, path(name));
+      counts.put(0, static_cast<std::int64_t>(count));
+      counts.flush();
+    }
     parts_ = List(place_.file, steps_path("NumberOfParts"));
     part_offsets_ = List(place_.file, steps_path("PartOffsets"));
     point_offsets_ = List(place_.file, steps_path("PointOffsets"));
@@ -99,6 +104,10 @@ class GridMesh : public Mesh {
     point_offsets_.put(step, static_cast<std::int64_t>(point_offset(row)));
     cell_offsets_.grow_to(step + 1);
     id_offsets_.grow_to(step + 1);
+  }
+
+  std::vector<List*> lists() override {
+    return {&parts_, &part_offsets_, &point_offsets_, &cell_offsets_, &id_offsets_};
   }
 
   std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
@@ -134,13 +143,8 @@ class GridMesh : public Mesh {
   }
 
   // A mesh stays where it is till it is moved.
-  hsize_t point_offset(hsize_t row) const {
-    const Field& field = axes_.front();
-    if (!field.varies) return 0;
-    for (hsize_t last = row; last > 0; --last) {
-      if (is_written(place_, field, last)) return last * product(lengths_);
-    }
-    return 0;
+  hsize_t point_offset(hsize_t row) {
+    return axes_.front().varies ? moved_->last_upto(row) * product(lengths_) : 0;
   }
 
   void link_points() {
@@ -164,8 +168,8 @@ class GridMesh : public Mesh {
   }
 
   std::vector<double> values_of(const Field& field) const {
-    const Dataset dataset(place_.file, field.path());
-    Shape count = dataset.extents();
+    const Dataset dataset(place_.values, field.path());
+    const Shape count = dataset.extents();
     std::vector<double> all(product(count));
     check(H5Dread(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()),
           "cannot read " + field.path());
@@ -233,6 +237,7 @@ class GridMesh : public Mesh {
   }
 
   std::vector<Field> axes_;
+  std::optional<WrittenRows> moved_;  // of the first axis
   Shape lengths_;  // points in each dimension, as the variables have them: z, y, x
   hsize_t cells_ = 1;
   std::vector<hsize_t> corners_;

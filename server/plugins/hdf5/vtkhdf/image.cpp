@@ -42,9 +42,8 @@ class ImageArray : public Array {
   }
 
   void link_dataset(const std::string& path) const {
-    const Id links(H5Pcreate(H5P_LINK_CREATE), "making a property list");
-    check(H5Pset_create_intermediate_group(links, 1), "groups");
-    check(H5Lcreate_hard(file_, field_.path().c_str(), file_, path.c_str(), links, H5P_DEFAULT),
+    check(H5Lcreate_hard(file_, field_.path().c_str(), file_, path.c_str(), link_creation(),
+                         H5P_DEFAULT),
           "cannot link " + path);
   }
 

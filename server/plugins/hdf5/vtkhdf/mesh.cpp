@@ -88,6 +88,8 @@ void Mesh::add(const std::vector<Step>& steps) {
     put_step(step, steps[step].row);
     rows_.put(step, static_cast<std::int64_t>(steps[step].row));
   }
+  for (List* list : lists()) list->flush();
+  rows_.flush();
   while (in_step_ < steps.size() && steps[in_step_].row == in_step_) ++in_step_;
   for (auto& [number, known] : known_) put_offsets(&known, steps);
   const auto is_taken = [&](std::uint32_t variable) { return take(variable, steps); };
@@ -102,8 +104,9 @@ void Mesh::add(const std::vector<Step>& steps) {
 // A second and later ones: readers take the values of one step for a mesh without time.
 void Mesh::put_values(const std::vector<Step>& steps) {
   values_.grow_to({steps.size()});
-  for (hsize_t step = count_; step < steps.size(); ++step)
-    values_.write({step}, {1}, &steps[step].time);
+  std::vector<double> times;
+  for (hsize_t step = count_; step < steps.size(); ++step) times.push_back(steps[step].time);
+  values_.write({count_}, {times.size()}, times.data());
   put_attribute(group_at(place_.file, path("Steps")), "NSteps",
                 std::vector<std::int64_t>{static_cast<std::int64_t>(steps.size())});
 }
@@ -133,12 +136,19 @@ void Mesh::take_up(std::uint32_t variable, const std::vector<Step>& steps) {
   const std::string name = array_name(place_.run, variable);
   known.path = path(group + "/" + name);
   if (!is_in(place_.file, known.path)) {
-    if (!known.array->is_at(steps.back().row)) return;
+    if (!is_at_any(known.array.get(), steps)) return;
     known.array->link(known.path, steps);
   }
   known.offsets_path = steps_path(group + "Offsets/" + name);
   put_offsets(&known, steps);
   known_[variable] = std::move(known);
+}
+
+// Of the new ones: before them it was not.
+bool Mesh::is_at_any(Array* array, const std::vector<Step>& steps) const {
+  const auto first =
+      steps.begin() + static_cast<std::ptrdiff_t>(std::min<hsize_t>(count_, steps.size() - 1));
+  return std::any_of(first, steps.end(), [&](const Step& step) { return array->is_at(step.row); });
 }
 
 void Mesh::put_offsets(Known* known, const std::vector<Step>& steps) const {
@@ -150,6 +160,7 @@ void Mesh::put_offsets(Known* known, const std::vector<Step>& steps) const {
   }
   for (hsize_t step = std::min(known->offsets.length(), count_); step < steps.size(); ++step)
     known->offsets.put(step, static_cast<std::int64_t>(known->array->offset(steps[step].row)));
+  known->offsets.flush();
 }
 
 bool ElementArray::is_at(hsize_t row) {

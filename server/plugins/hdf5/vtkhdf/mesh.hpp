@@ -65,6 +65,8 @@ class Mesh {
   /// What is made once.
   virtual void make_head() = 0;
   virtual void put_step(hsize_t step, hsize_t row) = 0;
+  /// What put_step() puts into.
+  virtual std::vector<List*> lists() { return {}; }
   /// `group`: gets PointData or CellData. Throws when the variable does not fit.
   virtual std::unique_ptr<Array> array_for(const Field& field, std::string* group) = 0;
 
@@ -88,6 +90,7 @@ class Mesh {
 
   void take_up(std::uint32_t variable, const std::vector<Step>& steps);
   bool take(std::uint32_t variable, const std::vector<Step>& steps);
+  bool is_at_any(Array* array, const std::vector<Step>& steps) const;
   void put_offsets(Known* known, const std::vector<Step>& steps) const;
   void put_values(const std::vector<Step>& steps);
 

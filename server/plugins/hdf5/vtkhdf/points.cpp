@@ -60,6 +60,11 @@ class PointsMesh : public Mesh {
     number_to(points.total() + 1);
   }
 
+  std::vector<List*> lists() override {
+    return {&counts_,        &none_,         &parts_,     &part_offsets_,
+            &point_offsets_, &cell_offsets_, &id_offsets_};
+  }
+
   std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
     *group = "PointData";
     const auto points_at = [](void* mesh, hsize_t row) {
@@ -93,7 +98,7 @@ class PointsMesh : public Mesh {
     for (const std::string& name : names) {
       const std::string to = path(group + "/" + name);
       if (is_in(place_.file, to)) continue;
-      check(H5Lcreate_hard(place_.file, path(one).c_str(), place_.file, to.c_str(), H5P_DEFAULT,
+      check(H5Lcreate_hard(place_.file, path(one).c_str(), place_.file, to.c_str(), link_creation(),
                            H5P_DEFAULT),
             "cannot link " + to);
     }

@@ -6,6 +6,7 @@
 namespace leat::hdf5::vtk {
 namespace {
 
+constexpr std::size_t kMostWaiting = 8192;
 constexpr hsize_t kMostRows = hsize_t{1} << 31;
 // Twice as many elements of 16 bytes are still counted in 63 bits.
 constexpr hsize_t kMostElements = hsize_t{1} << 57;
@@ -39,10 +40,9 @@ Id selected(const Shape& extents, const Shape& start, const Shape& count) {
 Id group_at(hid_t file, const std::string& path) {
   const std::string what = "cannot make the group " + path;
   if (is_in(file, path)) return Id(H5Gopen2(file, path.c_str(), H5P_DEFAULT), what);
-  const Id creation(H5Pcreate(H5P_GROUP_CREATE), what), links(H5Pcreate(H5P_LINK_CREATE), what);
+  const Id creation(H5Pcreate(H5P_GROUP_CREATE), what);
   check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), what);
-  check(H5Pset_create_intermediate_group(links, 1), what);
-  return Id(H5Gcreate2(file, path.c_str(), links, creation, H5P_DEFAULT), what);
+  return Id(H5Gcreate2(file, path.c_str(), link_creation(), creation, H5P_DEFAULT), what);
 }
 
 void put_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values) {
@@ -73,24 +73,37 @@ List::List(hid_t file, const std::string& name, hsize_t columns, hsize_t chunk)
     plan.chunk = {chunk, columns};
   }
   data_ = Dataset(file, name, H5T_NATIVE_INT64, plan);
+  length_ = data_.extents()[0];
 }
 
-void List::grow_to(hsize_t length) {
-  data_.grow_to(columns_ > 0 ? Shape{length, columns_} : Shape{length});
-}
+void List::grow_to(hsize_t length) { length_ = std::max(length_, length); }
 
 void List::put(hsize_t at, std::int64_t value) {
+  if (!waiting_.empty() && at != first_waiting_ + waiting_.size()) flush();
+  if (waiting_.empty()) first_waiting_ = at;
+  waiting_.push_back(value);
   grow_to(at + 1);
-  const std::vector<std::int64_t> row(std::max<hsize_t>(1, columns_), value);
-  if (columns_ > 0)
-    data_.write({at, 0}, {1, columns_}, row.data());
-  else
-    data_.write({at}, {1}, row.data());
+  if (waiting_.size() == kMostWaiting) flush();
 }
 
 void List::put(hsize_t at, const std::vector<std::int64_t>& values) {
+  flush();
   grow_to(at + values.size());
-  data_.write({at}, {values.size()}, values.data());
+  write(at, values);
+}
+
+void List::flush() {
+  if (!exists()) return;
+  write(first_waiting_, waiting_);
+  waiting_.clear();
+}
+
+void List::write(hsize_t at, const std::vector<std::int64_t>& values) {
+  data_.grow_to(columns_ > 0 ? Shape{length_, columns_} : Shape{length_});
+  if (columns_ == 0) return data_.write({at}, {values.size()}, values.data());
+  std::vector<std::int64_t> rows;
+  for (const std::int64_t value : values) rows.insert(rows.end(), columns_, value);
+  data_.write({at, 0}, {values.size(), columns_}, rows.data());
 }
 
 std::vector<std::int64_t> List::all() const {
@@ -103,7 +116,7 @@ void make_virtual(hid_t file, const std::string& name, hid_t type, const Shape& 
                   const std::vector<Shown>& parts, const std::vector<std::uint8_t>& fill) {
   const std::string what = "cannot make the virtual dataset " + name;
   if (is_in(file, name)) return;
-  const Id creation(H5Pcreate(H5P_DATASET_CREATE), what), links(H5Pcreate(H5P_LINK_CREATE), what);
+  const Id creation(H5Pcreate(H5P_DATASET_CREATE), what);
   if (!fill.empty()) check(H5Pset_fill_value(creation, type, fill.data()), what);
   for (const Shown& part : parts) {
     const Id to = selected(extents, part.start, part.count);
@@ -113,9 +126,9 @@ void make_virtual(hid_t file, const std::string& name, hid_t type, const Shape& 
     const Id from = selected(part.space, first, rest);
     check(H5Pset_virtual(creation, to, ".", ("/" + part.source).c_str(), from), what);
   }
-  check(H5Pset_create_intermediate_group(links, 1), what);
   const Id space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), what);
-  const Id made(H5Dcreate2(file, name.c_str(), type, space, links, creation, H5P_DEFAULT), what);
+  const Id made(H5Dcreate2(file, name.c_str(), type, space, link_creation(), creation, H5P_DEFAULT),
+                what);
 }
 
 hsize_t most_rows(hsize_t elements) {

@@ -8,9 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "server/include/plugin.h"
 #include "server/plugins/hdf5/dataset.hpp"
 
 namespace leat::hdf5::vtk {
+
+/// Where the group is made, and of what. `values` has the same variables and tables as `file`, and
+/// is what their values are read from: `file` itself where HDF5 can do that. It outlives what works
+/// with it.
+struct Place {
+  hid_t file, values;
+  const leat_run& run;
+};
 
 /// Opens the group or makes it, with those above it; members are known in the order of their
 /// creation, as VTK wants it for collections.
@@ -23,7 +32,8 @@ void put_attribute(hid_t object, const char* name, const std::vector<double>& va
 void put_text(hid_t object, const char* name, const std::string& text);
 
 /// Entries of 64 bits, one for each step or part, or several columns of the same value. What was
-/// not put is 0.
+/// not put is 0. Entries that follow each other wait in memory, for steps may come by the thousand:
+/// they are in the file after flush().
 class List {
  public:
   List() = default;
@@ -31,15 +41,20 @@ class List {
   void put(hsize_t at, std::int64_t value);
   /// Several, in a list of one column.
   void put(hsize_t at, const std::vector<std::int64_t>& values);
-  /// Makes it at least that long.
+  /// Makes it at least that long, with flush().
   void grow_to(hsize_t length);
+  void flush();
   bool exists() const { return data_.exists(); }
-  hsize_t length() const { return data_.extents()[0]; }
+  hsize_t length() const { return length_; }
   std::vector<std::int64_t> all() const;
 
  private:
+  void write(hsize_t at, const std::vector<std::int64_t>& values);
+
   Dataset data_;
   hsize_t columns_ = 0;
+  hsize_t length_ = 0, first_waiting_ = 0;
+  std::vector<std::int64_t> waiting_;
 };
 
 /// A part of a virtual dataset: `count` elements from `start` on are, in the order of C, those of

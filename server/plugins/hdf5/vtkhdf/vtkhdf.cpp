@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kRoot[] = "VTKHDF";
 
-using Make = std::unique_ptr<vtk::Mesh> (*)(const Place&, const Host&, std::uint32_t);
+using Make = std::unique_ptr<vtk::Mesh> (*)(const vtk::Place&, const Host&, std::uint32_t);
 
 Make maker_of(std::uint32_t kind) {
   switch (static_cast<leat_mesh_kind>(kind)) {
@@ -54,9 +54,9 @@ std::string node_name(const std::string& mesh) {
 
 }  // namespace
 
-VtkHdf::VtkHdf(const Place& place, const Host& host) : place_(place), host_(host) {
+VtkHdf::VtkHdf(const vtk::Place& place, const Host& host) : place_(place), host_(host) {
   const leat_run& run = place.run;
-  if (run.ranks > run.node_ranks || is_name_taken(run)) return;
+  if (!shows(run)) return;
   for (std::uint32_t i = 0; i < leat_run_mesh_count(&run); ++i) {
     const leat_mesh* mesh = leat_mesh_at(&run, i);
     if (const Make make = maker_of(mesh->kind); make && is_used(run, mesh))
@@ -69,6 +69,14 @@ VtkHdf::VtkHdf(const Place& place, const Host& host) : place_(place), host_(host
     meshes_.clear();
     host_.warn(std::string("/VTKHDF stays as it is: ") + e.what());
   }
+}
+
+bool VtkHdf::shows(const leat_run& run) {
+  if (run.ranks > run.node_ranks || is_name_taken(run)) return false;
+  for (std::uint32_t i = 0; i < leat_run_mesh_count(&run); ++i) {
+    if (is_used(run, leat_mesh_at(&run, i))) return true;
+  }
+  return false;
 }
 
 void VtkHdf::take_up() {
@@ -85,7 +93,7 @@ void VtkHdf::add(hsize_t row, const leat_iteration_data& data,
   const auto is_seen = [this](std::uint32_t variable) { return is_of_a_mesh(variable); };
   if (meshes_.empty() || std::none_of(written.begin(), written.end(), is_seen)) return;
   try {
-    add_step({row, time_of(data)});
+    add({{row, time_of(data)}});
   } catch (const std::exception& e) {
     if (told_.insert(e.what()).second)
       host_.warn(std::string("/VTKHDF does not show iteration ") + std::to_string(data.iteration) +
@@ -93,9 +101,9 @@ void VtkHdf::add(hsize_t row, const leat_iteration_data& data,
   }
 }
 
-void VtkHdf::add_step(const vtk::Step& step) {
+void VtkHdf::add(const std::vector<vtk::Step>& more) {
   std::vector<vtk::Step> steps = steps_;
-  steps.push_back(step);
+  steps.insert(steps.end(), more.begin(), more.end());
   for (auto mesh = meshes_.begin(); mesh != meshes_.end();) {
     try {
       if (!(*mesh)->is_open() && (*mesh)->is_ready()) open(mesh->get());
@@ -153,7 +161,7 @@ void VtkHdf::list_in_assembly(const vtk::Mesh& mesh) const {
                      std::vector<std::int64_t>{static_cast<std::int64_t>(assembly.nlinks)});
   const Id group = vtk::group_at(place_.file, node);
   check(H5Lcreate_soft(("/" + mesh.group()).c_str(), group,
-                       node_name(mesh.described().name).c_str(), H5P_DEFAULT, H5P_DEFAULT),
+                       node_name(mesh.described().name).c_str(), link_creation(), H5P_DEFAULT),
         "cannot list a mesh");
 }
 

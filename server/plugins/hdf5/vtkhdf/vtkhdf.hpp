@@ -18,26 +18,31 @@ namespace leat::hdf5 {
 
 class VtkHdf {
  public:
-  /// Goes on with what is in the file. In a run of several servers, and where the group would take
-  /// the name of a variable, there is none.
-  VtkHdf(const Place& place, const Host& host);
+  /// Goes on with what is in the file. In the part of one of several servers, and where the group
+  /// would take the name of a variable, there is none.
+  VtkHdf(const vtk::Place& place, const Host& host);
 
   /// Adds row `row`, whose data are in the file; `written`: variables of which something is. Never
   /// throws: what cannot be shown to VTK is told in the log, and is stored nevertheless.
   void add(hsize_t row, const leat_iteration_data& data, const std::set<std::uint32_t>& written);
 
+  /// Adds rows that have something of a mesh, in ascending order. Throws what add() tells.
+  void add(const std::vector<vtk::Step>& more);
+  /// Whether a file of this run is to have the group, as soon as something of a mesh is written.
+  static bool shows(const leat_run& run);
+  /// Whether it is on one, or among what one is made of.
+  bool is_of_a_mesh(std::uint32_t variable) const;
+
  private:
   void take_up();
-  void add_step(const vtk::Step& step);
   void open(vtk::Mesh* mesh);
   std::string group_of(const vtk::Mesh& mesh) const;
   void head_of_collection() const;
   void list_in_assembly(const vtk::Mesh& mesh) const;
   void count_steps() const;
-  bool is_of_a_mesh(std::uint32_t variable) const;
   double time_of(const leat_iteration_data& data) const;
 
-  Place place_;
+  vtk::Place place_;
   Host host_;
   bool is_collection_ = false;
   std::vector<std::unique_ptr<vtk::Mesh>> meshes_;
