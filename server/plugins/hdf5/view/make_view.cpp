@@ -149,6 +149,25 @@ struct Temporary {
   }
 };
 
+// `where`: the folder of the parts, as the view names it; `files` gets the names of those that it
+// shows. No part is open afterwards: HDF5 opens them by itself to read a view, and cannot when they
+// are open with other locks.
+ViewFacts write_view(const std::string& path, const std::string& folder, const fs::path& where,
+                     Unreadable unreadable, std::vector<std::string>* files) {
+  std::vector<std::string> left_out;
+  const std::vector<Part> parts =
+      open_parts(folder, unreadable == Unreadable::left_out ? &left_out : nullptr);
+  for (const Part& part : parts) files->push_back(where / fs::path(part.path).filename());
+  const Id file = make_plain(path);
+  copy_attributes(parts.front().file, file, {"lost", kFirstRank, kNodeRanks, kStarted, kViewName});
+  set_fixed_attribute(file, kViewMark, where.string());
+  fill(file, parts, *files);
+  check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + path);
+  ViewFacts facts = facts_of(parts);
+  facts.left_out = std::move(left_out);
+  return facts;
+}
+
 }  // namespace
 
 ViewFacts make_view(const std::string& folder, const std::string& path, const std::string& maker,
@@ -158,27 +177,13 @@ ViewFacts make_view(const std::string& folder, const std::string& path, const st
   const fs::path wanted = fs::absolute(path).lexically_normal();
   const fs::path where =
       fs::absolute(folder).lexically_normal().lexically_relative(wanted.parent_path());
-  std::vector<std::string> left_out;
-  const std::vector<Part> parts =
-      open_parts(folder, unreadable == Unreadable::left_out ? &left_out : nullptr);
-  std::vector<std::string> files;
-  for (const Part& part : parts) files.push_back(where / fs::path(part.path).filename());
   Temporary temporary{wanted.parent_path() / ("." + wanted.filename().string() + "." + maker)};
-  {
-    const Id file = make_plain(temporary.path);
-    copy_attributes(parts.front().file, file,
-                    {"lost", kFirstRank, kNodeRanks, kStarted, kViewName});
-    set_fixed_attribute(file, kViewMark, where.string());
-    fill(file, parts, files);
-    check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + temporary.path);
-  }
+  std::vector<std::string> files;
+  ViewFacts facts = write_view(temporary.path, folder, where, unreadable, &files);
   is_alive();
-  std::vector<std::string> not_for_vtk = add_vtkhdf(temporary.path, files);
+  facts.not_for_vtk = add_vtkhdf(temporary.path, files);
   fs::rename(temporary.path, wanted);
   temporary.path.clear();
-  ViewFacts facts = facts_of(parts);
-  facts.left_out = std::move(left_out);
-  facts.not_for_vtk = std::move(not_for_vtk);
   return facts;
 }
 
