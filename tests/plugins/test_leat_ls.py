@@ -270,3 +270,15 @@ def test_files_with_damaged_bytes_are_shown_or_refused_and_cost_no_other_file(fo
         done = subprocess.run([BUILD / "bin/leat", "ls", f"{number}.h5"], cwd=tmp_path, capture_output=True)
         assert done.returncode in (0, 1) and (done.stderr != b"") == (done.returncode == 1)
     assert not list(tmp_path.glob("core*"))
+
+
+def test_a_file_in_which_hdf5_goes_round_for_ever_is_given_up(tmp_path):
+    """An object in a heap whose length brings HDF5 1.10 back to where it was."""
+    write(tmp_path / "out").finish()
+    path = tmp_path / "out/plate.h5"
+    content = bytearray(path.read_bytes())
+    for heap in re.finditer(b"GCOL", bytes(content)):
+        content[heap.start() + 24:heap.start() + 32] = (2**64 - 16).to_bytes(8, "little")
+    path.write_bytes(content)
+    done = ls(path, cwd=tmp_path, code=1)
+    assert "worked on one file for 10 seconds: it is damaged" in done.stderr and "cannot cope with it" in done.stderr
