@@ -8,6 +8,7 @@
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
+#include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -48,6 +49,7 @@ std::string of_session(const std::string& wanted, const leat_run& run) {
 
 fs::path set_aside(const std::string& path) {
   const fs::path kept = unused_name(path);
+  xdmf::set_aside_sidecar(path, kept);
   fs::rename(path, kept);
   if (fs::exists(journal_of(path))) fs::rename(journal_of(path), journal_of(kept));
   return kept;
@@ -68,6 +70,7 @@ void make_room(const std::string& path, const std::string& exists, const Host& h
   if (fs::is_directory(path)) throw std::runtime_error("cannot write " + path + ": it is a folder");
   if (exists == "replace") {
     const std::string parts = is_view_of_live_run(path) ? "" : parts_of_view(path);
+    xdmf::remove_sidecar(path);
     fs::remove(path);
     remove_parts(parts);
     return;

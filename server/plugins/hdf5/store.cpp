@@ -34,10 +34,11 @@ void check_options(const leat_run& run) {
       throw std::runtime_error("option exists=\"" + value + "\": expected \"keep\" or \"replace\"");
     }
     if (name == "durability") durability_from(value);
+    if (name == "xdmf") xdmf::is_wanted(run);
     if (name != "file" && name != "folder" && name != "compression" && name != "durability" &&
-        name != "exists") {
+        name != "exists" && name != "xdmf") {
       throw std::runtime_error("the hdf5 store has no option \"" + name +
-                               "\"; it has file, folder, compression, durability and exists");
+                               "\"; it has file, folder, compression, durability, exists and xdmf");
     }
   }
   be_quiet();
@@ -149,7 +150,10 @@ Store::Store(const leat_run& run, Host host)
       output_(output_for(run, host)) {
   if (output_.continues()) continue_file();
   if (!open_) start_file();
-  if (!output_.view().empty()) view_ = std::make_unique<ViewKeeper>(run, host, output_);
+  if (!output_.view().empty())
+    view_ = std::make_unique<ViewKeeper>(run, host, output_);
+  else if (xdmf::is_wanted(run))
+    sidecar_ = std::make_unique<xdmf::SidecarKeeper>(run, host, "run");
 }
 
 void Store::continue_file() {
@@ -274,6 +278,7 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   open_->unsaid.clear();
   open_->unsaid_whole.clear();
   if (view_) view_->after_commit();
+  if (sidecar_) sidecar_->after_commit(file_, output_.path());
 }
 
 void Store::results(const leat_result_set& set) {
@@ -330,6 +335,7 @@ void Store::close() {
     }
   }
   if (view_) view_->at_close();
+  if (sidecar_) sidecar_->make(output_.path());
 }
 
 }  // namespace leat::hdf5

@@ -34,7 +34,8 @@ ViewKeeper::ViewKeeper(const leat_run& run, const Host& host, const OutputFile& 
       folder_(fs::path(output.path()).parent_path()),
       wanted_(output.view()),
       maker_(name_of_part(leat_run_first_rank(&run))),
-      every_(kLeastAge) {}
+      every_(kLeastAge),
+      sidecar_(run, host, maker_) {}
 
 bool ViewKeeper::is_own(const std::string& path) const {
   const std::string parts = parts_of_view(path);
@@ -99,12 +100,14 @@ void ViewKeeper::make(bool last) {
   path_ = path;
 }
 
-void ViewKeeper::make_as(const std::string& path, bool last) const {
+// A view never has fewer rows than the one before: its sidecar names none that is not there.
+void ViewKeeper::make_as(const std::string& path, bool last) {
   const ViewFacts facts =
       last ? make_last_view(folder_, path, maker_) : make_view(folder_, path, maker_);
   for (const std::string& what : facts.left_out) {
     if (last) host_.info(path + ": " + what);
   }
+  if (xdmf::is_wanted(run_)) sidecar_.make(path);
 }
 
 }  // namespace leat::hdf5

@@ -10,6 +10,7 @@
 
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/output_file.hpp"
+#include "server/plugins/hdf5/xdmf/sidecar_keeper.hpp"
 
 namespace leat::hdf5 {
 
@@ -27,7 +28,7 @@ class ViewKeeper {
   bool is_own(const std::string& path) const;
   bool is_fresh() const;
   void make(bool last);
-  void make_as(const std::string& path, bool last) const;
+  void make_as(const std::string& path, bool last);
 
   const leat_run& run_;
   Host host_;
@@ -35,6 +36,7 @@ class ViewKeeper {
   std::string path_;  // what it is called; "" until it is made for the first time
   Clock::time_point looked_{};
   Clock::duration every_;
+  xdmf::SidecarKeeper sidecar_;
 };
 
 }  // namespace leat::hdf5

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""XDMF sidecars of the hdf5 store, judged by VTK's own reader."""
+import os
+import subprocess
+import xml.etree.ElementTree as xml
+
+import numpy as np
+import pytest
+from judges import environment
+from leat_plugin import Plugin, array, mesh, variable
+from leat_run import same_bits
+
+SUPPORT = os.path.join(os.path.dirname(__file__), "..", "support")
+XDMF = {"options": {"xdmf": "true"}}
+
+
+def vtk(path, name="out.npz"):
+    """{name: array} of all steps; see xdmf_read.py."""
+    out = path.parent / name
+    done = subprocess.run([environment() / "bin/python", os.path.join(SUPPORT, "xdmf_read.py"), path, out], capture_output=True, text=True)
+    assert done.returncode == 0 and "rror" not in done.stderr, done.stdout + done.stderr
+    return dict(np.load(out))
+
+
+def global_block(plugin, number, shape, seed, **more):
+    return plugin.block(number, shape, seed, position=[0] * len(shape), **{"global": shape}, **more)
+
+
+def places(axes):
+    """Points of x, y, z, as VTK counts them."""
+    grids = np.meshgrid(*reversed(axes), indexing="ij")[::-1]
+    found = np.zeros((grids[0].size, 3))
+    for i, grid in enumerate(grids):
+        found[:, i] = grid.ravel()
+    return found
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_uniform_mesh_lies_where_it_is_said_to(tmp_path, dims, steps):
+    cells, nodes = (3, 4, 5)[3 - dims:], (4, 5, 6)[3 - dims:]
+    names = ["z", "y", "x"][3 - dims:]
+    plugin = Plugin(tmp_path, [variable("t", "f8", names, **{"global": 1}, mesh=0),
+                               variable("group/p", "i4", names, **{"global": 1}, mesh=0, nodal=1),
+                               variable("k", "f4", names, **{"global": 1}, mesh=0, time_varying=0)],
+                    meshes=[mesh("box", "uniform", dims, origin=[1., 2., 3.][:dims], spacing=[.5, .25, 2.][:dims])],
+                    time_parameter=0, **XDMF)
+    for step in range(steps):
+        blocks = [global_block(plugin, 0, cells, step), global_block(plugin, 1, nodes, 10 + step)]
+        plugin.must(10 * step, *blocks, *([global_block(plugin, 2, cells, 99)] if step == 0 else []),
+                    parameters={"time": .1 * step})
+    plugin.finish()
+    seen = vtk(tmp_path / "run.xmf")
+    assert same_bits(seen["time"], np.array([0., .1, .2][:steps]))
+    axes = [[1, 2, 3][i] + np.arange(nodes[dims - 1 - i]) * [.5, .25, 2][i] for i in range(dims)]
+    for step in range(steps):
+        assert seen[f"{step}/kind"] == {1: "vtkUnstructuredGrid", 2: "vtkRectilinearGrid", 3: "vtkImageData"}[dims]
+        if dims == 3:
+            assert seen[f"{step}/image"].tolist() == [[6, 5, 4], [1, 2, 3], [.5, .25, 2]]
+        else:
+            assert same_bits(seen[f"{step}/points"], places(axes))
+        assert same_bits(seen[f"{step}/C/t"], array(cells, "f8", step).ravel())
+        assert same_bits(seen[f"{step}/P/group_p"], array(nodes, "i4", 10 + step).ravel())
+        assert same_bits(seen[f"{step}/C/k"], array(cells, "f4", 99).ravel())
+
+
+@pytest.mark.parametrize("kind", ["rectilinear", "curvilinear"])
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_structured_meshes(tmp_path, kind, dims):
+    nodes = (3, 4, 5)[3 - dims:]
+    cells = tuple(n - 1 for n in nodes)
+    names = ["z", "y", "x"][3 - dims:]
+    axes = [np.linspace(0, 1, n) ** 2 for n in reversed(nodes)]  # x, y, z
+    grids = np.meshgrid(*reversed(axes), indexing="ij")[::-1]
+    if kind == "curvilinear":
+        axes = [g + .1 * np.sin(sum(grids)) for g in grids]
+    coordinates = [variable(f"c{i}", "f8", names if kind == "curvilinear" else ["n"], time_varying=0) for i in range(dims)]
+    plugin = Plugin(tmp_path, [variable("t", "f4", names, **{"global": 1}, mesh=0),
+                               variable("p", "i8", names, **{"global": 1}, mesh=0, nodal=1), *coordinates],
+                    meshes=[mesh("m", kind, dims, coordinates=[2 + i for i in range(dims)])], **XDMF)
+    for step in range(3):
+        blocks = [global_block(plugin, 0, cells, step), global_block(plugin, 1, nodes, 10 + step)]
+        plugin.must(step, *blocks, *([plugin.values(2 + i, axes[i]) for i in range(dims)] if step == 0 else []))
+    plugin.finish()
+    seen = vtk(tmp_path / "run.xmf")
+    where = np.zeros((np.prod(nodes), 3))
+    for i in range(dims):
+        where[:, i] = (axes if kind == "curvilinear" else grids)[i].ravel()
+    for step in range(3):
+        assert same_bits(seen[f"{step}/points"], where)
+        assert same_bits(seen[f"{step}/C/t"], array(cells, "f4", step).ravel())
+        assert same_bits(seen[f"{step}/P/p"], array(nodes, "i8", 10 + step).ravel())
+        if dims == 1:
+            assert seen[f"{step}/connectivity"].tolist() == [0, 1, 1, 2, 2, 3, 3, 4]
+
+
+def test_coordinates_of_centres_give_points(tmp_path):
+    plugin = Plugin(tmp_path, [variable("t", "f8", ["y", "x"], **{"global": 1}, mesh=0),
+                               variable("lon", "f4", ["x"], time_varying=0), variable("lat", "f4", ["y"], time_varying=0)],
+                    meshes=[mesh("earth", "rectilinear", 2, coordinates=[1, 2])], **XDMF)
+    plugin.must(0, global_block(plugin, 0, (3, 4), 1), plugin.values(1, [0, 10, 20, 40]), plugin.values(2, [-50, 0, 50]))
+    plugin.must(1, global_block(plugin, 0, (3, 4), 2))
+    plugin.finish()
+    seen = vtk(tmp_path / "run.xmf")
+    assert same_bits(seen["1/P/t"], array((3, 4), "f8", 2).ravel())
+    assert np.array_equal(seen["0/points"], places([[0, 10, 20, 40], [-50, 0, 50]]))
+
+
+@pytest.mark.parametrize("kind", ["rectilinear", "curvilinear"])
+def test_a_mesh_may_move(tmp_path, kind):
+    curvilinear = kind == "curvilinear"
+    dims = (["y", "x"], ["y", "x"]) if curvilinear else (["i"], ["j"])
+    plugin = Plugin(tmp_path, [variable("t", "f8", ["y", "x"], **{"global": 1}, mesh=0),
+                               variable("x", "f8", dims[0]), variable("y", "f4", dims[1])],
+                    meshes=[mesh("m", kind, 2, coordinates=[1, 2])], **XDMF)
+    y, x = np.meshgrid(np.arange(3.), np.arange(4.), indexing="ij") if curvilinear else (np.arange(3.), np.arange(4.))
+    for step in range(4):
+        moved = [] if step == 2 else [plugin.values(1, x + step), plugin.values(2, y * (1 + step))]
+        plugin.must(step, global_block(plugin, 0, (2, 3), step), *moved)
+    plugin.finish()
+    seen = vtk(tmp_path / "run.xmf")
+    for step, of in enumerate([0, 1, 1, 3]):  # it stays where it is in the third
+        at = np.stack([(x + of).ravel(), (y * (1 + of)).ravel(), np.zeros(12)], 1) if curvilinear else places([x + of, y * (1 + of)])
+        assert np.array_equal(seen[f"{step}/points"], at)
+        assert same_bits(seen[f"{step}/C/t"], array((2, 3), "f8", step).ravel())
+
+
+# VTK's number of each shape that XDMF has too, and the points of a cell.
+SHAPES = {1: 1, 3: 2, 4: 3, 5: 3, 7: 5, 9: 4, 10: 4, 12: 8, 13: 6, 14: 5, 21: 3, 22: 6, 23: 8, 24: 10, 25: 20, 26: 15, 27: 13}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_cells_of_each_shape(tmp_path, shape):
+    ids = SHAPES[shape]
+    flat = shape not in (4, 7)  # as a list, or with a dimension of the points of a cell
+    plugin = Plugin(tmp_path, [variable("p", "f8", ["?n", "xyz"], time_varying=0),
+                               variable("c", "i4", ["?ids"] if flat else ["?cells", "k"], time_varying=0),
+                               variable("s", "f8", ["?cells"], mesh=0)],
+                    meshes=[mesh("m", "unstructured", 3, coordinates=[0], connectivity=1, cell_type=shape)], **XDMF)
+    cells = np.array([np.arange(ids), np.arange(ids) + 2])
+    points = np.random.default_rng(shape).random((ids + 2, 3))
+    plugin.must(0, plugin.values(0, points), plugin.values(1, cells.ravel() if flat else cells), plugin.block(2, (2,), 5))
+    plugin.finish()
+    seen = vtk(tmp_path / "run.xmf")
+    block = "0/" if "0/kind" in seen else "0/rank 0/"
+    # Readers call a cell of one point, or a line of two, by the name of those that may have more.
+    assert seen[block + "types"].tolist() == [{1: 2, 3: 4}.get(shape, shape)] * 2
+    assert seen[block + "connectivity"].tolist() == cells.ravel().tolist()
+    assert same_bits(seen[block + "points"], points) and same_bits(seen[block + "C/s"], array((2,), "f8", 5))
+
+
+@pytest.mark.parametrize("moving", [0, 1])
+def test_cells_of_several_ranks_are_a_grid_each(tmp_path, moving):
+    still = {} if moving else {"time_varying": 0}
+    plugin = Plugin(tmp_path, [variable("p", "f4", ["?n", "xyz"], **still), variable("c", "i8", ["?cells", "k"], **still),
+                               variable("s", "f8", ["?cells"], mesh=0), variable("v", "f4", ["?n", "xyz"], mesh=0, nodal=1)],
+                    ranks=2, meshes=[mesh("tets", "unstructured", 3, coordinates=[0], connectivity=1, cell_type=10)], **XDMF)
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]], "f4")
+    cells = {0: [[0, 1, 2, 3], [1, 2, 3, 4]], 1: [[0, 1, 2, 4]]}
+    for step in range(3):
+        grid = [plugin.values(0, corners + r + step * moving, rank=r) for r in (0, 1)] + \
+               [plugin.values(1, cells[r], rank=r) for r in (0, 1)]
+        plugin.must(step, *(grid if moving or step == 0 else []),
+                    *[plugin.block(2, (len(cells[r]),), 10 * step + r, rank=r) for r in (0, 1) if (r, step) != (1, 2)],
+                    *[plugin.block(3, (5, 3), 50 + 10 * step + r, rank=r) for r in (0, 1)])
+    plugin.finish()
+    seen = vtk(tmp_path / "run.xmf")
+    for step in range(3):
+        for r in (0, 1):
+            at = f"{step}/rank {r}/"
+            assert seen[at + "types"].tolist() == [10] * len(cells[r])
+            assert seen[at + "connectivity"].tolist() == np.ravel(cells[r]).tolist()
+            assert same_bits(seen[at + "points"], corners + np.float32(r + step * moving))
+            assert same_bits(seen[at + "P/v"], array((5, 3), "f4", 50 + 10 * step + r))
+            if step < 2:
+                assert same_bits(seen[at + "C/s"], array((len(cells[r]),), "f8", 10 * step + r))
+            else:  # one rank's are missing: none is taken for the mesh's, nor any of the step before
+                assert at + "C/s" not in seen
+
+
+@pytest.mark.parametrize("form", ["together", "axes", "flat", "line"])
+def test_particles_come_and_go(tmp_path, form):
+    dims = {"together": 3, "axes": 3, "flat": 2, "line": 1}[form]
+    where = [variable("xyz", "f4", ["?n", "c"])] if form == "together" else [variable(c, "f8", ["?n"]) for c in "xyz"[:dims]]
+    count = len(where)
+    plugin = Plugin(tmp_path, where + [variable("m", "i4", ["?n"], mesh=0), variable("f", "f8", ["?n", "c"], mesh=0)], ranks=2,
+                    meshes=[mesh("atoms", "points", dims, coordinates=list(range(count)))], **XDMF)
+    sizes = [{0: 3, 1: 2}, {0: 0, 1: 4}, {}, {0: 1, 1: 1}, {0: 0, 1: 0}, {0: 2}]
+    for step, of in enumerate(sizes):
+        blocks = [plugin.values(i, np.arange(n * (3 if count == 1 and dims == 3 else 1)).reshape((n, 3) if form == "together" else (n,))
+                                + 100 * step + 10 * r + i, rank=r) for i in range(count) for r, n in of.items()]
+        fields = [plugin.block(count, (n,), 10 * step + r, rank=r) for r, n in of.items()]
+        rare = [plugin.block(count + 1, (n, 3), 50 + r, rank=r) for r, n in of.items() if step == 3]
+        plugin.must(step, *blocks, *fields, *rare)
+    plugin.finish()
+    seen = vtk(tmp_path / "run.xmf")
+    assert seen["time"].tolist() == [0, 1, 3, 4, 5], "nothing of the mesh was written in iteration 2"
+    for step, row in enumerate([0, 1, 3, 4, 5]):
+        of = {r: n for r, n in sizes[row].items() if n > 0}
+        assert seen[f"{step}/counts"].tolist() == [sum(of.values())] * 2
+        if not of:
+            continue
+        at = [np.arange(n * 3).reshape(n, 3) + 100 * row + 10 * r if form == "together" else
+              np.stack([(np.arange(n) + 100 * row + 10 * r + i) * (i < dims) for i in range(3)], 1) for r, n in of.items()]
+        assert np.array_equal(seen[f"{step}/points"], np.concatenate(at))
+        assert same_bits(seen[f"{step}/P/m"], np.concatenate([array((n,), "i4", 10 * row + r) for r, n in of.items()]))
+        assert (f"{step}/P/f" in seen) == (row == 3)
+    assert same_bits(seen["2/P/f"], np.concatenate([array((1, 3), "f8", 50), array((1, 3), "f8", 51)]))
+
+
+def test_particles_of_ranks_that_have_as_many_each(tmp_path):
+    plugin = Plugin(tmp_path, [variable(c, "f8", ["n"]) for c in "xy"] + [variable("m", "f8", ["n"], mesh=0)], ranks=3,
+                    meshes=[mesh("atoms", "points", 2, coordinates=[0, 1])], **XDMF)
+    for step in range(2):
+        plugin.must(step, *[plugin.block(i, (4,), 10 * step + 3 * i + r, rank=r) for i in range(3) for r in range(3)])
+    plugin.finish()
+    seen = vtk(tmp_path / "run.xmf")
+    for step in range(2):
+        of = [np.concatenate([array((4,), "f8", 10 * step + 3 * i + r) for r in range(3)]) for i in range(3)]
+        assert same_bits(seen[f"{step}/points"], np.stack([of[0], of[1], np.zeros(12)], 1))
+        assert same_bits(seen[f"{step}/P/m"], of[2])
+
+
+TYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
+
+
+def test_each_type_and_number_of_components(tmp_path):
+    columns = {1: ["?n"], 2: ["?n", "c"], 3: ["?n", "c"], 4: ["?n", "c"], 6: ["?n", "c"], 9: ["?n", "c", "d"], 12: ["?n", "c", "d"]}
+    shapes = {1: (5,), 2: (5, 2), 3: (5, 3), 4: (5, 4), 6: (5, 6), 9: (5, 3, 3), 12: (5, 4, 3)}
+    cases = [(t, k) for t in TYPES for k in columns]
+    plugin = Plugin(tmp_path, [variable("x", "f8", ["?n"])] + [variable(f"{t}_{k}", t, columns[k], mesh=0) for t, k in cases],
+                    meshes=[mesh("atoms", "points", 1, coordinates=[0])], **XDMF)
+    plugin.must(0, plugin.block(0, (5,), 1), *[plugin.block(1 + i, shapes[k], 10 + i) for i, (t, k) in enumerate(cases)])
+    plugin.finish()
+    seen = vtk(tmp_path / "run.xmf")
+    for i, (t, k) in enumerate(cases):
+        wanted = array((5, k) if k > 1 else (5,), t, 10 + i)
+        if k == 2 and t not in ("i8", "u8"):  # drawn as arrows
+            wanted = np.concatenate([wanted, np.zeros((5, 1), t)], 1)
+        if t == "u8":  # readers know no such
+            wanted = np.minimum(wanted, 2 ** 63 - 1).astype("i8")
+        assert same_bits(seen[f"0/P/{t}_{k}"].astype(wanted.dtype), wanted) and seen[f"0/P/{t}_{k}"].itemsize == wanted.itemsize, (t, k)
+
+
+def several(folder, **more):
+    return Plugin(folder, [variable("x", "f8", ["?n"]), variable("y", "f8", ["?n"]), variable("m", "f8", ["?n"], mesh=0),
+                           variable("t", "f8", ["y", "x"], **{"global": 1}, mesh=1),
+                           variable("lon", "f8", ["i"], time_varying=0), variable("u", "f8", ["i"], **{"global": 1}, mesh=2)],
+                  meshes=[mesh("atoms", "points", 2, coordinates=[0, 1]), mesh("a plate", "uniform", 2, spacing=[1., 1.]),
+                          mesh("line", "rectilinear", 1, coordinates=[4])], **{**XDMF, **more})
+
+
+def write_several(plugin, step):
+    n = 2 + step
+    line = [global_block(plugin, 5, (4,), 40 + step)] if step >= 2 else []
+    first = [plugin.values(4, [0, 1, 4, 9])] if step == 2 else []
+    plugin.must(step, *[plugin.block(i, (n,), 10 * i + step) for i in range(3)], global_block(plugin, 3, (3, 4), 30 + step),
+                *first, *line)
+
+
+def expect_several(seen, steps):
+    assert seen["time"].tolist() == list(range(steps))
+    for step in range(steps):
+        assert same_bits(seen[f"{step}/atoms/P/m"], array((2 + step,), "f8", 20 + step))
+        assert same_bits(seen[f"{step}/a plate/C/t"], array((3, 4), "f8", 30 + step).ravel())
+        if steps > 2 and step >= 2:
+            assert same_bits(seen[f"{step}/line/P/u"], array((4,), "f8", 40 + step))
+        elif steps > 2:
+            assert np.isnan(seen[f"{step}/line/P/u"]).all() and len(seen[f"{step}/line/P/u"]) == 4
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_several_meshes_are_a_collection(tmp_path, steps):
+    plugin = several(tmp_path)
+    for step in range(steps):
+        write_several(plugin, step)
+    plugin.finish()
+    expect_several(vtk(tmp_path / "run.xmf"), steps)
+
+
+def test_times_that_readers_cannot_tell_apart(tmp_path):
+    for name, times in (("same", [0., 1., 1.]), ("near", [0., 1e-17, 2e-17]), ("none", [None, None, None]), ("odd", [5., float("nan"), 7.]), ("good", [.1, .2, .7])):
+        (tmp_path / name).mkdir()
+        plugin = Plugin(tmp_path / name, [variable("t", "f8", ["x"], **{"global": 1}, mesh=0)], time_parameter=0, infos=1,
+                        meshes=[mesh("m", "uniform", 1, spacing=[1.])], **XDMF)
+        for step, time in enumerate(times):
+            plugin.must(10 * step, global_block(plugin, 0, (4,), step), parameters={"time": time} if time == time else {})
+        said = plugin.finish()
+        seen = vtk(tmp_path / name / "run.xmf")
+        assert seen["time"].tolist() == (times if name == "good" else [0, 10, 20]), name
+        assert ("numbers of iterations stand for them" in said) == (name in ("same", "near", "odd"))
+
+
+def test_what_xdmf_cannot_say_is_left_out_and_said(tmp_path):
+    mixed = [variable("px", "f8", ["?n"], time_varying=0), variable("c", "i4", ["?ids"], time_varying=0),
+             variable("o", "i4", ["?ends"], time_varying=0), variable("k", "u1", ["?cells"], time_varying=0),
+             variable("s", "f8", ["?cells"], mesh=1)]
+    plugin = Plugin(tmp_path, [variable("t", "f8", ["y", "x"], **{"global": 1}, mesh=0),
+                               variable("z", "c16", ["y", "x"], **{"global": 1}, mesh=0),
+                               variable("face", "f8", ["y", "x"], **{"global": 1}, mesh=0),
+                               variable("a:b", "f8", ["y", "x"], **{"global": 1}, mesh=0)] + mixed,
+                    meshes=[mesh("plate", "uniform", 2, spacing=[1., 1.]),
+                            mesh("body", "unstructured", 1, coordinates=[4], connectivity=5, offsets=6, types=7)], infos=1, **XDMF)
+    for step in range(2):
+        plugin.must(step, global_block(plugin, 0, (3, 4), 1), global_block(plugin, 1, (3, 4), 2), global_block(plugin, 2, (3, 5), 3),
+                    global_block(plugin, 3, (3, 4), 3),
+                    *([plugin.values(4, [0, 1, 2]), plugin.values(5, [0, 1, 2]), plugin.values(6, [0, 2, 3]),
+                       plugin.values(7, [3, 1])] if step == 0 else []), plugin.block(8, (2,), 4))
+    said = [line for line in plugin.finish().splitlines() if "run.xmf is without" in line]
+    assert len(said) == 4
+    for part in ('"z": VTK has no complex numbers', '"face": its shape (3, 5) is neither', '"a:b": its name has a ":"',
+                 'mesh "body": XDMF wants the shape of each cell'):
+        assert sum(part in line for line in said) == 1, (part, said)
+    seen = vtk(tmp_path / "run.xmf")
+    assert same_bits(seen["1/C/t"], array((3, 4), "f8", 1).ravel()) and "1/C/face" not in seen and "1/body/counts" not in seen
