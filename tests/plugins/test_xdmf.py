@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """XDMF sidecars of the hdf5 store, judged by VTK's own reader."""
+import json
 import os
+import random
+import shutil
 import subprocess
+import time
 import xml.etree.ElementTree as xml
 
+import h5py
 import numpy as np
 import pytest
 from judges import environment
 from leat_plugin import Plugin, array, mesh, variable
-from leat_run import same_bits
+from leat_run import BUILD, same_bits
 
 SUPPORT = os.path.join(os.path.dirname(__file__), "..", "support")
 XDMF = {"options": {"xdmf": "true"}}
@@ -313,3 +318,147 @@ def test_what_xdmf_cannot_say_is_left_out_and_said(tmp_path):
         assert sum(part in line for line in said) == 1, (part, said)
     seen = vtk(tmp_path / "run.xmf")
     assert same_bits(seen["1/C/t"], array((3, 4), "f8", 1).ravel()) and "1/C/face" not in seen and "1/body/counts" not in seen
+
+
+def references(path):
+    """Names of HDF5 files in a sidecar, and its number of steps."""
+    root = xml.parse(path).getroot()
+    names = {item.text.split(":/")[0] for item in root.iter("DataItem") if item.get("Format") == "HDF"}
+    return names, len(root.find("Domain/Grid"))
+
+
+def test_the_sidecar_is_there_from_the_first_iteration_and_grows(tmp_path):
+    plugin = several(tmp_path)
+    assert not (tmp_path / "run.xmf").exists()
+    write_several(plugin, 0)
+    assert references(tmp_path / "run.xmf") == ({"run.h5"}, 1)
+    write_several(plugin, 1)
+    assert references(tmp_path / "run.xmf")[1] in (1, 2), "it may be a second old"
+    plugin.finish()
+    assert references(tmp_path / "run.xmf") == ({"run.h5"}, 2)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["run.h5", "run.xmf"]
+
+
+def test_none_is_made_unless_it_is_asked_for_and_other_values_are_errors(tmp_path):
+    for value in ({}, {"xdmf": "false"}):
+        plugin = several(tmp_path, options={**value, "exists": "replace"})
+        write_several(plugin, 0)
+        plugin.finish()
+    assert not (tmp_path / "run.xmf").exists()
+    plugin = several(tmp_path, options={"xdmf": "yes"})
+    assert 'option xdmf="yes": expected "true" or "false"' in plugin.opened
+    plugin.close()
+
+
+def test_a_sidecar_that_cannot_be_made_is_one_warning(tmp_path):
+    (tmp_path / "run.xmf").write_text("something of the user's")
+    plugin = several(tmp_path)
+    for step in range(3):
+        write_several(plugin, step)
+    said = plugin.finish()
+    assert said.count("run.xmf could not be made: run.xmf is there, and is not the sidecar of run.h5") == 1, said
+    assert (tmp_path / "run.xmf").read_text() == "something of the user's"
+    for name, options in (("empty", {}), ("a:b", {"file": "a:b.h5"})):
+        (tmp_path / name).mkdir()
+        plugin = Plugin(tmp_path / name, [variable("t", "f8", ["x"], mesh=0 if options else -1)], options={"xdmf": "true", **options},
+                        meshes=[mesh("m", "uniform", 1, spacing=[1.])])
+        plugin.must(0, plugin.block(0, (4,), 1))
+        said = plugin.finish()
+        assert ('XDMF cannot refer to a:b.h5: its name has a ":"' if options else "nothing that is on a mesh") in said, said
+        assert not list((tmp_path / name).glob("*.xmf"))
+
+
+@pytest.mark.parametrize("exists", ["keep", "replace"])
+def test_an_old_run_takes_its_sidecar_along(tmp_path, exists):
+    for run in range(3):
+        wanted = {"xdmf": "true"} if run < 2 else {}  # a run that wants none is not shown by that of an older one
+        plugin = several(tmp_path, options={"exists": exists, **wanted})
+        for step in range(1 + run):
+            write_several(plugin, step)
+        plugin.finish()
+    assert not (tmp_path / "run.xmf").exists()
+    if exists == "replace":
+        assert [file.name for file in tmp_path.iterdir()] == ["run.h5"]
+        return
+    for run in (1, 2):
+        assert references(tmp_path / f"run.{run}.xmf") == ({f"run.{run}.h5"}, run)
+        expect_several(vtk(tmp_path / f"run.{run}.xmf"), run)
+
+
+def leat(*words):
+    return subprocess.run([BUILD / "bin/leat", *map(str, words)], capture_output=True, text=True)
+
+
+def test_leat_xdmf_makes_the_sidecar_of_any_file(tmp_path):
+    plugin = several(tmp_path, options={"file": "a&b <c>.h5"})
+    for step in range(3):
+        write_several(plugin, step)
+    plugin.finish()
+    other = Plugin(tmp_path, [variable("t", "f8", ["x"], **{"global": 1})], options={"file": "none.h5"})
+    other.must(0, global_block(other, 0, (4,), 1))
+    other.finish()
+    done = leat("xdmf", tmp_path / "a&b <c>.h5")
+    assert done.returncode == 0 and done.stdout == f"{tmp_path}/a&b <c>.xmf: 3 steps\n", done.stderr
+    expect_several(vtk(tmp_path / "a&b <c>.xmf"), 3)
+    done = leat("xdmf", "--json", tmp_path / "none.h5", tmp_path / "no.h5", tmp_path / "a&b <c>.h5")
+    assert done.returncode == 1
+    assert json.loads(done.stdout) == {"sidecar": f"{tmp_path}/a&b <c>.xmf", "steps": 3, "left_out": []}
+    assert "none.h5 has nothing that is on a mesh" in done.stderr and "no.h5 cannot be opened" in done.stderr
+    assert leat("xdmf").returncode == 2
+
+
+def killed_at(folder, number):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    calls = "pwrite64,write,rename,unlink,openat"
+    try:
+        plugin = several(folder, wrapper=["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"inject={calls}:signal=KILL:when={number}"])
+        for step in range(4):
+            write_several(plugin, step)
+            time.sleep(.4)  # so that the sidecar is made again before the end
+        plugin.finish()
+        return False
+    except (AssertionError, OSError, ValueError):
+        return True
+
+
+def test_killed_at_any_moment_the_sidecar_names_what_is_there(tmp_path):
+    calls, absent, compared = 0, 0, set()
+    dice = random.Random(7)
+    number = 1
+    while killed_at(tmp_path / "run", number):
+        calls += 1
+        number += dice.randint(1, 40)
+        path = tmp_path / "run/run.h5"
+        sidecar = path.with_suffix(".xmf")
+        steps = references(sidecar)[1] if sidecar.exists() else 0
+        absent += steps == 0
+        if steps and ("killed", steps) not in compared:  # VTK takes a second to start
+            compared.add(("killed", steps))
+            expect_several(vtk(sidecar), steps)
+        if not path.exists():
+            continue
+        done = leat("recover", path)
+        assert done.returncode == 0, done.stderr
+        with h5py.File(path) as file:
+            rows = len(file["iteration"])
+        assert rows >= steps and (references(sidecar) == ({"run.h5"}, rows) if rows else not sidecar.exists()), number
+        if rows and ("recovered", rows) not in compared:
+            compared.add(("recovered", rows))
+            expect_several(vtk(sidecar), rows)
+    print(calls, absent, compared)
+    assert calls >= 20 and absent and {("recovered", rows) for rows in (1, 2, 3, 4)} <= compared, (calls, absent, compared)
+
+
+def test_a_resumed_run_remakes_it(tmp_path):
+    plugin = several(tmp_path)
+    write_several(plugin, 0)
+    write_several(plugin, 1)
+    plugin.kill()
+    assert references(tmp_path / "run.xmf")[1] in (1, 2)
+    plugin = several(tmp_path, resumed=1)
+    write_several(plugin, 1)  # comes again, and is in the file
+    write_several(plugin, 2)
+    assert references(tmp_path / "run.xmf")[1] == 3
+    plugin.finish()
+    expect_several(vtk(tmp_path / "run.xmf"), 3)

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "server/plugins/hdf5/view/remake.hpp"
+#include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
 namespace {
 
@@ -37,10 +38,11 @@ int main(int argc, char** argv) {
     const ViewFacts facts = remake_view(place, &finished);
     for (const std::string& what : facts.left_out)
       std::fprintf(stderr, "leat view: %s\n", what.c_str());
+    const std::string sidecar = xdmf::remade_sidecar(place.path, "view");
     if (std::strcmp(argv[3], "json") == 0) {
       print_json(place.path, facts);
     } else {
-      std::printf("%s\n", described(place.path, facts).c_str());
+      std::printf("%s\n%s", described(place.path, facts).c_str(), sidecar.c_str());
     }
     return 0;
   } catch (const std::exception& e) {

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/handle.hpp"
 #include "server/plugins/hdf5/run_description.hpp"
 
 namespace leat::hdf5::xdmf {
@@ -68,6 +69,18 @@ void copy_for(const std::string& from, const std::string& file_name, const std::
   if (!write || read.bad()) throw std::runtime_error("cannot write " + to);
 }
 
+// By a run whose file it is. One that does not say what its run is has wanted none.
+bool is_wanted_in(const std::string& path) {
+  be_quiet();
+  try {
+    const Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path);
+    return is_wanted(DescribedRun(file).run());
+  } catch (const std::exception&) {
+    innermost_error();
+    return false;
+  }
+}
+
 }  // namespace
 
 bool is_wanted(const leat_run& run) {
@@ -101,14 +114,19 @@ Facts make_sidecar(const std::string& path, const std::string& maker) {
   return make_sidecar(file, described.run(), path, maker);
 }
 
-std::optional<Facts> remake_sidecar(const std::string& path, const std::string& maker) {
-  be_quiet();
-  const Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "cannot open " + path);
-  const bool has_one = is_sidecar_of(sidecar_of(path), name_of(path));
-  if (!has_one && check(H5Aexists(file, "leat_run"), path) == 0) return std::nullopt;
-  const DescribedRun described(file);
-  if (!has_one && !is_wanted(described.run())) return std::nullopt;
-  return make_sidecar(file, described.run(), path, maker);
+std::string remade_sidecar(const std::string& path, const std::string& maker) {
+  if (!is_sidecar_of(sidecar_of(path), name_of(path)) && !is_wanted_in(path)) return "";
+  try {
+    const Facts facts = make_sidecar(path, maker);
+    return facts.steps > 0 ? described(path, facts) : "";
+  } catch (const std::exception& e) {
+    return sidecar_of(path) + " could not be made: " + e.what() + "\n";
+  }
+}
+
+std::string described(const std::string& path, const Facts& facts) {
+  return sidecar_of(path) + ": " + std::to_string(facts.steps) +
+         (facts.steps == 1 ? " step\n" : " steps\n");
 }
 
 // The new one is there before the old one goes; it refers to nothing until the file has its name.

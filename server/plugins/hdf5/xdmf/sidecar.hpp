@@ -4,7 +4,6 @@
 // that the two go everywhere together.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "server/plugins/hdf5/xdmf/document.hpp"
@@ -24,8 +23,11 @@ Facts make_sidecar(hid_t file, const leat_run& run, const std::string& path,
                    const std::string& maker);
 /// The same for a file that says what its run is.
 Facts make_sidecar(const std::string& path, const std::string& maker);
-/// The same where the run wanted one, or there is one. None where not.
-std::optional<Facts> remake_sidecar(const std::string& path, const std::string& maker);
+/// The same where the run wanted one, or there is one. Never throws: returns a line for the user,
+/// "" when there is nothing to say.
+std::string remade_sidecar(const std::string& path, const std::string& maker);
+/// "run.xmf: 41 steps", a line.
+std::string described(const std::string& path, const Facts& facts);
 
 /// `path` is about to be called `kept`: so is what it is called in its sidecar, which goes along.
 /// Whoever is killed in the midst of it leaves no sidecar that refers to another file.

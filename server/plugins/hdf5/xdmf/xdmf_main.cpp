@@ -20,8 +20,7 @@ void print_json(const std::string& path, const Facts& facts) {
 }
 
 void print(const std::string& path, const Facts& facts) {
-  std::printf("%s: %llu step%s\n", sidecar_of(path).c_str(),
-              static_cast<unsigned long long>(facts.steps), facts.steps == 1 ? "" : "s");
+  std::printf("%s", described(path, facts).c_str());
   for (const std::string& what : facts.left_out) std::printf("  without the %s\n", what.c_str());
 }
 
