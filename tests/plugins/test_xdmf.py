@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from judges import environment
 from leat_plugin import Plugin, array, mesh, variable
-from leat_run import BUILD, same_bits
+from leat_run import same_bits
+from nodes import Nodes, leat
 
 SUPPORT = os.path.join(os.path.dirname(__file__), "..", "support")
 XDMF = {"options": {"xdmf": "true"}}
@@ -385,10 +386,6 @@ def test_an_old_run_takes_its_sidecar_along(tmp_path, exists):
         expect_several(vtk(tmp_path / f"run.{run}.xmf"), run)
 
 
-def leat(*words):
-    return subprocess.run([BUILD / "bin/leat", *map(str, words)], capture_output=True, text=True)
-
-
 def test_leat_xdmf_makes_the_sidecar_of_any_file(tmp_path):
     plugin = several(tmp_path, options={"file": "a&b <c>.h5"})
     for step in range(3):
@@ -462,3 +459,46 @@ def test_a_resumed_run_remakes_it(tmp_path):
     assert references(tmp_path / "run.xmf")[1] == 3
     plugin.finish()
     expect_several(vtk(tmp_path / "run.xmf"), 3)
+
+
+def expect_same(got, wanted):
+    got, wanted = vtk(got), vtk(wanted, "wanted.npz")
+    assert sorted(got) == sorted(wanted) and len(wanted) > 8
+    for name in wanted:
+        assert same_bits(got[name], wanted[name]), name
+
+
+def write_on_nodes(target, only, step):
+    """Of all ranks, or of `only`."""
+    blocks = [target.block(i, (2 + r + step,), 100 * i + 10 * step + r, rank=r) for i in range(3) for r in range(4)]
+    blocks += [target.block(3, (3, 2), 500 + 10 * step + r, rank=r, position=[0, 2 * r], **{"global": [3, 8]}) for r in range(4)]
+    blocks += [target.block(4, (9,), 7, rank=r) for r in range(4) if step == 0]
+    blocks += [target.block(5, (2,), 700 + 10 * step + r, rank=r, position=[2 * r], **{"global": [8]}) for r in range(4)]
+    target.must(step, *[block for block in sorted(blocks, key=lambda b: (b["variable"], b["rank"])) if block["rank"] in only])
+
+
+def test_a_view_has_one_too_that_shows_what_that_of_one_server_does(tmp_path):
+    variables = [variable("x", "f8", ["?n"]), variable("y", "f8", ["?n"]), variable("m", "f8", ["?n"], mesh=0),
+                 variable("t", "f8", ["y", "x"], **{"global": 1}, mesh=1), variable("lon", "f8", ["i"], time_varying=0),
+                 variable("u", "f8", ["i"], **{"global": 1}, mesh=2)]
+    meshes = [mesh("atoms", "points", 2, coordinates=[0, 1]), mesh("a plate", "uniform", 2, spacing=[1., 1.]),
+              mesh("line", "rectilinear", 1, coordinates=[4])]
+    several_nodes = Nodes(tmp_path / "several", variables, [[0, 2], [1, 3]], simulation="run", meshes=meshes, **XDMF)
+    (tmp_path / "one").mkdir()
+    one = Plugin(tmp_path / "one", variables, simulation="run", ranks=4, session="s1", meshes=meshes, **XDMF)
+    for step in range(3):
+        write_on_nodes(several_nodes, range(4), step)
+        write_on_nodes(one, range(4), step)
+    assert not several_nodes.finish() and not one.finish()
+    view = tmp_path / "several/run.h5"
+    assert references(view.with_suffix(".xmf")) == ({"run.h5"}, 3)
+    expect_same(view.with_suffix(".xmf"), tmp_path / "one/run.xmf")
+    assert not list((tmp_path / "several").rglob("rank*.xmf")) and not list((tmp_path / "several").glob(".*"))
+    for verb in ("xdmf", "view", "recover"):
+        view.with_suffix(".xmf").unlink()
+        done = leat(verb, view)
+        assert done.returncode == 0 and f"{view.with_suffix('.xmf')}: 3 steps" in done.stdout, done.stderr
+        expect_same(view.with_suffix(".xmf"), tmp_path / "one/run.xmf")
+    done = leat("merge", view, tmp_path / "merged.h5")
+    assert done.returncode == 0 and leat("xdmf", tmp_path / "merged.h5").returncode == 0
+    expect_same(tmp_path / "merged.xmf", tmp_path / "one/run.xmf")

@@ -335,7 +335,7 @@ void Store::close() {
     }
   }
   if (view_) view_->at_close();
-  if (sidecar_) sidecar_->make(output_.path());
+  if (sidecar_) sidecar_->make(output_.path(), true);
 }
 
 }  // namespace leat::hdf5

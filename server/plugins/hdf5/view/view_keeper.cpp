@@ -107,7 +107,7 @@ void ViewKeeper::make_as(const std::string& path, bool last) {
   for (const std::string& what : facts.left_out) {
     if (last) host_.info(path + ": " + what);
   }
-  if (xdmf::is_wanted(run_)) sidecar_.make(path);
+  if (xdmf::is_wanted(run_)) sidecar_.make(path, last);
 }
 
 }  // namespace leat::hdf5

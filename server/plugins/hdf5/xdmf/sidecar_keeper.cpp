@@ -22,11 +22,12 @@ void SidecarKeeper::after_commit(hid_t file, const std::string& path) {
   next_ = end + std::max<Clock::duration>(kLeastAge, kShareOfTime * (end - begin));
 }
 
-void SidecarKeeper::make(const std::string& path) {
+// What is to be shown may come later, unless it is the last time.
+void SidecarKeeper::make(const std::string& path, bool last) {
   guarded(path, [&] {
     const Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "cannot open " + path);
     const Facts facts = make_sidecar(file, run_, path, maker_);
-    if (facts.steps == 0)
+    if (last && facts.steps == 0)
       throw std::runtime_error("nothing that is on a mesh and can be shown was written");
     return facts;
   });
