@@ -59,9 +59,8 @@ std::vector<Step> steps_in(hid_t file, const Meshes& meshes) {
   const std::vector<std::int64_t> numbers = integers_of(file, table_of(file, "", "iteration"));
   const std::vector<double> said = times_said(file, numbers.size());
   const auto is_seen = [&](hsize_t row) {
-    return std::any_of(meshes.shown.begin(), meshes.shown.end(), [row](const auto& mesh) {
-      return mesh->is_written(row) || (row == 0 && mesh->has_constants());
-    });
+    return std::any_of(meshes.shown.begin(), meshes.shown.end(),
+                       [row](const auto& mesh) { return mesh->is_written(row); });
   };
   std::vector<Step> steps;
   for (hsize_t row = 0; row < numbers.size(); ++row) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "server/plugins/hdf5/first_row.hpp"
 #include "server/plugins/hdf5/vtkhdf/array_name.hpp"
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 
@@ -54,14 +55,17 @@ Mesh::Mesh(const Place& place, std::uint32_t number, LeftOut* left_out)
 
 void Mesh::watch(std::uint32_t variable) {
   const vtk::Field field = field_of(static_cast<std::int32_t>(variable));
-  if (field.varies)
+  if (field.varies) {
     watched_.emplace_back(place_, field);
-  else
-    has_constants_ = true;
+    return;
+  }
+  const Id dataset(H5Dopen2(place_.values, field.path().c_str(), H5P_DEFAULT), field.path());
+  constants_.insert(first_row(dataset));
 }
 
 bool Mesh::is_written(hsize_t row) {
-  return std::any_of(watched_.begin(), watched_.end(),
+  return constants_.count(row) > 0 ||
+         std::any_of(watched_.begin(), watched_.end(),
                      [row](vtk::WrittenRows& rows) { return rows.at(row); });
 }
 

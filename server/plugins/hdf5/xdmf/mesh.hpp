@@ -43,8 +43,6 @@ class Mesh {
   virtual bool put(const Output& to, const Step& step, bool inside) = 0;
   /// Whether it, or something on it, was written in the row. To be asked in ascending order.
   bool is_written(hsize_t row);
-  /// Whether something of it does not vary in time: the file does not say when that was written.
-  bool has_constants() const { return has_constants_; }
   std::string name() const { return mesh_.name; }
 
  protected:
@@ -64,7 +62,7 @@ class Mesh {
 
   LeftOut* left_out_;
   std::vector<vtk::WrittenRows> watched_;
-  bool has_constants_ = false;
+  std::set<hsize_t> constants_;  // rows in which what does not vary in time was written
 };
 
 /// The mesh; none while the file does not have all that it is made of. Throws when XDMF cannot show
