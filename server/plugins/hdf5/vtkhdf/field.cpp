@@ -54,8 +54,9 @@ std::optional<Field> field_in(const Place& place, std::uint32_t number) {
 
 WrittenRows::WrittenRows(const Place& place, const Field& field)
     : place_(place),
-      variable_(field.path()),
-      name_(name_beside(place.run, variable_ + "_written")),
+      counted_(field.form == Field::Form::ragged ? name_beside(place.run, field.path() + "_count")
+                                                 : field.path()),
+      name_(name_beside(place.run, field.path() + "_written")),
       varies_(field.varies) {}
 
 // The table is made when it has something to say, with what was before.
@@ -63,7 +64,7 @@ bool WrittenRows::at(hsize_t row) {
   if (!varies_ || row < all_upto_) return true;
   if (!table_.exists()) table_ = RowTable(place_.values, name_, true);
   if (!table_.exists()) {
-    all_upto_ = extents_in(place_.values, variable_)[0];
+    all_upto_ = extents_in(place_.values, counted_)[0];
     return row < all_upto_;
   }
   const std::vector<std::int64_t> flag = table_.row(row);

@@ -44,7 +44,7 @@ class WrittenRows {
 
  private:
   Place place_;
-  std::string variable_, name_;
+  std::string counted_, name_;  // what has as many rows as were written; the table
   bool varies_;
   RowTable table_;  // none while it is in all
   hsize_t all_upto_ = 0, asked_ = 0, last_ = 0;
