@@ -214,6 +214,32 @@ def test_particles_come_and_go(tmp_path, form):
     assert same_bits(seen["2/P/f"], np.concatenate([array((1, 3), "f8", 50), array((1, 3), "f8", 51)]))
 
 
+def test_fewer_particles_than_iterations(tmp_path):
+    plugin = Plugin(tmp_path, [variable("x", "f8", ["?n"]), variable("m", "f8", ["?n"], mesh=0)],
+                    meshes=[mesh("atoms", "points", 1, coordinates=[0])], **XDMF)
+    sizes = [0, 1, 0, 0, 2, 0]
+    for step, n in enumerate(sizes):
+        plugin.must(step, plugin.block(0, (n,), step), plugin.block(1, (n,), 10 + step))
+    plugin.finish()
+    seen = vtk(tmp_path / "run.xmf")
+    assert [seen[f"{step}/counts"][0] for step in range(6)] == sizes
+
+
+@pytest.mark.parametrize("kind", ["points", "curvilinear"])
+def test_coordinates_of_several_types_lose_nothing(tmp_path, kind):
+    dims = ["?n"] if kind == "points" else ["z", "y", "x"]
+    shape = (24,) if kind == "points" else (2, 3, 4)
+    more = {} if kind == "points" else {"global": 1, "nodal": 1}
+    plugin = Plugin(tmp_path, [variable("x", "f4", dims), variable("y", "f8", dims), variable("z", "i4", dims),
+                               variable("t", "f8", dims, mesh=0, **more)], meshes=[mesh("m", kind, 3, coordinates=[0, 1, 2])], **XDMF)
+    rng = np.random.default_rng(3)
+    at = [rng.random(shape, "f4"), rng.random(shape), rng.integers(-2 ** 31, 2 ** 31, shape).astype("i4")]
+    place = {"position": [0] * 3, "global": shape} if more else {}
+    plugin.must(0, *[plugin.values(i, at[i]) for i in range(3)], plugin.block(3, shape, 1, **place))
+    plugin.finish()
+    assert same_bits(vtk(tmp_path / "run.xmf")["0/points"], np.stack([a.ravel().astype("f8") for a in at], 1))
+
+
 def test_particles_of_ranks_that_have_as_many_each(tmp_path):
     plugin = Plugin(tmp_path, [variable(c, "f8", ["n"]) for c in "xy"] + [variable("m", "f8", ["n"], mesh=0)], ranks=3,
                     meshes=[mesh("atoms", "points", 2, coordinates=[0, 1])], **XDMF)

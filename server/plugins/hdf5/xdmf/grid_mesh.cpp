@@ -35,6 +35,9 @@ class GridMesh : public Mesh {
       : Mesh(place, number, left_out) {
     for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
       take_axis(field_of(mesh_.coordinate[axis]));
+    std::vector<vtk::Field> fields;
+    for (const Axis& axis : axes_) fields.push_back(axis.field);
+    type_ = type_of_points(fields);
     for (const std::uint32_t variable : variables()) {
       try {
         take_up(variable);
@@ -183,6 +186,7 @@ class GridMesh : public Mesh {
   Slab slab_of(Axis* axis, hsize_t row) const {
     const hsize_t last = axis->field.varies ? axis->written.last_upto(row) : 0;
     Slab slab = whole(axis->field, axis->extents, last);
+    slab.type = type_;
     if (mesh_.kind == LEAT_MESH_CURVILINEAR) return slab;
     for (std::size_t d = 0; d + 1 < slab.count.size(); ++d) slab.count[d] = 1;
     slab.shape = {slab.count.back()};
@@ -206,6 +210,7 @@ class GridMesh : public Mesh {
   std::string key_;  // what its shared values are called after
   Shape nodes_;      // in each dimension, as variables have them: z, y, x
   std::vector<Axis> axes_;
+  std::uint32_t type_ = 0;  // by which these are read
   std::vector<GridArray> arrays_;
 };
 

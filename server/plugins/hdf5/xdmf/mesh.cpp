@@ -138,7 +138,15 @@ void put_attribute(const Output& to, const std::string& name, const char* center
   to.xml.end();
 }
 
-Points::Points(const Place& place, const std::vector<vtk::Field>& axes) {
+std::uint32_t type_of_points(const std::vector<vtk::Field>& axes) {
+  const bool all_single = std::all_of(axes.begin(), axes.end(), [](const vtk::Field& axis) {
+    return axis.variable->type == LEAT_FLOAT32;
+  });
+  return all_single ? LEAT_FLOAT32 : LEAT_FLOAT64;
+}
+
+Points::Points(const Place& place, const std::vector<vtk::Field>& axes)
+    : type_(type_of_points(axes)) {
   for (const vtk::Field& axis : axes) {
     axes_.emplace_back(place, axis);
     extents_.push_back(extents_in(place.values, axis.path()));
@@ -154,8 +162,11 @@ void Points::put(const Output& to, const vtk::Elements::Row& found, hsize_t row,
   const std::size_t axes = axes_.size() == 1 ? together : axes_.size();
   const char* type = together == 3 ? "XYZ" : together == 2 ? "XY" : axes == 3 ? "X_Y_Z" : "X_Y";
   to.xml.begin("Geometry", {{"GeometryType", type}});
-  for (std::size_t axis = 0; axis < axes_.size() && !found.is_empty(); ++axis)
-    xdmf::put(to, elements(axes_[axis], extents_[axis], found, row, first_block, blocks));
+  for (std::size_t axis = 0; axis < axes_.size() && !found.is_empty(); ++axis) {
+    Slab slab = elements(axes_[axis], extents_[axis], found, row, first_block, blocks);
+    slab.type = type_;
+    xdmf::put(to, slab);
+  }
   to.xml.end();
 }
 

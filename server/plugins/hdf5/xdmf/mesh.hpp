@@ -84,6 +84,9 @@ void begin_collection(XmlStream& xml, const std::string& name, const Step& step,
 void put_attribute(const Output& to, const std::string& name, const char* center, const Slab& slab,
                    hsize_t components);
 
+/// Type by which coordinates are read. Readers take that of the first axis for all of them.
+std::uint32_t type_of_points(const std::vector<vtk::Field>& axes);
+
 /// Point coordinates of blocks.
 class Points {
  public:
@@ -97,6 +100,7 @@ class Points {
  private:
   std::vector<vtk::Elements> axes_;
   std::vector<Shape> extents_;
+  std::uint32_t type_;
 };
 
 /// A variable on such points, or on cells of blocks.

@@ -133,14 +133,19 @@ std::string described(const std::string& path, const Facts& facts) {
 void set_aside_sidecar(const std::string& path, const std::string& kept) {
   const std::string sidecar = sidecar_of(path);
   if (!is_sidecar_of(sidecar, name_of(path))) return;
-  Temporary temporary = temporary_for(sidecar_of(kept), "kept");
-  copy_for(sidecar, name_of(path), temporary.path, name_of(kept));
-  temporary.rename_to(sidecar_of(kept));
-  fs::remove(sidecar);
+  try {
+    Temporary temporary = temporary_for(sidecar_of(kept), "kept");
+    copy_for(sidecar, name_of(path), temporary.path, name_of(kept));
+    temporary.rename_to(sidecar_of(kept));
+  } catch (const std::exception&) {
+    // `leat xdmf` makes it again.
+  }
+  remove_sidecar(path);
 }
 
 void remove_sidecar(const std::string& path) {
-  if (is_sidecar_of(sidecar_of(path), name_of(path))) fs::remove(sidecar_of(path));
+  std::error_code failed;
+  if (is_sidecar_of(sidecar_of(path), name_of(path))) fs::remove(sidecar_of(path), failed);
 }
 
 }  // namespace leat::hdf5::xdmf

@@ -30,7 +30,8 @@ std::string remade_sidecar(const std::string& path, const std::string& maker);
 std::string described(const std::string& path, const Facts& facts);
 
 /// `path` is about to be called `kept`: so is what it is called in its sidecar, which goes along.
-/// Whoever is killed in the midst of it leaves no sidecar that refers to another file.
+/// Whoever is killed in the midst of it leaves no sidecar that refers to another file. Never
+/// throws: where that cannot be, it is removed.
 void set_aside_sidecar(const std::string& path, const std::string& kept);
 /// Removes the sidecar of `path`, when there is one.
 void remove_sidecar(const std::string& path);
