@@ -274,6 +274,36 @@ def test_each_type_and_number_of_components(tmp_path):
         assert same_bits(seen[f"0/P/{t}_{k}"].astype(wanted.dtype), wanted) and seen[f"0/P/{t}_{k}"].itemsize == wanted.itemsize, (t, k)
 
 
+def test_several_blocks_of_one_rank_are_a_grid_each(tmp_path):
+    plugin = Plugin(tmp_path, [variable("p", "f8", ["?n", "xyz"]), variable("c", "i8", ["?cells", "k"]), variable("s", "f8", ["?cells"], mesh=0)],
+                    meshes=[mesh("m", "unstructured", 3, coordinates=[0], connectivity=1, cell_type=5)], **XDMF)
+    points = np.arange(9.).reshape(3, 3)
+    for step in range(2):
+        plugin.must(step, *[plugin.values(0, points + b, block=b) for b in (0, 1)], *[plugin.values(1, [[0, 2, 1]], block=b) for b in (0, 1)],
+                    *[plugin.block(2, (1,), 10 * step + b, block=b) for b in (0, 1)])
+    plugin.finish()
+    seen = vtk(tmp_path / "run.xmf")
+    for step in range(2):
+        for b, name in enumerate(["rank 0", "rank 0 block 1"]):
+            assert same_bits(seen[f"{step}/{name}/points"], points + b)
+            assert same_bits(seen[f"{step}/{name}/C/s"], array((1,), "f8", 10 * step + b))
+
+
+def test_an_unstructured_mesh_may_be_away(tmp_path):
+    plugin = Plugin(tmp_path, [variable("p", "f8", ["?n", "xyz"]), variable("c", "i8", ["?cells", "k"]), variable("s", "f8", ["?cells"], mesh=0)],
+                    meshes=[mesh("m", "unstructured", 3, coordinates=[0], connectivity=1, cell_type=5)], **XDMF)
+    points = np.arange(9.).reshape(3, 3)
+    for step in range(4):
+        n = step % 2  # without cells, and with one
+        plugin.must(step, plugin.values(0, points), plugin.values(1, np.arange(3 * n).reshape(n, 3)), plugin.block(2, (n,), step))
+    plugin.finish()
+    seen = vtk(tmp_path / "run.xmf")
+    assert seen["time"].tolist() == [0, 1, 2, 3]
+    assert [seen[f"{step}/counts"].tolist() for step in range(4)] == [[0, 0], [3, 1]] * 2
+    for step in (1, 3):
+        assert same_bits(seen[f"{step}/points"], points) and same_bits(seen[f"{step}/C/s"], array((1,), "f8", step))
+
+
 def several(folder, **more):
     return Plugin(folder, [variable("x", "f8", ["?n"]), variable("y", "f8", ["?n"]), variable("m", "f8", ["?n"], mesh=0),
                            variable("t", "f8", ["y", "x"], **{"global": 1}, mesh=1),
@@ -385,6 +415,12 @@ def test_a_sidecar_that_cannot_be_made_is_one_warning(tmp_path):
     said = plugin.finish()
     assert said.count("run.xmf could not be made: run.xmf is there, and is not the sidecar of run.h5") == 1, said
     assert (tmp_path / "run.xmf").read_text() == "something of the user's"
+    (tmp_path / "run.xmf").unlink()
+    (tmp_path / ".run.xmf.run").mkdir()
+    plugin = several(tmp_path, options={"xdmf": "true", "exists": "replace"})
+    for step in range(3):
+        write_several(plugin, step)
+    assert plugin.finish().count("run.xmf could not be made: cannot write") == 1
     for name, options in (("empty", {}), ("a:b", {"file": "a:b.h5"})):
         (tmp_path / name).mkdir()
         plugin = Plugin(tmp_path / name, [variable("t", "f8", ["x"], mesh=0 if options else -1)], options={"xdmf": "true", **options},

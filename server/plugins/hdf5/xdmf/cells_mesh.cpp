@@ -3,6 +3,7 @@
 // own. Where a mesh has several blocks, or may have, its Grids are a spatial collection.
 #include <optional>
 
+#include "server/plugins/hdf5/view/part.hpp"
 #include "server/plugins/hdf5/xdmf/mesh.hpp"
 
 namespace leat::hdf5::xdmf {
@@ -45,7 +46,7 @@ class CellsMesh : public Mesh {
         ids_(place, field_of(mesh_.connectivity)),
         ids_extents_(extents_in(place.values, ids_.field().path())),
         shape_(shape_of(mesh_, ids_.components())),
-        is_collection_(place.run.ranks > 1) {
+        is_collection_(place.run.ranks > 1 || has_several_blocks()) {
     for (const std::uint32_t variable : variables()) {
       const vtk::Field field = field_of(static_cast<std::int32_t>(variable));
       const bool nodal = field.variable->centering == LEAT_NODAL;
@@ -54,23 +55,15 @@ class CellsMesh : public Mesh {
     }
   }
 
-  bool put(const Output& to, const Step& step, bool inside) override {
+  void put(const Output& to, const Step& step, bool inside) override {
     const std::optional<Blocks> blocks = blocks_at(step.row);
-    if (!is_collection_) {
-      const bool is_there = blocks && blocks->cells.size() == 1 && blocks->cells[0] > 0;
-      if (!is_there) return false;
-      begin_grid(to.xml, name(), step, inside);
+    if (is_collection_) return put_collection(to, blocks, step, inside);
+    begin_grid(to.xml, name(), step, inside);
+    if (blocks && blocks->cells.size() == 1 && blocks->cells[0] > 0)
       put_block(to, *blocks, step.row, 0);
-      return true;
-    }
-    begin_collection(to.xml, name(), step, inside);
-    for (std::size_t i = 0; blocks && i < blocks->cells.size(); ++i) {
-      if (blocks->cells[i] == 0) continue;
-      begin_grid(to.xml, block_name(*blocks, i), step, true);
-      put_block(to, *blocks, step.row, i);
-    }
+    else
+      put_nothing(to.xml);
     to.xml.end();
-    return true;
   }
 
  private:
@@ -85,6 +78,12 @@ class CellsMesh : public Mesh {
     for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
       fields.push_back(field_of(mesh_.coordinate[axis]));
     return fields;
+  }
+
+  // Of one rank, in some iteration.
+  bool has_several_blocks() const {
+    const std::string table = table_of(place_.values, ids_.field().path(), "_rank");
+    return !table.empty() && extents_in(place_.values, table).back() > 1;
   }
 
   std::optional<Blocks> blocks_at(hsize_t row) {
@@ -104,7 +103,18 @@ class CellsMesh : public Mesh {
     return "rank " + std::to_string(rank) + (number > 0 ? " block " + std::to_string(number) : "");
   }
 
-  // In its Grid, which it ends.
+  void put_collection(const Output& to, const std::optional<Blocks>& blocks, const Step& step,
+                      bool inside) {
+    begin_collection(to.xml, name(), step, inside);
+    for (std::size_t i = 0; blocks && i < blocks->cells.size(); ++i) {
+      if (blocks->cells[i] == 0) continue;
+      begin_grid(to.xml, block_name(*blocks, i), step, true);
+      put_block(to, *blocks, step.row, i);
+      to.xml.end();
+    }
+    to.xml.end();
+  }
+
   void put_block(const Output& to, const Blocks& blocks, hsize_t row, std::size_t block) {
     put_topology(to, blocks, row, block);
     points_.put(to, blocks.points, row, block, 1);
@@ -118,7 +128,6 @@ class CellsMesh : public Mesh {
                     elements(array.values, array.extents, mine, row, block, 1),
                     array.values.components());
     }
-    to.xml.end();
   }
 
   void put_topology(const Output& to, const Blocks& blocks, hsize_t row, std::size_t block) const {

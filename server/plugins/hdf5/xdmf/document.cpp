@@ -2,8 +2,8 @@
 #include "server/plugins/hdf5/xdmf/document.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "server/plugins/hdf5/row_times.hpp"
 #include "server/plugins/hdf5/view/part.hpp"
 
 namespace leat::hdf5::xdmf {
@@ -45,29 +45,16 @@ Meshes meshes_in(const Place& place, LeftOut* left_out) {
   return meshes;
 }
 
-std::vector<double> times_said(hid_t file, std::size_t rows) {
-  const std::string name = coordinate_of_rows(file);
-  if (name.empty()) return {};
-  const Dataset times(file, name.substr(name.front() == '/' ? 1 : 0));
-  std::vector<double> said(std::min<std::size_t>(rows, times.extents()[0]));
-  times.read({0}, {said.size()}, said.data());
-  return said;
-}
-
-// What stands for the time of a row is the simulation's, where it has said one.
 std::vector<Step> steps_in(hid_t file, const Meshes& meshes) {
   const std::vector<std::int64_t> numbers = integers_of(file, table_of(file, "", "iteration"));
-  const std::vector<double> said = times_said(file, numbers.size());
+  const std::vector<double> times = times_of_rows(file, numbers);
   const auto is_seen = [&](hsize_t row) {
     return std::any_of(meshes.shown.begin(), meshes.shown.end(),
                        [row](const auto& mesh) { return mesh->is_written(row); });
   };
   std::vector<Step> steps;
   for (hsize_t row = 0; row < numbers.size(); ++row) {
-    const bool has_time = row < said.size() && std::isfinite(said[row]);
-    if (is_seen(row))
-      steps.push_back(
-          {row, numbers[row], has_time ? said[row] : static_cast<double>(numbers[row])});
+    if (is_seen(row)) steps.push_back({row, numbers[row], times[row]});
   }
   return steps;
 }
@@ -80,17 +67,9 @@ bool times_ascend(const std::vector<Step>& steps) {
 }
 
 void put_step(const Output& to, const Meshes& meshes, const Step& step) {
-  if (!meshes.is_collection) {
-    for (const auto& mesh : meshes.shown) mesh->put(to, step, false);
-    return;
-  }
-  begin_collection(to.xml, "meshes", step, false);
-  for (const auto& mesh : meshes.shown) {
-    if (mesh->put(to, step, true)) continue;
-    begin_collection(to.xml, mesh->name(), step, true);  // the others keep their numbers
-    to.xml.end();
-  }
-  to.xml.end();
+  if (meshes.is_collection) begin_collection(to.xml, "meshes", step, false);
+  for (const auto& mesh : meshes.shown) mesh->put(to, step, meshes.is_collection);
+  if (meshes.is_collection) to.xml.end();
 }
 
 }  // namespace
@@ -123,9 +102,10 @@ Facts write_document(hid_t file, const leat_run& run, const std::string& path,
   for (const auto& mesh : meshes.shown) mesh->put_shared(xml);
   xml.begin("Grid",
             {{"Name", run.simulation}, {"GridType", "Collection"}, {"CollectionType", "Temporal"}});
+  xml.break_line();
   for (const Step& step : steps) {
-    xml.break_line();
     put_step({xml, file_name}, meshes, step);
+    xml.break_line();
   }
   xml.finish();
   return facts;

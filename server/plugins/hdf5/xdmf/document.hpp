@@ -10,7 +10,7 @@
 namespace leat::hdf5::xdmf {
 
 struct Facts {
-  hsize_t steps = 0;  ///< none: nothing was made
+  hsize_t steps = 0;  ///< 0: there is nothing that could be shown
   LeftOut left_out;
 };
 
@@ -18,7 +18,7 @@ struct Facts {
 std::string mark_of(const std::string& file_name);
 
 /// Writes it to `path`, for tools that find `file` by the name `file_name` beside it. All rows that
-/// `file` has are there to stay. Throws when there is nothing that could be shown.
+/// `file` has are there to stay.
 Facts write_document(hid_t file, const leat_run& run, const std::string& path,
                      const std::string& file_name);
 

@@ -56,7 +56,7 @@ class GridMesh : public Mesh {
       put_values(xml, key_ + " axis " + std::to_string(axis), places_along(axis));
   }
 
-  bool put(const Output& to, const Step& step, bool inside) override {
+  void put(const Output& to, const Step& step, bool inside) override {
     const hsize_t row = step.row;
     begin_grid(to.xml, name(), step, inside);
     put_topology(to.xml);
@@ -67,7 +67,6 @@ class GridMesh : public Mesh {
                     whole(array.field, extents_of(array.field, array.rows), row), 1);
     }
     to.xml.end();
-    return true;
   }
 
  private:

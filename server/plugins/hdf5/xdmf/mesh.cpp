@@ -121,6 +121,11 @@ void begin_collection(XmlStream& xml, const std::string& name, const Step& step,
   if (!inside) xml.empty("Time", {{"Value", number_text(step.time)}});
 }
 
+void put_nothing(XmlStream& xml) {
+  xml.empty("Topology", {{"TopologyType", "Polyvertex"}, {"NumberOfElements", "0"}});
+  xml.empty("Geometry", {{"GeometryType", "X_Y"}});
+}
+
 // A vector of two gets a third number, 0, for which large integers go through doubles. Readers
 // count the values of a Matrix otherwise when its shape has two dimensions.
 void put_attribute(const Output& to, const std::string& name, const char* center, const Slab& slab,
@@ -162,7 +167,7 @@ void Points::put(const Output& to, const vtk::Elements::Row& found, hsize_t row,
   const std::size_t axes = axes_.size() == 1 ? together : axes_.size();
   const char* type = together == 3 ? "XYZ" : together == 2 ? "XY" : axes == 3 ? "X_Y_Z" : "X_Y";
   to.xml.begin("Geometry", {{"GeometryType", type}});
-  for (std::size_t axis = 0; axis < axes_.size() && !found.is_empty(); ++axis) {
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
     Slab slab = elements(axes_[axis], extents_[axis], found, row, first_block, blocks);
     slab.type = type_;
     xdmf::put(to, slab);

@@ -39,8 +39,8 @@ class Mesh {
   /// What steps refer to, at the head of the XML.
   virtual void put_shared(XmlStream&) const {}
   /// Puts what the file has of it in this step, as one Grid; `inside`: of another, which says the
-  /// time. False when there is nothing: nothing was put then.
-  virtual bool put(const Output& to, const Step& step, bool inside) = 0;
+  /// time.
+  virtual void put(const Output& to, const Step& step, bool inside) = 0;
   /// Whether it, or something on it, was written in the row. To be asked in ascending order.
   bool is_written(hsize_t row);
   std::string name() const { return mesh_.name; }
@@ -78,6 +78,10 @@ std::unique_ptr<Mesh> make_points_mesh(const Place& place, std::uint32_t number,
 /// (vtkXdmfDomain::CollectLeafMetaData).
 void begin_grid(XmlStream& xml, const std::string& name, const Step& step, bool inside);
 void begin_collection(XmlStream& xml, const std::string& name, const Step& step, bool inside);
+
+/// Neither points nor cells, in the Grid that is begun: a step that were left out would show the
+/// one before.
+void put_nothing(XmlStream& xml);
 
 /// Values at points ("Node") or in cells ("Cell"), in the Grid that is begun. `components`: of each
 /// value; they are the last dimension of the slab's shape when there are several.

@@ -16,24 +16,14 @@ class PointsMesh : public Mesh {
     }
   }
 
-  // None are shown as none: a step that were left out would show those of the one before.
-  bool put(const Output& to, const Step& step, bool inside) override {
-    const hsize_t row = step.row;
-    const vtk::Elements::Row found = points_.at(row);
-    const bool has_some = found.total() > 0;
+  void put(const Output& to, const Step& step, bool inside) override {
+    const vtk::Elements::Row found = points_.at(step.row);
     begin_grid(to.xml, name(), step, inside);
-    to.xml.empty("Topology", {{"TopologyType", "Polyvertex"},
-                              {"NumberOfElements", std::to_string(found.total())}});
-    points_.put(to, has_some ? found : vtk::Elements::Row{}, row, 0, found.counts.size());
-    for (BlockArray& array : arrays_) {
-      if (!has_some || !array.values.at(row).matches(found)) continue;
-      const vtk::Elements::Row mine = array.values.at(row);
-      put_attribute(to, array.name, array.center,
-                    elements(array.values, array.extents, mine, row, 0, mine.counts.size()),
-                    array.values.components());
-    }
+    if (found.total() > 0)
+      put_points(to, found, step.row);
+    else
+      put_nothing(to.xml);
     to.xml.end();
-    return true;
   }
 
  private:
@@ -42,6 +32,19 @@ class PointsMesh : public Mesh {
     for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
       fields.push_back(field_of(mesh_.coordinate[axis]));
     return fields;
+  }
+
+  void put_points(const Output& to, const vtk::Elements::Row& found, hsize_t row) {
+    to.xml.empty("Topology", {{"TopologyType", "Polyvertex"},
+                              {"NumberOfElements", std::to_string(found.total())}});
+    points_.put(to, found, row, 0, found.counts.size());
+    for (BlockArray& array : arrays_) {
+      const vtk::Elements::Row mine = array.values.at(row);
+      if (!mine.matches(found)) continue;
+      put_attribute(to, array.name, array.center,
+                    elements(array.values, array.extents, mine, row, 0, mine.counts.size()),
+                    array.values.components());
+    }
   }
 
   Points points_;
