@@ -60,14 +60,18 @@ def test_a_uniform_mesh_lies_where_it_is_said_to(tmp_path, dims, steps):
     assert same_bits(seen["time"], np.array([0., .1, .2][:steps]))
     axes = [[1, 2, 3][i] + np.arange(nodes[dims - 1 - i]) * [.5, .25, 2][i] for i in range(dims)]
     for step in range(steps):
-        assert seen[f"{step}/kind"] == {1: "vtkUnstructuredGrid", 2: "vtkRectilinearGrid", 3: "vtkImageData"}[dims]
-        if dims == 3:
+        at_nodes, at_cells, centers = f"{step}/", f"{step}/", "C"
+        if dims == 2:  # values of cells are points of their own
+            at_nodes, at_cells, centers = f"{step}/box nodes/", f"{step}/box centres/", "P"
+            assert seen[at_nodes + "image"].tolist() == [[6, 5, 1], [1, 2, 0], [.5, .25, 1]]
+            assert seen[at_cells + "image"].tolist() == [[5, 4, 1], [1.25, 2.125, 0], [.5, .25, 1]]
+        elif dims == 3:
             assert seen[f"{step}/image"].tolist() == [[6, 5, 4], [1, 2, 3], [.5, .25, 2]]
         else:
             assert same_bits(seen[f"{step}/points"], places(axes))
-        assert same_bits(seen[f"{step}/C/t"], array(cells, "f8", step).ravel())
-        assert same_bits(seen[f"{step}/P/group_p"], array(nodes, "i4", 10 + step).ravel())
-        assert same_bits(seen[f"{step}/C/k"], array(cells, "f4", 99).ravel())
+        assert same_bits(seen[at_cells + centers + "/t"], array(cells, "f8", step).ravel())
+        assert same_bits(seen[at_nodes + "P/group_p"], array(nodes, "i4", 10 + step).ravel())
+        assert same_bits(seen[at_cells + centers + "/k"], array(cells, "f4", 99).ravel())
 
 
 @pytest.mark.parametrize("kind", ["rectilinear", "curvilinear"])
@@ -93,9 +97,13 @@ def test_structured_meshes(tmp_path, kind, dims):
     for i in range(dims):
         where[:, i] = (axes if kind == "curvilinear" else grids)[i].ravel()
     for step in range(3):
-        assert same_bits(seen[f"{step}/points"], where)
-        assert same_bits(seen[f"{step}/C/t"], array(cells, "f4", step).ravel())
-        assert same_bits(seen[f"{step}/P/p"], array(nodes, "i8", 10 + step).ravel())
+        at_nodes, at_cells, centers = f"{step}/", f"{step}/", "C"
+        if (kind, dims) == ("rectilinear", 2):  # values of cells are points of their own
+            at_nodes, at_cells, centers = f"{step}/m nodes/", f"{step}/m centres/", "P"
+            assert same_bits(seen[at_cells + "points"], places([(a[1:] + a[:-1]) / 2 for a in axes]))
+        assert same_bits(seen[at_nodes + "points"], where)
+        assert same_bits(seen[at_cells + centers + "/t"], array(cells, "f4", step).ravel())
+        assert same_bits(seen[at_nodes + "P/p"], array(nodes, "i8", 10 + step).ravel())
         if dims == 1:
             assert seen[f"{step}/connectivity"].tolist() == [0, 1, 1, 2, 2, 3, 3, 4]
 
@@ -120,15 +128,16 @@ def test_a_mesh_may_move(tmp_path, kind):
                                variable("x", "f8", dims[0]), variable("y", "f4", dims[1])],
                     meshes=[mesh("m", kind, 2, coordinates=[1, 2])], **XDMF)
     y, x = np.meshgrid(np.arange(3.), np.arange(4.), indexing="ij") if curvilinear else (np.arange(3.), np.arange(4.))
+    shape = (2, 3) if curvilinear else (3, 4)
     for step in range(4):
         moved = [] if step == 2 else [plugin.values(1, x + step), plugin.values(2, y * (1 + step))]
-        plugin.must(step, global_block(plugin, 0, (2, 3), step), *moved)
+        plugin.must(step, global_block(plugin, 0, shape, step), *moved)
     plugin.finish()
     seen = vtk(tmp_path / "run.xmf")
     for step, of in enumerate([0, 1, 1, 3]):  # it stays where it is in the third
         at = np.stack([(x + of).ravel(), (y * (1 + of)).ravel(), np.zeros(12)], 1) if curvilinear else places([x + of, y * (1 + of)])
         assert np.array_equal(seen[f"{step}/points"], at)
-        assert same_bits(seen[f"{step}/C/t"], array((2, 3), "f8", step).ravel())
+        assert same_bits(seen[f"{step}/{'C' if curvilinear else 'P'}/t"], array(shape, "f8", step).ravel())
 
 
 # VTK's number of each shape that XDMF has too, and the points of a cell.
@@ -324,7 +333,7 @@ def expect_several(seen, steps):
     assert seen["time"].tolist() == list(range(steps))
     for step in range(steps):
         assert same_bits(seen[f"{step}/atoms/P/m"], array((2 + step,), "f8", 20 + step))
-        assert same_bits(seen[f"{step}/a plate/C/t"], array((3, 4), "f8", 30 + step).ravel())
+        assert same_bits(seen[f"{step}/a plate/P/t"], array((3, 4), "f8", 30 + step).ravel())
         if steps > 2 and step >= 2:
             assert same_bits(seen[f"{step}/line/P/u"], array((4,), "f8", 40 + step))
         elif steps > 2:
@@ -374,7 +383,7 @@ def test_what_xdmf_cannot_say_is_left_out_and_said(tmp_path):
                  'mesh "body": XDMF wants the shape of each cell'):
         assert sum(part in line for line in said) == 1, (part, said)
     seen = vtk(tmp_path / "run.xmf")
-    assert same_bits(seen["1/C/t"], array((3, 4), "f8", 1).ravel()) and "1/C/face" not in seen and "1/body/counts" not in seen
+    assert same_bits(seen["1/P/t"], array((3, 4), "f8", 1).ravel()) and "1/P/face" not in seen and "1/body/counts" not in seen
 
 
 def references(path):

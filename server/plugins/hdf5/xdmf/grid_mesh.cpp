@@ -51,26 +51,103 @@ class GridMesh : public Mesh {
 
   void put_shared(XmlStream& xml) const override {
     if (is_line() && nodes_[0] > 1) put_numbers(xml, key_ + " lines", line_ends());
-    if (mesh_.kind != LEAT_MESH_UNIFORM || mesh_.dims > 2) return;
-    for (std::uint32_t axis = 0; axis < mesh_.dims; ++axis)
-      put_values(xml, key_ + " axis " + std::to_string(axis), places_along(axis));
+    if (is_line() && is_uniform()) put_values(xml, key_ + " axis", places_along(0));
+    if (!is_flat() || is_uniform()) return;
+    put_values(xml, key_ + " plane", {0});
+    for (std::size_t axis = 0; has("Cell") && axis < axes_.size(); ++axis)
+      put_values(xml, key_ + " centres " + std::to_string(axis), centres_of(axes_[axis]));
   }
 
   void put(const Output& to, const Step& step, bool inside) override {
-    const hsize_t row = step.row;
+    const bool both = is_flat() && has("Node") && has("Cell");
+    if (both) begin_collection(to.xml, name(), step, inside);
+    if (is_flat() && has("Cell"))
+      put_flat(to, both ? name() + " centres" : name(), step, inside || both, "Cell");
+    if (is_flat() && (has("Node") || !has("Cell")))
+      put_flat(to, both ? name() + " nodes" : name(), step, inside || both, "Node");
+    if (both) to.xml.end();
+    if (!is_flat()) put_whole(to, step, inside);
+  }
+
+ private:
+  bool is_uniform() const { return mesh_.kind == LEAT_MESH_UNIFORM; }
+  bool is_line() const { return mesh_.dims == 1; }
+  // VTK lays a 2DCoRectMesh into the y-z plane, loses half of a 2DRectMesh when it gives it to a
+  // filter, and reads no values of cells where a 3-d mesh is no cell thick. So values of cells are
+  // shown as those of points, the centres of the cells, and nodes have a mesh of their own.
+  bool is_flat() const { return mesh_.dims == 2 && mesh_.kind != LEAT_MESH_CURVILINEAR; }
+
+  bool has(const std::string& center) const {
+    return std::any_of(arrays_.begin(), arrays_.end(),
+                       [&](const GridArray& array) { return array.center == center; });
+  }
+
+  void put_whole(const Output& to, const Step& step, bool inside) {
     begin_grid(to.xml, name(), step, inside);
     put_topology(to.xml);
-    put_geometry(to, row);
+    put_geometry(to, step.row);
     for (const GridArray& array : arrays_) {
-      if (array.field.varies && row >= array.rows) continue;
-      put_attribute(to, array.name, array.center,
-                    whole(array.field, extents_of(array.field, array.rows), row), 1);
+      if (!array.field.varies || step.row < array.rows)
+        put_attribute(to, array.name, array.center, slab_of(array, step.row), 1);
     }
     to.xml.end();
   }
 
- private:
-  bool is_line() const { return mesh_.dims == 1; }
+  // What is at nodes, or in cells.
+  void put_flat(const Output& to, const std::string& grid, const Step& step, bool inside,
+                const std::string& center) {
+    const bool centres = center == "Cell";
+    begin_grid(to.xml, grid, step, inside);
+    to.xml.empty(
+        "Topology",
+        {{"TopologyType", is_uniform() ? "3DCoRectMesh" : "3DRectMesh"},
+         {"Dimensions", listed_plainly(joined(1, centres ? cells_between(nodes_) : nodes_))}});
+    if (is_uniform())
+      put_origin(to.xml, centres ? 0.5 : 0.0);
+    else
+      put_flat_axes(to, step.row, centres);
+    for (const GridArray& array : arrays_) {
+      if (array.center != center || (array.field.varies && step.row >= array.rows)) continue;
+      Slab slab = slab_of(array, step.row);
+      slab.shape = joined(1, slab.shape);
+      put_attribute(to, array.name, "Node", slab, 1);
+    }
+    to.xml.end();
+  }
+
+  void put_flat_axes(const Output& to, hsize_t row, bool centres) {
+    to.xml.begin("Geometry", {{"GeometryType", "VXVYVZ"}});
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      if (centres)
+        xdmf::put_shared(to.xml, key_ + " centres " + std::to_string(axis));
+      else
+        xdmf::put(to, slab_of(&axes_[axis], row));
+    }
+    xdmf::put_shared(to.xml, key_ + " plane");
+    to.xml.end();
+  }
+
+  static Slab slab_of(const GridArray& array, hsize_t row) {
+    return whole(array.field, extents_of(array.field, array.rows), row);
+  }
+
+  // Between the nodes of an axis that stays where it is.
+  std::vector<double> centres_of(const Axis& axis) const {
+    Shape count(axis.extents.size(), 1);
+    count.back() = axis.extents.back();
+    std::vector<double> places(count.back());
+    const std::string what = "cannot read " + axis.field.path();
+    const Id dataset(H5Dopen2(place_.values, axis.field.path().c_str(), H5P_DEFAULT), what),
+        space(H5Dget_space(dataset), what),
+        memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), what);
+    check(H5Sselect_hyperslab(space, H5S_SELECT_SET, zeros(count).data(), nullptr, count.data(),
+                              nullptr),
+          what);
+    check(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, places.data()), what);
+    for (std::size_t i = 0; i + 1 < places.size(); ++i) places[i] = (places[i] + places[i + 1]) / 2;
+    places.pop_back();
+    return places;
+  }
 
   static Shape extents_of(const vtk::Field& field, hsize_t rows) {
     return field.varies ? joined(rows, field.shape) : field.shape;
@@ -95,8 +172,12 @@ class GridMesh : public Mesh {
     const vtk::Field field = field_of(static_cast<std::int32_t>(variable));
     if (field.form != vtk::Field::Form::whole)
       throw std::runtime_error("it has many blocks and no global shape");
-    if (mesh_.kind == LEAT_MESH_UNIFORM) expect_fixed(*field.variable);
+    if (is_uniform()) expect_fixed(*field.variable);
     const bool nodal = is_nodal(field);
+    const bool moves =
+        std::any_of(axes_.begin(), axes_.end(), [](const Axis& axis) { return axis.field.varies; });
+    if (is_flat() && !nodal && moves)
+      throw std::runtime_error("it has values for cells of a 2-d mesh whose axes vary in time");
     const hsize_t rows = field.varies ? extents_in(place_.values, field.path())[0] : 1;
     arrays_.push_back({array_name(variable), nodal ? "Node" : "Cell", rows, field});
   }
@@ -109,7 +190,7 @@ class GridMesh : public Mesh {
 
   // Throws when it has values for neither. The first one says how large a uniform mesh is.
   bool is_nodal(const vtk::Field& field) {
-    if (mesh_.kind == LEAT_MESH_UNIFORM && nodes_.empty()) nodes_ = nodes_of(field);
+    if (is_uniform() && nodes_.empty()) nodes_ = nodes_of(field);
     const Shape cells = cells_between(nodes_);
     const bool has_cells = std::find(cells.begin(), cells.end(), 0) == cells.end();
     const bool said_nodal = mesh_.kind == LEAT_MESH_UNIFORM
@@ -143,38 +224,38 @@ class GridMesh : public Mesh {
       put_shared_rows(xml, key_ + " lines", lines, 2);
       return xml.end();
     }
-    const bool flat = mesh_.dims == 2;
-    const char* type = mesh_.kind == LEAT_MESH_CURVILINEAR ? (flat ? "2DSMesh" : "3DSMesh")
-                       : flat                              ? "2DRectMesh"
-                       : mesh_.kind == LEAT_MESH_UNIFORM   ? "3DCoRectMesh"
-                                                           : "3DRectMesh";
+    const char* type = mesh_.dims == 2                       ? "2DSMesh"
+                       : mesh_.kind == LEAT_MESH_CURVILINEAR ? "3DSMesh"
+                       : is_uniform()                        ? "3DCoRectMesh"
+                                                             : "3DRectMesh";
     xml.empty("Topology", {{"TopologyType", type}, {"Dimensions", counts}});
   }
 
   void put_geometry(const Output& to, hsize_t row) {
-    if (mesh_.kind == LEAT_MESH_UNIFORM && mesh_.dims == 3) return put_origin(to.xml);
-    const bool rectangular = !is_line() && mesh_.kind != LEAT_MESH_CURVILINEAR;
-    const char* type =
-        rectangular ? (mesh_.dims == 3 ? "VXVYVZ" : "VXVY") : (mesh_.dims == 3 ? "X_Y_Z" : "X_Y");
+    if (is_uniform() && !is_line()) return put_origin(to.xml, 0.0);
+    const bool rectangular = !is_line() && mesh_.kind == LEAT_MESH_RECTILINEAR;
+    const char* type = rectangular ? "VXVYVZ" : mesh_.dims == 3 ? "X_Y_Z" : "X_Y";
     to.xml.begin("Geometry", {{"GeometryType", type}});
     for (Axis& axis : axes_) xdmf::put(to, slab_of(&axis, row));
-    if (mesh_.kind == LEAT_MESH_UNIFORM) put_shared_axes(to.xml);
+    if (is_uniform()) xdmf::put_shared(to.xml, key_ + " axis");
     to.xml.end();
   }
 
-  void put_shared_axes(XmlStream& xml) const {
-    for (std::uint32_t axis = 0; axis < mesh_.dims; ++axis)
-      xdmf::put_shared(xml, key_ + " axis " + std::to_string(axis));
-  }
-
   // In the order z, y, x: as of the dimensions of a dataset.
-  void put_origin(XmlStream& xml) const {
+  // `shift`: in cells.
+  void put_origin(XmlStream& xml, double shift) const {
+    std::string origin = mesh_.dims < 3 ? "0" : "", spacing = mesh_.dims < 3 ? "1" : "";
+    for (int axis = static_cast<int>(mesh_.dims) - 1; axis >= 0; --axis) {
+      const double step = mesh_.spacing[axis], first = mesh_.origin[axis] + shift * step;
+      origin += (origin.empty() ? "" : " ") + number_text(first);
+      spacing += (spacing.empty() ? "" : " ") + number_text(step);
+    }
     xml.begin("Geometry", {{"GeometryType", "ORIGIN_DXDYDZ"}});
-    for (const double* const three : {mesh_.origin, mesh_.spacing}) {
+    for (const std::string& three : {origin, spacing}) {
       xml.begin(
           "DataItem",
           {{"Dimensions", "3"}, {"NumberType", "Float"}, {"Precision", "8"}, {"Format", "XML"}});
-      xml.text(number_text(three[2]) + " " + number_text(three[1]) + " " + number_text(three[0]));
+      xml.text(three);
       xml.end();
     }
     xml.end();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One mesh of the run as XDMF's Grids, one for each step.
 //
-//   uniform       3DCoRectMesh; 2-d: 2DRectMesh, since VTK puts a 2DCoRectMesh into the y-z plane
-//   rectilinear   3DRectMesh, 2DRectMesh
+//   uniform       3DCoRectMesh
+//   rectilinear   3DRectMesh; 2-d ones of both are flat ones of these, see GridMesh::is_flat()
 //   curvilinear   3DSMesh, 2DSMesh
 //   any of 1-d    Polylines: VTK reads no values of cells where a structured mesh is one cell wide
 //   unstructured  cells of one shape, a Grid for each block where there are several
