@@ -66,6 +66,7 @@ struct TimeAxis {
 struct Option {
   std::string name;
   std::string value;
+  SourceLocation where;  ///< of the value
 };
 
 /// Where in space values lie. Axes are in the order x, y, z; x runs along the last dimension of a

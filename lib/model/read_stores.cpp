@@ -18,13 +18,14 @@ void read_options(ReadContext& context, Store& store, const XmlElement& element)
   const Attributes attributes(context, element);
   for (const char* name : {"file", "folder", "compression", "durability"}) {
     if (const XmlAttribute* given = attributes.given(name)) {
-      store.options.push_back({name, given->value});
+      store.options.push_back({name, given->value, given->where});
     }
   }
   for (const XmlElement* option : all_below(element, "option")) {
     const Attributes own(context, *option);
     if (!own.given("name")) continue;
-    add_option(context, store, {own.text("name"), own.text("value")}, own.where("name"));
+    add_option(context, store, {own.text("name"), own.text("value"), own.where("value")},
+               own.where("name"));
   }
 }
 

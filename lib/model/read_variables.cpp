@@ -14,7 +14,7 @@ struct Defaults {
   std::optional<std::uint32_t> layout;
   std::optional<std::vector<std::uint32_t>> stores;
   std::string unit;
-  std::optional<std::string> compression;
+  std::optional<Option> compression;
   std::optional<std::uint32_t> mesh;
   std::optional<Centering> centering;
 };
@@ -44,7 +44,9 @@ class VariableReader {
     if (attributes.has("layout")) defaults.layout = layout(attributes);
     if (attributes.has("store")) defaults.stores = stores(attributes);
     if (attributes.has("unit")) defaults.unit = attributes.text("unit");
-    if (attributes.has("compression")) defaults.compression = attributes.text("compression");
+    if (attributes.has("compression"))
+      defaults.compression = {"compression", attributes.text("compression"),
+                              attributes.where("compression")};
     if (attributes.has("mesh")) defaults.mesh = mesh(attributes);
     if (attributes.has("centering")) defaults.centering = centering(attributes);
     return defaults;
@@ -66,7 +68,7 @@ class VariableReader {
     if (attributes.has("centering")) check_centering(said, attributes);
     variable.time_varying = attributes.text("time-varying") == "true";
     variable.stores = said.stores ? *said.stores : all_stores();
-    if (said.compression) variable.options.push_back({"compression", *said.compression});
+    if (said.compression) variable.options.push_back(*said.compression);
     variable.where = element.where;
     if (!attributes.given("name")) return;
     if (!said.layout) no_layout(variable);

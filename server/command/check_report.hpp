@@ -54,6 +54,9 @@ struct CheckReport {
 /// Fails only when `set` does not fit the parameters of the file: that is the command line's fault.
 Result<CheckReport> check_file(const CheckOptions& options);
 
+/// Asks the plugins of stores that come with Leat what they think of their options.
+void check_stores(CheckReport& report);
+
 /// Looks for the scripts of the report's model and imports them in its interpreter; adds what it
 /// finds.
 void check_scripts(CheckReport& report);

@@ -32,14 +32,20 @@ def mesh(name, kind, dims, **more):
 
 
 class Plugin:
-    def __init__(self, folder, variables, plugin="hdf5", wrapper=(), **more):
-        """wrapper: words in front of the command, like strace's. more: simulation, session, options, meshes, resumed=1, ..."""
+    def __init__(self, folder, variables, plugin="hdf5", wrapper=(), begin=True, **more):
+        """wrapper: words in front of the command, like strace's. begin=False: the process waits for begin() and answer().
+        more: simulation, session, options, meshes, resumed=1, ..."""
         self.folder, self.variables = folder, variables
         path = BUILD / "lib/leat/plugins" / f"{plugin}.so"
         self.process = subprocess.Popen([*wrapper, BUILD / "bin/plugin_driver", path], cwd=folder, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.send({"variables": variables, **more})
-        self.opened = self.answer()
+        self.opened, self.run = "", {"variables": variables, **more}
+        if begin:
+            self.begin()
+            self.opened = self.answer()
+
+    def begin(self):
+        self.send(self.run)
 
     def send(self, value):
         self.process.stdin.write(json.dumps(value) + "\n")
@@ -66,10 +72,14 @@ class Plugin:
         array = np.asarray(array, self.variables[number]["dtype"])
         return self.block(number, array.shape, 0, raw=list(array.tobytes()), **more)
 
-    def iteration(self, number, *blocks, complete=1, parameters=None):
-        """parameters: {name: number, text, or None where it has no value}; "n" is an integer, "s" a text, others are real."""
+    def start_iteration(self, number, *blocks, complete=1, parameters=None):
+        """And does not wait for its answer()."""
         self.send({"call": "iteration", "iteration": number, "blocks": list(blocks), "complete": complete,
                    "parameters": parameters or {}})
+
+    def iteration(self, number, *blocks, **more):
+        """parameters: {name: number, text, or None where it has no value}; "n" is an integer, "s" a text, others are real."""
+        self.start_iteration(number, *blocks, **more)
         return self.answer()
 
     def must(self, number, *blocks, **more):
@@ -88,9 +98,10 @@ class Plugin:
     def limit(self, size):
         self.send({"call": "limit", "bytes": size})
 
-    def close(self):
-        """What close() said, and the warnings of the whole run."""
-        self.process.stdin.close()
+    def close(self, is_told=True):
+        """What close() said, and the warnings of the whole run. is_told=False: its input is closed already."""
+        if is_told:
+            self.process.stdin.close()
         error = self.answer() if not self.opened else ""
         warnings = self.process.stderr.read()
         self.process.wait(60)
@@ -99,8 +110,8 @@ class Plugin:
         self.process.stderr.close()
         return error, warnings
 
-    def finish(self):
-        error, warnings = self.close()
+    def finish(self, **more):
+        error, warnings = self.close(**more)
         assert not error, error
         return warnings
 

@@ -8,14 +8,19 @@ from leat_run import BUILD
 
 
 class Nodes:
-    """nodes: lists of ranks. each: Plugin arguments. The parts and the view are in `folder`."""
+    """nodes: lists of ranks. each: Plugin arguments. wrappers: of each, Plugin's. The parts and the view are in `folder`."""
 
-    def __init__(self, folder, variables, nodes, session="s1", **each):
+    def __init__(self, folder, variables, nodes, session="s1", wrappers=None, **each):
         folder.mkdir(exist_ok=True)
         self.folder, self.nodes = folder, nodes
         ranks = sum(len(node) for node in nodes)
         self.plugins = [Plugin(folder, variables, ranks=ranks, node_ranks=len(node), first_rank=min(node), session=session,
-                               **each) for node in nodes]
+                               wrapper=wrapper, begin=False, **each)
+                        for node, wrapper in zip(nodes, wrappers or [()] * len(nodes))]
+        for plugin in self.plugins:
+            plugin.begin()
+        for plugin in self.plugins:
+            plugin.opened = plugin.answer()
         assert not any(plugin.opened for plugin in self.plugins), [plugin.opened for plugin in self.plugins]
 
     def block(self, *arguments, **more):

@@ -159,6 +159,16 @@ def test_particles_that_come_and_go_and_a_lost_node(tmp_path, nodes):
     expect_same_for_vtk(*run.finish(), kinds=["vtkPolyData"])
 
 
+def test_fewer_particles_than_iterations(tmp_path):
+    run = Both(tmp_path, PARTICLES, NODES["in a row"], meshes=ATOMS)
+    for step in range(6):
+        sizes = {0: 1 if step in (0, 4) else 0, 3: 0}
+        run.must(step, *[run.one.block(i, (n,), 10 * step + i, rank=r) for i in range(4) for r, n in sizes.items()])
+    view, merged, one = run.finish()
+    expect_same_for_vtk(view, merged, one)
+    assert vtk(view)["time"].tolist() == list(range(6))
+
+
 @pytest.mark.parametrize("mesh_at, fields_from, everything_from", [(0, 2, 0), (2, 3, 0), (1, 1, 1)])
 def test_a_mesh_that_is_written_once_before_its_fields(tmp_path, mesh_at, fields_from, everything_from):
     run = Both(tmp_path, mixed_variables(False) + [variable("e", "f8", [])], [[0], [1]], meshes=MIXED_MESH)

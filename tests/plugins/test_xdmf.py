@@ -449,6 +449,11 @@ def test_an_old_run_takes_its_sidecar_along(tmp_path, exists):
             write_several(plugin, step)
         plugin.finish()
     assert not (tmp_path / "run.xmf").exists()
+    if exists == "keep":  # nor is a run by that of a file that somebody removed
+        (tmp_path / "run.h5").unlink()
+        (tmp_path / "run.xmf").write_text((tmp_path / "run.1.xmf").read_text().replace("run.1.h5", "run.h5"))
+        several(tmp_path, options={}).finish()
+        assert not (tmp_path / "run.xmf").exists()
     if exists == "replace":
         assert [file.name for file in tmp_path.iterdir()] == ["run.h5"]
         return

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run that the hdf5 store has written, as scripts saw it; docs/design/plugin-abi.md says what such a file has."""
+import os
+
 import numpy as np
 
 from .blocks import Array, Block, array_of
@@ -21,9 +23,8 @@ class StoredRun:
 
     def __init__(self, path):
         self._file = _open(path)
-        names = []
-        self._file.visit(names.append)
-        self._datasets = {name: self._file[name] for name in names if hasattr(self._file[name], "dtype")}
+        _expect_parts(self._file, path)
+        self._datasets = _datasets_in(self._file)
         self._stored = {name: StoredVariable(self, name) for name, d in self._datasets.items() if "leat_layout" in d.attrs}
         if not self._stored:
             raise NotARun(f"{path} has no variables that could be replayed: its run has written nothing, or it was written by "
@@ -148,8 +149,12 @@ class StoredVariable:
         of_iteration = self.layout != "varying" and not constant
         of_slot = self.layout == "blocks" and self._table("_rank") is not None
         own = list(self._data.dims)[of_iteration + of_slot:]
-        return [Dimension(dim.label or dim[0].name.lstrip("/"), varying=self.layout == "varying" and d == 0)
-                for d, dim in enumerate(own)]
+        return [Dimension(self._name_of(dim), varying=self.layout == "varying" and d == 0) for d, dim in enumerate(own)]
+
+    def _name_of(self, dim):
+        if self._data.attrs.get("CLASS") == b"DIMENSION_SCALE":  # the coordinate of its own dimension
+            return self._data.name.rpartition("/")[2]
+        return dim.label or dim[0].name.lstrip("/")
 
 
 class StoredIteration(Iteration):
@@ -208,6 +213,35 @@ def _open(path):
     if "leat_xml" not in file.attrs or "simulation" not in file.attrs:
         raise NotARun(f"{path} is an HDF5 file, but not of a store of Leat: it has no attribute \"leat_xml\"")
     return file
+
+
+def _expect_parts(file, path):
+    """Of a view: HDF5 shows fill values for a part that it cannot open."""
+    import h5py
+    if "leat_parts" not in file.attrs:
+        return
+    folder, parts = os.path.dirname(os.path.abspath(path)), set()
+    file.visititems(lambda _, found: parts.update(source.file_name for source in found.virtual_sources())
+                    if isinstance(found, h5py.Dataset) and found.is_virtual else None)
+    for part in sorted(parts - {"."}):  # that is the view itself
+        try:
+            h5py.File(os.path.join(folder, part), "r").close()
+        except OSError as error:
+            raise NotARun(f"{path} is a view, and its part {part} cannot be read: {error}. The view and the folder of its parts "
+                          "belong together; `leat view` makes one of the parts that are there") from None
+
+
+def _datasets_in(file):
+    """By name. Not what is in /VTKHDF: those are second names of variables."""
+    import h5py
+    names = []
+    for top in file:
+        if top == "VTKHDF" or not isinstance(file.get(top, getlink=True), h5py.HardLink):
+            continue
+        names.append(top)
+        if isinstance(file[top], h5py.Group):
+            file[top].visit(lambda name, top=top: names.append(f"{top}/{name}"))
+    return {name: file[name] for name in names if isinstance(file[name], h5py.Dataset)}
 
 
 def _parameter_value(value):

@@ -52,27 +52,20 @@ const KnownFilter& known(H5Z_filter_t number) {
                        [number](const KnownFilter& each) { return each.number == number; });
 }
 
-void expect_there(const Compression& compression, const std::string& whose) {
-  if (!compression || compression.filter == H5Z_FILTER_DEFLATE) return;
-  show_hdf5_to_filters();
-  if (is_there(compression.filter)) return;
-  throw std::runtime_error(
-      "compression=\"" + compression.text + "\" of " + whose + ": HDF5 has no filter \"" +
-      known(compression.filter).name + "\" here (number " + std::to_string(compression.filter) +
-      "). There are: " + names_of_those_there() + ". It looked in " + folders() +
-      "; HDF5_PLUGIN_PATH names other folders. Debian has packages hdf5-filter-plugin*, PyPI has "
-      "hdf5plugin");
+std::string what_is_there() {
+  return "There are: " + names_of_those_there() + ". It looked in " + folders() +
+         "; HDF5_PLUGIN_PATH names other folders. Debian has packages hdf5-filter-plugin*, PyPI "
+         "has "
+         "hdf5plugin";
 }
 
-// "" when the filter can do it.
+void expect_there(const Compression& compression, const std::string& whose) {
+  const std::string why = why_not_there(compression, whose);
+  if (!why.empty()) throw std::runtime_error(why);
+}
+
 std::string why_not(const Compression& compression, const leat_variable& variable) {
-  if (!compression.is_zfp()) return "";
-  if (variable.type != LEAT_FLOAT32 && variable.type != LEAT_FLOAT64)
-    return "zfp can do float and double only, and its type is another: take \"deflate:4\" for it";
-  if (variable.dims > kMostDimensionsOfZfp)
-    return "zfp can do up to 4 dimensions, and it has " + std::to_string(variable.dims) +
-           ": take \"deflate:4\" for it";
-  return "";
+  return why_not_for(compression, variable.type, variable.dims);
 }
 
 std::string own_of(const leat_variable& variable) {
@@ -84,6 +77,36 @@ Compression of_store(const leat_run& run) {
 }
 
 }  // namespace
+
+std::string why_not_there(const Compression& compression, const std::string& whose) {
+  if (!compression || compression.filter == H5Z_FILTER_DEFLATE) return "";
+  show_hdf5_to_filters();
+  if (is_there(compression.filter)) return "";
+  return "compression=\"" + compression.text + "\" of " + whose + ": HDF5 has no filter \"" +
+         known(compression.filter).name + "\" here (number " + std::to_string(compression.filter) +
+         "). " + what_is_there();
+}
+
+std::string why_cannot_expand(H5Z_filter_t number, const std::string& name) {
+  const auto& all = known_filters();
+  const auto ours = std::find_if(
+      all.begin(), all.end(), [number](const KnownFilter& each) { return each.number == number; });
+  show_hdf5_to_filters();
+  if (is_there(number)) return "";
+  return "is compressed by the filter \"" + (ours != all.end() ? ours->name : name) +
+         "\" (number " + std::to_string(number) + "), which HDF5 does not find here. " +
+         what_is_there();
+}
+
+std::string why_not_for(const Compression& compression, std::uint32_t type, std::uint32_t dims) {
+  if (!compression.is_zfp()) return "";
+  if (type != LEAT_FLOAT32 && type != LEAT_FLOAT64)
+    return "zfp can do float and double only, and its type is another: take \"deflate:4\" for it";
+  if (dims > kMostDimensionsOfZfp)
+    return "zfp can do up to 4 dimensions, and it has " + std::to_string(dims) +
+           ": take \"deflate:4\" for it";
+  return "";
+}
 
 void check_filters(const leat_run& run) {
   expect_there(of_store(run), std::string("the store \"") + run.store + "\"");

@@ -64,7 +64,7 @@ std::optional<FileLock> lock_soon(const std::string& path) {
 }
 
 void make_room(const std::string& path, const std::string& exists, const Host& host) {
-  if (!fs::exists(path)) return;
+  if (!fs::exists(path)) return xdmf::remove_sidecar(path);  // of a file that somebody removed
   if (finish_last_commit(path))
     host.info(path + ": its last commit, in which its writer was killed, is finished now");
   if (fs::is_directory(path)) throw std::runtime_error("cannot write " + path + ": it is a folder");

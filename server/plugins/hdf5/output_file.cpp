@@ -9,6 +9,7 @@
 #include "server/plugins/hdf5/h5_file.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/old_output.hpp"
+#include "server/plugins/hdf5/options.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -21,11 +22,8 @@ std::string value(const leat_run& run, const char* name, const std::string& othe
 
 std::string wanted_path(const leat_run& run) {
   const std::string folder = value(run, "folder", ".");
-  if (!fs::is_directory(folder)) {
-    throw std::runtime_error("the output folder \"" + fs::absolute(folder).string() + "\" " +
-                             (fs::exists(folder) ? "is not a folder" : "does not exist") +
-                             ": make it before the run, or change folder=\"...\" of the store");
-  }
+  const std::string why = why_no_folder(folder);
+  if (!why.empty()) throw std::runtime_error(why);
   const std::string file = value(run, "file", std::string(run.simulation) + ".h5");
   return (fs::path(folder) / file).lexically_normal();
 }
@@ -35,7 +33,8 @@ FileLock lock_for(std::string* path, const leat_run& run, const Host& host) {
   if (std::optional<FileLock> lock = FileLock::take(*path)) return std::move(*lock);
   const std::string wanted = *path;
   *path = of_session(wanted, run);
-  host.warn(wanted + " is being written by another run; this run writes " + *path);
+  host.warn(wanted + " is being written by another run" + FileLock::holder(wanted) +
+            "; this run writes " + *path);
   if (std::optional<FileLock> lock = FileLock::take(*path)) return std::move(*lock);
   throw std::runtime_error(wanted + " and " + *path +
                            " are being written by others: give each store its own file=\"...\"");
@@ -76,8 +75,8 @@ void OutputFile::take_part(const leat_run& run) {
   path_ = path;
   std::optional<FileLock> lock = lock_soon(path);
   if (!lock)
-    throw std::runtime_error(
-        path + " is being written by another: give the two runs different LEAT_SESSION names");
+    throw std::runtime_error(path + " is being written by another" + FileLock::holder(path) +
+                             ": give the two runs different LEAT_SESSION names");
   lock_.emplace(std::move(*lock));
   move_away_part(path_, value(run, "exists", "keep"), host_);
 }

@@ -12,6 +12,7 @@
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/handle.hpp"
+#include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/view/remake.hpp"
 #include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
@@ -21,8 +22,8 @@ using namespace leat::hdf5;
 
 long long iterations_in(const std::string& path) {
   be_quiet();
-  const Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT),
-                path + " cannot be opened: is it an HDF5 file that Leat has written?");
+  const Id file =
+      open_plain(path, path + " cannot be opened: is it an HDF5 file that Leat has written?");
   const Id iterations(H5Dopen2(file, "iteration", H5P_DEFAULT),
                       path + " has no \"iteration\": Leat has not written it");
   const Id space(H5Dget_space(iterations), path);
@@ -54,9 +55,12 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s FILE\n", argv[0]);
     return 2;
   }
+  prepare_for_views();
   try {
     const std::optional<FileLock> lock = FileLock::take(argv[1]);
-    if (!lock) throw std::runtime_error(std::string(argv[1]) + " is being written by a run");
+    if (!lock)
+      throw std::runtime_error(std::string(argv[1]) + " is being written by a run" +
+                               FileLock::holder(argv[1]));
     recover(argv[1]);
     return 0;
   } catch (const std::exception& e) {

@@ -8,12 +8,12 @@
 #include <stdexcept>
 
 #include "server/plugins/hdf5/block_check.hpp"
-#include "server/plugins/hdf5/filters.hpp"
 #include "server/plugins/hdf5/flag_list.hpp"
 #include "server/plugins/hdf5/h5_file.hpp"
 #include "server/plugins/hdf5/ledger_text.hpp"
 #include "server/plugins/hdf5/mesh_axes.hpp"
 #include "server/plugins/hdf5/numbers.hpp"
+#include "server/plugins/hdf5/options.hpp"
 #include "server/plugins/hdf5/parameter_tables.hpp"
 #include "server/plugins/hdf5/part_attributes.hpp"
 #include "server/plugins/hdf5/presence.hpp"
@@ -26,24 +26,6 @@ namespace leat::hdf5 {
 namespace {
 
 constexpr int kMostNamed = 3;  // of the variables that an error is about
-
-void check_options(const leat_run& run) {
-  for (std::uint64_t i = 0; i < run.option_count; ++i) {
-    const std::string name = run.options[i].name, value = run.options[i].value;
-    if (name == "exists" && value != "keep" && value != "replace") {
-      throw std::runtime_error("option exists=\"" + value + "\": expected \"keep\" or \"replace\"");
-    }
-    if (name == "durability") durability_from(value);
-    if (name == "xdmf") xdmf::is_wanted(run);
-    if (name != "file" && name != "folder" && name != "compression" && name != "durability" &&
-        name != "exists" && name != "xdmf") {
-      throw std::runtime_error("the hdf5 store has no option \"" + name +
-                               "\"; it has file, folder, compression, durability, exists and xdmf");
-    }
-  }
-  be_quiet();
-  check_filters(run);
-}
 
 // What gives dimensions their coordinates comes before what only names them.
 std::vector<int> places_of(const leat_run& run) {

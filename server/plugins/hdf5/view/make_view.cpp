@@ -11,6 +11,7 @@
 
 #include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/part_axes.hpp"
+#include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 #include "server/plugins/hdf5/vtkhdf/whole_file.hpp"
@@ -147,6 +148,20 @@ struct Temporary {
   }
 };
 
+// `where`: the folder of the parts, as the view names it. No part is open afterwards: HDF5 opens
+// them with its locks to read a view, and cannot when they are open without.
+ViewFacts write_view(const std::string& path, const std::string& folder, const fs::path& where) {
+  const std::vector<Part> parts = open_parts(folder);
+  std::vector<std::string> files;
+  for (const Part& part : parts) files.push_back(where / fs::path(part.path).filename());
+  const Id file = make_plain(path);
+  copy_attributes(parts.front().file, file, {"lost", kFirstRank, kNodeRanks, kStarted, kViewName});
+  set_attribute(file, kViewMark, where.string());
+  fill(file, parts, files);
+  check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + path);
+  return facts_of(parts);
+}
+
 }  // namespace
 
 ViewFacts make_view(const std::string& folder, const std::string& path, const std::string& maker) {
@@ -155,24 +170,11 @@ ViewFacts make_view(const std::string& folder, const std::string& path, const st
   const fs::path wanted = fs::absolute(path).lexically_normal();
   const fs::path where =
       fs::absolute(folder).lexically_normal().lexically_relative(wanted.parent_path());
-  const std::vector<Part> parts = open_parts(folder);
-  std::vector<std::string> files;
-  for (const Part& part : parts) files.push_back(where / fs::path(part.path).filename());
   Temporary temporary{wanted.parent_path() / ("." + wanted.filename().string() + "." + maker)};
-  {
-    const Id file(H5Fcreate(temporary.path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
-                  "cannot write " + temporary.path);
-    copy_attributes(parts.front().file, file,
-                    {"lost", kFirstRank, kNodeRanks, kStarted, kViewName});
-    set_attribute(file, kViewMark, where.string());
-    fill(file, parts, files);
-    check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + temporary.path);
-  }
-  std::vector<std::string> left_out = add_vtkhdf(temporary.path);
+  ViewFacts facts = write_view(temporary.path, folder, where);
+  facts.left_out = add_vtkhdf(temporary.path);
   fs::rename(temporary.path, wanted);
   temporary.path.clear();
-  ViewFacts facts = facts_of(parts);
-  facts.left_out = std::move(left_out);
   return facts;
 }
 
@@ -189,7 +191,7 @@ std::string parts_of_view(const std::string& path) {
   be_quiet();
   try {
     if (!fs::is_regular_file(path)) return "";
-    const Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), path);
+    const Id file = open_plain(path, path);
     if (H5Aexists(file, kViewMark) <= 0) return "";
     return fs::path(path).parent_path() / text_attribute(file, kViewMark);
   } catch (const std::exception&) {

@@ -11,12 +11,12 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <stdexcept>
 #include <vector>
 
 #include "server/plugins/hdf5/dataset.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
+#include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
 #include "server/plugins/hdf5/view/merged_dataset.hpp"
@@ -63,7 +63,7 @@ Id open_object(hid_t file, const std::string& path) {
 class Merge {
  public:
   Merge(hid_t from, hid_t to, const fs::path& folder, const Progress& progress)
-      : from_(from), to_(to), folder_(folder), progress_(progress), objects_(objects_in(from)) {}
+      : from_(from), to_(to), sources_(folder), progress_(progress), objects_(objects_in(from)) {}
 
   MergeFacts run() {
     copy_attributes(from_, to_, {kViewMark});
@@ -84,7 +84,7 @@ class Merge {
 
   void expect_parts(const std::string& path) {
     const Id source = open_object(from_, path);
-    expect_sources(source, folder_, &known_sources_);
+    sources_.open(source);
     all_bytes_ += bytes_of_values(source);
   }
 
@@ -105,7 +105,7 @@ class Merge {
 
   void copy_dataset(const std::string& path) {
     const Id source = open_object(from_, path);
-    const Id target = create_merged(source, to_, path, folder_);
+    const Id target = create_merged(source, to_, path, &sources_);
     copy_values(source, target, [this](std::uint64_t bytes) {
       facts_.bytes += bytes;
       progress_(facts_.bytes, all_bytes_);
@@ -133,11 +133,10 @@ class Merge {
   }
 
   hid_t from_, to_;
-  fs::path folder_;
+  Sources sources_;
   const Progress& progress_;
   std::vector<Object> objects_;
   std::map<haddr_t, std::string> names_;  // the first one of each object
-  std::set<std::string> known_sources_;
   std::uint64_t all_bytes_ = 0;
   MergeFacts facts_;
 };
@@ -174,9 +173,8 @@ MergeFacts merge_view(const std::string& from, const std::string& to, bool repla
   const Temporary temporary{target.parent_path() / ("." + target.filename().string() + ".merge")};
   MergeFacts facts;
   {
-    const Id source(H5Fopen(from.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "cannot open " + from);
-    const Id file(H5Fcreate(temporary.path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
-                  "cannot write " + temporary.path);
+    const Id source = open_plain(from, "cannot open " + from);
+    const Id file = make_plain(temporary.path);
     facts = Merge(source, file, fs::absolute(from).parent_path(), progress).run();
     facts.iterations = integers_of(source, table_of(source, "", "iteration")).size();
     facts.left_out = add_vtkhdf(file, file);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/view/merge.hpp"
 
 namespace {
@@ -58,6 +59,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: leat merge VIEW FILE [--force] [--json]\n");
     return 2;
   }
+  prepare_for_views();
   try {
     const MergeFacts facts = merge(argv[1], argv[2], std::strcmp(argv[3], "force") == 0);
     for (const std::string& what : facts.left_out)

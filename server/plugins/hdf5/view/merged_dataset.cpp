@@ -5,32 +5,20 @@
 #include <stdexcept>
 #include <vector>
 
+#include "server/plugins/hdf5/compression.hpp"
 #include "server/plugins/hdf5/dataset.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
+#include "server/plugins/hdf5/zfp_guard.hpp"
 
 namespace leat::hdf5 {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::uint64_t kPiece = 16 << 20;  // bytes in memory at once
 
 bool is_virtual(hid_t creation) { return H5Pget_layout(creation) == H5D_VIRTUAL; }
 
-std::string source_file(hid_t creation, std::size_t mapping) {
-  char name[4096] = "";
-  check(H5Pget_virtual_filename(creation, mapping, name, sizeof name),
-        "cannot read what is mapped");
-  return name;
-}
-
-std::size_t mappings_of(hid_t creation) {
-  std::size_t count = 0;
-  check(H5Pget_virtual_count(creation, &count), "cannot read what is mapped");
-  return count;
-}
-
-// As the part has it: what HDF5 can write here.
+// As the part has it: what HDF5 can write here. zfp must not take digits away a second time, and
+// the settings that it keeps with a dataset are not those that it takes for a new one.
 void copy_filters(hid_t from, hid_t to) {
   for (int i = 0; i < H5Pget_nfilters(from); ++i) {
     unsigned flags = 0, config = 0, values[64];
@@ -40,18 +28,13 @@ void copy_filters(hid_t from, hid_t to) {
     const bool can_write = H5Zfilter_avail(filter) > 0 &&
                            H5Zget_filter_info(filter, &config) >= 0 &&
                            (config & H5Z_FILTER_CONFIG_ENCODE_ENABLED) != 0;
-    if (can_write) check(H5Pset_filter(to, filter, flags, count, values), "compression");
+    if (can_write && filter == kZfp) {
+      guard_zfp();
+      compress_with(compression_from("zfp:reversible"), to, "a merged dataset");
+    } else if (can_write) {
+      check(H5Pset_filter(to, filter, flags, count, values), "compression");
+    }
   }
-}
-
-void compress_like_part(hid_t creation, hid_t to, const fs::path& folder) {
-  if (mappings_of(creation) == 0) return;
-  char name[4096] = "";
-  check(H5Pget_virtual_dsetname(creation, 0, name, sizeof name), "cannot read what is mapped");
-  const std::string path = folder / source_file(creation, 0);
-  const Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "cannot open " + path);
-  const Id part(H5Dopen2(file, name, H5P_DEFAULT), "cannot open " + path);
-  copy_filters(Id(H5Dget_create_plist(part), path), to);
 }
 
 bool has_rows(hid_t dataset) {
@@ -92,29 +75,15 @@ bool next(const Shape& extents, const Shape& piece, Shape* at) {
 
 }  // namespace
 
-void expect_sources(hid_t dataset, const fs::path& view_folder, std::set<std::string>* known) {
-  const Id creation(H5Dget_create_plist(dataset), "reading a dataset");
-  if (!is_virtual(creation)) return;
-  for (std::size_t i = 0; i < mappings_of(creation); ++i) {
-    const std::string name = source_file(creation, i);
-    if (!known->insert(name).second) continue;
-    const std::string path = view_folder / name;
-    if (!fs::exists(path))
-      throw std::runtime_error("the part " + path +
-                               " is missing: the view and the folder of its parts belong together");
-    const Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT),
-                  "the part " + path + " cannot be read");
-  }
-}
-
-Id create_merged(hid_t source, hid_t file, const std::string& path, const fs::path& view_folder) {
+Id create_merged(hid_t source, hid_t file, const std::string& path, Sources* sources) {
   const std::string what = "cannot write " + path;
   const Id type(H5Dget_type(source), what), space(H5Dget_space(source), what);
   const Id from(H5Dget_create_plist(source), what), creation(H5Pcreate(H5P_DATASET_CREATE), what);
   const Shape extents = extents_of(source);
   copy_fill_value(from, creation, type);
   if (is_virtual(from)) {
-    compress_like_part(from, creation, view_folder);
+    const Id part = sources->first_of(source);
+    if (part.is_open()) copy_filters(Id(H5Dget_create_plist(part), what), creation);
     const Shape chunk =
         chunk_for(source, extents, H5Tget_size(type), H5Pget_nfilters(creation) > 0);
     check(H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), what);

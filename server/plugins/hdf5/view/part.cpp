@@ -9,6 +9,7 @@
 #include "server/plugins/hdf5/attributes.hpp"
 #include "server/plugins/hdf5/dataset.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
+#include "server/plugins/hdf5/plain_file.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -24,7 +25,7 @@ Part open_part(const fs::path& path) {
   Part part;
   part.path = path;
   part.name = path.stem();
-  part.file = Id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), what);
+  part.file = open_plain(path, what);
   part.ranks = integer_attribute(part.file, "ranks", 0);
   part.first_rank = integer_attribute(part.file, kFirstRank, -1);
   part.node_ranks = integer_attribute(part.file, kNodeRanks, 0);

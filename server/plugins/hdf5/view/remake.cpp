@@ -10,6 +10,7 @@
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
+#include "server/plugins/hdf5/plain_file.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -40,8 +41,7 @@ fs::path folder_with_parts(const fs::path& folder) {
 }
 
 std::string name_of_view(const fs::path& part) {
-  const Id file(H5Fopen(part.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT),
-                part.string() + " cannot be read");
+  const Id file = open_plain(part, part.string() + " cannot be read");
   if (check(H5Aexists(file, kViewName), part) == 0)
     throw std::runtime_error(part.string() + " is no part of a run on several nodes");
   return text_attribute(file, kViewName);

@@ -34,6 +34,7 @@ ViewKeeper::ViewKeeper(const leat_run& run, const Host& host, const OutputFile& 
       folder_(fs::path(output.path()).parent_path()),
       wanted_(output.view()),
       maker_(name_of_part(leat_run_first_rank(&run))),
+      started_(fs::last_write_time(output.path())),
       every_(kLeastAge),
       sidecar_(run, host, maker_) {}
 
@@ -47,6 +48,16 @@ bool ViewKeeper::is_fresh() const {
   std::error_code missing;
   const fs::file_time_type made = fs::last_write_time(path_, missing);
   return !missing && fs::file_time_type::clock::now() - made < every_;
+}
+
+// What has the wanted name may belong to a run beside this one: be it at work, or be it that it has
+// ended since this one began, which may not replace that. "" when it does not.
+std::string ViewKeeper::why_of_another_run(bool is_locked) const {
+  if (!is_locked || is_view_of_live_run(wanted_))
+    return "is being written by another run" + FileLock::holder(wanted_);
+  std::error_code missing;
+  const fs::file_time_type written = fs::last_write_time(wanted_, missing);
+  return !missing && written > started_ ? "was written by another run since this one began" : "";
 }
 
 void ViewKeeper::after_commit() {
@@ -86,14 +97,25 @@ void ViewKeeper::make(bool last) {
   if (!path_.empty()) {
     return make_as(path_, last);
   }
-  // Who makes the view for the first time sets aside what has its name; another server of this run
-  // that comes at the same time waits, and finds it made.
-  const std::optional<FileLock> lock = lock_soon(wanted_);
-  std::string path = wanted_;
-  if (is_own(alternative) || (!is_own(wanted_) && (!lock || is_view_of_live_run(wanted_)))) {
+  make_first(last);
+}
+
+// Who makes the view for the first time sets aside what has its name. Those who want to do that
+// take turns, by a lock of theirs: who cannot have the lock of the file itself knows then that
+// another run is writing that. However long one of them takes, another does not take it for another
+// run.
+void ViewKeeper::make_first(bool last) {
+  const std::string turn = wanted_ + ".view", alternative = of_session(wanted_, run_);
+  const std::optional<FileLock> mine = last ? lock_soon(turn) : FileLock::take(turn);
+  if (!mine) throw std::runtime_error("another server is making it");
+  const bool is_new = !is_own(alternative) && !is_own(wanted_);
+  const std::optional<FileLock> lock = is_new ? lock_soon(wanted_) : std::nullopt;
+  std::string path = is_own(alternative) ? alternative : wanted_;
+  const std::string why_not = is_new ? why_of_another_run(lock.has_value()) : "";
+  if (!why_not.empty()) {
     path = alternative;
-    host_.warn(wanted_ + " is being written by another run; this run's view is " + path);
-  } else if (!is_own(wanted_)) {
+    host_.warn(wanted_ + " " + why_not + "; this run's view is " + path);
+  } else if (is_new) {
     make_room(wanted_, option(run_.options, run_.option_count, "exists", "keep"), host_);
   }
   make_as(path, last);

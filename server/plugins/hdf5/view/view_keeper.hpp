@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 
 #include "server/include/plugin.hpp"
@@ -27,13 +28,16 @@ class ViewKeeper {
 
   bool is_own(const std::string& path) const;
   bool is_fresh() const;
+  std::string why_of_another_run(bool is_locked) const;
   void make(bool last);
+  void make_first(bool last);
   void make_as(const std::string& path, bool last);
 
   const leat_run& run_;
   Host host_;
   std::string folder_, wanted_, maker_;
   std::string path_;  // what it is called; "" until it is made for the first time
+  std::filesystem::file_time_type started_;
   Clock::time_point looked_{};
   Clock::duration every_;
   xdmf::SidecarKeeper sidecar_;

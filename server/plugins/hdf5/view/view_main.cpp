@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/view/remake.hpp"
 #include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
@@ -32,6 +33,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: leat view TARGET [--output FILE] [--json]\n");
     return 2;
   }
+  prepare_for_views();
   try {
     int finished = 0;
     const ViewPlace place = view_place(argv[1], argv[2]);

@@ -10,7 +10,7 @@
 
 namespace leat::hdf5::xdmf {
 
-/// The value of the store's option "xdmf". Throws when it is neither.
+/// The value of the store's option "xdmf".
 bool is_wanted(const leat_run& run);
 
 /// "run.xmf" of "run.h5".

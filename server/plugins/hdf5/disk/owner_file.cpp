@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/disk/owner_file.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+
+namespace leat::hdf5 {
+namespace {
+
+struct Owner {
+  std::string host;
+  long process = 0;
+  std::string start;  // of the process: its number may be used again
+
+  bool operator==(const Owner& other) const {
+    return host == other.host && process == other.process && start == other.start;
+  }
+};
+
+std::string this_host() {
+  char name[256] = "";
+  (void)gethostname(name, sizeof name - 1);
+  return *name ? name : "?";
+}
+
+std::string start_of(long process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return "";
+  std::istringstream fields(text.substr(name_end + 1));
+  constexpr int kAfterName = 20;  // of the 22nd field
+  std::string field;
+  for (int i = 0; i < kAfterName; ++i) fields >> field;
+  return field;
+}
+
+Owner in_file(const std::string& path) {
+  Owner owner;
+  std::ifstream(path) >> owner.host >> owner.process >> owner.start;
+  return owner;
+}
+
+bool may_live(const Owner& owner) {
+  if (owner.host.empty() || owner.start.empty()) return false;  // cut off: nobody's
+  return owner.host != this_host() || start_of(owner.process) == owner.start;
+}
+
+// With its text in it from the start: links are made whole or not at all, on network file systems
+// too.
+bool make(const std::string& path, const Owner& owner) {
+  const std::string draft =
+      path + "." + owner.host + "." + std::to_string(owner.process) + "." + owner.start;
+  std::ofstream(draft) << owner.host << ' ' << owner.process << ' ' << owner.start << '\n';
+  const int code = ::link(draft.c_str(), path.c_str()) == 0 ? 0 : errno;
+  ::unlink(draft.c_str());
+  if (code != 0 && code != EEXIST)
+    throw std::runtime_error("cannot write " + path + ": " + std::strerror(code));
+  return code == 0;
+}
+
+}  // namespace
+
+bool claim(const std::string& owner_file) {
+  const Owner self{this_host(), static_cast<long>(getpid()), start_of(getpid())};
+  while (!make(owner_file, self)) {
+    const Owner other = in_file(owner_file);
+    if (may_live(other)) return false;
+    if (in_file(owner_file) == other) ::unlink(owner_file.c_str());
+  }
+  return true;
+}
+
+bool is_claimed(const std::string& owner_file) { return may_live(in_file(owner_file)); }
+
+std::string owner_in(const std::string& owner_file) {
+  const Owner owner = in_file(owner_file);
+  if (owner.host.empty()) return "";
+  return "process " + std::to_string(owner.process) + " on " + owner.host;
+}
+
+}  // namespace leat::hdf5
