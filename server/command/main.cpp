@@ -11,6 +11,7 @@
 #include "server/command/recover.hpp"
 #include "server/command/replay.hpp"
 #include "server/command/view.hpp"
+#include "server/command/xdmf.hpp"
 
 namespace {
 
@@ -46,6 +47,7 @@ int main(int argc, char** argv) {
   add_replay(app, exit_code);
   add_view(app, exit_code);
   add_merge(app, exit_code);
+  add_xdmf(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

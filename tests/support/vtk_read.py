@@ -14,7 +14,7 @@ def put(found, name, data):
     found[name + "kind"] = np.array(data.GetClassName())
     if data.IsA("vtkImageData"):
         found[name + "image"] = np.array([data.GetDimensions(), data.GetOrigin(), data.GetSpacing()])
-    elif data.GetPoints() and data.GetNumberOfPoints():
+    elif data.IsA("vtkPointSet") and data.GetPoints() and data.GetNumberOfPoints():
         found[name + "points"] = vtk_to_numpy(data.GetPoints().GetData())
     if data.IsA("vtkUnstructuredGrid") and data.GetNumberOfCells():
         found[name + "types"] = np.array([data.GetCellType(i) for i in range(data.GetNumberOfCells())])

@@ -8,6 +8,7 @@
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
+#include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -48,6 +49,7 @@ std::string of_session(const std::string& wanted, const leat_run& run) {
 
 fs::path set_aside(const std::string& path) {
   const fs::path kept = unused_name(path);
+  xdmf::set_aside_sidecar(path, kept);
   fs::rename(path, kept);
   if (fs::exists(journal_of(path))) fs::rename(journal_of(path), journal_of(kept));
   return kept;
@@ -62,12 +64,13 @@ std::optional<FileLock> lock_soon(const std::string& path) {
 }
 
 void make_room(const std::string& path, const std::string& exists, const Host& host) {
-  if (!fs::exists(path)) return;
+  if (!fs::exists(path)) return xdmf::remove_sidecar(path);  // of a file that somebody removed
   if (finish_last_commit(path))
     host.info(path + ": its last commit, in which its writer was killed, is finished now");
   if (fs::is_directory(path)) throw std::runtime_error("cannot write " + path + ": it is a folder");
   if (exists == "replace") {
     const std::string parts = is_view_of_live_run(path) ? "" : parts_of_view(path);
+    xdmf::remove_sidecar(path);
     fs::remove(path);
     remove_parts(parts);
     return;

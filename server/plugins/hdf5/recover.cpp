@@ -14,6 +14,7 @@
 #include "server/plugins/hdf5/handle.hpp"
 #include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/view/remake.hpp"
+#include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
 namespace {
 
@@ -34,6 +35,7 @@ void recover_view(const std::string& path) {
   const ViewFacts facts = remake_view(view_place(path, ""), &finished);
   std::printf("%s; last commits finished in %d of them\n", described(path, facts).c_str(),
               finished);
+  std::printf("%s", xdmf::remade_sidecar(path, "recover").c_str());
 }
 
 void recover(const std::string& path) {
@@ -43,6 +45,7 @@ void recover(const std::string& path) {
   std::printf("%s: %s; %lld iteration%s\n", path.c_str(),
               was_unfinished ? "its last commit is finished now" : "nothing had to be done",
               iterations, iterations == 1 ? "" : "s");
+  std::printf("%s", xdmf::remade_sidecar(path, "recover").c_str());
 }
 
 }  // namespace

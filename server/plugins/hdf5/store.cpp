@@ -132,7 +132,10 @@ Store::Store(const leat_run& run, Host host)
       output_(output_for(run, host)) {
   if (output_.continues()) continue_file();
   if (!open_) start_file();
-  if (!output_.view().empty()) view_ = std::make_unique<ViewKeeper>(run, host, output_);
+  if (!output_.view().empty())
+    view_ = std::make_unique<ViewKeeper>(run, host, output_);
+  else if (xdmf::is_wanted(run))
+    sidecar_ = std::make_unique<xdmf::SidecarKeeper>(run, host, "run");
 }
 
 void Store::continue_file() {
@@ -257,6 +260,7 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   open_->unsaid.clear();
   open_->unsaid_whole.clear();
   if (view_) view_->after_commit();
+  if (sidecar_) sidecar_->after_commit(file_, output_.path());
 }
 
 void Store::results(const leat_result_set& set) {
@@ -313,6 +317,7 @@ void Store::close() {
     }
   }
   if (view_) view_->at_close();
+  if (sidecar_) sidecar_->make(output_.path(), true);
 }
 
 }  // namespace leat::hdf5

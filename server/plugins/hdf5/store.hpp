@@ -32,6 +32,7 @@
 #include "server/plugins/hdf5/output_file.hpp"
 #include "server/plugins/hdf5/view/view_keeper.hpp"
 #include "server/plugins/hdf5/writer.hpp"
+#include "server/plugins/hdf5/xdmf/sidecar_keeper.hpp"
 
 namespace leat::hdf5 {
 
@@ -65,6 +66,7 @@ class Store {
   Id file_;
   std::unique_ptr<Open> open_;
   std::unique_ptr<ViewKeeper> view_;  // on one of several nodes
+  std::unique_ptr<xdmf::SidecarKeeper> sidecar_;
 };
 
 }  // namespace leat::hdf5

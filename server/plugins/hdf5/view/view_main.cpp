@@ -9,6 +9,7 @@
 
 #include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/view/remake.hpp"
+#include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
 namespace {
 
@@ -31,23 +32,26 @@ int show(const char* target, const char* output, bool json) {
   const ViewFacts facts = remake_view(place, &finished);
   for (const std::string& what : facts.not_for_vtk)
     std::fprintf(stderr, "leat view: %s\n", what.c_str());
+  const std::string sidecar = xdmf::remade_sidecar(place.path, "view");
   if (json) {
     print_json(place.path, facts);
   } else {
-    std::printf("%s\n", described(place.path, facts).c_str());
+    std::printf("%s\n%s", described(place.path, facts).c_str(), sidecar.c_str());
   }
   return 0;
 }
 
 // For a server: see view_program.hpp. Its first line says what is wrong; or its last one that the
-// view is made, and those before what of it VTK will not see.
+// view is made, and those before what of it VTK will not see, and of its sidecar.
 int make(const char* folder, const char* path, const std::string& kind, const char* maker) {
   if (kind == "make") {
     make_view(folder, path, maker);
+    xdmf::remade_sidecar(path, maker);
   } else {
     const auto unreadable = kind == "rest" ? Unreadable::left_out : Unreadable::refused;
     const ViewFacts facts = make_last_view(folder, path, maker, unreadable);
     for (const std::string& what : facts.not_for_vtk) std::puts(what.c_str());
+    std::fputs(xdmf::remade_sidecar(path, maker).c_str(), stdout);
   }
   std::puts("done");
   return 0;

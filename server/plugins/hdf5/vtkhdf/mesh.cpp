@@ -4,28 +4,9 @@
 #include <algorithm>
 
 #include "server/plugins/hdf5/types.hpp"
+#include "server/plugins/hdf5/vtkhdf/array_name.hpp"
 
 namespace leat::hdf5::vtk {
-namespace {
-
-// A link has no '/' in its name.
-std::string flat(std::string name) {
-  std::replace(name.begin(), name.end(), '/', '_');
-  return name;
-}
-
-std::string array_name(const leat_run& run, std::uint32_t number) {
-  std::string name = flat(leat_variable_at(&run, number)->name);
-  for (std::uint32_t i = 0; i < run.variable_count; ++i) {
-    const std::string other = leat_variable_at(&run, i)->name;
-    const bool is_taken = i < number ? flat(other) == name : other == name;
-    if (is_taken && i != number) name += "_";
-  }
-  return name;
-}
-
-}  // namespace
-
 Mesh::Mesh(const Place& place, const Host& host, std::uint32_t number)
     : place_(place), host_(host), mesh_(*leat_mesh_at(&place.run, number)) {
   for (std::uint32_t i = 0; i < place.run.variable_count; ++i) {

@@ -3,11 +3,11 @@
 
 #include <unistd.h>
 
-#include <cmath>
 #include <filesystem>
 
 #include "server/plugins/hdf5/first_row.hpp"
 #include "server/plugins/hdf5/plain_file.hpp"
+#include "server/plugins/hdf5/row_times.hpp"
 #include "server/plugins/hdf5/run_description.hpp"
 #include "server/plugins/hdf5/view/part.hpp"
 #include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"
@@ -40,20 +40,6 @@ std::vector<bool> rows_with_meshes(hid_t values, const leat_run& run, const VtkH
   return seen;
 }
 
-// What stands for the time of a row: the simulation's, where it has said one.
-std::vector<double> times_of(hid_t values, const std::vector<std::int64_t>& iterations) {
-  std::vector<double> times(iterations.begin(), iterations.end());
-  const std::string name = coordinate_of_rows(values);
-  if (name.empty()) return times;
-  const Dataset dataset(values, name.substr(name.front() == '/' ? 1 : 0));
-  std::vector<double> said(product(dataset.extents()));
-  dataset.read(zeros(dataset.extents()), dataset.extents(), said.data());
-  for (std::size_t row = 0; row < times.size() && row < said.size(); ++row) {
-    if (!std::isnan(said[row])) times[row] = said[row];
-  }
-  return times;
-}
-
 // While they are open, opening them once more costs nothing. Each time else it reads all mappings
 // of a virtual dataset.
 std::vector<Id> opened(hid_t values, const leat_run& run) {
@@ -72,7 +58,7 @@ void make_steps(hid_t file, hid_t values, const leat_run& run, NotShown* not_sho
   VtkHdf vtkhdf({file, values, run}, Host(&host));
   const std::vector<std::int64_t> iterations =
       integers_of(values, table_of(values, "", "iteration"));
-  const std::vector<double> times = times_of(values, iterations);
+  const std::vector<double> times = times_of_rows(values, iterations);
   const std::vector<bool> seen = rows_with_meshes(values, run, vtkhdf, iterations.size());
   std::vector<vtk::Step> steps;
   for (hsize_t row = 0; row < seen.size(); ++row) {

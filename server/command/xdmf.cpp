@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/command/xdmf.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/platform/process.hpp"
+#include "server/command/become.hpp"
+
+namespace leat::command {
+namespace {
+
+struct Words {
+  std::vector<std::string> files;
+  bool json = false;
+};
+
+// Beside the plugin that has written the file, of which `leat` knows nothing.
+std::string program() { return platform::path_beside_program(LEAT_PLUGIN_FOLDER "/xdmf-hdf5"); }
+
+}  // namespace
+
+void add_xdmf(CLI::App& app, int& exit_code) {
+  const auto words = std::make_shared<Words>();
+  CLI::App* verb = app.add_subcommand(
+      "xdmf",
+      "Makes the XDMF sidecar of a file, run.xmf beside run.h5, for tools that do not read "
+      "/VTKHDF. The server does it itself where the store has the option xdmf.");
+  verb->add_option("FILE", words->files, "What a store of type hdf5 has written, or a view")
+      ->required();
+  verb->add_flag("--json", words->json, "Print JSON, a line for each file");
+  verb->footer(
+      "Exit codes: 0 the sidecars are made; 1 one could not be; 2 the command line is wrong.");
+  verb->callback([words, &exit_code] {
+    std::vector<std::string> all{words->json ? "json" : ""};
+    all.insert(all.end(), words->files.begin(), words->files.end());
+    exit_code = become("xdmf", program(), all);
+  });
+}
+
+}  // namespace leat::command

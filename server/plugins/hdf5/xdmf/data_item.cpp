@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/xdmf/data_item.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "server/include/plugin.h"
+
+namespace leat::hdf5::xdmf {
+namespace {
+
+struct NumberType {
+  const char* name;
+  const char* bytes;
+};
+
+// Readers know no unsigned numbers of 64 bits: these are read as signed ones, up to half of them.
+NumberType number_type(std::uint32_t type) {
+  switch (static_cast<leat_scalar>(type)) {
+    case LEAT_INT8:
+      return {"Char", "1"};
+    case LEAT_INT16:
+      return {"Short", "2"};
+    case LEAT_INT32:
+      return {"Int", "4"};
+    case LEAT_INT64:
+    case LEAT_UINT64:
+      return {"Int", "8"};
+    case LEAT_UINT8:
+      return {"UChar", "1"};
+    case LEAT_UINT16:
+      return {"UShort", "2"};
+    case LEAT_UINT32:
+      return {"UInt", "4"};
+    case LEAT_FLOAT32:
+      return {"Float", "4"};
+    case LEAT_FLOAT64:
+      return {"Float", "8"};
+    case LEAT_COMPLEX64:
+    case LEAT_COMPLEX128:
+    case LEAT_CHAR:
+      break;
+  }
+  throw std::runtime_error("XDMF has no such type");
+}
+
+void put_list(XmlStream& xml, const std::string& name, const char* type, hsize_t count,
+              const std::string& text) {
+  xml.begin("DataItem", {{"Name", name},
+                         {"Dimensions", std::to_string(count)},
+                         {"NumberType", type},
+                         {"Precision", "8"},
+                         {"Format", "XML"}});
+  xml.text(text);
+  xml.end();
+  xml.break_line();
+}
+
+void put_selection(XmlStream& xml, const Shape& start, const Shape& count) {
+  const Shape stride(start.size(), 1);
+  xml.begin("DataItem", {{"Dimensions", "3 " + std::to_string(start.size())},
+                         {"NumberType", "Int"},
+                         {"Precision", "8"},
+                         {"Format", "XML"}});
+  xml.text(listed_plainly(start) + " " + listed_plainly(stride) + " " + listed_plainly(count));
+  xml.end();
+}
+
+}  // namespace
+
+std::string listed_plainly(const Shape& numbers) {
+  std::string text;
+  for (const hsize_t number : numbers) text += (text.empty() ? "" : " ") + std::to_string(number);
+  return text;
+}
+
+void put(const Output& to, const Slab& slab) {
+  const NumberType type = number_type(slab.type);
+  to.xml.begin("DataItem", {{"ItemType", "HyperSlab"},
+                            {"Dimensions", listed_plainly(slab.shape)},
+                            {"NumberType", type.name},
+                            {"Precision", type.bytes}});
+  put_selection(to.xml, slab.start, slab.count);
+  to.xml.begin("DataItem", {{"Dimensions", listed_plainly(slab.extents)},
+                            {"NumberType", type.name},
+                            {"Precision", type.bytes},
+                            {"Format", "HDF"}});
+  to.xml.text(to.file + ":/" + slab.path);
+  to.xml.end();
+  to.xml.end();
+}
+
+void put_values(XmlStream& xml, const std::string& name, const std::vector<double>& values) {
+  std::string text;
+  for (const double value : values) text += (text.empty() ? "" : " ") + number_text(value);
+  put_list(xml, name, "Float", values.size(), text);
+}
+
+void put_numbers(XmlStream& xml, const std::string& name, const std::vector<std::int64_t>& values) {
+  std::string text;
+  for (const std::int64_t value : values) text += (text.empty() ? "" : " ") + std::to_string(value);
+  put_list(xml, name, "Int", values.size(), text);
+}
+
+void put_shared(XmlStream& xml, const std::string& name) {
+  xml.begin("DataItem", {{"Reference", "XML"}});
+  xml.text("/Xdmf/Domain/DataItem[@Name=\"" + name + "\"]");
+  xml.end();
+}
+
+void put_shared_rows(XmlStream& xml, const std::string& name, hsize_t rows, hsize_t columns) {
+  xml.begin("DataItem", {{"ItemType", "HyperSlab"},
+                         {"Dimensions", listed_plainly({rows, columns})},
+                         {"NumberType", "Int"},
+                         {"Precision", "8"}});
+  put_selection(xml, {0}, {rows * columns});
+  put_shared(xml, name);
+  xml.end();
+}
+
+std::string why_no_name(const std::string& path) {
+  return path.find(':') == std::string::npos
+             ? ""
+             : "its name has a \":\", which ends the name of the file in XDMF";
+}
+
+Slab whole(const vtk::Field& field, const Shape& extents, hsize_t row) {
+  Slab slab{field.path(), field.variable->type, extents, zeros(extents), extents, field.shape};
+  if (!field.varies) return slab;
+  slab.start[0] = row;
+  slab.count[0] = 1;
+  return slab;
+}
+
+Slab elements(const vtk::Elements& of, const Shape& extents, const vtk::Elements::Row& found,
+              hsize_t row, std::size_t first_block, std::size_t blocks) {
+  const vtk::Field& field = of.field();
+  const auto begin = found.counts.begin() + static_cast<std::ptrdiff_t>(first_block);
+  const hsize_t count =
+      std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(blocks), hsize_t{0});
+  Slab slab = whole(field, extents, row);
+  slab.shape = of.components() > 1 ? Shape{count, of.components()} : Shape{count};
+  if (field.form == vtk::Field::Form::ragged) {
+    slab.start = zeros(extents);
+    slab.count = extents;
+    slab.start[0] = std::accumulate(found.counts.begin(), begin, found.first);
+    slab.count[0] = count;
+  } else if (field.form == vtk::Field::Form::slots) {
+    const std::size_t slot = field.varies ? 1 : 0;
+    slab.start[slot] = first_block;
+    slab.count[slot] = blocks;
+  }
+  return slab;
+}
+
+}  // namespace leat::hdf5::xdmf

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/xdmf/mesh.hpp"
+
+#include <algorithm>
+
+#include "server/plugins/hdf5/first_row.hpp"
+#include "server/plugins/hdf5/vtkhdf/array_name.hpp"
+#include "server/plugins/hdf5/vtkhdf/mesh.hpp"
+
+namespace leat::hdf5::xdmf {
+namespace {
+
+bool is_in_file(const Place& place, std::int32_t variable) {
+  return variable >= 0 &&
+         is_dataset(place.values,
+                    leat_variable_at(&place.run, static_cast<std::uint64_t>(variable))->name);
+}
+
+// Of what a mesh is made; a uniform one of nothing.
+std::vector<std::int32_t> made_of(const leat_mesh& mesh) {
+  if (mesh.kind == LEAT_MESH_UNIFORM) return {};
+  std::vector<std::int32_t> all(mesh.coordinate, mesh.coordinate + mesh.coordinate_count);
+  if (mesh.kind == LEAT_MESH_UNSTRUCTURED)
+    all.insert(all.end(), {mesh.connectivity, mesh.offsets, mesh.types});
+  all.erase(std::remove(all.begin(), all.end(), -1), all.end());
+  return all;
+}
+
+std::string why_not(const leat_variable& variable) {
+  const std::string why = why_no_name(variable.name);
+  return why.empty() ? vtk::why_vtk_cannot(variable) : why;
+}
+
+std::unique_ptr<Mesh> made(const Place& place, std::uint32_t number, LeftOut* left_out) {
+  switch (static_cast<leat_mesh_kind>(leat_mesh_at(&place.run, number)->kind)) {
+    case LEAT_MESH_UNIFORM:
+    case LEAT_MESH_RECTILINEAR:
+    case LEAT_MESH_CURVILINEAR:
+      return make_grid_mesh(place, number, left_out);
+    case LEAT_MESH_UNSTRUCTURED:
+      return make_cells_mesh(place, number, left_out);
+    case LEAT_MESH_POINTS:
+      return make_points_mesh(place, number, left_out);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Mesh::Mesh(const Place& place, std::uint32_t number, LeftOut* left_out)
+    : place_(place), mesh_(*leat_mesh_at(&place.run, number)), left_out_(left_out) {
+  for (const std::int32_t variable : made_of(mesh_)) watch(static_cast<std::uint32_t>(variable));
+  for (const std::uint32_t variable : variables()) watch(variable);
+}
+
+void Mesh::watch(std::uint32_t variable) {
+  const vtk::Field field = field_of(static_cast<std::int32_t>(variable));
+  if (field.varies) {
+    watched_.emplace_back(place_, field);
+    return;
+  }
+  const Id dataset(H5Dopen2(place_.values, field.path().c_str(), H5P_DEFAULT), field.path());
+  constants_.insert(first_row(dataset));
+}
+
+bool Mesh::is_written(hsize_t row) {
+  return constants_.count(row) > 0 ||
+         std::any_of(watched_.begin(), watched_.end(),
+                     [row](vtk::WrittenRows& rows) { return rows.at(row); });
+}
+
+std::vector<std::uint32_t> Mesh::variables() const {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t i = 0; i < place_.run.variable_count; ++i) {
+    const leat_variable& variable = *leat_variable_at(&place_.run, i);
+    if (leat_variable_mesh(&place_.run, &variable) != &mesh_) continue;
+    const std::string why = why_not(variable);
+    if (!why.empty())
+      leave_out(i, why);
+    else if (is_in_file(place_, static_cast<std::int32_t>(i)))
+      found.push_back(i);
+  }
+  return found;
+}
+
+vtk::Field Mesh::field_of(std::int32_t variable) const {
+  return vtk::field_in(place_, static_cast<std::uint32_t>(variable)).value();
+}
+
+void Mesh::leave_out(std::uint32_t variable, const std::string& why) const {
+  left_out_->insert("variable \"" + std::string(leat_variable_at(&place_.run, variable)->name) +
+                    "\": " + why);
+}
+
+std::string Mesh::array_name(std::uint32_t variable) const {
+  return vtk::array_name(place_.run, variable);
+}
+
+std::unique_ptr<Mesh> make_mesh(const Place& place, std::uint32_t number, LeftOut* left_out) {
+  const leat_mesh& mesh = *leat_mesh_at(&place.run, number);
+  for (const std::int32_t variable : made_of(mesh)) {
+    if (!is_in_file(place, variable)) return nullptr;
+  }
+  for (const std::int32_t variable : made_of(mesh)) {
+    const leat_variable& part = *leat_variable_at(&place.run, static_cast<std::uint64_t>(variable));
+    const std::string why = why_not(part);
+    if (!why.empty())
+      throw std::runtime_error("\"" + std::string(part.name) + "\", of which it is made: " + why);
+  }
+  return made(place, number, left_out);
+}
+
+void begin_grid(XmlStream& xml, const std::string& name, const Step& step, bool inside) {
+  const std::string unique = name + "[" + std::to_string(step.iteration) + "]";
+  xml.begin("Grid", {{"Name", unique}, {"GridType", "Uniform"}});
+  if (!inside) xml.empty("Time", {{"Value", number_text(step.time)}});
+}
+
+void begin_collection(XmlStream& xml, const std::string& name, const Step& step, bool inside) {
+  xml.begin("Grid", {{"Name", name}, {"GridType", "Collection"}, {"CollectionType", "Spatial"}});
+  if (!inside) xml.empty("Time", {{"Value", number_text(step.time)}});
+}
+
+void put_nothing(XmlStream& xml) {
+  xml.empty("Topology", {{"TopologyType", "Polyvertex"}, {"NumberOfElements", "0"}});
+  xml.empty("Geometry", {{"GeometryType", "X_Y"}});
+}
+
+// A vector of two gets a third number, 0, for which large integers go through doubles. Readers
+// count the values of a Matrix otherwise when its shape has two dimensions.
+void put_attribute(const Output& to, const std::string& name, const char* center, const Slab& slab,
+                   hsize_t components) {
+  const bool is_long = slab.type == LEAT_INT64 || slab.type == LEAT_UINT64;
+  const bool is_vector = components == 3 || (components == 2 && !is_long);
+  const char* type = components == 1   ? "Scalar"
+                     : is_vector       ? "Vector"
+                     : components == 9 ? "Tensor"
+                                       : "Matrix";
+  to.xml.begin("Attribute", {{"Name", name}, {"AttributeType", type}, {"Center", center}});
+  Slab shown = slab;
+  if (components > 1 && !is_vector) shown.shape.insert(shown.shape.end() - 1, 1);
+  xdmf::put(to, shown);
+  to.xml.end();
+}
+
+std::uint32_t type_of_points(const std::vector<vtk::Field>& axes) {
+  const bool all_single = std::all_of(axes.begin(), axes.end(), [](const vtk::Field& axis) {
+    return axis.variable->type == LEAT_FLOAT32;
+  });
+  return all_single ? LEAT_FLOAT32 : LEAT_FLOAT64;
+}
+
+Points::Points(const Place& place, const std::vector<vtk::Field>& axes)
+    : type_(type_of_points(axes)) {
+  for (const vtk::Field& axis : axes) {
+    axes_.emplace_back(place, axis);
+    extents_.push_back(extents_in(place.values, axis.path()));
+  }
+}
+
+vtk::Elements::Row Points::at(hsize_t row) { return vtk::blocks_of(&axes_, row); }
+
+// Axes that are not said are 0.
+void Points::put(const Output& to, const vtk::Elements::Row& found, hsize_t row,
+                 std::size_t first_block, std::size_t blocks) const {
+  const hsize_t together = axes_.size() == 1 ? axes_[0].components() : 1;
+  const std::size_t axes = axes_.size() == 1 ? together : axes_.size();
+  const char* type = together == 3 ? "XYZ" : together == 2 ? "XY" : axes == 3 ? "X_Y_Z" : "X_Y";
+  to.xml.begin("Geometry", {{"GeometryType", type}});
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+    Slab slab = elements(axes_[axis], extents_[axis], found, row, first_block, blocks);
+    slab.type = type_;
+    xdmf::put(to, slab);
+  }
+  to.xml.end();
+}
+
+}  // namespace leat::hdf5::xdmf

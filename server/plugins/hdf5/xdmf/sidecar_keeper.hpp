@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps the sidecar of a run's file up to date: makes it anew after the first iteration, from time
+// to time, and when the file is closed. Nothing here fails a run: a sidecar can be made again at
+// any time, `leat xdmf` does it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/xdmf/sidecar.hpp"
+
+namespace leat::hdf5::xdmf {
+
+class SidecarKeeper {
+ public:
+  /// `maker`: as for make_sidecar().
+  SidecarKeeper(const leat_run& run, const Host& host, std::string maker)
+      : run_(run), host_(host), maker_(std::move(maker)) {}
+
+  /// All rows of `file`, which is open and called `path`, are committed.
+  void after_commit(hid_t file, const std::string& path);
+  /// `path` is whole, and open nowhere here: makes the sidecar now. `last`: the run has ended.
+  void make(const std::string& path, bool last);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void guarded(const std::string& path, const std::function<Facts()>& make);
+
+  const leat_run& run_;
+  Host host_;
+  std::string maker_;
+  LeftOut told_;
+  Clock::time_point next_{};
+};
+
+}  // namespace leat::hdf5::xdmf
