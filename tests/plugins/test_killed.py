@@ -41,6 +41,8 @@ def run_until(folder, compression, strace):
 def rows_of(path):
     """Number of iterations in the file, every one of which is right to the last bit."""
     with h5py.File(path) as file:
+        for thing in (file, *(file[name] for name in file)):
+            assert all("\0" not in text for text in dict(thing.attrs).values() if isinstance(text, str))  # in heaps of HDF5
         rows = len(file["iteration"])
         assert file["time"][:rows].tolist() == [i / 7 for i in range(rows)]
         assert file["iteration"][:].tolist() == list(range(rows)) and file["iteration_complete"][:rows].all()
