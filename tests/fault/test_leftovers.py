@@ -24,12 +24,13 @@ ROW = '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="
 BIG = '<layout name="big" type="uint8" dimensions="1048576"/><variable name="a" layout="big"/>'
 SHM = pathlib.Path("/dev/shm")
 NOBODY = 65534
+MARK = "LEAT_TEST_RUN"  # in the environment of all processes of a run
 
 
 def run_in(folder, text, runtime, **more):
     """A run in a folder of its own, with a runtime folder that it shares with others."""
     folder.mkdir()
-    run = Run(folder, text, environment={"LEAT_RUNTIME_DIR": str(runtime)}, **more)
+    run = Run(folder, text, environment={"LEAT_RUNTIME_DIR": str(runtime), MARK: str(folder)}, **more)
     run.runtime = runtime
     return run
 
@@ -55,13 +56,17 @@ def files_of(run):
 
 
 def kill_all(run, server_first):
-    """SIGKILL to every process of a run, until there is none; one that was just being started comes late."""
+    """SIGKILL to every process of a run, until there is none: one that was just being started, and is no leatd yet, too."""
     killed = set()
     order = (kill_servers, kill_ranks) if server_first else (kill_ranks, kill_servers)
     for kill in order:
         killed.update(kill(run) or ())
-    for _ in range(10):
-        killed.update(kill_servers(run))
+    none = 0
+    while none < 3:  # a process that becomes another program has no environment for a moment
+        found = processes_of(run)
+        kill_each(found)
+        killed.update(found)
+        none = 0 if found else none + 1
         time.sleep(0.005)
     for rank in run.ranks:
         rank.stop_process()
@@ -70,11 +75,24 @@ def kill_all(run, server_first):
         await_death(pid)
 
 
-def kill_servers(run):
-    servers = run.servers()
-    for pid in servers:
+def processes_of(run):
+    mark, found = f"{MARK}={run.folder}".encode(), []
+    for entry in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+    return found
+
+
+def kill_each(pids):
+    for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+def kill_servers(run):
+    servers = run.servers()
+    kill_each(servers)
     return servers
 
 
