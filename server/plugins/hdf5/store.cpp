@@ -317,7 +317,7 @@ void Store::close() {
     }
   }
   if (view_) view_->at_close();
-  if (sidecar_) sidecar_->make(output_.path(), true);
+  if (sidecar_) sidecar_->at_close(output_.path());
 }
 
 }  // namespace leat::hdf5

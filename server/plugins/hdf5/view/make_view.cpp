@@ -12,6 +12,7 @@
 #include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/part_axes.hpp"
 #include "server/plugins/hdf5/plain_file.hpp"
+#include "server/plugins/hdf5/temporary_file.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 #include "server/plugins/hdf5/vtkhdf/whole_file.hpp"
@@ -141,14 +142,6 @@ ViewFacts facts_of(const std::vector<Part>& parts) {
   return facts;
 }
 
-// Removes what it was given, unless that got another name.
-struct Temporary {
-  std::string path;
-  ~Temporary() {
-    if (!path.empty()) ::unlink(path.c_str());
-  }
-};
-
 // `where`: the folder of the parts, as the view names it; `files` gets the names of those that it
 // shows. No part is open afterwards: HDF5 opens them by itself to read a view, and cannot when they
 // are open with other locks.
@@ -177,13 +170,12 @@ ViewFacts make_view(const std::string& folder, const std::string& path, const st
   const fs::path wanted = fs::absolute(path).lexically_normal();
   const fs::path where =
       fs::absolute(folder).lexically_normal().lexically_relative(wanted.parent_path());
-  Temporary temporary{wanted.parent_path() / ("." + wanted.filename().string() + "." + maker)};
+  TemporaryFile temporary(wanted.parent_path() / ("." + wanted.filename().string() + "." + maker));
   std::vector<std::string> files;
-  ViewFacts facts = write_view(temporary.path, folder, where, unreadable, &files);
+  ViewFacts facts = write_view(temporary.path(), folder, where, unreadable, &files);
   is_alive();
-  facts.not_for_vtk = add_vtkhdf(temporary.path, files);
-  fs::rename(temporary.path, wanted);
-  temporary.path.clear();
+  facts.not_for_vtk = add_vtkhdf(temporary.path(), files);
+  temporary.rename_to(wanted);
   return facts;
 }
 

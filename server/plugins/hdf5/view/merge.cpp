@@ -17,6 +17,7 @@
 #include "server/plugins/hdf5/dataset.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/plain_file.hpp"
+#include "server/plugins/hdf5/temporary_file.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
 #include "server/plugins/hdf5/view/merged_dataset.hpp"
@@ -152,11 +153,6 @@ void give_name(const std::string& temporary, const std::string& name, bool repla
   if (code != 0) throw std::runtime_error("cannot write " + name + ": " + std::strerror(errno));
 }
 
-struct Temporary {
-  std::string path;
-  ~Temporary() { ::unlink(path.c_str()); }  // once it has its name, there is none
-};
-
 }  // namespace
 
 MergeFacts merge_view(const std::string& from, const std::string& to, bool replace,
@@ -172,17 +168,18 @@ MergeFacts merge_view(const std::string& from, const std::string& to, bool repla
         to + " is there already" +
         (replace ? ", and is what is to be merged" : ": name another, or replace it with --force"));
   const fs::path target = fs::absolute(to).lexically_normal();
-  const Temporary temporary{target.parent_path() / ("." + target.filename().string() + ".merge")};
+  TemporaryFile temporary(target.parent_path() / ("." + target.filename().string() + ".merge"));
   MergeFacts facts;
   {
     const Id source = open_plain(from, "cannot open " + from);
-    const Id file = make_plain(temporary.path);
+    const Id file = make_plain(temporary.path());
     facts = Merge(source, file, fs::absolute(from).parent_path(), progress).run();
     facts.iterations = integers_of(source, table_of(source, "", "iteration")).size();
     facts.not_for_vtk = add_vtkhdf(file, file);
-    check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + temporary.path);
+    check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + temporary.path());
   }
-  give_name(temporary.path, target, replace);
+  give_name(temporary.path(), target, replace);
+  temporary.keep();
   return facts;
 }
 

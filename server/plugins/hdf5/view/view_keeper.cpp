@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/view/view_keeper.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 #include <thread>
 
 #include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/old_output.hpp"
+#include "server/plugins/hdf5/pace.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
 #include "server/plugins/hdf5/view/view_program.hpp"
 
@@ -17,10 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-// A view that is being looked at is at most so old, or so many times as old as it takes to make
-// one: of a server's time not more than 2 % goes into it, however many parts there are.
-constexpr auto kLeastAge = 1s;
-constexpr int kShareOfTime = 50;
 // A part that another server is just writing may be unreadable for a moment.
 constexpr int kTriesAtEnd = 10;
 constexpr auto kPause = 100ms;
@@ -76,7 +72,7 @@ void ViewKeeper::after_commit() {
     // The next one, at the latest that of the end, may find all parts readable.
   }
   const Clock::duration taken = Clock::now() - now;
-  every_ = std::max<Clock::duration>(kLeastAge, kShareOfTime * taken);
+  every_ = age_after(taken);
   if (taken > kLongAttempt) give_up_till_ = now + every_;
 }
 

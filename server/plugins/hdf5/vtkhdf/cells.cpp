@@ -30,8 +30,7 @@ class CellsMesh : public Mesh {
   const char* type() const override { return "UnstructuredGrid"; }
 
   void make_head() override {
-    for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
-      points_.emplace_back(place_, needed(mesh_.coordinate[axis]));
+    for (const Field& axis : axes()) points_.emplace_back(place_, axis);
     connectivity_.emplace_back(place_, needed(mesh_.connectivity));
     for (const std::int32_t variable : {mesh_.offsets, mesh_.types}) {
       if (mesh_.cell_type == 0) shapes_.emplace_back(place_, needed(variable));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "server/plugins/hdf5/first_row.hpp"
+
 namespace leat::hdf5::vtk {
 namespace {
 
@@ -23,6 +25,13 @@ std::string name_beside(const leat_run& run, const std::string& wished) {
 }
 
 }  // namespace
+
+bool is_used(const leat_run& run, const leat_mesh* mesh) {
+  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
+    if (leat_variable_mesh(&run, leat_variable_at(&run, i)) == mesh) return true;
+  }
+  return false;
+}
 
 std::string why_vtk_cannot(const leat_variable& variable) {
   if (variable.type == LEAT_COMPLEX64 || variable.type == LEAT_COMPLEX128)
@@ -76,6 +85,20 @@ hsize_t WrittenRows::last_upto(hsize_t row) {
     if (at(asked_)) last_ = asked_;
   }
   return last_;
+}
+
+void RowsOfAny::watch(const Place& place, const Field& field) {
+  if (field.varies) {
+    varying_.emplace_back(place, field);
+    return;
+  }
+  const Id dataset(H5Dopen2(place.values, field.path().c_str(), H5P_DEFAULT), field.path());
+  once_.insert(first_row(dataset));
+}
+
+bool RowsOfAny::at(hsize_t row) {
+  return once_.count(row) > 0 || std::any_of(varying_.begin(), varying_.end(),
+                                             [row](WrittenRows& rows) { return rows.at(row); });
 }
 
 hsize_t Elements::Row::total() const {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,9 @@ struct Field {
   std::string path() const { return variable->name; }
 };
 
+/// Whether a variable is on the mesh.
+bool is_used(const leat_run& run, const leat_mesh* mesh);
+
 /// Why VTK cannot show it, whatever it is written like; "" when it can.
 std::string why_vtk_cannot(const leat_variable& variable);
 
@@ -48,6 +52,17 @@ class WrittenRows {
   bool varies_;
   RowTable table_;  // none while it is in all
   hsize_t all_upto_ = 0, asked_ = 0, last_ = 0;
+};
+
+/// In which rows anything of several variables was written.
+class RowsOfAny {
+ public:
+  void watch(const Place& place, const Field& field);
+  bool at(hsize_t row);
+
+ private:
+  std::vector<WrittenRows> varying_;
+  std::set<hsize_t> once_;  // in which what does not vary in time was written
 };
 
 /// The dataset as a list of elements, of one or more components each, over all iterations.

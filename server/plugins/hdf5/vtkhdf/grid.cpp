@@ -61,12 +61,8 @@ class GridMesh : public Mesh {
   using Mesh::Mesh;
 
   bool is_ready() override {
-    for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis) {
-      if (!is_there(mesh_.coordinate[axis])) return false;
-    }
-    axes_.clear();
-    for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
-      axes_.push_back(needed(mesh_.coordinate[axis]));
+    if (!are_coordinates_there()) return false;
+    axes_ = axes();
     find_lengths();
     return true;
   }

@@ -35,6 +35,18 @@ Field Mesh::needed(std::int32_t variable) const {
   return field_in(place_, number).value();
 }
 
+bool Mesh::are_coordinates_there() const {
+  return std::all_of(mesh_.coordinate, mesh_.coordinate + mesh_.coordinate_count,
+                     [this](std::int32_t axis) { return is_there(axis); });
+}
+
+std::vector<Field> Mesh::axes() const {
+  std::vector<Field> fields;
+  for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
+    fields.push_back(needed(mesh_.coordinate[axis]));
+  return fields;
+}
+
 void Mesh::open(const std::string& group) {
   group_ = group;
   const Id object = group_at(place_.file, group_);

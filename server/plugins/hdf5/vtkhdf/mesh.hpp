@@ -72,6 +72,9 @@ class Mesh {
 
   Field needed(std::int32_t variable) const;
   bool is_there(std::int32_t variable) const;
+  bool are_coordinates_there() const;
+  /// Its coordinates; throws as needed() does.
+  std::vector<Field> axes() const;
   std::string path(const std::string& name) const { return group_ + "/" + name; }
   std::string steps_path(const std::string& name) const { return group_ + "/Steps/" + name; }
   bool is_new() const { return count_ == 0; }

@@ -16,11 +16,8 @@ class PointsMesh : public Mesh {
   using Mesh::Mesh;
 
   bool is_ready() override {
-    for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis) {
-      if (!is_there(mesh_.coordinate[axis])) return false;
-    }
-    for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
-      needed(mesh_.coordinate[axis]);
+    if (!are_coordinates_there()) return false;
+    axes();
     return true;
   }
 
@@ -28,8 +25,7 @@ class PointsMesh : public Mesh {
   const char* type() const override { return "PolyData"; }
 
   void make_head() override {
-    for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
-      points_.emplace_back(place_, needed(mesh_.coordinate[axis]));
+    for (const Field& axis : axes()) points_.emplace_back(place_, axis);
     link_points(place_.file, path("Points"), points_);
     counts_ = List(place_.file, path("NumberOfPoints"));
     none_ = List(place_.file, path("Lines/NumberOfCells"));

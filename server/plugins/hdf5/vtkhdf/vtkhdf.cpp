@@ -26,13 +26,6 @@ Make maker_of(std::uint32_t kind) {
   return nullptr;
 }
 
-bool is_used(const leat_run& run, const leat_mesh* mesh) {
-  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
-    if (leat_variable_mesh(&run, leat_variable_at(&run, i)) == mesh) return true;
-  }
-  return false;
-}
-
 // A variable of that name, or a group of them.
 bool is_name_taken(const leat_run& run) {
   for (std::uint64_t i = 0; i < run.variable_count; ++i) {
@@ -59,7 +52,7 @@ VtkHdf::VtkHdf(const vtk::Place& place, const Host& host) : place_(place), host_
   if (!shows(run)) return;
   for (std::uint32_t i = 0; i < leat_run_mesh_count(&run); ++i) {
     const leat_mesh* mesh = leat_mesh_at(&run, i);
-    if (const Make make = maker_of(mesh->kind); make && is_used(run, mesh))
+    if (const Make make = maker_of(mesh->kind); make && vtk::is_used(run, mesh))
       meshes_.push_back(make(place, host, i));
   }
   is_collection_ = meshes_.size() > 1;
@@ -74,7 +67,7 @@ VtkHdf::VtkHdf(const vtk::Place& place, const Host& host) : place_(place), host_
 bool VtkHdf::shows(const leat_run& run) {
   if (run.ranks > run.node_ranks || is_name_taken(run)) return false;
   for (std::uint32_t i = 0; i < leat_run_mesh_count(&run); ++i) {
-    if (is_used(run, leat_mesh_at(&run, i))) return true;
+    if (vtk::is_used(run, leat_mesh_at(&run, i))) return true;
   }
   return false;
 }

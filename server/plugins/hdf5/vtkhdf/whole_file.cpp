@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/vtkhdf/whole_file.hpp"
 
-#include <unistd.h>
-
 #include <filesystem>
+#include <memory>
 
-#include "server/plugins/hdf5/first_row.hpp"
 #include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/row_times.hpp"
 #include "server/plugins/hdf5/run_description.hpp"
+#include "server/plugins/hdf5/temporary_file.hpp"
 #include "server/plugins/hdf5/view/part.hpp"
 #include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"
 
@@ -22,22 +21,14 @@ void keep_message(void* not_shown, int, const char* message) {
 }
 
 // In which rows something of a mesh was written.
-std::vector<bool> rows_with_meshes(hid_t values, const leat_run& run, const VtkHdf& vtkhdf,
-                                   hsize_t rows) {
-  std::vector<bool> seen(rows, false);
+vtk::RowsOfAny rows_with_meshes(hid_t values, const leat_run& run, const VtkHdf& vtkhdf) {
+  vtk::RowsOfAny rows;
   const vtk::Place place{values, values, run};
   for (std::uint32_t i = 0; i < run.variable_count; ++i) {
     if (!vtkhdf.is_of_a_mesh(i)) continue;
-    const std::optional<vtk::Field> field = vtk::field_in(place, i);
-    if (!field) continue;
-    vtk::WrittenRows written(place, *field);
-    for (hsize_t row = 0; row < rows; ++row)
-      seen[row] = seen[row] || (field->varies && written.at(row));
-    const Id dataset(H5Dopen2(values, field->path().c_str(), H5P_DEFAULT), field->path());
-    const hsize_t once = first_row(dataset);
-    if (!field->varies && once < rows) seen[once] = true;
+    if (const std::optional<vtk::Field> field = vtk::field_in(place, i)) rows.watch(place, *field);
   }
-  return seen;
+  return rows;
 }
 
 // While they are open, opening them once more costs nothing. Each time else it reads all mappings
@@ -59,10 +50,10 @@ void make_steps(hid_t file, hid_t values, const leat_run& run, NotShown* not_sho
   const std::vector<std::int64_t> iterations =
       integers_of(values, table_of(values, "", "iteration"));
   const std::vector<double> times = times_of_rows(values, iterations);
-  const std::vector<bool> seen = rows_with_meshes(values, run, vtkhdf, iterations.size());
+  vtk::RowsOfAny written = rows_with_meshes(values, run, vtkhdf);
   std::vector<vtk::Step> steps;
-  for (hsize_t row = 0; row < seen.size(); ++row) {
-    if (seen[row]) steps.push_back({row, times[row]});
+  for (hsize_t row = 0; row < iterations.size(); ++row) {
+    if (written.at(row)) steps.push_back({row, times[row]});
   }
   if (!steps.empty()) vtkhdf.add(steps);
 }
@@ -76,27 +67,21 @@ void expect_sources(hid_t file, const fs::path& folder, const std::vector<std::s
   }
 }
 
-// Once it has its name, there is none.
-struct Copy {
-  std::string path;
-  ~Copy() { ::unlink(path.c_str()); }
-};
-
-}  // namespace
-
-bool is_for_vtk(hid_t file) {
+// None when the file does not say what its run is, or that has no meshes.
+std::unique_ptr<DescribedRun> run_for_vtk(hid_t file) {
   try {
-    return VtkHdf::shows(DescribedRun(file).run());
+    auto run = std::make_unique<DescribedRun>(file);
+    return VtkHdf::shows(run->run()) ? std::move(run) : nullptr;
   } catch (const std::exception&) {
-    return false;
+    return nullptr;
   }
 }
 
-NotShown add_vtkhdf(hid_t file, hid_t values) {
+NotShown add_group(hid_t file, hid_t values, const leat_run& run) {
   NotShown not_shown;
-  if (!is_for_vtk(file) || is_in(file, "VTKHDF")) return not_shown;
+  if (is_in(file, "VTKHDF")) return not_shown;
   try {
-    make_steps(file, values, DescribedRun(file).run(), &not_shown);
+    make_steps(file, values, run, &not_shown);
   } catch (const std::exception& e) {
     not_shown.push_back(std::string("there is no /VTKHDF: ") + e.what());
     if (is_in(file, "VTKHDF")) H5Ldelete(file, "VTKHDF", H5P_DEFAULT);
@@ -104,21 +89,31 @@ NotShown add_vtkhdf(hid_t file, hid_t values) {
   return not_shown;
 }
 
+}  // namespace
+
+bool is_for_vtk(hid_t file) { return run_for_vtk(file) != nullptr; }
+
+NotShown add_vtkhdf(hid_t file, hid_t values) {
+  const std::unique_ptr<DescribedRun> run = run_for_vtk(file);
+  return run ? add_group(file, values, run->run()) : NotShown();
+}
+
 NotShown add_vtkhdf(const std::string& path, const std::vector<std::string>& sources) {
   NotShown not_shown;
   try {
-    const Copy copy{path + ".vtk"};
+    TemporaryFile copy(path + ".vtk");
     {
       // As the parts are open: HDF5 opens none of them again with other locks.
       const Id values = open_plain(path, path);
-      if (!is_for_vtk(values)) return not_shown;
+      const std::unique_ptr<DescribedRun> run = run_for_vtk(values);
+      if (!run) return not_shown;
       expect_sources(values, fs::path(path).parent_path(), sources);
-      fs::copy_file(path, copy.path, fs::copy_options::overwrite_existing);
-      const Id file = change_plain(copy.path, copy.path);
-      not_shown = add_vtkhdf(file, values);
-      check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + copy.path);
+      fs::copy_file(path, copy.path(), fs::copy_options::overwrite_existing);
+      const Id file = change_plain(copy.path(), copy.path());
+      not_shown = add_group(file, values, run->run());
+      check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + copy.path());
     }
-    fs::rename(copy.path, path);
+    copy.rename_to(path);
   } catch (const std::exception& e) {
     not_shown.push_back(std::string("there is no /VTKHDF: ") + e.what());
   }

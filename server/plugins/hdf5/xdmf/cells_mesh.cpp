@@ -46,14 +46,8 @@ class CellsMesh : public Mesh {
         ids_(place, field_of(mesh_.connectivity)),
         ids_extents_(extents_in(place.values, ids_.field().path())),
         shape_(shape_of(mesh_, ids_.components())),
-        is_collection_(place.run.ranks > 1 || has_several_blocks()) {
-    for (const std::uint32_t variable : variables()) {
-      const vtk::Field field = field_of(static_cast<std::int32_t>(variable));
-      const bool nodal = field.variable->centering == LEAT_NODAL;
-      arrays_.push_back({array_name(variable), nodal ? "Node" : "Cell", vtk::Elements(place, field),
-                         extents_in(place.values, field.path())});
-    }
-  }
+        is_collection_(place.run.ranks > 1 || has_several_blocks()),
+        arrays_(block_arrays()) {}
 
   void put(const Output& to, const Step& step, bool inside) override {
     const std::optional<Blocks> blocks = blocks_at(step.row);
@@ -72,13 +66,6 @@ class CellsMesh : public Mesh {
     vtk::Elements::Row points, ids;
     std::vector<hsize_t> cells;
   };
-
-  std::vector<vtk::Field> axes() const {
-    std::vector<vtk::Field> fields;
-    for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
-      fields.push_back(field_of(mesh_.coordinate[axis]));
-    return fields;
-  }
 
   // Of one rank, in some iteration.
   bool has_several_blocks() const {
@@ -120,11 +107,10 @@ class CellsMesh : public Mesh {
     points_.put(to, blocks.points, row, block, 1);
     for (BlockArray& array : arrays_) {
       const vtk::Elements::Row mine = array.values.at(row);
-      const bool nodal = *array.center == 'N';
       if (!mine.has_blocks_of(blocks.points) ||
-          mine.counts[block] != (nodal ? blocks.points.counts : blocks.cells)[block])
+          mine.counts[block] != (array.is_nodal() ? blocks.points.counts : blocks.cells)[block])
         continue;
-      put_attribute(to, array.name, array.center,
+      put_attribute(to, array.name, array.is_nodal() ? "Node" : "Cell",
                     elements(array.values, array.extents, mine, row, block, 1),
                     array.values.components());
     }

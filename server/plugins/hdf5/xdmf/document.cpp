@@ -18,13 +18,6 @@ struct Meshes {
   bool is_collection = false;
 };
 
-bool has_variables(const leat_run& run, const leat_mesh* mesh) {
-  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
-    if (leat_variable_mesh(&run, leat_variable_at(&run, i)) == mesh) return true;
-  }
-  return false;
-}
-
 // Whether they are a collection follows from the run: tools are not to meet another kind of data
 // when a mesh comes later than others.
 Meshes meshes_in(const Place& place, LeftOut* left_out) {
@@ -32,7 +25,7 @@ Meshes meshes_in(const Place& place, LeftOut* left_out) {
   int count = 0;
   for (std::uint32_t i = 0; i < leat_run_mesh_count(&place.run); ++i) {
     const leat_mesh* mesh = leat_mesh_at(&place.run, i);
-    if (!has_variables(place.run, mesh)) continue;
+    if (!vtk::is_used(place.run, mesh)) continue;
     try {
       if (std::unique_ptr<Mesh> made = make_mesh(place, i, left_out))
         meshes.shown.push_back(std::move(made));

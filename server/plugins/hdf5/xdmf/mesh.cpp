@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "server/plugins/hdf5/first_row.hpp"
 #include "server/plugins/hdf5/vtkhdf/array_name.hpp"
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 
@@ -49,27 +48,13 @@ std::unique_ptr<Mesh> made(const Place& place, std::uint32_t number, LeftOut* le
 
 Mesh::Mesh(const Place& place, std::uint32_t number, LeftOut* left_out)
     : place_(place), mesh_(*leat_mesh_at(&place.run, number)), left_out_(left_out) {
-  for (const std::int32_t variable : made_of(mesh_)) watch(static_cast<std::uint32_t>(variable));
-  for (const std::uint32_t variable : variables()) watch(variable);
+  variables_ = find_variables();
+  for (const std::int32_t variable : made_of(mesh_)) written_.watch(place_, field_of(variable));
+  for (const std::uint32_t variable : variables_)
+    written_.watch(place_, field_of(static_cast<std::int32_t>(variable)));
 }
 
-void Mesh::watch(std::uint32_t variable) {
-  const vtk::Field field = field_of(static_cast<std::int32_t>(variable));
-  if (field.varies) {
-    watched_.emplace_back(place_, field);
-    return;
-  }
-  const Id dataset(H5Dopen2(place_.values, field.path().c_str(), H5P_DEFAULT), field.path());
-  constants_.insert(first_row(dataset));
-}
-
-bool Mesh::is_written(hsize_t row) {
-  return constants_.count(row) > 0 ||
-         std::any_of(watched_.begin(), watched_.end(),
-                     [row](vtk::WrittenRows& rows) { return rows.at(row); });
-}
-
-std::vector<std::uint32_t> Mesh::variables() const {
+std::vector<std::uint32_t> Mesh::find_variables() const {
   std::vector<std::uint32_t> found;
   for (std::uint32_t i = 0; i < place_.run.variable_count; ++i) {
     const leat_variable& variable = *leat_variable_at(&place_.run, i);
@@ -85,6 +70,23 @@ std::vector<std::uint32_t> Mesh::variables() const {
 
 vtk::Field Mesh::field_of(std::int32_t variable) const {
   return vtk::field_in(place_, static_cast<std::uint32_t>(variable)).value();
+}
+
+std::vector<vtk::Field> Mesh::axes() const {
+  std::vector<vtk::Field> fields;
+  for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
+    fields.push_back(field_of(mesh_.coordinate[axis]));
+  return fields;
+}
+
+std::vector<BlockArray> Mesh::block_arrays() const {
+  std::vector<BlockArray> arrays;
+  for (const std::uint32_t variable : variables_) {
+    const vtk::Field field = field_of(static_cast<std::int32_t>(variable));
+    arrays.push_back({array_name(variable), vtk::Elements(place_, field),
+                      extents_in(place_.values, field.path())});
+  }
+  return arrays;
 }
 
 void Mesh::leave_out(std::uint32_t variable, const std::string& why) const {

@@ -33,6 +33,15 @@ struct Step {
 /// What a sidecar does not show, and why: a sentence each.
 using LeftOut = std::set<std::string>;
 
+/// A variable on points or cells of blocks.
+struct BlockArray {
+  std::string name;
+  vtk::Elements values;
+  Shape extents;
+
+  bool is_nodal() const { return values.field().variable->centering == LEAT_NODAL; }
+};
+
 class Mesh {
  public:
   virtual ~Mesh() = default;
@@ -42,14 +51,18 @@ class Mesh {
   /// time.
   virtual void put(const Output& to, const Step& step, bool inside) = 0;
   /// Whether it, or something on it, was written in the row. To be asked in ascending order.
-  bool is_written(hsize_t row);
+  bool is_written(hsize_t row) { return written_.at(row); }
   std::string name() const { return mesh_.name; }
 
  protected:
   Mesh(const Place& place, std::uint32_t number, LeftOut* left_out);
 
   /// Variables on it that are in the file and can be shown.
-  std::vector<std::uint32_t> variables() const;
+  const std::vector<std::uint32_t>& variables() const { return variables_; }
+  /// The same as arrays of elements.
+  std::vector<BlockArray> block_arrays() const;
+  /// Its coordinates.
+  std::vector<vtk::Field> axes() const;
   vtk::Field field_of(std::int32_t variable) const;
   void leave_out(std::uint32_t variable, const std::string& why) const;
   std::string array_name(std::uint32_t variable) const;
@@ -58,11 +71,11 @@ class Mesh {
   const leat_mesh& mesh_;
 
  private:
-  void watch(std::uint32_t variable);
+  std::vector<std::uint32_t> find_variables() const;
 
   LeftOut* left_out_;
-  std::vector<vtk::WrittenRows> watched_;
-  std::set<hsize_t> constants_;  // rows in which what does not vary in time was written
+  std::vector<std::uint32_t> variables_;
+  vtk::RowsOfAny written_;
 };
 
 /// The mesh; none while the file does not have all that it is made of. Throws when XDMF cannot show
@@ -105,14 +118,6 @@ class Points {
   std::vector<vtk::Elements> axes_;
   std::vector<Shape> extents_;
   std::uint32_t type_;
-};
-
-/// A variable on such points, or on cells of blocks.
-struct BlockArray {
-  std::string name;
-  const char* center;
-  vtk::Elements values;
-  Shape extents;
 };
 
 }  // namespace leat::hdf5::xdmf

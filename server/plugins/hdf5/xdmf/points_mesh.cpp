@@ -8,13 +8,7 @@ namespace {
 class PointsMesh : public Mesh {
  public:
   PointsMesh(const Place& place, std::uint32_t number, LeftOut* left_out)
-      : Mesh(place, number, left_out), points_(place, axes()) {
-    for (const std::uint32_t variable : variables()) {
-      const vtk::Field field = field_of(static_cast<std::int32_t>(variable));
-      arrays_.push_back({array_name(variable), "Node", vtk::Elements(place, field),
-                         extents_in(place.values, field.path())});
-    }
-  }
+      : Mesh(place, number, left_out), points_(place, axes()), arrays_(block_arrays()) {}
 
   void put(const Output& to, const Step& step, bool inside) override {
     const vtk::Elements::Row found = points_.at(step.row);
@@ -27,13 +21,6 @@ class PointsMesh : public Mesh {
   }
 
  private:
-  std::vector<vtk::Field> axes() const {
-    std::vector<vtk::Field> fields;
-    for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
-      fields.push_back(field_of(mesh_.coordinate[axis]));
-    return fields;
-  }
-
   void put_points(const Output& to, const vtk::Elements::Row& found, hsize_t row) {
     to.xml.empty("Topology", {{"TopologyType", "Polyvertex"},
                               {"NumberOfElements", std::to_string(found.total())}});
@@ -41,7 +28,7 @@ class PointsMesh : public Mesh {
     for (BlockArray& array : arrays_) {
       const vtk::Elements::Row mine = array.values.at(row);
       if (!mine.matches(found)) continue;
-      put_attribute(to, array.name, array.center,
+      put_attribute(to, array.name, "Node",
                     elements(array.values, array.extents, mine, row, 0, mine.counts.size()),
                     array.values.components());
     }

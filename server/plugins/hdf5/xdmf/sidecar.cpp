@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -11,6 +9,7 @@
 #include "server/plugins/hdf5/handle.hpp"
 #include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/run_description.hpp"
+#include "server/plugins/hdf5/temporary_file.hpp"
 
 namespace leat::hdf5::xdmf {
 namespace {
@@ -32,20 +31,8 @@ bool is_sidecar_of(const std::string& sidecar, const std::string& file_name) {
   return static_cast<bool>(stream) && found == wanted;
 }
 
-// Removes what it was given, unless that got another name.
-struct Temporary {
-  std::string path;
-  ~Temporary() {
-    if (!path.empty()) ::unlink(path.c_str());
-  }
-  void rename_to(const std::string& name) {
-    fs::rename(path, name);
-    path.clear();
-  }
-};
-
-Temporary temporary_for(const std::string& sidecar, const std::string& maker) {
-  return {(fs::path(sidecar).parent_path() / ("." + name_of(sidecar) + "." + maker)).string()};
+TemporaryFile temporary_for(const std::string& sidecar, const std::string& maker) {
+  return TemporaryFile(fs::path(sidecar).parent_path() / ("." + name_of(sidecar) + "." + maker));
 }
 
 void replace_all(std::string* text, const std::string& what, const std::string& by) {
@@ -98,8 +85,8 @@ Facts make_sidecar(hid_t file, const leat_run& run, const std::string& path,
   if (fs::exists(sidecar) && !is_sidecar_of(sidecar, name_of(path)))
     throw std::runtime_error(sidecar + " is there, and is not the sidecar of " + name_of(path) +
                              ": move it away, or give the run another name with file=\"...\"");
-  Temporary temporary = temporary_for(sidecar, maker);
-  const Facts facts = write_document(file, run, temporary.path, name_of(path));
+  TemporaryFile temporary = temporary_for(sidecar, maker);
+  const Facts facts = write_document(file, run, temporary.path(), name_of(path));
   if (facts.steps > 0) temporary.rename_to(sidecar);
   return facts;
 }
@@ -132,8 +119,8 @@ void set_aside_sidecar(const std::string& path, const std::string& kept) {
   const std::string sidecar = sidecar_of(path);
   if (!is_sidecar_of(sidecar, name_of(path))) return;
   try {
-    Temporary temporary = temporary_for(sidecar_of(kept), "kept");
-    copy_for(sidecar, name_of(path), temporary.path, name_of(kept));
+    TemporaryFile temporary = temporary_for(sidecar_of(kept), "kept");
+    copy_for(sidecar, name_of(path), temporary.path(), name_of(kept));
     temporary.rename_to(sidecar_of(kept));
   } catch (const std::exception&) {
     // `leat xdmf` makes it again.

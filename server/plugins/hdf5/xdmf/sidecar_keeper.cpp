@@ -1,35 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/xdmf/sidecar_keeper.hpp"
 
-#include <algorithm>
-
+#include "server/plugins/hdf5/pace.hpp"
 #include "server/plugins/hdf5/plain_file.hpp"
 
 namespace leat::hdf5::xdmf {
-namespace {
-
-using namespace std::chrono_literals;
-
-// As for views: of a server's time not more than 2 % goes into it, however long the run is.
-constexpr auto kLeastAge = 1s;
-constexpr int kShareOfTime = 50;
-
-}  // namespace
 
 void SidecarKeeper::after_commit(hid_t file, const std::string& path) {
   const Clock::time_point begin = Clock::now();
   if (begin < next_) return;
   guarded(path, [&] { return make_sidecar(file, run_, path, maker_); });
   const Clock::time_point end = Clock::now();
-  next_ = end + std::max<Clock::duration>(kLeastAge, kShareOfTime * (end - begin));
+  next_ = end + age_after(end - begin);
 }
 
-// What is to be shown may come later, unless it is the last time.
-void SidecarKeeper::make(const std::string& path, bool last) {
+void SidecarKeeper::at_close(const std::string& path) {
   guarded(path, [&] {
     const Id file = open_plain(path, "cannot open " + path);
     const Facts facts = make_sidecar(file, run_, path, maker_);
-    if (last && facts.steps == 0)
+    if (facts.steps == 0)
       throw std::runtime_error("nothing that is on a mesh and can be shown was written");
     return facts;
   });

@@ -21,8 +21,8 @@ class SidecarKeeper {
 
   /// All rows of `file`, which is open and called `path`, are committed.
   void after_commit(hid_t file, const std::string& path);
-  /// `path` is whole, and open nowhere here: makes the sidecar now. `last`: the run has ended.
-  void make(const std::string& path, bool last);
+  /// The run has ended, and `path` is closed.
+  void at_close(const std::string& path);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+namespace leat::hdf5 {
+
+/// What is remade during a run, because others may be looking at it, is at most so old.
+inline constexpr std::chrono::seconds kLeastAge{1};
+
+/// Or so many times as old as it takes to make it: of a server's time not more than 2 % goes into
+/// it, however many parts or iterations there are.
+inline std::chrono::steady_clock::duration age_after(std::chrono::steady_clock::duration taken) {
+  constexpr int kShareOfTime = 50;
+  return std::max<std::chrono::steady_clock::duration>(kLeastAge, kShareOfTime * taken);
+}
+
+}  // namespace leat::hdf5
