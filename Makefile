@@ -66,6 +66,7 @@ soak: build
 
 bench: build
 	@build/bin/leat_bench build/bench.json
+	@build/bin/leat_events_bench build/bench_events.json
 	@build/bin/leat_compression_bench build/bench_compression.json
 	@build/bin/leat_store_bench build/lib/leat/plugins/hdf5.so build build/bench_store.json
 	@build/bin/leat_keep_up_bench build build/bench_keep_up.json
@@ -74,6 +75,7 @@ bench: build
 
 install: build
 	@cmake --install build --prefix "$(PREFIX)"
+	@tools/after_install "$(abspath $(PREFIX))"
 
 setup:
 	@tools/setup

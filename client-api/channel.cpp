@@ -52,27 +52,57 @@ Channel::Channel(const shm::Segment& segment, std::uint32_t index, platform::Uni
       arena_(segment.header().extent_bytes),
       timeout_ns_(static_cast<std::int64_t>(segment.header().timeout_ns)) {}
 
-Status Channel::push(Lock& lock, Patience& patience, const Event& event) noexcept {
-  while (events_.full()) {
+Status Channel::push(Lock& lock, Patience& patience, Event event) noexcept {
+  const Status status = await_room(lock, patience);
+  if (status != Status::OK) return status;
+  // Another thread may have ended the iteration while this one waited.
+  if (static_cast<EventKind>(event.kind) == EventKind::block) event.iteration = iteration_;
+  put(event);
+  return Status::OK;
+}
+
+Status Channel::tell(Lock& lock, Patience& patience, const Event& event) noexcept {
+  if (!has_room()) {
+    unsent_.keep(event);
+    return await_room(lock, patience);
+  }
+  put(event);
+  return Status::OK;
+}
+
+bool Channel::has_room() noexcept {
+  while (!unsent_.empty() && !events_.full()) {
+    put(unsent_.first());
+    unsent_.pop_first();
+  }
+  return !events_.full();
+}
+
+Status Channel::await_room(Lock& lock, Patience& patience) noexcept {
+  while (!has_room()) {
     const Status status = wait(lock, patience, 0);
     if (status != Status::OK) return status;
   }
+  return Status::OK;
+}
+
+void Channel::put(const Event& event) noexcept {
   mark_handed_over(event);
   events_.push(event);
   const std::uint32_t sleep = server_.sleeps.load(std::memory_order_seq_cst);
-  if (sleep % 2 == 1 && sleep != rung_for_sleep_) {
-    rung_for_sleep_ = sleep;  // one ring ends it, even if the server takes a moment to get up
-    const std::uint64_t one = 1;
-    const ssize_t written = ::write(doorbell_.get(), &one, sizeof one);
-    (void)written;  // a full counter means that the doorbell rings already
-  }
-  return Status::OK;
+  if (sleep % 2 == 0 || sleep == rung_for_sleep_) return;
+  rung_for_sleep_ = sleep;  // one ring ends it, even if the server takes a moment to get up
+  const std::uint64_t one = 1;
+  const ssize_t written = ::write(doorbell_.get(), &one, sizeof one);
+  (void)written;  // a full counter means that the doorbell rings already
 }
 
 // The number is that of an event which is not there yet: only with both is the block handed over.
 void Channel::mark_handed_over(const Event& event) noexcept {
   const auto kind = static_cast<EventKind>(event.kind);
-  if (kind != EventKind::block && kind != EventKind::set_text) return;
+  const bool is_block =
+      kind == EventKind::block || kind == EventKind::set_text || kind == EventKind::forgo;
+  if (!is_block) return;
   auto& header = *segment_.at<shm::BlockHeader>(event.offset);
   header.iteration = kind == EventKind::block ? event.iteration : shm::kNoIteration;
   std::atomic_ref(header.event).store(events_.next() + 1, std::memory_order_release);
@@ -96,7 +126,7 @@ Status Channel::reserve(Lock& lock, Patience& patience, std::uint64_t data_bytes
     if (*offset != 0) {
       stamp(*offset, arena_.current().offset, data_bytes);
       // Asking ahead is worth no wait.
-      const bool ask_now = arena_.runs_low() && !events_.full();
+      const bool ask_now = arena_.runs_low() && has_room();
       return ask_now ? ask_common(lock, patience, Asked::ahead, iteration) : Status::OK;
     }
   }
@@ -112,20 +142,20 @@ Status Channel::reserve_common(Lock& lock, Patience& patience, std::uint64_t byt
                                std::int64_t iteration, std::uint64_t* offset) noexcept {
   common_refused_ = false;
   for (;;) {
-    Status status = take_releases(lock, patience);
-    if (status != Status::OK) return status;
+    take_releases();
     *offset = arena_.cut(bytes);
     if (*offset != 0) return Status::OK;
     shm::Seal full;
     if (arena_.replace(&full)) {
-      status = seal(lock, patience, full);
-      if (status != Status::OK) return status;
+      seal(full);
       continue;
     }
     if (is_dropped(iteration)) return Status::DROPPED;
     if (common_refused_) return Status::ERROR_FULL;
-    status = ask_common(lock, patience, Asked::urgently, iteration);
+    Status status = ask_common(lock, patience, Asked::urgently, iteration);
     if (status == Status::OK) status = wait(lock, patience, bytes);
+    // Should the answer have been lost on its way, the next call asks once more.
+    if (status == Status::ERROR_FULL) asked_common_ = Asked::nothing;
     if (status != Status::OK) return status;
   }
 }
@@ -138,8 +168,8 @@ Status Channel::reserve_own(Lock& lock, Patience& patience, std::uint64_t bytes,
   waiters_ = &waiter;
   Status status = Status::OK;
   while (status == Status::OK) {
-    status = take_releases(lock, patience);
-    if (status != Status::OK || waiter.extent.bytes != 0) break;
+    take_releases();
+    if (waiter.extent.bytes != 0) break;
     status = is_dropped(iteration) ? Status::DROPPED : waiter.answer;
     if (status == Status::OK && !std::exchange(waiter.asked, true))
       status = ask(lock, patience, bytes, shm::kLeaseOwn, iteration, waiter.token);
@@ -162,100 +192,46 @@ Status Channel::ask(Lock& lock, Patience& patience, std::uint64_t bytes, std::ui
 Status Channel::ask_common(Lock& lock, Patience& patience, Asked how,
                            std::int64_t iteration) noexcept {
   if (asked_common_ >= how) return Status::OK;
-  asked_common_ = how;
-  common_token_ = next_token_++;
+  const std::uint64_t token = next_token_++;
   const std::uint32_t flags = how == Asked::ahead ? shm::kLeaseAhead : shm::kLeaseCommon;
-  return ask(lock, patience, segment_.header().extent_bytes, flags, iteration, common_token_);
+  const Status status =
+      ask(lock, patience, segment_.header().extent_bytes, flags, iteration, token);
+  if (status != Status::OK) return status;  // the server does not know of it
+  asked_common_ = how;
+  common_token_ = token;
+  return Status::OK;
 }
 
-Status Channel::seal(Lock& lock, Patience& patience, shm::Seal full) noexcept {
-  if (full.offset == 0) return Status::OK;
+void Channel::seal(shm::Seal full) noexcept {
+  if (full.offset == 0) return;
   Event event = event_of(EventKind::seal, 0);
   event.offset = full.offset;
   event.bytes = full.blocks;
   event.token = leases_.id_at(full.offset);
-  return push(lock, patience, event);
+  tell_now(event);
 }
 
-Status Channel::take_releases(Lock& lock, Patience& patience) noexcept {
-  Status status = Status::OK;
-  shm::Extent unwanted;
-  while (next_release(&unwanted)) {
-    if (unwanted.bytes != 0) status = seal(lock, patience, shm::Seal{unwanted.offset, 0});
+// A server that takes over walks from header to header: the last one ends the walk, any other must
+// stay, and is counted as one that came.
+void Channel::forgo(std::uint64_t offset) noexcept {
+  auto& header = *segment_.at<shm::BlockHeader>(offset);
+  const std::uint64_t bytes = shm::ExtentArena::block_bytes(header.data_bytes);
+  if (arena_.uncut(offset, bytes)) {
+    std::atomic_ref(header.lease).store(0, std::memory_order_release);
+    return;
   }
-  return status;
+  Event event = event_of(EventKind::forgo, kNoIteration);
+  event.offset = offset;
+  event.bytes = sizeof(shm::BlockHeader) + header.data_bytes;
+  tell_now(event);
 }
 
-bool Channel::next_release(shm::Extent* unwanted) noexcept {
-  Release release;
-  if (!releases_.pop(release)) return false;
-  releases_.publish();
-  *unwanted = {};
-  switch (static_cast<ReleaseKind>(release.kind)) {
-    case ReleaseKind::lease:
-      *unwanted = deliver(release);
-      break;
-    case ReleaseKind::refused:
-      refuse(release);
-      break;
-    case ReleaseKind::dropped:
-      note_dropped(release);
-      break;
+void Channel::tell_now(const Event& event) noexcept {
+  if (has_room()) {
+    put(event);
+  } else {
+    unsent_.keep(event);
   }
-  return true;
-}
-
-shm::Extent Channel::deliver(const Release& release) noexcept {
-  const shm::Extent extent{release.offset, release.bytes};
-  if (Waiter* waiter = find_waiter(release.token)) {
-    waiter->extent = extent;
-    stamp(extent.offset, extent.offset, 0);  // its thread may take a while to wake up
-    return {};
-  }
-  const bool own = (release.flags & shm::kLeaseOwn) != 0;
-  if (own || !arena_.add(extent)) return extent;
-  asked_common_ = Asked::nothing;
-  return {};
-}
-
-void Channel::refuse(const Release& release) noexcept {
-  refusal_ = {static_cast<shm::RefusalReason>(release.flags),
-              static_cast<std::int64_t>(release.offset), release.bytes};
-  if (Waiter* waiter = find_waiter(release.token)) {
-    waiter->answer = Status::ERROR_FULL;
-  } else if (release.token == common_token_) {
-    common_refused_ = true;
-    asked_common_ = Asked::nothing;
-  }
-}
-
-// The answer may be to a request of an iteration that this client has ended since.
-void Channel::note_dropped(const Release& release) noexcept {
-  dropped_ = static_cast<std::int64_t>(release.offset);
-  if (Waiter* waiter = find_waiter(release.token)) {
-    waiter->answer = Status::DROPPED;
-  } else if (release.token == common_token_) {
-    asked_common_ = Asked::nothing;
-  }
-}
-
-Status Channel::drop(Lock& lock, std::int64_t iteration) noexcept {
-  dropped_ = decided_ = iteration;
-  Patience none(0);
-  (void)push(lock, none, event_of(EventKind::drop, iteration));
-  return Status::DROPPED;
-}
-
-Channel::Waiter* Channel::find_waiter(std::uint64_t token) noexcept {
-  Waiter* waiter = waiters_;
-  while (waiter && waiter->token != token) waiter = waiter->next;
-  return waiter;
-}
-
-void Channel::forget(Waiter& waiter) noexcept {
-  Waiter** link = &waiters_;
-  while (*link != &waiter) link = &(*link)->next;
-  *link = waiter.next;
 }
 
 // What a call that wants `bytes` waits for: a lease, or with 0 room in the event ring.

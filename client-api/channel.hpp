@@ -12,6 +12,7 @@
 #include <string>
 
 #include "client-api/rendezvous.hpp"
+#include "client-api/unsent_events.hpp"
 #include "lib/base/status.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/unique_fd.hpp"
@@ -41,9 +42,22 @@ class Channel {
   Status reserve(Lock& lock, platform::Patience& patience, std::uint64_t data_bytes,
                  std::int64_t iteration, std::uint64_t* offset) noexcept;
 
-  /// Hands one event over, and with it the block that it is about. Waits only when the ring is
-  /// full.
-  Status push(Lock& lock, platform::Patience& patience, const shm::Event& event) noexcept;
+  /// Hands one event over, and with it the block that it is about, of the iteration that this
+  /// client is in then. Waits only when the ring is full. After an error nothing has changed.
+  Status push(Lock& lock, platform::Patience& patience, shm::Event event) noexcept;
+  /// The same for what the server must learn in any case: after ERROR_FULL the event is kept, and
+  /// sent before anything else is. With tell_now without a wait.
+  Status tell(Lock& lock, platform::Patience& patience, const shm::Event& event) noexcept;
+  void tell_now(const shm::Event& event) noexcept;
+  /// Sends what was kept as far as there is room. True when there is room for more.
+  bool has_room() noexcept;
+  /// A block from reserve() whose event could not be pushed: its memory goes back.
+  void forgo(std::uint64_t offset) noexcept;
+
+  /// Blocks are of this iteration from now on.
+  void enter(std::int64_t iteration) noexcept { iteration_ = iteration; }
+  /// A write has failed: known to the server even if this process ends before it can say which.
+  void count_failed() noexcept { area_.client->failed.fetch_add(1, std::memory_order_relaxed); }
 
   /// Looks whether the server has died, at most every 100 ms, and goes on with its successor.
   /// ERROR_SERVER, for good, when there is none.
@@ -58,9 +72,8 @@ class Channel {
     return iteration >= 0 && (dropped_ == iteration || segment_.drop_words().has(iteration));
   }
   /// This client has waited in vain: its iteration is left out, as when-full says. Waits for
-  /// nobody: when the event finds no room, the end of the iteration says the same. DROPPED.
-  Status drop(Lock& lock, std::int64_t iteration) noexcept;
-  bool has_decided_to_drop(std::int64_t iteration) const noexcept { return decided_ == iteration; }
+  /// nobody. DROPPED.
+  Status drop(std::int64_t iteration) noexcept;
 
   /// Why the last ERROR_FULL was one: what the server said, or with no bytes that time had passed.
   struct Refusal {
@@ -71,6 +84,11 @@ class Channel {
   const Refusal& refusal() const noexcept { return refusal_; }
   std::int64_t timeout_ns() const noexcept { return timeout_ns_; }
   int socket() const noexcept { return socket_.get(); }
+  /// In a child that was forked: an open socket would say that the parent lives.
+  void close_in_child() noexcept {
+    socket_.reset();
+    doorbell_.reset();
+  }
 
  private:
   // A thread that waits for an extent for its one block; lives on that thread's stack.
@@ -91,9 +109,12 @@ class Channel {
              std::int64_t iteration, std::uint64_t token) noexcept;
   Status ask_common(Lock& lock, platform::Patience& patience, Asked how,
                     std::int64_t iteration) noexcept;
-  Status seal(Lock& lock, platform::Patience& patience, shm::Seal full) noexcept;
+  Status await_room(Lock& lock, platform::Patience& patience) noexcept;
+  /// There is room.
+  void put(const shm::Event& event) noexcept;
+  void seal(shm::Seal full) noexcept;
   /// Takes what the server has released; what nobody here waits for any more goes back.
-  Status take_releases(Lock& lock, platform::Patience& patience) noexcept;
+  void take_releases() noexcept;
   bool next_release(shm::Extent* unwanted) noexcept;
   shm::Extent deliver(const shm::Release& release) noexcept;
   /// Makes the place of a block one that a server which takes over recognises.
@@ -120,6 +141,7 @@ class Channel {
   shm::RingProducer<shm::Event> events_;
   shm::RingConsumer<shm::Release> releases_;
   shm::ExtentArena arena_;
+  UnsentEvents unsent_;
   std::int64_t timeout_ns_;
   std::uint64_t next_token_ = 1;
   Waiter* waiters_ = nullptr;
@@ -128,8 +150,8 @@ class Channel {
   std::uint64_t common_token_ = 0;
   bool common_refused_ = false;
   Refusal refusal_;
-  std::int64_t dropped_ = kNoIteration;  // the last one of which an answer said so, or...
-  std::int64_t decided_ = kNoIteration;  // ...that this client left out by itself
+  std::int64_t iteration_ = 0;
+  std::int64_t dropped_ = kNoIteration;  // the last that an answer, or this client, left out
   std::uint32_t rung_for_sleep_ = 0;     // the server's sleep for which the doorbell was rung
   bool server_gone_ = false;
   std::string why_gone_;

@@ -9,10 +9,17 @@
 #include <functional>
 #include <mutex>
 
+#include "client-api/leat.h"
+
 namespace leat::client {
 namespace {
 
-constexpr std::size_t kMostPrinted = 64;
+#define LEAT_STATUS(name, value, meaning) \
+  static_assert(LEAT_##name == (value), "leat.h differs from lib/base/status.def");
+#include "lib/base/status.def"
+#undef LEAT_STATUS
+
+constexpr std::size_t kMostPrinted = 256;
 
 thread_local char message[4096] = "";
 
@@ -34,22 +41,28 @@ void print(const std::string& text) noexcept {
   }
 }
 
-bool is_news(Status status, const std::string& subject) noexcept {
-  const std::size_t key =
-      std::hash<std::string>{}(subject)*31 + static_cast<std::size_t>(static_cast<int>(status));
-  const std::lock_guard<std::mutex> lock(printed_mutex);
-  for (std::size_t i = 0; i < printed_count; ++i) {
-    if (printed[i] == key) return false;
-  }
-  if (printed_count == kMostPrinted) return false;
-  printed[printed_count++] = key;
-  return true;
-}
-
 }  // namespace
 
+void keep_error(const std::string& text) noexcept { keep(text); }
+
+std::uint32_t number_of_kind(Status status, const std::string& subject, bool* is_new) noexcept {
+  const std::size_t key =
+      std::hash<std::string>{}(subject)*31 + static_cast<std::size_t>(static_cast<int>(status));
+  *is_new = false;
+  const std::lock_guard<std::mutex> lock(printed_mutex);
+  for (std::size_t i = 0; i < printed_count; ++i) {
+    if (printed[i] == key) return static_cast<std::uint32_t>(i + 1);
+  }
+  if (printed_count == kMostPrinted) return 0;
+  printed[printed_count++] = key;
+  *is_new = true;
+  return static_cast<std::uint32_t>(printed_count);
+}
+
 Status fail(Status status, const std::string& text, const std::string& subject) noexcept {
-  return fail_quietly(status, text, is_news(status, subject));
+  bool is_new = false;
+  (void)number_of_kind(status, subject, &is_new);
+  return fail_quietly(status, text, is_new);
 }
 
 Status fail_quietly(Status status, const std::string& text, bool with_print) noexcept {
@@ -64,9 +77,31 @@ const char* last_error() noexcept { return message; }
 
 void set_message_rank(int rank) noexcept { message_rank = rank; }
 
+void start_anew_in_child() noexcept {
+  new (&printed_mutex) std::mutex;
+  printed_count = 0;
+}
+
 void forget_printed() noexcept {
   const std::lock_guard<std::mutex> lock(printed_mutex);
   printed_count = 0;
 }
 
 }  // namespace leat::client
+
+extern "C" {
+
+LEAT_API const char* leat_last_error(void) { return leat::client::last_error(); }
+
+LEAT_API const char* leat_status_name(leat_status status) {
+  switch (static_cast<int>(status)) {
+#define LEAT_STATUS(name, value, meaning) \
+  case value:                             \
+    return "LEAT_" #name;
+#include "lib/base/status.def"
+#undef LEAT_STATUS
+  }
+  return "not a leat_status";
+}
+
+}  // extern "C"

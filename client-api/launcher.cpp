@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "lib/platform/clock.hpp"
+#include "lib/platform/process_id.hpp"
 #include "lib/platform/runtime_folder.hpp"
 
 namespace leat::client {
@@ -106,7 +107,10 @@ std::string session_name(const Launcher* launcher) {
     return "alone-" + std::to_string(getpid()) + "-" + std::to_string(platform::now_ns());
   }
   const std::string job = text_of(launcher->job);
-  if (job.empty()) return cleaned(std::string(launcher->title) + "-" + std::to_string(getppid()));
+  if (job.empty()) {  // the parent's number counts in its own container only
+    return cleaned(std::string(launcher->title) + "-" + std::to_string(getppid()) + "." +
+                   std::to_string(platform::this_space()));
+  }
   const std::string step = text_of(launcher->step);
   return cleaned(std::string(launcher->title) + "-" + job + (step.empty() ? "" : "." + step));
 }

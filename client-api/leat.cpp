@@ -2,51 +2,28 @@
 // The C boundary: one guard turns everything into a status and a message.
 #include "client-api/leat.h"
 
-#include <condition_variable>
-#include <cstdlib>
-#include <cstring>
+#include <algorithm>
 #include <exception>
 #include <new>
 
 #include "client-api/last_error.hpp"
-#include "client-api/session.hpp"
+#include "client-api/session_handle.hpp"
+#include "client-api/switched_off.hpp"
+#include "lib/platform/late_ranks.hpp"
 
 namespace {
 
 using leat::Result;
 using leat::Status;
+using leat::client::BusyMark;
 using leat::client::Call;
+using leat::client::Handle;
+using leat::client::handle;
+using leat::client::is_switched_off;
 using leat::client::Lock;
+using leat::client::NumberList;
 using leat::client::Ranks;
 using leat::client::Session;
-
-#define LEAT_STATUS(name, value, meaning) \
-  static_assert(LEAT_##name == value, "leat.h differs from lib/base/status.def");
-#include "lib/base/status.def"
-#undef LEAT_STATUS
-
-// The one session handle. Never destroyed: a thread may still be in a call when the process ends.
-struct Handle {
-  std::mutex mutex;
-  std::condition_variable idle;
-  std::unique_ptr<Session> session;
-  int busy = 0;  // calls in progress, some of them waiting or copying without the lock
-  bool opening = false;
-  bool was_finalized = false;
-};
-
-Handle& handle() {
-  static Handle* const the_handle = new Handle;
-  return *the_handle;
-}
-
-bool switched_off() {
-  static const bool off = [] {
-    const char* value = std::getenv("LEAT");
-    return value && std::strcmp(value, "off") == 0;
-  }();
-  return off;
-}
 
 leat_status to_c(Status status) { return static_cast<leat_status>(status); }
 
@@ -63,28 +40,30 @@ Status fail_unexpected(const char* function) noexcept {
   }
 }
 
-Status no_session(const Handle& the, const char* function) {
-  const char* why = the.was_finalized ? "called after leat_finalize"
-                                      : "called before leat_init, or after it had failed";
-  return leat::client::fail(Status::ERROR_STATE, std::string(function) + ": " + why, function);
+Status of_a_child(const Handle& the, const char* function) {
+  return leat::client::fail(
+      Status::ERROR_STATE,
+      std::string(function) + ": this process was forked from process " +
+          std::to_string(the.parent) +
+          ", whose session goes on there; only the process that called leat_init may call Leat",
+      function);
 }
 
-class BusyMark {
- public:
-  explicit BusyMark(Handle& the) : the_(the) { ++the_.busy; }
-  ~BusyMark() {
-    if (--the_.busy == 0) the_.idle.notify_all();
-  }
-
- private:
-  Handle& the_;
-};
+Status no_session(const Handle& the, const char* function) {
+  if (the.parent != 0) return of_a_child(the, function);
+  const char* when = the.init_has_failed ? "after leat_init had failed"
+                     : the.was_finalized ? "after leat_finalize"
+                                         : "before leat_init";
+  const std::string text = std::string(function) + ": called " + when;
+  if (the.init_has_failed) return leat::client::fail_quietly(Status::ERROR_STATE, text, false);
+  return leat::client::fail(Status::ERROR_STATE, text, "no session");
+}
 
 // Runs `body(session, call)` with the lock held; every exported function that needs a session goes
 // through here.
 template <class Body>
 leat_status guarded(const char* function, Body body) noexcept {
-  if (switched_off()) return LEAT_OK;
+  if (is_switched_off()) return LEAT_OK;
   try {
     Handle& the = handle();
     Lock lock(the.mutex);
@@ -117,35 +96,49 @@ class OpeningMark {
   bool mine_ = false;
 };
 
+bool all_ranks_of_a_node_have(Status status) {
+  return status == Status::ERROR_CONFIG || status == Status::ERROR_MEMORY ||
+         status == Status::ERROR_SERVER || status == Status::ERROR_VERSION;
+}
+
 Status open_session(Handle& the, const char* function, const char* config,
                     const Result<Ranks>& ranks) {
   if (!ranks) {
-    return leat::client::fail(ranks.error().status,
-                              std::string(function) + ": " + ranks.error().message, function);
+    const Lock lock(the.mutex);
+    the.init_has_failed = true;
+    return leat::client::fail(ranks.error().status, function + (": " + ranks.error().message));
   }
-  Result<std::unique_ptr<Session>> session = Session::open(config, *ranks);
+  const std::int64_t since_ns =
+      the.was_open ? leat::platform::boot_time_ns() : leat::platform::began_ns();
+  Result<std::unique_ptr<Session>> session = Session::open(config, *ranks, since_ns);
   const Lock lock(the.mutex);
+  the.init_has_failed = !session;
   if (!session) {
-    return leat::client::fail_quietly(session.error().status,
-                                      std::string(function) + ": " + session.error().message,
-                                      ranks->node_rank == 0);
+    const leat::Error& error = session.error();
+    return leat::client::fail_quietly(
+        error.status, std::string(function) + ": " + error.message,
+        ranks->node_rank == 0 || !all_ranks_of_a_node_have(error.status));
   }
   leat::client::set_message_rank(ranks->size > 1 ? ranks->rank : -1);
   leat::client::forget_printed();
   the.session = std::move(*session);
   the.was_finalized = false;
+  the.was_open = true;
   return Status::OK;
 }
 
 template <class MakeRanks>
 leat_status init(const char* function, const char* config, MakeRanks make_ranks) noexcept {
-  if (switched_off()) return LEAT_OK;
+  if (is_switched_off()) return LEAT_OK;
   Handle& the = handle();
   try {
     if (!config) {
       return to_c(leat::client::fail(Status::ERROR_ARGUMENT,
                                      std::string(function) + ": the config path is NULL"));
     }
+    if (the.parent != 0) return to_c(of_a_child(the, function));
+    if (!leat::client::notices_forks())
+      return to_c(leat::client::fail(Status::ERROR_SYSTEM, "out of memory", function));
     const OpeningMark opening(the);
     if (!opening.is_mine()) {
       return to_c(leat::client::fail(
@@ -169,19 +162,31 @@ Result<Ranks> ranks_from(const leat_ranks* given) {
 }
 
 leat_status alloc(const char* function, const char* variable, uint32_t block, void** data) {
-  if (switched_off()) {
-    // Nobody has read the XML, so nobody knows how much memory that would be.
-    if (data) *data = nullptr;
-    return LEAT_UNWANTED;
-  }
+  if (is_switched_off())
+    return to_c(leat::client::alloc_without_server(function, variable, block, data));
   return guarded(function, [&](Session& session, Call& call) {
     return session.alloc(call, variable, block, data);
   });
 }
 
 leat_status commit(const char* function, const char* variable, uint32_t block) {
+  if (is_switched_off()) return to_c(leat::client::commit_without_server(variable, block));
   return guarded(function, [&](Session& session, Call& call) {
     return session.commit(call, variable, block);
+  });
+}
+
+NumberList list_of(const leat_list* list) {
+  if (!list || list->struct_size < sizeof *list) return {};
+  return {list->numbers, std::max(list->count, 0), list->column_major != 0};
+}
+
+using SetNumbers = Status (Session::*)(Call&, const char*, std::uint32_t, const NumberList&);
+
+leat_status set_numbers(const char* function, SetNumbers set, const char* variable, uint32_t block,
+                        const NumberList& numbers) {
+  return guarded(function, [&](Session& session, Call& call) {
+    return (session.*set)(call, variable, block, numbers);
   });
 }
 
@@ -198,7 +203,7 @@ LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks
 }
 
 LEAT_API leat_status leat_finalize(void) {
-  if (switched_off()) return LEAT_OK;
+  if (is_switched_off()) return LEAT_OK;
   try {
     Handle& the = handle();
     std::unique_ptr<Session> session;
@@ -247,7 +252,8 @@ LEAT_API leat_status leat_write_array(const char* variable, uint32_t block,
 }
 
 LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat_array* array) {
-  if (switched_off()) {
+  if (is_switched_off()) {
+    // Nobody has read the XML, so nobody knows its type and shape.
     if (array) array->data = nullptr;
     return LEAT_UNWANTED;
   }
@@ -263,16 +269,23 @@ LEAT_API leat_status leat_commit_block(const char* variable, uint32_t block) {
 }
 
 LEAT_API leat_status leat_set_extent(const char* variable, uint32_t block, const int64_t* extent) {
-  return guarded(__func__, [&](Session& session, Call& call) {
-    return session.set_extent(call, variable, block, extent);
-  });
+  return set_numbers(__func__, &Session::set_extent, variable, block, {extent});
 }
 
 LEAT_API leat_status leat_set_position(const char* variable, uint32_t block,
                                        const int64_t* position) {
-  return guarded(__func__, [&](Session& session, Call& call) {
-    return session.set_position(call, variable, block, position);
-  });
+  return set_numbers(__func__, &Session::set_position, variable, block, {position});
+}
+
+LEAT_API leat_status leat_set_extent_list(const char* variable, uint32_t block,
+                                          const leat_list* extent) {
+  return set_numbers("leat_set_extent", &Session::set_extent, variable, block, list_of(extent));
+}
+
+LEAT_API leat_status leat_set_position_list(const char* variable, uint32_t block,
+                                            const leat_list* position) {
+  const NumberList list = list_of(position);
+  return set_numbers("leat_set_position", &Session::set_position, variable, block, list);
 }
 
 LEAT_API leat_status leat_end_iteration(void) {
@@ -281,7 +294,7 @@ LEAT_API leat_status leat_end_iteration(void) {
 }
 
 LEAT_API int64_t leat_iteration(void) {
-  if (switched_off()) return -1;
+  if (is_switched_off()) return -1;
   Handle& the = handle();
   const Lock lock(the.mutex);
   return the.session ? the.session->iteration() : -1;
@@ -325,22 +338,8 @@ LEAT_API leat_status leat_get_string(const char* parameter, char* text, uint64_t
 }
 
 LEAT_API leat_status leat_wanted(const char* variable) {
-  if (switched_off()) return LEAT_UNWANTED;
-  return guarded(__func__,
-                 [&](Session& session, Call& call) { return session.wanted(call, variable); });
-}
-
-LEAT_API const char* leat_last_error(void) { return leat::client::last_error(); }
-
-LEAT_API const char* leat_status_name(leat_status status) {
-  switch (static_cast<int>(status)) {
-#define LEAT_STATUS(name, value, meaning) \
-  case value:                             \
-    return "LEAT_" #name;
-#include "lib/base/status.def"
-#undef LEAT_STATUS
-  }
-  return "not a leat_status";
+  if (is_switched_off()) return LEAT_UNWANTED;
+  return guarded(__func__, [&](Session& s, Call& call) { return s.wanted(call, variable); });
 }
 
 }  // extern "C"

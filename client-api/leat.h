@@ -11,8 +11,9 @@
  *
  * Conventions
  *  1. Every call returns a leat_status: LEAT_OK is 0, errors are negative. The library never aborts, never exits and
- *     prints nothing on success. The first error of a kind is also printed once per process on standard error, so that
- *     a code which ignores statuses does not lose data in silence; leat_last_error() has the whole message.
+ *     prints nothing on success. The first error of a kind is also printed on standard error, so that a code which
+ *     ignores statuses does not lose data in silence: once for all ranks of the node, with their numbers, by its server.
+ *     leat_last_error() has the whole message.
  *  2. Names are those of the XML file. Variables in groups are called "group/name".
  *  3. Arrays are in C order and contiguous; their type and shape are those of the variable's layout, ghosts included.
  *  4. leat_write copies before it returns: the array is the caller's again. leat_alloc hands out memory of the segment
@@ -28,8 +29,10 @@
  *  7. No call uses MPI. The calls may be made from a process of any rank in any order; only leat_end_iteration must be
  *     called equally often on all ranks of a node.
  *  8. With LEAT=off in the environment, or linked with libleat_stub, every call returns LEAT_OK and does nothing, except
- *     that leat_wanted and leat_alloc return LEAT_UNWANTED, and leat_alloc gives NULL: there is no segment. What
- *     leat_get_... would fill stays as it is.
+ *     that leat_wanted returns LEAT_UNWANTED, and that leat_alloc gives memory to compute in: private memory with room for
+ *     any block, since nobody reads the XML then. leat_alloc_array, which would have to know the shape, and what stands on
+ *     it in Fortran, C++ and Python, gives none and returns LEAT_UNWANTED: check for that. What leat_get_... would fill
+ *     stays as it is.
  *  9. After fork() the child must not call Leat.
  */
 #ifndef LEAT_H
@@ -103,6 +106,14 @@ typedef struct leat_array {
   const char* type_name;          /* what the caller calls the type, for messages: "real(4)"; NULL: Leat's own name */
 } leat_array;
 
+/* One number for each dimension, by a caller that knows how many it has. What other languages are built on. */
+typedef struct leat_list {
+  uint64_t struct_size;    /* sizeof(leat_list) */
+  const int64_t* numbers;
+  int32_t count;
+  int32_t column_major;    /* 1: starts with the dimension that varies fastest, as in Fortran */
+} leat_list;
+
 /* Connects to this node's server for this run, and starts it when there is none.
  * config: path of the XML file, the same on all ranks. The server reads it; all of its errors are in leat_last_error().
  * Errors: CONFIG, MEMORY (with both numbers), SERVER, VERSION, TIMEOUT, STATE when already initialised. */
@@ -111,7 +122,9 @@ LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks
 
 /* Ends the last iteration if it holds data, waits until the server has stored everything of this node's ranks, and
  * detaches. Call it on all ranks. Returns LEAT_ERROR_LOST, with a message that says what and why, when something could
- * not be stored. Afterwards leat_init may be called again. */
+ * not be stored. With LEAT_STRICT=1 in the environment, for tests and chains of jobs, it does so too when a rank died, a
+ * script failed or left iterations out, or iterations were dropped as the XML allows; without, one rank of the node says
+ * so in a line. Afterwards leat_init may be called again. */
 LEAT_API leat_status leat_finalize(void);
 
 /* Hands over one array (block 0 of this rank). Writing a block again in the same iteration replaces it. One copy, one
@@ -120,7 +133,8 @@ LEAT_API leat_status leat_finalize(void);
  * Errors: UNKNOWN_NAME (with the nearest name), SHAPE (a parameter never set, an extent missing), TOO_LARGE (with both
  * numbers), FULL, SERVER. After an error nothing was handed over, and leat_finalize counts the block as lost. */
 LEAT_API leat_status leat_write(const char* variable, const void* data);
-/* The same for a rank that has several blocks of a variable; block numbers need not be dense. */
+/* The same for a rank that has several blocks of a variable; block numbers need not be dense, and end at 2147483647:
+ * ARGUMENT beyond. */
 LEAT_API leat_status leat_write_block(const char* variable, uint32_t block, const void* data);
 
 /* leat_write_block of an array that says what it is: type, number of dimensions and extents are checked against the XML,
@@ -142,19 +156,26 @@ LEAT_API leat_status leat_commit(const char* variable);
 LEAT_API leat_status leat_commit_block(const char* variable, uint32_t block);
 
 /* Extents of a block from now on, ghosts included, one per dimension of the layout, for layouts with "?" dimensions;
- * the other dimensions must have the layout's own extent. 0 is allowed: a block without elements. */
+ * the other dimensions must have the layout's own extent. 0 is allowed: a block without elements. Negative ones are
+ * refused at once: ARGUMENT. */
 LEAT_API leat_status leat_set_extent(const char* variable, uint32_t block, const int64_t* extent);
 /* Where a block lies in the global array from now on: index, from 0, of its first cell that is no ghost, one per
  * dimension. Not needed when the block is the whole. */
 LEAT_API leat_status leat_set_position(const char* variable, uint32_t block, const int64_t* position);
+/* The same with a count, which is checked. Errors: ARGUMENT when there are not as many as dimensions. */
+LEAT_API leat_status leat_set_extent_list(const char* variable, uint32_t block, const leat_list* extent);
+LEAT_API leat_status leat_set_position_list(const char* variable, uint32_t block, const leat_list* position);
 
-/* This rank has written what it wants to write in this iteration. Never waits for other ranks. */
+/* This rank has written what it wants to write in this iteration, and is in the next one, whatever is returned. Never
+ * waits for other ranks. Errors: TIMEOUT (the server, stopped or far behind, takes nothing now; it is told as soon as it
+ * does, before anything of the next iteration), SERVER. */
 LEAT_API leat_status leat_end_iteration(void);
 /* Number of the current iteration, from 0; -1 when not initialised. */
 LEAT_API int64_t leat_iteration(void);
 
 /* Gives a parameter of the XML its value for this rank. A parameter that shapes a layout can be set until the first
- * block of that layout is written. Errors: UNKNOWN_NAME, TYPE, STATE. */
+ * block of that layout is written. Errors: UNKNOWN_NAME, TYPE, STATE, SERVER; FULL (the server takes nothing now; the
+ * value holds all the same, and the server is told as soon as it does). */
 LEAT_API leat_status leat_set_int(const char* parameter, int64_t value);
 LEAT_API leat_status leat_set_double(const char* parameter, double value);
 LEAT_API leat_status leat_set_string(const char* parameter, const char* value);

@@ -201,11 +201,16 @@ Array<T> alloc(const char* variable, std::uint32_t block = 0) {
 inline leat_status commit(const char* variable, std::uint32_t block = 0) {
   return check(leat_commit_block(variable, block));
 }
+inline leat_list list_of(Extents numbers) {
+  return {sizeof(leat_list), numbers.begin(), static_cast<std::int32_t>(numbers.size()), 0};
+}
 inline leat_status set_position(const char* variable, Extents position, std::uint32_t block = 0) {
-  return check(leat_set_position(variable, block, position.begin()));
+  const leat_list list = list_of(position);
+  return check(leat_set_position_list(variable, block, &list));
 }
 inline leat_status set_extent(const char* variable, Extents extent, std::uint32_t block = 0) {
-  return check(leat_set_extent(variable, block, extent.begin()));
+  const leat_list list = list_of(extent);
+  return check(leat_set_extent_list(variable, block, &list));
 }
 inline leat_status end_iteration() { return check(leat_end_iteration()); }
 inline std::int64_t iteration() { return leat_iteration(); }

@@ -14,6 +14,7 @@
 #include "lib/platform/affinity.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/file_lock.hpp"
+#include "lib/platform/limits.hpp"
 #include "lib/platform/local_socket.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/platform/runtime_folder.hpp"
@@ -33,6 +34,10 @@ constexpr int kMostStarts = 16;
 
 // A server that is dying is gone long before.
 constexpr std::int64_t kDyingLimitNs = 5'000'000'000;
+// Who has taken it upon itself to start the server may be stopped. After so long without a sign of
+// one the others do it too, one after the other: the server's own lock says which one it is.
+constexpr std::int64_t kStarterLimitNs = 1'000'000'000;
+constexpr int kMostTurns = 30;
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -82,7 +87,7 @@ Error start_error(const std::string& report, const std::string& server) {
   if (line_end == std::string::npos) {
     return Error{Status::ERROR_SERVER,
                  server + " ended, or did not answer, before it was ready; run `" + server +
-                     " --version` to see whether it can run on this node"};
+                     " --version` to see whether it can run on this node" + platform::limit_hint()};
   }
   const int code = std::atoi(report.c_str());
   return Error{static_cast<Status>(code), report.substr(line_end + 1)};
@@ -102,7 +107,11 @@ std::vector<std::string> command_line(const std::string& server, const ServerSta
                                     "--report-fd",
                                     std::to_string(platform::kReportFd),
                                     "--folder",
-                                    start.folder};
+                                    start.folder,
+                                    "--for-rank",
+                                    std::to_string(ranks.node_rank),
+                                    "--since",
+                                    std::to_string(start.since_ns)};
   if (!start.segment.empty()) words.insert(words.end(), {"--take-over", start.segment});
   return words;
 }
@@ -132,51 +141,45 @@ Result<int> start_server(const ServerStart& start, const Deadline& deadline) {
   }
 }
 
-// One that was started for a call whose time was over may have become the session's server
-// meanwhile.
-bool is_there_already(const Error& error, const ServerStart& start) noexcept {
-  return error.status == Status::ERROR_STATE && !start.segment.empty();
+// A server has taken the session, and is about to listen: it starts, or is stopped, or just ends.
+bool is_taken(const platform::SessionFiles& files) noexcept {
+  const UniqueFd live = platform::open_there(files.live);
+  return live && platform::byte_is_locked(live, 0);
 }
 
-// Connects to the session's server; the one process that gets the lock starts it first.
+// Connects to the session's server; a process that finds none starts it first, and mostly one does,
+// since the others wait for it. None waits for long: that one may be killed or stopped at any
+// moment, and what it has started lives on.
 Result<Connection> find_or_start(const ServerStart& start, const platform::SessionFiles& files,
                                  const Deadline& deadline) {
+  const int turn = std::clamp(start.ranks.node_rank, 1, kMostTurns);
+  const Deadline others = Deadline::in_ns(kStarterLimitNs * turn);
   Connection connection;
-  for (;;) {
+  for (; !deadline.passed(); platform::pause_shortly()) {
     Result<UniqueFd> socket = platform::connect_to(files.socket);
     if (socket) {
       connection.socket = std::move(*socket);
       return connection;
     }
     if (socket.error().status != Status::ERROR_SERVER) return socket.error();
+    if (is_taken(files)) continue;
     const UniqueFd lock = platform::lock_file(files.lock, 0);
-    if (!lock) {
-      if (deadline.passed()) break;
-      platform::pause_shortly();
-      continue;
-    }
+    if (!lock && !others.passed()) continue;
     // The process that held the lock before us may have started it in the meantime.
-    socket = platform::connect_to(files.socket);
-    if (!socket) {
-      Result<int> pid = start_server(start, deadline);
-      ::unlink(files.lock.c_str());
-      if (!pid && is_there_already(pid.error(), start) && !deadline.passed()) continue;
-      if (!pid) return pid.error();
-      connection.server_pid = *pid;
-      socket = platform::connect_to(files.socket);
-      if (!socket && !deadline.passed()) continue;  // killed again already
-      if (!socket) return socket.error();
-    }
-    ::unlink(files.lock.c_str());
-    connection.socket = std::move(*socket);
-    return connection;
+    if (is_taken(files) || platform::connect_to(files.socket)) continue;
+    Result<int> pid = start_server(start, deadline);
+    if (lock) ::unlink(files.lock.c_str());
+    if (pid) connection.server_pid = *pid;
+    if (!pid && pid.error().status != Status::ERROR_TIMEOUT) return pid.error();
   }
   return Error{Status::ERROR_TIMEOUT,
-               "another process of session " + start.ranks.session +
-                   " has been starting the server for too long; its lock is " + files.lock};
+               "the server of session " + start.ranks.session +
+                   " does not come: it is stopped, or slow to start or to end (" + files.live +
+                   ")"};
 }
 
-shm::Hello hello_of(const Ranks& ranks, const Held* held) {
+shm::Hello hello_of(const ServerStart& start, const Held* held) {
+  const Ranks& ranks = start.ranks;
   shm::Hello hello{};
   hello.magic = shm::kMagic;
   hello.version = shm::kLayoutVersion;
@@ -187,14 +190,17 @@ shm::Hello hello_of(const Ranks& ranks, const Held* held) {
   hello.pid = getpid();
   hello.affinity = platform::current_affinity();
   hello.resumed = held ? 1 : 0;
+  hello.since_ns = start.since_ns;
   hello.current_extent = held ? held->current.offset : 0;
   hello.spare_extent = held ? held->spare.offset : 0;
+  start.segment.copy(hello.segment, sizeof hello.segment - 1);
   return hello;
 }
 
-Result<void> greet(Connection& connection, const Ranks& ranks, const Held* held,
+Result<void> greet(Connection& connection, const ServerStart& start, const Held* held,
                    const Deadline& deadline) {
-  const shm::Hello hello = hello_of(ranks, held);
+  const Ranks& ranks = start.ranks;
+  const shm::Hello hello = hello_of(start, held);
   const int socket = connection.socket.get();
   shm::Welcome welcome{};
   platform::Received received = platform::Received::closed;
@@ -227,8 +233,7 @@ Result<Connection> connect(const ServerStart& start, const TellHeld* tell_held,
     Result<Connection> connection = find_or_start(start, files, deadline);
     if (!connection) return connection;
     const Held held = tell_held ? (*tell_held)() : Held{};
-    const Result<void> greeted =
-        greet(*connection, start.ranks, tell_held ? &held : nullptr, deadline);
+    const Result<void> greeted = greet(*connection, start, tell_held ? &held : nullptr, deadline);
     if (greeted) return connection;
     if (greeted.error().status != Status::ERROR_SERVER || dying.passed()) return greeted.error();
     platform::pause_shortly();

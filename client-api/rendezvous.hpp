@@ -2,6 +2,7 @@
 // Finds this node's server for a session, or starts it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -32,6 +33,7 @@ struct ServerStart {
   Ranks ranks;
   std::string folder;   ///< where the first one was started: paths in the XML count from there
   std::string segment;  ///< to take over; "" for the first server
+  std::int64_t since_ns = 0;  ///< when this rank began to come; see platform::LateRanks
 };
 
 /// Every wait in it is bounded; all errors of a server that could not start are in the message.

@@ -9,6 +9,7 @@
 #include "client-api/last_error.hpp"
 #include "lib/platform/memory.hpp"
 #include "lib/platform/process.hpp"
+#include "lib/shm/client_view.hpp"
 #include "lib/shm/handshake.hpp"
 
 namespace leat::client {
@@ -50,6 +51,7 @@ Session::Session(ServerStart start, Connection connection, shm::Segment segment)
 Result<Connection> Session::find_successor(const TellHeld& held, std::int64_t limit_ns) noexcept {
   try {
     Result<Connection> next = connect_or_take_over(start_, held, limit_ns);
+    if (next) forget_printed();  // it knows nothing of what was reported
     if (next && next->server_pid > 0) {
       if (server_pid_ > 0) platform::reap(server_pid_, 0);
       server_pid_ = next->server_pid;
@@ -63,32 +65,42 @@ Result<Connection> Session::find_successor(const TellHeld& held, std::int64_t li
   }
 }
 
-Result<std::unique_ptr<Session>> Session::open(const std::string& config, const Ranks& ranks) {
-  ServerStart start{config, ranks, platform::current_folder(), ""};
+// This rank's place in the segment of the server that it is connected to. ERROR_SERVER: that has
+// died before there was anything to take over.
+Result<shm::Segment> Session::take_place(const std::string& name, std::uint32_t place) {
+  Result<shm::Segment> segment = shm::Segment::attach(name);
+  if (!segment) return segment;
+  if (!segment->be_client(place))
+    return Error{Status::ERROR_SYSTEM, "cannot lock this rank's place in " + name};
+  // The next one may have looked for ranks before this one had its place.
+  if (!segment->has_server())
+    return Error{Status::ERROR_SERVER, "the server died while this rank attached"};
+  const Result<void> is_protected = shm::protect_from_client(*segment, place);
+  if (!is_protected) return is_protected.error();
+  return segment;
+}
+
+Result<std::unique_ptr<Session>> Session::open(const std::string& config, const Ranks& ranks,
+                                               std::int64_t since_ns) {
+  ServerStart start{config, ranks, platform::current_folder(), "", since_ns};
   for (int tries = 1;; ++tries) {
     Result<Connection> connection = connect_or_start(start);
     if (!connection) return connection.error();
-    Result<shm::Segment> segment = shm::Segment::attach(connection->segment);
-    if (segment) return join(std::move(start), std::move(*connection), std::move(*segment));
-    // A server that died before anybody had its segment has left nothing to take over.
+    Result<shm::Segment> segment =
+        take_place(connection->segment, static_cast<std::uint32_t>(ranks.node_rank));
+    if (segment) {
+      start.segment = connection->segment;
+      return std::unique_ptr<Session>(
+          new Session(std::move(start), std::move(*connection), std::move(*segment)));
+    }
     const bool again = segment.error().status == Status::ERROR_SERVER && tries < kMostStarts;
     if (!again) return segment.error();
   }
 }
 
-Result<std::unique_ptr<Session>> Session::join(ServerStart start, Connection connection,
-                                               shm::Segment segment) {
-  if (!segment.be_client(static_cast<std::uint32_t>(start.ranks.node_rank))) {
-    return Error{Status::ERROR_SYSTEM, "cannot lock this rank's place in " + connection.segment};
-  }
-  start.segment = connection.segment;
-  return std::unique_ptr<Session>(
-      new Session(std::move(start), std::move(connection), std::move(segment)));
-}
-
-Status Session::complain(Call& call, const Error& error, std::string_view subject) noexcept {
-  return fail(error.status, std::string(call.name) + ": " + error.message,
-              std::string(call.name) + std::string(subject));
+void Session::leave_to_parent() noexcept {
+  channel_.close_in_child();
+  segment_.close_in_child();
 }
 
 Error Session::explain(Status status, std::uint32_t variable, std::uint64_t bytes) const {
@@ -117,52 +129,11 @@ Error Session::explain(Status status, std::uint32_t variable, std::uint64_t byte
                            std::to_string(iteration_) + " is not stored"};
 }
 
-void Session::count_lost(std::string_view variable, const Error& error) {
-  if (lost_++ > 0) return;
-  first_lost_ = "\"" + std::string(variable) + "\" of iteration " + std::to_string(iteration_) +
-                ": " + error.message;
-}
-
-// For the server's ledger; the client's own count is what decides.
-void Session::tell_lost(Call& call, std::uint32_t variable, Status status, std::uint64_t bytes) {
-  shm::Event event = event_of(EventKind::lost);
-  event.subject = variable;
-  event.bytes = bytes;
-  event.token = static_cast<std::uint64_t>(static_cast<std::int64_t>(status));
-  Patience none(0);
-  (void)channel_.push(call.lock, none, event);
-}
-
-Status Session::lose(Call& call, std::uint32_t variable, const Error& error, std::uint64_t bytes) {
-  count_lost(variables_.name(variable), error);
-  tell_lost(call, variable, error.status, bytes);
-  return complain(call, error, variables_.name(variable));
-}
-
-// Like find_variable, for a call that would have handed data over: what has no name is lost too.
-bool Session::find_to_write(Call& call, const char* name, std::uint32_t* index, Status* status) {
-  if (find_variable(call, name, index, status)) return true;
-  count_lost(name ? name : "", {*status, last_error()});
-  tell_lost(call, shm::kNoVariable, *status, 0);
-  return false;
-}
-
 shm::Event Session::event_of(EventKind kind) const noexcept {
   shm::Event event{};
   event.kind = static_cast<std::uint32_t>(kind);
   event.iteration = iteration_;
   return event;
-}
-
-bool Session::find_variable(Call& call, const char* name, std::uint32_t* index, Status* status) {
-  if (!name) {
-    *status = complain(call, {Status::ERROR_ARGUMENT, "the variable's name is NULL"}, "");
-    return false;
-  }
-  const std::int64_t found = variables_.find(name);
-  *index = static_cast<std::uint32_t>(found);
-  if (found < 0) *status = complain(call, variables_.unknown_variable(name), name);
-  return found >= 0;
 }
 
 Status Session::reserve(Call& call, std::uint32_t variable, const BlockShape& shape,
@@ -172,7 +143,7 @@ Status Session::reserve(Call& call, std::uint32_t variable, const BlockShape& sh
   Status status = channel_.reserve(call.lock, patience, shape.bytes, iteration, offset);
   if (status == Status::ERROR_FULL && drops_iterations() && iteration == iteration_) {
     wrote_since_end_ = true;  // so that leat_finalize ends it, which says the same once more
-    status = channel_.drop(call.lock, iteration);
+    status = channel_.drop(iteration);
   }
   if (status == Status::DROPPED) return status;
   if (status != Status::OK)
@@ -192,20 +163,18 @@ Status Session::push_block(Call& call, std::uint32_t variable, std::uint32_t blo
   event.bytes = sizeof(shm::BlockHeader) + data_bytes;
   Patience patience(channel_.timeout_ns());
   const Status status = channel_.push(call.lock, patience, event);
-  if (status == Status::ERROR_FULL && drops_iterations()) {
-    wrote_since_end_ = true;
-    return channel_.drop(call.lock, event.iteration);
-  }
+  if (status != Status::OK) channel_.forgo(offset);
+  wrote_since_end_ = wrote_since_end_ || status == Status::OK || drops_iterations();
+  if (status == Status::ERROR_FULL && drops_iterations()) return channel_.drop(iteration_);
   if (status != Status::OK)
     return lose(call, variable, explain(status, variable, data_bytes), data_bytes);
-  wrote_since_end_ = true;
-  return channel_.is_dropped(event.iteration) ? Status::DROPPED : Status::OK;
+  return channel_.is_dropped(iteration_) ? Status::DROPPED : Status::OK;
 }
 
 Status Session::write(Call& call, const char* name, std::uint32_t block, const void* data) {
   std::uint32_t variable = 0;
   Status status = Status::OK;
-  if (!find_to_write(call, name, &variable, &status)) return status;
+  if (!find_to_write(call, name, block, &variable, &status)) return status;
   Error error;
   const BlockShape* known = variables_.shape(variable, variables_.block(variable, block), &error);
   if (!known) return lose(call, variable, error);
@@ -236,15 +205,16 @@ Status Session::write_view(Call& call, const char* name, std::uint32_t variable,
   return push_block(call, variable, block, offset);
 }
 
-Status Session::alloc(Call& call, const char* name, std::uint32_t block, void** data) {
+Status Session::alloc(Call& call, const char* name, std::uint32_t block, void** data,
+                      bool column_major) {
   std::uint32_t variable = 0;
   Status status = Status::OK;
   if (!data) return complain(call, {Status::ERROR_ARGUMENT, "the pointer to fill is NULL"}, "");
   *data = nullptr;
-  if (!find_to_write(call, name, &variable, &status)) return status;
+  if (!find_to_write(call, name, block, &variable, &status)) return status;
   BlockState& state = variables_.block(variable, block);
   Error error;
-  const BlockShape* known = variables_.shape(variable, state, &error);
+  const BlockShape* known = variables_.shape(variable, state, &error, column_major);
   if (!known) return lose(call, variable, error);
   if (state.allocated_offset == 0) {
     if (channel_.is_dropped(iteration_)) return Status::DROPPED;
@@ -267,7 +237,7 @@ Status Session::alloc(Call& call, const char* name, std::uint32_t block, void** 
 Status Session::commit(Call& call, const char* name, std::uint32_t block) {
   std::uint32_t variable = 0;
   Status status = Status::OK;
-  if (!find_variable(call, name, &variable, &status)) return status;
+  if (!find_block(call, name, block, &variable, &status)) return status;
   BlockState& state = variables_.block(variable, block);
   if (state.allocated_offset == 0) {
     return complain(
@@ -282,44 +252,27 @@ Status Session::commit(Call& call, const char* name, std::uint32_t block) {
   return push_block(call, variable, block, offset);
 }
 
-Status Session::set_extent(Call& call, const char* name, std::uint32_t block,
-                           const std::int64_t* extent) {
-  std::uint32_t variable = 0;
-  Status status = Status::OK;
-  if (!find_variable(call, name, &variable, &status)) return status;
-  if (!extent) return complain(call, {Status::ERROR_ARGUMENT, "the extents are NULL"}, name);
-  variables_.set_extent(variable, variables_.block(variable, block), extent);
-  return Status::OK;
-}
-
-Status Session::set_position(Call& call, const char* name, std::uint32_t block,
-                             const std::int64_t* position) {
-  std::uint32_t variable = 0;
-  Status status = Status::OK;
-  if (!find_variable(call, name, &variable, &status)) return status;
-  if (!position) return complain(call, {Status::ERROR_ARGUMENT, "the position is NULL"}, name);
-  variables_.set_position(variable, variables_.block(variable, block), position);
-  return Status::OK;
-}
-
+// Whatever the server does, this rank is in the next iteration then: ranks that count differently
+// would be worse. The server learns the number with the end, however late that comes.
 Status Session::end_iteration(Call& call) {
   Patience patience(channel_.timeout_ns());
   Status status = channel_.check_server(patience);
-  if (status == Status::OK) {
-    shm::Event end = event_of(EventKind::end_iteration);
-    if (channel_.has_decided_to_drop(iteration_)) end.flags = shm::kEndDropped;
-    status = channel_.push(call.lock, patience, end);
-  }
-  ++iteration_;  // whatever the server does: ranks that count differently would be worse
+  const shm::Event end = event_of(EventKind::end_iteration);
+  ++iteration_;
   wrote_since_end_ = false;
   enter_iteration();
+  if (status == Status::OK) status = channel_.tell(call.lock, patience, end);
   if (status == Status::OK) return status;
+  if (status == Status::ERROR_FULL) {
+    return complain(call,
+                    {Status::ERROR_TIMEOUT,
+                     "the server has not taken events for too long; the end of iteration " +
+                         std::to_string(end.iteration) + " is sent as soon as it does"},
+                    "");
+  }
   return complain(call,
-                  {status == Status::ERROR_FULL ? Status::ERROR_TIMEOUT : status,
-                   status == Status::ERROR_FULL ? "the server has not taken events for too long"
-                                                : "the server of this node has died, and no "
-                                                  "other one can take over: " +
-                                                      channel_.why_gone()},
+                  {status, "the server of this node has died, and no other one can take over: " +
+                               channel_.why_gone()},
                   "");
 }
 

@@ -27,18 +27,21 @@ struct Call {
 /// is an error. They are called with the lock held, and let it go while they copy or wait.
 class Session {
  public:
-  static Result<std::unique_ptr<Session>> open(const std::string& config, const Ranks& ranks);
+  /// `since_ns`: when this rank began to come; see platform::LateRanks.
+  static Result<std::unique_ptr<Session>> open(const std::string& config, const Ranks& ranks,
+                                               std::int64_t since_ns);
 
   Status write(Call& call, const char* variable, std::uint32_t block, const void* data);
-  Status alloc(Call& call, const char* variable, std::uint32_t block, void** data);
+  Status alloc(Call& call, const char* variable, std::uint32_t block, void** data,
+               bool column_major = false);
   Status write_array(Call& call, const char* variable, std::uint32_t block,
                      const leat_array* array);
   Status alloc_array(Call& call, const char* variable, std::uint32_t block, leat_array* array);
   Status commit(Call& call, const char* variable, std::uint32_t block);
   Status set_extent(Call& call, const char* variable, std::uint32_t block,
-                    const std::int64_t* extent);
+                    const NumberList& extent);
   Status set_position(Call& call, const char* variable, std::uint32_t block,
-                      const std::int64_t* position);
+                      const NumberList& position);
   Status end_iteration(Call& call);
   Status set_integer(Call& call, const char* parameter, std::int64_t value);
   Status set_real(Call& call, const char* parameter, double value);
@@ -58,15 +61,23 @@ class Session {
   /// Waits until the server has stored everything; no lock is needed.
   Status await_farewell(const char* call_name);
 
+  /// In a child that was forked: lets go of all that tells the server that this rank lives. Nothing
+  /// else may be called afterwards.
+  void leave_to_parent() noexcept;
+
  private:
   Session(ServerStart start, Connection connection, shm::Segment segment);
-  /// Takes this rank's place in the segment of the server that it is connected to.
-  static Result<std::unique_ptr<Session>> join(ServerStart start, Connection connection,
-                                               shm::Segment segment);
+  static Result<shm::Segment> take_place(const std::string& name, std::uint32_t place);
   Result<Connection> find_successor(const TellHeld& tell_held, std::int64_t limit_ns) noexcept;
 
   bool find_variable(Call& call, const char* name, std::uint32_t* index, Status* status);
-  bool find_to_write(Call& call, const char* name, std::uint32_t* index, Status* status);
+  /// In C order. False, with *status filled, when there are not as many as dimensions.
+  bool read_list(Call& call, std::uint32_t variable, const NumberList& list,
+                 std::array<std::int64_t, kMaxDims>* numbers, Status* status);
+  bool find_block(Call& call, const char* name, std::uint32_t block, std::uint32_t* index,
+                  Status* status);
+  bool find_to_write(Call& call, const char* name, std::uint32_t block, std::uint32_t* index,
+                     Status* status);
   bool find_parameter(Call& call, const char* name, std::uint32_t* index, Status* status);
   bool find_to_set(Call& call, const char* name, std::uint32_t kind, std::uint32_t* index,
                    Status* status);
@@ -86,18 +97,23 @@ class Session {
   Status push_block(Call& call, std::uint32_t variable, std::uint32_t block, std::uint64_t offset);
   Status push_parameter(Call& call, shm::EventKind kind, std::uint32_t parameter,
                         std::uint64_t bits);
+  Status not_taken_yet(Call& call, Status status);
   bool drops_iterations() const noexcept;
   void count_lost(std::string_view variable, const Error& error);
   /// `bytes`: of the write; 0 when it is not known.
   Status lose(Call& call, std::uint32_t variable, const Error& error, std::uint64_t bytes = 0);
-  void tell_lost(Call& call, std::uint32_t variable, Status status, std::uint64_t bytes);
+  void tell_lost(std::uint32_t variable, Status status, std::uint64_t bytes);
   Error explain_refusal(const std::string& room, const Channel::Refusal& refusal) const;
   Error explain(Status status, std::uint32_t variable, std::uint64_t bytes) const;
+  /// Keeps the message for leat_last_error; the first of a kind goes to the server, which says it
+  /// once for all ranks, or is printed where there is none.
   Status complain(Call& call, const Error& error, std::string_view subject) noexcept;
+  bool report(std::uint32_t number, std::string_view subject, const std::string& text) noexcept;
   shm::Event event_of(shm::EventKind kind) const noexcept;
   /// This rank is in iteration_ from now on: takes the values that are steered from it on.
   void enter_iteration();
-  Status end_of_drain(const char* call_name, const std::string& says, Status server_status);
+  Status end_of_drain(const char* call_name, const std::string& says, Status server_status,
+                      bool speaks);
 
   ServerStart start_;
   const Ranks& ranks_;
@@ -109,7 +125,8 @@ class Session {
   shm::SteeringReader steering_;
   std::int64_t iteration_ = 0;
   bool wrote_since_end_ = false;
-  std::uint64_t lost_ = 0;
+  std::uint64_t lost_ = 0;               ///< writes that failed
+  std::uint32_t last_kind_ = 0;          ///< of the failure that was complained of last
   std::string first_lost_;
 };
 

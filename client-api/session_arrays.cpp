@@ -60,11 +60,51 @@ void Session::add_checksum(Call& call, std::uint64_t offset) noexcept {
   call.lock.lock();
 }
 
+bool Session::read_list(Call& call, std::uint32_t variable, const NumberList& list,
+                        std::array<std::int64_t, kMaxDims>* numbers, Status* status) {
+  const std::uint32_t dims = variables_.dims(variable);
+  const std::string_view name = variables_.name(variable);
+  if (list.count != NumberList::kAsMany && list.count != static_cast<std::int32_t>(dims)) {
+    *status = complain(call, variables_.wrong_count(variable, list), name);
+    return false;
+  }
+  if (!list.numbers && dims > 0) {
+    *status = complain(call, {Status::ERROR_ARGUMENT, "the numbers are NULL"}, name);
+    return false;
+  }
+  for (std::uint32_t d = 0; d < dims; ++d)
+    (*numbers)[d] = list.numbers[list.column_major ? dims - 1 - d : d];
+  return true;
+}
+
+Status Session::set_extent(Call& call, const char* name, std::uint32_t block,
+                           const NumberList& extent) {
+  std::uint32_t variable = 0;
+  Status status = Status::OK;
+  std::array<std::int64_t, kMaxDims> numbers{};
+  if (!find_block(call, name, block, &variable, &status)) return status;
+  if (!read_list(call, variable, extent, &numbers, &status)) return status;
+  const Result<void> set = variables_.set_extent(variable, variables_.block(variable, block),
+                                                 numbers.data(), extent.column_major);
+  return set ? Status::OK : complain(call, set.error(), name);
+}
+
+Status Session::set_position(Call& call, const char* name, std::uint32_t block,
+                             const NumberList& position) {
+  std::uint32_t variable = 0;
+  Status status = Status::OK;
+  std::array<std::int64_t, kMaxDims> numbers{};
+  if (!find_block(call, name, block, &variable, &status)) return status;
+  if (!read_list(call, variable, position, &numbers, &status)) return status;
+  variables_.set_position(variable, variables_.block(variable, block), numbers.data());
+  return Status::OK;
+}
+
 Status Session::write_array(Call& call, const char* name, std::uint32_t block,
                             const leat_array* array) {
   std::uint32_t variable = 0;
   Status status = Status::OK;
-  if (!find_to_write(call, name, &variable, &status)) return status;
+  if (!find_to_write(call, name, block, &variable, &status)) return status;
   if (!is_sound(array)) {
     return lose(call, variable,
                 {Status::ERROR_ARGUMENT,
@@ -89,7 +129,7 @@ Status Session::alloc_array(Call& call, const char* name, std::uint32_t block, l
   }
   void* data = nullptr;
   array->data = nullptr;
-  const Status status = alloc(call, name, block, &data);
+  const Status status = alloc(call, name, block, &data, array->column_major != 0);
   if (status != Status::OK) return status;
   const auto variable = static_cast<std::uint32_t>(variables_.find(name));
   Error error;

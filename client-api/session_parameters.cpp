@@ -75,9 +75,20 @@ Status Session::push_parameter(Call& call, EventKind kind, std::uint32_t paramet
   event.subject = parameter;
   event.token = bits;
   Patience patience(channel_.timeout_ns());
-  const Status status = channel_.push(call.lock, patience, event);
+  return not_taken_yet(call, channel_.tell(call.lock, patience, event));
+}
+
+// It is known here, and the server learns it in its turn.
+Status Session::not_taken_yet(Call& call, Status status) {
   if (status == Status::OK) return status;
-  return complain(call, {status, "the server of this node did not take the value"}, "");
+  const bool is_gone = status == Status::ERROR_SERVER;
+  return complain(
+      call,
+      {status, is_gone ? "the server of this node has died, and no other one can take over: " +
+                             channel_.why_gone()
+                       : "the server has not taken events for too long; the value holds, and is "
+                         "sent as soon as it does"},
+      "");
 }
 
 Status Session::set_integer(Call& call, const char* name, std::int64_t value) {
@@ -118,12 +129,11 @@ Status Session::set_text(Call& call, const char* name, const std::string& value)
   event.subject = parameter;
   event.offset = offset;
   event.bytes = sizeof(shm::BlockHeader) + value.size();
-  status = channel_.push(call.lock, patience, event);
-  if (status == Status::OK) return status;
-  return complain(call, {status, "the server of this node did not take the value"}, name);
+  return not_taken_yet(call, channel_.tell(call.lock, patience, event));
 }
 
 void Session::enter_iteration() {
+  channel_.enter(iteration_);
   steering_.enter(iteration_, [this](std::uint32_t parameter, const shm::SteeredValue& value) {
     parameters_.set_steered(parameter, value);
   });

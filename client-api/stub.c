@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libleat_stub: every call succeeds and does nothing, as with LEAT=off, but decided at link time.
+/* libleat_stub: every call succeeds and does nothing but leat_alloc, which gives memory to compute in, as with LEAT=off, but decided at link time.
  */
 #include "client-api/leat.h"
 
 #include <stddef.h>
+
+#include "lib/platform/scratch.h"
 
 LEAT_API leat_status leat_init(const char* config) { return (void)config, LEAT_OK; }
 LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks) {
@@ -17,10 +19,11 @@ LEAT_API leat_status leat_write_block(const char* variable, uint32_t block, cons
   return (void)variable, (void)block, (void)data, LEAT_OK;
 }
 LEAT_API leat_status leat_alloc(const char* variable, void** data) {
-  return (void)variable, *data = NULL, LEAT_UNWANTED;
+  return leat_alloc_block(variable, 0, data);
 }
 LEAT_API leat_status leat_alloc_block(const char* variable, uint32_t block, void** data) {
-  return (void)variable, (void)block, *data = NULL, LEAT_UNWANTED;
+  *data = scratch_memory(variable, block);
+  return *data ? LEAT_OK : LEAT_ERROR_MEMORY;
 }
 LEAT_API leat_status leat_write_array(const char* variable, uint32_t block,
                                       const leat_array* array) {
@@ -29,15 +32,23 @@ LEAT_API leat_status leat_write_array(const char* variable, uint32_t block,
 LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat_array* array) {
   return (void)variable, (void)block, array->data = NULL, LEAT_UNWANTED;
 }
-LEAT_API leat_status leat_commit(const char* variable) { return (void)variable, LEAT_OK; }
+LEAT_API leat_status leat_commit(const char* variable) { return leat_commit_block(variable, 0); }
 LEAT_API leat_status leat_commit_block(const char* variable, uint32_t block) {
-  return (void)variable, (void)block, LEAT_OK;
+  return (void)scratch_commit(variable, block), LEAT_OK;
 }
 LEAT_API leat_status leat_set_extent(const char* variable, uint32_t block, const int64_t* extent) {
   return (void)variable, (void)block, (void)extent, LEAT_OK;
 }
 LEAT_API leat_status leat_set_position(const char* variable, uint32_t block,
                                        const int64_t* position) {
+  return (void)variable, (void)block, (void)position, LEAT_OK;
+}
+LEAT_API leat_status leat_set_extent_list(const char* variable, uint32_t block,
+                                          const leat_list* extent) {
+  return (void)variable, (void)block, (void)extent, LEAT_OK;
+}
+LEAT_API leat_status leat_set_position_list(const char* variable, uint32_t block,
+                                            const leat_list* position) {
   return (void)variable, (void)block, (void)position, LEAT_OK;
 }
 LEAT_API leat_status leat_end_iteration(void) { return LEAT_OK; }

@@ -32,6 +32,24 @@ ScalarType VariableTable::type(std::uint32_t variable) const noexcept {
   return static_cast<ScalarType>(catalogue_.layouts()[layout_of(variable)].type);
 }
 
+std::uint32_t VariableTable::dims(std::uint32_t variable) const noexcept {
+  return catalogue_.layouts()[layout_of(variable)].dims;
+}
+
+Error VariableTable::wrong_count(std::uint32_t variable, const NumberList& list) const {
+  std::vector<std::string> names;
+  for (const auto& dimension : catalogue_.dimensions_of(catalogue_.layouts()[layout_of(variable)]))
+    names.emplace_back(catalogue_.text(dimension.name));
+  const auto counted = [](std::size_t count, const char* what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  };
+  const std::size_t dims = names.size();
+  return {Status::ERROR_ARGUMENT,
+          title(variable) + " has " + counted(dims, "dimension") + " " +
+              joined(std::move(names), list.column_major) + ": as many numbers are needed, and " +
+              std::to_string(list.count) + (list.count == 1 ? " was given" : " were given")};
+}
+
 Error VariableTable::differs(Status status, std::uint32_t variable, const ArrayView& array,
                              const CallersWords& words) {
   const shm::LayoutRecord& record = catalogue_.layouts()[layout_of(variable)];
@@ -73,8 +91,13 @@ const BlockShape* VariableTable::adopt(std::uint32_t variable, BlockState& state
     *error = differs(Status::ERROR_SHAPE, variable, array, words);
     return nullptr;
   }
-  if (news) set_extent(variable, state, array.extent.data());
-  return shape(variable, state, error);
+  const Result<void> set =
+      news ? set_extent(variable, state, array.extent.data(), words.column_major) : Result<void>();
+  if (!set) {
+    *error = set.error();
+    return nullptr;
+  }
+  return shape(variable, state, error, words.column_major);
 }
 
 }  // namespace leat::client

@@ -8,9 +8,12 @@ namespace {
 
 constexpr std::uint32_t kIntegerKind = 1;
 
-std::string shape_text(const std::int64_t* extents, std::uint32_t dims) {
+// In the caller's order; `first` is the index of the first element of an array there.
+std::string shape_text(const std::int64_t* extents, std::uint32_t dims, bool column_major,
+                       std::int64_t first = 0) {
   std::string text = "(";
-  for (std::uint32_t d = 0; d < dims; ++d) text += (d ? ", " : "") + std::to_string(extents[d]);
+  for (std::uint32_t d = 0; d < dims; ++d)
+    text += (d ? ", " : "") + std::to_string(extents[column_major ? dims - 1 - d : d] + first);
   return text + ")";
 }
 
@@ -95,12 +98,20 @@ std::string VariableTable::title(std::uint32_t variable) const {
          std::string(catalogue_.text(record.where)) + ")";
 }
 
-void VariableTable::set_extent(std::uint32_t variable, BlockState& state,
-                               const std::int64_t* extent) {
-  const shm::LayoutRecord& layout = catalogue_.layouts()[layout_of(variable)];
-  for (std::uint32_t d = 0; d < layout.dims; ++d) state.extent[d] = extent[d];
+Result<void> VariableTable::set_extent(std::uint32_t variable, BlockState& state,
+                                       const std::int64_t* extent, bool column_major) {
+  const std::uint32_t dims = catalogue_.layouts()[layout_of(variable)].dims;
+  for (std::uint32_t d = 0; d < dims; ++d) {
+    if (extent[d] >= 0) continue;
+    return Error{Status::ERROR_ARGUMENT,
+                 title(variable) + ": leat_set_extent said " +
+                     shape_text(extent, dims, column_major) + ", but dimension " +
+                     std::to_string(column_major ? dims - d : d) + " cannot be negative"};
+  }
+  for (std::uint32_t d = 0; d < dims; ++d) state.extent[d] = extent[d];
   state.has_extent = true;
   state.shape_generation = 0;
+  return {};
 }
 
 void VariableTable::set_position(std::uint32_t variable, BlockState& state,
@@ -184,25 +195,26 @@ const VariableTable::LayoutShape* VariableTable::layout_shape(std::uint32_t inde
 }
 
 bool VariableTable::fill_extent(std::uint32_t variable, const BlockState& state,
-                                const LayoutShape& layout, BlockShape* shape, Error* error) const {
+                                const LayoutShape& layout, bool column_major, BlockShape* shape,
+                                Error* error) const {
   const auto dimensions = catalogue_.dimensions_of(catalogue_.layouts()[layout_of(variable)]);
   for (std::uint32_t d = 0; d < shape->dims; ++d) {
     if (dimensions[d].varying && !state.has_extent) {
       *error = Error{Status::ERROR_SHAPE,
-                     title(variable) + ": dimension " + std::to_string(d) +
+                     title(variable) + ": dimension " +
+                         std::to_string(column_major ? shape->dims - d : d) +
                          " is \"?\": call leat_set_extent before writing this block"};
       return false;
     }
     shape->extent[d] = dimensions[d].varying ? state.extent[d] : layout.extent[d];
     const bool differs = state.has_extent && state.extent[d] != shape->extent[d];
-    if (differs || shape->extent[d] < 0) {
+    if (differs) {
       *error = Error{Status::ERROR_SHAPE,
                      title(variable) + ": leat_set_extent said " +
-                         shape_text(state.extent.data(), shape->dims) + ", but dimension " +
-                         std::to_string(d) +
-                         (differs ? " is " + std::to_string(layout.extent[d]) +
-                                        " in the layout: only \"?\" dimensions may differ"
-                                  : " cannot be negative")};
+                         shape_text(state.extent.data(), shape->dims, column_major) +
+                         ", but dimension " + std::to_string(column_major ? shape->dims - d : d) +
+                         " is " + std::to_string(layout.extent[d]) +
+                         " in the layout: only \"?\" dimensions may differ"};
       return false;
     }
   }
@@ -210,7 +222,7 @@ bool VariableTable::fill_extent(std::uint32_t variable, const BlockState& state,
 }
 
 bool VariableTable::fill_position(std::uint32_t variable, const BlockState& state,
-                                  const LayoutShape& layout, BlockShape* shape,
+                                  const LayoutShape& layout, bool column_major, BlockShape* shape,
                                   Error* error) const {
   const shm::LayoutRecord& record = catalogue_.layouts()[layout_of(variable)];
   shape->has_position = record.has_global != 0;
@@ -230,15 +242,17 @@ bool VariableTable::fill_position(std::uint32_t variable, const BlockState& stat
   }
   if (empty || (whole && !state.has_position)) return true;
   if (state.has_position && inside) return true;
-  const std::string block = "a block of " + shape_text(own.data(), shape->dims);
-  const std::string global = "the global " + shape_text(layout.global.data(), shape->dims);
-  *error = Error{
-      Status::ERROR_SHAPE,
-      title(variable) + ": " + block +
-          (state.has_position ? " at position " + shape_text(state.position.data(), shape->dims) +
-                                    " does not lie inside " + global
-                              : " (ghosts not counted) is not the whole of " + global +
-                                    ": call leat_set_position to say where it lies")};
+  const std::string block = "a block of " + shape_text(own.data(), shape->dims, column_major);
+  const std::string global =
+      "the global " + shape_text(layout.global.data(), shape->dims, column_major);
+  *error = Error{Status::ERROR_SHAPE,
+                 title(variable) + ": " + block +
+                     (state.has_position ? " at position " +
+                                               shape_text(state.position.data(), shape->dims,
+                                                          column_major, column_major ? 1 : 0) +
+                                               " does not lie inside " + global
+                                         : " (ghosts not counted) is not the whole of " + global +
+                                               ": call leat_set_position to say where it lies")};
   return false;
 }
 
@@ -247,9 +261,10 @@ bool VariableTable::fill_bytes(std::uint32_t variable, BlockShape* shape, Error*
   std::uint64_t bytes = scalar_bytes(static_cast<ScalarType>(layout.type));
   for (std::uint32_t d = 0; d < shape->dims; ++d) {
     if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(shape->extent[d]), &bytes)) {
-      *error = Error{Status::ERROR_TOO_LARGE, title(variable) + ": a block of " +
-                                                  shape_text(shape->extent.data(), shape->dims) +
-                                                  " has more bytes than 64 bits can count"};
+      *error =
+          Error{Status::ERROR_TOO_LARGE, title(variable) + ": a block of " +
+                                             shape_text(shape->extent.data(), shape->dims, false) +
+                                             " has more bytes than 64 bits can count"};
       return false;
     }
   }
@@ -257,14 +272,15 @@ bool VariableTable::fill_bytes(std::uint32_t variable, BlockShape* shape, Error*
   return true;
 }
 
-const BlockShape* VariableTable::shape(std::uint32_t variable, BlockState& state, Error* error) {
+const BlockShape* VariableTable::shape(std::uint32_t variable, BlockState& state, Error* error,
+                                       bool column_major) {
   if (state.shape_generation == generation_) return &state.shape;
   const LayoutShape* layout = layout_shape(layout_of(variable), error);
   if (!layout) return nullptr;
   BlockShape shape;
   shape.dims = catalogue_.layouts()[layout_of(variable)].dims;
-  if (!fill_extent(variable, state, *layout, &shape, error) ||
-      !fill_position(variable, state, *layout, &shape, error) ||
+  if (!fill_extent(variable, state, *layout, column_major, &shape, error) ||
+      !fill_position(variable, state, *layout, column_major, &shape, error) ||
       !fill_bytes(variable, &shape, error)) {
     return nullptr;
   }

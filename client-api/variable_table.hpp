@@ -44,6 +44,14 @@ struct CallersWords {
   bool column_major = false;
 };
 
+/// One number for each dimension, as a caller gives them.
+struct NumberList {
+  const std::int64_t* numbers = nullptr;
+  std::int32_t count = kAsMany;
+  bool column_major = false;                   ///< the dimension that varies fastest is the first
+  static constexpr std::int32_t kAsMany = -1;  ///< the caller has as many as there are dimensions
+};
+
 class VariableTable {
  public:
   VariableTable(const shm::Catalogue& catalogue, std::string config);
@@ -61,17 +69,23 @@ class VariableTable {
   BlockState& block(std::uint32_t variable, std::uint32_t block);
 
   /// The shape of a block now, computed at most once per change. Null, with `*error` filled, when
-  /// something is missing or does not fit.
-  const BlockShape* shape(std::uint32_t variable, BlockState& state, Error* error);
+  /// something is missing or does not fit; with column_major it speaks as Fortran does.
+  const BlockShape* shape(std::uint32_t variable, BlockState& state, Error* error,
+                          bool column_major = false);
 
   /// The shape of a block that is to be this array, whose extents are taken for "?" dimensions.
   /// Null, with `*error` filled, when the array is not what the XML declares.
   const BlockShape* adopt(std::uint32_t variable, BlockState& state, const ArrayView& array,
                           const CallersWords& words, Error* error);
   ScalarType type(std::uint32_t variable) const noexcept;
+  std::uint32_t dims(std::uint32_t variable) const noexcept;
+  /// `variable "u" (flow.xml:8) has 2 dimensions (x, y): 2 numbers are needed, 3 were given`
+  Error wrong_count(std::uint32_t variable, const NumberList& list) const;
 
-  /// `dims` values each; copied. Checked at the next use, when all parameters are known.
-  void set_extent(std::uint32_t variable, BlockState& state, const std::int64_t* extent);
+  /// `dims` values each; copied. Checked at the next use, when all parameters are known; only
+  /// negative extents are known to be wrong at once: ERROR_ARGUMENT, and nothing is changed.
+  Result<void> set_extent(std::uint32_t variable, BlockState& state, const std::int64_t* extent,
+                          bool column_major = false);
   void set_position(std::uint32_t variable, BlockState& state, const std::int64_t* position);
 
   /// Fails with ERROR_STATE when a block of a layout that depends on it was written already.
@@ -99,9 +113,9 @@ class VariableTable {
   bool evaluate_into(const shm::LayoutRecord& layout, shm::ProgramRef program, std::int64_t* out,
                      Error* error) const;
   bool fill_extent(std::uint32_t variable, const BlockState& state, const LayoutShape& layout,
-                   BlockShape* shape, Error* error) const;
+                   bool column_major, BlockShape* shape, Error* error) const;
   bool fill_position(std::uint32_t variable, const BlockState& state, const LayoutShape& layout,
-                     BlockShape* shape, Error* error) const;
+                     bool column_major, BlockShape* shape, Error* error) const;
   bool fill_bytes(std::uint32_t variable, BlockShape* shape, Error* error) const;
   bool depends_on(const shm::LayoutRecord& layout, std::uint32_t parameter) const noexcept;
   std::string title(std::uint32_t variable) const;

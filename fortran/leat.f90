@@ -15,10 +15,11 @@
 !  2. leat_write takes any array section of rank 0 to 7 of integer, real, complex, logical and character as it is: no
 !     temporary is made, one copy packs it. Type, rank and extents are checked against the XML. The array is yours again
 !     when the call returns.
-!  3. Order is Fortran's: u(x, y, z) has the dimensions z, y, x in the XML, in files and in Python. Extents and positions
-!     here are in Fortran's order too, and positions start at 1.
+!  3. Order is Fortran's: u(x, y, z) is dimensions="x,y,z" in a layout with order="fortran", and z, y, x in files and in
+!     Python; in a layout without it, the XML has z, y, x too. Extents and positions here are in Fortran's order, one for each
+!     dimension, and positions start at 1.
 !  4. Trailing blanks of names do not matter. logical(k) is declared as an integer of k bytes, character(len=n) with n > 1 as
-!     char with one more dimension of n, the last in the XML.
+!     char with one more dimension of n, the first in the XML with order="fortran", else the last.
 !  5. Thread safe, as leat.h says.
 module leat
   use, intrinsic :: iso_c_binding

@@ -147,28 +147,34 @@ int leat_fortran_commit(const CFI_cdesc_t* variable, const int* block) {
   return leat_commit_block(text_of(variable, name), (uint32_t)*block);
 }
 
-/* Integers of any kind and stride, in Fortran order, to C order; `first` is the index of the first element. */
-static void reversed(const CFI_cdesc_t* values, int64_t first, int64_t* to) {
-  const int count = (int)values->dim[0].extent;
-  for (int i = 0; i < count && i < LEAT_MAX_DIMS; ++i) {
+/* Integers of any kind and stride; `first` is the index of the first element. Of more than there can be dimensions only
+ * their number goes on, for the message. */
+static leat_list list_of(const CFI_cdesc_t* values, int64_t first, int64_t* to) {
+  const int64_t count = values->dim[0].extent;
+  leat_list list;
+  for (int64_t i = 0; i < count && i < LEAT_MAX_DIMS; ++i) {
     const char* at = (const char*)values->base_addr + i * values->dim[0].sm;
-    const int64_t value = values->elem_len == 4 ? *(const int32_t*)at : *(const int64_t*)at;
-    to[count - 1 - i] = value - first;
+    to[i] = (values->elem_len == 4 ? *(const int32_t*)at : *(const int64_t*)at) - first;
   }
+  list.struct_size = sizeof list;
+  list.numbers = to;
+  list.count = count > INT32_MAX ? INT32_MAX : (int32_t)count;
+  list.column_major = 1;
+  return list;
 }
 
 int leat_fortran_set_extent(const CFI_cdesc_t* variable, const CFI_cdesc_t* extent, const int* block) {
   char name[kNameBytes];
   int64_t values[LEAT_MAX_DIMS] = {0};
-  reversed(extent, 0, values);
-  return leat_set_extent(text_of(variable, name), (uint32_t)*block, values);
+  const leat_list list = list_of(extent, 0, values);
+  return leat_set_extent_list(text_of(variable, name), (uint32_t)*block, &list);
 }
 
 int leat_fortran_set_position(const CFI_cdesc_t* variable, const CFI_cdesc_t* position, const int* block) {
   char name[kNameBytes];
   int64_t values[LEAT_MAX_DIMS] = {0};
-  reversed(position, 1, values);
-  return leat_set_position(text_of(variable, name), (uint32_t)*block, values);
+  const leat_list list = list_of(position, 1, values);
+  return leat_set_position_list(text_of(variable, name), (uint32_t)*block, &list);
 }
 
 int leat_fortran_set_int(const CFI_cdesc_t* parameter, const int64_t* value) {

@@ -8,13 +8,16 @@ namespace leat::server {
 BlockHolds::BlockHolds(std::function<void()> wake)
     : queue_(std::make_shared<Queue>(std::move(wake))) {}
 
+// Once for all that is taken together: a wake-up is a system call.
 BlockHolds::Hold::~Hold() {
+  bool is_first = false;
   {
     const std::lock_guard<std::mutex> lock(queue->mutex);
     queue->returned.push_back(std::move(blocks));
-    queue->any.store(true, std::memory_order_relaxed);  // the lock orders what it stands for
+    // The lock orders what it stands for.
+    is_first = !queue->any.exchange(true, std::memory_order_relaxed);
   }
-  queue->wake();
+  if (is_first) queue->wake();
 }
 
 void BlockHolds::hold(Iteration* iteration) {

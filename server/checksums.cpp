@@ -9,7 +9,7 @@ namespace leat::server {
 namespace {
 
 BlockProblem problem_of(const Block& block, std::string what) {
-  return {block.client, block.rank, block.variable, block.block, std::move(what)};
+  return {block.client, block.rank, block.variable, block.block, std::move(what), block.bytes};
 }
 
 }  // namespace

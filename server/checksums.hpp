@@ -17,7 +17,8 @@ struct BlockProblem {
   std::int32_t rank = 0;
   std::uint32_t variable = 0;
   std::uint32_t block = 0;
-  std::string what;  ///< names block and both checksums
+  std::string what;         ///< names the block, and both checksums
+  std::uint64_t bytes = 0;  ///< of it, when it is lost
 };
 
 struct ChangedBlock {

@@ -27,17 +27,21 @@ void ClientLink::attach(const shm::Hello& hello, platform::UniqueFd socket) {
   hello_ = hello;
   socket_ = std::move(socket);
   phase_ = Phase::attached;
+  came_ = true;
 }
 
 void ClientLink::resume() {
   const std::uint32_t phase = saved().phase;
   phase_ =
       phase <= static_cast<std::uint32_t>(Phase::dead) ? static_cast<Phase>(phase) : Phase::absent;
-  hello_.rank = saved().rank;
+  came_ = phase_ != Phase::absent && saved().rank >= 0;
+  if (came_) hello_.rank = saved().rank;
+  failed_ = saved().failed;
   hello_.node_rank = static_cast<std::int32_t>(index_);
 }
 
 void ClientLink::come_back(const shm::Hello& hello, platform::UniqueFd socket) {
+  came_ = true;
   hello_ = hello;
   socket_ = std::move(socket);
 }
@@ -49,7 +53,7 @@ const shm::ClientRecord& ClientLink::saved() const noexcept {
 void ClientLink::save(std::int64_t iteration) noexcept {
   const std::uint32_t other = ~area_.server->record.load(std::memory_order_relaxed) & 1;
   area_.server->records[other] = {events_.taken(), iteration, static_cast<std::uint32_t>(phase_),
-                                  hello_.rank, 0};
+                                  came_ ? hello_.rank : -1, failed_};
   // Release: who sees which of the two holds, sees it whole. The slots are the client's again after
   // that only.
   area_.server->record.store(other, std::memory_order_release);
@@ -68,6 +72,14 @@ void ClientLink::wake_if_waiting() noexcept {
   if (!area_.client->waiting.load(std::memory_order_seq_cst)) return;
   area_.server->wake.fetch_add(1, std::memory_order_seq_cst);
   platform::futex_wake_all(area_.server->wake);
+}
+
+// A count that makes no sense is that of the client's own writes, and harms no other.
+std::uint64_t ClientLink::take_untold() noexcept {
+  const std::uint64_t all = area_.client->failed.load(std::memory_order_relaxed);
+  const std::uint64_t untold = all > failed_ ? std::min(all - failed_, kMostUntold) : 0;
+  failed_ += untold;
+  return untold;
 }
 
 bool ClientLink::set_integer(std::uint32_t parameter, std::int64_t value) noexcept {
@@ -142,7 +154,8 @@ std::optional<Block> ClientLink::read_block(const shm::Event& event, std::string
   // Copied once, then only the copy is looked at: the client could still write to the original.
   const shm::BlockHeader header = *segment_.at<shm::BlockHeader>(event.offset);
   if (event.subject >= model_.variables.size() || header.variable != event.subject ||
-      header.block != event.block || event.bytes != sizeof header + header.data_bytes) {
+      header.block != event.block || header.iteration != event.iteration ||
+      event.bytes != sizeof header + header.data_bytes) {
     *error = "its header differs from its event";
     return std::nullopt;
   }

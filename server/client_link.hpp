@@ -49,9 +49,14 @@ class ClientLink {
   bool is_gone() const noexcept { return phase_ == Phase::finalized || phase_ == Phase::dead; }
   int socket() const noexcept { return socket_.get(); }
   void close_socket() noexcept { socket_.reset(); }
+  /// -1: not known yet.
   std::int32_t rank() const noexcept { return hello_.rank; }
-  /// It was given up before it had said which rank it is.
-  bool never_came() const noexcept { return hello_.rank < 0; }
+  /// It has not attached, or was given up before it had.
+  bool never_came() const noexcept { return !came_; }
+  /// Which rank it will be, where that is known before it comes.
+  void expect(std::int32_t rank) noexcept {
+    if (!came_) hello_.rank = rank;
+  }
   const platform::CpuSet& affinity() const noexcept { return hello_.affinity; }
 
   /// The next event; false when there is none. The slot may be reused by the client after save().
@@ -62,6 +67,12 @@ class ClientLink {
 
   /// How often something of it made no sense, this time included.
   int count_complaint() noexcept { return complaints_ = std::min(complaints_ + 1, 1 << 30); }
+
+  /// It has told of so many writes that failed.
+  void count_failed(std::uint64_t writes) noexcept { failed_ += writes; }
+  /// Of how many more it has not, which are told of from now on.
+  std::uint64_t take_untold() noexcept;
+  static constexpr std::uint64_t kMostUntold = std::uint64_t{1} << 40;
 
   /// Pushes into the release ring and wakes the client if it waits. False when the ring is full:
   /// the client has not taken any of what it asked for, so it cannot need this.
@@ -99,8 +110,10 @@ class ClientLink {
   platform::UniqueFd socket_;
   shm::Hello hello_ = nobody();
   Phase phase_ = Phase::absent;
+  bool came_ = false;
   std::uint32_t index_;
   int complaints_ = 0;
+  std::uint64_t failed_ = 0;
   std::vector<std::int64_t> values_;
   std::vector<std::uint8_t> set_;
 };

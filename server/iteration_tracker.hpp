@@ -17,6 +17,8 @@
 
 namespace leat::server {
 
+class SpillFile;
+
 /// One committed block, checked; all values are the server's own copies.
 struct Block {
   std::uint32_t client = 0;  ///< rank on the node
@@ -25,10 +27,12 @@ struct Block {
   std::uint32_t block = 0;
   bool has_position = false;
   std::array<std::int64_t, kMaxDims> extent{}, position{}, global{};
-  std::uint64_t lease = 0;  ///< the extent it lies in
-  const void* data = nullptr;
+  std::uint64_t lease = 0;     ///< the extent it lies in
+  const void* data = nullptr;  ///< null while it lies on the disk
   std::uint64_t bytes = 0;
   std::optional<std::uint32_t> checksum;  ///< CRC-32C of the data, by the client
+  const SpillFile* file = nullptr;        ///< on the disk: kept by the hold of its variable
+  std::uint32_t place = 0;                ///< in that file
 };
 
 /// Of a <parameter>; the first: it has none yet.
@@ -44,20 +48,42 @@ struct Iteration {
   std::vector<ParameterValue> parameters;
 };
 
+/// What one client wrote in one iteration.
+class BlocksOfClient {
+ public:
+  /// The block that it replaces.
+  std::optional<Block> add(const Block& block);
+  /// Null when there is none of this variable and number.
+  const Block* find(const Block& like) const noexcept;
+  std::vector<Block>& blocks() noexcept { return blocks_; }
+  /// By variable and number.
+  void sort();
+
+ private:
+  std::size_t place_of(const Block& block) const noexcept;
+  void grow();
+
+  std::vector<Block> blocks_;
+  std::vector<std::uint32_t> places_;  // a hash table: 1 + index into blocks_; 0: free
+};
+
+/// Adding a block and asking for what is complete cost the same however many clients, variables
+/// and blocks there are.
 class IterationTracker {
  public:
-  explicit IterationTracker(std::uint32_t clients) : clients_(clients) {}
+  explicit IterationTracker(std::uint32_t clients);
 
   /// Adds a block to its client's current iteration. When it replaces one (same variable and block
   /// number), that one is returned for its memory to be released; and so is this one when its
   /// iteration is left out.
   std::optional<Block> add(const Block& block) { return add_to(current(block.client), block); }
   std::optional<Block> add_to(std::int64_t iteration, const Block& block);
+  /// What add_to() would replace; null when there is none.
+  const Block* find(std::int64_t iteration, const Block& like) const;
   /// The client has ended all before this one already.
-  void resume(std::uint32_t client, std::int64_t iteration) {
-    clients_[client].current = iteration;
-  }
-  void ended(std::uint32_t client);
+  void resume(std::uint32_t client, std::int64_t iteration) { move_to(client, iteration); }
+  /// The client has ended this iteration, and all before it.
+  void ended(std::uint32_t client, std::int64_t iteration);
   /// Leaves an open iteration out: its blocks so far, for their memory to be released. Nothing when
   /// it is left out already. Later iterations do not wait for it.
   std::optional<std::vector<Block>> drop(std::int64_t iteration);
@@ -72,6 +98,7 @@ class IterationTracker {
 
   std::int64_t current(std::uint32_t client) const { return clients_[client].current; }
   bool empty() const noexcept { return open_.empty(); }
+  bool holds(std::int64_t iteration) const { return open_.count(iteration) > 0; }
   /// The least iteration that holds blocks; INT64_MAX for none.
   std::int64_t oldest() const noexcept;
 
@@ -79,11 +106,16 @@ class IterationTracker {
   struct Client {
     std::int64_t current = 0;  // the iteration it is in
     bool gone = false;
-    bool died = false;
   };
+  using Open = std::vector<BlocksOfClient>;  // by client
+
+  void move_to(std::uint32_t client, std::int64_t iteration);
+  std::int64_t least() const noexcept;
 
   std::vector<Client> clients_;
-  std::map<std::int64_t, std::vector<Block>> open_;
+  std::map<std::int64_t, std::uint32_t> in_;  // how many clients that are not gone are in which
+  std::int64_t died_in_ = INT64_MAX;  // the first iteration that a dead client had not ended
+  std::map<std::int64_t, Open> open_;
   std::set<std::int64_t> dropped_;  // that some client has yet to end
 };
 

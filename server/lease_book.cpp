@@ -24,7 +24,9 @@ LeaseBook::LeaseBook(const shm::SegmentHeader& header, std::uint32_t clients,
     : pool_(header.data_offset, header.data_bytes, header.unit_bytes),
       common_bytes_(header.extent_bytes),
       clients_(clients),
-      table_(table) {}
+      table_(table) {
+  if (clients > 0) in_[0] = clients;
+}
 
 bool LeaseBook::adopt(const shm::Lease& lease) {
   if (!pool_.take_at(lease.extent)) return false;
@@ -37,9 +39,9 @@ bool LeaseBook::adopt(const shm::Lease& lease) {
 
 void LeaseBook::resume(std::uint32_t client, std::int64_t iteration, std::uint64_t peak) {
   Client& owner = clients_[client];
-  owner.iteration = iteration;
   owner.this_iteration = 0;
   owner.peak = peak;
+  move_to(owner, iteration);
 }
 
 std::vector<shm::Extent> LeaseBook::adopted(std::uint32_t client, bool own) const {
@@ -79,13 +81,31 @@ std::uint64_t LeaseBook::still_needed(const Client& behind, std::int64_t until_i
   return all - std::min(all, behind.this_iteration);
 }
 
-std::uint64_t LeaseBook::reserved_for_others(const LeaseRequest& request) const {
-  std::uint64_t reserved = 0;
-  for (const Client& other : clients_) reserved += still_needed(other, request.iteration);
-  return reserved;
+void LeaseBook::note_need(Client& client) {
+  const std::uint64_t need = still_needed(client, reserved_until_);
+  reserved_ += need - client.need;
+  client.need = need;
 }
 
-bool LeaseBook::may_have(const LeaseRequest& request) const {
+void LeaseBook::move_to(Client& client, std::int64_t iteration) {
+  if (!client.gone) {
+    if (--in_[client.iteration] == 0) in_.erase(client.iteration);
+    ++in_[iteration];
+  }
+  client.iteration = iteration;
+  note_need(client);
+}
+
+std::uint64_t LeaseBook::reserved_for_others(const LeaseRequest& request) {
+  if (request.iteration <= least()) return 0;
+  if (request.iteration != reserved_until_) {
+    reserved_until_ = request.iteration;
+    for (Client& each : clients_) note_need(each);
+  }
+  return reserved_;
+}
+
+bool LeaseBook::may_have(const LeaseRequest& request) {
   const std::uint64_t reserved = reserved_for_others(request);
   if (reserved == 0) return true;
   return pool_.free_bytes() >= reserved &&
@@ -122,9 +142,7 @@ std::vector<Grant> LeaseBook::serve() {
 std::optional<LeaseRequest> LeaseBook::take_hopeless(std::int64_t oldest_unfinished) {
   if (waiting_.empty()) return std::nullopt;
   const LeaseRequest first = waiting_.front();
-  const bool somebody_is_behind = std::any_of(
-      clients_.begin(), clients_.end(),
-      [&](const Client& other) { return !other.gone && other.iteration < first.iteration; });
+  const bool somebody_is_behind = least() < first.iteration;
   if (is_ahead(first) || first.iteration > oldest_unfinished || somebody_is_behind) {
     return std::nullopt;
   }
@@ -179,6 +197,7 @@ void LeaseBook::block_came(std::uint32_t client, std::uint64_t extent, std::uint
   lease.came_bytes += bytes;
   ++lease.live;
   owner.this_iteration += bytes;
+  note_need(owner);
   if (lease.own) {
     lease.sealed = true;
     lease.expected = 1;
@@ -187,8 +206,8 @@ void LeaseBook::block_came(std::uint32_t client, std::uint64_t extent, std::uint
 
 void LeaseBook::block_released(std::uint32_t client, std::uint64_t extent) {
   Client& owner = clients_[client];
-  --owner.leases.at(extent).live;
-  free_if_done(owner, extent);
+  Lease& lease = owner.leases.at(extent);
+  if (--lease.live == 0 && lease.sealed) free_if_done(owner, extent);
 }
 
 void LeaseBook::free_if_done(Client& client, std::uint64_t extent) {
@@ -201,16 +220,18 @@ void LeaseBook::free_if_done(Client& client, std::uint64_t extent) {
   client.leases.erase(found);
 }
 
-void LeaseBook::iteration_ended(std::uint32_t client) {
+void LeaseBook::iteration_ended(std::uint32_t client, std::int64_t iteration) {
   Client& owner = clients_[client];
   owner.peak = std::max(owner.peak, owner.this_iteration);
   owner.this_iteration = 0;
-  ++owner.iteration;
+  move_to(owner, iteration + 1);
 }
 
 void LeaseBook::client_gone(std::uint32_t client) {
   Client& owner = clients_[client];
+  if (!owner.gone && --in_[owner.iteration] == 0) in_.erase(owner.iteration);
   owner.gone = true;
+  note_need(owner);
   std::erase_if(waiting_, [&](const LeaseRequest& w) { return w.client == client; });
   std::vector<std::uint64_t> extents;
   for (auto& [offset, lease] : owner.leases) {

@@ -79,7 +79,8 @@ class LeaseBook {
   void seal(std::uint32_t client, std::uint64_t extent, std::uint64_t blocks);
   void block_came(std::uint32_t client, std::uint64_t extent, std::uint64_t bytes);
   void block_released(std::uint32_t client, std::uint64_t extent);
-  void iteration_ended(std::uint32_t client);
+  /// The client has ended this iteration, and all before it.
+  void iteration_ended(std::uint32_t client, std::int64_t iteration);
   /// The client has ended: no more blocks will come from it, its requests are void.
   void client_gone(std::uint32_t client);
 
@@ -106,11 +107,16 @@ class LeaseBook {
     std::uint64_t held = 0;            // bytes of its leases
     std::uint64_t this_iteration = 0;  // bytes of blocks since its last end of iteration
     std::uint64_t peak = 0;            // most of those in one iteration
+    std::uint64_t need = 0;            // what it still needs until reserved_until_
     std::map<std::uint64_t, Lease> leases;
   };
 
-  std::uint64_t reserved_for_others(const LeaseRequest& request) const;
-  bool may_have(const LeaseRequest& request) const;
+  std::uint64_t reserved_for_others(const LeaseRequest& request);
+  bool may_have(const LeaseRequest& request);
+  void move_to(Client& client, std::int64_t iteration);
+  std::int64_t least() const noexcept { return in_.empty() ? INT64_MAX : in_.begin()->first; }
+  /// Something has changed that still_needed() looks at.
+  void note_need(Client& client);
   std::uint64_t still_needed(const Client& behind, std::int64_t until_iteration) const;
   bool grant(const LeaseRequest& request, Grant* grant);
   void free_if_done(Client& client, std::uint64_t extent);
@@ -119,7 +125,12 @@ class LeaseBook {
   std::uint64_t common_bytes_;
   std::vector<Client> clients_;
   shm::LeaseTable* table_;
-  std::vector<LeaseRequest> waiting_;  // by (ahead, iteration, arrival)
+  std::vector<LeaseRequest> waiting_;         // by (ahead, iteration, arrival)
+  std::map<std::int64_t, std::uint32_t> in_;  // how many clients that are not gone are in which
+  // The sum of what all still need until they have ended the iterations before this one: kept up to
+  // date, since each request would else ask every client.
+  std::int64_t reserved_until_ = 0;
+  std::uint64_t reserved_ = 0;
 };
 
 }  // namespace leat::server

@@ -149,7 +149,7 @@ void ParameterLog::iteration_ended(std::int64_t iteration) {
 }
 
 std::vector<ParameterValue> ParameterLog::at(std::int64_t iteration) const {
-  const auto found = ended_.find(iteration);
+  const auto found = ended_.lower_bound(iteration);
   return found == ended_.end() ? now_ : found->second;
 }
 

@@ -21,7 +21,7 @@ class ParameterLog {
   void set(std::uint32_t parameter, ParameterValue value);
   /// The parameter is steered to `value`, as text, from this iteration on; no rank is there yet.
   void steer(std::int64_t iteration, const std::string& parameter, const std::string& value);
-  /// Nothing when it was told of this one, or a later one, before.
+  /// And all before it. Nothing when it was told of this one, or a later one, before.
   void iteration_ended(std::int64_t iteration);
   std::int64_t last_ended() const noexcept { return last_ended_; }
   bool differs(std::uint32_t parameter, const ParameterValue& value) const {

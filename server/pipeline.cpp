@@ -7,6 +7,7 @@
 
 #include "lib/platform/clock.hpp"
 #include "server/crash_note.hpp"
+#include "server/spilled_blocks.hpp"
 
 namespace leat::server {
 namespace {
@@ -26,10 +27,10 @@ Pipeline::~Pipeline() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Pipeline::start(std::int32_t first_rank) {
+void Pipeline::start(std::int32_t first_rank, std::function<void()> first) {
   for (const auto& plugin : plugins_) plugin->set_first_rank(first_rank);
   ++unfinished_;
-  thread_ = std::thread([this] { run(); });
+  thread_ = std::thread([this, first = std::move(first)] { run(first); });
 }
 
 void Pipeline::submit(Work work) {
@@ -131,7 +132,11 @@ std::vector<std::string> Pipeline::stores_of(std::int64_t iteration, std::uint32
 
 PipelineResult Pipeline::process(Iteration& iteration) {
   PipelineResult result{PipelineResult::Kind::iteration, iteration.number, {}, {}};
-  result.problems = take_out_changed(&iteration);
+  const SpilledBlocks spilled(&iteration);
+  result.problems = spilled.problems();
+  if (checks_) result.findings = checks_->check(iteration);
+  for (BlockProblem& changed : take_out_changed(&iteration))
+    result.problems.push_back(std::move(changed));
   for (std::size_t i = 0; i < plugins_.size(); ++i) {
     if (!plugins_[i]->wants(iteration)) continue;
     note_call(plugins_[i].get(), iteration.number);
@@ -191,8 +196,9 @@ std::string Pipeline::slowest() const {
          std::to_string(busy_iteration_) + " for " + std::to_string(seconds) + " s";
 }
 
-void Pipeline::run() {
+void Pipeline::run(const std::function<void()>& first) {
   thread_id_ = gettid();
+  if (first) first();
   report(for_all(PipelineResult::Kind::opened, &PluginInstance::open));
   Work work;
   while (next(&work)) {
@@ -201,7 +207,9 @@ void Pipeline::run() {
     report(std::move(result));
   }
   ++unfinished_;
-  report(for_all(PipelineResult::Kind::closed, &PluginInstance::close));
+  PipelineResult closed = for_all(PipelineResult::Kind::closed, &PluginInstance::close);
+  if (checks_) closed.findings = checks_->finish();
+  report(std::move(closed));
 }
 
 }  // namespace leat::server

@@ -19,6 +19,7 @@
 
 #include "lib/shm/layout.hpp"
 #include "server/checksums.hpp"
+#include "server/coverage/array_checks.hpp"
 #include "server/plugin_instance.hpp"
 #include "server/script_results.hpp"
 
@@ -38,6 +39,7 @@ struct PipelineResult {
   std::int64_t iteration = 0;
   std::vector<StoreOutcome> outcomes{};  ///< of the plugins that were called
   std::vector<BlockProblem> problems{};  ///< of blocks whose checksums are not theirs
+  std::vector<Finding> findings{};       ///< of global arrays, whose blocks are all right
   Work work{};                           ///< what it is about; its blocks are held until this ends
 };
 
@@ -51,9 +53,13 @@ class Pipeline {
   /// Ends the thread without closing what is open; close() first for an orderly end.
   ~Pipeline();
 
-  /// Starts the thread, which opens all plugins; what is submitted before waits. `first_rank`: the
-  /// lowest of this node.
-  void start(std::int32_t first_rank = 0);
+  /// Starts the thread, which calls `first` and opens all plugins; what is submitted before waits.
+  /// `first_rank`: the lowest of this node.
+  void start(std::int32_t first_rank = 0, std::function<void()> first = {});
+  /// Before the start.
+  void check_with(const model::Model& model, ArrayChecks::Wanted wanted) {
+    checks_.emplace(model, wanted);
+  }
   bool is_started() const noexcept { return thread_.joinable(); }
   /// What a script made goes to all plugins that take such. From any thread.
   void submit(Work work);
@@ -85,7 +91,7 @@ class Pipeline {
   const std::vector<std::unique_ptr<PluginInstance>>& plugins() const noexcept { return plugins_; }
 
  private:
-  void run();
+  void run(const std::function<void()>& first);
   bool next(Work* work);
   void report(PipelineResult result);
   void note_call(const PluginInstance* plugin, std::int64_t iteration);
@@ -99,6 +105,7 @@ class Pipeline {
   std::vector<std::unique_ptr<PluginInstance>> plugins_;
   std::span<shm::StoreWords> progress_;
   std::function<void()> wake_;
+  std::optional<ArrayChecks> checks_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Work> waiting_;

@@ -122,6 +122,13 @@ spdlog::level::level_enum level_of(int level) {
   }
 }
 
+// Never 0; that two runs of one session get the same is as good as impossible.
+std::int32_t number_of(const std::string& run_id) {
+  std::uint32_t hash = 0x811c9dc5;  // FNV-1a, 32 bits
+  for (const char c : run_id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
+  return static_cast<std::int32_t>(hash >> 1) + 1;
+}
+
 }  // namespace
 
 PluginView::PluginView(const model::Model& model, const RunFacts& facts)
@@ -149,7 +156,8 @@ leat_run PluginView::run_for(std::uint32_t store) const {
   run.variable_stride = sizeof(leat_variable);
   run.options = store_options_[store].data();
   run.option_count = store_options_[store].size();
-  run.resumed = facts_.resumed ? 1 : 0;
+  run.resumed = facts_.drained ? LEAT_RUN_DRAINED : facts_.resumed ? LEAT_RUN_RESUMED : 0;
+  run.run_number = number_of(facts_.run_id);
   run.time_parameter = model_.time ? static_cast<std::int32_t>(model_.time->parameter) : -1;
   run.time_unit = model_.time ? model_.time->unit.c_str() : "";
   run.calendar = model_.time ? model_.time->calendar.c_str() : "";
@@ -176,7 +184,7 @@ PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& mo
       view_(view),
       run_(view.run_for(store)),
       host_{sizeof(leat_host), this, &PluginInstance::log_from_plugin,
-            &PluginInstance::ledger_for_plugin},
+            &PluginInstance::ledger_for_plugin, &PluginInstance::progress_of_plugin},
       log_(std::move(log)) {
   for (const model::Variable& variable : model.variables) {
     takes_.push_back(std::count(variable.stores.begin(), variable.stores.end(), store) > 0);
@@ -193,6 +201,11 @@ const char* PluginInstance::ledger_for_plugin(void* self) {
   auto* instance = static_cast<PluginInstance*>(self);
   instance->shown_ledger_ = instance->ledger_ ? instance->ledger_() : "";
   return instance->shown_ledger_.c_str();
+}
+
+void PluginInstance::progress_of_plugin(void* self, std::uint64_t bytes) {
+  const auto* instance = static_cast<const PluginInstance*>(self);
+  if (bytes > 0 && instance->progress_) instance->progress_();
 }
 
 std::string PluginInstance::outcome(int code, const char* function) const {

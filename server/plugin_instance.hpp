@@ -22,6 +22,9 @@ struct RunFacts {
   std::int32_t ranks = 1;
   std::int32_t node_ranks = 1;
   bool resumed = false;  ///< a server of this run has died, and this one goes on in its place
+  bool drained =
+      false;  ///< and no rank lives: what they had handed over is stored, and that is all
+  std::string run_id{};  ///< of this run on this node alone: the name of its segment
 };
 
 /// The model in the terms of the plugin ABI. Points into the model, which must outlive it.
@@ -65,12 +68,16 @@ class PluginInstance {
   /// What the plugin gets when it asks for the ledger; from the thread that calls the plugin.
   void show_ledger(std::function<std::string()> ledger) { ledger_ = std::move(ledger); }
 
+  /// Called from the plugin's threads whenever it has got something done.
+  void report_progress(std::function<void()> progress) { progress_ = std::move(progress); }
+
   const std::string& store() const noexcept { return name_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
   static void log_from_plugin(void* self, int level, const char* message);
   static const char* ledger_for_plugin(void* self);
+  static void progress_of_plugin(void* self, std::uint64_t bytes);
   bool takes(std::uint32_t variable) const { return takes_[variable] != 0; }
   std::string outcome(int code, const char* function) const;
 
@@ -88,6 +95,7 @@ class PluginInstance {
   std::string last_error_;  // what the plugin logged as an error in the current call
   std::uint64_t bytes_ = 0;
   std::function<std::string()> ledger_;
+  std::function<void()> progress_;
   std::string shown_ledger_;
 };
 

@@ -3,6 +3,7 @@
 // server_events.cpp.
 #include "server/server.hpp"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -11,11 +12,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <string_view>
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/local_socket.hpp"
 #include "lib/platform/memory.hpp"
+#include "server/ledger/amiss.hpp"
 #include "server/ledger/loss_table.hpp"
+#include "server/ledger/text_table.hpp"
 
 namespace leat::server {
 namespace {
@@ -25,11 +30,14 @@ namespace {
 constexpr std::int64_t kSpinNs = 50'000;
 // How often time-dependent things are looked at while there is something to wait for.
 constexpr int kTickMs = 500;
+constexpr int kReportTickMs = 100;
 // However many events come, clients that arrive or die are seen to this often.
 constexpr std::int64_t kLookAroundNs = 1'000'000;
 constexpr std::int64_t kFarewellLimitNs = 1'000'000'000;
 // Leaves room in what a client keeps of its last error for what it says itself.
 constexpr std::size_t kMostFarewell = 3000;
+constexpr std::size_t kMostInLastLine = 200;
+constexpr int kExitLost = 1, kExitAmiss = 3;
 
 void ring(int eventfd_descriptor) noexcept {
   const std::uint64_t one = 1;
@@ -64,6 +72,8 @@ Server::Server(ServerParts parts)
       facts_(std::move(parts.facts)),
       socket_path_(std::move(parts.socket_path)),
       journal_path_(std::move(parts.journal_path)),
+      late_ranks_path_(std::move(parts.late_ranks)),
+      late_ranks_(platform::LateRanks::read(late_ranks_path_)),
       machine_(std::move(parts.machine)),
       log_(std::move(parts.log)),
       listener_(std::move(parts.listener)),
@@ -78,19 +88,36 @@ Server::Server(ServerParts parts)
       ledger_(names_of(model_, facts_)),
       ledger_file_(ledger_.names()),
       pipeline_(std::move(parts.plugins), segment_.stores(), [this] { ring(results_bell_.get()); }),
-      spiller_(spiller_parts(std::move(parts.spill_folder)), pipeline_),
+      spiller_(spiller_parts(parts.spill_folder), pipeline_),
       holds_([bell = results_bell_.get()] { ring(bell); }),
+      reports_(model_, static_cast<std::uint32_t>(facts_.node_ranks)),
       scripts_(script_parts()),
       parameters_(model_),
       journal_(journal_path_),
-      alone_since_ns_(platform::now_ns()) {
+      drains_(std::move(parts.drains)) {
+  if (!drains_) drains_ = std::make_shared<Drains>(std::vector<platform::UndrainedOne>(), log_);
   for (std::int32_t i = 0; i < facts_.node_ranks; ++i) {
     clients_.emplace_back(segment_, static_cast<std::uint32_t>(i), model_);
+    if (facts_.ranks == facts_.node_ranks) clients_.back().expect(i);
   }
-  for (const auto& plugin : pipeline_.plugins())
+  for (const auto& plugin : pipeline_.plugins()) {
     plugin->show_ledger([this] { return ledger_file_.text(); });
+    plugin->report_progress([this] { made_progress(); });
+  }
   ledger_.persist_with([this](const std::string& line) { note_loss(line); });
+  pipeline_.check_with(model_, checks_wanted());
   if (facts_.resumed) take_over();
+  if (facts_.drained) end_all_clients();
+}
+
+// Of a run on several nodes nobody has all blocks in hand.
+ArrayChecks::Wanted Server::checks_wanted() const {
+  const char* overlaps = std::getenv("LEAT_CHECK_OVERLAPS");
+  ArrayChecks::Wanted wanted;
+  wanted.holes = facts_.ranks == facts_.node_ranks;
+  wanted.overlaps = overlaps && std::string_view(overlaps) == "1";
+  wanted.from_start = segment_.server_words().done_iteration.load() < 0;
+  return wanted;
 }
 
 ScriptPoolParts Server::script_parts() {
@@ -106,8 +133,11 @@ ScriptPoolParts Server::script_parts() {
   return parts;
 }
 
-SpillerParts Server::spiller_parts(std::string folder) {
-  SpillerParts parts{std::move(folder), model_.architecture.spill_bytes};
+SpillerParts Server::spiller_parts(const platform::SpillFolder* folder) {
+  SpillerParts parts;
+  if (folder) parts.folder = folder->descriptor();
+  parts.path = folder ? folder->path() : model_.architecture.spill_folder;
+  parts.most_bytes = model_.architecture.spill_bytes;
   parts.segment_start = segment_.at<char>(0);
   parts.segment_bytes = segment_.header().segment_bytes;
   parts.log = log_;
@@ -126,8 +156,9 @@ int Server::run() {
   for (const platform::UniqueFd* fd : {&listener_, &doorbell_, &results_bell_, &signals_}) {
     watch(fd->get());
   }
-  ledger_file_.start(ledger_);
-  if (facts_.ranks == facts_.node_ranks || all_have_attached()) start_stores();
+  if (const std::string note = ledger_file_.start(ledger_); !note.empty()) log_->warn("{}", note);
+  drains_->start();
+  if (facts_.ranks == facts_.node_ranks || facts_.drained || all_have_attached()) start_stores();
   spiller_.start();
   scripts_.start();
   std::int64_t looked_ns = platform::now_ns();
@@ -144,26 +175,13 @@ int Server::run() {
     }
     looked_ns = platform::now_ns();
   }
-  say_farewell();
-  return ledger_.anything_lost() ? 1 : 0;
+  if (given_up_.empty()) say_farewell();
+  return ledger_.anything_lost() ? kExitLost : ledger_.anything_amiss() ? kExitAmiss : 0;
 }
 
 bool Server::all_have_attached() const noexcept {
   return std::none_of(clients_.begin(), clients_.end(),
                       [](const ClientLink& c) { return c.phase() == ClientLink::Phase::absent; });
-}
-
-// On one of several nodes the stores are opened when all ranks of it are known: what they write is
-// called after the lowest. Its ranks that never attach are given up before there is anything to
-// store.
-void Server::start_stores() {
-  if (pipeline_.is_started()) return;
-  std::int32_t first = facts_.ranks - 1;
-  for (const ClientLink& client : clients_) {
-    const bool is_known = client.phase() != ClientLink::Phase::absent && !client.never_came();
-    if (is_known) first = std::min(first, client.rank());
-  }
-  pipeline_.start(facts_.ranks == facts_.node_ranks ? 0 : first);
 }
 
 // On a single core the pipeline's thread needs the time more: it frees memory.
@@ -185,8 +203,8 @@ int Server::sleep_limit_ms() const noexcept {
   const bool all_here = std::all_of(clients_.begin(), clients_.end(),
                                     [](const ClientLink& c) { return c.is_here(); });
   const bool soon = take_until_ns_ != 0 || !all_here || leases_.somebody_waits() ||
-                    ledger_file_.is_behind(ledger_);
-  return soon ? kTickMs : -1;
+                    ledger_file_.is_behind(ledger_) || drains_->any_here();
+  return reports_.has_waiting() ? kReportTickMs : soon ? kTickMs : -1;
 }
 
 void Server::sleep() noexcept {
@@ -197,6 +215,7 @@ void Server::sleep() noexcept {
   sleeps.fetch_add(1, std::memory_order_relaxed);
   give_up_on_absent();
   if (facts_.resumed) look_for_dead_among_away();
+  if (drains_->any_here()) hurry_drains();
   // Scripts have time limits of their own: as long as they run, something gets done.
   if (scripts_.exists() && !scripts_.idle()) made_progress();
   say_who_waits();
@@ -214,6 +233,7 @@ void Server::look_around(int limit_ms) {
   const int count = epoll_wait(epoll_.get(), events, 64, limit_ms);
   for (int i = 0; i < count; ++i) on_wakeup(events[i].data.fd);
   if (take_until_ns_ != 0) watch_grace();
+  say_reports(false);
 }
 
 void Server::on_wakeup(int fd) {
@@ -232,7 +252,7 @@ void Server::on_wakeup(int fd) {
     greet(std::move(socket));
   } else {
     for (ClientLink& client : clients_) {
-      if (client.socket() == fd) client_hung_up(client);
+      if (client.socket() == fd && !take_reports(client)) client_hung_up(client);
     }
   }
 }
@@ -247,12 +267,15 @@ bool Server::all_gone() const noexcept {
 }
 
 void Server::close_when_drained() {
-  if (closing_ || !all_gone() || !iterations_.empty() || !held_.empty() || !scripts_.idle()) return;
+  if (closing_ || !may_store() || !all_gone() || !iterations_.empty() || !held_.empty() ||
+      !scripts_.idle())
+    return;
   // Those that wait for the last word would be told by the end of the socket that it never comes.
   if (facts_.resumed && somebody_is_away()) return;
   // The ledger that the stores keep knows of all that came before.
   if (pipeline_.is_busy()) return;
   closing_ = true;
+  for (const auto& [name, fate] : scripts_.fates()) ledger_.script_fared(name, fate);
   start_stores();
   ledger_file_.publish(ledger_, "closing");
   pipeline_.close();
@@ -265,29 +288,54 @@ std::string Server::finish_ledger() {
   return loss_table(ledger_, ledger_file_.name(), kMostFarewell);
 }
 
+// Of the log: whoever reads nothing else has read how it went.
+std::string Server::last_line() const {
+  std::int64_t ended = 0;
+  for (std::uint32_t i = 0; i < clients_.size(); ++i)
+    ended = std::max(ended, iterations_.current(i));
+  std::uint64_t bytes = 0;
+  for (const auto& plugin : pipeline_.plugins()) bytes += plugin->bytes();
+  const std::uint64_t stored = ledger_.stored_iterations(), failed = ledger_.failed_iterations();
+  std::string text = fmt::format("done: {} iteration{} ended, {} stored ({})", ended,
+                                 ended == 1 ? "" : "s", stored, platform::format_bytes(bytes));
+  if (facts_.resumed) {
+    text += " since this server has taken over";
+  } else if (const auto others = static_cast<std::int64_t>(stored + failed + dropped_.size());
+             others < ended && !ledger_.anything_lost()) {
+    text += fmt::format(", {} not due in any store", ended - others);
+  }
+  if (failed > 0) text += fmt::format(", {} NOT STORED", failed);
+  if (const std::string dropped = what_was_left_out(); !dropped.empty()) text += ", " + dropped;
+  if (ledger_.anything_lost()) return text + ", NOT ALL OF THE DATA IS STORED, see above";
+  text += ", nothing lost";
+  for (const std::string& line : what_is_amiss(ledger_)) text += "; " + cut(line, kMostInLastLine);
+  return text;
+}
+
 void Server::say_farewell() {
   // Nobody can attach from here on: a simulation that starts anew finds no socket and starts its
-  // own server.
+  // own server. A rank of this run finds that it is too late.
+  note_late_ranks();
   listener_.reset();
   ::unlink(socket_path_.c_str());
-  const std::string losses = finish_ledger();
+  say_reports(true);
+  const std::string amiss = finish_ledger();
   shm::Farewell farewell{};
   farewell.status =
       static_cast<std::int32_t>(ledger_.anything_lost() ? Status::ERROR_LOST : Status::OK);
-  if (ledger_.anything_missing()) losses.copy(farewell.message, sizeof farewell.message - 1);
-  std::uint64_t bytes = 0;
-  for (const auto& plugin : pipeline_.plugins()) bytes += plugin->bytes();
-  if (!losses.empty()) log_->warn("{}", losses);
+  farewell.amiss = ledger_.anything_amiss();
+  amiss.copy(farewell.message, sizeof farewell.message - 1);
+  farewell.speaks = 1;  // the first of this node that is there to speak
+  if (!amiss.empty()) log_->warn("{}", amiss);
   for (const std::string& line : scripts_.report()) log_->info("{}", line);
   if (const std::string line = spiller_.report(); !line.empty()) log_->info("{}", line);
-  const std::string dropped = what_was_left_out();
-  log_->info("done: {} iterations, {} stored, {}{}{}", ledger_.stored_iterations(),
-             platform::format_bytes(bytes), dropped, dropped.empty() ? "" : ", ",
-             ledger_.anything_lost() ? "NOT ALL OF THE DATA IS STORED, see above" : "nothing lost");
+  if (facts_.drained) say_drained();
+  log_->info("{}", last_line());
   log_->flush();
   for (ClientLink& client : clients_) {
     if (client.phase() != ClientLink::Phase::finalized) continue;
-    platform::send_message(client.socket(), &farewell, sizeof farewell, kFarewellLimitNs);
+    if (platform::send_message(client.socket(), &farewell, sizeof farewell, kFarewellLimitNs))
+      farewell.speaks = 0;
   }
 }
 

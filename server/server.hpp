@@ -14,16 +14,20 @@
 #include <vector>
 
 #include "lib/model/model.hpp"
+#include "lib/platform/late_ranks.hpp"
 #include "lib/platform/placement.hpp"
+#include "lib/platform/spill_folder.hpp"
 #include "lib/platform/unique_fd.hpp"
 #include "lib/shm/segment.hpp"
 #include "server/block_holds.hpp"
 #include "server/client_link.hpp"
+#include "server/drains.hpp"
 #include "server/lease_book.hpp"
 #include "server/ledger/ledger.hpp"
 #include "server/ledger/ledger_file.hpp"
 #include "server/parameter_log.hpp"
 #include "server/pipeline.hpp"
+#include "server/report_book.hpp"
 #include "server/scripts/script_pool.hpp"
 #include "server/session_journal.hpp"
 #include "server/spiller.hpp"
@@ -42,7 +46,9 @@ struct ServerParts {
   std::vector<std::unique_ptr<PluginInstance>> plugins;
   platform::Machine machine;
   std::shared_ptr<spdlog::logger> log;
-  std::string spill_folder{};  ///< of this session alone; with when-full="spill"
+  const platform::SpillFolder* spill_folder = nullptr;  ///< outlives the server; null: none
+  std::string late_ranks{};    ///< file in which it is noted who has not come; "": none is kept
+  std::shared_ptr<Drains> drains{};  ///< of what others have left on this node
 };
 
 class Server {
@@ -55,12 +61,20 @@ class Server {
   /// Runs until all clients are gone and everything is stored. Returns the exit status of leatd.
   int run();
 
+  // When facts.drained
+
+  /// "", or why the segment must stay: nothing of it was stored.
+  const std::string& why_given_up() const noexcept { return given_up_; }
+  /// What became of it, as JSON.
+  std::string drained() const;
+
  private:
   friend class DrivenServer;  // tests/fuzz: the same steps, without the loop
 
   // Set-up and waiting
   ScriptPoolParts script_parts();
-  SpillerParts spiller_parts(std::string folder);
+  ArrayChecks::Wanted checks_wanted() const;
+  SpillerParts spiller_parts(const platform::SpillFolder* folder);
   void watch(int fd) noexcept;
   void sleep() noexcept;
   bool may_spin() const noexcept;
@@ -76,9 +90,19 @@ class Server {
   void greet(platform::UniqueFd connection);
   std::string why_refused(const shm::Hello& hello) const;
   void client_hung_up(ClientLink& client);
+  bool take_reports(ClientLink& client);
+  void say_reports(bool all);
   void client_left(std::uint32_t index, ClientLink::Phase how);
   void forget_client(std::uint32_t index, bool died);
+  // Ranks that have yet to attach (server_absent.cpp)
   void give_up_on_absent();
+  bool absence_hurts() const;
+  std::int64_t absence_limit_ns() const noexcept;
+  void never_came(std::uint32_t index);
+  bool is_expected(const ClientLink& client) const noexcept;
+  bool is_expected_before(std::int64_t iteration) const;
+  void note_late_ranks() const;
+  std::string name_of_rank(std::uint32_t index) const;
   void place_myself();
   void start_stores();
   bool all_have_attached() const noexcept;
@@ -86,11 +110,21 @@ class Server {
   void watch_grace();
   void take_no_more();
 
+  // Storing what a session has left of which everything was killed (server_drain.cpp)
+  void end_all_clients();
+  bool may_store() const noexcept;
+  void stores_opened(const PipelineResult& result);
+  void hurry_drains();
+  void say_drained();
+
   // Taking over from a server that has died
   void take_over();
   void take_over_clients();
   void take_over_leases();
   void take_over_spilled();
+  bool makes_sense(const SpillRecord& record) const;
+  void journal_is_gone();
+  void adopt_spilled(std::int64_t iteration, const Block& block);
   void take_over_dropped();
   bool hold_spilled(Iteration* iteration);
   void adopt_block(std::uint32_t index, const shm::FoundBlock& found);
@@ -111,6 +145,11 @@ class Server {
   void on_lease_request(std::uint32_t index, const shm::Event& event);
   void on_text(std::uint32_t index, const shm::Event& event);
   void on_lost(std::uint32_t index, const shm::Event& event);
+  void on_forgo(std::uint32_t index, const shm::Event& event);
+  void count_untold(std::uint32_t index);
+  bool is_number(std::uint32_t index, std::int64_t iteration);
+  void end_all_before(std::uint32_t index, std::int64_t iteration);
+  bool enters(std::uint32_t index, std::int64_t iteration, std::string* error);
   void set_parameter(std::uint32_t index, std::uint32_t parameter, ParameterValue value);
   void first_rank_ended(std::int64_t iteration);
   void complain(std::uint32_t index, const std::string& what);
@@ -120,6 +159,7 @@ class Server {
   void take_results();
   void note_done(const PipelineResult& result) noexcept;
   void report(const BlockProblem& problem, std::int64_t iteration);
+  void report(const std::vector<Finding>& findings);
   void take_returned_blocks();
   void release(const Block& block);
   void serve_requests();
@@ -147,12 +187,15 @@ class Server {
   void close_when_drained();
   void say_farewell();
   std::string finish_ledger();
+  std::string last_line() const;
+  void note_scripts();
   void made_progress() noexcept;
 
   const model::Model& model_;
   const shm::Segment& segment_;
   RunFacts facts_;
-  std::string socket_path_, journal_path_;
+  std::string socket_path_, journal_path_, late_ranks_path_;
+  platform::LateRanks late_ranks_;  // of runs of this name before this one
   platform::Machine machine_;
   std::shared_ptr<spdlog::logger> log_;
   platform::UniqueFd listener_, epoll_, doorbell_, results_bell_, signals_;
@@ -169,18 +212,25 @@ class Server {
   platform::Placement placement_;
   BlockHolds holds_;
   std::multiset<std::int64_t> held_;  // numbers of iterations whose blocks are being read
+  ReportBook reports_;
   ScriptPool scripts_;
   ParameterLog parameters_;
   SessionJournal journal_;
-  std::vector<std::string> losses_;  // lines of the ledger, for the journal
-  std::set<std::int64_t> dropped_;   // iterations that were left out
-  // What lay on the disk when the server before this one died, by iteration.
-  std::map<std::int64_t, std::vector<std::shared_ptr<const void>>> spilled_;
-  std::int64_t alone_since_ns_;  // when the last client left, or the start
+  std::vector<std::string> losses_;         // lines of the ledger, for the journal
+  std::set<std::int64_t> dropped_;          // iterations that were left out
+  std::vector<SpillRecord> spill_records_;  // of the journal, until they are taken over
+  // How long others have waited for what ranks that have yet to attach keep from them.
+  std::int64_t hurt_ns_ = 0, hurt_seen_ns_ = 0;
+  bool refused_for_absent_ = false;
   std::uint64_t adopted_blocks_ = 0;
+  std::int64_t pressed_since_ns_ = 0;  // the stores are awaited by a rank that needs memory; 0: not
   // After SIGTERM: when nothing more is taken, and when scripts are not waited for any more. 0:
   // none.
   std::int64_t take_until_ns_ = 0, scripts_until_ns_ = 0;
+  std::uint64_t script_trouble_ = 0;  // that the ledger knows of
+  std::shared_ptr<Drains> drains_;    // of others
+  std::string given_up_;
+  bool stores_open_ = false;
   bool closing_ = false;
   bool closed_ = false;
 };

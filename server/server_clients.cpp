@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Server: clients coming and going.
+#include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -15,6 +16,8 @@ namespace leat::server {
 namespace {
 
 constexpr std::int64_t kGreetingLimitNs = 100'000'000;
+// Then the others get their turn.
+constexpr int kMostAtOnce = 64;
 
 }  // namespace
 
@@ -39,12 +42,30 @@ std::string Server::why_refused(const shm::Hello& hello) const {
            " ranks on this node: give the two runs different LEAT_SESSION names";
   }
   const ClientLink& client = clients_[static_cast<std::size_t>(hello.node_rank)];
+  if (hello.resumed && hello.segment != segment_.name()) {
+    return "rank " + std::to_string(hello.node_rank) + " of this node was part of another run of " +
+           "this name, with segment " + std::string(hello.segment) + ", not of session " +
+           facts_.session + " as it is now, with segment " + segment_.name() +
+           ": give the two runs different LEAT_SESSION names";
+  }
   // Absent: the server before this one was killed between its welcome and its note of that.
   if (hello.resumed && (client.is_away() || client.phase() == ClientLink::Phase::absent)) return "";
   if (hello.resumed) {
     return "rank " + std::to_string(hello.node_rank) + " of this node is no part of session " +
            facts_.session + " any more: its server was told to end, or has taken it for dead";
   }
+  if (std::string late = late_ranks_.why_too_late(facts_.session, hello.node_rank, hello.since_ns);
+      !late.empty()) {
+    return late;
+  }
+  if (client.is_gone() && client.never_came()) {
+    return "rank " + std::to_string(hello.node_rank) + " of this node came too late for session " +
+           facts_.session +
+           ": the others had waited for it for the timeout of <buffer>, and go on without it; "
+           "nothing of this rank is stored";
+  }
+  // Welcomed by the server before this one, which was killed before the rank had its segment.
+  if (client.is_away() && !client.lives()) return "";
   if (client.phase() != ClientLink::Phase::absent) {
     return "rank " + std::to_string(hello.node_rank) + " of this node is already part of session " +
            facts_.session + ": give the two runs different LEAT_SESSION names";
@@ -57,6 +78,7 @@ void Server::greet(platform::UniqueFd connection) {
   const platform::Received received =
       platform::receive_message(connection.get(), &hello, sizeof hello, kGreetingLimitNs);
   if (received != platform::Received::message) return;
+  hello.segment[sizeof hello.segment - 1] = 0;
   const std::string refusal = why_refused(hello);
   shm::Welcome welcome{};
   welcome.magic = shm::kMagic;
@@ -115,16 +137,41 @@ void Server::client_hung_up(ClientLink& client) {
   client.save(iterations_.current(index));
 }
 
+// False when it has hung up.
+bool Server::take_reports(ClientLink& client) {
+  const auto index = static_cast<std::uint32_t>(&client - clients_.data());
+  for (int i = 0; i < kMostAtOnce; ++i) {
+    shm::Report report{};
+    switch (platform::receive_message(client.socket(), &report, sizeof report, 0)) {
+      case platform::Received::message:
+        reports_.take(index, client.rank(), report, platform::now_ns());
+        break;
+      case platform::Received::nothing:
+        return true;
+      case platform::Received::closed:
+        return false;
+    }
+  }
+  return true;
+}
+
+// In the log, and on standard error where that is a file: those who look at neither look there.
+void Server::say_reports(bool all) {
+  if (!reports_.has_waiting()) return;
+  const bool log_is_seen = model_.log.file.empty() && log_->should_log(spdlog::level::err);
+  for (const ReportBook::Line& line : reports_.take_due(platform::now_ns(), all)) {
+    log_->log(line.is_error ? spdlog::level::err : spdlog::level::warn, "{}", line.text);
+    if (line.is_error && !log_is_seen) fmt::print(stderr, "leat: {}\n", line.text);
+  }
+}
+
 void Server::client_left(std::uint32_t index, ClientLink::Phase how) {
   ClientLink& client = clients_[index];
   const bool died = how == ClientLink::Phase::dead;
   client.leave(how);
-  alone_since_ns_ = platform::now_ns();
+  count_untold(index);
   if (died) {
-    log_->warn(
-        "rank {} ended without leat_finalize, in iteration {}; what it had handed over "
-        "is stored",
-        client.rank(), iterations_.current(index));
+    reports_.died(client.rank(), iterations_.current(index), platform::now_ns());
     ledger_.client_died(client.rank(), iterations_.current(index));
   }
   forget_client(index, died);
@@ -136,23 +183,6 @@ void Server::forget_client(std::uint32_t index, bool died) {
   iterations_.gone(index, died);
   leases_.client_gone(index);
   steering_.client_gone(index);
-}
-
-void Server::give_up_on_absent() {
-  const auto limit_ns = static_cast<std::int64_t>(segment_.header().timeout_ns);
-  const bool late = platform::now_ns() - alone_since_ns_ > limit_ns;
-  const bool anybody = std::any_of(clients_.begin(), clients_.end(), [](const ClientLink& c) {
-    return c.phase() == ClientLink::Phase::attached ||
-           (c.phase() == ClientLink::Phase::absent && c.lives());
-  });
-  if (!late || anybody || closing_) return;
-  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
-    if (clients_[i].phase() != ClientLink::Phase::absent) continue;
-    log_->warn("rank {} of this node never attached, and nobody else is left: ending", i);
-    clients_[i].leave(ClientLink::Phase::dead);
-    clients_[i].save(0);
-    forget_client(i, true);
-  }
 }
 
 void Server::stop_on_signal() {
@@ -182,8 +212,23 @@ void Server::take_no_more() {
   log_->warn("told to end: storing what was handed over so far, then ending");
   for (ClientLink& client : clients_) {
     if (client.phase() == ClientLink::Phase::attached) client_hung_up(client);
-    if (client.phase() == ClientLink::Phase::absent) client.leave(ClientLink::Phase::dead);
+    if (client.phase() == ClientLink::Phase::absent)
+      never_came(static_cast<std::uint32_t>(&client - clients_.data()));
   }
+}
+
+// On one of several nodes the stores are opened when all ranks of it are known: what they write is
+// called after the lowest. Its ranks that never attach are given up before there is anything to
+// store.
+void Server::start_stores() {
+  if (pipeline_.is_started()) return;
+  std::int32_t first = facts_.ranks - 1;
+  for (const ClientLink& client : clients_) {
+    const bool is_known = client.phase() != ClientLink::Phase::absent && !client.never_came();
+    if (is_known) first = std::min(first, client.rank());
+  }
+  pipeline_.start(facts_.ranks == facts_.node_ranks ? 0 : first,
+                  [drains = drains_] { drains->await_here(); });
 }
 
 }  // namespace leat::server

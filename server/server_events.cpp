@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "lib/platform/clock.hpp"
-#include "lib/platform/memory.hpp"
 #include "server/server.hpp"
 
 namespace leat::server {
@@ -15,11 +15,25 @@ namespace {
 
 // After so many events of one client the others get their turn.
 constexpr int kBatch = 256;
-// A wait of this length is worth a line; with a short timeout half of that.
-constexpr std::int64_t kSayAfterNs = 10'000'000'000;
-constexpr std::size_t kMostNamed = 8;
 // A client whose memory is corrupt must not fill the disk with lines about it.
 constexpr int kMostComplaints = 100;
+// Of findings of one iteration; the ledger has them all.
+constexpr std::size_t kMostNamed = 8;
+
+// <time> names a parameter that had no value when the iteration ended.
+std::optional<Finding> time_not_set(const model::Model& model, const PipelineResult& result) {
+  const auto* const iteration = std::get_if<Iteration>(&result.work);
+  if (!iteration || !model.time || model.time->parameter >= iteration->parameters.size()) return {};
+  const ParameterValue& time = iteration->parameters[model.time->parameter];
+  if (!std::holds_alternative<std::monostate>(time)) return {};
+  const std::string& name = model.parameters[model.time->parameter].name;
+  return Finding{
+      "time", Ledger::kUnknownName, iteration->number,
+      fmt::format("the time of the simulation, parameter \"{}\", has no value, and files count "
+                  "iterations instead: call leat_set_double(\"{}\", ...) before each "
+                  "leat_end_iteration, or take <time parameter=\"{}\"/> out of the XML",
+                  name, name, name)};
+}
 
 }  // namespace
 
@@ -63,10 +77,8 @@ void Server::handle(std::uint32_t index, const shm::Event& event) {
     case shm::EventKind::block:
       return on_block(index, event);
     case shm::EventKind::end_iteration:
-      if (event.flags & shm::kEndDropped) on_drop(index, event);
-      if (index == 0) first_rank_ended(iterations_.current(0));
-      iterations_.ended(index);
-      leases_.iteration_ended(index);
+      if (!is_number(index, event.iteration)) return;
+      end_all_before(index, event.iteration + 1);
       return serve_requests();
     case shm::EventKind::lease_request:
       return on_lease_request(index, event);
@@ -88,6 +100,8 @@ void Server::handle(std::uint32_t index, const shm::Event& event) {
     case shm::EventKind::drop:
       on_drop(index, event);
       return serve_requests();
+    case shm::EventKind::forgo:
+      return on_forgo(index, event);
   }
   complain(index, fmt::format("sent an event of unknown kind {}", event.kind));
 }
@@ -99,12 +113,39 @@ void Server::complain(std::uint32_t index, const std::string& what) {
               count == kMostComplaints ? "; nothing more is said of what makes no sense" : "");
 }
 
+bool Server::is_number(std::uint32_t index, std::int64_t iteration) {
+  if (iteration >= 0 && iteration < shm::kMostIterations) return true;
+  complain(index, fmt::format("speaks of iteration {}, which makes no sense", iteration));
+  return false;
+}
+
+// The client is in `iteration`, and has ended all before it. That it was there already is no error:
+// a thread may end an iteration while another one does.
+void Server::end_all_before(std::uint32_t index, std::int64_t iteration) {
+  if (iteration <= iterations_.current(index)) return;
+  if (index == 0) first_rank_ended(iteration - 1);
+  iterations_.ended(index, iteration - 1);
+  leases_.iteration_ended(index, iteration - 1);
+}
+
+// Sets `*error` when the block is of an iteration that it cannot be of.
+bool Server::enters(std::uint32_t index, std::int64_t iteration, std::string* error) {
+  const std::int64_t current = iterations_.current(index);
+  if (iteration >= current && iteration < shm::kMostIterations) {
+    end_all_before(index, iteration);
+    return true;
+  }
+  *error = fmt::format("it is of iteration {}, and its rank is in {}", iteration, current);
+  return false;
+}
+
 void Server::on_block(std::uint32_t index, const shm::Event& event) {
   const std::uint64_t lease =
       event.offset % shm::kCacheLine == 0 ? leases_.extent_of(index, event.offset, event.bytes) : 0;
   std::string error = "it does not lie in memory leased to this rank";
   std::optional<Block> block;
-  if (lease != 0 && event.bytes >= sizeof(shm::BlockHeader)) {
+  if (lease != 0 && event.bytes >= sizeof(shm::BlockHeader) &&
+      enters(index, event.iteration, &error)) {
     block = clients_[index].read_block(event, &error);
   }
   if (lease != 0) leases_.block_came(index, lease, event.bytes);
@@ -122,7 +163,16 @@ void Server::on_block(std::uint32_t index, const shm::Event& event) {
   if (const std::optional<Block> replaced = iterations_.add(*block)) release(*replaced);
 }
 
+void Server::on_forgo(std::uint32_t index, const shm::Event& event) {
+  const std::uint64_t lease = leases_.extent_of(index, event.offset, event.bytes);
+  if (lease == 0) return;
+  leases_.block_came(index, lease, event.bytes);
+  leases_.block_released(index, lease);
+  serve_requests();
+}
+
 void Server::on_lease_request(std::uint32_t index, const shm::Event& event) {
+  if (facts_.drained) return;  // by one that is dead
   const LeaseRequest request{index,       event.flags, iterations_.current(index),
                              event.bytes, event.token, platform::now_ns()};
   if (!leases_.request(request)) refuse(request, shm::RefusalReason::hopeless, request.iteration);
@@ -143,11 +193,33 @@ void Server::on_text(std::uint32_t index, const shm::Event& event) {
 
 void Server::on_lost(std::uint32_t index, const shm::Event& event) {
   const auto status = static_cast<Status>(static_cast<std::int32_t>(event.token));
-  ledger_.write_failed(clients_[index].rank(), event.subject, event.iteration,
-                       status_meaning(status), event.bytes);
+  const auto number = static_cast<std::uint32_t>(event.token >> 32);
+  if (number != 0 && reports_.why(index, number).empty() && clients_[index].socket() >= 0)
+    (void)take_reports(clients_[index]);  // it has come before the event
+  std::string why = reports_.why(index, number);
+  if (why.empty()) why = status_meaning(status);
+  const std::uint32_t writes = std::max(1u, event.block);
+  clients_[index].count_failed(writes);
+  const bool is_untold = event.subject == shm::kUntoldVariable;
+  ledger_.write_failed(clients_[index].rank(), is_untold ? Ledger::kUntold : event.subject,
+                       event.iteration, why, event.bytes, writes);
+}
+
+// What a client was refused, and could not say before it ended: its ring was full.
+void Server::count_untold(std::uint32_t index) {
+  const std::uint64_t untold = clients_[index].take_untold();
+  if (untold == 0) return;
+  log_->error(
+      "rank {}: {} more write{} failed, from iteration {} on; it ended before it could say "
+      "which",
+      clients_[index].rank(), untold, untold == 1 ? "" : "s", iterations_.current(index));
+  ledger_.write_failed(clients_[index].rank(), Ledger::kUntold, iterations_.current(index),
+                       "from this iteration on; the rank ended before it could say which", 0,
+                       untold);
 }
 
 void Server::pass_on_complete() {
+  if (!may_store()) return;
   while (std::optional<Iteration> iteration = iterations_.take_complete()) {
     ledger_.handed_over(*iteration);
     holds_.hold(&*iteration);
@@ -161,8 +233,15 @@ void Server::pass_on_complete() {
 }
 
 void Server::take_results() {
+  spiller_.take_written([this](const nlohmann::json& entry) { return journal_.note(entry); });
+  if (journal_.needs_rewriting()) write_journal_anew();
   for (PipelineResult& result : pipeline_.take_results()) {
     for (const BlockProblem& problem : result.problems) report(problem, result.iteration);
+    if (std::optional<Finding> time = time_not_set(model_, result))
+      result.findings.push_back(std::move(*time));
+    report(result.findings);
+    // What was taken out is in no store.
+    if (!result.problems.empty()) ledger_.handed_over(std::get<Iteration>(result.work));
     ledger_.settled(result);
     made_progress();
     switch (result.kind) {
@@ -170,6 +249,8 @@ void Server::take_results() {
         note_done(result);
         break;
       case PipelineResult::Kind::opened:
+        stores_opened(result);
+        break;
       case PipelineResult::Kind::script_results:
         break;
       case PipelineResult::Kind::closed:
@@ -182,6 +263,15 @@ void Server::take_results() {
   steer();
   serve_requests();
   if (scripts_.exists() && leases_.somebody_waits()) scripts_.let_go_for_memory();
+  note_scripts();
+}
+
+// As soon as something is amiss, so that it outlives this server; the rest at the end.
+void Server::note_scripts() {
+  const std::uint64_t trouble = scripts_.trouble();
+  if (trouble == script_trouble_) return;
+  script_trouble_ = trouble;
+  for (const auto& [name, fate] : scripts_.fates()) ledger_.script_fared(name, fate);
 }
 
 // The iteration's blocks are still held by the result: a server that takes over either finds them,
@@ -191,13 +281,26 @@ void Server::note_done(const PipelineResult& result) noexcept {
   segment_.server_words().done_iteration.store(result.iteration);
   segment_.server_words().fruitless.store(0, std::memory_order_relaxed);
   parameters_.forget(result.iteration);
+  spiller_.forget(result.iteration);
 }
 
 void Server::report(const BlockProblem& problem, std::int64_t iteration) {
   const std::string& name = model_.variables[problem.variable].name;
   complain(problem.client,
            fmt::format("\"{}\" of iteration {}: {}", name, iteration, problem.what));
-  ledger_.write_failed(problem.rank, problem.variable, iteration, problem.what);
+  ledger_.write_failed(problem.rank, problem.variable, iteration, problem.what, problem.bytes);
+}
+
+// Each once. A hole that a write which failed has left is said to be a loss already.
+void Server::report(const std::vector<Finding>& findings) {
+  std::size_t said = 0;
+  for (const Finding& each : findings) {
+    if (ledger_.has_failed(each.variable, each.iteration)) continue;
+    if (!ledger_.warn(each.what, each.variable, each.iteration, each.text)) continue;
+    if (++said <= kMostNamed) log_->warn("iteration {}: {}", each.iteration, each.text);
+  }
+  if (said > kMostNamed)
+    log_->warn("... and {} variables more, see {}", said - kMostNamed, ledger_file_.name());
 }
 
 void Server::take_returned_blocks() {
@@ -222,75 +325,6 @@ void Server::steer() {
     parameters_.steer(entry.iteration, entry.parameter, entry.new_value);
     scripts_.note_steering(entry);
   }
-}
-
-// A simulation that waits for memory must not wonder why.
-void Server::say_who_waits() {
-  const auto timeout_ns = static_cast<std::int64_t>(segment_.header().timeout_ns);
-  const std::int64_t patience_ns = std::min(kSayAfterNs, timeout_ns / 2);
-  for (const LeaseRequest& request : leases_.take_overdue(platform::now_ns() - patience_ns)) {
-    log_->warn("rank {} waits for {}; the buffer is full; {}", clients_[request.client].rank(),
-               platform::format_bytes(request.bytes), who_holds_memory(request));
-  }
-}
-
-std::string Server::who_holds_memory(const LeaseRequest& request) const {
-  if (std::string script = scripts_.slowest(); !script.empty()) return script;
-  if (std::string store = pipeline_.slowest(); !store.empty()) return store;
-  const std::vector<std::uint32_t> behind = leases_.behind(request.iteration);
-  if (behind.empty()) return "all of it is in use";
-  std::string ranks;
-  for (std::size_t i = 0; i < behind.size() && i < kMostNamed; ++i)
-    ranks += (i ? ", " : "") + std::to_string(clients_[behind[i]].rank());
-  return fmt::format("iteration {} is not ended by rank{} {}{}", iterations_.current(behind[0]),
-                     behind.size() == 1 ? "" : "s", ranks,
-                     behind.size() > kMostNamed ? ", ..." : "");
-}
-
-void Server::release(const Block& block) {
-  const bool is_on_disk = block.lease == 0;
-  if (!is_on_disk) leases_.block_released(block.client, block.lease);
-}
-
-std::int64_t Server::oldest_unfinished() const noexcept {
-  return held_.empty() ? iterations_.oldest() : *held_.begin();
-}
-
-void Server::give_leases() {
-  for (const Grant& grant : leases_.serve()) {
-    shm::Release release{};
-    release.kind = static_cast<std::uint32_t>(shm::ReleaseKind::lease);
-    release.flags = grant.request.flags;
-    release.token = grant.request.token;
-    release.offset = grant.extent.offset;
-    release.bytes = grant.extent.bytes;
-    if (!clients_[grant.request.client].release(release)) {
-      leases_.seal(grant.request.client, grant.extent.offset, 0);
-    }
-  }
-}
-
-void Server::serve_requests() {
-  for (;;) {
-    give_leases();
-    // Iterations that are complete but not yet passed on can free memory too.
-    pass_on_complete();
-    if (make_room()) continue;
-    const std::optional<LeaseRequest> hopeless = leases_.take_hopeless(oldest_unfinished());
-    if (!hopeless) return;
-    give_up(*hopeless);
-  }
-}
-
-void Server::refuse(const LeaseRequest& request, shm::RefusalReason reason,
-                    std::int64_t iteration) {
-  shm::Release refusal{};
-  refusal.kind = static_cast<std::uint32_t>(shm::ReleaseKind::refused);
-  refusal.flags = static_cast<std::uint32_t>(reason);
-  refusal.token = request.token;
-  refusal.offset = static_cast<std::uint64_t>(iteration);
-  refusal.bytes = std::max<std::uint64_t>(1, leases_.used_bytes());
-  clients_[request.client].release(refusal);
 }
 
 }  // namespace leat::server

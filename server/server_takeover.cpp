@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "lib/platform/crc32c.hpp"
 #include "server/server.hpp"
 
 namespace leat::server {
@@ -40,6 +42,7 @@ void Server::take_over() {
   take_over_dropped();
   take_over_leases();
   take_over_spilled();
+  if (journal_.is_new()) journal_is_gone();
   steering_.take_over();
   for (const AuditEntry& entry : steering_.committed())
     parameters_.steer(entry.iteration, entry.parameter, entry.new_value);
@@ -49,6 +52,7 @@ void Server::take_over() {
   write_journal_anew();
   const std::int64_t done = words.done_iteration.load();
   for (const model::Store& store : model_.stores) ledger_.stored_until(store.name, done);
+  if (facts_.drained) return;
   log_->warn(
       "the server before this one has died; this one has taken over its segment: all up to "
       "iteration {} had been through the stores, {} block{} of later ones {} waiting",
@@ -57,8 +61,13 @@ void Server::take_over() {
 
 void Server::take_over_clients() {
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
-    clients_[i].resume();
-    if (clients_[i].phase() == ClientLink::Phase::absent) continue;
+    ClientLink& client = clients_[i];
+    client.resume();
+    // Welcomed by the dead server, and without the segment yet: it comes as if for the first time.
+    const bool had_segment = client.lives() || client.saved().events > 0;
+    if (!facts_.drained && client.is_awaited() && !had_segment && !client.has_events())
+      client.leave(ClientLink::Phase::absent);
+    if (client.phase() == ClientLink::Phase::absent) continue;
     iterations_.resume(i, clients_[i].saved().iteration);
   }
 }
@@ -96,6 +105,7 @@ void Server::adopt_block(std::uint32_t index, const shm::FoundBlock& found) {
   shm::Event event{};
   event.subject = found.header.variable;
   event.block = found.header.block;
+  event.iteration = found.header.iteration;
   event.offset = found.offset;
   event.bytes = sizeof(shm::BlockHeader) + found.header.data_bytes;
   const std::uint64_t lease = leases_.extent_of(index, event.offset, event.bytes);
@@ -108,6 +118,11 @@ void Server::adopt_block(std::uint32_t index, const shm::FoundBlock& found) {
   std::string error;
   std::optional<Block> block;
   if (waits) block = clients_[index].read_block(event, &error);
+  if (waits && !block && journal_.is_new()) {  // else the dead server has said so
+    complain(index, fmt::format("a block of iteration {} makes no sense: {}", iteration, error));
+    ledger_.write_failed(clients_[index].rank(), found.header.variable, iteration, error,
+                         found.header.data_bytes);
+  }
   if (!block) return leases_.block_released(index, lease);
   block->lease = lease;
   ++adopted_blocks_;
@@ -125,27 +140,75 @@ void Server::take_over_dropped() {
   }
 }
 
-// Of an iteration that lies on the disk there is nothing in the segment any more, or the same.
+// What the journal says of files, not what lies in the folder, says what there must be: of a file
+// that is missing the blocks are lost, by name, when their iteration is to be stored.
 void Server::take_over_spilled() {
-  for (Iteration& part : spiller_.take_up(segment_.server_words().done_iteration.load())) {
-    for (Block& block : part.blocks) {
-      block.lease = 0;
-      if (const std::optional<Block> replaced = iterations_.add_to(part.number, block))
-        release(*replaced);
-      ++adopted_blocks_;
+  const std::int64_t done = segment_.server_words().done_iteration.load();
+  std::erase_if(spill_records_, [&](const SpillRecord& record) {
+    return record.iteration <= done || !makes_sense(record);
+  });
+  std::set<std::int64_t> iterations;
+  for (const SpillRecord& record : spill_records_) iterations.insert(record.iteration);
+  spiller_.take_up(std::exchange(spill_records_, {}));
+  for (const std::int64_t iteration : iterations) {
+    for (const auto& file : spiller_.files_of(iteration)) {
+      for (const Block& block : file->blocks()) adopt_spilled(iteration, block);
     }
-    for (const auto& [variable, hold] : part.holds) spilled_[part.number].push_back(hold);
   }
 }
 
-// True when something of it lies on the disk: the mapping ends with the iteration's own holds.
+// It says what was spilled: of an iteration that should be there, and of which there is nothing,
+// nobody can know.
+void Server::journal_is_gone() {
+  constexpr std::int64_t kMost = 10'000;
+  log_->error(
+      "the journal of the session, {}, is gone: values of parameters are those of the XML, and "
+      "what "
+      "had been spilled, left out or lost is not known",
+      journal_path_);
+  if (model_.architecture.when_full != model::WhenFull::spill) return;
+  const std::int64_t first = segment_.server_words().done_iteration.load() + 1;
+  for (const ClientLink& client : clients_) {
+    if (client.phase() == ClientLink::Phase::absent) continue;
+    const std::int64_t end = std::min(client.saved().iteration, first + kMost);
+    for (std::int64_t i = first; i < end; ++i) {
+      if (iterations_.holds(i)) continue;
+      ledger_.write_failed(client.rank(), Ledger::kUnknownName, i,
+                           "the journal of the session, which said what was spilled, is gone");
+    }
+  }
+}
+
+bool Server::makes_sense(const SpillRecord& record) const {
+  const bool sane =
+      std::all_of(record.blocks.begin(), record.blocks.end(), [this](const SpillRecord::One& one) {
+        return one.client < clients_.size() && one.variable < model_.variables.size();
+      });
+  if (!sane) log_->error("the journal speaks of a spilled file that cannot be: {}", record.file);
+  return sane;
+}
+
+// The dead server may not have come to the point at which its copy in the segment is let go. One
+// with other bytes is an earlier one, which this one had replaced.
+void Server::adopt_spilled(std::int64_t iteration, const Block& block) {
+  const Block* const known = iterations_.find(iteration, block);
+  if (known && known->data && known->bytes == block.bytes &&
+      platform::crc32c(known->data, known->bytes) == block.file->checksum(block.place)) {
+    return;
+  }
+  if (const std::optional<Block> replaced = iterations_.add_to(iteration, block))
+    release(*replaced);
+  ++adopted_blocks_;
+}
+
+// True when something of it lies on the disk: its files are open as long as the iteration's own
+// holds exist.
 bool Server::hold_spilled(Iteration* iteration) {
-  const auto found = spilled_.find(iteration->number);
-  if (found == spilled_.end()) return false;
-  using Both = std::pair<std::shared_ptr<const void>, std::vector<std::shared_ptr<const void>>>;
+  const Spiller::Files files = spiller_.files_of(iteration->number);
+  if (files.empty()) return false;
+  using Both = std::pair<std::shared_ptr<const void>, Spiller::Files>;
   for (auto& [variable, hold] : iteration->holds)
-    hold = std::make_shared<Both>(std::move(hold), found->second);
-  spilled_.erase(found);
+    hold = std::make_shared<Both>(std::move(hold), files);
   return true;
 }
 
@@ -199,6 +262,11 @@ void Server::take_journal_entry(const json& entry) {
     ledger_.restore(losses_.back());
     return;
   }
+  if (entry.contains("spilled")) {
+    if (std::optional<SpillRecord> record = spill_record_of(entry))
+      spill_records_.push_back(std::move(*record));
+    return;
+  }
   if (entry.contains("dropped"))
     return dropped_.insert(entry["dropped"].begin(), entry["dropped"].end());
   if (!entry.contains("client")) return parameters_.take_entry(entry);
@@ -214,6 +282,7 @@ void Server::write_journal_anew() {
   }
   if (!dropped_.empty()) entries.push_back({{"dropped", dropped_}});
   for (const std::string& line : losses_) entries.push_back({{"loss", line}});
+  for (json& entry : spiller_.entries()) entries.push_back(std::move(entry));
   journal_.rewrite(entries);
 }
 
@@ -231,7 +300,6 @@ void Server::first_rank_ended(std::int64_t iteration) {
   if (model_.parameters.empty()) return;
   journal_.note(ParameterLog::ended_entry(iteration));
   parameters_.iteration_ended(iteration);
-  if (journal_.is_long()) write_journal_anew();
 }
 
 }  // namespace leat::server

@@ -8,12 +8,16 @@
 #include <fstream>
 #include <iterator>
 
+#include "lib/platform/file_facts.hpp"
 #include "lib/platform/file_lock.hpp"
 
 namespace leat::server {
 namespace {
 
 using nlohmann::json;
+
+// Never empty, so that one that was removed and made anew is known.
+const json kBegin = {{"begin", 1}};
 
 // Each entry: its length, 4 bytes, then MessagePack, which keeps any bytes of a text.
 std::string framed(const json& entry) {
@@ -27,7 +31,10 @@ std::string framed(const json& entry) {
 }  // namespace
 
 SessionJournal::SessionJournal(const std::string& path)
-    : path_(path), file_(platform::open_to_append(path, false)) {}
+    : path_(path), file_(platform::open_to_append(path, false)) {
+  is_new_ = !path_.empty() && (!file_ || platform::is_empty_file(file_.get()));
+  if (is_new_) note(kBegin);
+}
 
 std::vector<json> SessionJournal::read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -46,16 +53,22 @@ std::vector<json> SessionJournal::read(const std::string& path) {
   return entries;
 }
 
-void SessionJournal::note(const json& entry) {
-  if (!file_) return;
+bool SessionJournal::note(const json& entry) {
+  if (path_.empty()) return true;
+  const bool is_there = file_ && platform::has_a_name(file_.get());
   const std::string frame = framed(entry);
-  const ssize_t written = ::write(file_.get(), frame.data(), frame.size());
+  const ssize_t written = is_there ? ::write(file_.get(), frame.data(), frame.size()) : -1;
   if (written > 0) bytes_ += static_cast<std::uint64_t>(written);
+  // Behind half an entry nothing is found: all of it is written anew.
+  if (written != static_cast<ssize_t>(frame.size())) broken_ = true;
+  try_again_ = broken_;
+  return !broken_;
 }
 
 void SessionJournal::rewrite(const std::vector<json>& entries) {
-  if (!file_) return;
-  std::string all;
+  if (path_.empty()) return;
+  try_again_ = false;
+  std::string all = framed(kBegin);
   for (const json& entry : entries) all += framed(entry);
   const std::string part = path_ + ".part";
   platform::UniqueFd file = platform::open_to_append(part, true);
@@ -67,6 +80,7 @@ void SessionJournal::rewrite(const std::vector<json>& entries) {
     return;
   }
   file_ = std::move(file);
+  broken_ = false;
   bytes_ = bytes_rewritten_ = all.size();
 }
 

@@ -22,9 +22,15 @@ class SessionJournal {
   /// All that was noted and is whole; a server may have been killed while it wrote the last.
   static std::vector<nlohmann::json> read(const std::string& path);
 
-  void note(const nlohmann::json& entry);
-  /// It has grown so much that rewrite() is worth its time.
-  bool is_long() const noexcept { return bytes_ > kLong && bytes_ > 2 * bytes_rewritten_; }
+  /// There was none, or it was empty: whoever takes over knows that it has been removed.
+  bool is_new() const noexcept { return is_new_; }
+
+  /// False: it is not in the file, as when that has been removed, or its disk is full.
+  bool note(const nlohmann::json& entry);
+  /// It has grown so much that rewrite() is worth its time, or does not hold what was noted.
+  bool needs_rewriting() const noexcept {
+    return try_again_ || (bytes_ > kLong && bytes_ > 2 * bytes_rewritten_);
+  }
   /// Puts these in the place of all that was noted. A kill leaves either the old or the new.
   void rewrite(const std::vector<nlohmann::json>& entries);
 
@@ -35,6 +41,9 @@ class SessionJournal {
   platform::UniqueFd file_;
   std::uint64_t bytes_ = 0;
   std::uint64_t bytes_rewritten_ = 0;
+  bool is_new_ = false;
+  bool broken_ = false;     // what was noted last is not in it
+  bool try_again_ = false;  // broken, and nobody has tried to write it anew since the last note
 };
 
 }  // namespace leat::server

@@ -5,50 +5,25 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lib/platform/clock.hpp"
+#include "lib/platform/limits.hpp"
 #include "lib/platform/memory.hpp"
 #include "lib/platform/spill_folder.hpp"
-#include "server/spill_file.hpp"
 
 namespace leat::server {
 namespace {
 
 // A disk that had no room is asked again after this time, or when a file of ours has gone.
 constexpr std::int64_t kTryAgainNs = 5'000'000'000;
+constexpr std::uint64_t kDescriptorsForOthers = 48;
 
 }  // namespace
 
-struct Spiller::Disk {
-  std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> files_gone{0};
-  std::atomic<std::uint64_t> iterations{0}, all_bytes{0};  // over the whole run
-  std::function<void()> wake;
-};
-
-// Lives as long as the mapping of its file.
-struct Spiller::OnDisk {
-  std::shared_ptr<Disk> disk;
-  std::string path;
-  std::uint64_t bytes;
-
-  OnDisk(std::shared_ptr<Disk> where, std::string file, std::uint64_t size)
-      : disk(std::move(where)), path(std::move(file)), bytes(size) {}
-  OnDisk(const OnDisk&) = delete;
-  ~OnDisk() {
-    ::unlink(path.c_str());
-    disk->bytes -= bytes;
-    ++disk->files_gone;
-    disk->wake();
-  }
-};
-
 Spiller::Spiller(SpillerParts parts, Pipeline& pipeline)
-    : parts_(std::move(parts)), pipeline_(pipeline), disk_(std::make_shared<Disk>()) {
-  disk_->wake = parts_.wake;
-}
+    : parts_(std::move(parts)), pipeline_(pipeline) {}
 
 Spiller::~Spiller() {
   {
@@ -60,7 +35,7 @@ Spiller::~Spiller() {
 }
 
 void Spiller::start() {
-  if (!parts_.folder.empty()) thread_ = std::thread([this] { run(); });
+  if (parts_.folder >= 0) thread_ = std::thread([this] { run(); });
 }
 
 void Spiller::make_room() {
@@ -70,32 +45,90 @@ void Spiller::make_room() {
   changed_.notify_one();
 }
 
-std::vector<Iteration> Spiller::take_up(std::int64_t done) {
-  std::vector<Iteration> found;
-  if (parts_.folder.empty()) return found;
-  for (const std::string& path : platform::spilled_files(parts_.folder)) {
-    std::error_code error;
-    const std::uint64_t bytes = std::filesystem::file_size(path, error);
-    disk_->bytes += bytes;
-    Result<Iteration> part = read_spill_file(path, std::make_shared<OnDisk>(disk_, path, bytes));
-    if (!part) parts_.log->error("{}", part.error().message);
-    if (part && part->number > done) found.push_back(std::move(*part));
+void Spiller::take_written(const std::function<bool(const nlohmann::json&)>& note) {
+  std::optional<Written> written;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!written_) return;
+    written.swap(written_);
+    on_disk_[written->iteration.number].push_back(written->file);
   }
-  return found;
+  const std::int64_t number = written->iteration.number;
+  const bool noted = note(json_of(written->file->record()));
+  if (!noted && !said_failed_.exchange(true)) {
+    parts_.log->warn(
+        "cannot spill iteration {}: the journal of the session cannot be written to; the "
+        "simulation waits for the stores",
+        number);
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  changed_.notify_one();
+  if (noted && pipeline_.replace(std::move(written->iteration))) {
+    ++iterations_;
+    all_bytes_ += written->file->bytes();
+    return;
+  }
+  // It is in the segment still, for a server that takes over too.
+  on_disk_[number].pop_back();
+  if (on_disk_[number].empty()) on_disk_.erase(number);
+  remove(*written->file);
+}
+
+void Spiller::forget(std::int64_t done) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto end = on_disk_.upper_bound(done);
+  for (auto each = on_disk_.begin(); each != end; ++each) {
+    for (const auto& file : each->second) remove(*file);
+  }
+  on_disk_.erase(on_disk_.begin(), end);
+}
+
+void Spiller::remove(const SpillFile& file) {
+  if (parts_.folder >= 0) unlinkat(parts_.folder, file.record().file.c_str(), 0);
+  bytes_ -= file.bytes();
+  --files_;
+  ++files_gone_;
+}
+
+std::vector<nlohmann::json> Spiller::entries() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<nlohmann::json> all;
+  for (const auto& [iteration, files] : on_disk_) {
+    for (const auto& file : files) all.push_back(json_of(file->record()));
+  }
+  return all;
+}
+
+void Spiller::take_up(std::vector<SpillRecord> records) {
+  std::set<std::string> known;
+  for (SpillRecord& record : records) {
+    known.insert(record.file);
+    const std::int64_t number = record.iteration;
+    auto file = SpillFile::open(parts_.folder, parts_.path, std::move(record));
+    bytes_ += file->bytes();
+    ++files_;
+    on_disk_[number].push_back(std::move(file));
+  }
+  if (parts_.folder >= 0) platform::remove_spilled_files(parts_.folder, known);
+}
+
+Spiller::Files Spiller::files_of(std::int64_t iteration) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = on_disk_.find(iteration);
+  return found == on_disk_.end() ? Files() : found->second;
 }
 
 std::string Spiller::report() const {
-  if (disk_->iterations == 0) return "";
-  return fmt::format("{} iteration{}, {}, waited in {} for the stores", disk_->iterations.load(),
-                     disk_->iterations == 1 ? "" : "s", platform::format_bytes(disk_->all_bytes),
-                     parts_.folder);
+  if (iterations_ == 0) return "";
+  return fmt::format("{} iteration{}, {}, waited in {} for the stores", iterations_,
+                     iterations_ == 1 ? "" : "s", platform::format_bytes(all_bytes_), parts_.path);
 }
 
 void Spiller::run() {
   thread_id_ = gettid();
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return closing_ || wanted_; });
+    changed_.wait(lock, [this] { return closing_ || (wanted_ && !written_); });
     if (closing_) return;
     lock.unlock();
     const bool moved = spill_one();
@@ -124,7 +157,7 @@ std::set<std::uint32_t> Spiller::movable(const Iteration& iteration, long holder
 
 Iteration Spiller::part_to_move(const Iteration& iteration) const {
   const std::set<std::uint32_t> variables = movable(iteration, 2);  // held in line and by our copy
-  Iteration part{iteration.number, iteration.complete, {}, {}, iteration.parameters};
+  Iteration part{iteration.number, iteration.complete, {}, {}, {}};
   for (const Block& block : iteration.blocks) {
     if (variables.count(block.variable)) part.blocks.push_back(block);
   }
@@ -136,58 +169,69 @@ bool Spiller::spill_one() {
       pipeline_.newest([this](const Iteration& each) { return !movable(each, 1).empty(); });
   if (!copy) return false;
   const Iteration part = part_to_move(*copy);
-  const std::uint64_t bytes = spill_file_bytes(part);
-  if (part.blocks.empty() || !write(part)) return false;
-  const std::string path = parts_.folder + "/" + platform::spill_file_name(part.number);
-  Result<Iteration> moved = read_spill_file(path, std::make_shared<OnDisk>(disk_, path, bytes));
-  if (!moved) {
-    say_once(&said_failed_, moved.error().message);
-    return false;
-  }
-  const bool in_time = pipeline_.replace(with_part_moved(std::move(*copy), *moved));
-  if (in_time) {
-    ++disk_->iterations;
-    disk_->all_bytes += bytes;
-  }
+  if (part.blocks.empty()) return false;
+  const std::shared_ptr<const SpillFile> file = write(part);
+  if (!file) return false;
+  Written written{with_part_moved(std::move(*copy), file), file};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  written_ = std::move(written);
   return true;
 }
 
-// Counts the bytes while they are on the disk; on success the caller's OnDisk takes them over.
-bool Spiller::write(const Iteration& part) {
-  const std::uint64_t bytes = spill_file_bytes(part);
-  if (disk_->bytes + bytes > parts_.most_bytes) {
-    say_once(&said_full_,
-             fmt::format("spill-size is used up: {} lie in {}; the simulation waits for the stores",
-                         platform::format_bytes(disk_->bytes), parts_.folder));
-    return false;
+// An iteration can go to the disk in several parts: a script may let a variable go later.
+std::string Spiller::new_name(std::int64_t iteration) const {
+  return platform::spill_file_name(iteration, files_of(iteration).size());
+}
+
+// "" when there is room for one more file of so many bytes.
+std::string Spiller::why_not(std::uint64_t bytes) const {
+  if (bytes_ + bytes > parts_.most_bytes) {
+    return fmt::format("spill-size is used up: {} lie in {}", platform::format_bytes(bytes_),
+                       parts_.path);
   }
-  if (platform::now_ns() < try_again_ns_ && disk_->files_gone == gone_when_failed_) return false;
-  disk_->bytes += bytes;
-  const std::string why = write_spill_file(parts_.folder, part);
-  if (why.empty()) return true;
-  disk_->bytes -= bytes;
+  // Each is open until it is done with.
+  const std::uint64_t most = platform::most_descriptors();
+  const std::uint64_t for_others = std::max(kDescriptorsForOthers, most / 2);
+  if (files_ + for_others < most) return "";
+  return fmt::format("{} iterations lie in {}, and this process may have {} files open (ulimit -n)",
+                     files_.load(), parts_.path, most);
+}
+
+// Counts it while it is on the disk.
+std::shared_ptr<const SpillFile> Spiller::write(const Iteration& part) {
+  const std::uint64_t bytes = spill_file_bytes(part);
+  if (const std::string why = why_not(bytes); !why.empty()) {
+    if (!std::exchange(said_full_, true))
+      parts_.log->warn("{}; the simulation waits for the stores", why);
+    return nullptr;
+  }
+  if (platform::now_ns() < try_again_ns_ && files_gone_ == gone_when_failed_) return nullptr;
+  auto file = SpillFile::write(parts_.folder, new_name(part.number), part);
+  if (file) {
+    bytes_ += bytes;
+    ++files_;
+    return *file;
+  }
   try_again_ns_ = platform::now_ns() + kTryAgainNs;
-  gone_when_failed_ = disk_->files_gone;
-  say_once(&said_failed_, fmt::format("cannot spill iteration {} to {}: {}; the simulation waits "
-                                      "for the stores",
-                                      part.number, parts_.folder, why));
-  return false;
+  gone_when_failed_ = files_gone_;
+  if (!said_failed_.exchange(true)) {
+    parts_.log->warn("cannot spill iteration {} to {}: {}; the simulation waits for the stores",
+                     part.number, parts_.path, file.error().message);
+  }
+  return nullptr;
 }
 
 // Both have their blocks by variable, rank, block.
-Iteration Spiller::with_part_moved(Iteration iteration, const Iteration& moved) const {
-  auto next = moved.blocks.begin();
+Iteration Spiller::with_part_moved(Iteration iteration,
+                                   const std::shared_ptr<const SpillFile>& file) {
+  const std::vector<SpillRecord::One>& moved = file->record().blocks;
+  std::uint32_t next = 0;
   for (Block& block : iteration.blocks) {
-    if (next == moved.blocks.end() || next->variable != block.variable) continue;
-    block = *next++;
+    if (next == moved.size() || moved[next].variable != block.variable) continue;
+    block = file->block_here(block, next++);
+    iteration.holds[block.variable] = file;
   }
-  for (const auto& [variable, hold] : moved.holds) iteration.holds[variable] = hold;
   return iteration;
-}
-
-void Spiller::say_once(bool* said, const std::string& text) {
-  if (std::exchange(*said, true)) return;
-  parts_.log->warn("{}", text);
 }
 
 }  // namespace leat::server

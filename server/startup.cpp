@@ -2,26 +2,31 @@
 #include "server/startup.hpp"
 
 #include <signal.h>
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <exception>
+#include <new>
 #include <optional>
 
 #include "lib/model/reader.hpp"
+#include "lib/platform/file_facts.hpp"
+#include "lib/platform/limits.hpp"
 #include "lib/platform/local_socket.hpp"
 #include "lib/platform/numa_binding.hpp"
 #include "lib/platform/process.hpp"
+#include "lib/platform/segment_name.hpp"
 #include "lib/platform/spill_folder.hpp"
-#include "server/catalogue_writer.hpp"
 #include "server/crash_note.hpp"
+#include "server/drains.hpp"
 #include "server/live_session.hpp"
 #include "server/plugin_loader.hpp"
+#include "server/run_log.hpp"
+#include "server/run_segment.hpp"
 #include "server/scripts/script_files.hpp"
 #include "server/server.hpp"
+#include "server/start_checks.hpp"
 
 namespace leat::server {
 namespace {
@@ -34,6 +39,7 @@ class Reporter {
   explicit Reporter(int fd) : fd_(fd) {}
 
   void ready() { send("ready\n"); }
+  void drained(const std::string& json) { send(json); }
   void failed(const Error& error) {
     if (!fd_) fprintf(stderr, "leatd: %s\n", error.message.c_str());
     send(std::to_string(static_cast<int>(error.status)) + "\n" + error.message);
@@ -50,31 +56,22 @@ class Reporter {
   platform::UniqueFd fd_;
 };
 
-Result<model::Model> read_model(const std::string& config, std::string* warnings) {
-  model::ReadResult read = model::read_file(config);
+// One that is told to end while it starts shall do so as ever, with all ranks in the same run: the
+// loop takes the signal once it runs. Who starts us has blocked them already.
+void block_termination() {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGTERM);
+  sigaddset(&mask, SIGINT);
+  sigprocmask(SIG_BLOCK, &mask, nullptr);
+}
+
+Result<model::Model> model_of(model::ReadResult read, std::string* warnings) {
   std::string text = model::format(read.diagnostics);
   if (!text.empty() && text.back() == '\n') text.pop_back();
   if (!read.model) return Error{Status::ERROR_CONFIG, text};
   *warnings = text;
   return std::move(*read.model);
-}
-
-Result<std::shared_ptr<spdlog::logger>> make_log(const model::Model& model, bool goes_on) {
-  try {
-    auto log = model.log.file.empty()
-                   ? std::make_shared<spdlog::logger>(
-                         model.name, std::make_shared<spdlog::sinks::stderr_sink_mt>())
-                   : std::make_shared<spdlog::logger>(
-                         model.name, std::make_shared<spdlog::sinks::basic_file_sink_mt>(
-                                         model.log.file, !goes_on));
-    log->set_pattern(model.log.file.empty() ? "leatd %n: %l: %v" : "%Y-%m-%d %H:%M:%S.%e %l: %v");
-    log->set_level(spdlog::level::from_str(model.log.level));
-    log->flush_on(spdlog::level::info);
-    return log;
-  } catch (const spdlog::spdlog_ex& e) {
-    return Error{Status::ERROR_CONFIG,
-                 "cannot write the log file \"" + model.log.file + "\": " + e.what()};
-  }
 }
 
 Result<LoadedPlugin> load_builtin(const std::string& type) {
@@ -83,7 +80,7 @@ Result<LoadedPlugin> load_builtin(const std::string& type) {
   return load_plugin(*path);
 }
 
-Result<std::vector<LoadedPlugin>> load_plugins(const model::Model& model) {
+Result<std::vector<LoadedPlugin>> load_plugins(const model::Model& model, spdlog::logger& log) {
   std::vector<LoadedPlugin> plugins;
   for (const model::Store& store : model.stores) {
     Result<LoadedPlugin> plugin =
@@ -93,6 +90,8 @@ Result<std::vector<LoadedPlugin>> load_plugins(const model::Model& model) {
                                               std::to_string(store.where.line) + ": store \"" +
                                               store.name + "\": " + plugin.error().message};
     }
+    const std::string warning = store.library.empty() ? "" : platform::group_warning(store.library);
+    if (!warning.empty()) log.warn("store \"{}\": {}", store.name, warning);
     plugins.push_back(std::move(*plugin));
   }
   return plugins;
@@ -108,64 +107,28 @@ std::vector<std::unique_ptr<PluginInstance>> instances_of(
   return instances;
 }
 
-// FNV-1a, 64 bits. Source: Fowler, Noll, Vo, draft-eastlake-fnv.
-std::uint64_t hash_of(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
-void bind_to_node(void* address, std::size_t bytes, void* memory_node) {
-  platform::prefer_memory_node(address, bytes, *static_cast<int*>(memory_node));
-}
-
-shm::WhenFull when_full_of(model::WhenFull when_full) {
-  switch (when_full) {
-    case model::WhenFull::wait:
-      return shm::WhenFull::wait;
-    case model::WhenFull::drop_iteration:
-      return shm::WhenFull::drop_iteration;
-    case model::WhenFull::spill:
-      return shm::WhenFull::spill;
-    case model::WhenFull::error:
-      return shm::WhenFull::error;
-  }
-  return shm::WhenFull::wait;
-}
-
-Result<shm::Segment> make_segment(const model::Model& model, const Options& options,
-                                  const std::string& name, int memory_node) {
-  shm::SegmentPlan plan;
-  plan.clients = static_cast<std::uint32_t>(options.node_ranks);
-  plan.data_bytes = model.architecture.buffer_bytes;
-  plan.timeout_ns = static_cast<std::uint64_t>(model.architecture.timeout_seconds * 1e9);
-  plan.catalogue_bytes = catalogue_bytes(model);
-  plan.when_full = when_full_of(model.architecture.when_full);
-  plan.parameters = static_cast<std::uint32_t>(model.parameters.size());
-  plan.stores = static_cast<std::uint32_t>(model.stores.size());
-  plan.config_hash = hash_of(model.source_text);
-  plan.checksums = model.architecture.checksum == model::Checksum::crc32c;
-  Result<shm::Segment> segment = shm::Segment::create(name, plan, bind_to_node, &memory_node);
-  if (segment) write_catalogue(model, *segment);
-  return segment;
-}
-
+// A server that takes over goes on without one, as if its disk were full: what is in the segment
+// must not be lost for it.
 Result<std::optional<platform::SpillFolder>> make_spill_folder(const model::Model& model,
-                                                               const LiveSession& live) {
+                                                               const LiveSession& live,
+                                                               spdlog::logger& log) {
   const model::Architecture& architecture = model.architecture;
   if (architecture.when_full != model::WhenFull::spill) {
     return std::optional<platform::SpillFolder>();
   }
   std::string why = platform::why_no_spill_folder(architecture.spill_folder);
   if (why.empty()) {
-    Result<platform::SpillFolder> made = platform::SpillFolder::make(
-        architecture.spill_folder, live.session(), live.spill_link(), live.is_taken_over());
+    Result<platform::SpillFolder> made =
+        platform::SpillFolder::make(architecture.spill_folder, platform::stem_of(live.segment()),
+                                    live.spill_link(), live.is_taken_over());
     if (made) return std::optional(std::move(*made));
     why = made.error().message;
   }
   const model::Diagnostic error{model::Severity::error, architecture.spill_where,
                                 "nothing can be spilled: " + why};
-  return Error{Status::ERROR_CONFIG, error.str()};
+  if (!live.is_taken_over()) return Error{Status::ERROR_CONFIG, error.str()};
+  log.error("{}; the simulation waits for the stores when memory is full", error.str());
+  return std::optional<platform::SpillFolder>();
 }
 
 // The memory node of the rank that started us: its affinity is ours until we widen it.
@@ -176,66 +139,91 @@ int memory_node_of_starter(const platform::Machine& machine, const platform::Cpu
   return platform::place_server(machine, platform::allowed_cpus(), ranks, cores).memory_node;
 }
 
-// That of a server which has died, as it left it.
-Result<shm::Segment> take_segment(const model::Model& model, const Options& options,
-                                  const std::string& name) {
-  Result<shm::Segment> segment = shm::Segment::attach(name);
-  if (!segment) return segment.error();
-  const shm::SegmentHeader& header = segment->header();
-  if (header.config_hash != hash_of(model.source_text) ||
-      header.catalogue_bytes != catalogue_bytes(model) ||
-      header.client_count != static_cast<std::uint32_t>(options.node_ranks)) {
-    return Error{Status::ERROR_CONFIG,
-                 options.config +
-                     " has been changed since the run began: a server that takes over "
-                     "needs it as it was"};
-  }
-  if (const Result<void> may = Server::may_take_over(*segment); !may) return may.error();
-  return segment;
+Result<void> work_in(const std::string& folder) {
+  if (folder.empty() || chdir(folder.c_str()) == 0) return {};
+  return Error{Status::ERROR_SYSTEM,
+               "cannot work in " + folder + ": " + platform::errno_text(errno)};
 }
 
-Result<int> serve(const Options& options, Reporter& reporter) {
-  if (!options.folder.empty() && chdir(options.folder.c_str()) != 0) {
-    return Error{Status::ERROR_SYSTEM,
-                 "cannot work in " + options.folder + ": " + platform::errno_text(errno)};
-  }
-  const platform::CpuSet inherited = platform::current_affinity();
-  platform::set_affinity(platform::allowed_cpus());
-  std::string warnings;
-  Result<model::Model> model = read_model(options.config, &warnings);
-  if (!model) return model.error();
-  Result<LiveSession> live = LiveSession::begin(options.session, options.take_over);
-  if (!live) return live.error();
-  Result<std::shared_ptr<spdlog::logger>> log = make_log(*model, live->is_taken_over());
-  if (!log) return log.error();
-  if (!warnings.empty()) (*log)->warn("{}", warnings);
+Result<std::vector<LoadedPlugin>> plugins_and_scripts(model::Model* model, const Options& options,
+                                                      spdlog::logger& log) {
+  if (!options.drain.empty()) model->scripts = {};  // nobody waits for what they would say
   if (model->scripts.exist()) {
     std::string why = model::format(script_problems(model->scripts));
     if (!why.empty()) why.pop_back();  // the end of its last line
     if (!why.empty()) return Error{Status::ERROR_CONFIG, why};
   }
-  Result<std::vector<LoadedPlugin>> plugins = load_plugins(*model);
+  return load_plugins(*model, log);
+}
+
+Result<int> serve(Options options, Reporter& reporter) {
+  const bool draining = !options.drain.empty();
+  if (draining) {
+    if (const Result<void> known = become_dead_run(&options); !known) return known.error();
+  }
+  if (const Result<void> there = work_in(options.folder); !there) return there.error();
+  const platform::CpuSet inherited = platform::current_affinity();
+  platform::set_affinity(platform::allowed_cpus());
+  Result<LiveSession> live = draining ? LiveSession::drain(options.drain)
+                                      : LiveSession::begin(options.session, options.take_over,
+                                                           {options.for_rank, options.since_ns});
+  if (!live) return live.error();
+  std::optional<Inherited> old;
+  if (live->is_taken_over()) {
+    Result<Inherited> taken = take_segment(&*live, options);
+    if (!taken) return taken.error();
+    old.emplace(std::move(*taken));
+  }
+  std::string warnings;
+  Result<model::Model> model = model_of(
+      old ? model::read_sources(old->run.sources) : model::read_file(options.config), &warnings);
+  if (!model) return model.error();
+  const OwnName log_name = name_of_log(*model, options.session, live->is_taken_over());
+  Result<std::shared_ptr<spdlog::logger>> log = make_log(*model, log_name, live->is_taken_over());
+  if (!log) return log.error();
+  if (!warnings.empty()) (*log)->warn("{}", warnings);
+  Result<std::vector<LoadedPlugin>> plugins = plugins_and_scripts(&*model, options, **log);
   if (!plugins) return plugins.error();
-  const Result<std::optional<platform::SpillFolder>> spill = make_spill_folder(*model, *live);
-  if (!spill) return spill.error();
+  if (const Result<void> enough = check_limits(*model, options.node_ranks); !enough)
+    return enough.error();
+  // What is drained goes where it belongs, or stays where it is.
+  const Result<void> made = draining ? Result<void>() : make_output_folders(*model);
+  if (!made) {
+    // In the midst of a run: the store says so, and all others go on.
+    if (!live->is_taken_over()) return made.error();
+    (*log)->error("{}", made.error().message);
+  }
+  const auto drains = std::make_shared<Drains>(live->undrained(), *log);
   const platform::Machine machine = platform::this_machine();
   const int cores = static_cast<int>(model->architecture.dedicated_cores);
   Result<shm::Segment> segment =
-      live->is_taken_over()
-          ? take_segment(*model, options, live->segment())
-          : make_segment(*model, options, live->segment(),
-                         memory_node_of_starter(machine, inherited, options, cores));
+      old ? std::move(old->segment)
+          : make_segment_in_time(*model, options, live->segment(),
+                                 memory_node_of_starter(machine, inherited, options, cores),
+                                 *drains);
   if (!segment) return segment.error();
-  Result<platform::UniqueFd> listener = platform::listen_at(live->socket());
+  if (!live->is_taken_over()) live->has_made_segment();
+  Result<std::optional<platform::SpillFolder>> spill = make_spill_folder(*model, *live, **log);
+  if (!spill) return spill.error();
+  Result<platform::UniqueFd> listener = platform::UniqueFd();
+  if (!draining) listener = platform::listen_at(live->socket());
   if (!listener) return listener.error();
 
-  const RunFacts facts{options.session, options.ranks, options.node_ranks, live->is_taken_over()};
+  const RunFacts facts{options.session,       options.ranks, options.node_ranks,
+                       live->is_taken_over(), draining,      live->segment()};
   const PluginView view(*model, facts);
   Server server({*model, *segment, facts, live->socket(), live->journal(), std::move(*listener),
                  instances_of(*plugins, *model, view, *log), machine, *log,
-                 *spill ? (*spill)->path() : ""});
-  reporter.ready();
-  return server.run();
+                 *spill ? &**spill : nullptr, live->late_ranks(), drains});
+  if (!draining) reporter.ready();
+  const int status = server.run();
+  if (const std::string& why = server.why_given_up(); !why.empty())
+    return Error{Status::ERROR_SERVER, why};
+  if (*spill) (*spill)->done_with();
+  if (!*spill) ::unlink(live->spill_link().c_str());  // the folder is gone
+  live->finish();
+  if (draining) reporter.drained(server.drained());
+  return status;
 }
 
 }  // namespace
@@ -243,13 +231,19 @@ Result<int> serve(const Options& options, Reporter& reporter) {
 int run_session(const Options& options) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
+  block_termination();
   signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of a write, not an end
   note_crashes();
+  platform::allow_more_descriptors();
   Reporter reporter(options.report_fd);
   try {
     const Result<int> done = serve(options, reporter);
     if (done) return *done;
-    reporter.failed(done.error());
+    // Another process stores it, or has done so: nobody who did not ask needs to know.
+    const bool is_done = done.error().status == Status::ERROR_STATE && !options.drain.empty();
+    if (!is_done || options.report_fd >= 0) reporter.failed(done.error());
+  } catch (const std::bad_alloc&) {
+    reporter.failed({Status::ERROR_MEMORY, "leatd: no memory is left" + platform::limit_hint()});
   } catch (const std::exception& e) {
     reporter.failed({Status::ERROR_INTERNAL, std::string("leatd: ") + e.what()});
   }

@@ -85,6 +85,7 @@ void Server::refuse_at_once(const LeaseRequest& request) {
   } else if (!held_.empty()) {
     refuse(request, RefusalReason::scripts, *held_.begin());
   } else if (!behind.empty()) {
+    refused_for_absent_ = refused_for_absent_ || is_expected_before(request.iteration);
     refuse(request, RefusalReason::ranks, iterations_.current(behind[0]));
   } else {
     refuse(request, RefusalReason::hopeless, request.iteration);

@@ -59,8 +59,9 @@ def main(config, steps):
     leat.set("nx", NX)
     leat.set("rows", rows)
     leat.set_position("temperature", [rank * rows, 0])
-    for _ in range(steps):
+    for i in range(steps):
         exchange_ghosts(T, comm)
+        leat.set("t", 0.1 * i)  # seconds
         leat.write("temperature", T)
         leat.end_iteration()
         step(T)

@@ -16,7 +16,8 @@ namespace {
 
 class Loader {
  public:
-  Loader(const Schema& schema, DiagnosticList& out) : schema_(schema), out_(out) {}
+  Loader(const Schema& schema, DiagnosticList& out, const Sources& kept = {})
+      : schema_(schema), out_(out), kept_(kept) {}
 
   std::optional<Document> top(const std::string& path) {
     out_.file_opened(path);
@@ -31,7 +32,7 @@ class Loader {
   std::optional<Document> top(const std::string& path, std::string text) {
     std::optional<XmlElement> root = tree(path, text, {{"simulation"}, ""});
     if (!root) return std::nullopt;
-    return Document{std::move(*root), std::move(text)};
+    return Document{std::move(*root), std::move(text), std::move(included_)};
   }
 
  private:
@@ -84,12 +85,13 @@ class Loader {
     if (!file || file->refused) return {};
     const std::string target = (fs::path(path).parent_path() / file->value).string();
     if (!may_include(target, *file)) return {};
-    const Result<std::string> text = read_source(target);
+    const Result<std::string> text = text_of(target);
     if (!text) {
       out_.error(file->where, "cannot include \"" + target + "\": " + text.error().message);
       return {};
     }
     out_.file_opened(target);
+    included_.emplace_back(target, *text);
     Expected expected{{parent.name},
                       ": " + file->where.file + ":" + std::to_string(file->where.line) +
                           " includes it in <" + parent.name + ">"};
@@ -98,6 +100,12 @@ class Loader {
     if (!root) return {};
     warn_of_attributes(*root);
     return std::move(root->children);
+  }
+
+  Result<std::string> text_of(const std::string& target) const {
+    const auto kept = std::find_if(kept_.begin(), kept_.end(),
+                                   [&](const auto& each) { return each.first == target; });
+    return kept != kept_.end() ? kept->second : read_source(target);
   }
 
   bool may_include(const std::string& target, const XmlAttribute& file) {
@@ -135,6 +143,8 @@ class Loader {
 
   const Schema& schema_;
   DiagnosticList& out_;
+  const Sources kept_;
+  Sources included_;
   std::vector<std::string> open_;  ///< the files that include each other down to this one
   std::size_t includes_ = 0;
 };
@@ -147,9 +157,10 @@ std::optional<Document> load_document(const std::string& path, const Schema& sch
 }
 
 std::optional<Document> document_of(const std::string& text, const std::string& path,
-                                    const Schema& schema, DiagnosticList& out) {
+                                    const Schema& schema, DiagnosticList& out,
+                                    const Sources& included) {
   out.file_opened(path);
-  return Loader(schema, out).top(path, text);
+  return Loader(schema, out, included).top(path, text);
 }
 
 }  // namespace leat::model

@@ -5,6 +5,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "lib/model/diagnostics.hpp"
 #include "lib/model/schema.hpp"
@@ -12,9 +14,13 @@
 
 namespace leat::model {
 
+/// Paths and texts of files.
+using Sources = std::vector<std::pair<std::string, std::string>>;
+
 struct Document {
   XmlElement root;          ///< a <simulation> without <include>
   std::string source_text;  ///< of the top file
+  Sources included;         ///< all that it includes
 };
 
 /// Includes that include each other twice would make a small file large without end.
@@ -25,8 +31,10 @@ inline constexpr std::size_t kMaxIncludes = 256;
 std::optional<Document> load_document(const std::string& path, const Schema& schema,
                                       DiagnosticList& out);
 
-/// The same of a text, as if it had been read from `path`.
+/// The same of a text, as if it had been read from `path`; what it includes is looked for in
+/// `included` first.
 std::optional<Document> document_of(const std::string& text, const std::string& path,
-                                    const Schema& schema, DiagnosticList& out);
+                                    const Schema& schema, DiagnosticList& out,
+                                    const Sources& included = {});
 
 }  // namespace leat::model

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/base/expression.hpp"
@@ -47,12 +48,17 @@ struct Dimension {
   std::int64_t ghost_high = 0;
 };
 
-/// Dimensions in C order: the last one varies fastest in memory.
+/// In which the XML has what is said of each dimension.
+enum class Order { unsaid, c, fortran };
+
+/// Dimensions in C order, whatever the order in the XML: the last one varies fastest in memory.
 struct Layout {
   std::string name;
   ScalarType type = ScalarType::float64;
   std::vector<Dimension> dimensions;  ///< 0 to kMaxDims; none is a scalar
   bool has_global = false;
+  bool partial = false;  ///< holes in the global array are meant
+  Order order = Order::unsaid;
   std::string description;
   SourceLocation where;
 };
@@ -164,6 +170,7 @@ struct Model {
   std::string name;  ///< of the simulation; output files are called after it
   std::string description;
   std::string source_text;  ///< the XML as read, includes not expanded; for provenance
+  std::vector<std::pair<std::string, std::string>> included{};  ///< paths and texts of its includes
   Architecture architecture;
   Log log;
   std::vector<Parameter> parameters;

@@ -32,6 +32,10 @@ bool is_identifier(const std::string& text) {
   return !text.empty() && letter(text[0]) && std::all_of(text.begin(), text.end(), later);
 }
 
+Order order_of(const std::string& word) {
+  return word == "fortran" ? Order::fortran : word == "c" ? Order::c : Order::unsaid;
+}
+
 class LayoutReader {
  public:
   LayoutReader(ReadContext& context, const XmlElement& element)
@@ -39,6 +43,7 @@ class LayoutReader {
     layout_.name = attributes_.text("name");
     layout_.type = scalar_from_name(attributes_.text("type")).value_or(ScalarType::float64);
     layout_.description = attributes_.text("description");
+    layout_.order = order_of(attributes_.text("order"));
     layout_.where = element.where;
   }
 
@@ -51,6 +56,7 @@ class LayoutReader {
       read_names();
     }
     if (shape_known && fits_) check_layout(context_, layout_, attributes_);
+    to_c_order();
     return std::move(layout_);
   }
 
@@ -79,7 +85,6 @@ class LayoutReader {
     }
     for (std::size_t i = 0; i < items.size(); ++i) {
       Dimension dimension;
-      dimension.name = layout_.name + "_" + std::to_string(i);
       dimension.varying = items[i] == "?";
       if (!dimension.varying) dimension.extent = expression("dimensions", i, items[i]);
       layout_.dimensions.push_back(std::move(dimension));
@@ -101,6 +106,9 @@ class LayoutReader {
   void read_global() {
     const std::vector<std::string> items = per_dimension("global");
     layout_.has_global = !items.empty();
+    layout_.partial = attributes_.text("coverage") == "partial";
+    if (attributes_.given("coverage") && !layout_.has_global)
+      error("coverage", "coverage speaks of the global array, and there is no global=\"...\"");
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (items[i] == "?") {
         error("global", "\"?\" cannot stand in global: the size of the whole must be known");
@@ -129,6 +137,15 @@ class LayoutReader {
         error("names", "two dimensions have the name \"" + items[i] + "\"");
       }
       layout_.dimensions[i].name = items[i];
+    }
+  }
+
+  // Files are the same whichever order the XML has.
+  void to_c_order() {
+    std::vector<Dimension>& dimensions = layout_.dimensions;
+    if (layout_.order == Order::fortran) std::reverse(dimensions.begin(), dimensions.end());
+    for (std::size_t i = 0; i < dimensions.size(); ++i) {
+      if (dimensions[i].name.empty()) dimensions[i].name = layout_.name + "_" + std::to_string(i);
     }
   }
 

@@ -27,6 +27,7 @@ ReadResult result_of(std::optional<Document> document, const Schema& schema,
   if (document) {
     Model model = read_tree(document->root, schema, diagnostics);
     model.source_text = std::move(document->source_text);
+    model.included = std::move(document->included);
     if (!diagnostics.has_errors()) result.model = std::move(model);
   }
   result.diagnostics = diagnostics.sorted();
@@ -39,6 +40,15 @@ ReadResult read_file(const std::string& path) {
   const Schema schema;
   DiagnosticList diagnostics;
   return result_of(load_document(path, schema, diagnostics), schema, diagnostics);
+}
+
+ReadResult read_sources(const std::vector<std::pair<std::string, std::string>>& sources) {
+  const Schema schema;
+  DiagnosticList diagnostics;
+  if (sources.empty()) return {};
+  const auto& [path, text] = sources.front();
+  const Sources included(sources.begin() + 1, sources.end());
+  return result_of(document_of(text, path, schema, diagnostics, included), schema, diagnostics);
 }
 
 ReadResult read_text(const std::string& text, const std::string& path, const Schema& schema) {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/model/model.hpp"
@@ -20,6 +21,9 @@ struct ReadResult {
 /// sizes. Never throws for bad input; not thread safe against itself during the first call
 /// (Xerces-C initialisation).
 ReadResult read_file(const std::string& path);
+
+/// The same of texts that were kept: paths and texts of the file and of all that it includes.
+ReadResult read_sources(const std::vector<std::pair<std::string, std::string>>& sources);
 
 class Schema;
 

@@ -24,8 +24,19 @@ FileFacts facts_of(const std::string& path);
 /// holds, or it is not there.
 std::string why_unsafe(const std::string& path);
 
+/// What a group may change is run all the same, since folders of projects mostly are so: a warning,
+/// with what to do, of a file of code, its folder, and for a link the folder of its target. "" when
+/// none of them can be written by a group, or only by the user's own one, which has no other
+/// members.
+std::string group_warning(const std::string& file);
+
 /// The same of a file of code and of the folder it lies in, for a link also of the folder of its
 /// target. A sticky bit of the folder helps nothing: others may add what the code loads.
 std::string why_unsafe_to_run(const std::string& file);
+
+/// Of an open file; true too when the system does not tell.
+bool is_empty_file(int fd) noexcept;
+/// Nobody has removed it since it was opened.
+bool has_a_name(int fd) noexcept;
 
 }  // namespace leat::platform

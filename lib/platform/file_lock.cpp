@@ -87,17 +87,26 @@ bool lock_byte(const UniqueFd& fd, std::int64_t index) noexcept {
   return fcntl(fd.get(), F_OFD_SETLK, &range) == 0;
 }
 
-bool byte_is_locked(const UniqueFd& fd, std::int64_t index) noexcept {
+bool lock_byte_for_process(const UniqueFd& fd, std::int64_t index) noexcept {
   struct flock range = byte_range(index);
+  return fcntl(fd.get(), F_SETLK, &range) == 0;
+}
+
+bool lock_byte(const UniqueFd& fd, std::int64_t index, std::int64_t timeout_ns) noexcept {
+  for (const Deadline deadline = Deadline::in_ns(timeout_ns); !lock_byte(fd, index);
+       pause_shortly()) {
+    if (deadline.passed()) return false;
+  }
+  return true;
+}
+
+bool bytes_are_locked(const UniqueFd& fd, std::int64_t first, std::int64_t count) noexcept {
+  struct flock range = byte_range(first);
+  range.l_len = count;
   return fcntl(fd.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 
-bool some_byte_is_locked(const std::string& path) noexcept {
-  const UniqueFd fd = open_own(path, 0);
-  struct flock range = byte_range(0);
-  range.l_len = 0;  // to the end, wherever that is
-  return fd && fcntl(fd.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
-}
+UniqueFd open_there(const std::string& path) noexcept { return open_own(path, 0); }
 
 LockTry try_lock(const std::string& path) noexcept {
   LockTry result;

@@ -33,14 +33,22 @@ bool share_lock(const UniqueFd& fd, std::int64_t timeout_ns) noexcept;
 /// Opens the file that is there, with a shared lock. Empty when that cannot be had in time.
 UniqueFd shared_lock(const std::string& path, std::int64_t timeout_ns) noexcept;
 
-/// One byte of a file for each of several processes, to see which of them live. Locks of the open
-/// file description (F_OFD_SETLK): they end with their holder.
+/// One byte of a file for each of several processes, to see which of them live, also from another
+/// container. A lock of the open file description (F_OFD_SETLK): it ends with the last descriptor.
 bool lock_byte(const UniqueFd& fd, std::int64_t index) noexcept;
-/// Somebody else holds it.
-bool byte_is_locked(const UniqueFd& fd, std::int64_t index) noexcept;
+/// The same for this process alone (F_SETLK): a child that it forks does not have it. It ends when
+/// the process closes any descriptor of that file.
+bool lock_byte_for_process(const UniqueFd& fd, std::int64_t index) noexcept;
+/// lock_byte, tried for so long.
+bool lock_byte(const UniqueFd& fd, std::int64_t index, std::int64_t timeout_ns) noexcept;
+/// Somebody else holds one of them. Takes nothing, so that nobody else is kept from it.
+bool bytes_are_locked(const UniqueFd& fd, std::int64_t first, std::int64_t count) noexcept;
+inline bool byte_is_locked(const UniqueFd& fd, std::int64_t index) noexcept {
+  return bytes_are_locked(fd, index, 1);
+}
 
-/// Somebody holds one of them, in the file at `path`.
-bool some_byte_is_locked(const std::string& path) noexcept;
+/// To look at, or to lock, what is there. Empty when it is not, or is a link or not ours to open.
+UniqueFd open_there(const std::string& path) noexcept;
 
 /// What came of trying to lock a file that may be there.
 struct LockTry {

@@ -2,6 +2,7 @@
 #include "lib/platform/leftovers.hpp"
 
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,9 @@ namespace leat::platform {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr time_t kDay = 24 * 60 * 60;
+constexpr std::int64_t kToTheEnd = 0;  // of a file, wherever that is
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
@@ -47,27 +51,35 @@ OwnFile own_file(const std::string& path) {
 
 class Sweeper {
  public:
-  Sweeper(const Places& places, Sweep what) : places_(places), what_(what) {}
+  Sweeper(const Places& places, Sweep what, const MustStay& must_stay)
+      : places_(places), what_(what), must_stay_(must_stay) {}
 
   Findings run() {
     for (const std::string& name : names_in(places_.shared_memory)) look_at_segment(name);
-    for (const std::string& session : sessions({".live", ".sock", ".journal", ".spill"})) {
+    std::sort(findings_.undrained.begin(), findings_.undrained.end(), is_older);
+    for (const std::string& session : sessions({".live", ".sock"})) {
       if (!has_living_segment(session)) look_at_session(session);
     }
+    for (const std::string& stem : stems({".journal", ".spill"})) look_at_files_of(stem);
     for (const std::string& session : sessions({".lock"})) look_at_start(session);
+    for (const std::string& session : sessions({".late"})) look_at_late_ranks(session);
     return std::move(findings_);
   }
 
  private:
-  std::set<std::string> sessions(const std::vector<std::string>& suffixes) const {
+  std::set<std::string> stems(const std::vector<std::string>& suffixes) const {
     std::set<std::string> found;
     for (const std::string& name : names_in(places_.runtime_folder)) {
       for (const std::string& suffix : suffixes) {
-        if (!name.ends_with(suffix)) continue;
-        const std::string session = name.substr(0, name.size() - suffix.size());
-        if (valid_session_name(session)) found.insert(session);
+        if (name.ends_with(suffix)) found.insert(name.substr(0, name.size() - suffix.size()));
       }
     }
+    return found;
+  }
+
+  std::set<std::string> sessions(const std::vector<std::string>& suffixes) const {
+    std::set<std::string> found = stems(suffixes);
+    std::erase_if(found, [](const std::string& name) { return !valid_session_name(name); });
     return found;
   }
 
@@ -77,11 +89,34 @@ class Sweeper {
     const OwnFile segment = own_file(path);
     if (!name || !segment.there) return;
     const LockTry attempt = try_lock(path);
-    if (attempt.held || lives(name->maker)) {
-      findings_.alive.push_back({name->session, path, segment.bytes, name->maker});
+    // A lock that is just being shared is free for a moment: then its server's byte is not.
+    const bool held =
+        attempt.held || (attempt.lock && bytes_are_locked(attempt.lock, 0, kToTheEnd));
+    if (held) {
+      const ProcessId server = lives(name->maker) ? name->maker : ProcessId{};
+      findings_.alive.push_back({name->session, path, segment.bytes, server});
+    } else if (attempt.lock && must_stay_ && must_stay_(file)) {
+      findings_.undrained.push_back({name->session, file, segment.bytes});
     } else if (attempt.lock) {
       leftover("segment", name->session, path, segment.bytes);
+      removed_.insert(file);
     }
+  }
+
+  static bool is_older(const UndrainedOne& a, const UndrainedOne& b) {
+    return own_segment_name(a.segment)->maker.start < own_segment_name(b.segment)->maker.start;
+  }
+
+  // They are made after their segment, and go after it.
+  void look_at_files_of(const std::string& stem) {
+    const std::string segment = segment_of(stem);
+    const std::optional<SegmentName> name = own_segment_name(segment);
+    if (!name) return;
+    const bool is_there = own_file(places_.shared_memory + "/" + segment).there;
+    if (is_there && removed_.count(segment) == 0) return;
+    const SegmentFiles files = segment_files(places_.runtime_folder, stem);
+    look_at_spill(name->session, stem, files.spill);
+    leftover("journal", name->session, files.journal);
   }
 
   // Its ranks live: what lies in the runtime folder is needed by the server that takes over.
@@ -96,9 +131,7 @@ class Sweeper {
     if (attempt.held || somebody_listens(files.socket)) {
       note_alive(session, files.live);
     } else if (attempt.lock) {
-      look_at_spill(session, files.spill);
       leftover("socket", session, files.socket);
-      leftover("journal", session, files.journal);
       leftover("live file", session, files.live);
     } else {
       look_without_live_file(session, files);
@@ -110,15 +143,13 @@ class Sweeper {
   void look_without_live_file(const std::string& session, const SessionFiles& files) {
     UniqueFd lock;
     if (what_ == Sweep::remove && !(lock = lock_file(files.live, 0))) return;
-    look_at_spill(session, files.spill);
     leftover("socket", session, files.socket);
-    leftover("journal", session, files.journal);
     if (lock) unlink(files.live.c_str());
   }
 
   // The folder may lie anywhere; it is known by the link.
-  void look_at_spill(const std::string& session, const std::string& link) {
-    const FoundSpill found = find_spill(link, session);
+  void look_at_spill(const std::string& session, const std::string& stem, const std::string& link) {
+    const FoundSpill found = find_spill(link, stem);
     if (found.alive) return;
     if (!found.path.empty()) {
       Leftover folder{"spill folder", session, found.path, found.bytes, ""};
@@ -134,6 +165,14 @@ class Sweeper {
     const std::string path = session_files(places_.runtime_folder, session).lock;
     const LockTry attempt = try_lock(path);
     if (attempt.lock) leftover("start lock", session, path);
+  }
+
+  // Who was stopped for longer than that is not expected any more.
+  void look_at_late_ranks(const std::string& session) {
+    const std::string path = session_files(places_.runtime_folder, session).late;
+    struct stat found {};
+    const bool old = lstat(path.c_str(), &found) == 0 && found.st_mtime + kDay < time(nullptr);
+    if (old) leftover("note of late ranks", session, path);
   }
 
   void note_alive(const std::string& session, const std::string& live_file) {
@@ -158,32 +197,29 @@ class Sweeper {
 
   const Places& places_;
   Sweep what_;
+  const MustStay& must_stay_;
+  std::set<std::string> removed_;  // segments, or to be removed
   Findings findings_;
 };
 
-// A process that is ending lets its locks go a moment before it is gone.
-bool has_ended(const ProcessId& process) {
-  constexpr std::int64_t kEndingNs = 100'000'000;
-  for (const std::int64_t until = now_ns() + kEndingNs; lives(process); pause_shortly()) {
-    if (now_ns() > until) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
-std::string orphaned_segment(const Places& places, const std::string& session,
-                             const std::string& wanted) {
-  for (const std::string& file : names_in(places.shared_memory)) {
-    const std::optional<SegmentName> name = own_segment_name(file);
-    if (!name || name->session != session || (!wanted.empty() && file != wanted)) continue;
-    if (!some_byte_is_locked(places.shared_memory + "/" + file)) continue;
-    // Its own ranks know that the server of what is wanted has died.
-    if (!wanted.empty() || has_ended(name->maker)) return file;
+Result<Orphan> orphaned_segment(const Places& places, const std::string& name,
+                                std::int64_t timeout_ns) {
+  const std::string path = places.shared_memory + "/" + name;
+  if (!own_segment_name(name) || !own_file(path).there) return Orphan{};
+  UniqueFd file = open_there(path);
+  if (!file || !bytes_are_locked(file, 0, kServerByte)) return Orphan{};
+  if (!lock_byte(file, kServerByte, timeout_ns)) {
+    return Error{Status::ERROR_TIMEOUT, "the server of segment " + name + " lives"};
   }
-  return "";
+  // Its last rank may have ended meanwhile, and others may have removed it.
+  if (!bytes_are_locked(file, 0, kServerByte) || !still_there(file, path)) return Orphan{};
+  return Orphan{name, std::move(file)};
 }
 
-Findings sweep(const Places& places, Sweep what) { return Sweeper(places, what).run(); }
+Findings sweep(const Places& places, Sweep what, const MustStay& must_stay) {
+  return Sweeper(places, what, must_stay).run();
+}
 
 }  // namespace leat::platform

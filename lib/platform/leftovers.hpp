@@ -3,17 +3,20 @@
 //
 // A session lives while its leatd holds the lock of <session>.live, or anybody has its segment, be
 // it ranks whose leatd has died and is about to be followed by another one, or leatd
-// listens at its socket, or is the process after which the segment is named. Stopped processes hold
-// their locks. leatd has the lock of <session>.live before it makes anything else, and makes its
-// segment with its lock; a sweep takes a thing away only while it holds the lock of it. So sweeps
-// and starting servers may meet at any moment, any number of them.
+// listens at its socket. Locks decide, never process ids: those of another container say nothing
+// here. Stopped processes hold their locks. leatd has the lock of <session>.live before it makes
+// anything else, and makes its segment with its locks; a sweep takes a thing away only while it
+// holds the lock of it. So sweeps and starting servers may meet at any moment, any number of them.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "lib/base/status.hpp"
 #include "lib/platform/process_id.hpp"
+#include "lib/platform/unique_fd.hpp"
 
 namespace leat::platform {
 
@@ -21,11 +24,12 @@ struct LiveOne {
   std::string session;
   std::string segment;      ///< its path; "" while the server starts
   std::uint64_t bytes = 0;  ///< of the segment
-  ProcessId server;         ///< pid 0: not known
+  ProcessId server;         ///< pid 0: not known, as that of another container
 };
 
 struct Leftover {
-  /// "segment", "socket", "live file", "journal", "start lock", "spill folder" or "spill link"
+  /// "segment", "socket", "live file", "journal", "start lock", "spill folder", "spill link" or
+  /// "note of late ranks"
   std::string kind;
   std::string session;
   std::string path;
@@ -33,8 +37,16 @@ struct Leftover {
   std::string problem;  ///< why it could not be removed; "" when it was, or was to stay
 };
 
+/// A segment without processes, in which there is what has to be stored before it may go.
+struct UndrainedOne {
+  std::string session;
+  std::string segment;  ///< its name
+  std::uint64_t bytes = 0;
+};
+
 struct Findings {
   std::vector<LiveOne> alive;
+  std::vector<UndrainedOne> undrained;  ///< the oldest first
   std::vector<Leftover> dead;
 };
 
@@ -45,16 +57,26 @@ struct Places {
 
 enum class Sweep { look, remove };
 
-/// Name of a segment of this session whose leatd has died while ranks of it live; "" for none. The
-/// caller holds the lock of <session>.live: no leatd of the session lives but itself, or with
-/// another runtime folder, as nodes have that are one machine in a test. `wanted`, when it is not
-/// "", is the only one that counts.
-std::string orphaned_segment(const Places& places, const std::string& session,
-                             const std::string& wanted = "");
+/// Whether a dead segment, by its name, must stay because of what lies in it. Asked with its lock
+/// held.
+using MustStay = std::function<bool(const std::string& segment)>;
 
-/// Finds everything, and with Sweep::remove removes what is dead. Sessions of all runtime folders
+/// A segment whose leatd has died while ranks of it live, held by the server's lock on it: there is
+/// no other successor, in whatever container. `name` is "" for none.
+struct Orphan {
+  std::string name;
+  UniqueFd lock;
+};
+
+/// Looks whether the segment of this name is one. That of a leatd which is just dying is waited
+/// for; ERROR_TIMEOUT when its lock is not free in time: its server lives.
+Result<Orphan> orphaned_segment(const Places& places, const std::string& name,
+                                std::int64_t timeout_ns = 5'000'000'000);
+
+/// Finds everything, and with Sweep::remove removes what is dead and need not stay, as `must_stay`
+/// says of segments; what belongs to one that stays, stays with it. Sessions of all runtime folders
 /// count as far as their segments go. Nothing is touched that does not have a name of Leat's and
 /// this user as its owner.
-Findings sweep(const Places& places, Sweep what);
+Findings sweep(const Places& places, Sweep what, const MustStay& must_stay = {});
 
 }  // namespace leat::platform

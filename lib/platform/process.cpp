@@ -2,6 +2,7 @@
 #include "lib/platform/process.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -17,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <initializer_list>
 #include <system_error>
 
 #include "lib/platform/clock.hpp"
@@ -40,42 +42,42 @@ struct SpawnPlan {
   }
 };
 
-void plan_signals(SpawnPlan& plan) {
-  sigset_t none, all;
-  sigemptyset(&none);
+void plan_signals(SpawnPlan& plan, std::initializer_list<int> blocked) {
+  sigset_t mask, all;
+  sigemptyset(&mask);
+  for (const int each : blocked) sigaddset(&mask, each);
   sigfillset(&all);
-  posix_spawnattr_setsigmask(&plan.attributes, &none);
+  posix_spawnattr_setsigmask(&plan.attributes, &mask);
   posix_spawnattr_setsigdefault(&plan.attributes, &all);
   posix_spawnattr_setflags(&plan.attributes,
                            POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
-}  // namespace
-
-std::string errno_text(int code) { return std::generic_category().message(code); }
-
-Result<Child> spawn(const std::vector<std::string>& arguments) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    return Error{Status::ERROR_SYSTEM, "cannot make a pipe: " + errno_text(errno)};
-  }
-  UniqueFd reader(ends[0]), writer(ends[1]);
-  Result<pid_t> pid = start(arguments, {{writer.get(), kReportFd}});
-  if (!pid) return pid.error();
-  return Child{*pid, std::move(reader)};
+Error no_descriptor(const std::string& program) {
+  const int why = errno;
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return Error{Status::ERROR_SYSTEM,
+               "cannot start " + program + ": " + errno_text(why) + "; this process may have " +
+                   std::to_string(limit.rlim_cur) + " files open (ulimit -n)"};
 }
 
-Result<pid_t> start(const std::vector<std::string>& arguments, const std::vector<Passed>& passed,
-                    const std::vector<std::string>& variables) {
+Result<pid_t> start_with(const std::vector<std::string>& arguments,
+                         const std::vector<Passed>& passed,
+                         const std::vector<std::string>& variables,
+                         std::initializer_list<int> blocked) {
   SpawnPlan plan;
-  plan_signals(plan);
+  plan_signals(plan, blocked);
   posix_spawn_file_actions_addopen(&plan.actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&plan.actions, 2, 1);
   // Copies far up: a descriptor that is its own target would stay close-on-exec, and one may be the
   // target of another.
+  int above = 3;
+  for (const Passed& each : passed) above = std::max(above, each.as + 1);
   std::vector<UniqueFd> copies;
   for (const Passed& each : passed) {
-    copies.emplace_back(fcntl(each.descriptor, F_DUPFD_CLOEXEC, 100));
+    copies.emplace_back(fcntl(each.descriptor, F_DUPFD_CLOEXEC, above));
+    if (!copies.back()) return no_descriptor(arguments[0]);
     posix_spawn_file_actions_adddup2(&plan.actions, copies.back().get(), each.as);
   }
   std::vector<char*> argv;
@@ -92,6 +94,24 @@ Result<pid_t> start(const std::vector<std::string>& arguments, const std::vector
     return Error{Status::ERROR_SERVER, "cannot start " + arguments[0] + ": " + errno_text(code)};
   }
   return pid;
+}
+
+}  // namespace
+
+std::string errno_text(int code) { return std::generic_category().message(code); }
+
+Result<Child> spawn(const std::vector<std::string>& arguments) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return no_descriptor(arguments[0]);
+  UniqueFd reader(ends[0]), writer(ends[1]);
+  Result<pid_t> pid = start_with(arguments, {{writer.get(), kReportFd}}, {}, {SIGTERM, SIGINT});
+  if (!pid) return pid.error();
+  return Child{*pid, std::move(reader)};
+}
+
+Result<pid_t> start(const std::vector<std::string>& arguments, const std::vector<Passed>& passed,
+                    const std::vector<std::string>& variables) {
+  return start_with(arguments, passed, variables, {});
 }
 
 std::string find_program(const std::string& name) {
@@ -141,7 +161,10 @@ std::string describe_end(int status) {
   return "ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
-bool was_killed(int status) noexcept { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
+bool was_killed(int status) noexcept {
+  const int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  return by == SIGKILL || by == SIGTERM || by == SIGINT;
+}
 
 std::string node_name() {
   char name[HOST_NAME_MAX + 1] = {};
@@ -167,6 +190,10 @@ std::string executable_path() {
 std::string path_beside_program(const std::string& relative) {
   const auto folder = std::filesystem::path(executable_path()).parent_path();
   return (folder / relative).lexically_normal().string();
+}
+
+bool call_in_forked_children(void (*function)()) noexcept {
+  return pthread_atfork(nullptr, nullptr, function) == 0;
 }
 
 }  // namespace leat::platform

@@ -25,7 +25,7 @@ inline constexpr int kReportFd = 3;
 
 /// Starts `arguments[0]` in a session of its own (no signal of the terminal or of a launcher's
 /// process group reaches it), with standard input from /dev/null, standard output to the caller's
-/// standard error, and no signal blocked.
+/// standard error, and SIGTERM and SIGINT blocked: it takes them when it is ready to end well.
 Result<Child> spawn(const std::vector<std::string>& arguments);
 
 /// A descriptor of ours that a started program finds under another number.
@@ -34,9 +34,9 @@ struct Passed {
   int as;
 };
 
-/// Starts `arguments[0]` like spawn, with these descriptors above its own and environment
-/// variables ("NAME=value", above those of the caller). It ends with the caller at the latest only
-/// when it sees to that itself.
+/// Starts `arguments[0]` like spawn, but with no signal blocked, and with these descriptors above
+/// its own and environment variables ("NAME=value", above those of the caller). It ends with the
+/// caller at the latest only when it sees to that itself.
 Result<pid_t> start(const std::vector<std::string>& arguments, const std::vector<Passed>& passed,
                     const std::vector<std::string>& variables = {});
 
@@ -55,7 +55,7 @@ bool reap(pid_t child, std::int64_t timeout_ns, int* status = nullptr) noexcept;
 /// "was killed by signal 9 (Killed)" or "ended with status 3", of what waitpid tells.
 std::string describe_end(int status);
 
-/// Whether it was SIGKILL that ended it: somebody's doing, not the program's.
+/// Whether somebody ended it, by SIGKILL or what asks a program to end, and not the program itself.
 bool was_killed(int status) noexcept;
 
 /// Name of this machine, as the system has it: with its domain, where it was given one.
@@ -75,5 +75,9 @@ std::string path_beside_program(const std::string& relative);
 
 /// "No such file or directory" for ENOENT, thread safe.
 std::string errno_text(int code);
+
+/// Each child that this process forks calls it first, while it has only one thread. False when the
+/// system cannot see to that.
+bool call_in_forked_children(void (*function)()) noexcept;
 
 }  // namespace leat::platform

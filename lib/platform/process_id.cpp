@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/platform/process_id.hpp"
 
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,8 +18,8 @@ struct Life {
   std::uint64_t start = 0;
 };
 
-Life life_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+Life life_of(const std::string& process) {
+  std::ifstream file("/proc/" + process + "/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::size_t name_end = text.rfind(')');  // a name may hold anything, brackets too
   Life life;
@@ -33,10 +34,17 @@ Life life_of(pid_t pid) {
 
 }  // namespace
 
-ProcessId this_process() { return {getpid(), life_of(getpid()).start}; }
+std::uint64_t this_space() noexcept {
+  struct stat space {};
+  return stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
+}
+
+// By "self": /proc may be that of the namespace around ours, with another number for this process.
+ProcessId this_process() { return {getpid(), life_of("self").start, this_space()}; }
 
 bool lives(const ProcessId& process) {
-  const Life life = life_of(process.pid);
+  if (process.space != 0 && process.space != this_space()) return false;
+  const Life life = life_of(std::to_string(process.pid));
   return life.state != 'X' && life.state != 'Z' && life.start == process.start;
 }
 

@@ -50,8 +50,11 @@ bool valid_session_name(const std::string& name) noexcept {
 
 SessionFiles session_files(const std::string& folder, const std::string& session) {
   const std::string stem = folder + "/" + session;
-  return SessionFiles{stem + ".sock", stem + ".lock", stem + ".live", stem + ".journal",
-                      stem + ".spill"};
+  return SessionFiles{stem + ".sock", stem + ".lock", stem + ".live", stem + ".late"};
+}
+
+SegmentFiles segment_files(const std::string& folder, const std::string& stem) {
+  return SegmentFiles{folder + "/" + stem + ".journal", folder + "/" + stem + ".spill"};
 }
 
 }  // namespace leat::platform

@@ -3,10 +3,14 @@
 // $LEAT_RUNTIME_DIR, or /tmp/leat-<uid>, mode 0700, with for each session
 //   <session>.sock   where the server listens
 //   <session>.lock   locked by the process that is starting a server
-//   <session>.journal  what a server that takes over must know and cannot see in the segment
 //   <session>.live   locked by the server as long as it lives; its text is the name of its segment
-//   <session>.spill  a link to its folder on a disk, with when-full="spill"
-// file_lock.hpp says what these locks are worth, leftovers.hpp what becomes of the files of the dead.
+//   <session>.late   after its end: which ranks had not come; see late_ranks.hpp
+// and for each segment, which outlives its session until what lies in it is stored,
+//   <session>-<pid>.<start>.<namespace>.journal  what a server that takes over must know and cannot
+//   see in it <session>-<pid>.<start>.<namespace>.spill    a link to its folder on a disk, with
+//   when-full="spill"
+// file_lock.hpp says what these locks are worth, leftovers.hpp what becomes of the files of the
+// dead.
 #pragma once
 
 #include <string>
@@ -18,15 +22,22 @@ namespace leat::platform {
 /// Its path, be it there or not.
 std::string runtime_folder_name();
 
-/// Makes the folder when it is missing. An error when it belongs to somebody else or others may write to it.
+/// Makes the folder when it is missing. An error when it belongs to somebody else or others may
+/// write to it.
 Result<std::string> runtime_folder();
 
 /// Letters, digits, '-', '_', '.': 1 to 64 of them, the first no dot.
 bool valid_session_name(const std::string& name) noexcept;
 
 struct SessionFiles {
-  std::string socket, lock, live, journal, spill;
+  std::string socket, lock, live, late;
 };
 SessionFiles session_files(const std::string& folder, const std::string& session);
+
+struct SegmentFiles {
+  std::string journal, spill;
+};
+/// `stem` is stem_of the segment's name.
+SegmentFiles segment_files(const std::string& folder, const std::string& stem);
 
 }  // namespace leat::platform

@@ -16,7 +16,7 @@
 namespace leat::platform {
 namespace {
 
-constexpr char kStem[] = "iteration-", kWhole[] = ".spill", kPart[] = ".spill.part";
+constexpr char kStem[] = "iteration-", kEnd[] = ".spill";
 
 // Of this user and a folder itself, no link to one: others may write to the folder that it lies in.
 UniqueFd open_own_folder(const std::string& path) noexcept {
@@ -26,24 +26,19 @@ UniqueFd open_own_folder(const std::string& path) noexcept {
   return fd;
 }
 
-bool is_ours(const std::string& name) {
-  return name.starts_with(kStem) && (name.ends_with(kWhole) || name.ends_with(kPart));
-}
+bool is_ours(const std::string& name) { return name.starts_with(kStem) && name.ends_with(kEnd); }
 
 // Names of Leat's files in it.
-std::vector<std::string> files_in(const UniqueFd& folder) {
+std::vector<std::string> files_in(int folder) {
   std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(
-      fdopendir(openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), &closedir);
+  const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(again < 0 ? nullptr : fdopendir(again),
+                                                    &closedir);
   if (!entries) return names;
   while (const dirent* entry = readdir(entries.get())) {
     if (is_ours(entry->d_name)) names.push_back(entry->d_name);
   }
   return names;
-}
-
-void remove_files(const UniqueFd& folder) {
-  for (const std::string& name : files_in(folder)) unlinkat(folder.get(), name.c_str(), 0);
 }
 
 Error error_of(const std::string& what) {
@@ -80,22 +75,14 @@ std::string spill_folder_name(const std::string& session) {
   return "leat-" + std::to_string(geteuid()) + "-" + session;
 }
 
-std::string spill_file_name(std::int64_t iteration) {
-  return kStem + std::to_string(iteration) + kWhole;
+std::string spill_file_name(std::int64_t iteration, std::size_t part) {
+  return kStem + std::to_string(iteration) + (part == 0 ? "" : "." + std::to_string(part)) + kEnd;
 }
 
-std::string spill_part_name(std::int64_t iteration) {
-  return kStem + std::to_string(iteration) + kPart;
-}
-
-std::vector<std::string> spilled_files(const std::string& folder) {
-  std::vector<std::string> paths;
-  const UniqueFd fd = open_own_folder(folder);
-  if (!fd) return paths;
-  for (const std::string& name : files_in(fd)) {
-    if (name.ends_with(kWhole)) paths.push_back(folder + "/" + name);
+void remove_spilled_files(int folder, const std::set<std::string>& but) {
+  for (const std::string& name : files_in(folder)) {
+    if (but.count(name) == 0) unlinkat(folder, name.c_str(), 0);
   }
-  return paths;
 }
 
 std::string why_no_spill_folder(const std::string& where) {
@@ -121,15 +108,13 @@ Result<SpillFolder> SpillFolder::make(const std::string& where, const std::strin
     unlink(link.c_str());
     return lock.error();
   }
-  for (const std::string& name : files_in(*lock)) {
-    if (!goes_on || name.ends_with(kPart)) unlinkat(lock->get(), name.c_str(), 0);
-  }
-  return SpillFolder(path, link, std::move(*lock));
+  if (!goes_on) remove_spilled_files(lock->get(), {});
+  return SpillFolder(path, link, std::move(*lock), goes_on);
 }
 
 SpillFolder::~SpillFolder() {
-  if (!lock_) return;
-  remove_files(lock_);
+  if (!lock_ || goes_on_) return;
+  remove_spilled_files(lock_.get(), {});
   rmdir(path_.c_str());
   unlink(link_.c_str());
 }
@@ -145,7 +130,7 @@ FoundSpill find_spill(const std::string& link, const std::string& session) {
   if (!folder) return found;
   found.path = path;
   found.alive = !lock_now(folder);
-  for (const std::string& name : files_in(folder)) {
+  for (const std::string& name : files_in(folder.get())) {
     struct stat file {};
     if (fstatat(folder.get(), name.c_str(), &file, AT_SYMLINK_NOFOLLOW) == 0)
       found.bytes += static_cast<std::uint64_t>(file.st_size);
@@ -157,8 +142,26 @@ std::string remove_spill(const std::string& path) {
   const UniqueFd folder = open_own_folder(path);
   if (!folder) return "";
   if (!lock_now(folder)) return "a session that lives has it";
-  remove_files(folder);
+  remove_spilled_files(folder.get(), {});
   return rmdir(path.c_str()) == 0 ? "" : errno_text(errno);
+}
+
+UniqueFd make_spill_file(int folder, const std::string& name, std::uint64_t bytes) noexcept {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  unlinkat(folder, name.c_str(), 0);
+  UniqueFd file(openat(folder, name.c_str(), kFlags, 0600));
+  if (!file) return file;
+  const auto size = static_cast<off_t>(bytes);
+  if (fallocate(file.get(), 0, 0, size) == 0) return file;
+  if (errno == EOPNOTSUPP && ftruncate(file.get(), size) == 0) return file;
+  return {};
+}
+
+UniqueFd open_spill_file(int folder, const std::string& name) noexcept {
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  if (folder >= 0) return UniqueFd(openat(folder, name.c_str(), kFlags));
+  errno = ENOENT;
+  return {};
 }
 
 }  // namespace leat::platform

@@ -4,23 +4,29 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
+#include "lib/platform/child_process.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
 
 namespace leat::platform {
 namespace {
 
-// False when the deadline passed, or the wait failed.
-bool wait_for(int stream, short what, std::int64_t deadline_ns) noexcept {
+enum class Wait { over, late, given_up };
+
+// Over when the stream may be tried again.
+Wait wait_for(int stream, short what, std::int64_t deadline_ns, const GivenUp& given_up) noexcept {
+  constexpr int kGlanceMs = static_cast<int>(kGlanceNs / 1'000'000);
   while (const int ms = left_ms(deadline_ns)) {
     pollfd entry{stream, what, 0};
-    const int ready = poll(&entry, 1, ms);
-    if (ready > 0) return true;
-    if (ready < 0 && errno != EINTR) return false;
+    const int ready = poll(&entry, 1, given_up ? std::min(ms, kGlanceMs) : ms);
+    if (ready > 0) return Wait::over;
+    if (ready < 0 && errno != EINTR) return Wait::late;
+    if (given_up && given_up()) return Wait::given_up;
   }
-  return false;
+  return Wait::late;
 }
 
 }  // namespace
@@ -33,7 +39,8 @@ Result<std::pair<UniqueFd, UniqueFd>> stream_pair() {
   return std::pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-bool send_all(int stream, const void* data, std::size_t bytes, std::int64_t deadline_ns) noexcept {
+bool send_all(int stream, const void* data, std::size_t bytes, std::int64_t deadline_ns,
+              const GivenUp& given_up) noexcept {
   const char* from = static_cast<const char*>(data);
   while (bytes > 0) {
     const ssize_t sent = ::send(stream, from, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -41,7 +48,7 @@ bool send_all(int stream, const void* data, std::size_t bytes, std::int64_t dead
       from += sent;
       bytes -= static_cast<std::size_t>(sent);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (!wait_for(stream, POLLOUT, deadline_ns)) return false;
+      if (wait_for(stream, POLLOUT, deadline_ns, given_up) != Wait::over) return false;
     } else if (errno != EINTR) {
       return false;
     }
@@ -49,15 +56,18 @@ bool send_all(int stream, const void* data, std::size_t bytes, std::int64_t dead
   return true;
 }
 
-Arrived receive_all(int stream, void* data, std::size_t bytes, std::int64_t deadline_ns) noexcept {
+Arrived receive_all(int stream, void* data, std::size_t bytes, std::int64_t deadline_ns,
+                    const GivenUp& given_up) noexcept {
   char* to = static_cast<char*>(data);
-  while (bytes > 0) {
+  for (Wait wait = Wait::over; bytes > 0;) {
     const ssize_t got = ::recv(stream, to, bytes, MSG_DONTWAIT);
     if (got > 0) {
       to += got;
       bytes -= static_cast<std::size_t>(got);
     } else if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      if (!wait_for(stream, POLLIN, deadline_ns)) return Arrived::late;
+      if (wait == Wait::given_up) return Arrived::ended;
+      wait = wait_for(stream, POLLIN, deadline_ns, given_up);
+      if (wait == Wait::late) return Arrived::late;
     } else if (got == 0 || errno != EINTR) {
       return Arrived::ended;
     }

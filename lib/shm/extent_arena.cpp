@@ -18,6 +18,15 @@ std::uint64_t ExtentArena::cut(std::uint64_t bytes) noexcept {
   return offset;
 }
 
+bool ExtentArena::uncut(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  const bool is_last =
+      blocks_ > 0 && bytes <= used_ && offset == current_.offset + (used_ - bytes);
+  if (!is_last) return false;
+  used_ -= bytes;
+  --blocks_;
+  return true;
+}
+
 bool ExtentArena::add(Extent extent) noexcept {
   if (current_.bytes == 0) {
     current_ = extent;

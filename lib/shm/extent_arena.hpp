@@ -37,6 +37,10 @@ class ExtentArena {
   /// segment's header, never a block.
   std::uint64_t cut(std::uint64_t bytes) noexcept;
 
+  /// Takes back what was cut, when that was the last: as if it had not been. False, with nothing
+  /// changed, when it was not, or not from the current extent.
+  bool uncut(std::uint64_t offset, std::uint64_t bytes) noexcept;
+
   /// A leased common extent arrives: becomes current when there is none, spare otherwise. False when both are there:
   /// the caller gives it back.
   bool add(Extent extent) noexcept;

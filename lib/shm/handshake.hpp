@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes over a session's socket: Hello from the client, Welcome from the server, and at the end Farewell.
-// Fixed-size messages; a change needs a new kLayoutVersion like the segment's structs.
+// What passes over a session's socket: Hello from the client, Welcome from the server, Reports from
+// the client, and at the end Farewell. Fixed-size messages; a change needs a new kLayoutVersion like
+// the segment's structs.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,12 @@ struct Hello {
   std::int32_t rank, size, node_rank, node_size;
   std::int32_t pid;
   platform::CpuSet affinity;
-  std::uint32_t resumed;         ///< 1: it was attached to a server that has died; then the two below hold
+  std::uint32_t resumed;  ///< 1: it was attached to a server that has died; then the two below hold
   std::uint32_t reserved;
   std::uint64_t current_extent;  ///< offsets of the common extents it cuts blocks from; 0: none
   std::uint64_t spare_extent;
+  std::int64_t since_ns;  ///< when this rank began to come, by CLOCK_BOOTTIME
+  char segment[128];      ///< resumed: the one that it has; "" before
 };
 
 /// Comes with the doorbell's descriptor when status is OK.
@@ -31,12 +34,23 @@ struct Welcome {
   char message[1024];
 };
 
+/// From a client, at any time in between: a call of its that failed, each kind once. The server says it once for all
+/// ranks. Comes before the event `lost` that names its number.
+struct Report {
+  std::uint32_t number;    ///< from 1 on, of this client
+  std::uint32_t variable;  ///< or kNoVariable
+  char text[1016];
+};
+
 /// Everything of this node's ranks is stored, or `message` says what is not.
 struct Farewell {
   std::int32_t status;
-  char message[4092];
+  std::uint32_t amiss;   ///< 1: an error for those who set LEAT_STRICT=1
+  std::uint32_t speaks;  ///< 1: this rank prints the message, which all ranks of the node get
+  char message[4084];
 };
 
-static_assert(sizeof(Hello) == 184 && sizeof(Welcome) == 1168 && sizeof(Farewell) == 4096);
+static_assert(sizeof(Hello) == 320 && sizeof(Welcome) == 1168 && sizeof(Farewell) == 4096 &&
+              sizeof(Report) == 1024);
 
 }  // namespace leat::shm

@@ -2,7 +2,7 @@
 // Every struct that lives in the segment. Offsets count from the start of the segment; nothing holds a pointer.
 //
 // Who writes what (each word has one writing process; "server" is leatd, "client" one rank):
-//   SegmentHeader, catalogue          server, before the first client attaches
+//   SegmentHeader, catalogue, run text  server, before the first client attaches
 //   ServerWords, DropWords, StoreWords  server
 //   LeaseRecords                      server
 //   per client: ServerLane            server
@@ -27,7 +27,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 3;
+inline constexpr std::uint32_t kLayoutVersion = 4;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
@@ -63,6 +63,8 @@ struct SegmentHeader {
   std::uint32_t when_full;    ///< WhenFull
   std::uint32_t reserved;
   std::uint64_t config_hash;  ///< of the XML's text: a server that takes over must have the same
+  std::uint64_t run_offset;   ///< of the text that run_text.hpp reads
+  std::uint64_t run_bytes;
 };
 
 /// Written by the server only.
@@ -107,7 +109,7 @@ struct ClientRecord {
   std::int64_t iteration;  ///< that it was in then
   std::uint32_t phase;     ///< ClientPhase
   std::int32_t rank;       ///< in the simulation
-  std::uint64_t reserved;
+  std::uint64_t failed;    ///< of the writes that failed at the client, those that it has told of
 };
 
 enum class ClientPhase : std::uint32_t { absent = 0, attached, finalized, dead };
@@ -129,6 +131,9 @@ struct ClientLane {
   /// The iteration that the client is in. On a line of its own: the server reads it only when a
   /// value is steered, so that writing it costs the client no transfer of the line.
   alignas(kCacheLine) std::atomic<std::int64_t> iteration;
+  /// Writes that failed since the start, those included of which no event has said so yet: when the
+  /// client dies before that, the server knows how many there were.
+  std::atomic<std::uint64_t> failed;
 };
 
 /// Written by the server, for one client.
@@ -141,24 +146,27 @@ struct ServerLane {
 };
 
 enum class EventKind : std::uint32_t {
+  // `iteration` of an event is the truth: a block is of that one, and its end is the end of all up to it. A client
+  // sends them in order.
   block = 1,      ///< subject: variable; offset, bytes: its BlockHeader, header included
-  end_iteration,  ///<
+  end_iteration,  ///< of all up to `iteration`
   lease_request,  ///< bytes wanted; token names the answer; flags: LeaseFlags
   seal,           ///< offset: extent; bytes: number of blocks cut from it, all that there will ever be; token: its lease's id
   set_integer,    ///< subject: parameter; token: the value
   set_real,       ///< subject: parameter; token: the bits of the value
   set_text,       ///< subject: parameter; offset, bytes: characters in a block of their own
-  lost,           ///< subject: variable or kNoVariable; bytes: of it, 0 for unknown; token: the leat_status; a write that failed
+  lost,           ///< writes that failed; subject: variable, kNoVariable, kUntoldVariable; block: how many; bytes: of them, 0 for unknown; token: the leat_status
   finalize,       ///< the last event of a client
-  drop            ///< the client has waited for memory in vain: its iteration is to be left out
-};
-
-enum EndFlags : std::uint32_t {
-  kEndDropped = 1  ///< of end_iteration: the client counts this iteration as left out
+  drop,           ///< the client has waited for memory in vain: its iteration is to be left out
+  forgo           ///< offset, bytes: a block that was cut from an extent and will never be handed over
 };
 
 /// Of a write whose variable the XML does not have.
 constexpr std::uint32_t kNoVariable = UINT32_MAX;
+/// Of writes of which only the number is known.
+constexpr std::uint32_t kUntoldVariable = UINT32_MAX - 1;
+/// Numbers of iterations are below this: what comes after one is a number too.
+constexpr std::int64_t kMostIterations = std::int64_t{1} << 62;
 
 enum LeaseFlags : std::uint32_t {
   kLeaseCommon = 0,
@@ -304,7 +312,7 @@ inline constexpr bool kSharable = std::is_standard_layout_v<T> && std::is_trivia
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
-static_assert(kSharable<SegmentHeader> && sizeof(SegmentHeader) == 160);
+static_assert(kSharable<SegmentHeader> && sizeof(SegmentHeader) == 176);
 static_assert(kSharable<ServerWords> && sizeof(ServerWords) == 192);
 static_assert(kSharable<DropWords> && sizeof(DropWords) == 512);
 static_assert(kSharable<StoreWords> && sizeof(StoreWords) == 64);

@@ -45,7 +45,9 @@ SegmentHeader lay_out(const SegmentPlan& plan) {
   header.client_count = plan.clients;
   header.catalogue_offset = kPage;
   header.catalogue_bytes = plan.catalogue_bytes;
-  header.steering_offset = kPage + round_up(plan.catalogue_bytes, kPage);
+  header.run_offset = kPage + round_up(plan.catalogue_bytes, kPage);
+  header.run_bytes = plan.run_text.size();
+  header.steering_offset = header.run_offset + round_up(header.run_bytes, kPage);
   header.stores_offset = header.steering_offset + steering_bytes(plan.parameters);
   header.store_count = plan.stores;
   header.leases_offset = header.stores_offset + round_up(plan.stores * sizeof(StoreWords), kPage);
@@ -82,6 +84,10 @@ Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan
   const SegmentHeader header = lay_out(plan);
   Result<platform::UniqueFd> lock = platform::make_locked_file(path_of(name));
   if (!lock) return lock.error();
+  if (!platform::lock_byte(*lock, platform::kServerByte)) {
+    remove(name);
+    return Error{Status::ERROR_SYSTEM, "cannot lock the segment " + name};
+  }
   try {
     bip::shared_memory_object object(bip::open_only, name.c_str(), bip::read_write);
     object.truncate(static_cast<bip::offset_t>(header.segment_bytes));
@@ -107,6 +113,7 @@ Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan
       word = -1;
     new (segment.at<SteeringHeader>(header.steering_offset)) SteeringHeader{};
     segment.at<SteeringHeader>(header.steering_offset)->slot_count = plan.parameters;
+    plan.run_text.copy(segment.at<char>(header.run_offset), plan.run_text.size());
     *segment.at<SegmentHeader>(0) = header;
     for (StoreWords& store : segment.stores()) store.done = store.begun = -1;
     return segment;
@@ -134,12 +141,16 @@ Result<void> Segment::check(const SegmentHeader& header, std::uint64_t mapped) {
 }
 
 Result<Segment> Segment::attach(const std::string& name) {
+  return attach(name, platform::shared_lock(path_of(name), kLockLimitNs));
+}
+
+Result<Segment> Segment::attach(const std::string& name, platform::UniqueFd lock) {
+  if (!lock) return gone(name);
   try {
     bip::shared_memory_object object(bip::open_only, name.c_str(), bip::read_write);
     bip::mapped_region region(object, bip::read_write);
     Segment segment(name, std::move(region));
-    segment.lock_ = platform::shared_lock(path_of(name), kLockLimitNs);
-    if (!segment.lock_) return gone(name);
+    segment.lock_ = std::move(lock);
     const Result<void> ours = check(segment.header(), segment.region_.get_size());
     if (!ours) return ours.error();
     platform::populate(segment.region_.get_address(), segment.region_.get_size());
@@ -166,8 +177,27 @@ Result<Segment> Segment::look(const std::string& name) {
   }
 }
 
+bool Segment::is_finished(const std::string& name) noexcept {
+  try {
+    bip::shared_memory_object object(bip::open_only, name.c_str(), bip::read_only);
+    bip::offset_t bytes = 0;
+    if (!object.get_size(bytes) || bytes < static_cast<bip::offset_t>(kPage)) return false;
+    const bip::mapped_region region(object, bip::read_only, 0, kPage);
+    return static_cast<const SegmentHeader*>(region.get_address())->magic == kMagic;
+  } catch (const bip::interprocess_exception&) {
+    return false;
+  }
+}
+
 void Segment::remove(const std::string& name) noexcept {
   bip::shared_memory_object::remove(name.c_str());
+}
+
+std::string_view Segment::run_text() const noexcept {
+  const SegmentHeader& h = header();
+  const bool inside =
+      h.run_offset <= h.segment_bytes && h.run_bytes <= h.segment_bytes - h.run_offset;
+  return inside ? std::string_view(at<char>(h.run_offset), h.run_bytes) : std::string_view();
 }
 
 SteeringArea Segment::steering() const noexcept {

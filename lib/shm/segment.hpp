@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/status.hpp"
 #include "lib/platform/file_lock.hpp"
+#include "lib/platform/segment_name.hpp"
 #include "lib/platform/unique_fd.hpp"
 #include "lib/shm/layout.hpp"
 
@@ -21,6 +23,7 @@ struct SegmentPlan {
   std::uint64_t data_bytes = 0;
   std::uint64_t timeout_ns = 0;
   std::uint64_t catalogue_bytes = 0;
+  std::string run_text{};        ///< encode(RunText)
   std::uint32_t parameters = 0;  ///< each can be steered
   std::uint32_t stores = 0;
   bool checksums = false;
@@ -57,11 +60,25 @@ class Segment {
   /// Maps an existing segment, all pages at once, and shares its lock: it counts as in use as long
   /// as anybody has it mapped. ERROR_VERSION names both versions when they differ.
   static Result<Segment> attach(const std::string& name);
+  /// The same with its lock, which the caller has for itself alone: nobody else has it mapped.
+  static Result<Segment> attach(const std::string& name, platform::UniqueFd lock);
   /// Maps an existing segment for reading: nobody notices, no lock is taken, and it does not count
   /// as in use. What is read changes meanwhile, and nothing may be written.
   static Result<Segment> look(const std::string& name);
+  /// Whether its server lives, in whatever container: it holds a lock of its own on the file from
+  /// the segment's first moment.
+  bool has_server() const noexcept {
+    return platform::byte_is_locked(lock_, platform::kServerByte);
+  }
+  /// One of any version, the making of which was not cut short.
+  static bool is_finished(const std::string& name) noexcept;
   /// Lets others see, by client_is_there, that this process lives, until it ends.
-  bool be_client(std::uint32_t index) const noexcept { return platform::lock_byte(lock_, index); }
+  /// A child that it forks does not count.
+  bool be_client(std::uint32_t index) const noexcept {
+    return platform::lock_byte_for_process(lock_, index);
+  }
+  /// In a child that was forked: what we hold of the segment is the parent's to hold.
+  void close_in_child() noexcept { lock_.reset(); }
   bool client_is_there(std::uint32_t index) const noexcept {
     return platform::byte_is_locked(lock_, index);
   }
@@ -76,6 +93,8 @@ class Segment {
   std::span<StoreWords> stores() const noexcept;
   /// One per unit of data.
   std::span<LeaseRecord> leases() const noexcept;
+  /// As it was given to create().
+  std::string_view run_text() const noexcept;
   const std::string& name() const noexcept { return name_; }
   /// Of the file that it is, for those who map it in their own way.
   std::string path() const { return path_of(name_); }

@@ -41,9 +41,10 @@ const char* dtype_of(int type) {
   return names[type];
 }
 
-std::vector<std::int64_t> padded(std::vector<std::int64_t> values) {
-  values.resize(LEAT_MAX_DIMS, 0);
-  return values;
+using Numbers = std::vector<std::int64_t>;
+
+leat_list list_of(const Numbers& numbers) {
+  return {sizeof(leat_list), numbers.data(), static_cast<std::int32_t>(numbers.size()), 0};
 }
 
 int write_array(const std::string& variable, const py::buffer& data, std::uint32_t block,
@@ -139,13 +140,14 @@ PYBIND11_MODULE(_core, module) {
         return static_cast<int>(leat_commit_block(v.c_str(), b));
       },
       release());
-  module.def("set_extent", [](const std::string& v, std::uint32_t b, std::vector<std::int64_t> e) {
-    return static_cast<int>(leat_set_extent(v.c_str(), b, padded(std::move(e)).data()));
+  module.def("set_extent", [](const std::string& v, std::uint32_t b, const Numbers& e) {
+    const leat_list list = list_of(e);
+    return static_cast<int>(leat_set_extent_list(v.c_str(), b, &list));
   });
-  module.def(
-      "set_position", [](const std::string& v, std::uint32_t b, std::vector<std::int64_t> p) {
-        return static_cast<int>(leat_set_position(v.c_str(), b, padded(std::move(p)).data()));
-      });
+  module.def("set_position", [](const std::string& v, std::uint32_t b, const Numbers& p) {
+    const leat_list list = list_of(p);
+    return static_cast<int>(leat_set_position_list(v.c_str(), b, &list));
+  });
   module.def(
       "end_iteration", [] { return static_cast<int>(leat_end_iteration()); }, release());
   module.def("iteration", [] { return leat_iteration(); });

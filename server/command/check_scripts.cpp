@@ -3,7 +3,9 @@
 // Python: python-plugins/leat/scripting/lint.py.
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "lib/platform/file_facts.hpp"
 #include "lib/platform/process.hpp"
 #include "server/command/check_report.hpp"
 #include "server/command/words.hpp"
@@ -56,6 +58,13 @@ std::vector<server::ScriptFile> files_of(CheckReport& report) {
   server::ScriptScan scan = server::find_scripts(usable);
   for (const std::string& problem : scan.problems)
     report.diagnostics.push_back({model::Severity::warning, report.model->scripts.where, problem});
+  std::set<std::string> warnings;
+  for (const server::ScriptFile& file : scan.files) {
+    if (std::string text = platform::group_warning(file.path); !text.empty())
+      warnings.insert(std::move(text));
+  }
+  for (const std::string& text : warnings)
+    report.diagnostics.push_back({model::Severity::warning, report.model->scripts.where, text});
   return std::move(scan.files);
 }
 

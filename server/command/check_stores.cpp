@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "lib/platform/file_facts.hpp"
+#include "lib/platform/output_folder.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/platform/run_program.hpp"
 #include "server/command/check_report.hpp"
@@ -76,9 +78,29 @@ void take(CheckReport& report, const Questions& questions, const std::vector<std
   }
 }
 
+// Of this machine; the run may have others.
+void check_output_folders(CheckReport& report) {
+  const auto warn = [&report](const model::SourceLocation& where, const std::string& why) {
+    if (!why.empty()) report.diagnostics.push_back({model::Severity::warning, where, why});
+  };
+  for (const model::Store& store : report.model->stores) {
+    for (const model::Option& option : store.options) {
+      if (option.name == "folder") warn(option.where, platform::why_no_output_folder(option.value));
+    }
+  }
+  const model::Scripts& scripts = report.model->scripts;
+  if (scripts.exist()) warn(scripts.where, platform::why_no_output_folder(scripts.output));
+}
+
 }  // namespace
 
 void check_stores(CheckReport& report) {
+  for (const model::Store& store : report.model->stores) {
+    std::string warning = store.library.empty() ? "" : platform::group_warning(store.library);
+    if (!warning.empty())
+      report.diagnostics.push_back({model::Severity::warning, store.where, std::move(warning)});
+  }
+  check_output_folders(report);
   for (const auto& [type, questions] : questions_about(*report.model)) {
     const std::string program = program_of(type);
     std::error_code missing;

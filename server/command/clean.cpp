@@ -16,6 +16,7 @@ namespace {
 struct CleanOptions {
   bool dry_run = false;
   bool json = false;
+  bool discard = false;
 };
 
 // The folder is not made for the sake of looking into it.
@@ -31,8 +32,15 @@ int run(const CleanOptions& options) {
     std::fprintf(stderr, "leat clean: %s\n", folder.error().message.c_str());
     return kBad;
   }
+  std::vector<KilledSession> killed = killed_sessions();
+  for (KilledSession& each : killed) {
+    if (options.dry_run) continue;
+    if (each.held.problem.empty()) drain(&each);
+    if (options.discard && each.outcome == "in memory") give_up(&each);
+  }
   const auto what = options.dry_run ? platform::Sweep::look : platform::Sweep::remove;
-  const CleanReport report{*folder, options.dry_run, platform::sweep({*folder}, what)};
+  const CleanReport report{*folder, options.dry_run,
+                           platform::sweep({*folder}, what, shm::must_stay), std::move(killed)};
   std::fputs((options.json ? json(report) : screen(report, look_of(stdout))).c_str(), stdout);
   return report.good() ? kGood : kBad;
 }
@@ -41,9 +49,13 @@ int run(const CleanOptions& options) {
 
 void add_clean(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<CleanOptions>();
-  CLI::App* verb = app.add_subcommand(
-      "clean", "Removes what dead sessions of yours left on this node, and shows those that live.");
+  CLI::App* verb = app.add_subcommand("clean",
+                                      "Removes what dead sessions of yours left on this node, once "
+                                      "what they had in memory is stored, "
+                                      "and shows those that live.");
   verb->add_flag("--dry-run", options->dry_run, "Only say what would be removed");
+  verb->add_flag("--discard", options->discard,
+                 "Give up what a killed session has in memory, if it cannot be stored");
   verb->add_flag("--json", options->json, "JSON on standard output, and nothing else");
   verb->footer(
       "Looks into /dev/shm and $LEAT_RUNTIME_DIR (default: /tmp/leat-<uid>). Sessions that live, "

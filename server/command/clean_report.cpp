@@ -73,6 +73,21 @@ std::string dead_title(const CleanReport& report) {
   return title;
 }
 
+std::string killed_lines(const CleanReport& report, const Look& look) {
+  std::string text;
+  for (const KilledSession& each : report.killed) {
+    const bool stays = each.outcome == "in memory";
+    text += "  " +
+            painted(sentence(each), stays && !report.dry_run ? Paint::red : Paint::plain,
+                    look.colours) +
+            "\n";
+    if (stays && !report.dry_run)
+      text += "  mend that and say `leat recover " + each.what.session +
+              "`, or give it up: `leat clean --discard`\n";
+  }
+  return text;
+}
+
 Json json_of(const platform::LiveOne& one) {
   Json pid = one.server.pid == 0 ? Json(nullptr) : Json(one.server.pid);
   Json start = one.server.pid == 0 ? Json(nullptr) : Json(since(one, "%Y-%m-%dT%H:%M:%S%z"));
@@ -99,6 +114,9 @@ bool CleanReport::good() const {
   for (const platform::Leftover& each : found.dead) {
     if (!each.problem.empty()) return false;
   }
+  for (const KilledSession& each : killed) {
+    if (!dry_run && each.outcome == "in memory") return false;
+  }
   return true;
 }
 
@@ -111,6 +129,13 @@ std::string screen(const CleanReport& report, const Look& look) {
                      painted("(" + report.runtime_folder + ", /dev/shm)", Paint::dim, look.colours);
   text += "\n\n" + bold(counted(found.alive.size(), "session") + " alive, untouched") + "\n";
   if (!found.alive.empty()) text += alive_table(report, look);
+  if (!report.killed.empty()) {
+    text += "\n" +
+            bold(counted(report.killed.size(), "session") + " killed with data in memory" +
+                 (report.dry_run ? ", to be stored" : "")) +
+            "\n";
+    text += killed_lines(report, look);
+  }
   text +=
       "\n" + bold(found.dead.empty() ? "Dead sessions left nothing" : dead_title(report)) + "\n";
   if (!found.dead.empty()) text += dead_table(report, look);
@@ -122,8 +147,10 @@ std::string json(const CleanReport& report) {
             {"dry_run", report.dry_run},
             {"good", report.good()},
             {"alive", Json::array()},
+            {"undrained", Json::array()},
             {"dead", Json::array()}};
   for (const auto& each : report.found.alive) root["alive"].push_back(json_of(each));
+  for (const auto& each : report.killed) root["undrained"].push_back(json_of(each));
   for (const auto& each : report.found.dead) root["dead"].push_back(json_of(report, each));
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "lib/platform/leftovers.hpp"
+#include "server/command/drain.hpp"
 #include "server/command/terminal.hpp"
 
 namespace leat::command {
@@ -13,6 +15,7 @@ struct CleanReport {
   std::string runtime_folder;
   bool dry_run = false;
   platform::Findings found;
+  std::vector<KilledSession> killed{};
 
   bool good() const;  ///< nothing is left that should be gone
 };

@@ -114,12 +114,26 @@ class Ls {
 
   void add_session(Json* file) const {
     const std::string session = file->value("session", "");
-    const auto same = [&](const Json& each) { return each["session"] == session; };
-    const bool lives = std::any_of(sessions_.begin(), sessions_.end(), same);
+    bool lives = false;
+    for (const Json& each : sessions_) {
+      if (each["session"] != session) continue;
+      lives = lives || each["state"] != "killed";
+      if (each["state"] == "killed" && (*file)["state"] != "closed")
+        (*file)["in_memory"] = each["in_memory"];
+    }
     (*file)["session_alive"] = lives;
+    if (file->contains("ledger")) note_server_gone(&(*file)["ledger"], lives, *file);
     // A view is made anew now and then, and written by nobody in between.
     if (lives && file->value("is_view", false) && (*file)["state"] == "unclosed")
       (*file)["state"] = "running";
+  }
+
+  // Nothing was there any more to say that the run is over.
+  static void note_server_gone(Json* ledger, bool lives, const Json& file) {
+    if (lives || !ledger->is_object() || ledger->value("state", "") != "running") return;
+    const Json& held = file.value("in_memory", Json());
+    (*ledger)["server_is_gone"] = true;
+    (*ledger)["iterations_in_memory"] = held.is_object() ? held["iterations"].size() : 0;
   }
 
   // All parts of all variables of a view, and whether they are where it looks for them.

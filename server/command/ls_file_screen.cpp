@@ -259,6 +259,12 @@ std::string advice_on(const Json& file) {
                        "`; till then readers may see half of it";
   }
   if (!problem.empty()) return problem;
+  const Json held = file.value("in_memory", Json());
+  if (held.is_object() && !lives)
+    return "everything of its run was killed; " + counted(held["iterations"].size(), "iteration") +
+           " (" + counted(held.value("blocks", std::uint64_t{0}), "block") + ", " +
+           format_bytes(held.value("bytes", std::uint64_t{0})) +
+           ") are in memory: `leat recover` stores them, and so does the next run on this node";
   if (file["state"] == "killed")
     return lives ? "its server was killed; the next one goes on with it"
                  : "its writer was killed; all that is here is whole";

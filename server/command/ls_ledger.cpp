@@ -65,10 +65,41 @@ std::string missing_table(const Json& missing, const Look& look) {
   return text;
 }
 
+std::vector<Json> of_scripts_amiss(const Json& ledger) {
+  std::vector<Json> amiss;
+  const Json scripts = ledger.value("scripts", Json::array());
+  if (!scripts.is_array()) return amiss;  // written by a Leat that kept none
+  for (const Json& script : scripts) {
+    if (script.value("failed", 0) > 0 || script.value("skipped", 0) > 0) amiss.push_back(script);
+  }
+  return amiss;
+}
+
+// Of a ledger from before there were some: none.
+Json warnings_of(const Json& ledger) {
+  const auto found = ledger.find("warnings");
+  return found != ledger.end() && found->is_array() ? *found : Json::array();
+}
+
+std::string node_of(const Json& ledger) {
+  const Json node = ledger.value("node", Json());
+  return node.is_string() ? "it ran on " + node.get<std::string>() + ", which" : "it";
+}
+
+std::string server_gone(const Json& ledger) {
+  const std::uint64_t waiting = ledger.value("iterations_in_memory", std::uint64_t{0});
+  return "running, but its server is gone: " +
+         (waiting > 0 ? counted(waiting, "iteration") + " in memory, store them with `leat recover`"
+                      : std::string("what it had in memory is not on this node (") +
+                            node_of(ledger) + " was started anew, or somebody removed it)");
+}
+
 std::string verdict(const Json& ledger, const Look& look) {
   std::vector<std::string> parts;
   const auto count = [&ledger](const char* what) { return ledger.value(what, std::uint64_t{0}); };
-  const bool failed_store = ledger.value("status", "") != "LEAT_OK";
+  const Json stores = ledger.value("stores", Json::array());
+  const bool failed_store =
+      std::any_of(stores.begin(), stores.end(), [](const Json& s) { return s.contains("failed"); });
   if (count("lost") > 0) parts.push_back(counted(count("lost"), "write") + " lost");
   if (count("lost") == 0 && failed_store) parts.push_back("a store failed");
   if (count("dropped_iterations") > 0)
@@ -77,11 +108,27 @@ std::string verdict(const Json& ledger, const Look& look) {
   for (const Json& death : ledger.value("died", Json::array()))
     parts.push_back("rank " + death.value("rank", Json()).dump() + " died in iteration " +
                     death.value("iteration", Json()).dump());
+  for (const Json& script : of_scripts_amiss(ledger)) {
+    const auto times = [&script](const char* what) { return script.value(what, std::uint64_t{0}); };
+    const std::string name = "script " + script.value("name", "");
+    if (times("failed") > 0)
+      parts.push_back(name + " failed " + counted(times("failed"), "time"));
+    if (times("skipped") > 0)
+      parts.push_back(name + " left " + counted(times("skipped"), "iteration") + " out");
+  }
+  if (const std::size_t warnings = warnings_of(ledger).size(); warnings > 0)
+    parts.push_back(counted(warnings, "warning"));
+  if (ledger.value("server_is_gone", false)) parts.push_back(server_gone(ledger));
+  const Json drained = ledger.value("drained", Json());
+  if (drained.is_object())
+    parts.push_back(counted(drained.value("iterations", std::uint64_t{0}), "iteration") +
+                    " stored after all of it was killed");
   const bool is_over = ledger.value("state", "") != "running";
   if (parts.empty())
     return painted(is_over ? "nothing was lost" : "nothing is lost so far", Paint::green,
                    look.colours);
-  return painted(joined(parts, "; "), failed_store ? Paint::red : Paint::yellow, look.colours);
+  const bool is_lost = count("lost") > 0 || failed_store;
+  return painted(joined(parts, "; "), is_lost ? Paint::red : Paint::yellow, look.colours);
 }
 
 }  // namespace
@@ -90,8 +137,9 @@ Json ledger_in(const std::string& text, const std::string& source) {
   const Json whole = Json::parse(text, nullptr, false);
   if (!whole.is_object() || !whole.contains("leat_ledger")) return nullptr;
   Json ledger{{"source", source}};
-  for (const char* name : {"session", "state", "status", "lost", "dropped", "dropped_iterations",
-                           "in_progress", "stores", "died"})
+  for (const char* name :
+       {"session", "state", "status", "lost", "dropped", "dropped_iterations", "in_progress",
+        "stores", "died", "scripts", "warnings", "node", "run_id", "drained"})
     ledger[name] = whole.value(name, Json());
   ledger["missing"] = Json::array();
   for (const Json& entry : whole.value("entries", Json::array())) {
@@ -135,6 +183,10 @@ std::string ledger_text(const Json& ledger, const Look& look) {
               painted("store " + store.value("name", "") + " failed", Paint::red, look.colours) +
               ": " + store.value("failed", "") + "\n";
   }
+  const Json warnings = warnings_of(ledger);
+  for (std::size_t i = 0; i < std::min(warnings.size(), kMostShown); ++i)
+    text += "  " + painted("warning", Paint::yellow, look.colours) + ": " +
+            warnings[i].value("text", "") + "\n";
   const Json& missing = ledger.value("missing", Json::array());
   return missing.empty() ? text : text + missing_table(missing, look);
 }

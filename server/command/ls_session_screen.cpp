@@ -41,6 +41,14 @@ std::string facts(const Json& session, const Look& look) {
                ranks["attached"].dump() + " of " + ranks["node"].dump() + " on this node attached" +
                    (ranks["all"].is_number() ? ", " + ranks["all"].dump() + " in all" : ""),
                look);
+  const Json held = session.value("in_memory", Json());
+  if (held.is_object())
+    text += line("in memory",
+                 counted(held["iterations"].size(), "iteration") + ", " +
+                     counted(held.value("blocks", std::uint64_t{0}), "block") + ", " +
+                     format_bytes(held.value("bytes", std::uint64_t{0})) +
+                     " are not stored yet: `leat recover` does it, and so does the next run here",
+                 look);
   text += line("iterations", "done up to " + number_or_dash(session["iteration_done"]), look);
   if (session["takeovers"] != 0)
     text +=
@@ -102,6 +110,16 @@ std::string variables_table(const Json& variables, const Look& look) {
   return fitted_table(std::move(rows), {{4, 12}, {2, 12}, {0, 8}}, look);
 }
 
+std::string held_table(const Json& held, const Look& look) {
+  auto rows = header_of({"in memory", "blocks", "bytes"});
+  for (const std::size_t i : {1u, 2u}) rows[0][i].right = true;
+  for (const Json& each : held["variables"])
+    rows.push_back({{each["name"].get<std::string>()},
+                    right(each["blocks"].dump()),
+                    bytes_cell(each["bytes"])});
+  return table(rows, look);
+}
+
 std::string files_table(const Json& files, const Look& look) {
   auto rows = header_of({"bytes", "file"});
   rows[0][0].right = true;
@@ -124,6 +142,8 @@ std::string session_screen(const Json& session, const Look& look) {
   if (session["variables"].is_array())
     text += section(counted(session["variables"].size(), "variable"), look) +
             variables_table(session["variables"], look);
+  if (session.contains("in_memory") && !session["in_memory"]["variables"].empty())
+    text += section("Killed with", look) + held_table(session["in_memory"], look);
   if (!session["files"].empty())
     text += section(counted(session["files"].size(), "file") + " being written", look) +
             files_table(session["files"], look);

@@ -10,6 +10,8 @@
 #include "lib/platform/process_facts.hpp"
 #include "lib/platform/runtime_folder.hpp"
 #include "lib/shm/segment.hpp"
+#include "lib/shm/undrained.hpp"
+#include "server/command/drain.hpp"
 #include "server/command/ls_ledger.hpp"
 
 namespace leat::command {
@@ -75,15 +77,21 @@ pid_t server_of(const platform::LiveOne& one) {
 class SessionFacts {
  public:
   explicit SessionFacts(const platform::LiveOne& one) : one_(one), pid_(server_of(one)) {}
+  /// One of which everything was killed.
+  explicit SessionFacts(const platform::LiveOne& one, const KilledSession& killed)
+      : one_(one), killed_(&killed) {}
 
   Json run() {
     const char* state = pid_ != 0 ? "running" : "waiting for its next server";
     facts_ = {{"session", one_.session},
-              {"state", one_.segment.empty() ? "starting" : state},
+              {"state", killed_                ? "killed"
+                        : one_.segment.empty() ? "starting"
+                                               : state},
               {"pid", pid_ == 0 ? Json(nullptr) : Json(pid_)},
               {"problem", ""}};
     of_process();
     if (!one_.segment.empty()) of_segment();
+    if (pid_ == 0) of_start();
     return std::move(facts_);
   }
 
@@ -149,10 +157,34 @@ class SessionFacts {
 
   // The XML, when it still is what the run was started with.
   model::ReadResult read_model(std::uint64_t hash) const {
+    if (killed_ && killed_->held.run) return model::read_sources(killed_->held.run->sources);
     if (!facts_["config"].is_string()) return {};
     model::ReadResult read = model::read_file(facts_["config"].get<std::string>());
     if (read.model && hash_of(read.model->source_text) != hash) read.model.reset();
     return read;
+  }
+
+  // What a process would tell, from the segment.
+  void of_start() {
+    const std::string name = fs::path(one_.segment).filename().string();
+    const shm::Undrained held = killed_ ? killed_->held : shm::undrained_in(name);
+    if (killed_) facts_["in_memory"] = in_memory(held);
+    if (!held.run) return;
+    facts_["folder"] = held.run->folder;
+    facts_["config"] = (fs::path(held.run->folder) / held.run->sources.front().first).string();
+    if (facts_.contains("ranks")) facts_["ranks"]["all"] = held.run->ranks;
+    if (facts_["simulation"].is_string())
+      facts_["ledger"] = ledger_of(held.run->folder, facts_["simulation"], one_.session);
+  }
+
+  static Json in_memory(const shm::Undrained& held) {
+    Json variables = Json::array();
+    for (const auto& [name, each] : held.variables)
+      variables.push_back({{"name", name}, {"blocks", each.blocks}, {"bytes", each.bytes}});
+    return {{"iterations", held.iterations},
+            {"blocks", held.blocks},
+            {"bytes", held.bytes},
+            {"variables", std::move(variables)}};
   }
 
   static Json done(std::int64_t iteration) {
@@ -228,7 +260,8 @@ class SessionFacts {
   }
 
   const platform::LiveOne& one_;
-  pid_t pid_;
+  const KilledSession* killed_ = nullptr;
+  pid_t pid_ = 0;
   std::string all_ranks_;
   Json facts_;
 };
@@ -240,6 +273,11 @@ std::vector<Json> look_at_sessions() {
       platform::sweep({platform::runtime_folder_name()}, platform::Sweep::look);
   std::vector<Json> sessions;
   for (const platform::LiveOne& one : found.alive) sessions.push_back(SessionFacts(one).run());
+  for (const KilledSession& each : killed_sessions()) {
+    const platform::LiveOne one{
+        each.what.session, "/dev/shm/" + each.what.segment, each.what.bytes, {}};
+    sessions.push_back(SessionFacts(one, each).run());
+  }
   return sessions;
 }
 

@@ -171,6 +171,9 @@ typedef struct leat_result_set {
   uint64_t result_stride;   /* bytes from one result to the next; use leat_result_at() */
 } leat_result_set;
 
+/* Values of leat_run.resumed but 0. */
+enum { LEAT_RUN_RESUMED = 1, LEAT_RUN_DRAINED = 2 };
+
 /* What does not change during a run. */
 typedef struct leat_run {
   uint64_t size;
@@ -187,7 +190,8 @@ typedef struct leat_run {
   uint64_t option_count;
   /* 1: this store was open in this run before, in a server that died; go on with its output. Iterations and results
    * that it has finished already may come again (the last ones): who can tell ignores them and returns success. What
-   * the dead one had not finished comes again too, and may be there in part. Ask leat_run_is_resumed(). */
+   * the dead one had not finished comes again too, and may be there in part. Ask leat_run_is_resumed().
+   * 2, LEAT_RUN_DRAINED: the same, and all ranks are dead; another run may have begun to write here since. */
   int32_t resumed;
   /* Which of the iteration's parameters is the time of the simulation, -1 for none: leat_run_time_parameter(). */
   int32_t time_parameter;
@@ -200,7 +204,8 @@ typedef struct leat_run {
   /* When ranks > node_ranks there are servers like this one on other nodes, of the same session name, each with a plugin
    * like this. The lowest rank on this node tells them apart, and is the same after a takeover. leat_run_first_rank(). */
   int32_t first_rank;
-  int32_t reserved;
+  /* Tells this run from others of the same session name; the same after a takeover. leat_run_number(). */
+  int32_t run_number;
 } leat_run;
 
 /* What the server offers to a plugin. `context` is passed back to each function. */
@@ -212,6 +217,10 @@ typedef struct leat_host {
    * that call itself. "" outside of a run. Valid until the next call of it; may be called in the plugin's calls only.
    * Use leat_host_ledger(): an older server has none. */
   const char* (*ledger)(void* context);
+  /* "This much more is done": bytes compressed, written, sent, or whatever the plugin's work is counted in; from any
+   * thread. leat_finalize gives up when for the <buffer timeout> nothing is done: a plugin whose calls may take longer
+   * says so every now and then, and only when something is done. Use leat_host_progress(): an older server has none. */
+  void (*progress)(void* context, uint64_t bytes);
 } leat_host;
 
 typedef struct leat_plugin {
@@ -234,6 +243,15 @@ typedef struct leat_plugin {
 /* 0 in a host from before there was such a thing. */
 static inline int leat_run_is_resumed(const leat_run* run) {
   return run->size >= offsetof(leat_run, resumed) + sizeof run->resumed && run->resumed != 0;
+}
+
+static inline int leat_run_is_drained(const leat_run* run) {
+  return leat_run_is_resumed(run) && run->resumed == LEAT_RUN_DRAINED;
+}
+
+/* 0, not known, in a host from before there was such a thing. */
+static inline int32_t leat_run_number(const leat_run* run) {
+  return run->size >= offsetof(leat_run, run_number) + sizeof run->run_number ? run->run_number : 0;
 }
 
 /* -1, not known, in a host from before there was such a thing. */
@@ -264,6 +282,10 @@ static inline const leat_mesh* leat_variable_mesh(const leat_run* run, const lea
 
 static inline const char* leat_host_ledger(const leat_host* host) {
   return host->size > offsetof(leat_host, ledger) && host->ledger ? host->ledger(host->context) : "";
+}
+
+static inline void leat_host_progress(const leat_host* host, uint64_t bytes) {
+  if (host->size > offsetof(leat_host, progress) && host->progress) host->progress(host->context, bytes);
 }
 
 static inline const leat_variable* leat_variable_at(const leat_run* run, uint64_t i) {

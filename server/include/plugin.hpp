@@ -5,7 +5,8 @@
 //     class Mine {
 //      public:
 //       Mine(const leat_run& run, leat::Host host);          // open; throw std::exception for
-//                                                            // "cannot"; leat_run_is_resumed(&run):
+//                                                            // "cannot";
+//                                                            leat_run_is_resumed(&run):
 //                                                            // go on with what is there
 //       void iteration(const leat_iteration_data& data);     // throw for "not stored"
 //       void close();                                        // after the last iteration
@@ -16,6 +17,7 @@
 // What is thrown becomes a message in the server's log and in what leat_finalize reports.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -34,6 +36,8 @@ class Host {
   void error(const std::string& message) const { log(LEAT_LOG_ERROR, message); }
   /// The run's ledger so far, as JSON; "" when the server has none.
   std::string ledger() const { return leat_host_ledger(host_); }
+  /// So many bytes more are done: to be said in calls that may take longer than a timeout.
+  void progress(std::uint64_t bytes) const { leat_host_progress(host_, bytes); }
 
  private:
   void log(int level, const std::string& message) const {

@@ -6,7 +6,8 @@
 namespace leat::server {
 namespace {
 
-constexpr const char* kExtras[] = {"(unknown name)", "(whole iteration)", "(script results)"};
+constexpr const char* kExtras[] = {"(unknown name)", "(whole iteration)", "(script results)",
+                                   "(not known which)"};
 
 Row one_iteration(std::int64_t iteration) {
   Row row;
@@ -26,7 +27,8 @@ Row Ledger::row_of(const Written& written, std::int64_t iteration, std::uint32_t
 }
 
 LedgerNames names_of(const model::Model& model, const RunFacts& facts) {
-  LedgerNames names{model.name, facts.session, facts.ranks, facts.node_ranks, {}, {}, {}};
+  LedgerNames names{model.name, facts.session, facts.ranks, facts.node_ranks, {}, {},
+                    {},         facts.run_id};
   for (const model::Store& store : model.stores) names.stores.push_back(store.name);
   names.takes.resize(model.stores.size());
   for (const model::Variable& variable : model.variables) {
@@ -57,6 +59,7 @@ std::uint32_t Ledger::store_number(const std::string& name) const {
 
 void Ledger::handed_over(const Iteration& iteration) {
   std::vector<Written>& written = open_[iteration.number];
+  written.clear();
   const std::vector<Block>& blocks = iteration.blocks;  // by variable, then rank
   for (std::size_t i = 0; i < blocks.size();) {
     Written one{blocks[i].variable, 0, 0, 0};
@@ -68,7 +71,11 @@ void Ledger::handed_over(const Iteration& iteration) {
     }
     one.ranks = rank_sets_.number(ranks_);
     written.push_back(one);
+    if (!drained_) continue;
+    drained_->blocks += one.blocks;
+    drained_->bytes += one.bytes;
   }
+  if (drained_) ++drained_->iterations;
   ++version_;
 }
 
@@ -106,6 +113,7 @@ void Ledger::settle_iteration(const PipelineResult& result) {
   const bool all_have_it = std::all_of(result.outcomes.begin(), result.outcomes.end(),
                                        [](const StoreOutcome& o) { return o.error.empty(); });
   if (all_have_it && !result.outcomes.empty()) ++stored_;
+  if (!all_have_it) ++failed_;
   settle_failures(result.iteration);
 }
 
@@ -145,18 +153,20 @@ void Ledger::note_failed_stores(const PipelineResult& result) {
 }
 
 void Ledger::write_failed(std::int32_t rank, std::uint32_t variable, std::int64_t iteration,
-                          const std::string& why, std::uint64_t bytes) {
+                          const std::string& why, std::uint64_t bytes, std::uint64_t writes) {
   const std::uint32_t place =
-      variable < names_->variables.size() ? variable : place_of(Extra::unknown_name);
+      variable < names_->variables.size()
+          ? variable
+          : place_of(variable == kUntold ? Extra::untold : Extra::unknown_name);
   const std::uint32_t reason = reasons_.number(why);
-  failures_.push_back({std::max<std::int64_t>(iteration, 0), place, reason, rank, 1, bytes});
-  ++lost_;
+  failures_.push_back({std::max<std::int64_t>(iteration, 0), place, reason, rank, writes, bytes});
+  lost_ += writes;
   ++version_;
   if (persist_) {
     Row row = one_iteration(iteration);
     row.ranks = rank_sets_.number({{rank, rank}});
     row.fate = fates_.number({Fate::Kind::not_written, 0, reason});
-    row.blocks = 1;
+    row.blocks = writes;
     row.bytes = bytes;
     persist_losses({{place, row}});
   }
@@ -203,6 +213,12 @@ void Ledger::iteration_dropped(std::int64_t iteration, const std::string& why) {
   if (persist_) persist_losses({{place_of(Extra::whole_iteration), row}});
 }
 
+bool Ledger::has_failed(std::uint32_t variable, std::int64_t iteration) const {
+  return std::any_of(failures_.begin(), failures_.end(), [&](const Failure& failure) {
+    return failure.place == variable && failure.iteration == iteration;
+  });
+}
+
 void Ledger::add(std::uint32_t place, const Row& row) {
   const Fate& fate = fates_[row.fate];
   if (fate.is_loss()) lost_ += row.blocks;
@@ -211,6 +227,12 @@ void Ledger::add(std::uint32_t place, const Row& row) {
     dropped_ += row.blocks;
   }
   rows_[place].add(row, &rank_sets_);
+}
+
+bool Ledger::anything_amiss() const noexcept {
+  return anything_missing() || !deaths_.empty() || !never_came_.empty() || !warnings_.empty() ||
+         std::any_of(scripts_.begin(), scripts_.end(),
+                     [](const auto& each) { return each.second.is_amiss(); });
 }
 
 void Ledger::stored_until(const std::string& store, std::int64_t iteration) {

@@ -3,15 +3,17 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/file_lock.hpp"
 #include "lib/platform/process.hpp"
+#include "lib/platform/segment_name.hpp"
 #include "server/ledger/ledger_json.hpp"
 
 namespace leat::server {
@@ -20,6 +22,48 @@ namespace {
 constexpr const char* kEnding = ".ledger.json";
 
 std::string lock_of(const std::string& name) { return "." + name + ".lock"; }
+
+// What an earlier run has said of itself.
+struct KeptLedger {
+  std::string file, session, run_id, node;
+  bool is_finished = false;
+};
+
+KeptLedger read_kept(const std::string& file) {
+  std::error_code missing;
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, missing))) return {};
+  std::ifstream stream(file, std::ios::binary);
+  const nlohmann::json whole = nlohmann::json::parse(stream, nullptr, false);
+  if (!whole.is_object() || !whole.contains("leat_ledger")) return {};
+  const auto text = [&whole](const char* name) {
+    const auto found = whole.find(name);
+    return found != whole.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const std::string state = text("state");
+  return {file, text("session"), text("run_id"), text("node"),
+          state == "finished" || state == "drained" || state == "died"};
+}
+
+// <name>.ledger.json and those that were set aside, or have a session in their names.
+std::vector<KeptLedger> kept_ledgers(const std::string& name) {
+  std::vector<KeptLedger> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(".", error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string file = entry->path().filename().string();
+    if (file.starts_with(name) && file.ends_with(kEnding)) found.push_back(read_kept(file));
+  }
+  return found;
+}
+
+// "run.1.ledger.json"
+std::string unused_name(const std::string& wanted) {
+  const std::string stem = wanted.substr(0, wanted.size() - std::strlen(kEnding));
+  for (int number = 1;; ++number) {
+    std::string name = stem + "." + std::to_string(number) + kEnding;
+    if (::access(name.c_str(), F_OK) != 0) return name;
+  }
+}
 
 std::string with_failures_settled(Ledger* ledger, const std::string& state) {
   ledger->settle_failures();
@@ -30,21 +74,53 @@ std::string with_failures_settled(Ledger* ledger, const std::string& state) {
 
 LedgerFile::LedgerFile(const LedgerNames& names)
     : name_(names.simulation + (names.ranks > names.node_ranks ? "-" + platform::node_name() : "")),
-      session_(names.session) {}
+      session_(names.session),
+      run_id_(names.run_id) {}
 
 LedgerFile::~LedgerFile() {
   stop();
-  if (lock_) ::unlink(lock_of(name_).c_str());
+  if (lock_ && platform::still_there(lock_, lock_of(name_))) folder_.remove(lock_of(name_));
 }
 
-void LedgerFile::start(const Ledger& ledger) {
-  const std::string wanted = name_ + kEnding;
-  lock_ = platform::lock_file(lock_of(wanted), 0);
-  name_ = lock_ || ::access(lock_of(wanted).c_str(), F_OK) != 0 ? wanted
-                                                                : name_ + "-" + session_ + kEnding;
+std::string LedgerFile::start(const Ledger& ledger) {
+  const std::string note = take_name();
   started_ = true;
   keep(ledger_json(ledger, "running"));
   thread_ = std::thread([this] { work(); });
+  return note;
+}
+
+std::string LedgerFile::take_name() {
+  const std::string wanted = name_ + kEnding;
+  for (const KeptLedger& each : kept_ledgers(name_)) {
+    if (each.run_id != run_id_ || run_id_.empty()) continue;
+    if (!(lock_ = platform::lock_file(lock_of(each.file), 0))) continue;
+    name_ = each.file;
+    return "";
+  }
+  folder_.remove_no_file(lock_of(wanted));
+  lock_ = platform::lock_file(lock_of(wanted), 0);
+  const bool is_taken = !lock_ && ::access(lock_of(wanted).c_str(), F_OK) == 0;
+  name_ = is_taken ? name_ + "-" + session_ + kEnding : wanted;
+  return is_taken ? "" : set_aside(wanted);
+}
+
+// The word of a run that was killed is not overwritten: a server that drains it goes on with it.
+std::string LedgerFile::set_aside(const std::string& wanted) const {
+  const KeptLedger old = read_kept(wanted);
+  if (old.file.empty() || old.is_finished || old.run_id == run_id_) return "";
+  const std::string aside = unused_name(wanted);
+  if (std::rename(wanted.c_str(), aside.c_str()) != 0) return "";
+  const std::string what = "the run before this one here, session " + old.session +
+                           ", was killed before its end; its ledger is " + aside + " now; ";
+  if (platform::segment_is_there(old.run_id)) return what + "what it has in memory is stored now";
+  if (!old.node.empty() && old.node != platform::node_name()) {
+    return what + "what it had in memory may be there still: `leat recover` on " + old.node +
+           " stores it";
+  }
+  return what +
+         "its memory is gone, as after a restart of the machine: what was not in its files by then "
+         "is lost";
 }
 
 void LedgerFile::update(const Ledger& ledger) {
@@ -81,7 +157,7 @@ void LedgerFile::publish(const Ledger& ledger, const std::string& state) {
 
 std::string LedgerFile::finish(const Ledger& ledger) {
   if (!started_) return "";
-  publish(ledger, "finished");
+  publish(ledger, ledger.drained() ? "drained" : "finished");
   started_ = false;
   return write(text_);
 }
@@ -105,17 +181,6 @@ std::string LedgerFile::text() const {
   return text_;
 }
 
-// A reader finds the old one or the new one, never half of it.
-std::string LedgerFile::write(const std::string& text) {
-  const std::string part = "." + name_ + ".part";
-  errno = 0;
-  std::ofstream file(part, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (file && std::rename(part.c_str(), name_.c_str()) == 0) return "";
-  const std::string why = std::strerror(errno);
-  ::unlink(part.c_str());
-  return "cannot write " + name_ + ": " + why;
-}
+std::string LedgerFile::write(const std::string& text) { return folder_.write_whole(name_, text); }
 
 }  // namespace leat::server

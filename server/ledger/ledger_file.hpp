@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "lib/platform/folder.hpp"
 #include "lib/platform/unique_fd.hpp"
 #include "server/ledger/ledger.hpp"
 
@@ -26,8 +27,10 @@ class LedgerFile {
   ~LedgerFile();
 
   /// Takes the name: <simulation>.ledger.json, with the node in it when the run has several, with
-  /// the session when a run in progress has that name. Nothing is written before.
-  void start(const Ledger& ledger);
+  /// the session when a run in progress has that name; one of this run that is there already, in a
+  /// server that goes on. The ledger of another run that was killed before its end gets another
+  /// name, and what is returned says so, else "". Nothing is written before.
+  std::string start(const Ledger& ledger);
   /// "run.ledger.json"
   const std::string& name() const noexcept { return name_; }
 
@@ -46,12 +49,15 @@ class LedgerFile {
   std::string text() const;
 
  private:
+  std::string take_name();
+  std::string set_aside(const std::string& wanted) const;
   void work();
   void stop();
   void keep(std::string text);
   std::string write(const std::string& text);
 
-  std::string name_, session_;
+  std::string name_, session_, run_id_;
+  platform::Folder folder_{"."};
   bool started_ = false;
   platform::UniqueFd lock_;
   std::uint64_t written_version_ = 0;

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "lib/platform/process.hpp"
+
 namespace leat::server {
 namespace {
 
@@ -23,6 +25,37 @@ Json json_of_stores(const Ledger& ledger) {
     stores.push_back(std::move(store));
   }
   return stores;
+}
+
+Json json_of_scripts(const Ledger& ledger) {
+  Json scripts = Json::array();
+  for (const auto& [name, fate] : ledger.scripts()) {
+    Json script{
+        {"name", name}, {"calls", fate.calls}, {"failed", fate.failed}, {"skipped", fate.skipped}};
+    if (!fate.why.empty()) script["why"] = fate.why;
+    scripts.push_back(std::move(script));
+  }
+  return scripts;
+}
+
+Json json_of_warnings(const Ledger& ledger) {
+  Json all = Json::array();
+  for (const Warning& warning : ledger.warnings()) {
+    Json entry{{"what", warning.what}, {"variable", nullptr}};
+    if (ledger.is_variable(warning.variable)) entry["variable"] = ledger.subject(warning.variable);
+    entry["first"] = warning.first;
+    entry["last"] = warning.last;
+    entry["iterations"] = warning.iterations;
+    entry["text"] = warning.text;
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
+
+Json json_of_drain(const Ledger& ledger) {
+  if (!ledger.drained()) return nullptr;
+  const DrainCount& count = *ledger.drained();
+  return {{"iterations", count.iterations}, {"blocks", count.blocks}, {"bytes", count.bytes}};
 }
 
 std::vector<Row> in_order(const Ledger& ledger, const Rows& rows) {
@@ -84,14 +117,20 @@ std::string ledger_json(const Ledger& ledger, const std::string& state) {
       {"session", names.session},
       {"ranks", names.ranks},
       {"node_ranks", names.node_ranks},
-      {"state", state},
-      {"status", ledger.anything_lost() ? "LEAT_ERROR_LOST" : "LEAT_OK"},
+      {"node", platform::node_name()},
+      {"run_id", names.run_id},
+      {"state", state == "finished" && !ledger.deaths().empty() ? "died" : state},
+      {"status", ledger.anything_amiss() ? "LEAT_ERROR_LOST" : "LEAT_OK"},
       {"lost", ledger.lost_writes()},
       {"dropped", ledger.dropped_writes()},
       {"dropped_iterations", ledger.dropped_iterations()},
       {"in_progress", ledger.in_progress()},
+      {"drained", json_of_drain(ledger)},
       {"stores", json_of_stores(ledger)},
       {"died", died},
+      {"never_came", ledger.never_came()},
+      {"scripts", json_of_scripts(ledger)},
+      {"warnings", json_of_warnings(ledger)},
   };
   std::string text = "{\n";
   for (const auto& [name, value] : head)

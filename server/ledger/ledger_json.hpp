@@ -14,7 +14,7 @@ nlohmann::ordered_json json_of(const Ledger& ledger, const Row& row);
 /// One line, also when a text is no UTF-8.
 std::string line_of(const nlohmann::ordered_json& json);
 
-/// `state` is "running", "closing" or "finished".
+/// `state` is "running", "closing" or "finished"; the last is "died" when a rank did.
 std::string ledger_json(const Ledger& ledger, const std::string& state);
 
 }  // namespace leat::server

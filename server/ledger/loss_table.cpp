@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "lib/platform/memory.hpp"
+#include "server/ledger/amiss.hpp"
 #include "server/ledger/text_table.hpp"
 
 namespace leat::server {
@@ -15,7 +16,6 @@ namespace {
 
 constexpr std::size_t kWidth = 100;
 constexpr std::size_t kMostLines = 16;
-constexpr std::size_t kMostDeaths = 8;
 constexpr std::size_t kMostReason = 400;
 constexpr std::size_t kMostName = 24, kMostRanks = 14, kMostIterations = 20;
 
@@ -153,27 +153,22 @@ std::string headline(const Ledger& ledger, const std::string& file) {
                      dropped == 1 ? " was" : "s were", file);
 }
 
-std::string text_of_deaths(const Ledger& ledger) {
+std::string joined(const std::vector<std::string>& lines, const char* between) {
   std::string text;
-  std::size_t count = 0;
-  for (const auto& [rank, iteration] : ledger.deaths()) {
-    if (count++ == kMostDeaths) break;
-    text += fmt::format("{}rank {} died in iteration {}; what it had handed over is stored",
-                        text.empty() ? "" : "\n", rank, iteration);
-  }
-  if (ledger.deaths().size() > kMostDeaths)
-    text += fmt::format("\n... and {} ranks more", ledger.deaths().size() - kMostDeaths);
+  for (const std::string& line : lines) text += (text.empty() ? "" : between) + line;
   return text;
 }
 
 }  // namespace
 
 std::string loss_table(const Ledger& ledger, const std::string& file, std::size_t most) {
-  const std::string deaths = text_of_deaths(ledger);
-  if (!ledger.anything_missing()) return deaths;
+  const std::vector<std::string> wrong = what_is_amiss(ledger);
+  if (!ledger.anything_missing())
+    return wrong.empty() ? "" : cut(joined(wrong, "; "), most) + "; see " + file;
+  const std::string amiss = cut(joined(wrong, "\n"), most / 2);
   const TextTable table = table_of(ledger);
   const std::vector<std::string> lines = table.text(kWidth);
-  const std::size_t room = most - std::min(most, deaths.size() + 100);
+  const std::size_t room = most - std::min(most, amiss.size() + 100);
   std::string text = headline(ledger, file);
   std::size_t shown = 0;
   for (; shown < lines.size() && shown <= kMostLines; ++shown) {
@@ -182,7 +177,7 @@ std::string loss_table(const Ledger& ledger, const std::string& file, std::size_
   }
   if (shown < lines.size())
     text += fmt::format("\n  ... and {} more, see {}", lines.size() - shown, file);
-  return deaths.empty() ? text : text + "\n" + deaths;
+  return amiss.empty() ? text : text + "\n" + amiss;
 }
 
 }  // namespace leat::server

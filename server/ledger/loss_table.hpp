@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was lost or dropped as a table for people: the server's last word to its clients and its
+// What was lost or dropped as a table for people, and what else is amiss: the server's last word to its clients and its
 // log.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace leat::server {
 
-/// "" when all is well and nobody died. At most some 20 lines of at most 100 columns, and `most`
+/// "" when all is well: nobody died, no script failed, there is no warning. At most some 20 lines of at most 100 columns, and `most`
 /// bytes; `file` has it all.
 std::string loss_table(const Ledger& ledger, const std::string& file, std::size_t most);
 

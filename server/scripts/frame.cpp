@@ -29,29 +29,30 @@ FrameStatus status_of(platform::Arrived arrived) {
 }
 
 FrameStatus receive_text(int socket, std::uint64_t bytes, std::string* text,
-                         std::int64_t deadline_ns) {
+                         std::int64_t deadline_ns, const platform::GivenUp& given_up) {
   text->clear();
   FrameStatus status = FrameStatus::frame;
   while (status == FrameStatus::frame && text->size() < bytes) {
     const std::size_t had = text->size();
     text->resize(std::min<std::uint64_t>(bytes, std::max(kLeastRoom, 2 * had)));
-    status = status_of(
-        platform::receive_all(socket, text->data() + had, text->size() - had, deadline_ns));
+    status = status_of(platform::receive_all(socket, text->data() + had, text->size() - had,
+                                             deadline_ns, given_up));
   }
   return status;
 }
 
 }  // namespace
 
-bool send_frame(int socket, const Frame& frame, std::int64_t deadline_ns) {
+bool send_frame(int socket, const Frame& frame, std::int64_t deadline_ns,
+                const platform::GivenUp& given_up) {
   // Texts of the simulation may be in any encoding; JSON is in UTF-8.
   const std::string head =
       frame.head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::uint64_t lengths[2] = {head.size(), frame.data.size()};
   std::string start(reinterpret_cast<const char*>(lengths), sizeof lengths);
   start += head;
-  return platform::send_all(socket, start.data(), start.size(), deadline_ns) &&
-         platform::send_all(socket, frame.data.data(), frame.data.size(), deadline_ns);
+  return platform::send_all(socket, start.data(), start.size(), deadline_ns, given_up) &&
+         platform::send_all(socket, frame.data.data(), frame.data.size(), deadline_ns, given_up);
 }
 
 bool parse_head(const std::string& text, nlohmann::json* head) {
@@ -66,16 +67,17 @@ bool parse_head(const std::string& text, nlohmann::json* head) {
   return !too_deep && head->is_object();
 }
 
-FrameStatus receive_frame(int socket, Frame* frame, std::int64_t deadline_ns) {
+FrameStatus receive_frame(int socket, Frame* frame, std::int64_t deadline_ns,
+                          const platform::GivenUp& given_up) {
   std::uint64_t lengths[2] = {};
   FrameStatus status =
-      status_of(platform::receive_all(socket, lengths, sizeof lengths, deadline_ns));
+      status_of(platform::receive_all(socket, lengths, sizeof lengths, deadline_ns, given_up));
   if (status != FrameStatus::frame) return status;
   if (lengths[0] > kMostHeadBytes || lengths[1] > kMostBytes) return FrameStatus::ended;
   std::string head;
-  status = receive_text(socket, lengths[0], &head, deadline_ns);
+  status = receive_text(socket, lengths[0], &head, deadline_ns, given_up);
   if (status != FrameStatus::frame) return status;
-  status = receive_text(socket, lengths[1], &frame->data, deadline_ns);
+  status = receive_text(socket, lengths[1], &frame->data, deadline_ns, given_up);
   if (status != FrameStatus::frame) return status;
   return parse_head(head, &frame->head) ? FrameStatus::frame : FrameStatus::ended;
 }

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "lib/platform/stream.hpp"
+
 namespace leat::server {
 
 struct Frame {
@@ -18,13 +20,15 @@ struct Frame {
 enum class FrameStatus { frame, late, ended };
 
 /// False when the other side is gone, or takes nothing until `deadline_ns` of the monotonic clock.
-bool send_frame(int socket, const Frame& frame, std::int64_t deadline_ns);
+bool send_frame(int socket, const Frame& frame, std::int64_t deadline_ns,
+                const platform::GivenUp& given_up = {});
 
 /// False when `text` is no JSON object, or nested absurdly deep. Never throws for what the text
 /// says.
 bool parse_head(const std::string& text, nlohmann::json* head);
 
-/// `ended`: the other side is gone, or what it says is no frame.
-FrameStatus receive_frame(int socket, Frame* frame, std::int64_t deadline_ns);
+/// `ended`: the other side is gone or was given up, or what it says is no frame.
+FrameStatus receive_frame(int socket, Frame* frame, std::int64_t deadline_ns,
+                          const platform::GivenUp& given_up = {});
 
 }  // namespace leat::server

@@ -17,14 +17,23 @@ bool ScriptFunction::wants(std::uint32_t variable) const {
          std::find(variables.begin(), variables.end(), variable) != variables.end();
 }
 
-bool ScriptFunction::is_due(const Iteration& iteration) const {
+bool ScriptFunction::is_due(const Presence& iteration) const {
   if (iteration.number % every != 0) return false;
   return all_variables ||
-         std::all_of(variables.begin(), variables.end(),
-                     [&](std::uint32_t variable) { return iteration.holds.count(variable) > 0; });
+         std::all_of(variables.begin(), variables.end(), [&](std::uint32_t variable) {
+           return std::binary_search(iteration.variables.begin(), iteration.variables.end(),
+                                     variable);
+         });
 }
 
-bool Script::may_want(const Iteration& iteration) const {
+Presence presence_in(const Iteration& iteration) {
+  Presence presence{iteration.number, {}};
+  for (const auto& [variable, hold] : iteration.holds) presence.variables.push_back(variable);
+  std::sort(presence.variables.begin(), presence.variables.end());
+  return presence;
+}
+
+bool Script::may_want(const Presence& iteration) const {
   if (removed) return false;
   if (unknown()) return true;
   return usable && std::any_of(functions.begin(), functions.end(),
@@ -36,10 +45,11 @@ std::shared_ptr<const Iteration> Script::part_of(const Iteration& iteration) con
   part->number = iteration.number;
   part->complete = iteration.complete;
   part->parameters = iteration.parameters;
+  const Presence presence = presence_in(iteration);
   const auto wanted = [&](std::uint32_t variable) {
     return unknown() ||
            std::any_of(functions.begin(), functions.end(), [&](const ScriptFunction& function) {
-             return function.is_due(iteration) && function.wants(variable);
+             return function.is_due(presence) && function.wants(variable);
            });
   };
   for (const auto& [variable, hold] : iteration.holds) {
@@ -52,28 +62,45 @@ std::shared_ptr<const Iteration> Script::part_of(const Iteration& iteration) con
 }
 
 void Script::add(std::shared_ptr<const Iteration> part) {
-  if (!source->waits && !at_start && !waiting.empty() && !waiting.back().from_start) {
+  if (!source->waits && !unknown() && !waiting.empty() && !waiting.back().early) {
+    leave_out(presence_in(*waiting.back().iteration));
     waiting.pop_back();
-    ++counts.skipped;
   }
-  waiting.push_back({std::move(part), at_start});
+  waiting.push_back({std::move(part), unknown()});
 }
 
-void Script::has_started(std::int64_t now_ns) {
-  if (std::exchange(at_start, false)) backlog_until_ns = now_ns + kCatchUpNs;
+void Script::leave_out(const Presence& iteration) {
+  if (removed) return;
+  if (unknown()) {
+    unjudged.push_back(iteration);
+  } else if (functions.empty() ||
+             std::any_of(functions.begin(), functions.end(),
+                         [&](const ScriptFunction& f) { return f.is_due(iteration); })) {
+    ++counts.skipped;
+  }
+}
+
+void Script::is_known(std::int64_t now_ns) {
+  for (const Presence& iteration : std::exchange(unjudged, {})) leave_out(iteration);
+  std::erase_if(waiting, [&](const ScriptJob& job) {
+    return job.early && !may_want(presence_in(*job.iteration));
+  });
+  // Once: a script that takes its process along each time would catch up for ever.
+  const bool has_early = !waiting.empty() && waiting.front().early;
+  if (has_early && backlog_until_ns == 0) backlog_until_ns = now_ns + kCatchUpNs;
 }
 
 void Script::leave_backlog(std::int64_t now_ns) {
   if (source->waits || backlog_until_ns == 0 || now_ns < backlog_until_ns) return;
   backlog_until_ns = 0;
   while (waiting.size() > 1) {
+    leave_out(presence_in(*waiting.front().iteration));
     waiting.pop_front();
-    ++counts.skipped;
   }
 }
 
 void Script::drop_waiting() {
-  counts.skipped += waiting.size();
+  for (const ScriptJob& job : waiting) leave_out(presence_in(*job.iteration));
   waiting.clear();
 }
 

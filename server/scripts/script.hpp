@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,13 @@
 
 namespace leat::server {
 
+/// What an iteration has, without its memory.
+struct Presence {
+  std::int64_t number = 0;
+  std::vector<std::uint32_t> variables;  ///< ascending
+};
+Presence presence_in(const Iteration& iteration);
+
 /// One function of a script, as the worker that loaded it tells.
 struct ScriptFunction {
   std::int64_t every = 1;
@@ -21,19 +29,29 @@ struct ScriptFunction {
   std::vector<std::uint32_t> variables;  ///< that vary in time: due when all of them are there
 
   bool wants(std::uint32_t variable) const;
-  bool is_due(const Iteration& iteration) const;
+  bool is_due(const Presence& iteration) const;
 };
 
 struct ScriptJob {
   std::shared_ptr<const Iteration> iteration;  ///< with the variables that the script wants
-  bool from_start =
-      false;  ///< came while the script was loaded for the first time: not left out for a newer one
+  /// Came before it was known what the script wants: not left out for a newer one.
+  bool early = false;
 };
+
+/// Why an iteration is lost for a script.
+struct ScriptFailure {
+  std::string text;   ///< with the script's own lines; "" for none
+  std::string whole;  ///< with all that Python says, for the script's own log
+};
+
+/// Of a traceback the last line, which says what was wrong; else the first.
+std::string brief(const std::string& text);
 
 struct ScriptCounts {
   std::uint64_t calls = 0, failed = 0, skipped = 0;
   double seconds = 0;
-  std::string first_error;  ///< its last line
+  std::string first_error;                    ///< its last line
+  std::map<std::string, std::uint64_t> told;  ///< failures that are in the log already
 };
 
 struct Script {
@@ -44,33 +62,44 @@ struct Script {
   bool loading = false;
   bool removed = false;
   bool fresh = true;        ///< never loaded in this run
-  bool at_start = true;     ///< it is being loaded for the first time
   bool was_changed = true;  ///< on disk, since it was loaded
   bool usable = true;       ///< false: failed too often, or could not be loaded; until it changes
   std::vector<ScriptFunction> functions;  ///< of the version that is loaded
   std::deque<ScriptJob> waiting;          ///< ascending
   std::string state;                      ///< ctx.state, pickled
   std::int64_t failures_in_a_row = 0;
-  std::int64_t backlog_until_ns = 0;  ///< when what came at the start is old; 0: there is none
+  int loads_in_a_row = 0;             ///< whose process somebody killed or stopped
+  std::int64_t backlog_until_ns = 0;  ///< when what came too early is old; 0: there is none
+  std::uint64_t served = 0;           ///< grows with the orders of the pool: when its last one was
+  bool overran = false;               ///< its last call took longer than it may
+  std::vector<Presence> unjudged;     ///< left out before it was known whether it wants them
   ScriptCounts counts;
 
   /// What it wants is not known yet.
-  bool unknown() const noexcept { return must_load || loading; }
+  bool unknown() const noexcept { return was_changed && (must_load || loading); }
+  /// There is something to be done for it.
+  bool has_work() const noexcept {
+    return removed ? !functions.empty() : must_load || !waiting.empty();
+  }
   /// True when it is, or may turn out to be, due.
-  bool may_want(const Iteration& iteration) const;
+  bool may_want(const Presence& iteration) const;
   /// The part of the iteration that it wants, with holds on that part only.
   std::shared_ptr<const Iteration> part_of(const Iteration& iteration) const;
   /// Takes it in line; by the policy of its source in the place of the one that waits.
   void add(std::shared_ptr<const Iteration> part);
+  /// It is not called for this one. Counted when it wanted it.
+  void leave_out(const Presence& iteration);
   void drop_waiting();
+  /// Iterations that it wanted and was not called for.
+  std::uint64_t left_out() const noexcept { return counts.skipped + unjudged.size(); }
   /// Counts it. `why` is of the report when it is the first.
   void note_failure(const std::string& why);
   /// It is not called any more, until it changes.
   void give_up();
-  /// It was loaded for the first time: for a while it may catch up.
-  void has_started(std::int64_t now_ns);
-  /// A script that may skip and is still not done with what came at the start goes on with the
-  /// newest.
+  /// It is known what it wants: of what came before, the rest is no more its own. For a while it
+  /// may catch up.
+  void is_known(std::int64_t now_ns);
+  /// A script that may skip and is still not done with what came too early goes on with the newest.
   void leave_backlog(std::int64_t now_ns);
 };
 

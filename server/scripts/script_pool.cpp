@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the event loop calls, and the thread that hands iterations out. What happens at a process is
-// in script_runs.cpp.
+// What the event loop calls. Iterations are handed out in script_hand_out.cpp; what happens at a
+// process is in script_runs.cpp.
 #include "server/scripts/script_pool.hpp"
 
 #include <fmt/format.h>
@@ -8,31 +8,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
 #include "server/scripts/model_json.hpp"
-#include "server/scripts/part_files.hpp"
 #include "server/scripts/python_tools.hpp"
 
 namespace leat::server {
 namespace {
-
-// While no iteration comes, a file that is new or removed is noticed this often.
-constexpr auto kLookAgain = std::chrono::milliseconds(500);
-
-// A field of a CSV file, by RFC 4180.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string field = "\"";
-  for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return field + "\"";
-}
-
-bool has_default_output(const model::Model& model) {
-  return model.scripts.output == model.name + "-scripts";
-}
 
 // Each node has scripts of its own, and on a shared disk it needs a folder of its own.
 std::string output_folder(const ScriptPoolParts& parts) {
@@ -42,6 +25,11 @@ std::string output_folder(const ScriptPoolParts& parts) {
                                        ? folder + "-" + platform::host_name()
                                        : folder)
       .string();
+}
+
+void leave_out(std::list<Script>* scripts, const Iteration& iteration) {
+  const Presence presence = presence_in(iteration);
+  for (Script& script : *scripts) script.leave_out(presence);
 }
 
 WorkerPlan plan_of(const ScriptPoolParts& parts, int constants_fd) {
@@ -58,6 +46,7 @@ WorkerPlan plan_of(const ScriptPoolParts& parts, int constants_fd) {
   plan.setup["resumed"] = parts.resumed;
   plan.cores = static_cast<int>(parts.model.architecture.dedicated_cores);
   plan.constants_fd = constants_fd;
+  plan.stop_limit_ns = static_cast<std::int64_t>(parts.model.architecture.timeout_seconds * 1e9);
   return plan;
 }
 
@@ -69,7 +58,8 @@ ScriptPool::ScriptPool(ScriptPoolParts parts)
       segment_start_(static_cast<const char*>(parts.segment_start)),
       resumed_(parts.resumed),
       store_(std::move(parts.store)),
-      wake_(std::move(parts.wake)) {
+      wake_(std::move(parts.wake)),
+      session_(parts.session) {
   if (!exists()) return;
   plan_ = plan_of(parts, constants_.descriptor());
   output_ = output_folder(parts);
@@ -117,16 +107,14 @@ void ScriptPool::let_go_for_memory() {
     if (!script.source->waits) script.drop_waiting();
   }
   if (somebody_needs_all) return;
-  for (Script& script : scripts_) script.counts.skipped += inbox_.size();
+  for (const auto& iteration : inbox_) leave_out(&scripts_, *iteration);
   inbox_.clear();  // not handed out: the disk with the scripts hangs, for example
 }
 
 void ScriptPool::abandon() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (Script& script : scripts_) {
-    script.counts.skipped += inbox_.size();
-    script.drop_waiting();
-  }
+  for (const auto& iteration : inbox_) leave_out(&scripts_, *iteration);
+  for (Script& script : scripts_) script.drop_waiting();
   inbox_.clear();
   for (const auto& worker : workers_) {
     if (worker->running && worker->process.runs()) kill(worker->process.pid(), SIGKILL);
@@ -153,6 +141,27 @@ void ScriptPool::place(const platform::CpuSet& cpus) {
   }
 }
 
+std::map<std::string, ScriptFate> ScriptPool::fates() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::map<std::string, ScriptFate> fates;
+  for (const Script& script : scripts_) {
+    ScriptFate& fate = fates[script.file.name];
+    fate.calls += script.counts.calls;
+    fate.failed += script.counts.failed;
+    fate.skipped += script.left_out();
+    if (fate.why.empty()) fate.why = script.counts.first_error;
+  }
+  return fates;
+}
+
+std::uint64_t ScriptPool::trouble() const {
+  if (!exists()) return 0;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::uint64_t trouble = 0;
+  for (const Script& script : scripts_) trouble += script.counts.failed + script.left_out();
+  return trouble;
+}
+
 std::vector<std::string> ScriptPool::report() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::string> lines;
@@ -160,7 +169,8 @@ std::vector<std::string> ScriptPool::report() const {
     const ScriptCounts& counts = script.counts;
     std::string text = fmt::format("script \"{}\": {} call{}, {:.3g} s", script.file.name,
                                    counts.calls, counts.calls == 1 ? "" : "s", counts.seconds);
-    if (counts.skipped > 0) text += fmt::format(", {} iterations left out", counts.skipped);
+    if (const std::uint64_t left_out = script.left_out(); left_out > 0)
+      text += fmt::format(", {} iteration{} left out", left_out, left_out == 1 ? "" : "s");
     if (counts.failed > 0)
       text += fmt::format(", {} FAILED: {}", counts.failed, counts.first_error);
     if (!script.usable && !script.removed) text += "; not called any more";
@@ -182,139 +192,6 @@ std::string ScriptPool::slowest() const {
                        worker->running_iteration, since_ns / 1'000'000'000);
   }
   return text;
-}
-
-// ---- handing out ----
-
-// Pictures of an earlier run must not stand among those of this one. A folder that the user named
-// may hold other things, and stays as it is.
-void ScriptPool::put_old_output_aside() {
-  namespace fs = std::filesystem;
-  const fs::path folder = output_;
-  remove_dead_parts(output_);
-  std::error_code error;
-  if (resumed_ || !has_default_output(model_) || !fs::is_directory(folder, error)) return;
-  fs::path aside;
-  int number = 1;
-  do {
-    aside = folder.string() + "." + std::to_string(number++);
-  } while (fs::exists(aside, error));
-  fs::rename(folder, aside, error);
-  if (!error)
-    log_->info("{} was there already and is called {} now", folder.string(), aside.string());
-}
-
-void ScriptPool::hand_out() {
-  put_old_output_aside();
-  std::shared_ptr<const Iteration> iteration;
-  do {
-    look_for_changes();
-    if (iteration) give_to_scripts(*iteration);
-    iteration.reset();
-    write_audit_trail();
-  } while (next_iteration(&iteration));
-  write_audit_trail();
-}
-
-void ScriptPool::write_audit_trail() {
-  std::vector<AuditEntry> entries;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    entries.swap(audit_);
-  }
-  if (entries.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(output_, error);
-  const std::string path = output_ + "/steering.csv";
-  const bool is_new = !std::filesystem::exists(path, error);
-  std::ofstream file(path, std::ios::app);
-  if (is_new) file << "iteration,parameter,from,to,script\n";
-  for (const AuditEntry& entry : entries) {
-    file << entry.iteration << ',' << entry.parameter << ',' << quoted(entry.old_value) << ','
-         << quoted(entry.new_value) << ',' << entry.who << '\n';
-  }
-  file.flush();
-  if (!file) log_->error("cannot write the audit trail of steering, {}", path);
-}
-
-// False at the end; *iteration may stay empty.
-bool ScriptPool::next_iteration(std::shared_ptr<const Iteration>* iteration) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  if (std::exchange(handing_out_, false)) wake_();
-  changed_.wait_for(lock, kLookAgain,
-                    [this] { return closing_ || !inbox_.empty() || !audit_.empty(); });
-  if (closing_) return false;
-  if (inbox_.empty()) return true;
-  handing_out_ = true;
-  *iteration = std::move(inbox_.front());
-  inbox_.pop_front();
-  return true;
-}
-
-void ScriptPool::look_for_changes() {
-  const ScriptScan scan = find_scripts(model_.scripts.sources);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (const std::string& problem : scan.problems) {
-    if (problems_.insert(problem).second) log_->error("scripts: {}", problem);
-  }
-  for (const ScriptFile& file : scan.files) take_file(file);
-  for (Script& script : scripts_) {
-    const bool there =
-        std::any_of(scan.files.begin(), scan.files.end(),
-                    [&](const ScriptFile& file) { return file.path == script.file.path; });
-    if (there || script.removed) continue;
-    script.removed = true;
-    script.drop_waiting();
-    log_->info("script \"{}\" is gone: {} was removed", script.file.name, script.file.path);
-  }
-  changed_.notify_all();
-}
-
-void ScriptPool::take_file(const ScriptFile& file) {
-  const auto known = std::find_if(scripts_.begin(), scripts_.end(), [&](const Script& script) {
-    return script.file.path == file.path;
-  });
-  if (known != scripts_.end()) {
-    if (known->file.stamp != file.stamp || known->removed)
-      known->must_load = known->was_changed = true;
-    known->file.stamp = file.stamp;
-    known->removed = false;
-    return;
-  }
-  Script script;
-  script.file = file;
-  script.source = &model_.scripts.sources[file.source];
-  script.fresh = !resumed_;
-  script.worker = worker_for_new_script();
-  scripts_.push_back(std::move(script));
-}
-
-// A new process while there may be more, else the one with the fewest scripts.
-std::size_t ScriptPool::worker_for_new_script() {
-  std::vector<int> scripts_at(workers_.size());
-  for (const Script& script : scripts_) scripts_at[script.worker] += !script.removed;
-  const auto least = std::min_element(scripts_at.begin(), scripts_at.end());
-  if (least != scripts_at.end() && *least == 0)
-    return static_cast<std::size_t>(least - scripts_at.begin());
-  if (workers_.size() < static_cast<std::size_t>(model_.scripts.workers)) {
-    const std::size_t index = workers_.size();
-    workers_.push_back(std::make_unique<Worker>(plan_));
-    workers_.back()->thread =
-        std::thread([this, worker = workers_.back().get(), index] { work(*worker, index); });
-    return index;
-  }
-  return static_cast<std::size_t>(least - scripts_at.begin());
-}
-
-void ScriptPool::give_to_scripts(const Iteration& iteration) {
-  for (const Block& block : iteration.blocks) {
-    if (!model_.variables[block.variable].time_varying) constants_.keep(block);
-  }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (Script& script : scripts_) {
-    if (script.may_want(iteration)) script.add(script.part_of(iteration));
-  }
-  changed_.notify_all();
 }
 
 }  // namespace leat::server

@@ -5,6 +5,10 @@
 //
 // Threads: the event loop calls what is public; one thread watches the files and hands iterations
 // out (a file system that hangs must not stop the loop); one thread per process runs scripts.
+//
+// A script stays in one process. While a call there takes long, the other scripts of that process
+// go on in another one, of which there may be twice as many as the XML says: one that loops costs
+// its own iterations only.
 #pragma once
 
 #include <spdlog/logger.h>
@@ -14,6 +18,7 @@
 #include <deque>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -23,6 +28,8 @@
 
 #include "lib/model/model.hpp"
 #include "lib/platform/affinity.hpp"
+#include "server/ledger/ledger.hpp"
+#include "server/own_name.hpp"
 #include "server/script_results.hpp"
 #include "server/scripts/constants_file.hpp"
 #include "server/scripts/script.hpp"
@@ -51,6 +58,11 @@ struct ScriptPoolParts {
   std::function<void()> wake{};  ///< called from any thread when there is something new
 };
 
+/// The user has not named a folder, so all that is in it is ours.
+inline bool has_default_output(const model::Model& model) {
+  return model.scripts.output == model.name + "-scripts";
+}
+
 class ScriptPool {
  public:
   explicit ScriptPool(ScriptPoolParts parts);
@@ -74,12 +86,19 @@ class ScriptPool {
   void note_steering(const AuditEntry& entry);
   /// Where the processes run, from now on.
   void place(const platform::CpuSet& cpus);
+  /// How each has fared so far.
+  std::map<std::string, ScriptFate> fates() const;
+  /// Grows with each failure and each iteration that is left out.
+  std::uint64_t trouble() const;
   /// A line per script: calls, time, failures.
   std::vector<std::string> report() const;
   /// What a script holds for long, for a message to those who wait: "" for nothing.
   std::string slowest() const;
 
  private:
+  // Of the processes that the XML wants there are so many times at most, when calls take long.
+  static constexpr std::size_t kMostGrowth = 2;
+
   struct Worker {
     explicit Worker(const WorkerPlan& plan) : process(plan) {}
     WorkerProcess process;
@@ -87,7 +106,9 @@ class ScriptPool {
     Script* running = nullptr;  // also while it is being loaded
     std::int64_t running_since_ns = 0;
     std::int64_t running_iteration = -1;
-    std::string why_not;  // it cannot be started at all
+    std::vector<Script*> moved_away;  // loaded here still, and called in another process
+    std::string why_not;              // it cannot be started at all
+    bool interfered = false;          // how it ended: somebody killed or stopped it
   };
   struct Order {
     enum class Kind { load, unload, run } kind = Kind::run;
@@ -97,29 +118,39 @@ class ScriptPool {
 
   // Handing out
   void hand_out();
-  void put_old_output_aside();
+  void take_output_folder();
   void write_audit_trail();
   bool next_iteration(std::shared_ptr<const Iteration>* iteration);
   void look_for_changes();
+  void warn_of_groups(const std::vector<ScriptFile>& files);
   void take_file(const ScriptFile& file);
   void give_to_scripts(const Iteration& iteration);
   std::size_t worker_for_new_script();
+  std::size_t add_worker();
+  void relieve();
+  bool find_other_worker(const Script& script, std::size_t* index);
 
   // At a process
   void work(Worker& worker, std::size_t index);
   bool next_order(Worker& worker, std::size_t index, Order* order);
+  bool find_order(Worker& worker, std::size_t index, Order* order);
+  bool may_run(const Script& script) const;
   void bury(Worker& worker);
   bool ensure_runs(Worker& worker, std::size_t index);
   void carry_out(Worker& worker, const Order& order);
-  std::string load(Worker& worker, Script& script);
-  std::string run(Worker& worker, Script& script, const Iteration& iteration);
-  std::string converse(Worker& worker, Script& script, const Frame& order, double seconds,
-                       std::int64_t iteration, Frame* answer);
+  ScriptFailure load(Worker& worker, Script& script);
+  ScriptFailure run(Worker& worker, Script& script, const Iteration& iteration);
+  ScriptFailure converse(Worker& worker, Script& script, const Frame& order, double seconds,
+                         std::int64_t iteration, Frame* answer);
+  void tell(Script& script, const std::string& when, const ScriptFailure& failure,
+            const std::string& then);
+  std::string note_in_own_log(const Script& script, const std::string& when,
+                              const std::string& text) const;
   void take_message(const Script& script, Frame& message, std::int64_t iteration);
   void take_results(const Script& script, Frame& message, std::int64_t iteration);
   void process_died(Worker& worker);
   void loaded(Script& script, const Frame& answer);
-  void done(const Order& order, const std::string& error);
+  void done(const Order& order, const ScriptFailure& failure);
 
   const model::Model& model_;
   std::shared_ptr<spdlog::logger> log_;
@@ -129,7 +160,10 @@ class ScriptPool {
   std::function<void()> wake_;
   ConstantsFile constants_;
   WorkerPlan plan_;
-  std::string output_;  // folder
+  std::string session_;
+  OwnName own_output_;
+  std::string output_;               // folder
+  std::set<std::string> looked_at_;  // scripts, and what was said of their groups
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // for all threads
@@ -138,6 +172,7 @@ class ScriptPool {
   bool closing_ = false;
   std::list<Script> scripts_;  // addresses stay
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::uint64_t orders_ = 0;
   std::set<std::string> problems_;  // said already
   std::vector<SteeringRequest> steering_;
   std::vector<AuditEntry> audit_;  // not yet written

@@ -16,16 +16,15 @@ namespace {
 
 // Imports of a script may take longer than its work.
 constexpr double kLeastLoadSeconds = 120;
+// A process that somebody kills or stops while it loads a script says nothing of the next one; one
+// that the script itself kills does.
+constexpr int kMostLoads = 5;
 // The worker itself says where it is when its time is up; then it is ended.
 constexpr double kGraceSeconds = 0.5;
 
-// Of a traceback the last line, which says what was wrong; else the first.
-std::string brief(const std::string& text) {
-  if (!text.starts_with("Traceback")) return text.substr(0, text.find('\n'));
-  const std::size_t end = text.find_last_not_of('\n');
-  if (end == std::string::npos) return "";
-  const std::size_t begin = text.rfind('\n', end);
-  return text.substr(begin + 1, end - begin);
+// What an answer says of it.
+ScriptFailure failure_in(const nlohmann::json& head) {
+  return {text_in(head, "error"), text_in(head, "whole")};
 }
 
 }  // namespace
@@ -34,44 +33,59 @@ void ScriptPool::work(Worker& worker, std::size_t index) {
   Order order;
   while (next_order(worker, index, &order)) {
     bury(worker);
-    if (ensure_runs(worker, index)) carry_out(worker, order);
-    Script* const script = order.script;
-    order = {};
+    const bool ran = ensure_runs(worker, index);
+    if (ran) carry_out(worker, order);
+    Script& script = *order.script;
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (std::exchange(script->loading, false)) script->has_started(platform::now_ns());
+    if (!ran && order.job.iteration) script.leave_out(presence_in(*order.job.iteration));
+    if (order.kind == Order::Kind::load) script.loading = false;
+    if (order.kind == Order::Kind::load && !script.unknown()) script.is_known(platform::now_ns());
+    order = {};
     worker.running = nullptr;
+    changed_.notify_all();  // one that overran may go on now
     wake_();
   }
   worker.process.finish();
 }
 
-// The next thing to do at this process: what has changed on disk first, then the oldest iteration.
+// Of what may always run one process is kept free of scripts that overran.
+bool ScriptPool::may_run(const Script& script) const {
+  if (!script.overran || script.must_load || script.removed) return true;
+  const auto overrunning = std::count_if(workers_.begin(), workers_.end(), [](const auto& worker) {
+    return worker->running && worker->running->overran;
+  });
+  const auto most = static_cast<std::ptrdiff_t>(kMostGrowth * model_.scripts.workers);
+  return overrunning + 1 < most;
+}
+
+// The next thing to do at this process: of the scripts that have work, for the one whose last order
+// is the oldest. So each has its turn, whatever the others do.
+bool ScriptPool::find_order(Worker& worker, std::size_t index, Order* order) {
+  if (!worker.moved_away.empty()) {
+    *order = {Order::Kind::unload, worker.moved_away.back(), {}};
+    worker.moved_away.pop_back();
+    return true;
+  }
+  Script* next = nullptr;
+  for (Script& script : scripts_) {
+    if (script.worker != index || !script.has_work() || !may_run(script)) continue;
+    if (!next || script.served < next->served) next = &script;
+  }
+  if (!next) return false;
+  next->served = ++orders_;
+  if (next->removed || next->must_load) {
+    *order = {next->removed ? Order::Kind::unload : Order::Kind::load, next, {}};
+    return true;
+  }
+  next->leave_backlog(platform::now_ns());
+  *order = {Order::Kind::run, next, std::move(next->waiting.front())};
+  next->waiting.pop_front();
+  return true;
+}
+
 bool ScriptPool::next_order(Worker& worker, std::size_t index, Order* order) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto find = [&]() -> bool {
-    Script* oldest = nullptr;
-    for (Script& script : scripts_) {
-      if (script.worker != index) continue;
-      if (script.must_load && !script.removed) {
-        *order = {Order::Kind::load, &script, {}};
-        return true;
-      }
-      if (script.removed && !script.functions.empty()) {
-        *order = {Order::Kind::unload, &script, {}};
-        return true;
-      }
-      script.leave_backlog(platform::now_ns());
-      if (script.waiting.empty()) continue;
-      if (!oldest ||
-          script.waiting.front().iteration->number < oldest->waiting.front().iteration->number)
-        oldest = &script;
-    }
-    if (!oldest) return false;
-    *order = {Order::Kind::run, oldest, std::move(oldest->waiting.front())};
-    oldest->waiting.pop_front();
-    return true;
-  };
-  changed_.wait(lock, [&] { return closing_ || find(); });
+  changed_.wait(lock, [&] { return closing_ || find_order(worker, index, order); });
   if (!order->script) return false;
   worker.running = order->script;
   worker.running_since_ns = platform::now_ns();
@@ -93,19 +107,22 @@ void ScriptPool::bury(Worker& worker) {
 // Starts the process where it does not run. Without one, all its scripts are of no use.
 bool ScriptPool::ensure_runs(Worker& worker, std::size_t index) {
   if (worker.process.runs()) return true;
-  const std::string why = worker.why_not.empty() ? worker.process.start() : worker.why_not;
+  const WorkerStart started =
+      worker.why_not.empty() ? worker.process.start() : WorkerStart{worker.why_not};
+  const std::string& why = started.why;
   const std::lock_guard<std::mutex> lock(mutex_);
   if (why.empty()) {
+    worker.running_since_ns = platform::now_ns();
     if (!cpus_.empty()) platform::set_affinity(cpus_, worker.process.pid());
     return true;
   }
   if (worker.why_not.empty() && problems_.insert(why).second)
     log_->error("scripts cannot run: {}", why);
-  worker.why_not = why;
+  if (!started.interfered) worker.why_not = why;  // the next one would not start either
   for (Script& script : scripts_) {
     if (script.worker != index) continue;
-    script.functions.clear();
     script.give_up();
+    script.functions.clear();
     script.counts.first_error.clear();  // that nothing runs is said before what a call did
     script.note_failure(brief(why));
   }
@@ -116,8 +133,8 @@ void ScriptPool::carry_out(Worker& worker, const Order& order) {
   Script& script = *order.script;
   switch (order.kind) {
     case Order::Kind::load: {
-      const std::string error = load(worker, script);
-      if (!error.empty()) log_->error("script \"{}\": {}", script.file.name, error);
+      const ScriptFailure failure = load(worker, script);
+      if (!failure.text.empty()) tell(script, "", failure, "");
       return;
     }
     case Order::Kind::unload: {
@@ -125,14 +142,14 @@ void ScriptPool::carry_out(Worker& worker, const Order& order) {
       converse(worker, script, {{{"kind", "unload"}, {"script", script.file.name}}, ""},
                kLeastLoadSeconds, -1, &answer);
       const std::lock_guard<std::mutex> lock(mutex_);
-      script.functions.clear();
+      if (script.removed) script.functions.clear();
       return;
     }
     case Order::Kind::run: {
       {
         // What it wants is known only now for iterations that came while it was loaded.
         const std::lock_guard<std::mutex> lock(mutex_);
-        if (!script.may_want(*order.job.iteration)) return;
+        if (!script.may_want(presence_in(*order.job.iteration))) return;
         if (script.must_load) return script.waiting.push_front(order.job);  // the process is new
       }
       done(order, run(worker, script, *order.job.iteration));
@@ -141,7 +158,7 @@ void ScriptPool::carry_out(Worker& worker, const Order& order) {
   }
 }
 
-std::string ScriptPool::load(Worker& worker, Script& script) {
+ScriptFailure ScriptPool::load(Worker& worker, Script& script) {
   Frame order, answer;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -149,20 +166,28 @@ std::string ScriptPool::load(Worker& worker, Script& script) {
               {"script", script.file.name},
               {"path", script.file.path},
               {"timeout", script.source->timeout_seconds},
-              {"fresh", std::exchange(script.fresh, false)}},
+              {"fresh", script.fresh}},
              script.state};
   }
   const double seconds = std::max(kLeastLoadSeconds, script.source->timeout_seconds);
-  const std::string error = converse(worker, script, order, seconds, -1, &answer);
+  ScriptFailure failure = converse(worker, script, order, seconds, -1, &answer);
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!error.empty()) {  // the process did not survive it
-    script.functions.clear();
+  if (!failure.text.empty()) {  // the process did not survive it
+    if (worker.interfered && ++script.loads_in_a_row < kMostLoads) {
+      script.must_load = true;
+      failure.text = "while it was loaded, " + failure.text + "; it is loaded again";
+      return failure;
+    }
     script.give_up();
-    script.note_failure(brief(error));
-    return "it could not be loaded: " + error;
+    script.functions.clear();
+    script.note_failure(brief(failure.text));
+    failure.text = "it could not be loaded: " + failure.text;
+    return failure;
   }
+  script.loads_in_a_row = 0;
+  script.fresh = false;
   loaded(script, answer);
-  return text_in(answer.head, "error");
+  return failure_in(answer.head);
 }
 
 // With an error the worker has the version from before, if there was one.
@@ -181,23 +206,24 @@ void ScriptPool::loaded(Script& script, const Frame& answer) {
   script.drop_waiting();
 }
 
-std::string ScriptPool::run(Worker& worker, Script& script, const Iteration& iteration) {
+ScriptFailure ScriptPool::run(Worker& worker, Script& script, const Iteration& iteration) {
   const Frame order =
       run_order(script.file.name, iteration, constants_.blocks(), segment_start_, model_);
   const std::int64_t began_ns = platform::now_ns();
   Frame answer;
-  std::string error =
+  ScriptFailure failure =
       converse(worker, script, order, script.source->timeout_seconds, iteration.number, &answer);
   const std::lock_guard<std::mutex> lock(mutex_);
   script.counts.seconds += static_cast<double>(platform::now_ns() - began_ns) * 1e-9;
-  if (!error.empty()) return error;
+  if (!failure.text.empty()) return failure;
+  script.overran = false;
   if (!answer.data.empty()) script.state = std::move(answer.data);
-  return text_in(answer.head, "error");
+  return failure_in(answer.head);
 }
 
 // Gives an order and takes what the worker says until the answer. Returns why there is none.
-std::string ScriptPool::converse(Worker& worker, Script& script, const Frame& order, double seconds,
-                                 std::int64_t iteration, Frame* answer) {
+ScriptFailure ScriptPool::converse(Worker& worker, Script& script, const Frame& order,
+                                   double seconds, std::int64_t iteration, Frame* answer) {
   const std::int64_t deadline_ns =
       platform::now_ns() + static_cast<std::int64_t>((seconds + kGraceSeconds) * 1e9);
   FrameStatus status =
@@ -206,7 +232,7 @@ std::string ScriptPool::converse(Worker& worker, Script& script, const Frame& or
     while (status == FrameStatus::frame) {
       status = worker.process.receive(answer, deadline_ns);
       if (status != FrameStatus::frame) break;
-      if (text_in(answer->head, "kind") == "answer") return "";
+      if (text_in(answer->head, "kind") == "answer") return {};
       take_message(script, *answer, iteration);
       // One that talks without end is late too.
       if (platform::now_ns() >= deadline_ns) status = FrameStatus::late;
@@ -215,18 +241,29 @@ std::string ScriptPool::converse(Worker& worker, Script& script, const Frame& or
     log_->error("script \"{}\": what its process says cannot be taken: {}", script.file.name,
                 e.what());
   }
+  const bool stopped = worker.process.was_stopped();
   const bool late = status == FrameStatus::late || platform::now_ns() >= deadline_ns;
   const std::string how = worker.process.end();
+  worker.interfered = stopped || (!late && how.starts_with("was killed by signal 9"));
   process_died(worker);
-  return late ? fmt::format("it took longer than {:g} s and was ended{}", seconds,
-                            how.substr(std::min(how.find('\n'), how.size())))
-              : "its process " + how;
+  if (stopped)
+    return {fmt::format("its process was stopped for longer than {:g} s and was ended",
+                        static_cast<double>(plan_.stop_limit_ns) * 1e-9),
+            ""};
+  ScriptFailure failure{"its process " + how, worker.process.all_last_words()};
+  if (late)
+    failure.text = fmt::format("it took longer than {:g} s and was ended{}", seconds,
+                               how.substr(std::min(how.find('\n'), how.size())));
+  const std::lock_guard<std::mutex> lock(mutex_);
+  script.overran = late;
+  return failure;
 }
 
 // Its scripts are loaded into the next one.
 void ScriptPool::process_died(Worker& worker) {
   remove_dead_parts(output_);
   const std::lock_guard<std::mutex> lock(mutex_);
+  worker.moved_away.clear();
   for (Script& script : scripts_) {
     if (workers_[script.worker].get() == &worker && !script.removed && script.usable)
       script.must_load = true;
@@ -255,28 +292,6 @@ void ScriptPool::take_results(const Script& script, Frame& message, std::int64_t
   results.arrays = arrays_in(message.head, message.data.size());
   results.data = std::move(message.data);
   store_(std::move(results));
-}
-
-void ScriptPool::done(const Order& order, const std::string& error) {
-  Script& script = *order.script;
-  std::string stopped;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ++script.counts.calls;
-    if (error.empty()) {
-      script.failures_in_a_row = 0;
-      return;
-    }
-    script.note_failure(brief(error));
-    if (++script.failures_in_a_row >= script.source->failures) {
-      script.give_up();
-      stopped = fmt::format(
-          "\nThat was failure {} in a row: it is not called any more. Edit the file to try again.",
-          script.failures_in_a_row);
-    }
-  }
-  log_->error("script \"{}\", iteration {}: {}{}", script.file.name, order.job.iteration->number,
-              error, stopped);
 }
 
 }  // namespace leat::server

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/scripts/worker_process.hpp"
 
-#include <signal.h>
-
+#include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/memory_file.hpp"
 #include "lib/platform/process.hpp"
+#include "lib/platform/process_family.hpp"
 #include "lib/platform/stream.hpp"
 #include "server/scripts/worker_words.hpp"
 
@@ -16,95 +17,137 @@ namespace {
 
 // Descriptors of the worker, as launch.py knows them.
 constexpr int kSocket = 3, kCrashFile = 4, kConstants = 5;
-// Imports from a cold network disk take long.
-// One that somebody kills while it starts says nothing of the next one.
+// One that somebody kills or stops while it starts says nothing of the next one.
 constexpr int kMostStarts = 5;
+// Imports from a cold network disk take long.
 constexpr std::int64_t kGreetingLimitNs = 120'000'000'000;
 constexpr std::int64_t kReapLimitNs = 5'000'000'000;
 constexpr std::size_t kMostLastWords = 16 * 1024;
 
 // Libraries would otherwise start a thread for each core of the machine, on the few that are ours.
-std::vector<std::string> variables(int cores) {
-  std::vector<std::string> all{"MPLBACKEND=Agg"};
+std::vector<std::string> variables(int cores, const std::string& mark) {
+  std::vector<std::string> all{mark, "MPLBACKEND=Agg"};
   for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
     all.push_back(std::string(name) + "=" + std::to_string(cores));
   }
   return all;
 }
 
-// What Python's faulthandler wrote, without the frames of Leat and the list of loaded modules.
+// A frame of Leat's, or of a library.
+bool is_of_others(const std::string& line) {
+  static const char* const kPlaces[] = {"/leat/scripting/", "/python/launch.py\"",
+                                        "/site-packages/",  "/dist-packages/",
+                                        "/lib/python3",     "<frozen "};
+  return std::any_of(std::begin(kPlaces), std::end(kPlaces),
+                     [&](const char* place) { return line.find(place) != std::string::npos; });
+}
+
+// "Current thread 0x00007f0c (most recent call first):" of two processes says the same.
+std::string without_thread_id(const std::string& line) {
+  const std::size_t id = line.find("hread 0x");
+  if (id == std::string::npos) return line;
+  return line.substr(0, id + 5) + line.substr(std::min(line.find(' ', id + 6), line.size()));
+}
+
+// What Python's faulthandler wrote, without frames of others and the list of loaded modules.
 std::string of_the_script(const std::string& text) {
   std::istringstream lines(text);
   std::string kept;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("Extension modules:")) break;
-    const bool ours = line.find("/leat/scripting/") != std::string::npos ||
-                      line.find("/python/launch.py\"") != std::string::npos;
-    if (!ours && !line.empty()) kept += "\n" + line;
+    if (is_of_others(line) || line.empty()) continue;
+    kept += "\n" + without_thread_id(line);
   }
   return kept;
 }
 
 }  // namespace
 
-std::string WorkerProcess::start() {
-  bool killed = true;
-  std::string why;
-  for (int starts = 0; killed && starts < kMostStarts; ++starts) why = start_once(&killed);
-  return why;
+WorkerStart WorkerProcess::start() {
+  WorkerStart start{"", true};
+  for (int starts = 0; start.interfered && starts < kMostStarts; ++starts) start = start_once();
+  return start;
 }
 
-std::string WorkerProcess::start_once(bool* killed) {
-  *killed = false;
+WorkerStart WorkerProcess::start_once() {
   Result<std::pair<platform::UniqueFd, platform::UniqueFd>> ends = platform::stream_pair();
-  if (!ends) return ends.error().message;
+  if (!ends) return {ends.error().message};
   crash_file_ = platform::memory_file("leat-crash");
-  const Result<pid_t> started = platform::start({plan_.interpreter, plan_.launcher, "worker"},
-                                                {{ends->second.get(), kSocket},
-                                                 {crash_file_.get(), kCrashFile},
-                                                 {plan_.constants_fd, kConstants}},
-                                                variables(plan_.cores));
-  if (!started) return started.error().message;
+  mark_ = platform::family_mark();
+  was_stopped_ = false;
+  bool stopped = false;
+  const Result<pid_t> started =
+      platform::start_dependent({{plan_.interpreter, plan_.launcher, "worker"},
+                                 {{ends->second.get(), kSocket},
+                                  {crash_file_.get(), kCrashFile},
+                                  {plan_.constants_fd, kConstants}},
+                                 variables(plan_.cores, mark_),
+                                 plan_.stop_limit_ns},
+                                &stopped);
+  if (!started) return {started.error().message, stopped};
   pid_ = *started;
   socket_ = std::move(ends->first);
   ends->second.reset();
+  return greet();
+}
+
+WorkerStart WorkerProcess::greet() {
   const std::int64_t deadline_ns = platform::now_ns() + kGreetingLimitNs;
   Frame greeting;
   FrameStatus greeted = FrameStatus::ended;
   if (send({plan_.setup, ""}, deadline_ns)) greeted = receive(&greeting, deadline_ns);
   if (greeted != FrameStatus::frame) {
-    const std::string how = end();
-    *killed = greeted == FrameStatus::ended && how.starts_with("was killed by signal 9");
-    return plan_.interpreter + " did not start as a worker: it " + how;
+    const bool stopped = was_stopped_;
+    const std::string how = stopped ? (end(), "was stopped") : end();
+    const bool killed = greeted == FrameStatus::ended && how.starts_with("was killed by signal 9");
+    return {plan_.interpreter + " did not start as a worker: it " + how, stopped || killed};
   }
   std::string why = text_in(greeting.head, "cannot");
   if (!why.empty()) end();
-  return why;
+  return {why};
 }
 
-bool WorkerProcess::has_ended() const noexcept { return platform::stream_has_ended(socket_.get()); }
+platform::GivenUp WorkerProcess::given_up() {
+  return [this, watch = platform::StopWatch(plan_.stop_limit_ns)]() mutable {
+    const platform::ChildState state = platform::state_of_child(pid_);
+    was_stopped_ = watch.too_long(state);
+    return was_stopped_ || state == platform::ChildState::ended;
+  };
+}
+
+bool WorkerProcess::send(const Frame& frame, std::int64_t deadline_ns) {
+  return send_frame(socket_.get(), frame, deadline_ns, given_up());
+}
+
+FrameStatus WorkerProcess::receive(Frame* frame, std::int64_t deadline_ns) {
+  return receive_frame(socket_.get(), frame, deadline_ns, given_up());
+}
+
+bool WorkerProcess::has_ended() const noexcept {
+  return platform::state_of_child(pid_) == platform::ChildState::ended ||
+         platform::stream_has_ended(socket_.get());
+}
 
 void WorkerProcess::finish() {
   if (pid_ <= 0) return;
   socket_.reset();  // the worker takes that as the end
-  if (platform::reap(pid_, kReapLimitNs)) pid_ = -1;
+  const platform::Deadline deadline = platform::Deadline::in_ns(kReapLimitNs);
+  while (platform::state_of_child(pid_) == platform::ChildState::runs && !deadline.passed())
+    platform::pause_shortly();
   end();
 }
 
 std::string WorkerProcess::end() {
   if (pid_ <= 0) return "";
   socket_.reset();
-  // With what a script has started; a process that has ended by itself keeps its own status.
-  kill(-pid_, SIGKILL);
+  // A process that has ended by itself keeps its own status.
+  platform::end_family(pid_, mark_, kReapLimitNs);
   int status = 0;
   std::string how = "did not end";
   if (platform::reap(pid_, kReapLimitNs, &status)) how = platform::describe_end(status);
   pid_ = -1;
-  return how + last_words();
-}
-
-std::string WorkerProcess::last_words() {
-  return of_the_script(platform::text_of(crash_file_.get(), kMostLastWords));
+  all_last_words_ = platform::text_of(crash_file_.get(), kMostLastWords);
+  return how + of_the_script(all_last_words_);
 }
 
 }  // namespace leat::server

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Python process that runs scripts: started, spoken to, ended. Used by one thread, on which it
-// is started too: the process ends when that thread does.
+// One Python process that runs scripts: started, spoken to, ended, with all that its scripts have
+// started. Used by one thread, on which it is started too: the process ends when that thread does.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <string>
 
+#include "lib/platform/child_process.hpp"
 #include "lib/platform/unique_fd.hpp"
 #include "server/scripts/frame.hpp"
 
@@ -19,6 +20,14 @@ struct WorkerPlan {
   nlohmann::json setup;     ///< the first frame
   int cores = 1;            ///< threads that libraries in it should use
   int constants_fd = -1;    ///< a copy of the arrays that do not vary in time
+  /// A process that is stopped is waited for so long, then it is ended.
+  std::int64_t stop_limit_ns = 60'000'000'000;
+};
+
+/// What WorkerProcess::start came to.
+struct WorkerStart {
+  std::string why;          ///< "" when it runs, or why it does not
+  bool interfered = false;  ///< somebody stopped or killed it: another one may well start
 };
 
 class WorkerProcess {
@@ -27,33 +36,39 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   ~WorkerProcess() { end(); }
 
-  /// Starts it and waits for its greeting, which says what it found (numpy, xarray). "" or why it
-  /// cannot run.
-  std::string start();
+  /// Starts it and waits for its greeting, which says what it found (numpy, xarray).
+  WorkerStart start();
   /// From any thread.
   bool runs() const noexcept { return pid_ > 0; }
   pid_t pid() const noexcept { return pid_; }
 
-  bool send(const Frame& frame, std::int64_t deadline_ns) {
-    return send_frame(socket_.get(), frame, deadline_ns);
-  }
-  FrameStatus receive(Frame* frame, std::int64_t deadline_ns) {
-    return receive_frame(socket_.get(), frame, deadline_ns);
-  }
+  // Both give it up when it dies, or is stopped for longer than the limit.
+  bool send(const Frame& frame, std::int64_t deadline_ns);
+  FrameStatus receive(Frame* frame, std::int64_t deadline_ns);
 
   /// It ended since the last word with it.
   bool has_ended() const noexcept;
-  /// Lets it end by itself: what scripts have open is written. Kills it when it does not.
+  /// The last word with it was given up because it was stopped.
+  bool was_stopped() const noexcept { return was_stopped_; }
+  /// Lets it end by itself: what scripts have open is written. Kills it when it does not, and what
+  /// its scripts have started.
   void finish();
-  /// Kills it if it still runs. Returns how it ended, and where its code was if it told.
+  /// Kills it if it still runs, and what its scripts have started. Returns how it ended, and where
+  /// its code was if it told.
   std::string end();
+  /// All that Python said of its end, with the frames of others: of the last end().
+  const std::string& all_last_words() const noexcept { return all_last_words_; }
 
  private:
-  std::string start_once(bool* killed);
-  std::string last_words();
+  WorkerStart start_once();
+  WorkerStart greet();
+  platform::GivenUp given_up();
 
   const WorkerPlan& plan_;
+  std::string mark_;  // in its environment, and so in that of all that it starts
   std::atomic<pid_t> pid_{-1};
+  bool was_stopped_ = false;
+  std::string all_last_words_;
   platform::UniqueFd socket_, crash_file_;
 };
 

@@ -29,6 +29,7 @@ static void entry(void) {
   AT(leat_host, context, 8);
   AT(leat_host, log, 16);
   AT(leat_host, ledger, 24);
+  AT(leat_host, progress, 32);
 }
 
 static void results(void) {
@@ -71,7 +72,8 @@ static void run(void) {
   AT(leat_run, mesh_count, 128);
   AT(leat_run, mesh_stride, 136);
   AT(leat_run, first_rank, 144);
-  AT(leat_run, reserved, 148);
+  AT(leat_run, run_number, 148);
+  AT(leat_run, run_number, 148);
   expect("sizeof(leat_run)", sizeof(leat_run), 152);
   expect("sizeof(leat_option)", sizeof(leat_option), 16);
 }

@@ -16,7 +16,7 @@ namespace {
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
 TEST(SegmentLayout, HasVersionThree) {
-  EXPECT_EQ(kLayoutVersion, 3u);
+  EXPECT_EQ(kLayoutVersion, 4u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -44,7 +44,9 @@ TEST(SegmentLayout, HeaderIsWhereEveryVersionLooksForMagicAndVersion) {
   EXPECT_AT(SegmentHeader, checksums, 140);
   EXPECT_AT(SegmentHeader, when_full, 144);
   EXPECT_AT(SegmentHeader, config_hash, 152);
-  EXPECT_EQ(sizeof(SegmentHeader), 160u);
+  EXPECT_AT(SegmentHeader, run_offset, 160);
+  EXPECT_AT(SegmentHeader, run_bytes, 168);
+  EXPECT_EQ(sizeof(SegmentHeader), 176u);
 }
 
 TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
@@ -59,6 +61,7 @@ TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_AT(ClientLane, release_head, 64);
   EXPECT_AT(ClientLane, waiting, 72);
   EXPECT_AT(ClientLane, iteration, 128);
+  EXPECT_AT(ClientLane, failed, 136);
   EXPECT_EQ(sizeof(ClientLane), 192u);
   EXPECT_AT(ServerLane, event_head, 0);
   EXPECT_AT(ServerLane, release_tail, 64);
@@ -115,7 +118,9 @@ TEST(SegmentLayout, EventIsOneCacheLine) {
   EXPECT_EQ(static_cast<int>(EventKind::lost), 8);
   EXPECT_EQ(static_cast<int>(EventKind::finalize), 9);
   EXPECT_EQ(static_cast<int>(EventKind::drop), 10);
-  EXPECT_EQ(static_cast<int>(kEndDropped), 1);
+  EXPECT_EQ(static_cast<int>(EventKind::forgo), 11);
+  EXPECT_EQ(kNoVariable, 0xffffffffu);
+  EXPECT_EQ(kUntoldVariable, 0xfffffffeu);
 }
 
 TEST(SegmentLayout, ReleaseIsHalfACacheLine) {
@@ -144,6 +149,7 @@ TEST(SegmentLayout, WhatATakeoverNeedsIsWhereASuccessorLooks) {
   EXPECT_AT(ClientRecord, iteration, 8);
   EXPECT_AT(ClientRecord, phase, 16);
   EXPECT_AT(ClientRecord, rank, 20);
+  EXPECT_AT(ClientRecord, failed, 24);
   EXPECT_EQ(sizeof(ClientRecord), 32u);
   EXPECT_AT(LeaseRecord, id, 0);
   EXPECT_AT(LeaseRecord, bytes, 8);
@@ -185,7 +191,9 @@ TEST(Handshake, StartsWithMagicAndVersionInEveryVersion) {
   EXPECT_AT(Hello, resumed, 160);
   EXPECT_AT(Hello, current_extent, 168);
   EXPECT_AT(Hello, spare_extent, 176);
-  EXPECT_EQ(sizeof(Hello), 184u);
+  EXPECT_AT(Hello, since_ns, 184);
+  EXPECT_AT(Hello, segment, 192);
+  EXPECT_EQ(sizeof(Hello), 320u);
   EXPECT_AT(Welcome, magic, 0);
   EXPECT_AT(Welcome, version, 8);
 }

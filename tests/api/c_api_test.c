@@ -95,8 +95,25 @@ static void wrong_init(const char* config) {
   EXPECT_SAYS("no session name");
 }
 
+static void wrong_lists(void) {
+  const int64_t nine[9] = {0};
+  leat_list list;
+  memset(&list, 0, sizeof list);
+  list.struct_size = sizeof list;
+  list.numbers = nine;
+  for (list.count = -1; list.count <= 9; ++list.count) {
+    EXPECT(leat_set_position_list("row", 0, &list), list.count == 1 ? LEAT_OK : LEAT_ERROR_ARGUMENT);
+    EXPECT(leat_set_extent_list("free", 7, &list), list.count == 1 ? LEAT_OK : LEAT_ERROR_ARGUMENT);
+  }
+  EXPECT_SAYS("has 1 dimension (free_0): as many numbers are needed, and 9 were given");
+  list.struct_size = 8;
+  EXPECT(leat_set_position_list("row", 0, &list), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_set_extent_list("free", 0, NULL), LEAT_ERROR_ARGUMENT);
+}
+
 static void wrong_names_and_pointers(void) {
   void* memory = NULL;
+  const int64_t minus[1] = {-1}, two[1] = {2};
   EXPECT(leat_write(NULL, kRow), LEAT_ERROR_ARGUMENT);
   EXPECT(leat_write("rwo", kRow), LEAT_ERROR_UNKNOWN_NAME);
   EXPECT_SAYS("did you mean \"row\"");
@@ -107,7 +124,18 @@ static void wrong_names_and_pointers(void) {
   EXPECT(leat_commit("row"), LEAT_ERROR_STATE);
   EXPECT_SAYS("leat_alloc");
   EXPECT(leat_set_extent("free", 0, NULL), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_set_extent("free", 0, minus), LEAT_ERROR_ARGUMENT);
+  EXPECT_SAYS("cannot be negative");
+  EXPECT(leat_set_extent("free", 2147483648u, two), LEAT_ERROR_ARGUMENT);
+  EXPECT_SAYS("2147483648");
+  EXPECT(leat_set_position("row", UINT32_MAX, two), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_alloc_block("row", 2147483648u, &memory), LEAT_ERROR_ARGUMENT);
+  EXPECT_TRUE(memory == NULL);
+  EXPECT(leat_commit_block("row", 2147483648u), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_write_block("row", 2147483648u, kRow), LEAT_ERROR_ARGUMENT);
+  EXPECT_SAYS("numbers of blocks end at 2147483647");
   EXPECT(leat_set_position("row", 0, NULL), LEAT_ERROR_ARGUMENT);
+  wrong_lists();
   EXPECT(leat_set_int(NULL, 1), LEAT_ERROR_ARGUMENT);
   EXPECT(leat_set_int("nn", 1), LEAT_ERROR_UNKNOWN_NAME);
   EXPECT_SAYS("did you mean \"n\"");
@@ -255,9 +283,36 @@ static int with_server(const char* config) {
   return failures;
 }
 
-/* LEAT=off, or libleat_stub: every call is right and does nothing. */
+/* What a simulation computes in when there is no segment: as large as it wants, and each block's own. */
+static void scratch_memory_is_real(void) {
+  enum { kBlocks = 40 };
+  const size_t bytes = 20u << 20;
+  unsigned char* blocks[kBlocks];
+  void *first = NULL, *again = NULL, *other = NULL;
+  for (uint32_t b = 0; b < kBlocks; ++b) {
+    void* memory = NULL;
+    EXPECT(leat_alloc_block("many", b, &memory), LEAT_OK);
+    EXPECT_TRUE(memory != NULL && (uintptr_t)memory % 64 == 0);
+    if (!memory) return;
+    blocks[b] = memory;
+    memset(blocks[b], (int)b, b < 4 ? bytes : 4096);
+  }
+  for (uint32_t b = 0; b < kBlocks; ++b) {
+    EXPECT_TRUE(blocks[b][0] == b && blocks[b][(b < 4 ? bytes : 4096) - 1] == b);
+    EXPECT(leat_commit_block("many", b), LEAT_OK);
+  }
+  EXPECT(leat_alloc("first", &first), LEAT_OK);
+  EXPECT(leat_alloc("first", &again), LEAT_OK);
+  EXPECT(leat_alloc("other", &other), LEAT_OK);
+  EXPECT_TRUE(first == again && first != other);
+  EXPECT(leat_commit("first"), LEAT_OK);
+  EXPECT(leat_commit("other"), LEAT_OK);
+  EXPECT(leat_commit("other"), LEAT_OK);
+}
+
+/* LEAT=off, or libleat_stub: every call is right and does nothing, but that leat_alloc gives memory. */
 static int without_server(void) {
-  void* memory = &memory;
+  leat_array array = {.struct_size = sizeof array, .data = &array};
   int64_t whole = 77;
   double real = 7.5;
   char text[5] = "mine";
@@ -265,15 +320,15 @@ static int without_server(void) {
   EXPECT(leat_init("no/such/file.xml"), LEAT_OK);
   EXPECT(leat_write("anything", kRow), LEAT_OK);
   EXPECT(leat_write_block("anything", 3, kRow), LEAT_OK);
-  EXPECT(leat_alloc("anything", &memory), LEAT_UNWANTED);
-  EXPECT_TRUE(memory == NULL);
-  memory = &memory;
-  EXPECT(leat_alloc_block("anything", 3, &memory), LEAT_UNWANTED);
-  EXPECT_TRUE(memory == NULL);
+  scratch_memory_is_real();
+  EXPECT(leat_alloc_array("anything", 3, &array), LEAT_UNWANTED);
+  EXPECT_TRUE(array.data == NULL);
   EXPECT(leat_commit("anything"), LEAT_OK);
   EXPECT(leat_commit_block("anything", 3), LEAT_OK);
   EXPECT(leat_set_extent("anything", 0, NULL), LEAT_OK);
   EXPECT(leat_set_position("anything", 0, NULL), LEAT_OK);
+  EXPECT(leat_set_extent_list("anything", 0, NULL), LEAT_OK);
+  EXPECT(leat_set_position_list("anything", 0, NULL), LEAT_OK);
   EXPECT(leat_set_int("n", 1), LEAT_OK);
   EXPECT(leat_set_double("x", 1), LEAT_OK);
   EXPECT(leat_set_string("s", "text"), LEAT_OK);

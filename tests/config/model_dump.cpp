@@ -35,7 +35,8 @@ void dump(std::ostream& out, const Parameter& p) {
 
 void dump(std::ostream& out, const Layout& layout) {
   out << "layout " << layout.name << " " << scalar_name(layout.type)
-      << " dimensions=" << layout.dimensions.size() << described(layout.description);
+      << " dimensions=" << layout.dimensions.size() << (layout.partial ? " partial" : "")
+      << described(layout.description);
   for (const Dimension& each : layout.dimensions) {
     out << "  " << each.name << ": " << (each.varying ? "?" : each.extent.text);
     if (layout.has_global) out << " of " << each.global.text;

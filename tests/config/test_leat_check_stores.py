@@ -69,12 +69,16 @@ def test_an_option_that_cannot_be_is_an_error(tmp_path, option, expected):
     assert said.returncode == 1 and "heat.xml:9:" in said.stderr and expected in said.stderr, said.stderr
 
 
-def test_a_folder_that_is_not_there_is_a_warning(tmp_path):
-    said = check(tmp_path, '<store name="out" type="hdf5" folder="results"/>', json=True)
+def test_a_folder_that_cannot_be_made_is_a_warning(tmp_path):
+    said = check(tmp_path, '<store name="out" type="hdf5" folder="results/here"/>', json=True)
+    assert said.returncode == 0 and json.loads(said.stdout)["diagnostics"] == []
+    assert not (tmp_path / "results").exists(), "a check makes nothing"
+    (tmp_path / "results").write_text("a file")
+    said = check(tmp_path, '<store name="out" type="hdf5" folder="results/here"/>', json=True)
     assert said.returncode == 0
     (told,) = json.loads(said.stdout)["diagnostics"]
     assert told["severity"] == "warning" and (told["line"], told["column"]) == (9, 35)
-    assert f'"{tmp_path}/results" does not exist: make it before the run' in told["message"]
+    assert f'"{tmp_path}/results/here" cannot be made: "{tmp_path}/results": it is not a folder' in told["message"]
 
 
 def test_stores_that_are_not_of_this_plugin_are_not_asked(tmp_path):

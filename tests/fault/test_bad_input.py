@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad input gets a clear error, and nothing is lost: the run goes on, and what was not stored is said."""
 import os
+import re
+import resource
 import shutil
+import subprocess
+import time
 
 import h5py
 import pytest
-from leat_run import Run, data, same_bits, xml
+from leat_run import BUILD, Run, data, same_bits, xml
 
 ROW = '<layout name="row" type="int" dimensions="5"/><variable name="temperature" layout="row"/>'
 
@@ -114,25 +118,70 @@ def test_a_buffer_larger_than_the_shared_memory_is_refused_with_both_numbers(tmp
     assert shutil.disk_usage("/dev/shm").free > free - (64 << 20)
 
 
-@pytest.mark.parametrize("kind", ["missing", "a file"])
-def test_an_output_folder_that_cannot_be_used_costs_the_data_but_not_the_run(tmp_path, kind):
-    if kind == "a file":
-        (tmp_path / "results").write_text("")
-    store = '<store name="out" type="hdf5" folder="results"/>'
+FOLDERS = ['<store name="out" type="hdf5" folder="a/b/results"/>', '<store name="out" type="hdf5" file="a/b/results/run.h5"/>',
+           '<store name="out" type="hdf5" folder="a" file="b/results/run.h5"/>']
+
+
+@pytest.mark.parametrize("store", FOLDERS)
+def test_an_output_folder_that_is_not_there_is_made_with_those_above_it(tmp_path, store):
     with Run(tmp_path, xml(ROW, store=store), ranks=2) as run:
         for rank in run.init():
-            for iteration in range(3):
-                assert rank.write("temperature", 20, iteration).ok
-                rank.end()
-        for answer in run.finalize():
-            assert answer.status == "LEAT_ERROR_LOST"
-            for part in ("  store  variable ", "  out    temperature  0-1    0-2 ", "results"):
-                assert part in answer.error
-    assert "NOT ALL OF THE DATA IS STORED" in run.log()
+            assert rank.write("temperature", 20, 1).ok
+            rank.end()
+        run.finish()
+    (file,) = (tmp_path / "a").rglob("run.h5")
+    with h5py.File(file) as stored:
+        assert same_bits(stored["temperature"][0, 1].reshape(-1), data(5, "i4", 1))
+
+
+@pytest.mark.parametrize("store", FOLDERS)
+def test_an_output_folder_that_cannot_be_made_is_said_at_leat_init_and_by_leat_check(tmp_path, store):
+    (tmp_path / "a").write_text("")
+    parts = (r"run\.xml:\d+:\d+: error: store \"out\": the output folder \".*/a/b\S*\" cannot be made: ", '/a": it is not a folder')
+    with Run(tmp_path, xml(ROW, store=store), ranks=2) as run:
+        began = time.monotonic()
+        for rank in run.ranks:
+            answer = rank.init()
+            assert answer.status == "LEAT_ERROR_CONFIG" and re.search(parts[0], answer.error) and parts[1] in answer.error
+        assert time.monotonic() - began < 20
+    done = subprocess.run([BUILD / "bin/leat", "check", "run.xml"], cwd=tmp_path, capture_output=True, text=True)
+    assert "file=\"a/" in store or re.search(parts[0].split(": error")[0], done.stderr) and "it is not a folder" in done.stderr, done
+
+
+def limited(which, value):
+    """leatd under a limit of the shell, as a script that stands in for it."""
+    return f"#!/bin/sh\nulimit -{which} {value}\nexec {BUILD}/bin/leatd \"$@\"\n"
+
+
+@pytest.mark.parametrize("which, value, status, parts", [
+    ("n", 20, "LEAT_ERROR_SYSTEM", ["20 files open (ulimit -n)", "2 ranks needs"]),
+    ("v", 120_000, "LEAT_ERROR_MEMORY", ["(ulimit -v)", "MiB needs", "ulimit -v unlimited"])])
+def test_limits_that_are_too_small_are_one_clear_error(tmp_path, which, value, status, parts):
+    (tmp_path / "small").write_text(limited(which, value))
+    (tmp_path / "small").chmod(0o755)
+    with Run(tmp_path, xml(ROW), ranks=2, environment={"LEAT_SERVER": str(tmp_path / "small")}) as run:
+        for rank in run.ranks:
+            answer = rank.init()
+            assert answer.status == status, answer
+            assert all(part in answer.error for part in parts), answer
+
+
+def test_with_64_descriptors_a_run_works(tmp_path):
+    (tmp_path / "small").write_text(limited("n", 64))
+    (tmp_path / "small").chmod(0o755)
+    environment = {"LEAT_SERVER": str(tmp_path / "small")}
+    with Run(tmp_path, xml(ROW), ranks=2, environment=environment) as run:
+        for rank in run.ranks:
+            resource.prlimit(rank.process.pid, resource.RLIMIT_NOFILE, (64, 64))
+        for rank in run.init():
+            assert rank.write("temperature", 20, 1).ok
+            rank.end()
+        run.finish()
 
 
 def test_one_store_that_fails_does_not_keep_the_other_from_its_data(tmp_path):
-    store = '<store name="bad" type="hdf5" folder="nowhere"/><store name="good" type="hdf5"/>'
+    (tmp_path / "taken.h5").mkdir()
+    store = '<store name="bad" type="hdf5" file="taken.h5"/><store name="good" type="hdf5"/>'
     with Run(tmp_path, xml(ROW, store=store)) as run:
         (rank,) = run.init()
         assert rank.write("temperature", 20, 1).ok

@@ -60,6 +60,16 @@ def verbs(tmp_path_factory):
     ("get of nothing", -4, 'did you mean "dt"'),
     ("get of many", -5, 'the value of "many" does not fit integer(4)'),
     ("get of a long text", -1, "needs 10 bytes"),
+    ("one number for two dimensions", -1, 'variable "u" (verbs.xml:11) has 2 dimensions (x, y): as many numbers are needed, '
+                                          "and 1 was given"),
+    ("three numbers for two dimensions", -1, "has 2 dimensions (x, y): as many numbers are needed, and 3 were given"),
+    ("twenty numbers", -1, "leat_set_position: "),
+    ("twenty numbers", -1, "and 20 were given"),
+    ("ten extents", -1, "leat_set_extent: "),
+    ("ten extents", -1, "and 10 were given"),
+    ("no extents", -1, "and 0 were given"),
+    ("outside", -6, "a block of (3, 1, 2) at position (1, 5, 1) does not lie inside the global (3, 4, 2)"),
+    ("turned round", -6, '"s" is declared double (i=3, j=2, k=2)'),
     ("finalize", -14, '"u" of iteration 0'),
 ])
 def test_each_mismatch_names_what_is_declared_and_what_came(verbs, what, status, part):
@@ -94,9 +104,31 @@ def test_each_c_call_has_its_fortran_twin():
     c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?(leat_\w+)\(", (HERE.parents[1] / "client-api/leat.h").read_text()))
     module = (HERE.parents[1] / "fortran/leat.f90").read_text()
     # One Fortran name for several C ones: block is an optional argument, and an array says what it is.
-    folded = {"leat_write_block", "leat_write_array", "leat_alloc_block", "leat_alloc_array", "leat_commit_block"}
+    folded = {"leat_set_extent_list", "leat_set_position_list", "leat_write_block", "leat_write_array", "leat_alloc_block", "leat_alloc_array", "leat_commit_block"}
     public = set(re.findall(r"leat_\w+", " ".join(re.findall(r"^  public :: (.*)$", module, re.M))))
     assert c_calls - folded == public - {"leat_get"}  # all three leat_get_...
+
+
+SQUARE = """<simulation name="square"><architecture><buffer size="16MiB"/></architecture><data>
+<layout name="l" type="double" dimensions="{dimensions}" global="{whole}" ghosts="{ghosts}" names="{names}"{order}/>
+<mesh name="m" type="uniform" spacing="1,10"/><variable name="u" layout="l" mesh="m"/>
+</data><storage><store name="out" type="hdf5"/></storage></simulation>"""
+TURNED = {"as declared": {"dimensions": "4,4", "whole": "3,8", "ghosts": "0:1,0", "names": "i,k", "order": ' order="fortran"'},
+          "in c order": {"dimensions": "4,4", "whole": "8,3", "ghosts": "0,0:1", "names": "k,i", "order": ' order="c"'},
+          "unsaid": {"dimensions": "4,4", "whole": "8,3", "ghosts": "0,0:1", "names": "k,i", "order": ""}}
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_a_square_is_stored_as_it_is_declared_in_either_order(tmp_path, name):
+    """u(i, k) on two ranks, 4 x 4 on each, of which the last i is a ghost: nothing but `order` says which way round it is."""
+    (tmp_path / "square.xml").write_text(SQUARE.format(**TURNED[name]))
+    done = [subprocess.Popen([BUILD / "bin" / "fortran_square", str(rank)], cwd=tmp_path,
+                             env={**os.environ, "LEAT_RUNTIME_DIR": str(tmp_path / "r")}) for rank in (0, 1)]
+    assert [process.wait(60) for process in done] == [0, 0]
+    with h5py.File(tmp_path / "square.h5") as file:
+        assert [d[0].name for d in file["u"].dims] == ["/iteration", "/k", "/i"]
+        assert same_bits(file["u"][0], np.array([[10. * i + k for i in (1, 2, 3)] for k in range(1, 9)]))
+        assert file["i"][:2].tolist() == [.5, 1.5] and file["k"][:2].tolist() == [5., 15.]  # x runs along i
 
 
 SMALL = """<simulation name="{name}"><architecture><buffer size="16MiB"/></architecture><data>

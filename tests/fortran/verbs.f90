@@ -35,6 +35,7 @@ program verbs
   call leat_write("u   ", u)
   call leat_set_position("part", [3, 1])
   call leat_write("part", u(1:2, 1:2))
+  call wrong_lists()
   call leat_alloc("p", p)
   p = u
   call leat_commit("p")
@@ -80,6 +81,29 @@ contains
     call leat_get_string("title", little, stat, message)
     call say("get of a long text")
     if (short /= 3 .or. abs(double - 3) > 0 .or. little /= "mine") error stop 11
+  end subroutine
+
+  ! Too few, too many, more than there can be dimensions; then what is right, in Fortran's order.
+  subroutine wrong_lists()
+    integer(int64) :: twenty(20)
+    real(real64) :: s(3, 2, 2)
+    twenty = 1
+    call leat_set_position("u", [1], stat=stat, errmsg=message)
+    call say("one number for two dimensions")
+    call leat_set_position("u", [1, 1, 1], stat=stat, errmsg=message)
+    call say("three numbers for two dimensions")
+    call leat_set_position("u", twenty, stat=stat, errmsg=message)
+    call say("twenty numbers")
+    call leat_set_extent("part", twenty(1:20:2), stat=stat, errmsg=message)
+    call say("ten extents")
+    call leat_set_extent("part", [integer ::], stat=stat, errmsg=message)
+    call say("no extents")
+    s = 0
+    call leat_set_position("s", [1, 5, 1], stat=stat, errmsg=message)
+    call leat_write("s", s, stat=stat, errmsg=message)
+    call say("outside")
+    call leat_write("s", reshape(s, [2, 3, 2]), stat=stat, errmsg=message)
+    call say("turned round")
   end subroutine
 
   subroutine say(what)

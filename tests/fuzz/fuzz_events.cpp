@@ -28,6 +28,7 @@ class HostileClients {
     std::uint64_t releases_taken = 0;
     std::array<shm::Extent, 8> leased{};
     std::size_t leases = 0;
+    std::int64_t iteration = 0;
   };
 
   void act() {
@@ -42,7 +43,7 @@ class HostileClients {
       case 4:
         return push(who, lease_request());
       case 5:
-        return push(who, event_of(shm::EventKind::end_iteration));
+        return end_iteration(who);
       case 6:
         return scribble(who);
       case 7:
@@ -63,6 +64,13 @@ class HostileClients {
     shm::Event event{};
     event.kind = static_cast<std::uint32_t>(kind);
     return event;
+  }
+
+  // Mostly as the library does it; else any number comes with any_event.
+  void end_iteration(std::uint32_t who) {
+    shm::Event event = event_of(shm::EventKind::end_iteration);
+    event.iteration = clients_[who].iteration++;
+    push(who, event);
   }
 
   // The server dies, and another one makes what it can of the same memory. Clients come back with
@@ -131,10 +139,12 @@ class HostileClients {
     shm::Event event = event_of(shm::EventKind::block);
     event.subject = input_.below(static_cast<std::uint32_t>(server_.variables()));
     event.block = input_.below(4);
+    event.iteration = clients_[who].iteration;
     event.offset = offset(who);
     shm::BlockHeader header{};
     header.variable = event.subject;
     header.block = event.block;
+    header.iteration = event.iteration;
     header.dims = input_.below(8) == 0 ? input_.byte() : kDims[event.subject];
     header.has_position = input_.below(2);
     header.data_bytes = kBytes[event.subject];
@@ -184,6 +194,7 @@ class HostileClients {
       case 3:
         return lane.waiting.store(input_.below(3));
       case 4:
+        lane.failed.store(input_.take<std::uint64_t>());
         return lane.iteration.store(input_.number());
     }
   }

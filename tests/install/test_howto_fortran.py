@@ -60,3 +60,10 @@ def test_the_page_alone_makes_a_code_write(flow, environment):
         assert file["iteration"][:].tolist() == [0, 10] and file["u"].attrs["units"] == "m/s"
         for row, step in enumerate((1, 11)):
             assert (file["u"][row] == 1000 * x + y + step).all()
+
+
+def test_the_code_of_the_page_runs_without_leat_too(flow, environment):
+    folder, lib = flow
+    before = set(folder.iterdir())
+    sh("./flow", cwd=folder, environment={**environment, **MPI, "LD_LIBRARY_PATH": str(lib), "LEAT": "off"})
+    assert set(folder.iterdir()) == before

@@ -98,6 +98,13 @@ def test_an_mpi_example_that_was_built_alone_runs_and_stores(examples, tmp_path,
         assert same_bits(file["temperature"][:], np.array([T for i, T in enumerate(plate(21)) if i % 10 == 0]))
 
 
+def test_an_mpi_example_runs_without_leat_and_leaves_nothing(examples, tmp_path, environment):
+    shutil.copy(EXAMPLES / "heat_c/heat.xml", tmp_path)
+    sh("mpirun", "--oversubscribe", "-n", 2, examples / "heat_c/heat", "heat.xml", 21, cwd=tmp_path,
+       environment={**environment, **AS_ROOT, "LEAT": "off"})
+    assert [p.name for p in tmp_path.iterdir()] == ["heat.xml"]
+
+
 def test_the_library_needs_libc_only_and_shows_leat_names_only(installed):
     for name in ("libleat.so", "libleat_stub.so"):
         library = libdir(installed) / name

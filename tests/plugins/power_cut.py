@@ -4,8 +4,10 @@ part, torn at sectors. Names in the folder count likewise."""
 import re
 from dataclasses import dataclass, field
 
+from journal_bytes import HEAD, MAGIC, is_whole, of_another_boot, with_inode
+
 STRACE = ["strace", "-qq", "-xx", "-s", "100000000", "-e",
-          "trace=openat,linkat,rename,renameat2,unlink,close,pwrite64,write,fallocate,ftruncate,fsync,fdatasync"]
+          "trace=openat,linkat,rename,renameat,renameat2,unlink,unlinkat,close,pwrite64,write,fallocate,ftruncate,fsync,fdatasync"]
 SECTOR = 512
 FILE, JOURNAL, FOLDER = "file", "journal", "folder"
 
@@ -55,17 +57,17 @@ def record_of(trace, name="run.h5"):
         if call.name == "openat":
             path = call.texts()[0].decode()
             of.pop(call.result, None)
-            if "O_TMPFILE" in call.arguments or path.endswith(f".{name}.part"):
-                of[call.result] = FILE
-                record.named_part |= path.endswith(".part")
-            elif path.endswith(f"{name}.journal"):
+            if path.endswith("journal.part"):
                 of[call.result] = JOURNAL
-                add("name", JOURNAL)
+            elif "O_TMPFILE" in call.arguments or path.endswith(f".{name}.part"):
+                # The journal is made when there is something in the file.
+                of[call.result] = JOURNAL if FILE in of.values() else FILE
+                record.named_part |= path.endswith(".part")
             elif "O_DIRECTORY" in call.arguments:
                 of[call.result] = FOLDER
-        elif call.name in ("linkat", "rename", "renameat2"):
-            add("name", FILE)
-        elif call.name == "unlink" and call.texts()[0].endswith(b".journal"):
+        elif call.name in ("linkat", "rename", "renameat", "renameat2"):
+            add("name", JOURNAL if call.texts()[-1].endswith(b".journal") else FILE)
+        elif call.name in ("unlink", "unlinkat") and call.texts()[0].endswith(b".journal"):
             add("unname", JOURNAL)
         elif call.name == "close":
             of.pop(call.numbers()[0], None)
@@ -132,7 +134,10 @@ class Disk:
             (folder / name).write_bytes(self.content[FILE])
         if JOURNAL in self.names:
             # The records name the file by its inode, which is another one here, and the boot before the cut.
-            inode = (folder / name).stat().st_ino.to_bytes(8, "little") if FILE in self.names else bytes(8)
-            text = re.sub(rb"(LEATJRN2)(.{40}).{8}", lambda found: found[1] + found[2].replace(b"-", b"+") + inode,
-                          bytes(self.content[JOURNAL]), flags=re.S)
+            inode = (folder / name).stat().st_ino if FILE in self.names else 0
+            text = bytes(self.content[JOURNAL])
+            for found in [m.start() for m in re.finditer(MAGIC, text)]:
+                head = text[found:found + HEAD]
+                if len(head) == HEAD and is_whole(head):
+                    text = text[:found] + of_another_boot(with_inode(head, inode)) + text[found + HEAD:]
             (folder / f".{name}.journal").write_bytes(text)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the hdf5 store writes are CF-1.8 files with dates, judged by compliance-checker, cfchecker and xarray from PyPI."""
 import datetime
+import json
 import pathlib
 import re
 import subprocess
@@ -201,6 +202,41 @@ def test_time_is_a_coordinate_of_what_varies_in_time(tmp_path, engine, unit, cal
         has_date = unit != "s"
         assert [name in file["time"].attrs for name in ("standard_name", "axis", "calendar")] == [has_date] * 3
         assert file["time"].attrs["units"] == unit
+
+
+def test_a_run_whose_time_was_never_set_counts_iterations(tmp_path):
+    said = []
+    # Methods of cells may name a coordinate that there is.
+    never_set = WHOLE.replace(' cell-methods="time: mean"', "").replace("<scripts", "<!-- ").replace("</scripts>", "-->")
+    for name, times in (("never", [None] * 3), ("late", [None, 2.5, 3.5])):
+        folder = tmp_path / name
+        folder.mkdir()
+        with Run(folder, never_set, ranks=1, name="heat") as run:
+            (rank,) = run.init()
+            rank.must("set_position", "t2m", 0, 0)
+            rank.must("set_position", "fields/inner", 0, 0)
+            for time in times:
+                if time is not None:
+                    rank.must("set_double", "t", time)
+                for variable_ in ("t2m", "fields/inner"):
+                    assert rank.write(variable_, 8, 3).ok
+                rank.end()
+            run.finish()
+            run.await_end()
+            said.append(run.log())
+        (warning,) = [w for w in json.loads((folder / "heat.ledger.json").read_text())["warnings"] if w["what"] == "time"]
+        assert (warning["first"], warning["last"]) == ((0, 2) if name == "never" else (0, 0))
+        assert 'parameter "t"' in warning["text"] and warning["text"] in said[-1]
+        expect_cf(folder / "heat.nc", folder)
+        with h5py.File(folder / "heat.nc") as file:
+            assert ("time" in file) == (name == "late")
+            named = [path for path in ("t2m", "fields/inner", "iteration_complete", "parameters/n", "t2m_written")
+                     if path in file and "time" in str(file[path].attrs.get("coordinates", ""))]
+            assert named == ([] if name == "never" else ["t2m", "fields/inner", "iteration_complete", "parameters/n"])
+        for engine in ("netcdf4", "h5netcdf"):
+            seen = look(folder / "heat.nc", engine)
+            assert seen["of"]["t2m"] == (["iteration"] if name == "never" else ["iteration", "time"])
+            assert seen["dims"]["t2m"] == ["iteration", "x"]
 
 
 def test_an_iteration_without_a_time_has_none(tmp_path):

@@ -113,7 +113,8 @@ def test_with_close_the_disk_writes_what_is_new_while_the_run_goes_on(tmp_path, 
 
 
 def test_the_order_within_an_iteration_is_the_one_that_is_promised(tmp_path):
-    """New data, wait, journal, wait, changes, and no word that they are made before they are: see committed_file.hpp."""
+    """New data, wait, journal, wait, the word that it is ready, changes, and no word that they are made before they are: see
+    committed_file.hpp."""
     events = recorded(tmp_path, "iteration").events
     last = [e for e in events if e.said == ITERATIONS - 1]
     steps = []
@@ -122,7 +123,8 @@ def test_the_order_within_an_iteration_is_the_one_that_is_promised(tmp_path):
         if event.kind in ("write", "sync") and (not steps or steps[-1] != step):
             steps.append(step)
     write, sync = "write", "sync"
-    assert steps == [(write, FILE), (sync, FILE), (write, JOURNAL), (sync, JOURNAL), (write, FILE), (write, JOURNAL)], steps
+    assert steps == [(write, FILE), (sync, FILE), (write, JOURNAL), (sync, JOURNAL), (write, JOURNAL), (write, FILE),
+                     (write, JOURNAL)], steps
 
 
 def small(folder, wrapper=(), **more):
@@ -138,14 +140,24 @@ def holds_the_iteration(path):
 
 
 def test_where_files_cannot_be_without_a_name_it_is_made_beside(tmp_path):
-    """strace refuses the first open of that kind, as NFS does."""
-    refuse = ["strace", "-qq", "-o", tmp_path / "trace", "-P", tmp_path / "run", "-e", "trace=openat", "-e",
-              "inject=openat:error=EOPNOTSUPP:when=1"]
+    """strace refuses the open of that kind, as NFS does."""
     (tmp_path / "run").mkdir()
+    refuse = ["strace", "-qq", "-o", tmp_path / "trace", "-P", tmp_path / "run", "-e", "trace=openat", "-e",
+              f"inject=openat:error=EOPNOTSUPP:when={open_without_name(tmp_path / 'run')}"]
     (tmp_path / "run/.run.h5.part").write_text("of one that died")
     small(tmp_path / "run", refuse, options={"folder": str(tmp_path / "run")}).finish()
     assert "EOPNOTSUPP" in (tmp_path / "trace").read_text()
     assert holds_the_iteration(tmp_path / "run/run.h5") and os.listdir(tmp_path / "run") == ["run.h5"]
+
+
+def open_without_name(folder):
+    """Which one of the opens that have to do with the folder that is; leaves the folder empty."""
+    trace = folder.parent / "opens"
+    small(folder, ["strace", "-qq", "-o", trace, "-P", folder, "-e", "trace=openat"], options={"folder": str(folder)}).finish()
+    for name in os.listdir(folder):
+        (folder / name).unlink()
+    opens = [line for line in trace.read_text().splitlines() if line.startswith("openat(")]
+    return 1 + next(number for number, line in enumerate(opens) if "O_TMPFILE" in line)
 
 
 @pytest.mark.parametrize("call", ["linkat", "renameat2"])
@@ -153,8 +165,8 @@ def test_a_killed_start_leaves_nothing_that_the_next_does_not_take(tmp_path, cal
     folder = tmp_path / "run"
     folder.mkdir()
     options = {"folder": str(folder)}
-    named = ["-e", "inject=openat:error=EOPNOTSUPP:when=1"] if call == "renameat2" else []
-    places = ["-P", folder, "-P", folder / ".run.h5.part"] if named else []
+    named = ["-e", f"inject=openat:error=EOPNOTSUPP:when={open_without_name(folder)}"] if call == "renameat2" else []
+    places = ["-P", folder] if named else []
     kill = ["strace", "-qq", "-o", "/dev/null", *places, "-e", f"trace=openat,{call}", *named, "-e",
             f"inject={call}:signal=KILL"]
     with pytest.raises(Exception):

@@ -483,7 +483,7 @@ def test_leat_xdmf_makes_the_sidecar_of_any_file(tmp_path):
 def killed_at(folder, number):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    calls = "pwrite64,write,rename,unlink,openat"
+    calls = "pwrite64,write,rename,unlink,unlinkat,openat"
     try:
         plugin = several(folder, wrapper=["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"inject={calls}:signal=KILL:when={number}"])
         for step in range(4):

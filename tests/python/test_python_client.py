@@ -10,6 +10,7 @@ import subprocess
 import h5py
 import numpy as np
 import pytest
+import xarray as xr
 from leat_run import BUILD, same_bits
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -142,9 +143,27 @@ assert leat.get_int("n") is None and leat.get_double("dt", 0.5) == 0.5 and leat.
     assert [p.name for p in tmp_path.iterdir()] == ["sim.py"]
 
 
+def test_a_place_with_another_number_of_entries_is_refused(python, tmp_path):
+    (tmp_path / "py.xml").write_text(XML.format(layouts=""))
+    run(python, tmp_path, '''
+import leat
+leat.init("py.xml")
+for verb in (leat.set_position, leat.set_extent):
+    for numbers in ([1], [1, 2, 3], range(20), []):
+        try:
+            verb("grid", numbers)
+        except leat.Error as e:
+            assert e.status == "LEAT_ERROR_ARGUMENT", e.status
+            assert "has 2 dimensions (grid_0, grid_1)" in str(e) and str(len(numbers)) in str(e), e
+        else:
+            raise SystemExit(f"{numbers} was taken")
+leat.finalize()
+''')
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_the_python_example_equals_the_c_example(python, tmp_path, ranks):
-    shutil.copy(ROOT / "examples/heat_c/heat.xml", tmp_path)
+    shutil.copy(ROOT / "examples/heat_python/heat.xml", tmp_path)
     as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.geteuid() == 0 else {}
     environment = {"LEAT_RUNTIME_DIR": str(tmp_path / "r"), **as_root}
     mpirun = ["mpirun", "--oversubscribe", "-n", ranks]
@@ -153,12 +172,16 @@ def test_the_python_example_equals_the_c_example(python, tmp_path, ranks):
     sh(*mpirun, BUILD / "bin/heat", "heat.xml", 21, cwd=tmp_path, **environment)
     with h5py.File(tmp_path / "python.h5") as ours, h5py.File(tmp_path / "heat.h5") as theirs:
         assert same_bits(ours["temperature"][...], theirs["temperature"][...]) and len(ours["iteration"]) == 3
+        assert same_bits(ours["time"][:], theirs["time"][:]) and np.allclose(ours["time"], [0, 1, 2])
+    with xr.open_dataset(tmp_path / "python.h5", engine="h5netcdf", decode_times=False) as run:
+        assert np.allclose(run["temperature"].coords["time"], [0, 1, 2])
 
 
 def test_each_c_call_has_its_python_twin():
     c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?leat_(\w+)\(", (ROOT / "client-api/leat.h").read_text()))
     # One Python name for several C ones: block is an optional argument, an array says what it is, comm says the ranks.
-    folded = {"write_block", "write_array", "alloc_block", "alloc_array", "commit_block", "init_ranks"}
+    folded = {"write_block", "write_array", "alloc_block", "alloc_array", "commit_block", "init_ranks", "set_extent_list",
+              "set_position_list"}
     module = (ROOT / "python-plugins/leat/client.py").read_text()
     public = set(re.findall(r'"(\w+)"', re.search(r"__all__ = \[(.*?)\]", module, re.S)[1]))
     assert c_calls - folded == public - {"Error", "set"}

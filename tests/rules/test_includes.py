@@ -5,7 +5,7 @@ import re
 import pytest
 from tree import ROOT, sources
 
-POSIX = {"cerrno", "dirent.h", "dlfcn.h", "elf.h", "errno.h", "fcntl.h", "linux/futex.h", "poll.h", "pthread.h", "sched.h",
+POSIX = {"cerrno", "dirent.h", "dlfcn.h", "elf.h", "errno.h", "fcntl.h", "grp.h", "linux/futex.h", "poll.h", "pthread.h", "pwd.h", "sched.h",
          "signal.h", "spawn.h", "syscall.h", "time.h", "unistd.h", "sys/"}
 EPOLL = ("sys/epoll.h", "sys/eventfd.h", "sys/signalfd.h", "unistd.h", "signal.h")
 SCRIPT_TOOLS = tuple(f"server/scripts/{name}.hpp" for name in ("model_json", "python_tools", "script_files"))
@@ -27,7 +27,7 @@ RULES = {
     "server": (("server/include", *LIBS), (*EPOLL, "spdlog/", "fmt/", "CLI/", "nlohmann/")),
     "server/command": ((*LIBS, *SCRIPT_TOOLS), ("CLI/", "nlohmann/", "unistd.h", "sys/ioctl.h", "langinfo.h")),
     "server/include": (("plugin.h",), ()),
-    "server/plugins/trace": (("server/include",), ()),
+    "server/plugins/trace": (("server/include",), ("fcntl.h", "sys/stat.h", "unistd.h")),
     "server/plugins/hdf5/ls": (("server/plugins/hdf5",), ("hdf5.h", "hdf5_hl.h", "nlohmann/", *POSIX)),
     "server/plugins/hdf5": (("server/include",), ("hdf5.h", "hdf5_hl.h", "link.h", "nlohmann/", *POSIX)),
     "python-plugins": ((), ("leat.h", "pybind11/")),

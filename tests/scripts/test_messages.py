@@ -60,7 +60,7 @@ def test_a_python_without_numpy_is_told_once_and_the_run_goes_on(tmp_path):
         write_iterations(run, range(3))
     assert run.log().count("scripts cannot run: ") == 1
     assert "cannot import NumPy" in run.log() and "-m pip install numpy" in run.log()
-    assert "3 iterations, 192 B stored, nothing lost" in run.log()
+    assert "done: 3 iterations ended, 3 stored (192 B), nothing lost" in run.log()
 
 
 CASES = {
@@ -94,4 +94,26 @@ def test_a_mistake_in_a_script_is_explained(tmp_path, number):
         write_iterations(run, range(1), name="temperature")
     for words in told:
         assert words in run.log(), run.log()
-    assert "1 iterations, 64 B stored, nothing lost" in run.log()
+    assert "done: 1 iteration ended, 1 stored (64 B), nothing lost" in run.log()
+
+
+def test_the_log_has_the_users_own_frames_once_and_the_scripts_log_has_all(tmp_path):
+    put(tmp_path, "s", """
+        import numpy as np, statistics
+        def process(ds, ctx):
+            ctx.scalar("i", ctx.iteration)
+            inner(ctx.iteration)
+        def inner(number):
+            if number == 3:
+                statistics.mean([])
+            np.linalg.inv(np.zeros((2, 2)))
+        """)
+    with script_run(tmp_path, config(folder='failures="9"')) as run:
+        write_iterations(run, range(6))
+    log, own = run.log(), (tmp_path / "run-scripts" / "s.log").read_text()
+    assert log.count("in inner") == 2 and log.count("Traceback") == 2, log
+    assert "site-packages" not in log and "statistics.py" not in log
+    assert "6 FAILED: numpy.linalg.LinAlgError: Singular matrix" in log.replace("6 FAILED: LinAlg", "6 FAILED: numpy.linalg.LinAlg")
+    assert f"The whole traceback is in {tmp_path}/run-scripts/s.log" in log
+    assert own.count("Traceback") == 2 and "statistics.py" in own and "linalg" in own and "iteration 0" in own
+    assert "iteration 3" in own and "scripting/" not in own

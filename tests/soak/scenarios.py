@@ -4,6 +4,7 @@ turn, and returns a Tally. Nothing in them is decided by how fast the machine is
 import concurrent.futures
 import contextlib
 import csv
+import json
 import re
 import shutil
 import subprocess
@@ -64,6 +65,49 @@ def rank_killed(folder, chance):
     return judge(disturbed(run, (0.05, 0.4), lambda: run.kill_rank(victim)))
 
 
+def start_disturbed(folder, chance):
+    """Kills and stops at any moment of leat_init, of ranks and of servers that start."""
+    run = Simulation(folder, chance, ranks=3, timeout=4).start()
+    for _ in range(chance.randrange(1, 4)):
+        run.goes_on_for(chance.uniform(0, 0.15))
+        what = chance.random()
+        if what < 0.4 and not run.killed:
+            run.kill_rank(chance.randrange(3))
+        elif what < 0.6:
+            run.stop_rank(chance.randrange(3), chance.uniform(0.05, 0.5))
+        elif what < 0.8:
+            run.kill_server()
+        else:
+            run.stop_server(chance.uniform(0.05, 0.5))
+    return judge(run.finish(), cleaned=True)
+
+
+CONTAINER = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+
+
+def two_containers(folder, chance):
+    """One session name in two runtime folders, each rank in a process namespace of its own, one /dev/shm: two sessions."""
+    runs = [Simulation(folder / name, chance, prefix=CONTAINER) for name in ("one", "two")]
+    runs[1].session = runs[0].session
+    for run in runs:
+        run.start()
+        run.goes_on_for(chance.uniform(0, 0.3))
+    for _ in range(MOST):
+        run = chance.choice(runs)
+        if not run.goes_on_for(chance.uniform(0.02, 0.2)):
+            break
+        if chance.random() < 0.6:
+            run.kill_server()
+        else:
+            run.stop_server(chance.uniform(0.05, 0.3))
+    tally = Tally()
+    for run in runs:
+        run.finish()
+    for run in runs:
+        judge(run, cleaned=True, tally=tally)
+    return tally
+
+
 def rank_and_server_killed(folder, chance):
     run = Simulation(folder, chance, ranks=3)
     victim = chance.randrange(3)
@@ -115,6 +159,52 @@ def segment_full_too_long(folder, chance):
     return judge(disturbed(run, (0.01, 0.1), lambda: run.stop_server(chance.uniform(0.1, 0.6))), whole=False)
 
 
+def rings_full(folder, chance):
+    """Stops longer than the timeout, while the event rings fill up in a few iterations: what was handed over lies under its
+    iteration, and everything that was refused is in the ledger."""
+    run = Simulation(folder, chance, ranks=3, pause=0.001, timeout=0.1, filler=chance.choice([700, 1500, 4000]))
+    tally = judge(disturbed(run, (0.01, 0.15), lambda: run.stop_server(chance.uniform(0.2, 1.0))), whole=False)
+    return judge_ledger(run, tally)
+
+
+def rings_full_and_killed(folder, chance):
+    """As above, and servers and a rank are killed meanwhile."""
+    run = Simulation(folder, chance, ranks=3, pause=0.001, timeout=0.3, filler=1500)
+    victim = chance.randrange(3)
+
+    def disturb():
+        run.stop_server(chance.uniform(0.4, 1.0))
+        if chance.random() < 0.4:
+            run.kill_server()
+        elif chance.random() < 0.2:
+            run.kill_rank(victim)
+    return judge_ledger(run, judge(disturbed(run, (0.01, 0.15), disturb), whole=False, cleaned=True))
+
+
+def judge_ledger(run, tally):
+    """Each write that was refused is there; of what a rank could not say before it ended, the number."""
+    entries = json.loads((run.folder / "run.ledger.json").read_text())["entries"]
+    told, untold = set(), 0
+    for entry in entries:
+        if entry["fate"] != "not written":
+            continue
+        if entry["variable"] is None:
+            untold += entry["blocks"]
+            continue
+        first, last, step = entry["iterations"]
+        told |= {(entry["variable"], rank, iteration) for iteration in range(first, last + 1, step)
+                 for low, high in entry["ranks"] for rank in range(low, high + 1)}
+    for number in range(len(run.ranks)):
+        calls = Said(run.folder / f"rank{number}.said").calls
+        refused = {(c.variable, number, int(c.iteration)) for c in calls
+                   if c.kind == "write" and c.status != "LEAT_OK" and c.variable != "step"}
+        silent = refused - told
+        if len(silent) > untold:
+            tally.blame("lost", f"refused and not in the ledger: {sorted(silent)[:5]}", len(silent) - untold)
+        untold -= min(untold, len(silent))
+    return tally
+
+
 @contextlib.contextmanager
 def small_disk(folder):
     """A file system of 4 MB; None where we may not make one."""
@@ -147,17 +237,75 @@ def disk_full(folder, chance):
         return tally
 
 
+def files_removed(folder, chance):
+    """Somebody removes, renames or replaces the file that is written, or its whole folder: it is there again at the end."""
+    run = Simulation(folder, chance)
+    harm, out = Harm(chance), run.folder / "out"
+    disturbed(run, (0.02, 0.3), lambda: harm.do(out))
+    harm.put_last_file_in_place(out)
+    return judge(run)
+
+
+class Harm:
+    def __init__(self, chance):
+        self.chance, self.removed, self.count = chance, [], 0
+
+    def do(self, out):
+        path = out / "run.h5"
+        if not path.exists() or not (out / ".run.h5.lock").exists():
+            return  # not yet there, or at its end
+        self.count += 1
+        kind = self.chance.choice(["remove", "rename", "replace", "folder"])
+        self.removed.append(open(path, "rb"))
+        if kind == "rename":
+            path.rename(out / f"mine{self.count}.h5")
+        elif kind == "folder":
+            shutil.rmtree(out, ignore_errors=True)
+        else:
+            path.unlink()
+        if kind == "replace":
+            with contextlib.suppress(OSError):
+                path.symlink_to("nowhere")
+
+    def put_last_file_in_place(self, out):
+        """What the run has written last is run.h5; what was removed in the instant in which the run ended, too."""
+        path = out / "run.h5"
+        others = sorted(out.glob("run.*.h5"), key=lambda other: other.stat().st_mtime_ns)
+        if path.is_symlink() and others:
+            path.unlink()
+            others[-1].rename(path)
+        if not path.exists() and self.removed:
+            out.mkdir(exist_ok=True)
+            path.unlink(missing_ok=True)
+            path.write_bytes(self.removed[-1].read())
+        for file in self.removed:
+            file.close()
+
+
 def all_killed(folder, chance):
-    """At any moment, leat_init included; what was stored stays, and the next start cleans."""
+    """At any moment, leat_init included; the next start stores what was in memory, and cleans."""
     run = Simulation(folder, chance).start()
     run.goes_on_for(chance.uniform(0, 0.6))
+    if chance.random() < 0.5:  # so that much is in memory
+        run.stop_server(chance.uniform(0, 0.1), go_on=False)
     run.kill_all()
     run.finish()
-    tally = judge_killed(run)
     following = Simulation(folder / "next", chance, iterations=3)
     following.runtime = run.runtime
-    judge(following.start().finish(), tally=tally)
-    tally.runs -= 1  # it belongs to the first
+    following.start()
+    if chance.random() < 0.3:  # and with it what stores it
+        following.goes_on_for(chance.uniform(0, 0.3))
+        following.kill_all()
+        run.kills += following.kills
+        following.kills = 0
+        following.finish()
+        following = Simulation(folder / "third", chance, iterations=3)
+        following.runtime = run.runtime
+        following.start()
+    following.finish()
+    run.await_drained()
+    tally = judge(following)
+    judge_killed(run, tally)
     with_the_next_run_in_that_folder = {".run.h5.journal", ".run.h5.part"}
     left = [name for name in run.leftovers() if name not in with_the_next_run_in_that_folder]
     if left:
@@ -165,23 +313,15 @@ def all_killed(folder, chance):
     return tally
 
 
-def judge_killed(run):
-    """All that is in the file is right; nothing was promised of what was not stored yet."""
-    tally = Tally(runs=1, kills=run.kills)
-    path = run.folder / "out" / "run.h5"
-    if path.exists():
-        run.recover()
-        output = Output(path)
-        if output.iterations != list(range(len(output.iterations))):
-            tally.blame("wrong", f"the file has the iterations {output.iterations}")
-        for rank in range(len(run.ranks)):
-            judge_stored(run, output, rank, tally)
-    return tally
-
-
-def judge_stored(run, output, rank, tally):
-    for iteration, variable in sorted(Said(run.folder / f"rank{rank}.said").handed_over()):
-        if iteration in output.rows:
+def judge_killed(run, tally):
+    """All that a call had returned LEAT_OK for is in the file, once and right."""
+    tally.add(Tally(kills=run.kills, stops=run.stops, server_stops=run.server_stops))
+    run.recover()
+    output = Output(run.folder / "out" / "run.h5")
+    if output.iterations != list(range(len(output.iterations))):
+        tally.blame("wrong", f"the file has the iterations {output.iterations}")
+    for rank in range(len(run.ranks)):
+        for iteration, variable in sorted(Said(run.folder / f"rank{rank}.said").handed_over()):
             judge_block(output, variable, iteration, rank, tally)
 
 
@@ -266,10 +406,15 @@ SCENARIOS = {
     "rank killed": (rank_killed, 1),
     "rank and server killed": (rank_and_server_killed, 1),
     "rank stopped": (rank_stopped, 1),
+    "killed and stopped while it starts": (start_disturbed, 1),
+    "two containers, servers killed": (two_containers, 1),
     "script workers killed": (workers_killed, 1),
     "segment full, server killed": (segment_full, 1),
     "segment full for too long": (segment_full_too_long, 1),
+    "rings full for too long": (rings_full, 2),
+    "rings full, killed": (rings_full_and_killed, 1),
     "disk full": (disk_full, 1),
+    "files removed": (files_removed, 1),
     "everything killed": (all_killed, 1),
     "file writer killed": (file_writer_killed, 4),
     "start and stop": (start_and_stop, 3),

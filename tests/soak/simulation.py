@@ -23,7 +23,7 @@ XML = """<simulation name="run">
   <architecture><dedicated cores="1"/><buffer size="{buffer}" timeout="{timeout}s"/></architecture>
   <data>
     <parameter name="ranks" type="int" value="{ranks}"/>
-    <parameter name="step" type="int"/>
+    <parameter name="step" type="int"/><parameter name="filler" type="int"/>
     <layout name="small" type="int64" dimensions="8"/><variable name="small" layout="small"/>
     <layout name="large" type="float" dimensions="16384"/><variable name="large" layout="large"/>
     <layout name="ragged" type="uint16" dimensions="?"/><variable name="ragged" layout="ragged"/>
@@ -59,9 +59,13 @@ def send(pid, which):
 
 
 class Simulation:
-    def __init__(self, folder, chance, ranks=2, iterations=60, pause=0.01, buffer="16MiB", timeout=20, more=""):
+    def __init__(self, folder, chance, ranks=2, iterations=60, pause=0.01, buffer="16MiB", timeout=20, more="", prefix=(),
+                 filler=0):
+        """prefix: words in front of the command line of each rank."""
         self.folder, self.chance = pathlib.Path(folder), chance
+        self.prefix = prefix
         self.iterations, self.pause, self.timeout = iterations, pause, timeout
+        self.filler = filler  # events of each iteration that fill the rings
         (self.folder / "out").mkdir(parents=True, exist_ok=True)
         (self.folder / "run.xml").write_text(XML.format(ranks=ranks, buffer=buffer, timeout=timeout, more=more))
         self.session = f"soak-{uuid.UUID(int=chance.getrandbits(128)).hex[:10]}-{os.getpid()}"
@@ -75,12 +79,12 @@ class Simulation:
     # ---- life ----
 
     def start(self, numbers=None):
-        environment = {**os.environ, "LEAT_RUNTIME_DIR": str(self.runtime)}
+        environment = {**os.environ, "LEAT_RUNTIME_DIR": str(self.runtime), "SOAK_FILLER": str(self.filler)}
         for number in range(len(self.ranks)) if numbers is None else numbers:
             words = ["run.xml", self.session, number, len(self.ranks), self.iterations, int(self.pause * 1e6),
                      f"rank{number}.said"]
             with open(self.folder / f"rank{number}.err", "ab") as log:
-                self.ranks[number] = subprocess.Popen([BUILD / "bin" / "soak_rank", *map(str, words)], cwd=self.folder,
+                self.ranks[number] = subprocess.Popen([*self.prefix, BUILD / "bin" / "soak_rank", *map(str, words)], cwd=self.folder,
                                                       env=environment, stderr=log, stdin=subprocess.DEVNULL)
         return self
 
@@ -156,12 +160,12 @@ class Simulation:
         self.stored_then, self.fruitless = self.stored(), 0
         return True
 
-    def stop_server(self, seconds):
+    def stop_server(self, seconds, go_on=True):
         pids = [pid for pid in self.servers() if send(pid, signal.SIGSTOP)]
         self.stops += len(pids)
         self.server_stops += len(pids)
         self.goes_on_for(seconds)
-        for pid in pids:
+        for pid in pids if go_on else []:
             send(pid, signal.SIGCONT)
 
     def kill_rank(self, number):
@@ -198,7 +202,8 @@ class Simulation:
     def leftovers(self):
         """What lies about now, by name."""
         left = [p.name for p in SHM.iterdir() if self.session in p.name]
-        left += [p.name for p in self.runtime.iterdir()] if self.runtime.exists() else []
+        # That a rank did not come is noted for a day.
+        left += [p.name for p in self.runtime.iterdir() if p.suffix != ".late"] if self.runtime.exists() else []
         left += [f"process {' '.join(words)}" for words in processes_of(self.runtime).values()]
         return left + [p.name for p in (self.folder / "out").rglob("*") if re.search(r"\.(part|journal)$", p.name)]
 
@@ -207,6 +212,18 @@ class Simulation:
         subprocess.run([BUILD / "bin" / "leat", "clean"], env={**os.environ, "LEAT_RUNTIME_DIR": str(self.runtime)},
                        capture_output=True, timeout=LIMIT, check=False)
 
+
+    def await_drained(self):
+        """A server of another lane may have been the one that began to store it, and have been killed with its lane."""
+        until = time.monotonic() + LIMIT
+        while self.left_on_node() and time.monotonic() < until:
+            subprocess.run([BUILD / "bin" / "leat", "recover"], env={**os.environ, "LEAT_RUNTIME_DIR": str(self.runtime)},
+                           capture_output=True, timeout=LIMIT, check=False)
+            time.sleep(0.02)
+
+    def left_on_node(self):
+        left = [p for p in SHM.iterdir() if self.session in p.name]
+        return left + (list(self.runtime.iterdir()) if self.runtime.exists() else [])
 
     def recover(self):
         """As the next run in the folder does: finishes a commit of the file in the midst of which it was killed."""

@@ -81,6 +81,7 @@ class Simulation {
     for (now_ = 0; now_ < iterations; ++now_) {
       std::this_thread::sleep_for(pause);
       hand_over();
+      fill_ring();
       call("end " + std::to_string(now_) + " -", leat_end_iteration);
     }
     call("finalize - -", leat_finalize);
@@ -121,6 +122,12 @@ class Simulation {
     lease();
   }
 
+  // Values of parameters are events too: so many for each iteration, as long as there is room.
+  void fill_ring() {
+    for (std::int64_t i = 0; i < filler_ && leat_set_int("filler", i) == LEAT_OK; ++i) {
+    }
+  }
+
   std::string named(const char* name) const { return "write " + std::to_string(now_) + " " + name; }
 
   // The array is the simulation's: what is in it afterwards is its result.
@@ -146,6 +153,8 @@ class Simulation {
   Lateness lateness_;
   std::int64_t now_ = 0;
   std::uint64_t result_ = 0;
+  const char* const filler_text_ = std::getenv("SOAK_FILLER");
+  const std::int64_t filler_ = filler_text_ ? std::atoll(filler_text_) : 0;
 };
 
 }  // namespace

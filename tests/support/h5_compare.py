@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether two HDF5 files say the same to h5py, to the last bit and attribute; all but `history`, which says when."""
+"""Whether two HDF5 files say the same to h5py, to the last bit and attribute; all but `history`, which says when, and
+`leat_run_number`, which no two runs share."""
 import h5py
 import numpy as np
 
@@ -21,7 +22,7 @@ def content(path):
     def attributes(found):
         # Who uses a scale is listed in the order in which they were made.
         return {name: sorted(text(v)) if name == "REFERENCE_LIST" else text(v) for name, v in found.attrs.items()
-                if name != "history"}
+                if name not in ("history", "leat_run_number")}
 
     def note(name, found):
         seen[name] = attributes(found)

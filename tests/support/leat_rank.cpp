@@ -3,11 +3,15 @@
 // and answers with one line of JSON, {"status": "LEAT_OK", "error": "...", "value": ...}.
 // leat_run.py is the other end.
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -179,6 +183,19 @@ Answer iterate(Words& words) {
   return answer;
 }
 
+// A wild pointer: writes 0xff into the shared segment past the library, from an offset on.
+leat_status scribble(Words& words) {
+  const auto offset = static_cast<std::uintptr_t>(words.number());
+  const auto bytes = static_cast<std::size_t>(words.number());
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("/dev/shm/leat-") == std::string::npos) continue;
+    std::memset(reinterpret_cast<char*>(std::stoull(line, nullptr, 16)) + offset, 0xff, bytes);
+    return LEAT_OK;
+  }
+  return LEAT_ERROR_STATE;
+}
+
 leat_status extents(Words& words,
                     leat_status (*set)(const char*, std::uint32_t, const std::int64_t*)) {
   const std::string name = words.text();
@@ -219,6 +236,7 @@ const std::map<std::string, std::function<leat_status(Words&)>> kCalls = {
      }},
     {"wanted", [](Words& w) { return leat_wanted(w.text().c_str()); }},
     {"threads", threads},
+    {"scribble", scribble},
     {"run_on", run_on},
     {"die",
      [](Words&) {
@@ -243,15 +261,55 @@ Answer make(const std::string& line) {
   return answer_of(call->second(words));
 }
 
+std::string answer_to(const std::string& line) {
+  try {
+    return make(line).dump();
+  } catch (const std::exception& e) {
+    return Answer{{"status", "TEST_ERROR"}, {"error", e.what()}}.dump();
+  }
+}
+
+// A child that lives until somebody kills it; its process id.
+Answer fork_and_stay() {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (;;) pause();
+  }
+  return {{"status", "LEAT_OK"}, {"value", child}};
+}
+
+// The call, made by a child that was forked, which then ends as programs do: what the child was
+// told.
+Answer in_child(const std::string& line) {
+  int ends[2];
+  if (pipe(ends) != 0) throw std::runtime_error("no pipe");
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string answer = answer_to(line);
+    const ssize_t written = ::write(ends[1], answer.data(), answer.size());
+    std::exit(written == static_cast<ssize_t>(answer.size()) ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string answer;
+  char part[512];
+  for (ssize_t got = 0; (got = read(ends[0], part, sizeof part)) > 0;)
+    answer.append(part, static_cast<std::size_t>(got));
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return Answer::parse(answer);
+}
+
+std::string answer_of_parent(const std::string& line) {
+  constexpr const char* kInChild = "in_child ";
+  if (line == "fork_and_stay") return fork_and_stay().dump();
+  if (line.starts_with(kInChild)) return in_child(line.substr(std::strlen(kInChild))).dump();
+  return answer_to(line);
+}
+
 }  // namespace
 
 int main() {
-  for (std::string line; std::getline(std::cin, line);) {
-    try {
-      std::cout << make(line).dump() << std::endl;
-    } catch (const std::exception& e) {
-      std::cout << Answer{{"status", "TEST_ERROR"}, {"error", e.what()}}.dump() << std::endl;
-    }
-  }
+  for (std::string line; std::getline(std::cin, line);)
+    std::cout << answer_of_parent(line) << std::endl;
   return 0;
 }

@@ -7,6 +7,7 @@ import numpy as np
 from . import outputs
 from .model import did_you_mean
 
+_MOST_NAME = 200  # bytes: with the iteration, the node and an ending it is a file's name still
 _KINDS = {"int": numbers.Integral, "double": numbers.Real, "string": str}
 
 
@@ -24,6 +25,7 @@ class Context:
         self._script, self._iteration, self._services = script, iteration, services
         self._function = self._ds = None
         self.scalars, self.arrays = {}, {}  # what the script has made
+        self.traceback = ""  # all of it, where its functions failed
 
     @property
     def state(self):
@@ -35,6 +37,7 @@ class Context:
 
     def scalar(self, name, value):
         """A number per iteration: a column of <output>/<script>.csv, and /scripts/<script>/<name> in the output file."""
+        good_name("scalar", name)
         number = np.asarray(value)
         if number.shape != () or number.dtype.kind not in "biufc":
             raise TypeError(f'ctx.scalar("{name}", ...): a number is expected, not {_kind_of(value)}')
@@ -44,6 +47,7 @@ class Context:
     def store(self, name, array, dims=None, units=None):
         """An array per iteration: /scripts/<script>/<name> (iteration, dims...) in the output file. array: a NumPy array or an
         xarray.DataArray, of numbers; copied before the call returns. dims: names of its dimensions."""
+        good_name("store", name)
         values = np.asarray(array)
         if values.dtype.kind not in "biufc":
             raise TypeError(f'ctx.store("{name}", ...): an array of numbers is expected, not {_kind_of(array)}')
@@ -59,6 +63,7 @@ class Context:
     def image(self, name, picture):
         """<output>/<script>/<name>-<iteration>.png. picture: a matplotlib figure, a 2-D array, or bytes of shape (height, width,
         3 or 4). Returns the path."""
+        good_name("image", name)
         return self._services.image(self._script.name, name, self.iteration, picture)
 
     def set(self, parameter, value):
@@ -97,10 +102,22 @@ class Context:
         self._function = self._ds = self._iteration = None
 
     def _refuse_second(self, name, made):
-        if not isinstance(name, str) or not name or name == "iteration" or name.startswith("/"):
-            raise ValueError(f"{name!r} is no name for a result")
+        if name == "iteration":
+            raise ValueError('"iteration" is no name for a result: it is the column beside all results')
         if name in self.scalars or name in self.arrays:
             raise ValueError(f'"{name}" was given twice in iteration {self.iteration}')
+
+
+def good_name(verb, name):
+    """Raises where a file or a path in HDF5 could not hold the name, or where it would mean another place."""
+    call = f"ctx.{verb}({name!r:.60}, ...)"
+    if not isinstance(name, str):
+        raise TypeError(f"{call}: the name of a result is a text, not {_kind_of(name)}")
+    why = ("it is empty" if not name else "it begins with a dot" if name.startswith(".") else "it has a slash" if "/" in name
+           else "it has a character that cannot be printed" if not name.isprintable()
+           else f"it has more than {_MOST_NAME} bytes" if len(name.encode()) > _MOST_NAME else "")
+    if why:
+        raise ValueError(f"{call} is no name for a result: {why}. Letters, digits, \"_\", \"-\" and \".\" inside are good")
 
 
 def _kind_of(value):

@@ -13,6 +13,9 @@ class Channel:
     def __init__(self, descriptor):
         self._socket = socket.socket(fileno=descriptor)
 
+    def close(self):
+        self._socket.close()
+
     def send(self, head, *data):
         text = json.dumps(head).encode()
         parts = [memoryview(part).cast("B") for part in data if len(part)]

@@ -5,8 +5,11 @@ import csv
 import fcntl
 import os
 import pathlib
+import sys
 
 import numpy as np
+
+from .safe_files import Folder
 
 _DIGITS = 6  # of the iteration in names of pictures
 
@@ -14,10 +17,10 @@ _DIGITS = 6  # of the iteration in names of pictures
 def put_aside(path):
     """A file or folder of an earlier run is renamed to <path>.1, <path>.2, ... Returns its new path; None when there is none."""
     path = pathlib.Path(path)
-    if not path.exists():
+    if not os.path.lexists(path):
         return None
     number = 1
-    while (aside := path.with_name(f"{path.name}.{number}")).exists():
+    while os.path.lexists(aside := path.with_name(f"{path.name}.{number}")):
         number += 1
     path.rename(aside)
     return aside
@@ -42,10 +45,15 @@ def _native(array):
 
 
 class Table:
-    """<folder>/<script>.csv: a row for each iteration in which the script gave scalars. Whole after each row."""
+    """<folder>/<script>.csv: a row for each iteration in which the script gave scalars. Whole after each row. Should somebody
+    remove it, it is written anew."""
 
     def __init__(self, path):
-        self._path = pathlib.Path(path)
+        self._path = pathlib.Path(path).absolute()
+        self._file = None
+        self._columns = ["iteration"]
+        with Folder(self._path.parent) as folder, contextlib.suppress(FileNotFoundError):
+            self._file = folder.open(self._path.name, "r+", newline="")
         self._columns, rows = self._read()
         self._rows = {int(row["iteration"]) for row in rows}
 
@@ -55,28 +63,43 @@ class Table:
             return
         self._rows.add(iteration)
         new = [name for name in scalars if name not in self._columns]
-        if new:
-            self._widen(new)
-        with open(self._path, "a", newline="") as file:
-            row = {"iteration": iteration, **{name: _as_text(value) for name, value in scalars.items()}}
-            csv.DictWriter(file, self._columns, restval="").writerow(row)
+        is_gone = self._is_gone()
+        if new or is_gone:
+            self._write_anew(new)
+        if is_gone:
+            print(f"{self._path} was removed or replaced while this run was writing it: it was written anew", file=sys.stderr)
+        row = {"iteration": iteration, **{name: _as_text(value) for name, value in scalars.items()}}
+        self._file.seek(0, os.SEEK_END)
+        csv.DictWriter(self._file, self._columns, restval="").writerow(row)
+        self._file.flush()
+
+    def _is_gone(self):
+        if self._file is None:
+            return False
+        try:
+            return not os.path.samestat(os.fstat(self._file.fileno()), self._path.lstat())
+        except FileNotFoundError:
+            return True
 
     def _read(self):
-        """Columns and rows of the file that is there."""
-        if not self._path.exists():
-            return ["iteration"], []
-        with open(self._path, newline="") as file:
-            reader = csv.DictReader(file)
-            return list(reader.fieldnames or ["iteration"]), list(reader)
+        """Columns and rows of the file, also of one that has been removed."""
+        if self._file is None:
+            return self._columns, []
+        self._file.seek(0)
+        reader = csv.DictReader(self._file)
+        return list(reader.fieldnames or ["iteration"]), list(reader)
 
-    def _widen(self, new):
+    def _write_anew(self, new):
         _, rows = self._read()
         self._columns = [*self._columns, *new]
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        if self._is_gone():
+            put_aside(self._path)
         with _whole(self._path, "w", newline="") as file:
             writer = csv.DictWriter(file, self._columns, restval="")
             writer.writeheader()
             writer.writerows(rows)
+        with Folder(self._path.parent) as folder:
+            self._file = folder.open(self._path.name, "r+", newline="")
 
 
 def _as_text(value):
@@ -86,7 +109,6 @@ def _as_text(value):
 def write_image(folder, name, iteration, picture):
     """<folder>/<name>-<iteration>.png; appears whole. picture: a matplotlib figure, a 2-D array, or (h, w, 3 or 4) bytes."""
     path = pathlib.Path(folder) / f"{name}-{iteration:0{_DIGITS}d}.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
     with _whole(path, "wb") as file:
         if hasattr(picture, "savefig"):
             picture.savefig(file, format="png")
@@ -98,23 +120,24 @@ def write_image(folder, name, iteration, picture):
 @contextlib.contextmanager
 def _whole(path, mode, **options):
     """A file that is at `path` when it is whole. What a killed process leaves of it, leatd removes: its lock is free."""
-    part = path.with_name(f"{path.name}.{os.uname().nodename}.part")
-    with _locked(part, mode, **options) as file:
+    part = f"{path.name}.{os.uname().nodename}.part"
+    with Folder(path.parent) as folder, _locked(folder, part, mode, **options) as file:
         try:
+            file.truncate(0)
             yield file
             file.flush()
-            os.replace(part, path)
+            folder.rename(part, path.name)
         except BaseException:
-            part.unlink(missing_ok=True)
+            folder.remove(part)
             raise
 
 
-def _locked(path, mode, **options):
+def _locked(folder, name, mode, **options):
     while True:
-        file = open(path, mode, **options)
+        file = folder.open(name, mode, **options)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
+            if folder.has(name, file):
                 return file
         except BlockingIOError:
             pass  # leatd, which takes it for dead

@@ -35,7 +35,7 @@ class ResultFile:
 
     def _create(self):
         import h5py
-        self._file = h5py.File(self._path, "w")
+        self._file = h5py.File(self._path, "x")  # through no link
         self._datasets, self._scales = {}, {}
         self._iteration = self._file.create_dataset("iteration", (0,), "i4", maxshape=(None,), chunks=(1024,))
         self._iteration.attrs["long_name"] = "number of the simulation's iteration"

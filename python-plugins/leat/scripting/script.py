@@ -4,6 +4,7 @@ import collections
 import linecache
 import os
 import sys
+import sysconfig
 import tokenize
 import traceback
 import types
@@ -11,6 +12,8 @@ import types
 from .context import Context
 from .declare import declarations_of
 
+_LIBRARIES = tuple({path + os.sep for path in (*map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")),
+                                               *(path for path in sys.path if path.endswith("-packages")))})
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _READ_ONLY_HINT = ("\nThe arrays of ds are read-only views of the simulation's memory: work on a copy, like "
                    "T = ds.temperature.copy()")
@@ -21,7 +24,11 @@ NO_FUNCTION = ("has no function for Leat: write def process(ds, ctx), or put @le
 
 
 class ScriptError(Exception):
-    """Something of a script went wrong; the text is the whole message, with the script's own lines."""
+    """Something of a script went wrong; the text is the message, with the script's own lines. whole: all of the traceback."""
+
+    def __init__(self, text, whole=""):
+        super().__init__(text)
+        self.whole = whole
 
 
 class Function:
@@ -60,7 +67,7 @@ class Script:
         except ScriptError:
             raise
         except BaseException as error:  # a script may even call sys.exit
-            raise ScriptError(describe(error)) from None
+            raise ScriptError(*describe(error)) from None
         before = {f.declaration.name: f for f in self.functions}
         for function in functions:
             if function.declaration.name in before:
@@ -120,7 +127,8 @@ class Script:
             function.declaration.function(ds, context)
             return ""
         except BaseException as error:
-            message = describe(error)
+            message, whole = describe(error)
+            context.traceback += whole
             traceback.clear_frames(error.__traceback__)  # they hold arrays
             return message
         finally:
@@ -138,17 +146,27 @@ def kept_message(function, names, iteration):
 
 
 def describe(error):
-    """A traceback without the frames of Leat, and a hint where one helps."""
+    """(a traceback of the user's own frames, and a hint where one helps; the whole one, without the frames of Leat)."""
     told = traceback.TracebackException.from_exception(error)
-    for part in _chain(told):
-        part.stack = traceback.StackSummary.from_list(
-            [frame for frame in part.stack if not frame.filename.startswith(_OWN + os.sep)])
+    _keep_frames(told, lambda frame: not frame.filename.startswith(_OWN + os.sep))
+    whole = "".join(told.format()).rstrip("\n")
+    _keep_frames(told, _is_users)
     text = "".join(told.format()).rstrip("\n")
     if isinstance(error, SyntaxError):
         text = "".join(told.format_exception_only()).rstrip("\n").lstrip()
     if isinstance(error, ValueError) and ("read-only" in str(error) or "destination is a view" in str(error)):
         text += _READ_ONLY_HINT
-    return text
+    return text, whole
+
+
+def _keep_frames(told, wanted):
+    for part in _chain(told):
+        part.stack = traceback.StackSummary.from_list([frame for frame in part.stack if wanted(frame)])
+
+
+def _is_users(frame):
+    """Not of a library, and not of Python itself."""
+    return not frame.filename.startswith((*_LIBRARIES, "<frozen ", "<__array_function__ "))
 
 
 def _chain(told):

@@ -31,9 +31,16 @@ def main():
         return 1
     resource.setrlimit(resource.RLIMIT_DATA, (setup["memory"], setup["memory"]))
     worker = Worker(setup, channel)
+    os.register_at_fork(after_in_child=lambda: leave_to_parent(channel))
     os.nice(_NICE)
     channel.send({"numpy": numpy.__version__})
     return worker.serve()
+
+
+def leave_to_parent(channel):
+    """In a process that a script has forked: only its parent speaks to leatd. What this one prints goes to leatd's stderr."""
+    channel.close()
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
 
 
 class LogStream:
@@ -121,18 +128,19 @@ class Worker:
                 script.state = pickle.loads(bytes(data))
         try:
             script.load()
-            error = ""
+            error = whole = ""
         except ScriptError as why:
-            error = str(why) + ("\nThe version from before is kept." if script.functions else "")
+            error, whole = str(why) + ("\nThe version from before is kept." if script.functions else ""), why.whole
         except Exception as why:  # its state cannot be read back, for example
-            error = f"{type(why).__name__}: {why}"
+            error, whole = f"{type(why).__name__}: {why}", ""
         functions = [{"every": f.declaration.every,
                       "variables": None if f.variables is None else [v.number for v in f.variables if v.time_varying]}
                      for f in script.functions]
-        return ({"functions": functions, "error": error},)
+        return ({"functions": functions, "error": error, "whole": whole},)
 
     def _unload(self, head, _):
-        self._scripts.pop(head["script"], None)
+        for kept in (self._scripts, self._tables, self._timeouts):
+            kept.pop(head["script"], None)
         return ({},)
 
     def _run(self, head, records):
@@ -149,7 +157,7 @@ class Worker:
         if time.monotonic() - began >= timeout:
             os.ftruncate(_CRASH_FILE, 0)
         error = "\n".join(filter(None, [error, self._hand_over(script, context)]))
-        return {"error": error}, self._pickled_state(script)
+        return {"error": error, "whole": context.traceback}, self._pickled_state(script)
 
     def _table_path(self, name):
         return os.path.join(self._output, name + ".csv")

@@ -48,12 +48,10 @@ void look_at_compression(const Question& question) {
            "compression=\"" + compression.text + "\" of the " + question.whose + ": " + why);
 }
 
-// A job may make the folder before it starts the run: a warning.
 void look_at(const Question& question) {
   try {
     if (question.name == "compression") return look_at_compression(question);
     answer(question, "error", why_no_option(question.name, question.value));
-    if (question.name == "folder") answer(question, "warning", why_no_folder(question.value));
   } catch (const std::exception& e) {
     answer(question, "error", e.what());
   }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "server/plugins/hdf5/dimension_scale.hpp"
 #include "server/plugins/hdf5/stale_rows.hpp"
 
 namespace leat::hdf5 {
@@ -180,8 +181,8 @@ void Dataset::grow_to(const Shape& extents) {
 
 void Dataset::attach_scale(std::size_t d, Dataset& scale) {
   if (scale_of(d).empty()) {
-    check(H5DSattach_scale(id_, scale.id(), static_cast<unsigned>(d)),
-          "cannot name a dimension of " + name_);
+    hdf5::attach_scale(id_, static_cast<unsigned>(d), scale.id(),
+                       "cannot name a dimension of " + name_);
   }
   scales_.emplace_back(d, &scale);
 }
@@ -189,7 +190,7 @@ void Dataset::attach_scale(std::size_t d, Dataset& scale) {
 void Dataset::attach_iterations(const Dataset& scale) {
   if (!is_new_) keep_rows(scale.extents()[0]);
   if (!scale_of(0).empty()) return;
-  check(H5DSattach_scale(id_, scale.id(), 0), "cannot name the iterations of " + name_);
+  hdf5::attach_scale(id_, 0, scale.id(), "cannot name the iterations of " + name_);
 }
 
 std::string Dataset::scale_of(std::size_t d) const {

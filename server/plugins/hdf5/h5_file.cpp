@@ -29,10 +29,10 @@ Id open_file(const std::string& path, CommittedFile* disk) {
   return Id(H5Fopen(path.c_str(), H5F_ACC_RDWR, access_list(disk)), "cannot open " + path);
 }
 
-std::string session_of(const std::string& path) {
+RunName run_of(const std::string& path) {
   CommittedFile disk(path, CommittedFile::Start::existing, Durability::none);
   const Id file = open_file(path, &disk);
-  return text_attribute(file, "session");
+  return {text_attribute(file, "session"), integer_attribute(file, kRunNumber, 0)};
 }
 
 }  // namespace leat::hdf5

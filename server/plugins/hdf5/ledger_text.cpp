@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "server/plugins/hdf5/dataset.hpp"
 #include "server/plugins/hdf5/handle.hpp"
@@ -11,6 +12,7 @@ namespace leat::hdf5 {
 namespace {
 
 constexpr const char* kMark = "leat_ledger";  // on our own, for whoever comes back to the file
+constexpr const char* kLoss = "leat_lost_before";
 constexpr const char* kWhat = "cannot write the ledger";
 
 bool is_there(hid_t file, const std::string& name) {
@@ -51,6 +53,26 @@ void write_ledger(hid_t file, const std::string& json) {
   set_attribute(dataset, "long_name", "what was written, stored, dropped and lost, as JSON");
   if (check(H5Aexists(file, "lost"), kWhat) > 0) check(H5Adelete(file, "lost"), kWhat);
   set_attribute(file, "lost", lost_of(json));
+}
+
+void note_loss(hid_t file, const std::string& loss) {
+  if (!loss.empty()) set_attribute(file, kLoss, loss);
+}
+
+std::string noted_loss(hid_t file) {
+  return check(H5Aexists(file, kLoss), kLoss) > 0 ? text_attribute(file, kLoss) : "";
+}
+
+std::string loss_of_stored(const std::string& json, const std::string& store) {
+  const auto ledger = nlohmann::json::parse(json, nullptr, false);
+  if (!ledger.is_object()) return "";
+  for (const auto& one : ledger.value("stores", nlohmann::json::array())) {
+    const std::int64_t until = one.value("stored_until", std::int64_t{-1});
+    if (one.value("name", "") == store && until >= 0)
+      return "what was stored before the server died, up to iteration " + std::to_string(until) +
+             " at least, is lost: the file in which it was has been removed or renamed";
+  }
+  return "";
 }
 
 }  // namespace leat::hdf5

@@ -13,4 +13,12 @@ namespace leat::hdf5 {
 /// is called ledger_ then. Nothing for "".
 void write_ledger(hid_t file, const std::string& json);
 
+/// Says that what servers before this one had stored in `store` is lost, when the ledger knows of
+/// such; else "".
+std::string loss_of_stored(const std::string& json, const std::string& store);
+
+/// The same sentence is kept in the new file, for servers that come after this one. Nothing for "".
+void note_loss(hid_t file, const std::string& loss);
+std::string noted_loss(hid_t file);
+
 }  // namespace leat::hdf5

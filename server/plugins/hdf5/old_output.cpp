@@ -23,11 +23,8 @@ fs::path with_addition(const fs::path& path, const std::string& addition) {
   return path.parent_path() / (path.stem().string() + addition + path.extension().string());
 }
 
-fs::path unused_name(const fs::path& path) {
-  for (int number = 1;; ++number) {
-    const fs::path name = with_addition(path, "." + std::to_string(number));
-    if (!fs::exists(name)) return name;
-  }
+bool is_there(const fs::path& path) {
+  return fs::symlink_status(path).type() != fs::file_type::not_found;
 }
 
 // Files of ours only, and the folders when nothing else is in them.
@@ -41,17 +38,47 @@ void remove_parts(const fs::path& folder) {
   if (fs::remove(folder, not_empty)) fs::remove(folder.parent_path(), not_empty);
 }
 
+// What cannot be finished is kept as it is, and so is its journal.
+void finish_old(const std::string& path, const Host& host) {
+  const LastCommit commit = finish_last_commit(path);
+  if (commit.was_finished())
+    host.info(path + ": its last commit, in which its writer was killed, is finished now");
+  if (commit.kind == LastCommit::Kind::not_finished)
+    host.warn(path + ": the last commit of its writer, which was killed, cannot be finished: " +
+              commit.why + ". It is kept as " + commit.kept);
+}
+
 }  // namespace
 
 std::string of_session(const std::string& wanted, const leat_run& run) {
   return with_addition(wanted, std::string("-") + run.session);
 }
 
+std::string numbered(const std::string& path, int number) {
+  return number == 0 ? path : with_addition(path, "." + std::to_string(number)).string();
+}
+
+fs::path unused_name(const fs::path& path) {
+  for (int number = 1;; ++number) {
+    const fs::path name = numbered(path, number);
+    if (!is_there(name)) return name;
+  }
+}
+
+std::vector<std::string> names_set_aside(const fs::path& path) {
+  std::vector<std::string> names;
+  for (int number = 1;; ++number) {
+    const std::string name = numbered(path, number);
+    if (!is_there(name)) return names;
+    names.push_back(name);
+  }
+}
+
 fs::path set_aside(const std::string& path) {
   const fs::path kept = unused_name(path);
   xdmf::set_aside_sidecar(path, kept);
   fs::rename(path, kept);
-  if (fs::exists(journal_of(path))) fs::rename(journal_of(path), journal_of(kept));
+  if (is_there(journal_of(path))) fs::rename(journal_of(path), journal_of(kept));
   return kept;
 }
 
@@ -64,10 +91,10 @@ std::optional<FileLock> lock_soon(const std::string& path) {
 }
 
 void make_room(const std::string& path, const std::string& exists, const Host& host) {
-  if (!fs::exists(path)) return xdmf::remove_sidecar(path);  // of a file that somebody removed
-  if (finish_last_commit(path))
-    host.info(path + ": its last commit, in which its writer was killed, is finished now");
-  if (fs::is_directory(path)) throw std::runtime_error("cannot write " + path + ": it is a folder");
+  if (!is_there(path)) return xdmf::remove_sidecar(path);  // of a file that somebody removed
+  if (fs::is_directory(fs::symlink_status(path)))
+    throw std::runtime_error("cannot write " + path + ": it is a folder");
+  if (!fs::is_symlink(path)) finish_old(path, host);
   if (exists == "replace") {
     const std::string parts = is_view_of_live_run(path) ? "" : parts_of_view(path);
     xdmf::remove_sidecar(path);
@@ -81,8 +108,8 @@ void make_room(const std::string& path, const std::string& exists, const Host& h
 
 void move_away_part(const std::string& part, const std::string& exists, const Host& host) {
   const fs::path path = part;
-  if (!fs::exists(path)) return;
-  finish_last_commit(part);
+  if (!is_there(path)) return;
+  if (!fs::is_symlink(path)) finish_old(part, host);
   if (exists == "replace") {
     fs::remove(path);
     return;
@@ -102,7 +129,7 @@ bool is_view_of_live_run(const std::string& path) {
   const std::string folder = parts_of_view(path);
   if (folder.empty() || !fs::is_directory(folder)) return false;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (is_part(entry.path()) && !FileLock::take(entry.path())) return true;
+    if (is_part(entry.path()) && !FileLock::take(entry.path().string())) return true;
   }
   return false;
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
@@ -15,9 +16,15 @@ namespace leat::hdf5 {
 
 /// "run.h5" of session "s" is "run-s.h5".
 std::string of_session(const std::string& wanted, const leat_run& run);
+/// "run.h5" with 2 is "run.2.h5"; with 0 itself.
+std::string numbered(const std::string& path, int number);
 /// Renames `path` to <name>.1.h5, .2, ..., with its journal, which may have something for it.
 /// Returns the new name.
 std::filesystem::path set_aside(const std::string& path);
+/// The first of <name>.1.h5, .2, ... that is free.
+std::filesystem::path unused_name(const std::filesystem::path& path);
+/// Of those, the ones that are there.
+std::vector<std::string> names_set_aside(const std::filesystem::path& path);
 /// The lock, which a process that is just dying may still have.
 std::optional<FileLock> lock_soon(const std::string& path);
 /// Makes `path` free: `exists` is "keep" or "replace". The caller has its lock.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/disk/committed_file.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 
 namespace leat::hdf5 {
@@ -28,20 +29,36 @@ class OutputFile {
   const std::string& view() const { return view_; }
   /// Whether the run's file is there, to be continued.
   bool continues() const { return continues_; }
+  /// It is not where it was, though a writer before this one had one.
+  bool is_missing() const { return is_missing_; }
   /// It cannot be continued after all: it gets another name, whatever `exists` says, and a new file
   /// may be made. An error in the log says so, and why.
   void give_up_old(const std::string& why);
 
+  /// The file has not its name any more: finds one for it, and a lock, by which path() is called
+  /// from then on. Its own when that is free; else <name>.1.h5, ...; in the folder where it was, or
+  /// one of that name. Parts have no other name than theirs: what has it is moved away. "", or why
+  /// there is none.
+  std::string name_again(CommittedFile* file);
+
  private:
-  bool find_own(const leat_run& run, const std::string& path);
+  void take(const leat_run& run);
+  bool find_own(const leat_run& run, const std::string& path, bool is_aside = false);
+  bool find_own_anywhere(const leat_run& run, const std::string& wanted);
+  bool find_renamed(const leat_run& run, const std::string& path);
+  void hold(FileLock lock);
+  void go_on_in_folder();
+  bool take_name(CommittedFile* file, const std::string& path);
   void take_new(const leat_run& run, const std::string& wanted);
 
   void take_part(const leat_run& run);
 
   Host host_;
   std::string path_, view_;
+  std::string wanted_;    // path_, but for name_again()
+  std::string absolute_;  // the same, should the working folder go
   std::optional<FileLock> lock_;
-  bool continues_ = false;
+  bool continues_ = false, is_missing_ = false, gave_up_ = false;
 };
 
 }  // namespace leat::hdf5

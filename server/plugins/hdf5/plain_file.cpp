@@ -7,6 +7,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
+
+#include "server/plugins/hdf5/disk/plain_open.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -35,11 +38,20 @@ void say_last_words(int number) {
 
 }  // namespace
 
+void expect_file(const std::string& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) return;  // what opens it says why
+  const std::string why = why_no_file(facts);
+  if (!why.empty()) throw std::runtime_error(path + " " + why);
+}
+
 Id open_plain(const std::string& path, const std::string& what) {
+  expect_file(path);
   return Id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, list_without_locks()), what);
 }
 
 Id change_plain(const std::string& path, const std::string& what) {
+  expect_file(path);
   return Id(H5Fopen(path.c_str(), H5F_ACC_RDWR, list_without_locks()), what);
 }
 

@@ -10,6 +10,9 @@
 
 namespace leat::hdf5 {
 
+/// Throws when something is there that is no file: a pipe would be waited for.
+void expect_file(const std::string& path);
+
 /// For reading; `what` could not be done when it cannot be opened.
 Id open_plain(const std::string& path, const std::string& what);
 /// The same, to change it.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <ctime>
 
+#include "server/plugins/hdf5/h5_file.hpp"
 #include "server/plugins/hdf5/run_description.hpp"
 
 namespace leat::hdf5 {
@@ -37,6 +38,7 @@ void describe_file(hid_t file, const leat_run& run) {
   set_attribute(file, "history", history_line(run, "began this file"));
   set_attribute(file, "simulation", simulation);
   set_attribute(file, "session", std::string(run.session));
+  set_attribute(file, kRunNumber, std::int64_t{leat_run_number(&run)});
   set_attribute(file, "ranks", std::int64_t{run.ranks});
   set_attribute(file, "leat_version", std::string(LEAT_VERSION));
   set_attribute(file, "leat_xml", std::string(run.xml));
@@ -49,8 +51,11 @@ void note_continued(hid_t file, const leat_run& run) {
     history = text_attribute(file, "history") + "\n";
     check(H5Adelete(file, "history"), "cannot replace the attribute history");
   }
-  set_attribute(file, "history",
-                history + history_line(run, "went on with it after its server had died"));
+  set_attribute(
+      file, "history",
+      history + history_line(run, leat_run_is_drained(&run)
+                                      ? "stored what was in memory when all of it was killed"
+                                      : "went on with it after its server had died"));
 }
 
 }  // namespace leat::hdf5

@@ -7,7 +7,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "server/plugins/hdf5/block_check.hpp"
 #include "server/plugins/hdf5/flag_list.hpp"
 #include "server/plugins/hdf5/h5_file.hpp"
 #include "server/plugins/hdf5/ledger_text.hpp"
@@ -53,20 +52,6 @@ std::vector<BlockList> by_variable_of(const leat_iteration_data& data,
     return place(a) < place(b);
   });
   return lists;
-}
-
-BlockList sound_blocks(const leat_variable& variable, const BlockList& blocks,
-                       BlockErrors* errors) {
-  BlockList sound;
-  for (const leat_block* block : blocks) {
-    try {
-      check_block(variable, *block);
-      sound.push_back(block);
-    } catch (const std::exception& e) {
-      errors->add(*block, e.what());
-    }
-  }
-  return sound;
 }
 
 bool has(const std::vector<std::int64_t>& ascending, std::int64_t number) {
@@ -131,20 +116,28 @@ Store::Store(const leat_run& run, Host host)
       meshes_(run, host),
       output_(output_for(run, host)) {
   if (output_.continues()) continue_file();
+  if (leat_run_is_resumed(&run) && output_.is_missing())
+    lost_before_ = loss_of_stored(host_.ledger(), run.store);
   if (!open_) start_file();
+  name_.emplace(&output_, disk_.get(), host_);
   if (!output_.view().empty())
     view_ = std::make_unique<ViewKeeper>(run, host, output_);
   else if (xdmf::is_wanted(run))
     sidecar_ = std::make_unique<xdmf::SidecarKeeper>(run, host, "run");
 }
 
+void Store::open_disk(CommittedFile::Start start) {
+  disk_ = std::make_unique<CommittedFile>(output_.path(), start, durability_of(run_));
+  disk_->report_progress([host = host_](std::uint64_t bytes) { host.progress(bytes); });
+}
+
 void Store::continue_file() {
   try {
-    disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::existing,
-                                            durability_of(run_));
+    open_disk(CommittedFile::Start::existing);
     file_ = open_file(output_.path(), disk_.get());
     open_ = std::make_unique<Open>(file_, run_, host_);
     note_continued(file_, run_);
+    lost_before_ = noted_loss(file_);
     host_.info("continuing " + output_.path() + " behind its " + std::to_string(open_->rows) +
                " iterations");
   } catch (const std::exception& e) {
@@ -154,10 +147,10 @@ void Store::continue_file() {
 }
 
 void Store::start_file() {
-  disk_ = std::make_unique<CommittedFile>(output_.path(), CommittedFile::Start::anew,
-                                          durability_of(run_));
+  open_disk(CommittedFile::Start::anew);
   file_ = create_file(output_.path(), disk_.get());
   describe_file(file_, run_);
+  note_loss(file_, lost_before_);
   if (!output_.view().empty()) describe_part(file_, run_, output_.view());
   open_ = std::make_unique<Open>(file_, run_, host_);
   commit(Keep::always);
@@ -175,9 +168,11 @@ void Store::iteration(const leat_iteration_data& data) {
   if (has(open_->stored_before, data.iteration)) return;
   const std::vector<BlockList> by_variable = by_variable_of(data, places_);
   const std::string what = output_.path() + ", iteration " + std::to_string(data.iteration) + ": ";
+  expect_name(what);
   try {
     expect_room_for(open_->scales.iteration(), data.iteration);
     make_room(data);
+    open_->time.expect(data);
   } catch (const std::exception& e) {
     throw std::runtime_error(what + e.what());
   }
@@ -259,6 +254,7 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   commit(Keep::always);
   open_->unsaid.clear();
   open_->unsaid_whole.clear();
+  name_->look([this] { return content(); });
   if (view_) view_->after_commit();
   if (sidecar_) sidecar_->after_commit(file_, output_.path());
 }
@@ -271,6 +267,7 @@ void Store::results(const leat_result_set& set) {
           ? found->second
           : open_->scripts.try_emplace(set.source, file_, set.source).first->second;
   if (group.has(set.iteration)) return;
+  expect_name(output_.path() + ": ");
   expect_room_for(open_->scales.iteration(), set.iteration);
   std::string failed;
   try {
@@ -281,6 +278,7 @@ void Store::results(const leat_result_set& set) {
   commit(Keep::till_killed);
   group.finish_row(set.iteration);
   commit(Keep::always);
+  name_->look([this] { return content(); });
   if (failed.empty()) return;
   throw std::runtime_error(output_.path() + ", script \"" + set.source + "\", iteration " +
                            std::to_string(set.iteration) + ": not stored: " + failed);
@@ -288,9 +286,25 @@ void Store::results(const leat_result_set& set) {
 
 void Store::commit(Keep keep) {
   check(H5Fflush(file_, H5F_SCOPE_LOCAL), "cannot write " + output_.path());
-  const int code = keep == Keep::always ? disk_->commit() : disk_->stage();
+  int code = keep == Keep::always ? disk_->commit() : disk_->stage();
+  if (code != 0 && name_ && name_->look([this] { return content(); }))
+    code = keep == Keep::always ? disk_->commit() : disk_->stage();
   if (code != 0)
     throw std::runtime_error("cannot write " + output_.path() + ": " + std::strerror(code));
+}
+
+// Nothing is stored in a file that nobody can open.
+void Store::expect_name(const std::string& what) {
+  name_->try_again([this] { return content(); });
+  if (!name_->why_none().empty()) throw std::runtime_error(what + name_->why_none());
+}
+
+std::string Store::content() const {
+  try {
+    return described_iterations(numbers_in(open_->scales.iteration()));
+  } catch (const std::exception&) {
+    return "all of its iterations";
+  }
 }
 
 // A file without it is still a whole file.
@@ -308,6 +322,8 @@ void Store::keep_ledger() {
 void Store::close() {
   be_quiet();
   meshes_.close();
+  const auto all = [text = content()] { return text; };
+  name_->look(all);
   open_.reset();
   keep_ledger();
   check(H5Fclose(file_.take()), "cannot finish " + output_.path());
@@ -316,8 +332,12 @@ void Store::close() {
       throw std::runtime_error("cannot finish " + output_.path() + ": " + std::strerror(code));
     }
   }
+  name_->look(all);
   if (view_) view_->at_close();
   if (sidecar_) sidecar_->at_close(output_.path());
+  for (const std::string& lost : {name_->why_none(), lost_before_}) {
+    if (!lost.empty()) throw std::runtime_error(lost);
+  }
 }
 
 }  // namespace leat::hdf5

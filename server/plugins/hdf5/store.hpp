@@ -20,15 +20,20 @@
 //     opens it when it is there and makes it when it is not; a new file is one where nothing is.
 //   - Iterations, and results of scripts, that have a row are not stored again.
 //   - A kill while the file is being continued is like any other.
+// While the file has lost its name (name_keeper.hpp), and cannot get one again, no iteration is
+// taken; a file that has none at the end is a store that has failed.
+//
 // A file that cannot be continued gets another name, and the run goes on in a new one.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "server/plugins/hdf5/disk/committed_file.hpp"
 #include "server/plugins/hdf5/mesh_watch.hpp"
+#include "server/plugins/hdf5/name_keeper.hpp"
 #include "server/plugins/hdf5/output_file.hpp"
 #include "server/plugins/hdf5/view/view_keeper.hpp"
 #include "server/plugins/hdf5/writer.hpp"
@@ -48,6 +53,7 @@ class Store {
  private:
   struct Open;  // what is closed together, before the file
 
+  void open_disk(CommittedFile::Start start);
   void continue_file();
   void start_file();
   void make_room(const leat_iteration_data& data);
@@ -56,6 +62,8 @@ class Store {
   enum class Keep { till_killed, always };
   void commit(Keep keep);
   void keep_ledger();
+  void expect_name(const std::string& what);
+  std::string content() const;
 
   const leat_run& run_;
   Host host_;
@@ -63,6 +71,8 @@ class Store {
   MeshWatch meshes_;
   OutputFile output_;
   std::unique_ptr<CommittedFile> disk_;
+  std::optional<NameKeeper> name_;
+  std::string lost_before_;  // what a writer before this one had stored, and is not there
   Id file_;
   std::unique_ptr<Open> open_;
   std::unique_ptr<ViewKeeper> view_;  // on one of several nodes

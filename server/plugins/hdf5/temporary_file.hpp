@@ -3,21 +3,34 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
+
+#include "server/plugins/hdf5/disk/file_place.hpp"
 
 namespace leat::hdf5 {
 
-/// The name under which a file is made before it gets its own. Removes what has it at the end.
+/// A file that is made under a name of its own before it gets the right one: an empty one, new in
+/// any case; what had the name, be it a link of somebody's, is removed. What has it at the end too.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  explicit TemporaryFile(const std::string& path) : path_(path), place_(path) {
+    place_.remove();
+    fd_ = place_.make();
+    if (fd_ < 0) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
+  }
   TemporaryFile(const TemporaryFile&) = delete;
   ~TemporaryFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
+    if (!path_.empty()) place_.remove();
+    ::close(fd_);
   }
 
   const std::string& path() const { return path_; }
+  /// Leads to this file, whatever has its name by now.
+  std::string open_path() const { return "/proc/self/fd/" + std::to_string(fd_); }
   /// In the place of what is there. Throws when it cannot.
   void rename_to(const std::filesystem::path& name) {
     std::filesystem::rename(path_, name);
@@ -28,6 +41,8 @@ class TemporaryFile {
 
  private:
   std::string path_;
+  FilePlace place_;
+  int fd_ = -1;
 };
 
 }  // namespace leat::hdf5

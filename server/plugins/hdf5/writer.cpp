@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/block_check.hpp"
 #include "server/plugins/hdf5/coordinates.hpp"
 #include "server/plugins/hdf5/filters.hpp"
 #include "server/plugins/hdf5/first_row.hpp"
@@ -236,6 +237,20 @@ void BlockErrors::raise() const {
   if (count_ == 0) return;
   throw std::runtime_error((count_ == 1 ? "one block" : std::to_string(count_) + " blocks") +
                            " of " + variable_ + " not stored; the first is " + first_);
+}
+
+BlockList sound_blocks(const leat_variable& variable, const BlockList& blocks,
+                       BlockErrors* errors) {
+  BlockList sound;
+  for (const leat_block* block : blocks) {
+    try {
+      check_block(variable, *block);
+      sound.push_back(block);
+    } catch (const std::exception& e) {
+      errors->add(*block, e.what());
+    }
+  }
+  return sound;
 }
 
 }  // namespace leat::hdf5

@@ -27,7 +27,7 @@ struct Place {
   hid_t file;
   Scales& scales;
   const leat_run& run;
-  std::string time;  ///< what the coordinate of iterations is called; "" for none
+  const std::string& time;  ///< what the coordinate of iterations is called now; "" for none
 };
 
 /// Collects what went wrong with single blocks while others are written.
@@ -101,5 +101,8 @@ class Axes {
   Place place_;
   const leat_variable& variable_;
 };
+
+/// Those that make sense; why the others do not is added to `errors`.
+BlockList sound_blocks(const leat_variable& variable, const BlockList& blocks, BlockErrors* errors);
 
 }  // namespace leat::hdf5

@@ -63,21 +63,24 @@ TEST_F(Variables, OfVaryingExtentNeedItForEachBlock) {
   EXPECT_EQ(shape(x_), nullptr);
   expect_error(Status::ERROR_SHAPE, "call leat_set_extent");
   const std::int64_t five[] = {5, 3}, none[] = {0, 3}, wrong[] = {5, 4}, negative[] = {-1, 3};
-  table_->set_extent(x_, table_->block(x_, 0), five);
-  table_->set_extent(x_, table_->block(x_, 7), none);
+  ASSERT_TRUE(table_->set_extent(x_, table_->block(x_, 0), five));
+  ASSERT_TRUE(table_->set_extent(x_, table_->block(x_, 7), none));
   EXPECT_EQ(shape(x_)->bytes, 5u * 3 * 8);
   EXPECT_EQ(shape(x_, 7)->bytes, 0u);
-  table_->set_extent(x_, table_->block(x_, 0), wrong);
+  ASSERT_TRUE(table_->set_extent(x_, table_->block(x_, 0), wrong));
   EXPECT_EQ(shape(x_), nullptr);
   expect_error(Status::ERROR_SHAPE, "only \"?\" dimensions may differ");
-  table_->set_extent(x_, table_->block(x_, 0), negative);
-  EXPECT_EQ(shape(x_), nullptr);
-  expect_error(Status::ERROR_SHAPE, "cannot be negative");
+  const Result<void> refused = table_->set_extent(x_, table_->block(x_, 7), negative);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::ERROR_ARGUMENT);
+  EXPECT_NE(refused.error().message.find("(-1, 3), but dimension 0 cannot be negative"),
+            std::string::npos);
+  EXPECT_EQ(shape(x_, 7)->bytes, 0u) << "the extent from before stays";
 }
 
 TEST_F(Variables, OfMoreBytesThan64BitsAreRefused) {
   const std::int64_t huge[] = {INT64_MAX / 2, 3};
-  table_->set_extent(x_, table_->block(x_, 0), huge);
+  ASSERT_TRUE(table_->set_extent(x_, table_->block(x_, 0), huge));
   EXPECT_EQ(shape(x_), nullptr);
   expect_error(Status::ERROR_TOO_LARGE, "more bytes than 64 bits");
 }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 
+#include "lib/platform/file_lock.hpp"
 #include "lib/platform/local_socket.hpp"
 #include "lib/platform/runtime_folder.hpp"
 #include "lib/platform/segment_name.hpp"
@@ -77,6 +78,23 @@ TEST_F(Leftovers, OfADeadSessionAreRemovedAndALiveOneBesideIsNot) {
   EXPECT_TRUE(left().empty());
 }
 
+TEST_F(Leftovers, DoNotIncludeASegmentThatMustStayNorWhatBelongsToIt) {
+  make_files("killed");
+  const std::string segment = make_segment("killed", kNobody), name = text_of({"killed", kNobody});
+  const SegmentFiles files = segment_files(places_.runtime_folder, stem_of(name));
+  std::ofstream(files.journal) << "noted";
+  bool stays = true;
+  const MustStay asked = [&](const std::string& which) { return which == name && stays; };
+  const Findings found = sweep(places_, Sweep::remove, asked);
+  ASSERT_EQ(found.undrained.size(), 1u);
+  EXPECT_EQ(found.undrained[0].segment, name);
+  EXPECT_EQ(left(), (std::set<std::string>{segment, files.journal}));
+  stays = false;
+  EXPECT_EQ(sweep(places_, Sweep::look, asked).dead.size(), 2u);
+  EXPECT_EQ(sweep(places_, Sweep::remove, asked).dead.size(), 2u);
+  EXPECT_TRUE(left().empty());
+}
+
 TEST_F(Leftovers, AreOnlyNamedWhenOneOnlyLooks) {
   make_files("dead");
   make_segment("dead", kNobody);
@@ -92,15 +110,18 @@ TEST_F(Leftovers, OfASegmentWithoutRuntimeFilesAreFoundByItsName) {
   EXPECT_TRUE(left().empty());
 }
 
-TEST_F(Leftovers, DoNotIncludeASegmentWhoseMakerLivesLockedOrNot) {
-  const std::string mine = make_segment("mine", this_process());
+TEST_F(Leftovers, DoNotIncludeASegmentWhoseLockIsJustBeingShared) {
+  const std::string path = make_segment("mine", kNobody);
+  UniqueFd server = open_there(path);
+  ASSERT_TRUE(lock_byte(server, kServerByte));
   EXPECT_TRUE(remove().dead.empty());
-  EXPECT_EQ(left(), std::set<std::string>{mine});
+  EXPECT_EQ(left(), std::set<std::string>{path});
+  server.reset();
+  EXPECT_EQ(remove().dead.size(), 1u);
 }
 
-TEST_F(Leftovers, IncludeASegmentWhoseProcessIdBelongsToALaterProcess) {
-  const ProcessId me = this_process();
-  make_segment("recycled", {me.pid, me.start - 1});
+TEST_F(Leftovers, IncludeASegmentWithoutLocksWhoeverHasItsProcessIdNow) {
+  make_segment("recycled", this_process());
   const Findings found = remove();
   EXPECT_TRUE(found.alive.empty());
   EXPECT_EQ(found.dead.size(), 1u);
@@ -108,36 +129,55 @@ TEST_F(Leftovers, IncludeASegmentWhoseProcessIdBelongsToALaterProcess) {
 }
 
 TEST_F(Leftovers, OfASessionAreOrphanedWhileRanksLiveAndTheServerDoesNot) {
-  const ProcessId me = this_process();
-  const std::string of_other_node = text_of({"run", me});
-  const std::string orphan = text_of({"run", {me.pid, me.start - 1}});
-  const UniqueFd rank_there = open_to_append(make_segment("run", me), false);
-  ASSERT_TRUE(lock_byte(rank_there, 0));
-  EXPECT_EQ(orphaned_segment(places_, "run"), "");
-  const UniqueFd rank_here = open_to_append(make_segment("run", {me.pid, me.start - 1}), false);
-  ASSERT_TRUE(lock_byte(rank_here, 0));
-  EXPECT_EQ(orphaned_segment(places_, "run"), orphan);
-  EXPECT_EQ(orphaned_segment(places_, "other"), "");
-  // Its own ranks ask for it: they are not given another one.
-  EXPECT_EQ(orphaned_segment(places_, "run", of_other_node), of_other_node);
-  EXPECT_EQ(orphaned_segment(places_, "run", text_of({"run", kNobody})), "");
+  const std::string name = text_of({"run", this_process()});
+  EXPECT_EQ(orphaned_segment(places_, name)->name, "");
+  const std::string path = make_segment("run", this_process());
+  EXPECT_EQ(orphaned_segment(places_, name)->name, "");
+  const UniqueFd rank = open_there(path);
+  ASSERT_TRUE(lock_byte(rank, 0));
+  Result<Orphan> orphan = orphaned_segment(places_, name);
+  ASSERT_TRUE(orphan);
+  EXPECT_EQ(orphan->name, name);
+  EXPECT_EQ(orphaned_segment(places_, "")->name, "");
+  EXPECT_EQ(orphaned_segment(places_, "../run")->name, "");
+  EXPECT_EQ(orphaned_segment(places_, text_of({"run", kNobody}))->name, "");
 }
 
-TEST_F(Leftovers, IncludeASegmentWhoseMakerIsAZombie) {
+TEST_F(Leftovers, AreOrphanedForOneSuccessorOnly) {
+  const std::string name = text_of({"run", kNobody});
+  const UniqueFd rank = open_there(make_segment("run", kNobody));
+  ASSERT_TRUE(lock_byte(rank, 3));
+  Result<Orphan> first = orphaned_segment(places_, name);
+  ASSERT_TRUE(first && !first->name.empty());
+  const Result<Orphan> second = orphaned_segment(places_, name, 0);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().status, Status::ERROR_TIMEOUT);
+  first->lock.reset();
+  EXPECT_EQ(orphaned_segment(places_, name)->name, name);
+}
+
+TEST(ProcessIds, AreThoseOfOneNamespace) {
+  const ProcessId me = this_process();
+  EXPECT_TRUE(lives(me));
+  EXPECT_FALSE(lives({me.pid, me.start, me.space + 1}));
+  EXPECT_FALSE(lives({me.pid, me.start - 1, me.space}));
+  const std::string name = text_of({"run", me});
+  EXPECT_EQ(own_segment_name(name)->maker.space, me.space);
+  EXPECT_NE(name, text_of({"run", {me.pid, me.start, me.space + 1}}));
+}
+
+TEST(ProcessIds, OfAZombieDoNotLive) {
   const pid_t child = fork();
   if (child == 0) pause();
   std::ifstream stat_file("/proc/" + std::to_string(child) + "/stat");
   std::string word;
   for (int field = 0; field < 22; ++field) stat_file >> word;
-  const ProcessId maker{child, std::stoull(word)};
-  EXPECT_TRUE(lives(maker));
-  make_segment("zombie", maker);
-  EXPECT_TRUE(remove().dead.empty());
+  const ProcessId process{child, std::stoull(word)};
+  EXPECT_TRUE(lives(process));
   kill(child, SIGKILL);
   siginfo_t info{};
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
-  EXPECT_FALSE(lives(maker));
-  EXPECT_EQ(remove().dead.size(), 1u);
+  EXPECT_FALSE(lives(process));
   waitpid(child, nullptr, 0);
 }
 
@@ -191,7 +231,7 @@ TEST_F(Leftovers, AreNothingThatHasNoNameOfLeats) {
   const std::string uid = std::to_string(geteuid());
   for (const std::string& name :
        {"leat-" + uid, "leat-" + uid + "-x", "leat-" + uid + "-x-12", "leat-" + uid + "-x-.5",
-        "leat-" + uid + "--1.5", "leat-" + uid + "-x-1.5z", "leat-" + uid + "-x--1.5.6",
+        "leat-" + uid + "--1.5", "leat-" + uid + "-x-1.5z", "leat-" + uid + "-x-1.5.6.7",
         "leat-" + std::to_string(geteuid() + 1) + "-x-1.5", std::string("sem.other")}) {
     std::ofstream(places_.shared_memory + "/" + name) << "mine";
   }
@@ -233,12 +273,14 @@ TEST(SegmentName, IsReadAsItWasWritten) {
 TEST_F(Leftovers, OfASpillFolderAreFoundByItsLinkAndOnlyWhatIsLeatsIsRemoved) {
   const std::string disk = base_ + "/disk";
   fs::create_directory(disk);
-  const SessionFiles files = make_files("dead");
-  const std::string folder = disk + "/" + spill_folder_name("dead");
+  make_files("dead");
+  const std::string stem = stem_of(text_of({"dead", kNobody}));
+  const std::string folder = disk + "/" + spill_folder_name(stem);
+  const SegmentFiles of_segment = segment_files(places_.runtime_folder, stem);
   fs::create_directory(folder);
-  fs::create_symlink(folder, files.spill);
+  fs::create_symlink(folder, of_segment.spill);
   std::ofstream(folder + "/" + spill_file_name(7)) << "data";
-  std::ofstream(folder + "/" + spill_part_name(8)) << "da";
+  std::ofstream(folder + "/" + spill_file_name(8, 1)) << "da";
   std::ofstream(folder + "/notes.txt") << "mine";
   EXPECT_EQ(sweep(places_, Sweep::look).dead.size(), 4u);
   bool seen = false;
@@ -250,7 +292,7 @@ TEST_F(Leftovers, OfASpillFolderAreFoundByItsLinkAndOnlyWhatIsLeatsIsRemoved) {
   }
   EXPECT_TRUE(seen);
   EXPECT_TRUE(fs::exists(folder + "/notes.txt"));
-  EXPECT_TRUE(fs::is_symlink(files.spill)) << "for the next one who tries";
+  EXPECT_TRUE(fs::is_symlink(of_segment.spill)) << "for the next one who tries";
   fs::remove(folder + "/notes.txt");
   remove();
   EXPECT_FALSE(fs::exists(folder));
@@ -261,21 +303,24 @@ TEST_F(Leftovers, DoNotIncludeAFolderOfAnotherNameOrOneThatIsLocked) {
   const std::string disk = base_ + "/disk", other = disk + "/results";
   fs::create_directories(other);
   std::ofstream(other + "/" + spill_file_name(7)) << "data";
-  fs::create_symlink(other, make_files("dead").spill);
+  make_files("dead");
+  fs::create_symlink(
+      other, segment_files(places_.runtime_folder, stem_of(text_of({"dead", kNobody}))).spill);
   remove();
   EXPECT_TRUE(fs::exists(other + "/" + spill_file_name(7)));
   EXPECT_TRUE(left().empty());
 
-  const std::string link = session_files(places_.runtime_folder, "busy").spill;
+  const std::string busy = stem_of(text_of({"busy", kNobody}));
+  const std::string link = segment_files(places_.runtime_folder, busy).spill;
   {
-    const Result<SpillFolder> made = SpillFolder::make(disk, "busy", link);
+    const Result<SpillFolder> made = SpillFolder::make(disk, busy, link);
     ASSERT_TRUE(made) << made.error().message;
     std::ofstream(made->path() + "/" + spill_file_name(1)) << "data";
     remove();
     EXPECT_TRUE(fs::exists(made->path() + "/" + spill_file_name(1)));
-    EXPECT_FALSE(SpillFolder::make(disk, "busy", link + "2")) << "two sessions of one name";
+    EXPECT_FALSE(SpillFolder::make(disk, busy, link + "2")) << "two sessions of one name";
   }
-  EXPECT_FALSE(fs::exists(disk + "/" + spill_folder_name("busy")));
+  EXPECT_FALSE(fs::exists(disk + "/" + spill_folder_name(busy)));
   EXPECT_TRUE(left().empty());
 }
 

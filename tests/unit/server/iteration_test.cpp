@@ -18,10 +18,10 @@ Block block(std::uint32_t client, std::uint32_t variable, std::uint32_t number =
 TEST(IterationTracker, AnIterationIsCompleteWhenEveryClientHasEndedIt) {
   IterationTracker tracker(2);
   tracker.add(block(0, 0));
-  tracker.ended(0);
+  tracker.ended(0, tracker.current(0));
   tracker.add(block(0, 1));  // of iteration 1 already
   EXPECT_FALSE(tracker.take_complete());
-  tracker.ended(1);
+  tracker.ended(1, tracker.current(1));
   const auto first = tracker.take_complete();
   ASSERT_TRUE(first);
   EXPECT_EQ(first->number, 0);
@@ -35,8 +35,8 @@ TEST(IterationTracker, BlocksAreOrderedByVariableRankAndNumber) {
   IterationTracker tracker(2);
   for (const Block& each : {block(1, 1), block(0, 1, 2), block(0, 1, 0), block(1, 0)})
     tracker.add(each);
-  tracker.ended(0);
-  tracker.ended(1);
+  tracker.ended(0, tracker.current(0));
+  tracker.ended(1, tracker.current(1));
   std::vector<std::array<std::uint32_t, 3>> order;
   const std::optional<Iteration> whole = tracker.take_complete();
   for (const Block& b : whole->blocks) order.push_back({b.variable, b.client, b.block});
@@ -55,28 +55,28 @@ TEST(IterationTracker, ABlockThatComesAgainReplacesTheFirst) {
 TEST(IterationTracker, ADeadClientMakesItsOpenIterationsIncompleteAndAFinishedOneDoesNot) {
   IterationTracker tracker(3);
   for (const std::uint32_t client : {0u, 1u, 2u}) tracker.add(block(client, 0));
-  tracker.ended(0);
+  tracker.ended(0, tracker.current(0));
   tracker.add(block(0, 0));
   tracker.gone(1, true);
-  tracker.ended(2);
+  tracker.ended(2, tracker.current(2));
   tracker.gone(2, false);
   EXPECT_FALSE(tracker.take_complete()->complete);
-  tracker.ended(0);
+  tracker.ended(0, tracker.current(0));
   EXPECT_FALSE(tracker.take_complete()->complete) << "the dead client is missing here too";
 
   IterationTracker finished(2);
-  finished.ended(0);
+  finished.ended(0, finished.current(0));
   finished.gone(0, false);
-  finished.ended(1);
+  finished.ended(1, finished.current(1));
   finished.add(block(1, 0));
-  finished.ended(1);
+  finished.ended(1, finished.current(1));
   EXPECT_TRUE(finished.take_complete()->complete);
 }
 
 TEST(IterationTracker, ADroppedIterationGivesItsBlocksBackAndTakesNoMore) {
   IterationTracker tracker(2);
   tracker.add(block(0, 0));
-  tracker.ended(0);
+  tracker.ended(0, tracker.current(0));
   tracker.add(block(0, 1));  // of iteration 1
   const auto dropped = tracker.drop(0);
   ASSERT_TRUE(dropped);
@@ -87,11 +87,11 @@ TEST(IterationTracker, ADroppedIterationGivesItsBlocksBackAndTakesNoMore) {
   EXPECT_EQ(tracker.add(late)->lease, 77u) << "to be released";
   EXPECT_EQ(tracker.oldest(), 1);
   EXPECT_TRUE(tracker.is_dropped(0));
-  tracker.ended(1);
+  tracker.ended(1, tracker.current(1));
   EXPECT_FALSE(tracker.is_dropped(0)) << "nobody can write into it any more";
   tracker.add(block(1, 1));
-  tracker.ended(0);
-  tracker.ended(1);
+  tracker.ended(0, tracker.current(0));
+  tracker.ended(1, tracker.current(1));
   const auto next = tracker.take_complete();
   ASSERT_TRUE(next);
   EXPECT_EQ(next->number, 1);
@@ -104,7 +104,7 @@ TEST(IterationTracker, AnIterationThatNobodyHasReachedCanBeDropped) {
   IterationTracker tracker(1);
   EXPECT_TRUE(tracker.drop(0)->empty());
   EXPECT_TRUE(tracker.add(block(0, 0)));
-  tracker.ended(0);
+  tracker.ended(0, tracker.current(0));
   EXPECT_FALSE(tracker.add(block(0, 0))) << "the next one is not dropped";
 }
 

@@ -67,7 +67,7 @@ TEST(LeaseBook, OneRankMayHaveWhatTheOthersDoNotUse) {
 
 TEST(LeaseBook, ARankThatIsAheadLeavesOthersWhatTheyWillNeed) {
   LeaseBook book(header(16), 2);
-  book.iteration_ended(0);  // client 1 is still in iteration 0 and may want its even share of 8
+  book.iteration_ended(0, 0);  // client 1 is still in iteration 0 and may want its even share of 8
   book.request(own(0, 9, 1));
   EXPECT_TRUE(book.serve().empty());
   book.request(own(1, 8, 0));
@@ -100,8 +100,8 @@ TEST(LeaseBook, ARequestThatNothingCanEverMeetIsHopelessOnlyThen) {
   EXPECT_TRUE(book.serve().empty());
   EXPECT_EQ(book.take_hopeless(0)->token, 7u) << "the iteration that needs the memory holds it";
   // With an older iteration in the pipeline there is hope.
-  book.iteration_ended(0);
-  book.iteration_ended(1);
+  book.iteration_ended(0, 0);
+  book.iteration_ended(1, 0);
   book.request(own(0, 12, 1, 8));
   EXPECT_TRUE(book.serve().empty());
   EXPECT_FALSE(book.take_hopeless(0));
@@ -109,7 +109,7 @@ TEST(LeaseBook, ARequestThatNothingCanEverMeetIsHopelessOnlyThen) {
 
 TEST(LeaseBook, WhileARankIsBehindThereIsHope) {
   LeaseBook book(header(16), 2);
-  book.iteration_ended(0);
+  book.iteration_ended(0, 0);
   book.request(own(0, 12, 1));
   EXPECT_TRUE(book.serve().empty());
   EXPECT_FALSE(book.take_hopeless(INT64_MAX));

@@ -59,4 +59,20 @@ TEST(ExtentArena, AsksAheadWhenMoreThanHalfIsUsed) {
   EXPECT_FALSE(arena.runs_low());
 }
 
+TEST(ExtentArena, WhatWasCutLastIsTakenBackAndNothingElse) {
+  ExtentArena arena(1024);
+  EXPECT_FALSE(arena.uncut(0, 64)) << "there is no extent";
+  arena.add({4096, 1024});
+  const std::uint64_t first = arena.cut(128), second = arena.cut(64);
+  EXPECT_FALSE(arena.uncut(first, 128));
+  EXPECT_TRUE(arena.uncut(second, 64));
+  EXPECT_FALSE(arena.uncut(second, 64)) << "it is free already";
+  EXPECT_EQ(arena.cut(192), second);
+  arena.add({8192, 1024});
+  Seal seal;
+  ASSERT_TRUE(arena.replace(&seal));
+  EXPECT_EQ(seal.blocks, 2u);
+  EXPECT_FALSE(arena.uncut(second, 192)) << "of an extent that is sealed";
+}
+
 }  // namespace

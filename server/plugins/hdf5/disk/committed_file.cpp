@@ -3,13 +3,16 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/disk/copy_content.hpp"
 #include "server/plugins/hdf5/disk/whole_io.hpp"
 
 namespace leat::hdf5 {
@@ -29,10 +32,12 @@ bool over_the_limit(std::uint64_t end) {
 
 }  // namespace
 
-CommittedFile::CommittedFile(const std::string& path, Start start, Durability durability)
-    : path_(path), durability_(durability), journal_(path, durability == Durability::iteration) {
-  fd_ = start == Start::anew ? new_.make(path) : ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (fd_ < 0) throw std::runtime_error("cannot open " + path + ": " + std::strerror(errno));
+CommittedFile::CommittedFile(const FilePlace& place, Start start, Durability durability)
+    : place_(place), durability_(durability), journal_(place, durability == Durability::iteration) {
+  fd_ = start == Start::anew ? new_.make(place) : place.open(O_RDWR);
+  if (fd_ < 0)
+    throw std::runtime_error("cannot open " + place.path() + ": " + std::strerror(errno));
+  note_identity();
   const off_t bytes = ::lseek(fd_, 0, SEEK_END);
   end_ = committed_ = room_ = used_ = static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes);
 }
@@ -40,6 +45,47 @@ CommittedFile::CommittedFile(const std::string& path, Start start, Durability du
 int CommittedFile::publish() {
   const int code = new_.publish(fd_);
   return code == 0 ? sync() : code;
+}
+
+void CommittedFile::note_identity() {
+  struct stat facts {};
+  if (fstat(fd_, &facts) != 0) return;
+  device_ = facts.st_dev;
+  inode_ = facts.st_ino;
+}
+
+std::string CommittedFile::name_now() const {
+  std::error_code unknown;
+  const std::string path =
+      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd_), unknown);
+  return !unknown && FilePlace(path).names(fd_) ? path : "";
+}
+
+int CommittedFile::move_to(const FilePlace& place) {
+  int code = place.names(fd_) ? 0 : place.give_to(fd_);
+  if (code != 0 && code != EEXIST) code = copy_to(place);
+  if (code != 0) return code;
+  place_ = place;
+  name_is_safe_ = false;
+  journal_.move_to(place);
+  return sync();
+}
+
+// HDF5 and all who write go on with the copy, by the descriptor that they have.
+int CommittedFile::copy_to(const FilePlace& place) {
+  NewFile copy;
+  const int fd = copy.make(place);
+  if (fd < 0) return errno;
+  struct stat facts {};
+  int code = fstat(fd_, &facts) == 0 ? 0 : errno;
+  const auto bytes = static_cast<std::uint64_t>(facts.st_size);
+  if (code == 0) code = copy_content(fd_, fd, bytes);
+  if (code == 0 && waits_for_disk()) code = sync_data(fd);
+  if (code == 0) code = copy.publish(fd);
+  if (code == 0 && ::dup3(fd, fd_, O_CLOEXEC) < 0) code = errno;
+  ::close(fd);
+  if (code == 0) note_identity();
+  return code;
 }
 
 CommittedFile::~CommittedFile() {
@@ -94,12 +140,14 @@ int CommittedFile::take_room(std::uint64_t end) {
 int CommittedFile::read(std::uint64_t address, void* to, std::size_t bytes) {
   const int code = read_whole(fd_, to, bytes, address);
   if (code != 0) return code;
+  did(bytes);
   for (const Changes* changes : {&staged_, &waiting_})
     make_in(static_cast<unsigned char*>(to), *changes, address, bytes);
   return 0;
 }
 
 int CommittedFile::write(std::uint64_t address, const void* from, std::size_t bytes, bool bulk) {
+  did(bytes);
   const bool waits = touch(staged_, address, bytes) || touch(waiting_, address, bytes);
   if (bulk && !waits) return write_whole(fd_, from, bytes, address);
   put(&waiting_, address, static_cast<const unsigned char*>(from), bytes);
@@ -121,7 +169,7 @@ int CommittedFile::sync() {
   if (!waits_for_disk()) return 0;
   const int code = sync_data(fd_);
   if (code != 0 || name_is_safe_ || !new_.is_published()) return code;
-  const int code_of_name = sync_folder_of(path_);
+  const int code_of_name = place_.sync_folder();
   name_is_safe_ = code_of_name == 0;
   return code_of_name;
 }
@@ -145,14 +193,16 @@ int CommittedFile::write_new() {
   return 0;
 }
 
-// The head of the file, which says how long it is, lies at 0 and comes first.
+// The head of the file, which says how long it is, lies at 0 and comes first. Each byte changes
+// once, to what the journal says: else a kill in between leaves one that does not fit the journal.
 int CommittedFile::change_in_place() {
   if (staged_.empty() && waiting_.empty()) return journal_.forget();
   Changes all = staged_;
   for (const auto& [address, bytes] : waiting_) put(&all, address, bytes.data(), bytes.size());
   int code = journal_.add(all, fd_);
   for (Changes* changes : {&staged_, &waiting_}) {
-    for (const auto& [address, bytes] : *changes) {
+    for (auto& [address, bytes] : *changes) {
+      make_in(bytes.data(), all, address, bytes.size());
       if (code == 0) code = write_whole(fd_, bytes.data(), bytes.size(), address);
     }
   }
@@ -162,13 +212,25 @@ int CommittedFile::change_in_place() {
   return journal_.done();
 }
 
+// What fsync would do in one step of minutes, in steps that can be told of. It says what failed.
+void CommittedFile::write_back() const {
+  constexpr std::uint64_t kPiece = std::uint64_t{32} << 20;
+  constexpr unsigned kWait =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  for (std::uint64_t at = 0; at < end_; at += kPiece) {
+    if (::sync_file_range(fd_, static_cast<off_t>(at), kPiece, kWait) != 0) return;
+    did(kPiece);
+  }
+}
+
 int CommittedFile::finish() {
   room_ = end_;
   int code = ::ftruncate(fd_, static_cast<off_t>(end_)) == 0 ? 0 : errno;
   const bool waits = durability_ != Durability::none;
+  if (code == 0 && durability_ == Durability::close) write_back();
   if (code == 0 && waits) code = ::fsync(fd_) == 0 ? 0 : errno;
   if (code == 0) journal_.remove();
-  return code == 0 && waits ? sync_folder_of(path_) : code;
+  return code == 0 && waits ? place_.sync_folder() : code;
 }
 
 }  // namespace leat::hdf5

@@ -21,9 +21,9 @@
 //   1. What is new, and what the last commit changed in place. Waits: the record that comes now
 //   stands
 //      in the place of the last one, and speaks of what is new.
-//   2. Journal: the changes. Waits, then changes in place. That these are on the disk needs no
-//   wait: as
-//      long as the record is there, they are made once more.
+//   2. Journal: the changes. Waits, then notes there that they begin, and makes them in place. That
+//      these are on the disk needs no wait: as long as the record is there, they are made once
+//      more.
 // A record that is on the disk in part has a wrong sum, and nothing that it is for was begun. The
 // names of file and journal are there (fsync of the folder) before anything counts on them.
 // Durability::close has the system write what is new early, waits for the file in finish(), and
@@ -36,7 +36,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/plugins/hdf5/disk/durability.hpp"
@@ -53,8 +55,12 @@ class CommittedFile {
   enum class Start { anew, existing };
   /// Makes the file without a name (".<file>.part" where the file system cannot do that), or opens
   /// an existing one, whose last commit is finished; throws when it cannot.
-  CommittedFile(const std::string& path, Start start, Durability durability);
+  CommittedFile(const FilePlace& place, Start start, Durability durability);
   CommittedFile(const CommittedFile&) = delete;
+  /// Called with the bytes of each piece that is written or read, or known to be on the disk.
+  void report_progress(std::function<void(std::uint64_t bytes)> progress) {
+    progress_ = std::move(progress);
+  }
   ~CommittedFile();
 
   /// Gives away `bytes` at *address, which were never given away before.
@@ -78,28 +84,47 @@ class CommittedFile {
   /// Gives the file its name, when there is something in it that can be read: after the first
   /// commit. EEXIST when something else has the name, which stays.
   int publish();
+  /// False when somebody has removed or renamed the file, or put another one in its place: what is
+  /// in it goes with this process then, unless it has a name elsewhere. Costs one system call.
+  bool has_its_name() const { return place_.leads_to(device_, inode_); }
+  bool is_at(const FilePlace& place) const { return place.names(fd_); }
+  /// What it is called now; "" when it has no name, or none that the system knows.
+  std::string name_now() const;
+  /// Gives the file another name, or its own once more, with all that is in it: of a file that has
+  /// no name anywhere everything is copied. EEXIST when something else has that name. Between two
+  /// commits.
+  int move_to(const FilePlace& place);
   /// Gives back room that was taken and not used, and removes the journal. After the last commit.
   int finish();
 
  private:
   bool waits_for_disk() const { return durability_ == Durability::iteration; }
   int sync();
+  void did(std::uint64_t bytes) const {
+    if (progress_) progress_(bytes);
+  }
+  void write_back() const;
   int take_room(std::uint64_t end);
   int write_new();
   int change_in_place();
+  int copy_to(const FilePlace& place);
+  void note_identity();
 
-  std::string path_;
+  FilePlace place_;
   Durability durability_;
   NewFile new_;
   bool name_is_safe_ = false;  // from a power cut
   Journal journal_;
   int fd_ = -1;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
   std::uint64_t used_ = 0;       // by writers before this one, at most
   std::uint64_t end_ = 0;        // of what is given away
   std::uint64_t committed_ = 0;  // the end, at the last commit
   std::uint64_t room_ = 0;       // the disk has room up to here
   Changes staged_, waiting_;
   EarlyWriteback early_;
+  std::function<void(std::uint64_t)> progress_;
 };
 
 }  // namespace leat::hdf5

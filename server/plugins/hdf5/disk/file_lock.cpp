@@ -23,24 +23,25 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::microseconds kPause(500);
 
-bool is_same_file(int fd, const std::string& path) {
-  struct stat open_one, named_one;
-  return fstat(fd, &open_one) == 0 && stat(path.c_str(), &named_one) == 0 &&
-         open_one.st_ino == named_one.st_ino && open_one.st_dev == named_one.st_dev;
-}
-
 std::string advice(int code) {
   if (code == ENOSPC || code == EDQUOT) return ": make room there";
   return ": give the run the right to write there, or change folder=\"...\" of the store";
 }
 
-int open_lock(const fs::path& lock) {
-  const int fd = ::open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+int open_lock(const FilePlace& lock) {
+  const int fd = lock.open_or_make();
   if (fd >= 0) return fd;
   const int code = errno;
   throw std::runtime_error("cannot write into the output folder \"" +
-                           fs::absolute(lock).parent_path().string() +
+                           fs::absolute(lock.path()).parent_path().string() +
                            "\": " + std::strerror(code) + advice(code));
+}
+
+// Others may be able to write to the folder, and a link of theirs leads anywhere.
+bool is_no_file(const FilePlace& lock) {
+  struct stat facts {};
+  return fstatat(lock.fd(), lock.name().c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+         !S_ISREG(facts.st_mode);
 }
 
 // 0, or an errno: EWOULDBLOCK when others have it; anything else says that there are no locks here.
@@ -57,61 +58,74 @@ int lock_now(int fd) {
   }
 }
 
-std::string beside(const fs::path& file, const char* ending) {
-  return file.parent_path() / ("." + file.filename().string() + ending);
-}
+FilePlace lock_of(const FilePlace& file) { return file.beside(".lock"); }
 
-std::string lock_of(const fs::path& file) { return beside(file, ".lock"); }
-
-std::string owner_of(const fs::path& file) { return beside(file, ".owner"); }
+FilePlace owner_of(const FilePlace& file) { return file.beside(".owner"); }
 
 }  // namespace
 
-bool FileLock::is_taken(const std::string& path) {
-  const int fd = ::open(lock_of(path).c_str(), O_RDONLY | O_CLOEXEC);
+bool FileLock::is_taken(const FilePlace& file) {
+  const int fd = lock_of(file).open(O_RDONLY);
   const bool taken = fd >= 0 && try_lock(fd, LOCK_SH) == EWOULDBLOCK;
   if (fd >= 0) ::close(fd);
-  return taken || is_claimed(owner_of(path));
+  return taken || is_claimed(owner_of(file));
 }
 
-bool FileLock::is_left(const std::string& path) {
-  return fs::exists(lock_of(path)) || fs::exists(owner_of(path));
+bool FileLock::is_left(const FilePlace& file) {
+  return lock_of(file).exists() || owner_of(file).exists();
 }
 
-std::string FileLock::holder(const std::string& path) {
-  const std::string owner = owner_in(owner_of(path));
+std::string FileLock::holder(const FilePlace& file) {
+  const std::string owner = owner_in(owner_of(file));
   if (owner.empty()) return "";
   return " by " + owner +
          " (there are no locks on this file system: when that process is gone, remove " +
-         owner_of(path) + ")";
+         owner_of(file).path() + ")";
 }
 
-std::optional<FileLock> FileLock::take(const std::string& path) {
-  const std::string lock = lock_of(path);
+std::optional<FileLock> FileLock::take(const FilePlace& file) {
+  const FilePlace lock = lock_of(file);
+  std::string removed;
   for (;;) {
+    if (is_no_file(lock) && lock.remove() == 0) removed = lock.path();
     const int fd = open_lock(lock);
     const int code = lock_now(fd);
     FileLock taken(lock, fd);
-    if (code == EWOULDBLOCK) taken.path_.clear();
+    if (code == EWOULDBLOCK) taken.place_.reset();
     if (code == EWOULDBLOCK) return std::nullopt;
-    if (code != 0) return take_without_locks(path);
+    if (code != 0) return take_without_locks(file);
+    taken.removed_ = removed;
     // Its last owner may have removed the file between our open and our lock: then we have locked
     // nothing, and what has the name now is not ours to remove.
-    if (is_same_file(fd, lock)) return taken;
-    taken.path_.clear();
+    if (lock.names(fd)) return taken;
+    taken.place_.reset();
   }
 }
 
-std::optional<FileLock> FileLock::take_without_locks(const std::string& path) {
-  if (!claim(owner_of(path))) return std::nullopt;
-  return FileLock(owner_of(path), -1);
+std::optional<FileLock> FileLock::take_without_locks(const FilePlace& file) {
+  if (!claim(owner_of(file))) return std::nullopt;
+  return FileLock(owner_of(file), -1);
+}
+
+bool FileLock::holds(const FilePlace& file) const {
+  if (!place_) return false;
+  return fd_ >= 0 ? lock_of(file).names(fd_) : is_claimed(owner_of(file));
 }
 
 FileLock::FileLock(FileLock&& other) noexcept
-    : path_(std::exchange(other.path_, {})), fd_(std::exchange(other.fd_, -1)) {}
+    : place_(std::exchange(other.place_, std::nullopt)),
+      fd_(std::exchange(other.fd_, -1)),
+      removed_(std::move(other.removed_)) {}
+
+FileLock& FileLock::operator=(FileLock&& other) noexcept {
+  std::swap(place_, other.place_);
+  std::swap(fd_, other.fd_);
+  std::swap(removed_, other.removed_);
+  return *this;
+}
 
 FileLock::~FileLock() {
-  if (!path_.empty()) ::unlink(path_.c_str());
+  if (place_ && (fd_ < 0 || place_->names(fd_))) place_->remove();
   if (fd_ >= 0) ::close(fd_);
 }
 

@@ -7,30 +7,37 @@
 #include <optional>
 #include <string>
 
+#include "server/plugins/hdf5/disk/file_place.hpp"
+
 namespace leat::hdf5 {
 
 class FileLock {
  public:
   /// Nothing when another run, or another store of this one, has it. Throws when the folder of
-  /// `path` cannot be written to.
-  static std::optional<FileLock> take(const std::string& path);
+  /// `file` cannot be written to. What has the name of the lock and is no file is removed.
+  static std::optional<FileLock> take(const FilePlace& file);
   /// Whether somebody has it. Makes nothing, and keeps nobody from taking it.
-  static bool is_taken(const std::string& path);
+  static bool is_taken(const FilePlace& file);
   /// Whether there is a lock file, be it locked or not.
-  static bool is_left(const std::string& path);
+  static bool is_left(const FilePlace& file);
   /// Who has it, where that is known: on a file system without locks, " by process 4711 on node12
   /// (...)", with what to do when that is wrong; else "".
-  static std::string holder(const std::string& path);
+  static std::string holder(const FilePlace& file);
+  /// False when somebody has removed the lock file: then another run may have a lock of that name.
+  bool holds(const FilePlace& file) const;
+  /// What was removed since it had the name of the lock and was no file, or "".
+  const std::string& removed() const { return removed_; }
   FileLock(FileLock&& other) noexcept;
-  FileLock& operator=(FileLock&&) = delete;
+  FileLock& operator=(FileLock&& other) noexcept;
   ~FileLock();
 
  private:
-  static std::optional<FileLock> take_without_locks(const std::string& path);
-  FileLock(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  static std::optional<FileLock> take_without_locks(const FilePlace& file);
+  FileLock(FilePlace place, int fd) : place_(std::move(place)), fd_(fd) {}
 
-  std::string path_;
+  std::optional<FilePlace> place_;  // none: not ours
   int fd_;
+  std::string removed_;
 };
 
 }  // namespace leat::hdf5

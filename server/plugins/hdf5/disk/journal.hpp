@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a commit is about to change in place, written beside the file first: ".<file>.journal".
 // Should the writer be killed in the midst, the changes are made once more, however far they came.
-// A writer that is killed while it writes a record leaves one that is not whole, and what that one
-// was for was not begun.
 //
-// Bytes, numbers as this machine has them: "LEATJRN2", where the changes were made, inode of the
-// file, length of the rest, FNV-1a of the rest; then for each change: address, length, bytes. More
-// records follow when a commit was tried again; the last one counts. Behind it is a head of zeros.
-// The inode keeps a record from being applied to another file of the same name.
+// Bytes, numbers as this machine has them: a head (journal_record.hpp), then for each change:
+// address, length, the bytes that are to be there, the bytes that were. More records follow when a
+// commit was tried again; the last one counts. Behind it is a head of zeros.
 //
-// "Where the changes were made" is the id of the system's boot, written when all of them are in the
-// file. As long as the system runs, they are there for all that look, and the file may have been
+// A record is written as `being_written`, and is `ready` from the moment in which its changes may
+// have begun. So a record that is not whole is either one for which nothing was begun, or damage,
+// and it is known which. The journal has its name when there is a record in it.
+//
+// A record is applied only to the file that it was made for: it has its inode, and at each place
+// each byte is the one that was there or the one that is to be. All else is said, and kept.
+//
+// A record is `made` when all of its changes are in the file, in the boot of the system that is
+// noted. As long as the system runs, they are there for all that look, and the file may have been
 // changed since: nothing is to be done. After a power cut they may be gone, though that they were
 // made is not, so they are made once more.
 #pragma once
@@ -18,6 +22,8 @@
 #include <string>
 
 #include "server/plugins/hdf5/disk/changes.hpp"
+#include "server/plugins/hdf5/disk/file_place.hpp"
+#include "server/plugins/hdf5/disk/new_file.hpp"
 
 namespace leat::hdf5 {
 
@@ -25,7 +31,7 @@ class Journal {
  public:
   /// The journal of `file`; made when there is something to write. With `durable`, a record is on
   /// the disk before add() returns.
-  Journal(const std::string& file, bool durable);
+  Journal(const FilePlace& file, bool durable);
   Journal(const Journal&) = delete;
   ~Journal();
 
@@ -35,26 +41,46 @@ class Journal {
   int done();
   /// They are on the disk, and are never to be made again. 0 or an errno.
   int forget();
-  /// No commit comes any more.
+  /// No commit comes any more; or not under this name of the file.
   void remove();
+  /// The file has another name now. Between two commits.
+  void move_to(const FilePlace& file);
 
  private:
-  int put_at_begin(const void* from, std::size_t bytes, std::size_t at);
-  int sync();
+  int open();
+  void close();
+  int publish();
+  void make_way() const;
 
-  std::string path_;
+  FilePlace place_;
   bool durable_;
   bool name_is_safe_ = false;  // from a power cut
+  NewFile new_;
+  bool is_published_ = false;
   int fd_ = -1;
   std::uint64_t end_ = 0;  // of the last record
 };
 
-/// Finishes the commit in which the writer of `file` was killed, waits till that is on the disk,
-/// and removes the journal. Nobody may be writing the file. Returns whether something was changed;
-/// throws when it could not be done, and may be called again then.
-bool finish_last_commit(const std::string& file);
+/// What became of the commit in which the writer of a file was killed.
+struct LastCommit {
+  enum class Kind {
+    whole,         ///< nothing had to be done
+    not_begun,     ///< it had changed nothing yet, and is taken back
+    finished,      ///< now
+    not_finished,  ///< it may be there in part: `why`
+  };
+  Kind kind = Kind::whole;
+  std::string why{};   ///< names the journal
+  std::string kept{};  ///< where the journal is now that could not be used
+  bool was_finished() const noexcept { return kind == Kind::finished; }
+};
 
-/// Whether it would change something.
+/// Finishes it, waits till that is on the disk, and removes the journal; one that cannot be used is
+/// kept under another name. Nobody may be writing the file. Throws when the file could not be read
+/// or written, and may be called again then.
+LastCommit finish_last_commit(const std::string& file);
+
+/// Whether it would change something, or say that it cannot.
 bool has_unfinished_commit(const std::string& file);
 
 /// Name of the journal of `file`.

@@ -3,7 +3,9 @@
 // process that made it; on file systems without such files (NFS) it is ".<file>.part" till then.
 #pragma once
 
-#include <string>
+#include <optional>
+
+#include "server/plugins/hdf5/disk/file_place.hpp"
 
 namespace leat::hdf5 {
 
@@ -16,13 +18,15 @@ class NewFile {
 
   /// Opens it for reading and writing; -1 and errno when that cannot be. Nobody else may be making
   /// the same file. What one that died has left under the other name is removed.
-  int make(const std::string& path);
+  int make(const FilePlace& place);
   /// Gives it its name. 0 or an errno: EEXIST when something has that name, which stays.
   int publish(int fd);
-  bool is_published() const { return path_.empty(); }
+  /// It gets no name any more.
+  void give_up();
+  bool is_published() const { return !place_; }
 
  private:
-  std::string path_, part_;  // "" for none
+  std::optional<FilePlace> place_, part_;
 };
 
 }  // namespace leat::hdf5

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/disk/owner_file.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
+
+#include "server/plugins/hdf5/disk/whole_io.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -41,9 +43,15 @@ std::string start_of(long process) {
   return field;
 }
 
-Owner in_file(const std::string& path) {
+Owner in_file(const FilePlace& place) {
+  char text[512] = "";
+  const int fd = place.open(O_RDONLY);
+  if (fd >= 0) {
+    (void)read_whole(fd, text, sizeof text - 1, 0);
+    ::close(fd);
+  }
   Owner owner;
-  std::ifstream(path) >> owner.host >> owner.process >> owner.start;
+  std::istringstream(text) >> owner.host >> owner.process >> owner.start;
   return owner;
 }
 
@@ -54,32 +62,36 @@ bool may_live(const Owner& owner) {
 
 // With its text in it from the start: links are made whole or not at all, on network file systems
 // too.
-bool make(const std::string& path, const Owner& owner) {
-  const std::string draft =
-      path + "." + owner.host + "." + std::to_string(owner.process) + "." + owner.start;
-  std::ofstream(draft) << owner.host << ' ' << owner.process << ' ' << owner.start << '\n';
-  const int code = ::link(draft.c_str(), path.c_str()) == 0 ? 0 : errno;
-  ::unlink(draft.c_str());
+bool make(const FilePlace& place, const Owner& owner) {
+  const std::string who = owner.host + ' ' + std::to_string(owner.process) + ' ' + owner.start;
+  const FilePlace draft = place.called(place.name() + "." + owner.host + "." +
+                                       std::to_string(owner.process) + "." + owner.start);
+  draft.remove();
+  const int fd = draft.make();
+  int code = fd < 0 ? errno : write_whole(fd, (who + '\n').data(), who.size() + 1, 0);
+  if (code == 0) code = place.give_to(fd);
+  if (fd >= 0) ::close(fd);
+  draft.remove();
   if (code != 0 && code != EEXIST)
-    throw std::runtime_error("cannot write " + path + ": " + std::strerror(code));
+    throw std::runtime_error("cannot write " + place.path() + ": " + std::strerror(code));
   return code == 0;
 }
 
 }  // namespace
 
-bool claim(const std::string& owner_file) {
+bool claim(const FilePlace& owner_file) {
   const Owner self{this_host(), static_cast<long>(getpid()), start_of(getpid())};
   while (!make(owner_file, self)) {
     const Owner other = in_file(owner_file);
     if (may_live(other)) return false;
-    if (in_file(owner_file) == other) ::unlink(owner_file.c_str());
+    if (in_file(owner_file) == other) owner_file.remove();
   }
   return true;
 }
 
-bool is_claimed(const std::string& owner_file) { return may_live(in_file(owner_file)); }
+bool is_claimed(const FilePlace& owner_file) { return may_live(in_file(owner_file)); }
 
-std::string owner_in(const std::string& owner_file) {
+std::string owner_in(const FilePlace& owner_file) {
   const Owner owner = in_file(owner_file);
   if (owner.host.empty()) return "";
   return "process " + std::to_string(owner.process) + " on " + owner.host;

@@ -6,13 +6,15 @@
 
 #include <string>
 
+#include "server/plugins/hdf5/disk/file_place.hpp"
+
 namespace leat::hdf5 {
 
 /// Makes the file, unless one whose owner may live is there. Throws when it cannot be written.
-bool claim(const std::string& owner_file);
+bool claim(const FilePlace& owner_file);
 /// Whether somebody has it who may live.
-bool is_claimed(const std::string& owner_file);
+bool is_claimed(const FilePlace& owner_file);
 /// "process 4711 on node12", or "" when there is none.
-std::string owner_in(const std::string& owner_file);
+std::string owner_in(const FilePlace& owner_file);
 
 }  // namespace leat::hdf5

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <stdexcept>
 #include <thread>
 
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
+#include "server/plugins/hdf5/disk/plain_open.hpp"
 #include "server/plugins/hdf5/ls/contents.hpp"
 #include "server/plugins/hdf5/ls/dataset_facts.hpp"
 
@@ -36,6 +38,9 @@ Json step_of(const std::vector<std::int64_t>& numbers) {
 class FileFacts {
  public:
   FileFacts(const std::string& path, Detail detail) : path_(path), detail_(detail) {
+    // HDF5 would wait for a pipe.
+    if (const OpenedFile opened(path, O_RDONLY); !opened.why().empty())
+      throw std::runtime_error("it " + opened.why());
     const Id access(H5Pcreate(H5P_FILE_ACCESS), path);
     file_ = Id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), "HDF5 cannot open it");
     made_by_leat_ = has_attribute(file_, "leat_version");

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "server/plugins/hdf5/dataset.hpp"
+#include "server/plugins/hdf5/dimension_scale.hpp"
 #include "server/plugins/hdf5/nodes.hpp"
 #include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/temporary_file.hpp"
@@ -127,8 +128,7 @@ class Merge {
     if (is_scale(source)) return;
     for (unsigned d = 0; d < extents_of(source).size(); ++d) {
       for (const std::string& scale : scales_of(source, d))
-        check(H5DSattach_scale(target, open_object(to_, scale), d),
-              "cannot name a dimension of " + path);
+        attach_scale(target, d, open_object(to_, scale), "cannot name a dimension of " + path);
       char label[1024] = "";
       if (H5DSget_label(source, d, label, sizeof label) > 0)
         check(H5DSset_label(target, d, label), "cannot label a dimension of " + path);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "server/plugins/hdf5/dimension_scale.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 
@@ -116,7 +117,8 @@ void add_script(View& view, std::size_t part, const std::string& script,
     const Id target = open_dataset(view.file, to + name);
     for (unsigned d = 0; d < extents_of(source).size(); ++d) {
       for (const std::string& scale : scales_of(source, d))
-        H5DSattach_scale(target, open_dataset(view.file, to + scale), d);
+        attach_scale(target, d, open_dataset(view.file, to + scale),
+                     "cannot name a dimension of " + name);
     }
   }
 }

@@ -123,18 +123,20 @@ ViewFacts make_when_readable(const ViewPlace& place) {
   return make_last_view(place.folder, place.path, "view", Unreadable::left_out);
 }
 
-ViewFacts remake_view(const ViewPlace& place, int* finished) {
-  *finished = 0;
+RemadeView remake_view(const ViewPlace& place) {
+  RemadeView made;
   bool is_at_work = false;
   for (const fs::path& part : parts_in(place.folder)) {
-    const std::optional<FileLock> lock = FileLock::take(part);
-    if (lock && finish_last_commit(part)) ++*finished;
+    const std::optional<FileLock> lock = FileLock::take(part.string());
+    const LastCommit commit = lock ? finish_last_commit(part) : LastCommit{};
+    if (commit.was_finished()) ++made.finished;
+    if (commit.kind == LastCommit::Kind::not_finished) made.not_finished.emplace_back(part, commit);
     is_at_work = is_at_work || !lock;
   }
   // What a server is just writing may be unreadable for a moment; what stays so is damaged.
-  const ViewFacts facts = make_when_readable(place);
+  made.facts = make_when_readable(place);
   if (!is_at_work) remove_unfinished(place.path);
-  return facts;
+  return made;
 }
 
 std::string described(const std::string& path, const ViewFacts& facts) {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
 
 namespace leat::hdf5 {
@@ -15,9 +18,14 @@ struct ViewPlace {
 };
 ViewPlace view_place(const std::string& target, const std::string& output);
 
-/// Finishes the last commits of parts whose writers were killed, and makes the view. Returns what
-/// it shows; `finished` gets the number of parts in which there was something to finish.
-ViewFacts remake_view(const ViewPlace& place, int* finished);
+struct RemadeView {
+  ViewFacts facts;                                               ///< what it shows
+  int finished = 0;                                              ///< last commits, of parts
+  std::vector<std::pair<std::string, LastCommit>> not_finished;  ///< by part
+};
+
+/// Finishes the last commits of parts whose writers were killed, and makes the view.
+RemadeView remake_view(const ViewPlace& place);
 
 /// "heat.h5: 2 parts, 41 iterations", and what is missing.
 std::string described(const std::string& path, const ViewFacts& facts);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "server/plugins/hdf5/coordinates.hpp"
+#include "server/plugins/hdf5/dimension_scale.hpp"
 #include "server/plugins/hdf5/first_row.hpp"
 #include "server/plugins/hdf5/tables.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
@@ -42,8 +43,8 @@ void name_dimensions(const View& view, const std::string& dataset, bool with_row
   Dataset named(view.file, dataset);
   std::vector<std::string> titles;
   if (with_rows) {
-    check(H5DSattach_scale(named.id(), view.scales.iteration().id(), 0),
-          "cannot name the iterations of " + dataset);
+    attach_scale(named.id(), 0, view.scales.iteration().id(),
+                 "cannot name the iterations of " + dataset);
     titles.push_back(view.scales.iteration().name());
   }
   for (const DimensionName& wish : names) {

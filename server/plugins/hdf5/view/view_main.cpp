@@ -27,9 +27,12 @@ void print_json(const std::string& path, const ViewFacts& facts) {
 }
 
 int show(const char* target, const char* output, bool json) {
-  int finished = 0;
   const ViewPlace place = view_place(target, output);
-  const ViewFacts facts = remake_view(place, &finished);
+  const RemadeView made = remake_view(place);
+  const ViewFacts& facts = made.facts;
+  for (const auto& [part, commit] : made.not_finished)
+    std::fprintf(stderr, "leat view: %s: the last commit cannot be finished: %s; kept as %s\n",
+                 part.c_str(), commit.why.c_str(), commit.kept.c_str());
   for (const std::string& what : facts.not_for_vtk)
     std::fprintf(stderr, "leat view: %s\n", what.c_str());
   const std::string sidecar = xdmf::remade_sidecar(place.path, "view");

@@ -44,7 +44,7 @@ std::vector<Id> opened(hid_t values, const leat_run& run) {
 }
 
 void make_steps(hid_t file, hid_t values, const leat_run& run, NotShown* not_shown) {
-  const leat_host host{sizeof host, not_shown, keep_message, nullptr};
+  const leat_host host{sizeof host, not_shown, keep_message, nullptr, nullptr};
   const std::vector<Id> kept = opened(values, run);
   VtkHdf vtkhdf({file, values, run}, Host(&host));
   const std::vector<std::int64_t> iterations =
@@ -108,7 +108,7 @@ NotShown add_vtkhdf(const std::string& path, const std::vector<std::string>& sou
       const std::unique_ptr<DescribedRun> run = run_for_vtk(values);
       if (!run) return not_shown;
       expect_sources(values, fs::path(path).parent_path(), sources);
-      fs::copy_file(path, copy.path(), fs::copy_options::overwrite_existing);
+      fs::copy_file(path, copy.open_path(), fs::copy_options::overwrite_existing);
       const Id file = change_plain(copy.path(), copy.path());
       not_shown = add_group(file, values, run->run());
       check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + copy.path());

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
 #include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/disk/whole_io.hpp"
 #include "server/plugins/hdf5/handle.hpp"
 #include "server/plugins/hdf5/plain_file.hpp"
 #include "server/plugins/hdf5/run_description.hpp"
@@ -25,10 +29,11 @@ std::string first_lines(const std::string& file_name) {
 
 bool is_sidecar_of(const std::string& sidecar, const std::string& file_name) {
   const std::string wanted = first_lines(file_name);
-  std::ifstream stream(sidecar, std::ios::binary);
+  const int fd = FilePlace(sidecar).open(O_RDONLY);
   std::string found(wanted.size(), '\0');
-  stream.read(found.data(), static_cast<std::streamsize>(found.size()));
-  return static_cast<bool>(stream) && found == wanted;
+  if (fd < 0 || read_whole(fd, found.data(), found.size(), 0) != 0) found.clear();
+  if (fd >= 0) ::close(fd);
+  return found == wanted;
 }
 
 TemporaryFile temporary_for(const std::string& sidecar, const std::string& maker) {
@@ -82,11 +87,11 @@ std::string sidecar_of(const std::string& path) {
 Facts make_sidecar(hid_t file, const leat_run& run, const std::string& path,
                    const std::string& maker) {
   const std::string sidecar = sidecar_of(path);
-  if (fs::exists(sidecar) && !is_sidecar_of(sidecar, name_of(path)))
+  if (fs::exists(fs::symlink_status(sidecar)) && !is_sidecar_of(sidecar, name_of(path)))
     throw std::runtime_error(sidecar + " is there, and is not the sidecar of " + name_of(path) +
                              ": move it away, or give the run another name with file=\"...\"");
   TemporaryFile temporary = temporary_for(sidecar, maker);
-  const Facts facts = write_document(file, run, temporary.path(), name_of(path));
+  const Facts facts = write_document(file, run, temporary.open_path(), name_of(path));
   if (facts.steps > 0) temporary.rename_to(sidecar);
   return facts;
 }
@@ -120,7 +125,7 @@ void set_aside_sidecar(const std::string& path, const std::string& kept) {
   if (!is_sidecar_of(sidecar, name_of(path))) return;
   try {
     TemporaryFile temporary = temporary_for(sidecar_of(kept), "kept");
-    copy_for(sidecar, name_of(path), temporary.path(), name_of(kept));
+    copy_for(sidecar, name_of(path), temporary.open_path(), name_of(kept));
     temporary.rename_to(sidecar_of(kept));
   } catch (const std::exception&) {
     // `leat xdmf` makes it again.

@@ -38,13 +38,13 @@ std::string comment_text(const std::string& text) {
   return "<!-- " + safe + " -->";
 }
 
-XmlStream::XmlStream(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "we")) {
+XmlStream::XmlStream(const std::string& path) : file_(std::fopen(path.c_str(), "we")) {
   if (!file_) fail();
   put("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 }
 
 void XmlStream::fail() const {
-  throw std::runtime_error("cannot write " + path_ + ": " + std::strerror(errno));
+  throw std::runtime_error(std::string("cannot write it: ") + std::strerror(errno));
 }
 
 void XmlStream::put(const std::string& text) {

@@ -38,7 +38,6 @@ class XmlStream {
   void put_tag(const char* tag, Attributes attributes);
   [[noreturn]] void fail() const;
 
-  std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
   std::vector<const char*> open_;
 };

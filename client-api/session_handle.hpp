@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one session of this process, and what becomes of it in a child that is forked.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+
+#include "client-api/session.hpp"
+
+namespace leat::client {
+
+struct Handle {
+  std::mutex mutex;
+  std::condition_variable idle;
+  std::unique_ptr<Session> session;
+  int busy = 0;  ///< calls in progress, some of them waiting or copying without the lock
+  bool opening = false;
+  bool was_finalized = false;
+  bool init_has_failed = false;  ///< the last one; why was said then
+  bool was_open = false;         ///< some session of this process was
+  int parent = 0;  ///< not 0: forked from that process, which has a session; this one never has
+};
+
+/// A call in progress; made and destroyed with the lock held.
+class BusyMark {
+ public:
+  explicit BusyMark(Handle& the) : the_(the) { ++the_.busy; }
+  ~BusyMark() {
+    if (--the_.busy == 0) the_.idle.notify_all();
+  }
+
+ private:
+  Handle& the_;
+};
+
+/// Never destroyed: a thread may still be in a call when the process ends.
+Handle& handle();
+
+/// From here on a child that is forked while a session is open has a handle of its own, and lets go
+/// of what tells the server that this process lives. False when memory is out.
+bool notices_forks() noexcept;
+
+}  // namespace leat::client

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this process may have of descriptors and address space: ulimit -n and -v.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace leat::platform {
+
+/// Descriptors that this process may have open at a time.
+std::uint64_t most_descriptors() noexcept;
+/// As many as it may allow itself, up to what is of use.
+void allow_more_descriptors() noexcept;
+
+/// Bytes of address space that this process may have; UINT64_MAX: no limit.
+std::uint64_t most_address_space() noexcept;
+/// Bytes of it that are in use.
+std::uint64_t address_space() noexcept;
+
+/// "; the address space of a process is limited to 1.0 GiB (ulimit -v)", or "" when it is not.
+std::string limit_hint();
+
+}  // namespace leat::platform

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/command/drain.hpp"
+
+#include <unistd.h>
+
+#include "lib/base/bytes.hpp"
+#include "lib/base/status.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/platform/file_lock.hpp"
+#include "lib/platform/process.hpp"
+#include "lib/platform/runtime_folder.hpp"
+#include "lib/platform/segment_name.hpp"
+#include "server/command/words.hpp"
+
+namespace leat::command {
+namespace {
+
+std::string path_of(const KilledSession& session) { return "/dev/shm/" + session.what.segment; }
+
+// All that it says until it ends.
+std::string report_of(const platform::Child& child) {
+  std::string text;
+  char part[1024];
+  for (ssize_t got = 1; got > 0;) {
+    got = ::read(child.report.get(), part, sizeof part);
+    if (got > 0) text.append(part, static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+// With the segment everything else of the session goes.
+void note_stored(KilledSession* session, const Json& report) {
+  platform::sweep({platform::runtime_folder_name()}, platform::Sweep::remove, shm::must_stay);
+  session->outcome = "stored";
+  session->iterations = report.value("iterations", std::uint64_t{0});
+  session->blocks = report.value("blocks", std::uint64_t{0});
+  session->bytes = report.value("bytes", std::uint64_t{0});
+  session->lost = report.value("lost", std::uint64_t{0});
+}
+
+// Another process was faster: it ends, or is killed.
+void await_other(KilledSession* session) {
+  while (platform::try_lock(path_of(*session)).held) platform::pause_shortly();
+  const bool gone = !platform::segment_is_there(session->what.segment);
+  session->outcome = gone ? "stored" : "in memory";
+  session->problem = gone ? "" : "another process began to store it, and did not end with that";
+}
+
+}  // namespace
+
+std::vector<KilledSession> killed_sessions() {
+  std::vector<KilledSession> killed;
+  const platform::Findings found =
+      platform::sweep({platform::runtime_folder_name()}, platform::Sweep::look, shm::must_stay);
+  for (const platform::UndrainedOne& one : found.undrained) {
+    KilledSession session{one, shm::undrained_in(one.segment)};
+    session.iterations = session.held.iterations.size();
+    session.blocks = session.held.blocks;
+    session.bytes = session.held.bytes;
+    session.problem = session.held.problem;
+    killed.push_back(std::move(session));
+  }
+  return killed;
+}
+
+void drain(KilledSession* session) {
+  const Result<platform::Child> child =
+      platform::spawn({platform::path_beside_program("leatd"), "--drain", session->what.segment,
+                       "--report-fd", std::to_string(platform::kReportFd)});
+  if (!child) {
+    session->problem = child.error().message;
+    return;
+  }
+  const std::string report = report_of(*child);
+  int status = 0;
+  platform::reap(child->pid, INT64_MAX / 2, &status);
+  const Json facts = Json::parse(report, nullptr, false);
+  if (facts.is_object()) return note_stored(session, facts);
+  const std::size_t line_end = report.find('\n');
+  if (line_end == std::string::npos) {
+    session->problem = "its server " + platform::describe_end(status) + " before all was stored";
+    return;
+  }
+  const auto code = static_cast<Status>(std::atoi(report.c_str()));
+  if (code == Status::ERROR_STATE) return await_other(session);
+  if (!platform::segment_is_there(session->what.segment))
+    return note_stored(session, Json::object());
+  session->problem = report.substr(line_end + 1);
+}
+
+void give_up(KilledSession* session) {
+  const platform::LockTry attempt = platform::try_lock(path_of(*session));
+  if (!attempt.lock || platform::bytes_are_locked(attempt.lock, 0, 0)) {
+    session->problem = "it is in use";
+    return;
+  }
+  if (::unlink(path_of(*session).c_str()) == 0) session->outcome = "given up";
+}
+
+std::string sentence(const KilledSession& session) {
+  const std::string folder = session.folder();
+  std::string text = "session " + session.what.session + (folder.empty() ? "" : " of " + folder) +
+                     ": " + counted(session.iterations, "iteration") + ", " +
+                     counted(session.blocks, "block") + ", " + format_bytes(session.bytes);
+  if (session.outcome == "stored") text += " that were in memory are stored now";
+  if (session.outcome == "given up") text += " were in memory and are LOST, as you asked";
+  if (session.outcome == "in memory") text += " are in memory";
+  if (session.lost > 0)
+    text += ", but " + counted(session.lost, "write") + " are lost: see the ledger";
+  return text + (session.problem.empty() ? "" : ": " + session.problem);
+}
+
+Json json_of(const KilledSession& session) {
+  const std::string folder = session.folder();
+  return {{"session", session.what.session},
+          {"segment", "/dev/shm/" + session.what.segment},
+          {"folder", folder.empty() ? Json(nullptr) : Json(folder)},
+          {"outcome", session.outcome},
+          {"iterations", session.iterations},
+          {"blocks", session.blocks},
+          {"bytes", session.bytes},
+          {"lost", session.lost},
+          {"problem", session.problem}};
+}
+
+}  // namespace leat::command

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions of this user on this node of which everything was killed, and what they had in memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "lib/platform/leftovers.hpp"
+#include "lib/shm/undrained.hpp"
+
+namespace leat::command {
+
+using Json = nlohmann::ordered_json;
+
+struct KilledSession {
+  platform::UndrainedOne what;
+  shm::Undrained held;
+  /// "in memory", "stored" or "given up"
+  std::string outcome = "in memory";
+  std::uint64_t iterations = 0, blocks = 0, bytes = 0;  ///< that are, or were, in memory
+  std::uint64_t lost = 0;                               ///< of the writes, while it was stored
+  std::string problem{};                                ///< why it is in memory still
+
+  std::string folder() const { return held.run ? held.run->folder : ""; }
+};
+
+/// The oldest first.
+std::vector<KilledSession> killed_sessions();
+/// Stores it with a leatd of its own, and waits for the end of that.
+void drain(KilledSession* session);
+/// Removes it, and with it what was not stored.
+void give_up(KilledSession* session);
+
+/// "session s of /home/me/run: 12 iterations, 96 blocks, 1.2 MiB are stored now"
+std::string sentence(const KilledSession& session);
+Json json_of(const KilledSession& session);
+
+}  // namespace leat::command

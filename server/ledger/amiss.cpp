@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/ledger/amiss.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "server/ledger/rank_sets.hpp"
+#include "server/ledger/text_table.hpp"
+
+namespace leat::server {
+namespace {
+
+constexpr std::size_t kMostOfAKind = 8;
+constexpr std::size_t kMostWarnings = 4;
+constexpr std::size_t kMostName = 60, kMostReason = 200, kMostWarning = 600;
+
+void add_deaths(const Ledger& ledger, std::vector<std::string>* lines) {
+  std::map<std::int64_t, Ranks> by_iteration;
+  for (const auto& [rank, iteration] : ledger.deaths()) append_rank(&by_iteration[iteration], rank);
+  std::size_t count = 0;
+  for (const auto& [iteration, ranks] : by_iteration) {
+    if (++count > kMostOfAKind) return lines->push_back("and more ranks died later");
+    const bool one = ranks.size() == 1 && ranks[0].first == ranks[0].second;
+    lines->push_back(fmt::format("{} {} died in iteration {}; what {} had handed over is stored",
+                                 one ? "rank" : "ranks", cut(text_of(ranks), kMostName), iteration,
+                                 one ? "it" : "they"));
+  }
+}
+
+void add_never_came(const Ledger& ledger, std::vector<std::string>* lines) {
+  Ranks ranks;
+  for (const std::int32_t rank : ledger.never_came()) append_rank(&ranks, rank);
+  if (ranks.empty()) return;
+  const bool one = ledger.never_came().size() == 1;
+  const bool one_node = ledger.names().ranks == ledger.names().node_ranks;
+  lines->push_back(fmt::format("{} {}{} never came, and the others went on without {}",
+                               one ? "rank" : "ranks", cut(text_of(ranks), kMostName),
+                               one_node ? "" : " of this node", one ? "it" : "them"));
+}
+
+std::string text_of(const std::string& name, const ScriptFate& fate) {
+  std::string text = "script \"" + cut(name, kMostName) + "\"";
+  if (fate.failed > 0) {
+    text += fmt::format(" failed {} time{} in {} call{}", fate.failed, fate.failed == 1 ? "" : "s",
+                        fate.calls, fate.calls == 1 ? "" : "s");
+    if (!fate.why.empty()) text += " (" + cut(fate.why, kMostReason) + ")";
+  }
+  if (fate.skipped > 0) {
+    text += fmt::format("{} left {} iteration{} out", fate.failed > 0 ? " and" : "", fate.skipped,
+                        fate.skipped == 1 ? "" : "s");
+  }
+  return text;
+}
+
+void add_scripts(const Ledger& ledger, std::vector<std::string>* lines) {
+  std::size_t count = 0;
+  for (const auto& [name, fate] : ledger.scripts()) {
+    if (!fate.is_amiss()) continue;
+    if (++count > kMostOfAKind) return lines->push_back("and so did more scripts");
+    lines->push_back(text_of(name, fate));
+  }
+}
+
+void add_warnings(const Ledger& ledger, std::vector<std::string>* lines) {
+  std::size_t count = 0;
+  for (const Warning& each : ledger.warnings()) {
+    if (++count > kMostWarnings)
+      return lines->push_back(
+          fmt::format("and {} more warnings", ledger.warnings().size() - kMostWarnings));
+    const std::string when = each.first == each.last
+                                 ? fmt::format("iteration {}", each.first)
+                                 : fmt::format("iterations {}-{}", each.first, each.last);
+    lines->push_back("warning, " + when + ": " + cut(each.text, kMostWarning));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> what_is_amiss(const Ledger& ledger) {
+  std::vector<std::string> lines;
+  add_never_came(ledger, &lines);
+  add_deaths(ledger, &lines);
+  add_scripts(ledger, &lines);
+  add_warnings(ledger, &lines);
+  return lines;
+}
+
+}  // namespace leat::server
