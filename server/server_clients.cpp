@@ -64,8 +64,6 @@ std::string Server::why_refused(const shm::Hello& hello) const {
            ": the others had waited for it for the timeout of <buffer>, and go on without it; "
            "nothing of this rank is stored";
   }
-  // Welcomed by the server before this one, which was killed before the rank had its segment.
-  if (client.is_away() && !client.lives()) return "";
   if (client.phase() != ClientLink::Phase::absent) {
     return "rank " + std::to_string(hello.node_rank) + " of this node is already part of session " +
            facts_.session + ": give the two runs different LEAT_SESSION names";

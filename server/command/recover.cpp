@@ -56,7 +56,7 @@ class Recover {
       if (is_meant) store(&each);
     }
     // A process that was killed while it stored all has left files that hold nothing.
-    if (name_.empty())
+    if (name_.empty() && stored_ == 0)
       platform::sweep({platform::runtime_folder_name()}, platform::Sweep::remove, shm::must_stay);
     if (stored_ > 0) return exit_code_;
     if (name_.empty() || is_folder) {

@@ -200,9 +200,9 @@ int CommittedFile::change_in_place() {
   Changes all = staged_;
   for (const auto& [address, bytes] : waiting_) put(&all, address, bytes.data(), bytes.size());
   int code = journal_.add(all, fd_);
-  for (Changes* changes : {&staged_, &waiting_}) {
-    for (auto& [address, bytes] : *changes) {
-      make_in(bytes.data(), all, address, bytes.size());
+  for (auto& [address, bytes] : staged_) make_in(bytes.data(), waiting_, address, bytes.size());
+  for (const Changes* changes : {&staged_, &waiting_}) {
+    for (const auto& [address, bytes] : *changes) {
       if (code == 0) code = write_whole(fd_, bytes.data(), bytes.size(), address);
     }
   }

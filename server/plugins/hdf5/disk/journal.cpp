@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
@@ -70,16 +69,18 @@ bool make_changes(const std::string& file, int fd, const FoundRecord& found) {
   return !changes.empty();
 }
 
-// Under a name that nobody removes: "run.h5.journal.damaged", or "run.h5.journal.damaged.1".
-std::string put_aside(const std::string& file) {
-  const std::string stem = file + ".journal.damaged";
+// Under a name that nobody removes: "run.h5.journal.damaged", or "run.h5.journal.damaged.1". That
+// path, or its own one when it could not be moved.
+std::string put_aside(const FilePlace& journal) {
+  const std::string stem = journal.name().substr(1) + ".damaged";
   for (int number = 0; number < 1000; ++number) {
-    const std::string name = stem + (number == 0 ? "" : "." + std::to_string(number));
-    struct stat facts {};
-    if (::lstat(name.c_str(), &facts) == 0) continue;
-    return std::rename(journal_of(file).c_str(), name.c_str()) == 0 ? name : journal_of(file);
+    const FilePlace aside =
+        journal.called(stem + (number == 0 ? "" : "." + std::to_string(number)));
+    const int code = journal.rename_to_new(aside);
+    if (code == 0) return aside.path();
+    if (code != EEXIST) break;
   }
-  return journal_of(file);
+  return journal.path();
 }
 
 }  // namespace
@@ -99,13 +100,7 @@ Journal::~Journal() { close(); }
 // Whoever made it has seen to it; what cannot be removed, as a folder, must not be in the way.
 void Journal::make_way() const {
   const int code = place_.remove();
-  if (code == 0 || code == ENOENT) return;
-  for (int number = 0; number < 1000; ++number) {
-    const std::string ending = number == 0 ? "" : "." + std::to_string(number);
-    if (place_.rename_to_new(place_.called(place_.name().substr(1) + ".damaged" + ending)) !=
-        EEXIST)
-      return;
-  }
+  if (code != 0 && code != ENOENT) put_aside(place_);
 }
 
 // One that somebody has removed is made again.
@@ -193,7 +188,7 @@ LastCommit finish_last_commit(const std::string& file) {
   const FoundRecord found = found_beside(file, opened.fd());
   if (found.kind == FoundRecord::Kind::unusable) {
     const std::string why = "its journal " + journal_of(file) + " " + found.why;
-    return {LastCommit::Kind::not_finished, why, put_aside(file)};
+    return {LastCommit::Kind::not_finished, why, put_aside(FilePlace(file).beside(kEnding))};
   }
   LastCommit commit;
   if (make_changes(file, opened.fd(), found)) commit.kind = LastCommit::Kind::finished;
