@@ -69,17 +69,18 @@ std::vector<std::string> server_candidates() {
 // message.
 std::string read_report(int fd, const Deadline& deadline) {
   std::string text;
-  for (;;) {
+  while (const int ms = deadline.left_ms()) {
     pollfd entry{fd, POLLIN, 0};
-    const int code = poll(&entry, 1, static_cast<int>(deadline.left_ns() / 1'000'000));
-    if (code < 0 && errno == EINTR) continue;
-    if (code <= 0) return text;
+    const int code = poll(&entry, 1, ms);
+    if (code == 0 || (code < 0 && errno == EINTR)) continue;
+    if (code < 0) break;
     char part[1024];
     const ssize_t got = read(fd, part, sizeof part);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return text;
+    if (got <= 0) break;
     text.append(part, static_cast<std::size_t>(got));
   }
+  return text;
 }
 
 Error start_error(const std::string& report, const std::string& server) {
@@ -127,7 +128,8 @@ Result<int> start_once(const ServerStart& start, const std::string& server,
     return Error{Status::ERROR_TIMEOUT, "the server that takes over is not ready yet"};
   }
   int status = 0;
-  *killed = platform::reap(child->pid, kReapLimitNs, &status) && platform::was_killed(status);
+  const std::int64_t reap_ns = std::min(kReapLimitNs, deadline.left_ns());
+  *killed = platform::reap(child->pid, reap_ns, &status) && platform::was_killed(status);
   return start_error(report, server);
 }
 

@@ -36,6 +36,8 @@ class Deadline {
   bool passed() const noexcept { return now_ns() >= at_; }
   /// Never negative.
   std::int64_t left_ns() const noexcept;
+  /// For poll(): rounded up, so that the deadline has passed when it is 0.
+  int left_ms() const noexcept { return platform::left_ms(at_); }
 
  private:
   explicit Deadline(std::int64_t at) noexcept : at_(at) {}

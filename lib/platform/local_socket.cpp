@@ -6,9 +6,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 
 #include "lib/platform/clock.hpp"
@@ -53,9 +51,7 @@ bool is_own_user(int connection) noexcept {
 bool wait_for(int socket, short what, const Deadline& deadline) noexcept {
   for (;;) {
     pollfd entry{socket, what, 0};
-    const auto ms =
-        static_cast<int>(std::min<std::int64_t>(deadline.left_ns() / 1'000'000, INT_MAX));
-    const int code = poll(&entry, 1, ms);
+    const int code = poll(&entry, 1, deadline.left_ms());
     if (code > 0) return true;
     if (code < 0 && errno != EINTR) return false;
     if (deadline.passed()) return false;

@@ -111,9 +111,11 @@ def kill_ranks(run):
 
 
 def killed_run(folder, runtime):
-    """A session that had begun, all of which is dead now."""
+    """A session that had begun, all of which is dead now. Its rank is stopped first: it would start another server, which
+    may find that rank dead and end the session before it is killed too."""
     run = run_in(folder, xml(ROW), runtime)
-    run.init()
+    (rank,) = run.init()
+    os.kill(rank.process.pid, signal.SIGSTOP)
     kill_all(run, server_first=True)
     return run
 

@@ -265,6 +265,32 @@ exec {BUILD.absolute()}/bin/leatd "$@"
             assert same_bits(file["a"][iteration].reshape(-1), data(5, "i4", iteration))
 
 
+def test_a_call_waits_no_longer_than_the_timeout_for_a_server_that_is_stopped_while_it_takes_over(tmp_path):
+    program, starts = tmp_path / "leatd", tmp_path / "starts"
+    program.write_text(f"""#!/bin/sh
+echo >>{starts}
+[ $(wc -l <{starts}) -eq 2 ] && sleep 5
+exec {BUILD.absolute()}/bin/leatd "$@"
+""")
+    program.chmod(0o755)
+    with Run(tmp_path, xml(ROW, timeout="0.3s"), environment={"LEAT_SERVER": str(program)}) as run:
+        (rank,) = run.init()
+        kill(run)
+        iterations = 0
+        while not run.servers() or iterations < 5:  # the sleeping one is no leatd yet
+            time.sleep(0.12)
+            for call in (lambda: rank.write("a", 20, iterations), lambda: rank.call("end_iteration")):
+                before = time.monotonic()
+                assert call().ok
+                assert time.monotonic() - before < 1.5
+            iterations += 1
+        run.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == list(range(iterations))
+        for iteration in range(iterations):
+            assert same_bits(file["a"][iteration].reshape(-1), data(5, "i4", iteration))
+
+
 def test_a_configuration_that_was_changed_meanwhile_does_not_matter_to_the_run(tmp_path):
     with Run(tmp_path, xml(ROW)) as run:
         (rank,) = run.init()
