@@ -27,6 +27,20 @@ constexpr std::int64_t kLookNs = 30'000;
 // A wait of this length is worth a line on standard error.
 constexpr std::int64_t kLongWaitNs = 10'000'000'000;
 
+// Of the ring: so much fills up before the server is woken for events that have time.
+constexpr std::uint32_t kQuiet = 4;
+
+// Nobody waits for what follows from it before its iteration has ended.
+bool has_time(EventKind kind) noexcept {
+  return kind == EventKind::block || kind == EventKind::set_integer ||
+         kind == EventKind::set_real || kind == EventKind::set_text || kind == EventKind::seal;
+}
+
+// Somebody may wait for what follows from it now.
+bool is_urgent(EventKind kind) noexcept {
+  return !has_time(kind) && kind != EventKind::end_iteration;
+}
+
 Event event_of(EventKind kind, std::int64_t iteration) noexcept {
   Event event{};
   event.kind = static_cast<std::uint32_t>(kind);
@@ -49,6 +63,7 @@ Channel::Channel(const shm::Segment& segment, std::uint32_t index, platform::Uni
               area_.server->event_head),
       releases_(area_.releases, segment.header().release_slots, area_.server->release_tail,
                 area_.client->release_head),
+      offers_(area_.offers),
       arena_(segment.header().extent_bytes),
       timeout_ns_(static_cast<std::int64_t>(segment.header().timeout_ns)) {}
 
@@ -89,6 +104,16 @@ Status Channel::await_room(Lock& lock, Patience& patience) noexcept {
 void Channel::put(const Event& event) noexcept {
   mark_handed_over(event);
   events_.push(event);
+  ++unannounced_;
+  const auto kind = static_cast<EventKind>(event.kind);
+  const bool has_many = unannounced_ >= segment_.header().event_slots / kQuiet;
+  if (has_many || !has_time(kind)) wake_server(has_many || is_urgent(kind));
+}
+
+void Channel::wake_server(bool at_once) noexcept {
+  unannounced_ = 0;
+  events_.announce();
+  if (!at_once && server_.naps.load(std::memory_order_seq_cst) != 0) return;
   const std::uint32_t sleep = server_.sleeps.load(std::memory_order_seq_cst);
   if (sleep % 2 == 0 || sleep == rung_for_sleep_) return;
   rung_for_sleep_ = sleep;  // one ring ends it, even if the server takes a moment to get up
@@ -125,9 +150,9 @@ Status Channel::reserve(Lock& lock, Patience& patience, std::uint64_t data_bytes
     *offset = arena_.cut(bytes);
     if (*offset != 0) {
       stamp(*offset, arena_.current().offset, data_bytes);
+      if (!arena_.runs_low() || claim_common()) return Status::OK;
       // Asking ahead is worth no wait.
-      const bool ask_now = arena_.runs_low() && has_room();
-      return ask_now ? ask_common(lock, patience, Asked::ahead, iteration) : Status::OK;
+      return has_room() ? ask_common(lock, patience, Asked::ahead, iteration) : Status::OK;
     }
   }
   refusal_ = {};
@@ -150,6 +175,7 @@ Status Channel::reserve_common(Lock& lock, Patience& patience, std::uint64_t byt
       seal(full);
       continue;
     }
+    if (claim_common()) continue;
     if (is_dropped(iteration)) return Status::DROPPED;
     if (common_refused_) return Status::ERROR_FULL;
     Status status = ask_common(lock, patience, Asked::urgently, iteration);
@@ -162,6 +188,8 @@ Status Channel::reserve_common(Lock& lock, Patience& patience, std::uint64_t byt
 
 Status Channel::reserve_own(Lock& lock, Patience& patience, std::uint64_t bytes,
                             std::int64_t iteration, std::uint64_t* offset) noexcept {
+  *offset = offers_.claim(bytes, shm::kLeaseOwn).offset;
+  if (*offset != 0) return Status::OK;
   Waiter waiter;
   waiter.token = next_token_++;
   waiter.next = waiters_;
@@ -178,6 +206,11 @@ Status Channel::reserve_own(Lock& lock, Patience& patience, std::uint64_t bytes,
   forget(waiter);
   *offset = waiter.extent.offset;
   return waiter.extent.bytes != 0 ? Status::OK : status;
+}
+
+bool Channel::claim_common() noexcept {
+  const shm::Extent extent = offers_.claim(segment_.header().extent_bytes, shm::kLeaseCommon);
+  return extent.bytes != 0 && arena_.add(extent);
 }
 
 Status Channel::ask(Lock& lock, Patience& patience, std::uint64_t bytes, std::uint32_t flags,
@@ -251,6 +284,7 @@ bool Channel::comes_soon(std::uint64_t bytes) noexcept {
 Status Channel::wait(Lock& lock, Patience& patience, std::uint64_t bytes) noexcept {
   if (server_gone_) return Status::ERROR_SERVER;
   if (patience.left_ns() == 0) return Status::ERROR_FULL;
+  wake_server(true);
   if (comes_soon(bytes)) return Status::OK;
   say_once_that_it_waits(patience, bytes);
   ++sleepers_;

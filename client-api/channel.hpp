@@ -18,6 +18,7 @@
 #include "lib/platform/unique_fd.hpp"
 #include "lib/shm/extent_arena.hpp"
 #include "lib/shm/lease_table.hpp"
+#include "lib/shm/offers.hpp"
 #include "lib/shm/segment.hpp"
 #include "lib/shm/spsc_ring.hpp"
 
@@ -105,13 +106,18 @@ class Channel {
                         std::int64_t iteration, std::uint64_t* offset) noexcept;
   Status reserve_own(Lock& lock, platform::Patience& patience, std::uint64_t bytes,
                      std::int64_t iteration, std::uint64_t* offset) noexcept;
+  /// Takes a common extent that the server offers. False: there is none.
+  bool claim_common() noexcept;
   Status ask(Lock& lock, platform::Patience& patience, std::uint64_t bytes, std::uint32_t flags,
              std::int64_t iteration, std::uint64_t token) noexcept;
   Status ask_common(Lock& lock, platform::Patience& patience, Asked how,
                     std::int64_t iteration) noexcept;
   Status await_room(Lock& lock, platform::Patience& patience) noexcept;
-  /// There is room.
+  /// There is room. The server is woken for what somebody may wait for; blocks and values of
+  /// parameters have time until their iteration ends, or a good part of the ring is full.
   void put(const shm::Event& event) noexcept;
+  /// `at_once`: also when it will look by itself in a moment.
+  void wake_server(bool at_once) noexcept;
   void seal(shm::Seal full) noexcept;
   /// Takes what the server has released; what nobody here waits for any more goes back.
   void take_releases() noexcept;
@@ -140,6 +146,7 @@ class Channel {
   shm::LeaseTable leases_;
   shm::RingProducer<shm::Event> events_;
   shm::RingConsumer<shm::Release> releases_;
+  shm::OfferReader offers_;
   shm::ExtentArena arena_;
   UnsentEvents unsent_;
   std::int64_t timeout_ns_;
@@ -153,6 +160,7 @@ class Channel {
   std::int64_t iteration_ = 0;
   std::int64_t dropped_ = kNoIteration;  // the last that an answer, or this client, left out
   std::uint32_t rung_for_sleep_ = 0;     // the server's sleep for which the doorbell was rung
+  std::uint32_t unannounced_ = 0;        // events for which the server was not woken
   bool server_gone_ = false;
   std::string why_gone_;
   bool said_that_it_waits_ = false;

@@ -43,9 +43,9 @@ shm::Extent Channel::deliver(const Release& release) noexcept {
     return {};
   }
   const bool own = (release.flags & shm::kLeaseOwn) != 0;
-  if (own || !arena_.add(extent)) return extent;
+  if (own) return extent;
   asked_common_ = Asked::nothing;
-  return {};
+  return arena_.add(extent) ? shm::Extent{} : extent;
 }
 
 void Channel::refuse(const Release& release) noexcept {

@@ -64,6 +64,7 @@ bool ClientLink::pop(shm::Event& event) noexcept { return events_.pop(event); }
 
 bool ClientLink::release(const shm::Release& release) noexcept {
   const bool pushed = releases_.push(release);
+  releases_.announce();
   wake_if_waiting();
   return pushed;
 }

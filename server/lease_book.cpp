@@ -9,6 +9,9 @@
 namespace leat::server {
 namespace {
 
+// Of all memory, what nobody is given who has not asked for it.
+constexpr std::uint64_t kLeftOfAhead = 4;
+
 bool is_ahead(const LeaseRequest& request) { return (request.flags & shm::kLeaseAhead) != 0; }
 bool is_own(const LeaseRequest& request) { return (request.flags & shm::kLeaseOwn) != 0; }
 
@@ -114,15 +117,33 @@ bool LeaseBook::may_have(const LeaseRequest& request) {
 
 bool LeaseBook::grant(const LeaseRequest& request, Grant* grant) {
   if (!may_have(request)) return false;
-  const std::optional<shm::Extent> extent =
-      is_own(request) ? pool_.take_high(request.bytes) : pool_.take_low(request.bytes);
-  if (!extent) return false;
-  Client& client = clients_[request.client];
-  client.leases[extent->offset] = Lease{extent->bytes, is_own(request)};
-  client.held += extent->bytes;
-  if (table_) table_->note(*extent, request.client, request.flags);
-  *grant = Grant{request, *extent};
-  return true;
+  const auto extent = lease(request.client, request.bytes, request.flags);
+  if (extent) *grant = Grant{request, *extent};
+  return extent.has_value();
+}
+
+std::optional<shm::Extent> LeaseBook::lease(std::uint32_t client, std::uint64_t bytes,
+                                            std::uint32_t flags) {
+  const bool own = (flags & shm::kLeaseOwn) != 0;
+  const std::optional<shm::Extent> extent = own ? pool_.take_high(bytes) : pool_.take_low(bytes);
+  if (!extent) return std::nullopt;
+  Client& owner = clients_[client];
+  owner.leases[extent->offset] = Lease{extent->bytes, own};
+  owner.held += extent->bytes;
+  if (table_) table_->note(*extent, client, flags);
+  return extent;
+}
+
+std::optional<shm::Extent> LeaseBook::give_ahead(std::uint32_t client, std::uint64_t bytes,
+                                                 std::uint32_t flags) {
+  const std::uint64_t left = pool_.total_bytes() / kLeftOfAhead + pool_.round_up(bytes);
+  if (clients_[client].gone || !waiting_.empty() || pool_.free_bytes() < left) return std::nullopt;
+  return lease(client, bytes, flags);
+}
+
+std::uint64_t LeaseBook::most_in_iteration(std::uint32_t client) const noexcept {
+  const Client& owner = clients_[client];
+  return std::max(owner.peak, owner.this_iteration) + common_bytes_;
 }
 
 std::vector<Grant> LeaseBook::serve() {
@@ -180,6 +201,11 @@ std::uint64_t LeaseBook::extent_of(std::uint32_t client, std::uint64_t offset,
   if (skipped > lease.bytes || bytes > lease.bytes - skipped) return 0;
   if (bytes > lease.bytes - lease.came_bytes) return 0;
   return start;
+}
+
+std::uint64_t LeaseBook::bytes_of_own(std::uint32_t client, std::uint64_t extent) const {
+  const auto found = clients_[client].leases.find(extent);
+  return found != clients_[client].leases.end() && found->second.own ? found->second.bytes : 0;
 }
 
 void LeaseBook::seal(std::uint32_t client, std::uint64_t extent, std::uint64_t blocks) {

@@ -57,6 +57,12 @@ class LeaseBook {
   /// A client that waits for as many already is in error: false, and nothing is noted.
   static constexpr std::ptrdiff_t kMostRequests = 1024;
   bool request(const LeaseRequest& request);
+  /// Memory for a client that has not asked for it, when there is enough to spare: nobody waits, and
+  /// a quarter of all stays free. `flags`: kLeaseOwn or kLeaseCommon.
+  std::optional<shm::Extent> give_ahead(std::uint32_t client, std::uint64_t bytes,
+                                        std::uint32_t flags);
+  /// The most that this client can use in an iteration like those so far.
+  std::uint64_t most_in_iteration(std::uint32_t client) const noexcept;
   /// What can be given now, in order; each goes to its client's release ring.
   std::vector<Grant> serve();
   /// After serve: the first request in line, taken off it, when nothing can ever free memory for
@@ -75,6 +81,8 @@ class LeaseBook {
   /// there is none, or when with these bytes more came from the extent than it has: no client uses
   /// the same bytes twice, and so it has no more blocks than memory.
   std::uint64_t extent_of(std::uint32_t client, std::uint64_t offset, std::uint64_t bytes) const;
+  /// Of the leased extent that begins there, when it is for one block only; else 0.
+  std::uint64_t bytes_of_own(std::uint32_t client, std::uint64_t extent) const;
 
   void seal(std::uint32_t client, std::uint64_t extent, std::uint64_t blocks);
   void block_came(std::uint32_t client, std::uint64_t extent, std::uint64_t bytes);
@@ -119,6 +127,7 @@ class LeaseBook {
   void note_need(Client& client);
   std::uint64_t still_needed(const Client& behind, std::int64_t until_iteration) const;
   bool grant(const LeaseRequest& request, Grant* grant);
+  std::optional<shm::Extent> lease(std::uint32_t client, std::uint64_t bytes, std::uint32_t flags);
   void free_if_done(Client& client, std::uint64_t extent);
 
   shm::LeasePool pool_;

@@ -4,6 +4,7 @@
 #include "server/server.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -28,6 +29,10 @@ namespace {
 // On a core of its own the server looks for events this long before it sleeps: clients then need no
 // system call.
 constexpr std::int64_t kSpinNs = 50'000;
+// After an event it sleeps for such short times at first, and its clients need not wake it when they
+// end an iteration, which would cost them a system call. The longer of the two while another thread
+// needs the core to store. After kNapsNs without an event it sleeps until it is woken.
+constexpr std::int64_t kNapNs = 100'000, kLongNapNs = 1'000'000, kNapsNs = 100'000'000;
 // How often time-dependent things are looked at while there is something to wait for.
 constexpr int kTickMs = 500;
 constexpr int kReportTickMs = 100;
@@ -49,6 +54,12 @@ void silence(int eventfd_descriptor) noexcept {
   std::uint64_t count = 0;
   const ssize_t got = ::read(eventfd_descriptor, &count, sizeof count);
   (void)got;
+}
+
+bool is_readable_within(int fd, std::int64_t ns) noexcept {
+  pollfd entry{fd, POLLIN, 0};
+  const timespec limit{ns / 1'000'000'000, ns % 1'000'000'000};
+  return ppoll(&entry, 1, &limit, nullptr) > 0;
 }
 
 platform::UniqueFd termination_signals() {
@@ -84,6 +95,7 @@ Server::Server(ServerParts parts)
       iterations_(static_cast<std::uint32_t>(facts_.node_ranks)),
       lease_table_(segment_),
       leases_(segment_.header(), static_cast<std::uint32_t>(facts_.node_ranks), &lease_table_),
+      offers_(segment_, leases_),
       steering_(model_, segment_),
       ledger_(names_of(model_, facts_)),
       ledger_file_(ledger_.names()),
@@ -167,7 +179,8 @@ int Server::run() {
     take_results();
     pass_on_complete();
     close_when_drained();
-    if (busy && platform::now_ns() - looked_ns < kLookAroundNs) continue;
+    if (busy) last_event_ns_ = platform::now_ns();
+    if (busy && last_event_ns_ - looked_ns < kLookAroundNs) continue;
     if (busy) {
       look_around(0);
     } else if (!spin()) {
@@ -211,7 +224,7 @@ void Server::sleep() noexcept {
   // "I sleep" is visible before the rings are looked at once more, so that no event is missed.
   std::atomic<std::uint32_t>& sleeps = segment_.server_words().sleeps;
   sleeps.fetch_add(1, std::memory_order_seq_cst);
-  look_around(somebody_speaks() ? 0 : sleep_limit_ms());
+  if (!nap()) look_around(somebody_speaks() ? 0 : sleep_limit_ms());
   sleeps.fetch_add(1, std::memory_order_relaxed);
   give_up_on_absent();
   if (facts_.resumed) look_for_dead_among_away();
@@ -219,6 +232,21 @@ void Server::sleep() noexcept {
   // Scripts have time limits of their own: as long as they run, something gets done.
   if (scripts_.exists() && !scripts_.idle()) made_progress();
   say_who_waits();
+}
+
+// True when there is something to do. "I look again soon" is taken back before the rings are looked
+// at for the last time, as "I sleep" is said before.
+bool Server::nap() noexcept {
+  if (!placement_.pinned || closing_ || leases_.somebody_waits()) return false;
+  std::atomic<std::uint32_t>& naps = segment_.server_words().naps;
+  naps.store(1, std::memory_order_seq_cst);
+  const std::int64_t nap_ns = may_spin() ? kNapNs : kLongNapNs;
+  bool woken = somebody_speaks();
+  while (!woken && platform::now_ns() - last_event_ns_ < kNapsNs)
+    woken = is_readable_within(epoll_.get(), nap_ns) || somebody_speaks();
+  naps.store(0, std::memory_order_seq_cst);
+  if (woken) look_around(0);
+  return woken;
 }
 
 bool Server::somebody_speaks() noexcept {

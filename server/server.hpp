@@ -25,6 +25,7 @@
 #include "server/lease_book.hpp"
 #include "server/ledger/ledger.hpp"
 #include "server/ledger/ledger_file.hpp"
+#include "server/offers.hpp"
 #include "server/parameter_log.hpp"
 #include "server/pipeline.hpp"
 #include "server/report_book.hpp"
@@ -79,6 +80,7 @@ class Server {
   void sleep() noexcept;
   bool may_spin() const noexcept;
   bool spin() noexcept;
+  bool nap() noexcept;
   bool somebody_speaks() noexcept;
   bool has_news() const noexcept { return pipeline_.has_results() || holds_.any_returned(); }
   void look_around(int limit_ms);
@@ -121,6 +123,7 @@ class Server {
   void take_over();
   void take_over_clients();
   void take_over_leases();
+  void take_back_offers();
   void take_over_spilled();
   bool makes_sense(const SpillRecord& record) const;
   void journal_is_gone();
@@ -146,6 +149,7 @@ class Server {
   void on_text(std::uint32_t index, const shm::Event& event);
   void on_lost(std::uint32_t index, const shm::Event& event);
   void on_forgo(std::uint32_t index, const shm::Event& event);
+  void on_seal(std::uint32_t index, const shm::Event& event);
   void count_untold(std::uint32_t index);
   bool is_number(std::uint32_t index, std::int64_t iteration);
   void end_all_before(std::uint32_t index, std::int64_t iteration);
@@ -204,6 +208,7 @@ class Server {
   IterationTracker iterations_;
   shm::LeaseTable lease_table_;
   LeaseBook leases_;
+  Offers offers_;
   Steering steering_;
   Ledger ledger_;
   LedgerFile ledger_file_;  // outlives the plugins, which read it
@@ -223,6 +228,7 @@ class Server {
   std::int64_t hurt_ns_ = 0, hurt_seen_ns_ = 0;
   bool refused_for_absent_ = false;
   std::uint64_t adopted_blocks_ = 0;
+  std::int64_t last_event_ns_ = 0;
   std::int64_t pressed_since_ns_ = 0;  // the stores are awaited by a rank that needs memory; 0: not
   // After SIGTERM: when nothing more is taken, and when scripts are not waited for any more. 0:
   // none.

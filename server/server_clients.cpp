@@ -179,6 +179,7 @@ void Server::client_left(std::uint32_t index, ClientLink::Phase how) {
 
 void Server::forget_client(std::uint32_t index, bool died) {
   iterations_.gone(index, died);
+  offers_.client_gone(index);
   leases_.client_gone(index);
   steering_.client_gone(index);
 }

@@ -83,10 +83,7 @@ void Server::handle(std::uint32_t index, const shm::Event& event) {
     case shm::EventKind::lease_request:
       return on_lease_request(index, event);
     case shm::EventKind::seal:
-      // One that a server which has died did not read may speak of an earlier lease of that memory.
-      if (event.token != lease_table_.id_at(event.offset)) return;
-      leases_.seal(index, event.offset, event.bytes);
-      return serve_requests();
+      return on_seal(index, event);
     case shm::EventKind::set_integer:
       return set_parameter(index, event.subject, static_cast<std::int64_t>(event.token));
     case shm::EventKind::set_real:
@@ -148,7 +145,11 @@ void Server::on_block(std::uint32_t index, const shm::Event& event) {
       enters(index, event.iteration, &error)) {
     block = clients_[index].read_block(event, &error);
   }
-  if (lease != 0) leases_.block_came(index, lease, event.bytes);
+  if (lease != 0) {
+    leases_.block_came(index, lease, event.bytes);
+    if (const std::uint64_t own = leases_.bytes_of_own(index, lease))
+      offers_.replace(index, own, shm::kLeaseOwn);
+  }
   if (!block) {
     if (lease != 0) leases_.block_released(index, lease);
     const std::string name = event.subject < model_.variables.size()
@@ -161,6 +162,15 @@ void Server::on_block(std::uint32_t index, const shm::Event& event) {
   }
   block->lease = lease;
   if (const std::optional<Block> replaced = iterations_.add(*block)) release(*replaced);
+}
+
+void Server::on_seal(std::uint32_t index, const shm::Event& event) {
+  // One that a server which has died did not read may speak of an earlier lease of that memory.
+  if (event.token != lease_table_.id_at(event.offset)) return;
+  leases_.seal(index, event.offset, event.bytes);
+  const bool was_used = event.bytes > 0;
+  if (was_used) offers_.replace(index, segment_.header().extent_bytes, shm::kLeaseCommon);
+  serve_requests();
 }
 
 void Server::on_forgo(std::uint32_t index, const shm::Event& event) {

@@ -69,6 +69,7 @@ void Server::serve_requests() {
     give_leases();
     // Iterations that are complete but not yet passed on can free memory too.
     pass_on_complete();
+    if (leases_.first_unmet() && offers_.withdraw_all()) continue;
     if (make_room()) continue;
     const std::optional<LeaseRequest> hopeless = leases_.take_hopeless(oldest_unfinished());
     if (!hopeless) return;

@@ -35,12 +35,14 @@ void Server::take_over() {
   shm::ServerWords& words = segment_.server_words();
   words.takeovers.fetch_add(1, std::memory_order_relaxed);
   words.fruitless.fetch_add(1, std::memory_order_relaxed);
+  words.naps.store(0, std::memory_order_seq_cst);
   // Awake; and no client believes that it has rung for this server already.
   if (words.sleeps.load() % 2 == 1) words.sleeps.fetch_add(1, std::memory_order_seq_cst);
   for (const json& entry : SessionJournal::read(journal_path_)) take_journal_entry(entry);
   take_over_clients();
   take_over_dropped();
   take_over_leases();
+  take_back_offers();
   take_over_spilled();
   if (journal_.is_new()) journal_is_gone();
   steering_.take_over();
@@ -97,6 +99,19 @@ void Server::take_over_leases() {
     std::uint64_t peak = 0;
     for (const auto& [iteration, of_it] : bytes) peak = std::max(peak, of_it);
     leases_.resume(i, clients_[i].saved().iteration, peak);
+  }
+}
+
+// What lies in an extent says more than a word of an offer, which a wild pointer may have written.
+void Server::take_back_offers() {
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    for (const std::uint64_t offset : offers_.take_over(i)) {
+      for (const bool own : {true, false}) {
+        for (const shm::Extent& extent : leases_.adopted(i, own)) {
+          if (extent.offset == offset && blocks_in(i, extent) == 0) leases_.seal(i, offset, 0);
+        }
+      }
+    }
   }
 }
 

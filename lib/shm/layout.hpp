@@ -8,6 +8,7 @@
 //   per client: ServerLane            server
 //               ClientLane            client
 //               event slots           client
+//               offers                server; OfferSlot::decision both (offers.hpp says why)
 //               release slots         server
 //   SteeringHeader, SteeringSlots     server; SteeringSlot::decision all of them (steering.hpp says why)
 //   data                              the client to which the extent is leased
@@ -27,7 +28,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 4;
+inline constexpr std::uint32_t kLayoutVersion = 5;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
@@ -70,6 +71,9 @@ struct SegmentHeader {
 /// Written by the server only.
 struct ServerWords {
   alignas(kCacheLine) std::atomic<std::uint32_t> sleeps;  ///< odd while it sleeps; each sleep has its own number
+  /// 1: it sleeps, and looks at the rings again by itself in a moment. Nobody need wake it for what
+  /// nobody waits for.
+  std::atomic<std::uint32_t> naps;
   alignas(kCacheLine) std::atomic<std::uint64_t> progress;  ///< grows with all the server gets done
   std::atomic<std::uint64_t> last_lease;  ///< LeaseRecord::id that was given out last
   std::atomic<std::uint32_t> takeovers;   ///< servers that have died in this session
@@ -208,6 +212,24 @@ struct Release {
   std::uint64_t bytes;
 };
 
+// ---- memory that the server gives before it is asked for; see offers.hpp ----
+
+enum class OfferState : std::uint32_t {
+  none = 0,
+  offered,   ///< the client may take it
+  claimed,   ///< it has; for good
+  withdrawn  ///< the server has taken it back; for good
+};
+
+inline constexpr std::uint32_t kOffers = 128;  ///< per client
+
+struct OfferSlot {
+  std::atomic<std::uint64_t> decision;  ///< offer's sequence * 4 + OfferState
+  std::atomic<std::uint64_t> offset;    ///< of the extent
+  std::atomic<std::uint64_t> bytes;
+  std::atomic<std::uint64_t> flags;  ///< LeaseFlags
+};
+
 inline constexpr std::int64_t kNoIteration = -1;  ///< of what is no array of an iteration
 
 /// In front of each block's data, in the same extent.
@@ -322,6 +344,7 @@ static_assert(kSharable<ClientLane> && sizeof(ClientLane) == 192);
 static_assert(kSharable<ServerLane> && sizeof(ServerLane) == 192);
 static_assert(kSharable<Event> && sizeof(Event) == 64, "one event, one cache line");
 static_assert(kSharable<Release> && sizeof(Release) == 32);
+static_assert(kSharable<OfferSlot> && sizeof(OfferSlot) == 32);
 static_assert(kSharable<BlockHeader> && sizeof(BlockHeader) == 192);
 static_assert(sizeof(BlockHeader) % kCacheLine == 0, "data behind the header stay aligned");
 static_assert(kSharable<SteeringHeader> && sizeof(SteeringHeader) == 64);

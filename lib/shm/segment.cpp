@@ -20,11 +20,11 @@ constexpr std::int64_t kLockLimitNs = 5'000'000'000;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
-// Order in a client's area: its lane, the server's lane, event slots, release slots.
+// Order in a client's area: its lane, the server's lane, event slots, offers, release slots.
 std::uint64_t area_bytes(std::uint32_t events, std::uint32_t releases) {
-  return round_up(
-      sizeof(ClientLane) + sizeof(ServerLane) + events * sizeof(Event) + releases * sizeof(Release),
-      kPage);
+  return round_up(sizeof(ClientLane) + sizeof(ServerLane) + events * sizeof(Event) +
+                      kOffers * sizeof(OfferSlot) + releases * sizeof(Release),
+                  kPage);
 }
 
 std::uint64_t steering_bytes(std::uint32_t parameters) {
@@ -220,8 +220,11 @@ ClientArea Segment::client(std::uint32_t index) const noexcept {
   const SegmentHeader& h = header();
   const std::uint64_t start = h.lanes_offset + index * h.lanes_stride;
   const std::uint64_t events = start + sizeof(ClientLane) + sizeof(ServerLane);
+  const std::uint64_t offers = events + h.event_slots * sizeof(Event);
   return ClientArea{at<ClientLane>(start), at<ServerLane>(start + sizeof(ClientLane)),
-                    at<Event>(events), at<Release>(events + h.event_slots * sizeof(Event))};
+                    at<Event>(events),
+                    std::span<OfferSlot, kOffers>(at<OfferSlot>(offers), kOffers),
+                    at<Release>(offers + kOffers * sizeof(OfferSlot))};
 }
 
 }  // namespace leat::shm

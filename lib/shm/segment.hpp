@@ -38,6 +38,7 @@ struct ClientArea {
   ClientLane* client;
   ServerLane* server;
   Event* events;
+  std::span<OfferSlot, kOffers> offers;
   Release* releases;
 };
 

@@ -6,8 +6,10 @@
 // Neither side trusts the other: an index that makes no sense is reported, never followed.
 //
 // Waking: a side that wants to sleep stores "I sleep" (its own word, seq_cst) and then looks at the other's counter once
-// more; a side that moves its counter stores it (seq_cst) and then looks at "I sleep". In the single order of these four
-// accesses at least one side sees the other's store, so no wake-up is lost.
+// more; a side that has moved its counter and wants to be heard stores it once more (seq_cst: announce, publish) and then
+// looks at "I sleep". In the single order of these four accesses at least one side sees the other's store, so no wake-up
+// is lost. What is pushed and not announced may be seen at once, or when the next one is announced: an announcement waits
+// until all stores before it have left the processor, which is most of what a push would cost.
 //
 // The two views below hold private copies of both counters; each is used by one thread at a time.
 #pragma once
@@ -34,11 +36,13 @@ class RingProducer {
     if (next_ - seen_head_ >= size_ && !refresh_head()) return false;
     slots_[next_ & (size_ - 1)] = element;
     ++next_;
-    // Sequentially consistent: the element is complete before the consumer can see the new tail (release), and the
-    // producer's next look at "does the consumer sleep?" comes after this store (see Waking below).
-    tail_.store(next_, std::memory_order_seq_cst);
+    // Release: the element is complete before the consumer can see the new tail.
+    tail_.store(next_, std::memory_order_release);
     return true;
   }
+
+  /// Before looking whether the consumer sleeps.
+  void announce() noexcept { tail_.store(next_, std::memory_order_seq_cst); }
 
   /// The number of the element that is pushed next.
   std::uint64_t next() const noexcept { return next_; }

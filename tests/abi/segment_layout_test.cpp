@@ -15,8 +15,8 @@ namespace {
 
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
-TEST(SegmentLayout, HasVersionThree) {
-  EXPECT_EQ(kLayoutVersion, 4u);
+TEST(SegmentLayout, HasAVersion) {
+  EXPECT_EQ(kLayoutVersion, 5u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -51,6 +51,7 @@ TEST(SegmentLayout, HeaderIsWhereEveryVersionLooksForMagicAndVersion) {
 
 TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_AT(ServerWords, sleeps, 0);
+  EXPECT_AT(ServerWords, naps, 4);
   EXPECT_AT(ServerWords, progress, 64);
   EXPECT_AT(ServerWords, last_lease, 72);
   EXPECT_AT(ServerWords, takeovers, 80);
@@ -69,6 +70,19 @@ TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_AT(ServerLane, wake, 72);
   EXPECT_AT(ServerLane, records, 128);
   EXPECT_EQ(sizeof(ServerLane), 192u);
+}
+
+TEST(SegmentLayout, OffersHaveADecisionAndAnExtent) {
+  EXPECT_AT(OfferSlot, decision, 0);
+  EXPECT_AT(OfferSlot, offset, 8);
+  EXPECT_AT(OfferSlot, bytes, 16);
+  EXPECT_AT(OfferSlot, flags, 24);
+  EXPECT_EQ(sizeof(OfferSlot), 32u);
+  EXPECT_EQ(kOffers, 128u);
+  EXPECT_EQ(static_cast<int>(OfferState::none), 0);
+  EXPECT_EQ(static_cast<int>(OfferState::offered), 1);
+  EXPECT_EQ(static_cast<int>(OfferState::claimed), 2);
+  EXPECT_EQ(static_cast<int>(OfferState::withdrawn), 3);
 }
 
 TEST(SegmentLayout, DroppedIterationsHaveAWordEach) {

@@ -120,6 +120,17 @@ def killed_run(folder, runtime):
     return run
 
 
+def run_killed_with_data_in_memory(folder, runtime):
+    run = run_in(folder, xml(ROW), runtime)
+    (rank,) = run.init()
+    write_rows(rank, 0, 1)
+    os.kill(run.server(), signal.SIGSTOP)
+    write_rows(rank, 1, 1)
+    os.kill(rank.process.pid, signal.SIGSTOP)
+    kill_all(run, server_first=True)
+    return run
+
+
 def killed_at_any_moment(folder, runtime, chance):
     run = run_in(folder, xml(ROW), runtime, ranks=2)
     for rank in run.ranks:
@@ -180,7 +191,7 @@ def test_a_segment_of_which_every_other_trace_is_gone_is_removed_by_the_next_sta
 
 def test_a_dry_run_names_what_would_go_and_removes_nothing(tmp_path):
     runtime = tmp_path / "runtime"
-    dead = killed_run(tmp_path / "dead", runtime)
+    dead = run_killed_with_data_in_memory(tmp_path / "dead", runtime)
     before = {p.name for p in files_of(dead)}
     assert before
     report = cleaned(runtime, "--dry-run")

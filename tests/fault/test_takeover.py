@@ -275,8 +275,10 @@ exec {BUILD.absolute()}/bin/leatd "$@"
     program.chmod(0o755)
     with Run(tmp_path, xml(ROW, timeout="0.3s"), environment={"LEAT_SERVER": str(program)}) as run:
         (rank,) = run.init()
+        assert rank.write("a", 20, 0).ok
+        rank.end()
         kill(run)
-        iterations = 0
+        iterations = 1
         while not run.servers() or iterations < 5:  # the sleeping one is no leatd yet
             time.sleep(0.12)
             for call in (lambda: rank.write("a", 20, iterations), lambda: rank.call("end_iteration")):

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/shm/offers.hpp"
+
+namespace leat::shm {
+namespace {
+
+// Of what is wanted, or a unit: blocks of varying size may still use what is there.
+constexpr std::uint64_t kMostWaste = 4, kUnit = 64 * 1024;
+
+bool fits(std::uint64_t offered, std::uint64_t wanted) {
+  return offered >= wanted && offered - wanted <= wanted / kMostWaste + kUnit;
+}
+
+}  // namespace
+
+void OfferGiver::offer(Extent extent, std::uint32_t flags) noexcept {
+  extent_ = extent;
+  slot_->offset.store(extent.offset, std::memory_order_relaxed);
+  slot_->bytes.store(extent.bytes, std::memory_order_relaxed);
+  slot_->flags.store(flags, std::memory_order_relaxed);
+  offered_ = with_state(slot_->decision.load(std::memory_order_relaxed) + 4, OfferState::offered);
+  // Release: whoever sees the offer sees what is offered.
+  slot_->decision.store(offered_, std::memory_order_release);
+}
+
+bool OfferGiver::stands() const noexcept {
+  return offered_ != 0 && slot_->decision.load(std::memory_order_relaxed) == offered_;
+}
+
+bool OfferGiver::withdraw() noexcept {
+  std::uint64_t expected = offered_;
+  if (offered_ == 0) return false;
+  offered_ = 0;
+  return slot_->decision.compare_exchange_strong(expected,
+                                                 with_state(expected, OfferState::withdrawn));
+}
+
+Extent OfferGiver::take_over() noexcept {
+  offered_ = slot_->decision.load(std::memory_order_acquire);
+  extent_ = {slot_->offset.load(std::memory_order_relaxed),
+             slot_->bytes.load(std::memory_order_relaxed)};
+  if (offer_state(offered_) != OfferState::offered) offered_ = 0;
+  return withdraw() ? extent_ : Extent{};
+}
+
+Extent OfferReader::claim(std::uint64_t bytes, std::uint32_t flags) noexcept {
+  for (std::uint32_t i = 0; i < kOffers; ++i) {
+    OfferSlot& slot = slots_[(next_ + i) % kOffers];
+    std::uint64_t decision = slot.decision.load(std::memory_order_acquire);
+    if (offer_state(decision) != OfferState::offered) continue;
+    const Extent extent{slot.offset.load(std::memory_order_relaxed),
+                        slot.bytes.load(std::memory_order_relaxed)};
+    const bool is_such = slot.flags.load(std::memory_order_relaxed) == flags;
+    if (!is_such || !fits(extent.bytes, bytes)) continue;
+    // Fails when it was withdrawn meanwhile, and so too when what was read of it was torn.
+    if (!slot.decision.compare_exchange_strong(decision, with_state(decision, OfferState::claimed)))
+      continue;
+    next_ = (next_ + i + 1) % kOffers;
+    return extent;
+  }
+  return {};
+}
+
+}  // namespace leat::shm

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that the server gives a client before it is asked for, so that a write which is like one of
+// the iteration before finds its memory there: no request, no answer, no sleep.
+//
+// An offer is an extent that is leased to the client already, in the lease table too. The client may
+// claim it; as long as it has not, the server may withdraw it, when somebody needs the memory now.
+// Both leave `offered` by compare-and-swap, so exactly one of them has it, wherever either is killed
+// or stopped; the sequence in the same word keeps one who was stopped from taking a later offer for
+// the one that it had looked at. A server that takes over withdraws all that are still offered, and
+// finds those that were claimed among the leases.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "lib/shm/extent_arena.hpp"
+#include "lib/shm/layout.hpp"
+
+namespace leat::shm {
+
+constexpr OfferState offer_state(std::uint64_t decision) noexcept {
+  return static_cast<OfferState>(decision % 4);
+}
+constexpr std::uint64_t with_state(std::uint64_t decision, OfferState state) noexcept {
+  return decision / 4 * 4 + static_cast<std::uint64_t>(state);
+}
+
+/// The server's side of one slot. One thread.
+class OfferGiver {
+ public:
+  explicit OfferGiver(OfferSlot& slot) noexcept : slot_(&slot) {}
+
+  /// Nothing of this server's stands in the slot. `flags`: kLeaseOwn or kLeaseCommon.
+  void offer(Extent extent, std::uint32_t flags) noexcept;
+  /// Nobody has claimed what was offered last.
+  bool stands() const noexcept;
+  /// Takes it back. False: it does not stand any more.
+  bool withdraw() noexcept;
+  /// What a server that has died had offered, and nobody has claimed, taken back. The extent is a
+  /// word that the client can write; 0 bytes: none.
+  Extent take_over() noexcept;
+  Extent extent() const noexcept { return extent_; }
+
+ private:
+  OfferSlot* slot_;
+  Extent extent_;
+  std::uint64_t offered_ = 0;  // decision; 0: none
+};
+
+/// The client's side. Private to its process; called with the session's mutex held.
+class OfferReader {
+ public:
+  explicit OfferReader(std::span<OfferSlot, kOffers> slots) noexcept : slots_(slots) {}
+
+  /// An extent of `bytes` or little more, which is the client's from now on; 0 bytes: there is none.
+  Extent claim(std::uint64_t bytes, std::uint32_t flags) noexcept;
+
+ private:
+  std::span<OfferSlot, kOffers> slots_;
+  std::uint32_t next_ = 0;  // writes of an iteration come in the order of those before, mostly
+};
+
+}  // namespace leat::shm
