@@ -122,7 +122,7 @@ Status open_session(Handle& the, const char* function, const char* config,
   leat::client::set_message_rank(ranks->size > 1 ? ranks->rank : -1);
   leat::client::forget_printed();
   the.session = std::move(*session);
-  the.was_finalized = false;
+  the.was_finalized = the.awaits_idle = false;
   the.was_open = true;
   return Status::OK;
 }
@@ -210,6 +210,7 @@ LEAT_API leat_status leat_finalize(void) {
     {
       Lock lock(the.mutex);
       if (!the.session) return to_c(no_session(the, __func__));
+      the.awaits_idle = true;
       the.idle.wait(lock, [&the] { return the.busy == 0; });  // each of them waits a bounded time
       if (!the.session) return to_c(no_session(the, __func__));  // another thread was faster
       session = std::move(the.session);

@@ -19,6 +19,8 @@ using platform::Patience;
 using shm::EventKind;
 
 constexpr int kMostStarts = 5;
+// Other threads wait less for such a copy than letting go of the lock, and taking it again, costs.
+constexpr std::uint64_t kShortCopy = 4096;
 
 // The rest is the channel's.
 void fill_header(shm::BlockHeader& header, std::uint32_t variable, std::uint32_t block,
@@ -178,18 +180,12 @@ Status Session::write(Call& call, const char* name, std::uint32_t block, const v
   Error error;
   const BlockShape* known = variables_.shape(variable, variables_.block(variable, block), &error);
   if (!known) return lose(call, variable, error);
-  ArrayView view;
-  view.data = data;
-  view.type = variables_.type(variable);
-  view.dims = 1;
-  view.stride[0] = static_cast<std::int64_t>(scalar_bytes(view.type));
-  view.extent[0] = static_cast<std::int64_t>(known->bytes) / view.stride[0];
-  return write_view(call, name, variable, block, *known, view);
+  return write_from(call, name, variable, block, *known, {data});
 }
 
-Status Session::write_view(Call& call, const char* name, std::uint32_t variable,
-                           std::uint32_t block, const BlockShape& known, const ArrayView& view) {
-  if (!view.data && known.bytes > 0) {
+Status Session::write_from(Call& call, const char* name, std::uint32_t variable,
+                           std::uint32_t block, const BlockShape& known, const Source& source) {
+  if (!source.data && known.bytes > 0) {
     return lose(call, variable,
                 {Status::ERROR_ARGUMENT, "the data of \"" + std::string(name) + "\" are NULL"});
   }
@@ -199,9 +195,10 @@ Status Session::write_view(Call& call, const char* name, std::uint32_t variable,
   std::uint64_t offset = 0;
   const Status status = reserve(call, variable, shape, block, &offset);
   if (status != Status::OK) return status;
-  call.lock.unlock();
-  copy_into(offset, view);
-  call.lock.lock();
+  const bool is_short = shape.bytes <= kShortCopy;
+  if (!is_short) call.lock.unlock();
+  copy_into(offset, source);
+  if (!is_short) call.lock.lock();
   return push_block(call, variable, block, offset);
 }
 

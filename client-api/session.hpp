@@ -23,6 +23,12 @@ struct Call {
   Lock& lock;
 };
 
+/// What a write copies.
+struct Source {
+  const void* data;
+  const ArrayView* array = nullptr;  ///< null: as dense as the block will be
+};
+
 /// Member functions return the status of the C call and have called fail() with the message when it
 /// is an error. They are called with the lock held, and let it go while they copy or wait.
 class Session {
@@ -85,13 +91,13 @@ class Session {
                    std::uint32_t* index, Status* status);
   Status wrong_kind(Call& call, std::uint32_t parameter, const char* verb);
   /// The rest of a write once its shape is known: reserves, copies without the lock, hands over.
-  Status write_view(Call& call, const char* name, std::uint32_t variable, std::uint32_t block,
-                    const BlockShape& shape, const ArrayView& view);
+  Status write_from(Call& call, const char* name, std::uint32_t variable, std::uint32_t block,
+                    const BlockShape& shape, const Source& source);
   Status reserve(Call& call, std::uint32_t variable, const BlockShape& shape, std::uint32_t block,
                  std::uint64_t* offset);
   /// Copies into the block at `offset`, with its checksum where the XML asks for one. Needs no
   /// lock.
-  void copy_into(std::uint64_t offset, const ArrayView& view) noexcept;
+  void copy_into(std::uint64_t offset, const Source& source) noexcept;
   /// The same for data that the caller has put there; without the lock while it reads them.
   void add_checksum(Call& call, std::uint64_t offset) noexcept;
   Status push_block(Call& call, std::uint32_t variable, std::uint32_t block, std::uint64_t offset);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of Session for arrays that say what they are, and for what is in a block.
+#include <cstring>
+
 #include "client-api/leat.h"
 #include "client-api/session.hpp"
 #include "lib/platform/crc32c.hpp"
@@ -43,12 +45,21 @@ void describe(const BlockShape& shape, ScalarType type, void* data, leat_array* 
 
 }  // namespace
 
-void Session::copy_into(std::uint64_t offset, const ArrayView& view) noexcept {
+void Session::copy_into(std::uint64_t offset, const Source& source) noexcept {
   shm::BlockHeader& header = *segment_.at<shm::BlockHeader>(offset);
-  void* const data = &header + 1;
-  if (segment_.header().checksums == 0) return pack(data, view);
-  header.checksum = pack_with_checksum(data, view);
-  header.has_checksum = 1;
+  void* const to = &header + 1;
+  header.has_checksum = segment_.header().checksums;
+  if (!source.array && header.data_bytes == 0) {
+    header.checksum = 0;  // of nothing
+  } else if (header.has_checksum != 0) {
+    header.checksum = source.array
+                          ? pack_with_checksum(to, *source.array)
+                          : platform::copy_crc32c(to, source.data, header.data_bytes);
+  } else if (source.array) {
+    pack(to, *source.array);
+  } else {
+    std::memcpy(to, source.data, header.data_bytes);
+  }
 }
 
 void Session::add_checksum(Call& call, std::uint64_t offset) noexcept {
@@ -117,7 +128,7 @@ Status Session::write_array(Call& call, const char* name, std::uint32_t block,
   const BlockShape* known =
       variables_.adopt(variable, variables_.block(variable, block), view, words, &error);
   if (!known) return lose(call, variable, error);
-  return write_view(call, name, variable, block, *known, view);
+  return write_from(call, name, variable, block, *known, {view.data, &view});
 }
 
 Status Session::alloc_array(Call& call, const char* name, std::uint32_t block, leat_array* array) {

@@ -14,6 +14,7 @@ struct Handle {
   std::condition_variable idle;
   std::unique_ptr<Session> session;
   int busy = 0;  ///< calls in progress, some of them waiting or copying without the lock
+  bool awaits_idle = false;
   bool opening = false;
   bool was_finalized = false;
   bool init_has_failed = false;  ///< the last one; why was said then
@@ -26,7 +27,7 @@ class BusyMark {
  public:
   explicit BusyMark(Handle& the) : the_(the) { ++the_.busy; }
   ~BusyMark() {
-    if (--the_.busy == 0) the_.idle.notify_all();
+    if (--the_.busy == 0 && the_.awaits_idle) the_.idle.notify_all();
   }
 
  private:

@@ -40,7 +40,9 @@ bool Session::find_block(Call& call, const char* name, std::uint32_t block, std:
 // Like find_variable, for a call that would have handed data over: what has no name is lost too.
 bool Session::find_to_write(Call& call, const char* name, std::uint32_t block, std::uint32_t* index,
                             Status* status) {
-  if (find_block(call, name, block, index, status)) return true;
+  const std::int64_t found = name && block <= kMostBlock ? variables_.find(name) : -1;
+  *index = static_cast<std::uint32_t>(found);
+  if (found >= 0 || find_block(call, name, block, index, status)) return true;
   count_lost(name ? name : "", {*status, last_error()});
   tell_lost(*status == Status::ERROR_ARGUMENT && name ? *index : shm::kNoVariable, *status, 0);
   return false;

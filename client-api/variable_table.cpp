@@ -30,8 +30,10 @@ VariableTable::VariableTable(const shm::Catalogue& catalogue, std::string config
     : catalogue_(catalogue), config_(std::move(config)) {
   const auto variables = catalogue_.variables();
   for (std::uint32_t i = 0; i < variables.size(); ++i) {
-    variables_.emplace(catalogue_.text(variables[i].name), i);
+    names_.push_back(catalogue_.text(variables[i].name));
+    variables_.emplace(names_.back(), i);
   }
+  following_.resize(variables.size());
   states_.resize(variables.size());
   layouts_.resize(catalogue_.layouts().size());
   layout_written_.resize(layouts_.size());
@@ -42,9 +44,15 @@ VariableTable::VariableTable(const shm::Catalogue& catalogue, std::string config
   }
 }
 
-std::int64_t VariableTable::find(std::string_view name) const noexcept {
-  const auto found = variables_.find(name);
-  return found == variables_.end() ? std::int64_t{-1} : found->second;
+std::int64_t VariableTable::find(std::string_view name) noexcept {
+  if (names_.empty()) return -1;
+  std::uint32_t& expected = following_[found_];
+  if (names_[expected] != name) {
+    const auto found = variables_.find(name);
+    if (found == variables_.end()) return -1;
+    expected = found->second;
+  }
+  return found_ = expected;
 }
 
 std::int64_t VariableTable::find_parameter(std::string_view name) const noexcept {
@@ -81,7 +89,7 @@ BlockState& VariableTable::block(std::uint32_t variable, std::uint32_t block) {
 }
 
 std::string_view VariableTable::name(std::uint32_t variable) const noexcept {
-  return catalogue_.text(catalogue_.variables()[variable].name);
+  return names_[variable];
 }
 
 std::string_view VariableTable::parameter_name(std::uint32_t index) const noexcept {

@@ -56,8 +56,9 @@ class VariableTable {
  public:
   VariableTable(const shm::Catalogue& catalogue, std::string config);
 
-  /// Index of the variable, or -1.
-  std::int64_t find(std::string_view name) const noexcept;
+  /// Index of the variable, or -1. Names that come in the order in which they came before are found
+  /// without a search.
+  std::int64_t find(std::string_view name) noexcept;
   std::int64_t find_parameter(std::string_view name) const noexcept;
   /// `heat.xml declares no variable "temprature"; did you mean "temperature"?`
   Error unknown_variable(std::string_view name) const;
@@ -125,6 +126,9 @@ class VariableTable {
   shm::Catalogue catalogue_;
   std::string config_;
   std::unordered_map<std::string_view, std::uint32_t> variables_, parameters_;
+  std::vector<std::string_view> names_;
+  std::vector<std::uint32_t> following_;  // which variable came after this one last time
+  std::uint32_t found_ = 0;               // the last
   std::vector<VariableState> states_;
   std::vector<LayoutShape> layouts_;
   std::vector<std::uint8_t> layout_written_;
