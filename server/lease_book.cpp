@@ -11,6 +11,8 @@ namespace {
 
 // Of all memory, what nobody is given who has not asked for it.
 constexpr std::uint64_t kLeftOfAhead = 4;
+// Of a block, what whole units and the ends of extents take in addition.
+constexpr std::uint64_t kRoundedUp = 4;
 
 bool is_ahead(const LeaseRequest& request) { return (request.flags & shm::kLeaseAhead) != 0; }
 bool is_own(const LeaseRequest& request) { return (request.flags & shm::kLeaseOwn) != 0; }
@@ -143,7 +145,8 @@ std::optional<shm::Extent> LeaseBook::give_ahead(std::uint32_t client, std::uint
 
 std::uint64_t LeaseBook::most_in_iteration(std::uint32_t client) const noexcept {
   const Client& owner = clients_[client];
-  return std::max(owner.peak, owner.this_iteration) + common_bytes_;
+  const std::uint64_t blocks = std::max(owner.peak, owner.this_iteration);
+  return blocks + blocks / kRoundedUp + 2 * common_bytes_;
 }
 
 std::vector<Grant> LeaseBook::serve() {

@@ -61,7 +61,7 @@ class LeaseBook {
   /// a quarter of all stays free. `flags`: kLeaseOwn or kLeaseCommon.
   std::optional<shm::Extent> give_ahead(std::uint32_t client, std::uint64_t bytes,
                                         std::uint32_t flags);
-  /// The most that this client can use in an iteration like those so far.
+  /// Bytes of extents that this client can use in an iteration like those so far.
   std::uint64_t most_in_iteration(std::uint32_t client) const noexcept;
   /// What can be given now, in order; each goes to its client's release ring.
   std::vector<Grant> serve();

@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "lib/platform/clock.hpp"
+#include "lib/platform/priority.hpp"
 #include "server/crash_note.hpp"
 #include "server/spilled_blocks.hpp"
 
@@ -198,6 +199,7 @@ std::string Pipeline::slowest() const {
 
 void Pipeline::run(const std::function<void()>& first) {
   thread_id_ = gettid();
+  platform::go_behind_others();
   if (first) first();
   report(for_all(PipelineResult::Kind::opened, &PluginInstance::open));
   Work work;

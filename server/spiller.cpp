@@ -11,6 +11,7 @@
 #include "lib/platform/clock.hpp"
 #include "lib/platform/limits.hpp"
 #include "lib/platform/memory.hpp"
+#include "lib/platform/priority.hpp"
 #include "lib/platform/spill_folder.hpp"
 
 namespace leat::server {
@@ -126,6 +127,7 @@ std::string Spiller::report() const {
 
 void Spiller::run() {
   thread_id_ = gettid();
+  platform::go_behind_others();
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return closing_ || (wanted_ && !written_); });

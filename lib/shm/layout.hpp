@@ -71,9 +71,7 @@ struct SegmentHeader {
 /// Written by the server only.
 struct ServerWords {
   alignas(kCacheLine) std::atomic<std::uint32_t> sleeps;  ///< odd while it sleeps; each sleep has its own number
-  /// 1: it sleeps, and looks at the rings again by itself in a moment. Nobody need wake it for what
-  /// nobody waits for.
-  std::atomic<std::uint32_t> naps;
+  std::atomic<std::uint32_t> naps;  ///< 1: it sleeps, and looks at the rings again by itself in a moment
   alignas(kCacheLine) std::atomic<std::uint64_t> progress;  ///< grows with all the server gets done
   std::atomic<std::uint64_t> last_lease;  ///< LeaseRecord::id that was given out last
   std::atomic<std::uint32_t> takeovers;   ///< servers that have died in this session
@@ -214,13 +212,7 @@ struct Release {
 
 // ---- memory that the server gives before it is asked for; see offers.hpp ----
 
-enum class OfferState : std::uint32_t {
-  none = 0,
-  offered,   ///< the client may take it
-  claimed,   ///< it has; for good
-  withdrawn  ///< the server has taken it back; for good
-};
-
+enum class OfferState : std::uint32_t { none = 0, offered, claimed, withdrawn };  // the last two are for good
 inline constexpr std::uint32_t kOffers = 128;  ///< per client
 
 struct OfferSlot {

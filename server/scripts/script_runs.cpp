@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <exception>
 
+#include "lib/platform/affinity.hpp"
 #include "lib/platform/clock.hpp"
+#include "lib/platform/priority.hpp"
 #include "server/scripts/part_files.hpp"
 #include "server/scripts/script_pool.hpp"
 #include "server/scripts/task.hpp"
@@ -114,6 +116,7 @@ bool ScriptPool::ensure_runs(Worker& worker, std::size_t index) {
   if (why.empty()) {
     worker.running_since_ns = platform::now_ns();
     if (!cpus_.empty()) platform::set_affinity(cpus_, worker.process.pid());
+    platform::go_behind_others(worker.process.pid());
     return true;
   }
   if (worker.why_not.empty() && problems_.insert(why).second)

@@ -226,10 +226,14 @@ def test_a_stopped_server_costs_a_write_the_timeout_and_its_iteration(tmp_path):
         server = run.server()
         assert all_write(run, 0) == ["LEAT_OK"]
         os.kill(server, signal.SIGSTOP)
-        began = time.monotonic()
-        assert rank.write("big", BYTES, 1).status == "LEAT_DROPPED"
-        assert time.monotonic() - began < 1.2
-        assert rank.write("big", BYTES, 1, 1).status == "LEAT_DROPPED"
+        said, seconds = [], []
+        for block in range(4):  # some memory may be the rank's already
+            began = time.monotonic()
+            said.append(rank.write("big", BYTES, 1, block).status)
+            seconds.append(time.monotonic() - began)
+        first = said.index("LEAT_DROPPED")
+        assert seconds[first] < 1.2
+        assert said[first + 1:] and set(said[first:]) == {"LEAT_DROPPED"}
         rank.end()
         os.kill(server, signal.SIGCONT)
         assert all_write(run, 2) == ["LEAT_OK"]

@@ -196,7 +196,8 @@ def test_a_dry_run_names_what_would_go_and_removes_nothing(tmp_path):
     assert before
     report = cleaned(runtime, "--dry-run")
     ours = [e for e in report["dead"] if e["session"] == dead.session]
-    assert {pathlib.Path(e["path"]).name for e in ours if e["kind"] != "segment"} == before
+    needed = {name for name in before if name.endswith(".journal")}  # by whoever stores what is in memory
+    assert needed and {pathlib.Path(e["path"]).name for e in ours if e["kind"] != "segment"} == before - needed
     assert not any(e["removed"] for e in ours)
     assert {p.name for p in files_of(dead)} == before
     assert "to be removed" in leat_clean(runtime, "--dry-run").stdout
