@@ -73,7 +73,7 @@ def killed(folder, runtime, due, stored=2, waiting=4, **more):
     ranks = run.init()
     due.iterations(ranks, range(stored))
     until = time.monotonic() + LIMIT
-    while not (folder / "run.ledger.json").exists():  # a server that has begun to store
+    while not ledger(folder)["entries"]:  # a server that has begun to store
         assert time.monotonic() < until
         time.sleep(0.01)
     os.kill(run.server(), signal.SIGSTOP)
