@@ -166,7 +166,9 @@ leat_status write(const char* variable, const V& value, std::uint32_t block = 0)
 /// Memory of the segment, until commit().
 template <class T>
 struct Array {
-  T* data = nullptr;  ///< null with LEAT=off
+  /// Null with LEAT=off, when nobody knows the shape, and in an iteration that is left out: then
+  /// compute in memory of your own; commit() does no harm.
+  T* data = nullptr;
   std::array<std::int64_t, LEAT_MAX_DIMS> extent{};
   int dims = 0;
   std::int64_t size() const {

@@ -5,6 +5,7 @@
 
 #include "lib/platform/process.hpp"
 #include "lib/platform/runtime_folder.hpp"
+#include "server/scripts/script_guard.hpp"
 #include "server/startup.hpp"
 
 int main(int argc, char** argv) {
@@ -30,7 +31,13 @@ int main(int argc, char** argv) {
                  "stores what lies in this segment, all processes of which are dead, and ends")
       ->excludes(config, session);
   app.add_option("--report-fd", options.report_fd, "descriptor to report readiness to");
+  int guarded = 0;
+  app.add_option(
+      "--guard-scripts", guarded,
+      "ends what scripts have started, should the leatd of this process id, which starts "
+      "this one, be killed");
   CLI11_PARSE(app, argc, argv);
+  if (guarded > 0) return leat::server::guard_scripts(guarded);
   if (options.drain.empty() && options.config.empty()) {
     fprintf(stderr, "leatd: --config is missing\n");
     return 2;

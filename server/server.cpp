@@ -141,11 +141,14 @@ void Server::watch(int fd) noexcept {
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
 }
 
+void Server::open_ledger() {
+  if (const std::string note = ledger_file_.start(ledger_); !note.empty()) log_->warn("{}", note);
+}
+
 int Server::run() {
   for (const platform::UniqueFd* fd : {&listener_, &doorbell_, &results_bell_, &signals_}) {
     watch(fd->get());
   }
-  if (const std::string note = ledger_file_.start(ledger_); !note.empty()) log_->warn("{}", note);
   drains_->start();
   if (facts_.ranks == facts_.node_ranks || facts_.drained || all_have_attached()) start_stores();
   spiller_.start();

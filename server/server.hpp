@@ -48,7 +48,7 @@ struct ServerParts {
   platform::Machine machine;
   std::shared_ptr<spdlog::logger> log;
   const platform::SpillFolder* spill_folder = nullptr;  ///< outlives the server; null: none
-  std::string late_ranks{};    ///< file in which it is noted who has not come; "": none is kept
+  std::string late_ranks{};  ///< file in which it is noted who has not come; "": none is kept
   std::shared_ptr<Drains> drains{};  ///< of what others have left on this node
 };
 
@@ -59,6 +59,9 @@ class Server {
   /// An error when servers of this segment die one after the other.
   static Result<void> may_take_over(const shm::Segment& segment);
 
+  /// Takes the ledger's name and writes it, so that also a run that is killed in its first moment
+  /// has one. Before run().
+  void open_ledger();
   /// Runs until all clients are gone and everything is stored. Returns the exit status of leatd.
   int run();
 

@@ -215,6 +215,7 @@ Result<int> serve(Options options, Reporter& reporter) {
   Server server({*model, *segment, facts, live->socket(), live->journal(), std::move(*listener),
                  instances_of(*plugins, *model, view, *log), machine, *log,
                  *spill ? &**spill : nullptr, live->late_ranks(), drains});
+  server.open_ledger();
   if (!draining) reporter.ready();
   const int status = server.run();
   if (const std::string& why = server.why_given_up(); !why.empty())

@@ -3,10 +3,13 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -80,6 +83,39 @@ std::vector<std::string> arguments_of(pid_t pid) {
 }
 
 std::string working_folder_of(pid_t pid) { return target_of(folder_of(pid) + "/cwd"); }
+
+std::int64_t processor_time_of(pid_t pid) noexcept {
+  clockid_t clock{};
+  timespec time{};
+  if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0)
+    return 0;
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+bool is_stopped(pid_t pid) {
+  std::ifstream file(folder_of(pid) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t name_end = text.rfind(')');  // a name may hold anything, brackets too
+  const char state = name_end + 2 < text.size() ? text[name_end + 2] : '?';
+  return name_end != std::string::npos && (state == 'T' || state == 't');
+}
+
+// Lines like "3: FLOCK  ADVISORY  WRITE 4711 00:19:1234 0 EOF", with the device in hexadecimal.
+pid_t holder_of_lock(const std::string& path) {
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) != 0) return 0;
+  std::ifstream file("/proc/locks");
+  for (std::string line; std::getline(file, line);) {
+    int pid = 0;
+    unsigned major_part = 0, minor_part = 0;
+    unsigned long long inode = 0;
+    const bool is_flock = sscanf(line.c_str(), "%*s FLOCK %*s %*s %d %x:%x:%llu", &pid, &major_part,
+                                 &minor_part, &inode) == 4;
+    if (is_flock && inode == facts.st_ino && makedev(major_part, minor_part) == facts.st_dev)
+      return pid;
+  }
+  return 0;
+}
 
 std::vector<std::string> files_written_by(pid_t pid) {
   std::set<std::string> files;

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,15 @@ std::vector<std::string> arguments_of(pid_t pid);
 
 /// "" when it cannot be known.
 std::string working_folder_of(pid_t pid);
+
+/// Processor time that it has had so far, in ns; 0 when it cannot be known.
+std::int64_t processor_time_of(pid_t pid) noexcept;
+
+/// By a signal, or by a debugger.
+bool is_stopped(pid_t pid);
+
+/// Who has taken the lock (flock) of a file; 0 when nobody has, or one of another container.
+pid_t holder_of_lock(const std::string& path);
 
 /// Regular files that it has open for writing, in the order of the alphabet, each once; not those
 /// of its standard streams.

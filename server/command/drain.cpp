@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/drain.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include "lib/base/bytes.hpp"
 #include "lib/base/status.hpp"
+#include "lib/platform/child_process.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/file_lock.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/platform/runtime_folder.hpp"
 #include "lib/platform/segment_name.hpp"
+#include "server/command/drain_watch.hpp"
 #include "server/command/words.hpp"
 
 namespace leat::command {
@@ -17,15 +20,18 @@ namespace {
 
 std::string path_of(const KilledSession& session) { return "/dev/shm/" + session.what.segment; }
 
-// All that it says until it ends.
-std::string report_of(const platform::Child& child) {
-  std::string text;
+// What it says, and how it ends. False when it is stuck before that.
+bool await_end(const platform::Child& child, DrainWatch* watch, std::string* report, int* status) {
   char part[1024];
-  for (ssize_t got = 1; got > 0;) {
-    got = ::read(child.report.get(), part, sizeof part);
-    if (got > 0) text.append(part, static_cast<std::size_t>(got));
+  for (bool open = true; open || !platform::reap(child.pid, platform::kGlanceNs, status);) {
+    if (watch->stuck()) return false;
+    pollfd entry{child.report.get(), POLLIN, 0};
+    if (!open || ::poll(&entry, 1, platform::kGlanceNs / 1'000'000) <= 0) continue;
+    const ssize_t got = ::read(child.report.get(), part, sizeof part);
+    if (got > 0) report->append(part, static_cast<std::size_t>(got));
+    open = got > 0;
   }
-  return text;
+  return true;
 }
 
 // With the segment everything else of the session goes.
@@ -38,9 +44,16 @@ void note_stored(KilledSession* session, const Json& report) {
   session->lost = report.value("lost", std::uint64_t{0});
 }
 
-// Another process was faster: it ends, or is killed.
+// Another process was faster: it ends, is killed, or is stuck.
 void await_other(KilledSession* session) {
-  while (platform::try_lock(path_of(*session)).held) platform::pause_shortly();
+  DrainWatch watch(session->what.segment);
+  while (platform::try_lock(path_of(*session)).held) {
+    if (watch.stuck()) {
+      session->problem = watch.why();
+      return;
+    }
+    platform::pause_shortly();
+  }
   const bool gone = !platform::segment_is_there(session->what.segment);
   session->outcome = gone ? "stored" : "in memory";
   session->problem = gone ? "" : "another process began to store it, and did not end with that";
@@ -71,9 +84,13 @@ void drain(KilledSession* session) {
     session->problem = child.error().message;
     return;
   }
-  const std::string report = report_of(*child);
+  DrainWatch watch(session->what.segment, child->pid);
+  std::string report;
   int status = 0;
-  platform::reap(child->pid, INT64_MAX / 2, &status);
+  if (!await_end(*child, &watch, &report, &status)) {
+    session->problem = watch.why();
+    return;
+  }
   const Json facts = Json::parse(report, nullptr, false);
   if (facts.is_object()) return note_stored(session, facts);
   const std::size_t line_end = report.find('\n');

@@ -29,7 +29,7 @@ struct KilledSession {
 
 /// The oldest first.
 std::vector<KilledSession> killed_sessions();
-/// Stores it with a leatd of its own, and waits for the end of that.
+/// Stores it with a leatd of its own, and waits for the end of that as long as it gets on.
 void drain(KilledSession* session);
 /// Removes it, and with it what was not stored.
 void give_up(KilledSession* session);

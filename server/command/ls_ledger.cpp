@@ -83,15 +83,16 @@ Json warnings_of(const Json& ledger) {
 
 std::string node_of(const Json& ledger) {
   const Json node = ledger.value("node", Json());
-  return node.is_string() ? "it ran on " + node.get<std::string>() + ", which" : "it";
+  return node.is_string() ? " (it ran on " + node.get<std::string>() + ")" : "";
 }
 
 std::string server_gone(const Json& ledger) {
   const std::uint64_t waiting = ledger.value("iterations_in_memory", std::uint64_t{0});
   return "running, but its server is gone: " +
          (waiting > 0 ? counted(waiting, "iteration") + " in memory, store them with `leat recover`"
-                      : std::string("what it had in memory is not on this node (") +
-                            node_of(ledger) + " was started anew, or somebody removed it)");
+                      : "nothing of it is in memory on this node: it had handed over nothing yet, "
+                        "its node was started anew, or somebody removed it" +
+                            node_of(ledger));
 }
 
 std::string verdict(const Json& ledger, const Look& look) {
@@ -111,8 +112,7 @@ std::string verdict(const Json& ledger, const Look& look) {
   for (const Json& script : of_scripts_amiss(ledger)) {
     const auto times = [&script](const char* what) { return script.value(what, std::uint64_t{0}); };
     const std::string name = "script " + script.value("name", "");
-    if (times("failed") > 0)
-      parts.push_back(name + " failed " + counted(times("failed"), "time"));
+    if (times("failed") > 0) parts.push_back(name + " failed " + counted(times("failed"), "time"));
     if (times("skipped") > 0)
       parts.push_back(name + " left " + counted(times("skipped"), "iteration") + " out");
   }

@@ -86,6 +86,7 @@ std::string LedgerFile::start(const Ledger& ledger) {
   const std::string note = take_name();
   started_ = true;
   keep(ledger_json(ledger, "running"));
+  if (!is_continued_) write(text_);  // should it fail, the last writing says so
   thread_ = std::thread([this] { work(); });
   return note;
 }
@@ -96,6 +97,7 @@ std::string LedgerFile::take_name() {
     if (each.run_id != run_id_ || run_id_.empty()) continue;
     if (!(lock_ = platform::lock_file(lock_of(each.file), 0))) continue;
     name_ = each.file;
+    is_continued_ = true;
     return "";
   }
   folder_.remove_no_file(lock_of(wanted));
@@ -119,8 +121,9 @@ std::string LedgerFile::set_aside(const std::string& wanted) const {
            " stores it";
   }
   return what +
-         "its memory is gone, as after a restart of the machine: what was not in its files by then "
-         "is lost";
+         "nothing of it is in memory: it had handed over nothing yet, or, as after a restart of "
+         "the "
+         "machine, what was not in its files by then is lost";
 }
 
 void LedgerFile::update(const Ledger& ledger) {

@@ -29,7 +29,7 @@ class LedgerFile {
   /// Takes the name: <simulation>.ledger.json, with the node in it when the run has several, with
   /// the session when a run in progress has that name; one of this run that is there already, in a
   /// server that goes on. The ledger of another run that was killed before its end gets another
-  /// name, and what is returned says so, else "". Nothing is written before.
+  /// name, and what is returned says so, else "". Writes it, unless there is one of this run.
   std::string start(const Ledger& ledger);
   /// "run.ledger.json"
   const std::string& name() const noexcept { return name_; }
@@ -58,7 +58,7 @@ class LedgerFile {
 
   std::string name_, session_, run_id_;
   platform::Folder folder_{"."};
-  bool started_ = false;
+  bool started_ = false, is_continued_ = false;  // continued: what is there is of this run
   platform::UniqueFd lock_;
   std::uint64_t written_version_ = 0;
   std::int64_t written_ns_ = 0;

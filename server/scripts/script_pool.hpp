@@ -33,6 +33,7 @@
 #include "server/script_results.hpp"
 #include "server/scripts/constants_file.hpp"
 #include "server/scripts/script.hpp"
+#include "server/scripts/script_guard.hpp"
 #include "server/scripts/worker_process.hpp"
 #include "server/steering.hpp"
 
@@ -136,6 +137,7 @@ class ScriptPool {
   bool find_order(Worker& worker, std::size_t index, Order* order);
   bool may_run(const Script& script) const;
   void bury(Worker& worker);
+  void ensure_guard();
   bool ensure_runs(Worker& worker, std::size_t index);
   void carry_out(Worker& worker, const Order& order);
   ScriptFailure load(Worker& worker, Script& script);
@@ -171,6 +173,7 @@ class ScriptPool {
   bool handing_out_ = false;
   bool closing_ = false;
   std::list<Script> scripts_;  // addresses stay
+  ScriptGuard guard_;          // ends after the workers
   std::vector<std::unique_ptr<Worker>> workers_;
   std::uint64_t orders_ = 0;
   std::set<std::string> problems_;  // said already

@@ -106,9 +106,17 @@ void ScriptPool::bury(Worker& worker) {
   process_died(worker);
 }
 
+void ScriptPool::ensure_guard() {
+  const std::string why = guard_.ensure();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!why.empty() && problems_.insert(why).second)
+    log_->warn("what scripts start would outlive a leatd that is killed: {}", why);
+}
+
 // Starts the process where it does not run. Without one, all its scripts are of no use.
 bool ScriptPool::ensure_runs(Worker& worker, std::size_t index) {
   if (worker.process.runs()) return true;
+  ensure_guard();
   const WorkerStart started =
       worker.why_not.empty() ? worker.process.start() : WorkerStart{worker.why_not};
   const std::string& why = started.why;

@@ -3,6 +3,7 @@
 #include "client-api/leat.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -99,9 +100,25 @@ void write_from_threads() {
   for (std::thread& thread : threads) thread.join();
 }
 
+// With LEAT=off.
+void without_server() {
+  leat::Session session("no such file");
+  std::vector<double> own(6);
+  const leat::Array<double> memory = leat::alloc<double>("allocated");
+  expect(!memory.data && memory.size() == 0 && memory.begin() == memory.end(), "no memory");
+  double* const cells = memory.data ? memory.data : own.data();
+  for (std::size_t i = 0; i < own.size(); ++i) cells[i] = 1;
+  expect(leat::commit("allocated") == LEAT_OK && own[5] == 1, "a commit of nothing");
+  expect(session.finalize() == LEAT_OK, "the end");
+}
+
 }  // namespace
 
 int main() {
+  if (const char* value = std::getenv("LEAT"); value && std::string(value) == "off") {
+    without_server();
+    return failures;
+  }
   expect(
       error_of(LEAT_ERROR_STATE, [] { return leat::end_iteration(); }).find("before leat_init") !=
           std::string::npos,

@@ -25,3 +25,11 @@ def test_what_cpp_writes_is_in_the_file(tmp_path, program):
         assert file["z"][0].tolist() == [1 + 2j, 3 + 4j]
         assert same_bits(file["allocated"][0], np.arange(6.0).reshape(2, 3))
         assert file["blocks"][0, :, 0].tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("program", ["cpp_api_test", "cpp_api_test_nothrow"])
+def test_without_a_server_cpp_computes_in_memory_of_its_own(tmp_path, program):
+    done = subprocess.run([BUILD / "bin" / program], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "LEAT": "off"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not list(tmp_path.iterdir())

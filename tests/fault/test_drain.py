@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything of a session is killed: what its ranks had handed over lies in its segment, and the next start on the node, or
 `leat recover`, stores it. All that a call had returned LEAT_OK for is in the file, bit for bit, and nothing twice."""
+import contextlib
+import fcntl
 import json
 import os
+import pathlib
 import random
 import re
 import shutil
@@ -70,7 +73,7 @@ def killed(folder, runtime, due, stored=2, waiting=4, **more):
     ranks = run.init()
     due.iterations(ranks, range(stored))
     until = time.monotonic() + LIMIT
-    while not (folder / "run.ledger.json").exists():  # a server that has begun to store
+    while not ledger(folder)["entries"]:  # a server that has begun to store
         assert time.monotonic() < until
         time.sleep(0.01)
     os.kill(run.server(), signal.SIGSTOP)
@@ -266,3 +269,87 @@ def test_the_ledger_of_a_run_whose_memory_is_gone_is_kept_and_the_next_run_says_
         assert f"session {run.session}, was killed before its end" in following.log() and "is lost" in following.log()
     old = ledger(run.folder, "run.1.ledger.json")
     assert old["state"] == "running" and old["session"] == run.session
+
+
+def drainer_of(segment):
+    """The leatd that stores it."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+            if b"--drain" in words and segment.name.encode() in words:
+                found.append(int(entry.name))
+    (pid,) = found
+    return pid
+
+
+def killed_in_a_store(tmp_path, library, options=""):
+    """A run that was killed while its second store had the first iteration."""
+    store = f'<store name="out" type="hdf5"/><store name="slow" library="{BUILD}/lib/leat/test/{library}.so">{options}</store>'
+    run = run_in(tmp_path / "run", xml(DATA, buffer="8MiB", timeout="2s", store=store), tmp_path / "runtime", ranks=2)
+    ranks, due = run.init(), Due()
+    due.iterations(ranks, range(1))
+    for rank in ranks:
+        os.kill(rank.process.pid, signal.SIGSTOP)  # it would start another server
+    kill_all(run, server_first=True)
+    return run, due
+
+
+@pytest.mark.parametrize("how", ["is stopped, ", ""])
+def test_a_drainer_that_is_stopped_or_stuck_is_named_and_not_waited_for(tmp_path, how):
+    run, due = killed_in_a_store(tmp_path, "gate")
+    (segment,), begun = run.segments(), run.folder / "begun-0"
+    begun.unlink(missing_ok=True)
+    log = tmp_path / "said"  # no pipe: the drainer has its end, too
+    with log.open("w") as file, subprocess.Popen([BUILD / "bin" / "leat", "recover"], cwd=run.folder, env=run.environment,
+                                                 stderr=file) as recover:
+        until = time.monotonic() + LIMIT
+        while not begun.exists():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        drainer = drainer_of(segment)
+        if how:
+            os.kill(drainer, signal.SIGSTOP)
+        recover.wait(LIMIT)
+    said = log.read_text()
+    assert recover.returncode == 1 and f"process {drainer} stores it, {how}and has got nothing done" in said, said
+    assert run.segments()
+    (run.folder / "gate-open").touch()
+    os.kill(drainer, signal.SIGCONT)
+    await_gone(run)
+    assert leat(run, "clean").returncode == 0
+    nothing_left(run)
+    due.check(run.folder / "run.h5")
+
+
+def test_another_process_that_has_the_segment_and_is_stuck_is_named_and_not_waited_for(tmp_path):
+    run, due = killed_in_a_store(tmp_path, "slow")
+    (segment,), begun, go_on = run.segments(), tmp_path / "begun", tmp_path / "go-on"
+    (tmp_path / "bin").mkdir()
+    shutil.copy(BUILD / "bin" / "leat", tmp_path / "bin")
+    (tmp_path / "bin" / "leatd").write_text(f"""#!/bin/sh
+touch {begun}; while [ ! -e {go_on} ]; do sleep 0.01; done; exec {BUILD}/bin/leatd "$@"
+""")
+    (tmp_path / "bin" / "leatd").chmod(0o755)
+    with subprocess.Popen([tmp_path / "bin" / "leat", "clean", "--json"], cwd=run.folder, env=run.environment,
+                          stdout=subprocess.PIPE, text=True) as clean:
+        until = time.monotonic() + LIMIT
+        while not begun.exists():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        with segment.open() as file:  # who begins to store it, faster than the one that leat has started
+            fcntl.flock(file, fcntl.LOCK_EX)
+            go_on.touch()
+            said = json.loads(clean.communicate(timeout=LIMIT)[0])
+    (problem,) = [one["problem"] for one in said["undrained"]]
+    assert clean.returncode == 1 and not said["good"]
+    assert problem.startswith(f"process {os.getpid()} stores it, and has got nothing done for 2 seconds"), problem
+    assert leat(run, "recover").returncode == 0
+    due.check(run.folder / "run.h5")
+
+
+def test_a_drainer_that_works_for_longer_than_the_timeout_is_waited_for(tmp_path):
+    run, due = killed_in_a_store(tmp_path, "slow", '<option name="seconds" value="5"/><option name="progress" value="yes"/>')
+    done = leat(run, "recover")
+    assert done.returncode == 0 and "stored now" in done.stdout, done
+    due.check(run.folder / "run.h5")

@@ -5,10 +5,12 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import time
 
 import h5py
-from leat_run import Run, data, same_bits, xml
+from leat_run import BUILD, Run, data, same_bits, xml
+from test_leftovers import kill_all, run_in
 
 ROW = '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/><variable name="b" layout="row"/>'
 WIDTH = 100
@@ -218,3 +220,26 @@ def test_the_example_of_the_reference_is_one(tmp_path):
     real = ledger(tmp_path, "heat.ledger.json")
     real.update({name: example[name] for name in ("session", "node", "run_id")})
     assert json.loads(json.dumps(real).replace(str(tmp_path), "/home/me")) == example
+
+
+def test_a_run_that_is_killed_in_its_first_moment_has_a_ledger_and_the_next_run_keeps_it(tmp_path):
+    runtime = tmp_path / "runtime"
+    run = run_in(tmp_path / "run", xml(ROW), runtime)
+    (rank,) = run.init()
+    os.kill(rank.process.pid, signal.SIGSTOP)  # it would start another server
+    kill_all(run, server_first=True)
+    first = ledger(run.folder)
+    assert first["state"] == "running" and first["session"] == run.session and first["entries"] == []
+    if (run.folder / "run.h5").exists():
+        shown = subprocess.run([BUILD / "bin" / "leat", "ls", "run.h5"], cwd=run.folder, env=run.environment,
+                               capture_output=True, text=True)
+        assert "running, but its server is gone: nothing of it is in memory" in shown.stdout, shown
+    with Run(run.folder, xml(ROW), environment={"LEAT_RUNTIME_DIR": str(runtime)}) as following:
+        following.runtime = runtime
+        (rank,) = following.init()
+        assert ledger(run.folder)["session"] == following.session and ledger(run.folder, "run.1.ledger.json") == first
+        assert rank.write("a", 20, 1).ok
+        rank.end()
+        following.finish()
+        finished(following, 0)
+        assert f"session {run.session}, was killed before its end" in following.log()

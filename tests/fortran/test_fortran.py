@@ -89,8 +89,8 @@ def test_the_other_verbs_answer(verbs):
     assert verbs[1]["init"][0] == 0 and "status: LEAT_ERROR_FULL" in verbs[2] and "last error: leat_write" in verbs[2]
 
 
-def test_without_a_server_the_value_of_a_parameter_stays_as_it_is(tmp_path):
-    run("fortran_gets", tmp_path, LEAT="off")
+def test_without_a_server_values_of_parameters_stay_and_there_is_no_memory_to_compute_in(tmp_path):
+    run("fortran_gets", tmp_path, LEAT="off", LEAT_ON_ERROR="abort")
 
 
 def test_without_stat_the_run_goes_on_unless_it_shall_abort(tmp_path):

@@ -191,7 +191,8 @@ def workers_of(run):
     server, found = run.server(), []
     for entry in pathlib.Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and f"\nPPid:\t{server}\n" in (entry / "status").read_text():
+            is_child = entry.name.isdigit() and f"\nPPid:\t{server}\n" in (entry / "status").read_text()
+            if is_child and b"--guard-scripts" not in (entry / "cmdline").read_bytes():
                 found.append(int(entry.name))
         except OSError:
             continue

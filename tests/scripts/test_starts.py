@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes of scripts that somebody stops or kills while they start, and what scripts start themselves."""
+import contextlib
 import os
 import pathlib
 import signal
@@ -87,7 +88,7 @@ FORKS = """
         return pid
     def process(ds, ctx):
         ctx.scalar("i", ctx.iteration)
-        if ctx.iteration == 1:
+        if ctx.iteration in (1, 9):
             for number in range(6):
                 fork(number % 2)
             subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], start_new_session=True)
@@ -139,6 +140,58 @@ def test_what_scripts_of_a_killed_server_have_started_is_ended_by_the_next(tmp_p
         write_iterations(run, range(2, 4))
         wait_until(lambda: not any(is_alive(pid) for pid in family_of(first)), "the end of what was forked")
     expect_all_stored(tmp_path, 4)
+
+
+def guard_of(server):
+    """The process that this leatd has for when it is killed; None before there is one, or after its end."""
+    for entry in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+            if words[1:3] == [b"--guard-scripts", str(server).encode()]:
+                return int(entry.name)
+    return None
+
+
+@pytest.mark.parametrize("before", ["nothing", "the worker is killed", "the worker and the guard are killed"])
+def test_what_scripts_have_started_ends_with_a_killed_server_though_no_other_one_starts(tmp_path, before):
+    put(tmp_path, "s", FORKS.format(end="ctx.scalar('forked', 1)"))
+    with Run(tmp_path, config(folder='timeout="3s" when-slow="wait"')) as run:
+        run.init()
+        write_iterations(run, range(2))
+        wait_until(lambda: len(rows(tmp_path, "s")) == 2, "the forks")
+        server = run.server()
+        assert len(family_of(server)) >= 7
+        if "guard" in before:  # the next worker has another one, and forks again
+            for pid in (*workers_of(run), guard_of(server)):
+                os.kill(pid, signal.SIGKILL)
+                wait_until(lambda pid=pid: not is_alive(pid), "its end")
+            write_iterations(run, range(2, 10))
+            wait_until(lambda: len(rows(tmp_path, "s")) == 10, "another process")
+            assert len(family_of(server)) >= 7
+        os.kill(run.ranks[0].process.pid, signal.SIGSTOP)  # it would start another server
+        os.kill(server, signal.SIGSTOP)  # and this one would see the death of its worker
+        if "worker" in before:
+            for pid in workers_of(run):
+                os.kill(pid, signal.SIGKILL)
+        os.kill(server, signal.SIGKILL)
+        wait_until(lambda: not any(is_alive(pid) for pid in family_of(server)), "the end of what was forked")
+        wait_until(lambda: guard_of(server) is None, "the end of the guard")
+        run.ranks[0].kill()
+        for left in (*run.segments(), *run.runtime.iterdir()):
+            left.unlink(missing_ok=True)
+
+
+def test_nothing_is_left_to_guard_after_an_orderly_end(tmp_path):
+    put(tmp_path, "s", WITNESS)
+    with Run(tmp_path, config()) as run:
+        run.init()
+        write_iterations(run, range(1))
+        wait_until(lambda: guard_of(run.server()) is not None, "its start")
+        server = run.server()
+        os.kill(guard_of(server), signal.SIGSTOP)  # which keeps nobody from anything
+        run.finish()
+        run.await_end()
+        assert guard_of(server) is None
 
 
 def test_multiprocessing_works_while_a_call_runs(tmp_path):
