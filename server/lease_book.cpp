@@ -178,6 +178,14 @@ const LeaseRequest* LeaseBook::first_unmet() const noexcept {
   return waiting_.empty() || is_ahead(waiting_.front()) ? nullptr : &waiting_.front();
 }
 
+std::optional<shm::Extent> LeaseBook::awaited_memory() {
+  const LeaseRequest* const first = first_unmet();
+  if (!first || !may_have(*first)) return std::nullopt;
+  const std::optional<shm::Extent> place =
+      is_own(*first) ? pool_.place_high(first->bytes) : pool_.place_low(first->bytes);
+  return place && pool_.is_missing(*place) ? place : std::nullopt;
+}
+
 LeaseRequest LeaseBook::take_first_unmet() {
   const LeaseRequest first = waiting_.front();
   waiting_.erase(waiting_.begin());

@@ -54,6 +54,17 @@ class LeaseBook {
   /// Adopted extents of this client, for one block each or for many.
   std::vector<shm::Extent> adopted(std::uint32_t client, bool own) const;
 
+  /// After adopt(): there is no memory yet for what is free, and nothing of it is given until it is
+  /// supplied.
+  void withhold() { pool_.withhold(); }
+  std::vector<shm::Extent> missing() const { return pool_.missing(); }
+  void supply(shm::Extent part) { pool_.supply(part); }
+  /// There will be none: the buffer is smaller by that.
+  void forfeit(shm::Extent part) { pool_.forfeit(part); }
+  /// After serve(): what the first in line, a rank that waits now, is given as soon as there is
+  /// memory for it; nothing when it waits for something else.
+  std::optional<shm::Extent> awaited_memory();
+
   /// A client that waits for as many already is in error: false, and nothing is noted.
   static constexpr std::ptrdiff_t kMostRequests = 1024;
   bool request(const LeaseRequest& request);
@@ -99,6 +110,7 @@ class LeaseBook {
   /// Ranks (on the node) that have not ended an iteration before `iteration`.
   std::vector<std::uint32_t> behind(std::int64_t iteration) const;
   std::uint64_t used_bytes() const noexcept { return pool_.total_bytes() - pool_.free_bytes(); }
+  std::uint64_t total_bytes() const noexcept { return pool_.total_bytes(); }
 
  private:
   struct Lease {

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "lib/platform/memory.hpp"
+#include "lib/platform/memory_limit.hpp"
 #include "lib/platform/numa_binding.hpp"
 #include "lib/platform/process.hpp"
 #include "server/catalogue_writer.hpp"
@@ -53,8 +55,21 @@ shm::RunText run_text(const model::Model& model, const Options& options) {
   return run;
 }
 
+// Taken in the background, it would be the end of some process in the midst of the run.
+Result<void> check_group(std::uint64_t buffer) {
+  const std::uint64_t room = platform::memory_room();
+  if (buffer <= room) return {};
+  return Error{Status::ERROR_MEMORY,
+               "the buffer needs " + platform::format_bytes(buffer) +
+                   " of memory, but the control group of this job (container, batch system) has " +
+                   platform::format_bytes(room) +
+                   " left: make <buffer size=\"...\"/> smaller, or the group's limit larger"};
+}
+
 Result<shm::Segment> make_segment(const model::Model& model, const Options& options,
                                   const std::string& name, int memory_node) {
+  if (const Result<void> may = check_group(model.architecture.buffer_bytes); !may)
+    return may.error();
   shm::SegmentPlan plan;
   plan.clients = static_cast<std::uint32_t>(options.node_ranks);
   plan.data_bytes = model.architecture.buffer_bytes;

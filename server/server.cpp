@@ -73,6 +73,8 @@ Server::Server(ServerParts parts)
       lease_table_(segment_),
       leases_(segment_.header(), static_cast<std::uint32_t>(facts_.node_ranks), &lease_table_),
       offers_(segment_, leases_),
+      populator_([this](shm::Extent slice) { return take_memory(slice); },
+                 [bell = results_bell_.get()] { ring(bell); }),
       steering_(model_, segment_),
       ledger_(names_of(model_, facts_)),
       ledger_file_(ledger_.names()),
@@ -153,6 +155,7 @@ int Server::run() {
   if (facts_.ranks == facts_.node_ranks || facts_.drained || all_have_attached()) start_stores();
   spiller_.start();
   scripts_.start();
+  if (!facts_.drained) start_populating();
   std::int64_t looked_ns = platform::now_ns();
   while (!closed_) {
     const bool busy = take_all_events() || has_news();
@@ -195,6 +198,7 @@ void Server::close_when_drained() {
   // The ledger that the stores keep knows of all that came before.
   if (pipeline_.is_busy()) return;
   closing_ = true;
+  populator_.stop();
   for (const auto& [name, fate] : scripts_.fates()) ledger_.script_fared(name, fate);
   start_stores();
   ledger_file_.publish(ledger_, "closing");

@@ -28,6 +28,7 @@
 #include "server/offers.hpp"
 #include "server/parameter_log.hpp"
 #include "server/pipeline.hpp"
+#include "server/populator.hpp"
 #include "server/report_book.hpp"
 #include "server/scripts/script_pool.hpp"
 #include "server/session_journal.hpp"
@@ -85,7 +86,9 @@ class Server {
   bool spin() noexcept;
   bool nap() noexcept;
   bool somebody_speaks() noexcept;
-  bool has_news() const noexcept { return pipeline_.has_results() || holds_.any_returned(); }
+  bool has_news() const noexcept {
+    return pipeline_.has_results() || holds_.any_returned() || populator_.has_news();
+  }
   void look_around(int limit_ms);
   int sleep_limit_ms() const noexcept;
   void on_wakeup(int fd);
@@ -171,6 +174,11 @@ class Server {
   void release(const Block& block);
   void serve_requests();
   void give_leases();
+  // Memory that is yet to be taken from the system
+  void start_populating();
+  int take_memory(shm::Extent slice) const;
+  void take_populated();
+  bool populate_for_waiting();
   void refuse(const LeaseRequest& request, shm::RefusalReason reason, std::int64_t iteration);
   std::int64_t oldest_unfinished() const noexcept;
   void say_who_waits();
@@ -212,6 +220,7 @@ class Server {
   shm::LeaseTable lease_table_;
   LeaseBook leases_;
   Offers offers_;
+  Populator populator_;
   Steering steering_;
   Ledger ledger_;
   LedgerFile ledger_file_;  // outlives the plugins, which read it

@@ -113,6 +113,7 @@ void Server::place_myself() {
   for (const int thread : {pipeline_.thread_id(), spiller_.thread_id()}) {
     if (thread != 0) platform::set_affinity(placement_.cpus, thread);
   }
+  populator_.place(placement_.cpus);
   scripts_.place(placement_.cpus);
   log_->info("{} rank{} on this node, buffer {}, server on {}", clients_.size(),
              clients_.size() == 1 ? "" : "s", platform::format_bytes(segment_.header().data_bytes),

@@ -269,6 +269,7 @@ void Server::take_results() {
     }
   }
   ledger_file_.update(ledger_);
+  take_populated();
   take_returned_blocks();
   steer();
   serve_requests();

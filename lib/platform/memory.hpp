@@ -10,16 +10,25 @@
 
 namespace leat::platform {
 
-/// Free bytes in the file system that holds POSIX shared memory (/dev/shm); 0 when it cannot be told.
+/// Free bytes in the file system that holds POSIX shared memory (/dev/shm); 0 when it cannot be
+/// told.
 std::uint64_t shared_memory_free() noexcept;
 
-/// Gives the shared-memory object `fd` its size and takes the pages now, so that a machine without enough memory is
-/// found here and not by a SIGBUS in the middle of a run. ERROR_MEMORY names both numbers.
-Result<void> reserve_shared_memory(int fd, std::uint64_t bytes);
+/// Gives the shared-memory object `fd` its size and takes its first `at_once` bytes. ERROR_MEMORY
+/// names both numbers when there is less than all of it, less what other segments of Leat's have
+/// yet to take: a machine without enough memory is found here, not by a SIGBUS in the middle of a
+/// run. What is not taken at once, somebody else may take.
+Result<void> reserve_shared_memory(int fd, std::uint64_t bytes, std::uint64_t at_once);
 
-/// Maps all pages of a range now instead of at first touch; each process that attaches does this for itself.
-/// Advice only: where the kernel lacks it (before Linux 5.14) the pages are touched at first use.
-void populate(void* address, std::size_t bytes) noexcept;
+/// Takes the pages of a range of it for good. 0, or the errno that says why not: ENOSPC.
+int take_shared_memory(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept;
+
+/// Takes and maps all pages of a range now instead of at first touch. False when it cannot, or
+/// where the kernel lacks it (before Linux 5.14): the pages are then mapped at first use.
+bool populate(void* address, std::size_t bytes) noexcept;
+
+/// Asks for huge pages in a range, where /dev/shm has them (its mount option `huge`). Advice only.
+void prefer_huge_pages(void* address, std::size_t bytes) noexcept;
 
 using leat::format_bytes;
 

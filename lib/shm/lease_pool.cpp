@@ -14,31 +14,45 @@ std::uint64_t LeasePool::round_up(std::uint64_t bytes) const noexcept {
   return (bytes + unit_ - 1) / unit_ * unit_;
 }
 
-Extent LeasePool::carve(std::map<std::uint64_t, std::uint64_t>::iterator range,
-                        std::uint64_t offset, std::uint64_t bytes) {
+void LeasePool::cut(Ranges* ranges, Ranges::iterator range, Extent part) {
   const std::uint64_t begin = range->first, end = begin + range->second;
-  free_.erase(range);
-  if (offset > begin) free_[begin] = offset - begin;
-  if (offset + bytes < end) free_[offset + bytes] = end - offset - bytes;
-  free_bytes_ -= bytes;
-  return Extent{offset, bytes};
+  const std::uint64_t part_end = part.offset + part.bytes;
+  ranges->erase(range);
+  if (part.offset > begin) (*ranges)[begin] = part.offset - begin;
+  if (part_end < end) (*ranges)[part_end] = end - part_end;
 }
 
-std::optional<Extent> LeasePool::take_low(std::uint64_t bytes) {
+// The range that holds all of `part`; end() when there is none.
+LeasePool::Ranges::iterator LeasePool::find(Ranges* ranges, Extent part) {
+  auto range = ranges->upper_bound(part.offset);
+  if (range == ranges->begin()) return ranges->end();
+  --range;
+  const std::uint64_t skipped = part.offset - range->first;
+  const bool holds = skipped <= range->second && part.bytes <= range->second - skipped;
+  return holds ? range : ranges->end();
+}
+
+std::optional<Extent> LeasePool::take(std::optional<Extent> place) {
+  if (!place || is_missing(*place)) return std::nullopt;
+  cut(&free_, find(&free_, *place), *place);
+  free_bytes_ -= place->bytes;
+  return place;
+}
+
+std::optional<Extent> LeasePool::place_low(std::uint64_t bytes) const {
   if (!possible(bytes)) return std::nullopt;
   bytes = round_up(bytes);
-  for (auto range = free_.begin(); range != free_.end(); ++range) {
-    if (range->second >= bytes) return carve(range, range->first, bytes);
+  for (const auto& [begin, length] : free_) {
+    if (length >= bytes) return Extent{begin, bytes};
   }
   return std::nullopt;
 }
 
-std::optional<Extent> LeasePool::take_high(std::uint64_t bytes) {
+std::optional<Extent> LeasePool::place_high(std::uint64_t bytes) const {
   if (!possible(bytes)) return std::nullopt;
   bytes = round_up(bytes);
-  for (auto range = free_.end(); range != free_.begin();) {
-    --range;
-    if (range->second >= bytes) return carve(range, range->first + range->second - bytes, bytes);
+  for (auto range = free_.rbegin(); range != free_.rend(); ++range) {
+    if (range->second >= bytes) return Extent{range->first + range->second - bytes, bytes};
   }
   return std::nullopt;
 }
@@ -46,12 +60,10 @@ std::optional<Extent> LeasePool::take_high(std::uint64_t bytes) {
 bool LeasePool::take_at(Extent extent) {
   if (!possible(extent.bytes) || extent.bytes % unit_ != 0 || extent.offset % unit_ != 0)
     return false;
-  auto range = free_.upper_bound(extent.offset);
-  if (range == free_.begin()) return false;
-  --range;
-  const std::uint64_t skipped = extent.offset - range->first;
-  if (skipped > range->second || extent.bytes > range->second - skipped) return false;
-  carve(range, extent.offset, extent.bytes);
+  const auto range = find(&free_, extent);
+  if (range == free_.end()) return false;
+  cut(&free_, range, extent);
+  free_bytes_ -= extent.bytes;
   return true;
 }
 
@@ -70,6 +82,33 @@ void LeasePool::give_back(Extent extent) {
     }
   }
   free_[extent.offset] = extent.bytes;
+}
+
+bool LeasePool::is_missing(Extent extent) const noexcept {
+  const auto after = missing_.lower_bound(extent.offset + extent.bytes);
+  if (after == missing_.begin()) return false;
+  const auto last = std::prev(after);
+  return last->first + last->second > extent.offset;
+}
+
+std::vector<Extent> LeasePool::missing() const {
+  std::vector<Extent> all;
+  for (const auto& [offset, bytes] : missing_) all.push_back({offset, bytes});
+  return all;
+}
+
+void LeasePool::supply(Extent part) {
+  const auto range = find(&missing_, part);
+  if (range != missing_.end()) cut(&missing_, range, part);
+}
+
+void LeasePool::forfeit(Extent part) {
+  const auto range = find(&missing_, part);
+  if (range == missing_.end()) return;
+  cut(&missing_, range, part);
+  cut(&free_, find(&free_, part), part);
+  free_bytes_ -= part.bytes;
+  total_bytes_ -= part.bytes;
 }
 
 }  // namespace leat::shm

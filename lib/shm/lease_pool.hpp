@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's view of the data part of a segment: which ranges are free. Private to the server, not thread safe.
+// The server's view of the data part of a segment: which ranges are free. Private to the server,
+// not thread safe.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "lib/shm/extent_arena.hpp"
 
@@ -16,14 +18,28 @@ class LeasePool {
   LeasePool(std::uint64_t offset, std::uint64_t bytes, std::uint64_t unit);
 
   /// Both give nothing for 0 bytes and for more than there is in all: sizes are a client's word.
-  /// Common extents come from the low end, where memory was used a moment ago and is warm in the caches.
-  std::optional<Extent> take_low(std::uint64_t bytes);
+  /// Nor do they as long as memory is missing where they would take it. Common extents come from
+  /// the low end, where memory was used a moment ago and is warm in the caches.
+  std::optional<Extent> take_low(std::uint64_t bytes) { return take(place_low(bytes)); }
   /// Large ones come from the high end, so that small ones do not cut up their space.
-  std::optional<Extent> take_high(std::uint64_t bytes);
+  std::optional<Extent> take_high(std::uint64_t bytes) { return take(place_high(bytes)); }
+  /// Where they would take it.
+  std::optional<Extent> place_low(std::uint64_t bytes) const;
+  std::optional<Extent> place_high(std::uint64_t bytes) const;
   /// This very range, of whole units. False, and nothing is taken, when some of it is not free.
   bool take_at(Extent extent);
   /// Gives back what was taken, whole.
   void give_back(Extent extent);
+
+  /// There is no memory yet for what is free now.
+  void withhold() { missing_ = free_; }
+  bool is_missing(Extent extent) const noexcept;
+  /// Ranges for which there is no memory yet.
+  std::vector<Extent> missing() const;
+  /// There is memory now for this part of what is missing.
+  void supply(Extent part);
+  /// There is none for it, and will be none.
+  void forfeit(Extent part);
 
   std::uint64_t free_bytes() const noexcept { return free_bytes_; }
   std::uint64_t total_bytes() const noexcept { return total_bytes_; }
@@ -31,11 +47,15 @@ class LeasePool {
   std::uint64_t round_up(std::uint64_t bytes) const noexcept;
 
  private:
-  bool possible(std::uint64_t bytes) const noexcept { return bytes > 0 && bytes <= total_bytes_; }
-  Extent carve(std::map<std::uint64_t, std::uint64_t>::iterator range, std::uint64_t offset,
-               std::uint64_t bytes);
+  using Ranges = std::map<std::uint64_t, std::uint64_t>;  // offset -> bytes, never two that touch
 
-  std::map<std::uint64_t, std::uint64_t> free_;  // offset -> bytes, never two that touch
+  bool possible(std::uint64_t bytes) const noexcept { return bytes > 0 && bytes <= total_bytes_; }
+  static void cut(Ranges* ranges, Ranges::iterator range, Extent part);
+  static Ranges::iterator find(Ranges* ranges, Extent part);
+  std::optional<Extent> take(std::optional<Extent> place);
+
+  Ranges free_;
+  Ranges missing_;  // of what is free
   std::uint64_t unit_;
   std::uint64_t total_bytes_;
   std::uint64_t free_bytes_;

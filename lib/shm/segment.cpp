@@ -14,6 +14,8 @@ namespace bip = boost::interprocess;
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kUnit = 64 * 1024;
+// Taken in one call, in which no other thread of the process can map or unmap anything.
+constexpr std::uint64_t kAtOnce = 512 * 1024;
 constexpr std::uint64_t kMostCommonExtent = 512 * 1024;
 // A sweep that looks whether the segment is in use holds its lock for a moment.
 constexpr std::int64_t kLockLimitNs = 5'000'000'000;
@@ -93,13 +95,14 @@ Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan
     object.truncate(static_cast<bip::offset_t>(header.segment_bytes));
     bip::mapped_region region(object, bip::read_write);
     if (before_touch) before_touch(region.get_address(), region.get_size(), context);
-    const Result<void> reserved =
-        platform::reserve_shared_memory(object.get_mapping_handle().handle, header.segment_bytes);
+    const Result<void> reserved = platform::reserve_shared_memory(
+        object.get_mapping_handle().handle, header.segment_bytes, header.data_offset);
     if (!reserved) {
       remove(name);
       return reserved.error();
     }
-    platform::populate(region.get_address(), region.get_size());
+    platform::prefer_huge_pages(region.get_address(), region.get_size());
+    platform::populate(region.get_address(), header.data_offset);
     Segment segment(name, std::move(region));
     segment.lock_ = std::move(*lock);
     if (!platform::share_lock(segment.lock_, kLockLimitNs)) {
@@ -153,7 +156,8 @@ Result<Segment> Segment::attach(const std::string& name, platform::UniqueFd lock
     segment.lock_ = std::move(lock);
     const Result<void> ours = check(segment.header(), segment.region_.get_size());
     if (!ours) return ours.error();
-    platform::populate(segment.region_.get_address(), segment.region_.get_size());
+    platform::prefer_huge_pages(segment.base(), segment.region_.get_size());
+    platform::populate(segment.base(), segment.header().data_offset);
     return segment;
   } catch (const bip::interprocess_exception& e) {
     if (e.get_error_code() == bip::not_found_error) return gone(name);
@@ -187,6 +191,16 @@ bool Segment::is_finished(const std::string& name) noexcept {
   } catch (const bip::interprocess_exception&) {
     return false;
   }
+}
+
+int Segment::take(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  for (std::uint64_t done = 0; done < bytes; done += kAtOnce) {
+    const std::uint64_t step = std::min(kAtOnce, bytes - done);
+    if (platform::populate(base() + offset + done, step)) continue;
+    const int code = platform::take_shared_memory(lock_.get(), offset + done, step);
+    if (code != 0) return code;
+  }
+  return 0;
 }
 
 void Segment::remove(const std::string& name) noexcept {

@@ -53,13 +53,13 @@ class Segment {
   /// Makes, sizes and maps a new segment, and shares its lock as long as it has it mapped: by that
   /// others see that it is in use. `before_touch`, when given, is called with the mapping before
   /// any page is taken: the place to bind it to a memory node. ERROR_MEMORY when the machine has
-  /// too little shared memory.
+  /// too little shared memory. The memory of its data is yet to be taken: see take().
   static Result<Segment> create(const std::string& name, const SegmentPlan& plan,
                                 void (*before_touch)(void* address, std::size_t bytes,
                                                      void* context) = nullptr,
                                 void* context = nullptr);
-  /// Maps an existing segment, all pages at once, and shares its lock: it counts as in use as long
-  /// as anybody has it mapped. ERROR_VERSION names both versions when they differ.
+  /// Maps an existing segment, and shares its lock: it counts as in use as long as anybody has it
+  /// mapped. ERROR_VERSION names both versions when they differ.
   static Result<Segment> attach(const std::string& name);
   /// The same with its lock, which the caller has for itself alone: nobody else has it mapped.
   static Result<Segment> attach(const std::string& name, platform::UniqueFd lock);
@@ -83,6 +83,10 @@ class Segment {
   bool client_is_there(std::uint32_t index) const noexcept {
     return platform::byte_is_locked(lock_, index);
   }
+  /// Takes the memory of a range of data for good: before that, a use of it is killed by SIGBUS
+  /// when there is none. Changes nothing that is there already. 0, or the errno that says why not.
+  /// From any thread.
+  int take(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   /// Takes the name away; mappings stay. No error when it is not there.
   static void remove(const std::string& name) noexcept;
 

@@ -65,6 +65,31 @@ TEST(LeaseBook, OneRankMayHaveWhatTheOthersDoNotUse) {
   EXPECT_EQ(book.serve().size(), 1u);
 }
 
+TEST(LeaseBook, SaysWhichMemoryIsAwaitedAndGivesItWhenItIsThere) {
+  LeaseBook book(header(16), 2);
+  book.withhold();
+  book.request(own(0, 4, 0));
+  EXPECT_TRUE(book.serve().empty());
+  EXPECT_EQ(book.used_bytes(), 0u);
+  EXPECT_EQ(book.awaited_memory()->offset, kBase + 12 * kUnit);
+  book.supply({kBase + 12 * kUnit, 4 * kUnit});
+  EXPECT_FALSE(book.awaited_memory());
+  ASSERT_EQ(book.serve().size(), 1u);
+  book.forfeit({kBase, 8 * kUnit});
+  EXPECT_EQ(book.total_bytes(), 8 * kUnit);
+  EXPECT_EQ(book.used_bytes(), 4 * kUnit);
+}
+
+TEST(LeaseBook, NoMemoryIsAwaitedForWhatOthersWillNeed) {
+  LeaseBook book(header(16), 2);
+  book.withhold();
+  book.iteration_ended(0, 0);  // client 1 may want its even share of 8
+  book.request(own(0, 9, 1));
+  EXPECT_FALSE(book.awaited_memory());
+  book.request(own(1, 1, 0));
+  EXPECT_TRUE(book.awaited_memory()) << "the one that is behind goes first";
+}
+
 TEST(LeaseBook, ARankThatIsAheadLeavesOthersWhatTheyWillNeed) {
   LeaseBook book(header(16), 2);
   book.iteration_ended(0, 0);  // client 1 is still in iteration 0 and may want its even share of 8

@@ -50,6 +50,36 @@ TEST(LeasePool, NeighboursGrowTogetherWhateverTheOrderOfTheirReturn) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
+TEST(LeasePool, GivesNothingForWhichThereIsNoMemoryYetAndNothingElseInstead) {
+  LeasePool pool(kUnit, 8 * kUnit, kUnit);
+  const Extent before = *pool.take_high(2 * kUnit);
+  pool.withhold();
+  EXPECT_FALSE(pool.take_low(kUnit));
+  pool.supply({2 * kUnit, 3 * kUnit});
+  EXPECT_FALSE(pool.take_low(kUnit)) << "its place is another one";
+  EXPECT_EQ(pool.place_low(kUnit)->offset, kUnit);
+  pool.supply({kUnit, kUnit});
+  EXPECT_EQ(pool.take_low(2 * kUnit)->offset, kUnit);
+  EXPECT_FALSE(pool.take_high(kUnit));
+  pool.give_back(before);  // was never missing
+  EXPECT_EQ(pool.take_high(2 * kUnit)->offset, before.offset);
+  EXPECT_TRUE(pool.is_missing({5 * kUnit, kUnit}));
+  EXPECT_FALSE(pool.is_missing({3 * kUnit, 2 * kUnit}));
+  EXPECT_FALSE(pool.is_missing({7 * kUnit, kUnit}));
+}
+
+TEST(LeasePool, IsSmallerByWhatIsForfeited) {
+  LeasePool pool(kUnit, 8 * kUnit, kUnit);
+  pool.withhold();
+  pool.forfeit({kUnit, 5 * kUnit});
+  pool.forfeit({kUnit, 5 * kUnit});
+  EXPECT_EQ(pool.total_bytes(), 3 * kUnit);
+  EXPECT_EQ(pool.free_bytes(), 3 * kUnit);
+  ASSERT_EQ(pool.missing().size(), 1u);
+  pool.supply(pool.missing()[0]);
+  EXPECT_EQ(pool.take_low(3 * kUnit)->offset, 6 * kUnit);
+}
+
 TEST(LeasePool, RandomUseNeverHandsOutAByteTwice) {
   constexpr std::uint64_t kUnits = 256;
   LeasePool pool(0, kUnits * kUnit, kUnit);

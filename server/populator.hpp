@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes the memory of the segment behind the back of the run: a start that waits for all pages of a
+// large buffer takes seconds. The event loop gives out only what has been taken, so that no rank is
+// ever killed for a page that is not there; what a rank waits for the loop takes itself, a slice at
+// a time.
+//
+// From both ends: the low one is where small blocks go, the high one where large ones do.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "lib/platform/affinity.hpp"
+#include "lib/shm/extent_arena.hpp"
+
+namespace leat::server {
+
+/// All is for the event loop.
+class Populator {
+ public:
+  /// 0, or the errno for which there is no such memory. Called from several threads.
+  using Take = std::function<int(shm::Extent)>;
+  /// What has become of slices since it was asked for last.
+  struct News {
+    std::vector<shm::Extent> taken;
+    std::vector<shm::Extent> lost;  ///< these, and all that nobody had begun, are given up
+    int code = 0;                   ///< why; 0: nothing is lost
+  };
+  /// `wake` is called, from any thread, when there is news.
+  Populator(Take take, std::function<void()> wake);
+  ~Populator() { stop(); }
+
+  /// Ranges that are to be taken. Without a thread, for which the system may have no room, only
+  /// take_one_in() takes them.
+  void start(const std::vector<shm::Extent>& ranges, unsigned threads);
+  /// Ends the threads after the slice that each is at.
+  void stop() noexcept;
+  void place(const platform::CpuSet& cpus) noexcept;
+
+  bool has_news() const noexcept { return has_news_.load(std::memory_order_acquire); }
+  News take_news();
+  /// Takes the first slice that lies in this range and that nobody has begun: a millisecond of
+  /// work.
+  void take_one_in(shm::Extent range);
+
+ private:
+  void run();
+  bool claim(bool high, shm::Extent* slice);
+  void take(shm::Extent slice);
+  void settle(shm::Extent slice, int code);
+
+  Take take_;
+  std::function<void()> wake_;
+  std::mutex mutex_;
+  std::deque<shm::Extent> todo_;  // in order; nobody has begun them
+  News news_;
+  std::vector<int> ids_;  // of threads
+  platform::CpuSet cpus_;
+  std::atomic<bool> has_news_{false}, stopping_{false};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace leat::server

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that is taken while the run goes on.
+#include "server/populator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+
+namespace leat::server {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20, kBegin = 64 * 1024, kEnd = 33 * kMiB;
+
+bool by_offset(const shm::Extent& a, const shm::Extent& b) { return a.offset < b.offset; }
+
+// All news of a populator until `bytes` are settled.
+class Listener {
+ public:
+  void ring() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    rang_ = true;
+    changed_.notify_one();
+  }
+  void await(Populator& populator, std::uint64_t bytes) {
+    while (settled_ < bytes) {
+      std::unique_lock<std::mutex> lock(mutex_);
+      changed_.wait(lock, [this] { return rang_; });
+      rang_ = false;
+      lock.unlock();
+      add(populator.take_news());
+    }
+  }
+  void add(const Populator::News& news) {
+    for (const shm::Extent& each : news.taken) settled_ += each.bytes;
+    for (const shm::Extent& each : news.lost) settled_ += each.bytes;
+    taken_.insert(taken_.end(), news.taken.begin(), news.taken.end());
+    lost_.insert(lost_.end(), news.lost.begin(), news.lost.end());
+  }
+  // Whether the slices are each byte of the range once.
+  bool is_all() {
+    std::vector<shm::Extent> all = taken_;
+    all.insert(all.end(), lost_.begin(), lost_.end());
+    std::sort(all.begin(), all.end(), by_offset);
+    std::uint64_t at = kBegin;
+    for (const shm::Extent& each : all) {
+      if (each.offset != at) return false;
+      at += each.bytes;
+    }
+    return at == kEnd;
+  }
+  std::vector<shm::Extent> taken_, lost_;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool rang_ = false;
+  std::uint64_t settled_ = 0;
+};
+
+TEST(Populator, ThreadsTakeEachByteOnce) {
+  Listener listener;
+  Populator populator([](shm::Extent) { return 0; }, [&] { listener.ring(); });
+  populator.start({{kBegin, kEnd - kBegin}}, 3);
+  listener.await(populator, kEnd - kBegin);
+  EXPECT_TRUE(listener.is_all());
+  EXPECT_TRUE(listener.lost_.empty());
+}
+
+TEST(Populator, WithoutAThreadTheLoopTakesWhatItAsksFor) {
+  Populator populator([](shm::Extent) { return 0; }, [] {});
+  populator.start({{kBegin, kEnd - kBegin}}, 0);
+  EXPECT_FALSE(populator.has_news());
+  const shm::Extent wanted{kBegin + 3 * kMiB, 2 * kMiB};  // lies in two slices
+  for (int i = 0; i < 3; ++i) populator.take_one_in(wanted);
+  EXPECT_TRUE(populator.has_news());
+  const Populator::News news = populator.take_news();
+  ASSERT_EQ(news.taken.size(), 2u);
+  EXPECT_LE(news.taken[0].offset, wanted.offset);
+  EXPECT_EQ(news.taken[0].offset + news.taken[0].bytes, news.taken[1].offset);
+  EXPECT_GE(news.taken[1].offset + news.taken[1].bytes, wanted.offset + wanted.bytes);
+  EXPECT_FALSE(populator.has_news());
+}
+
+TEST(Populator, WhatCannotBeTakenIsGivenUpWithAllThatNobodyHadBegun) {
+  Listener listener;
+  Populator populator([](shm::Extent slice) { return slice.offset < 8 * kMiB ? 0 : ENOSPC; },
+                      [] {});
+  populator.start({{kBegin, 4 * kMiB - kBegin}, {4 * kMiB, kEnd - 4 * kMiB}}, 0);
+  populator.take_one_in({kBegin, 1});
+  populator.take_one_in({20 * kMiB, 1});
+  populator.take_one_in({4 * kMiB, 1});  // given up
+  const Populator::News news = populator.take_news();
+  listener.add(news);
+  EXPECT_EQ(news.code, ENOSPC);
+  EXPECT_EQ(news.taken.size(), 1u);
+  EXPECT_TRUE(listener.is_all());
+}
+
+TEST(Populator, EndsWhileThereIsMuchToDo) {
+  std::atomic<int> calls{0};
+  {
+    Populator populator(
+        [&](shm::Extent) {
+          ++calls;
+          std::this_thread::sleep_for(std::chrono::milliseconds(2));
+          return 0;
+        },
+        [] {});
+    populator.start({{0, std::uint64_t{1} << 40}}, 2);
+  }
+  EXPECT_LT(calls, 1 << 18);
+}
+
+}  // namespace
+}  // namespace leat::server
