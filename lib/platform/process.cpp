@@ -2,6 +2,7 @@
 #include "lib/platform/process.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -109,6 +110,15 @@ Result<Child> spawn(const std::vector<std::string>& arguments) {
   return Child{*pid, std::move(reader)};
 }
 
+bool read_report(const Child& child, std::int64_t timeout_ns, std::string* text) {
+  pollfd entry{child.report.get(), POLLIN, 0};
+  if (::poll(&entry, 1, static_cast<int>(timeout_ns / 1'000'000)) <= 0) return true;
+  char part[1024];
+  const ssize_t got = ::read(child.report.get(), part, sizeof part);
+  if (got > 0) text->append(part, static_cast<std::size_t>(got));
+  return got > 0;
+}
+
 Result<pid_t> start(const std::vector<std::string>& arguments, const std::vector<Passed>& passed,
                     const std::vector<std::string>& variables) {
   return start_with(arguments, passed, variables, {});
@@ -138,6 +148,12 @@ void close_from(int first) noexcept {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   for (int fd = first; fd < static_cast<int>(limit.rlim_cur); ++fd) ::close(fd);
+}
+
+void stand_apart() noexcept {
+  const UniqueFd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing.get(), stream);
+  (void)!chdir("/");
 }
 
 bool reap(pid_t child, std::int64_t timeout_ns, int* status) noexcept {

@@ -28,6 +28,10 @@ inline constexpr int kReportFd = 3;
 /// standard error, and SIGTERM and SIGINT blocked: it takes them when it is ready to end well.
 Result<Child> spawn(const std::vector<std::string>& arguments);
 
+/// Adds to `text` what the program has written, waiting up to `timeout_ns` for it. False at its
+/// end.
+bool read_report(const Child& child, std::int64_t timeout_ns, std::string* text);
+
 /// A descriptor of ours that a started program finds under another number.
 struct Passed {
   int descriptor;
@@ -47,6 +51,10 @@ std::string find_program(const std::string& name);
 /// Closes all descriptors from `first` up: a server must not keep a launcher's sockets or a user's
 /// files open.
 void close_from(int first) noexcept;
+
+/// Lets go of the folder and the standard streams that the starter gave, for a program that
+/// outlives it.
+void stand_apart() noexcept;
 
 /// Waits up to `timeout_ns` for a child to end and takes it out of the process table. False when it
 /// still runs. `status`, when given, gets what waitpid tells.

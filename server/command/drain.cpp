@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/drain.hpp"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include "lib/base/bytes.hpp"
@@ -22,14 +21,9 @@ std::string path_of(const KilledSession& session) { return "/dev/shm/" + session
 
 // What it says, and how it ends. False when it is stuck before that.
 bool await_end(const platform::Child& child, DrainWatch* watch, std::string* report, int* status) {
-  char part[1024];
   for (bool open = true; open || !platform::reap(child.pid, platform::kGlanceNs, status);) {
     if (watch->stuck()) return false;
-    pollfd entry{child.report.get(), POLLIN, 0};
-    if (!open || ::poll(&entry, 1, platform::kGlanceNs / 1'000'000) <= 0) continue;
-    const ssize_t got = ::read(child.report.get(), part, sizeof part);
-    if (got > 0) report->append(part, static_cast<std::size_t>(got));
-    open = got > 0;
+    open = open && platform::read_report(child, platform::kGlanceNs, report);
   }
   return true;
 }

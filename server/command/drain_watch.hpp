@@ -3,11 +3,10 @@
 // works may take as long as it needs, one that is stopped or stuck is not waited for.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <string>
 
+#include "lib/platform/process.hpp"
 #include "lib/shm/segment.hpp"
 
 namespace leat::command {

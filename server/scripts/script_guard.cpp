@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/scripts/script_guard.hpp"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,12 +20,10 @@ constexpr std::int64_t kEndLimitNs = 1'000'000'000;
 // One that is being killed may be in the kernel for long, and so may what its scripts have started.
 constexpr std::int64_t kSweepLimitNs = 60'000'000'000;
 
-// It holds no terminal, pipe or folder of others, and what warns a whole job does not end it.
-void stand_apart() {
+// What warns a whole job does not end it.
+void outlive_others() {
   platform::close_from(platform::kReportFd + 1);
-  const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing, stream);
-  (void)!chdir("/");
+  platform::stand_apart();
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) signal(number, SIG_IGN);
 }
 
@@ -44,7 +40,7 @@ bool has_ended_well() {
 
 ScriptGuard::~ScriptGuard() {
   if (pid_ <= 0) return;
-  send(line_.get(), &kAllIsWell, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  platform::send_all(line_.get(), &kAllIsWell, 1, platform::now_ns() + kEndLimitNs);
   if (platform::reap(pid_, kEndLimitNs)) return;
   kill(pid_, SIGKILL);  // somebody has stopped it
   platform::reap(pid_, kEndLimitNs);
@@ -66,7 +62,7 @@ std::string ScriptGuard::ensure() {
 }
 
 int guard_scripts(pid_t guarded) {
-  stand_apart();
+  outlive_others();
   if (has_ended_well()) return 0;
   // Families are orphaned when their maker is dead, which comes after the end of the line.
   const platform::Deadline deadline = platform::Deadline::in_ns(kSweepLimitNs);

@@ -4,11 +4,10 @@
 // anybody any more but by its mark (platform::family_mark).
 #pragma once
 
-#include <sys/types.h>
-
 #include <mutex>
 #include <string>
 
+#include "lib/platform/process.hpp"
 #include "lib/platform/unique_fd.hpp"
 
 namespace leat::server {

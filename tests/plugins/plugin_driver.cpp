@@ -6,8 +6,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <deque>
+#include <fstream>
 #include <iostream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -210,6 +212,9 @@ Json read_line() {
   return std::getline(std::cin, line) ? Json::parse(line) : Json{{"call", "end"}};
 }
 
+// Progress without bytes that are written: of what the plugin makes beside its file.
+std::atomic<int> signs_of_life{0};
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -254,7 +259,8 @@ int main(int, char** arguments) {
   run.description = keep(description.value("description", ""));
   const char* ledger = keep(description.value("ledger", ""));
   const leat_host host{sizeof host, &ledger, take_log,
-                       [](void* context) { return *static_cast<const char**>(context); }};
+                       [](void* context) { return *static_cast<const char**>(context); },
+                       [](void*, std::uint64_t bytes) { signs_of_life += bytes == 1; }};
 
   if (description.contains("limit")) limit_file_size(description.at("limit").get<rlim_t>());
   void* state = nullptr;
@@ -266,6 +272,9 @@ int main(int, char** arguments) {
     if (call.at("call") == "results") answer(take_results(plugin, state, call));
     if (call.at("call") == "limit") limit_file_size(call.at("bytes").get<rlim_t>());
   }
+  signs_of_life = 0;
   answer(plugin.close(state));
+  if (description.contains("signs_of_life"))
+    std::ofstream(description.at("signs_of_life").get<std::string>()) << signs_of_life;
   return 0;
 }

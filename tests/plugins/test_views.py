@@ -392,3 +392,10 @@ def test_coordinates_of_a_mesh_are_those_of_one_server(tmp_path, kind):
             assert set(data["u"].coords) == {"iteration", "y", "x"}
         with h5py.File(path) as file, h5py.File(made[2]) as one:
             assert "VTKHDF" in one and "VTKHDF" in file
+
+
+def test_a_view_that_is_made_at_the_end_gives_a_sign_of_life_with_each_part_and_variable(tmp_path):
+    nodes = Nodes(tmp_path, [variable(name, "f8", ["x"]) for name in "abcdefgh"], [[0], [1]], signs_of_life="signs")
+    nodes.must(0, *[nodes.block(number, (5,), number, rank) for number in range(8) for rank in range(2)])
+    nodes.finish()
+    assert int((tmp_path / "signs").read_text()) >= 1

@@ -578,3 +578,18 @@ def test_a_view_has_one_too_that_shows_what_that_of_one_server_does(tmp_path):
     done = leat("merge", view, tmp_path / "merged.h5")
     assert done.returncode == 0 and leat("xdmf", tmp_path / "merged.h5").returncode == 0
     expect_same(tmp_path / "merged.xmf", tmp_path / "one/run.xmf")
+
+
+def test_a_sidecar_that_is_made_at_the_end_gives_a_sign_of_life_with_each_step(tmp_path):
+    variables = [variable("T", "f8", ["lat", "lon"], mesh=0), variable("lon", "f4", ["lon"], time_varying=0),
+                 variable("lat", "f4", ["lat"], time_varying=0)]
+    plugin = Plugin(tmp_path, variables, meshes=[mesh("earth", "rectilinear", 2, coordinates=[1, 2])], signs_of_life="signs",
+                    **XDMF)
+    for number in range(7):
+        blocks = [global_block(plugin, 0, (3, 4), number)]
+        if number == 0:
+            blocks += [plugin.block(1, (4,), 1), plugin.block(2, (3,), 2)]
+        plugin.must(number, *blocks)
+    plugin.finish()
+    assert len(list(xml.parse(tmp_path / "run.xmf").iter("Time"))) == 7
+    assert int((tmp_path / "signs").read_text()) == 7

@@ -24,7 +24,7 @@ Id list_without_locks() {
 
 constexpr std::size_t kStack = 64 * 1024;
 const char* last_words = "";
-bool is_watched = false;
+bool is_watched = false, tells_server = false;
 
 void say_last_words(int number) {
   constexpr char kCrash[] = ": the HDF5 library crashed: a file is damaged; `leat ls` says which\n";
@@ -85,6 +85,12 @@ void prepare_for_views(const char* program) {
 
 void is_alive() {
   if (is_watched) alarm(kPatience);
+  if (tells_server) (void)!::write(STDOUT_FILENO, "", 1);
+}
+
+void tell_server_of_life() {
+  signal(SIGPIPE, SIG_IGN);  // without its server a program ends as ever
+  tells_server = true;
 }
 
 }  // namespace leat::hdf5

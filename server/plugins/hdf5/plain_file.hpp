@@ -29,6 +29,9 @@ void prepare_for_views(const char* program);
 /// those loops from which HDF5 does not come back over a damaged file: it ends like one that
 /// crashed.
 void is_alive();
+/// From now on is_alive() also says so to the server that has started this program, by a byte 0 on
+/// standard output.
+void tell_server_of_life();
 inline constexpr unsigned kPatience = 300;  // seconds
 
 }  // namespace leat::hdf5

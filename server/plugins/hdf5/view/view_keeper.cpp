@@ -108,17 +108,18 @@ void ViewKeeper::make(bool last) {
 
 void ViewKeeper::make_as(const std::string& path, bool last) const {
   using Kind = ViewOrder::Kind;
+  const auto progress = [this] { host_.progress(1); };
   if (!last) {
-    make_view_outside({folder_, path, maker_, Kind::make}, kLimit);
+    make_view_outside({folder_, path, maker_, Kind::make}, kLimit, progress);
     return;
   }
   try {
     for (const std::string& what :
-         make_view_outside({folder_, path, maker_, Kind::last}, kLimitAtEnd))
+         make_view_outside({folder_, path, maker_, Kind::last}, kLimitAtEnd, progress))
       host_.info(path + ": " + what);
   } catch (const std::exception&) {
     if (!is_last_try_) throw;
-    make_view_outside({folder_, path, maker_, Kind::rest}, kLimitAtEnd);
+    make_view_outside({folder_, path, maker_, Kind::rest}, kLimitAtEnd, progress);
     throw;
   }
 }

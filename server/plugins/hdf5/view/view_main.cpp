@@ -44,8 +44,9 @@ int show(const char* target, const char* output, bool json) {
   return 0;
 }
 
-// For a server: see view_program.hpp. Its first line says what is wrong; or its last one that the
-// view is made, and those before what of it VTK will not see, and of its sidecar.
+// For a server: see view_program.hpp. It gives signs of life, see plain_file.hpp. Its first line
+// says what is wrong; or its last one that the view is made, and those before what of it VTK will
+// not see, and of its sidecar.
 int make(const char* folder, const char* path, const std::string& kind, const char* maker) {
   if (kind == "make") {
     make_view(folder, path, maker);
@@ -70,6 +71,7 @@ int main(int argc, char** argv) {
   }
   prepare_for_views(argc == 4 ? "leat view" : "");
   try {
+    if (argc == 5) tell_server_of_life();
     if (argc == 5) return make(argv[1], argv[2], argv[3], argv[4]);
     return show(argv[1], argv[2], std::strcmp(argv[3], "json") == 0);
   } catch (const std::exception& e) {

@@ -73,8 +73,9 @@ pid_t start(std::vector<std::string> words, int output) {
   return process;
 }
 
-// All that it writes, up to `end`; false when it has not ended by then.
-bool listen(int output, Clock::time_point end, std::string* said) {
+// All that it writes but its signs of life, up to `end`; false when it has not ended by then.
+bool listen(int output, Clock::time_point end, const std::function<void()>& progress,
+            std::string* said) {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
     pollfd one{output, POLLIN, 0};
@@ -85,6 +86,7 @@ bool listen(int output, Clock::time_point end, std::string* said) {
     const ssize_t got = ::read(output, piece, sizeof piece);
     if (got <= 0) return got == 0;
     said->append(piece, static_cast<std::size_t>(got));
+    if (std::erase(*said, '\0') > 0) progress();
   }
 }
 
@@ -110,7 +112,8 @@ std::string described_end(int status) {
 
 }  // namespace
 
-std::vector<std::string> make_view_outside(const ViewOrder& order, std::chrono::seconds limit) {
+std::vector<std::string> make_view_outside(const ViewOrder& order, std::chrono::seconds limit,
+                                           const std::function<void()>& progress) {
   int pipe_ends[2];
   if (::pipe2(pipe_ends, O_CLOEXEC) != 0) throw std::runtime_error(std::strerror(errno));
   pid_t process = 0;
@@ -125,7 +128,7 @@ std::vector<std::string> make_view_outside(const ViewOrder& order, std::chrono::
   }
   ::close(pipe_ends[1]);
   std::string said;
-  const bool ended = listen(pipe_ends[0], Clock::now() + limit, &said);
+  const bool ended = listen(pipe_ends[0], Clock::now() + limit, progress, &said);
   ::close(pipe_ends[0]);
   if (!ended) ::kill(process, SIGKILL);
   int status = 0;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,10 @@ struct ViewOrder {
   enum class Kind { make, last, rest } kind = Kind::make;  ///< rest: last, without what is damaged
 };
 
-/// Returns what the program has said, by lines. Throws with what the program said, when it could
-/// not; or when it took longer than `limit`: then it is killed.
-std::vector<std::string> make_view_outside(const ViewOrder& order, std::chrono::seconds limit);
+/// Returns what the program has said, by lines. Calls `progress` at each of its signs of life.
+/// Throws with what the program said, when it could not; or when it took longer than `limit`: then
+/// it is killed.
+std::vector<std::string> make_view_outside(const ViewOrder& order, std::chrono::seconds limit,
+                                           const std::function<void()>& progress);
 
 }  // namespace leat::hdf5

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "server/plugins/hdf5/plain_file.hpp"
+
 namespace leat::hdf5 {
 namespace {
 
@@ -109,6 +111,7 @@ void VtkHdf::add(const std::vector<vtk::Step>& more) {
   }
   for (const auto& mesh : meshes_) {
     if (mesh->is_open()) mesh->add(steps);
+    is_alive();
   }
   steps_ = std::move(steps);
   if (is_collection_) count_steps();

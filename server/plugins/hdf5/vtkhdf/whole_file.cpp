@@ -54,6 +54,7 @@ void make_steps(hid_t file, hid_t values, const leat_run& run, NotShown* not_sho
   std::vector<vtk::Step> steps;
   for (hsize_t row = 0; row < iterations.size(); ++row) {
     if (written.at(row)) steps.push_back({row, times[row]});
+    is_alive();
   }
   if (!steps.empty()) vtkhdf.add(steps);
 }

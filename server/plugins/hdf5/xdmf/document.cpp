@@ -72,7 +72,7 @@ std::string mark_of(const std::string& file_name) {
 }
 
 Facts write_document(hid_t file, const leat_run& run, const std::string& path,
-                     const std::string& file_name) {
+                     const std::string& file_name, const std::function<void()>& progress) {
   Facts facts;
   const std::string why = why_no_name(file_name);
   if (!why.empty()) throw std::runtime_error("XDMF cannot refer to " + file_name + ": " + why);
@@ -98,6 +98,7 @@ Facts write_document(hid_t file, const leat_run& run, const std::string& path,
   xml.break_line();
   for (const Step& step : steps) {
     put_step({xml, file_name}, meshes, step);
+    progress();
     xml.break_line();
   }
   xml.finish();

@@ -3,6 +3,7 @@
 // as in /VTKHDF; several meshes are a collection in each.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "server/plugins/hdf5/xdmf/mesh.hpp"
@@ -18,8 +19,8 @@ struct Facts {
 std::string mark_of(const std::string& file_name);
 
 /// Writes it to `path`, for tools that find `file` by the name `file_name` beside it. All rows that
-/// `file` has are there to stay.
+/// `file` has are there to stay. Calls `progress` with each step.
 Facts write_document(hid_t file, const leat_run& run, const std::string& path,
-                     const std::string& file_name);
+                     const std::string& file_name, const std::function<void()>& progress);
 
 }  // namespace leat::hdf5::xdmf

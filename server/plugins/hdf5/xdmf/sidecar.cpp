@@ -85,13 +85,13 @@ std::string sidecar_of(const std::string& path) {
 }
 
 Facts make_sidecar(hid_t file, const leat_run& run, const std::string& path,
-                   const std::string& maker) {
+                   const std::string& maker, const std::function<void()>& progress) {
   const std::string sidecar = sidecar_of(path);
   if (fs::exists(fs::symlink_status(sidecar)) && !is_sidecar_of(sidecar, name_of(path)))
     throw std::runtime_error(sidecar + " is there, and is not the sidecar of " + name_of(path) +
                              ": move it away, or give the run another name with file=\"...\"");
   TemporaryFile temporary = temporary_for(sidecar, maker);
-  const Facts facts = write_document(file, run, temporary.open_path(), name_of(path));
+  const Facts facts = write_document(file, run, temporary.open_path(), name_of(path), progress);
   if (facts.steps > 0) temporary.rename_to(sidecar);
   return facts;
 }
@@ -101,7 +101,7 @@ Facts make_sidecar(const std::string& path, const std::string& maker) {
   const Id file =
       open_plain(path, path + " cannot be opened: is it an HDF5 file that Leat has written?");
   const DescribedRun described(file);
-  return make_sidecar(file, described.run(), path, maker);
+  return make_sidecar(file, described.run(), path, maker, is_alive);
 }
 
 std::string remade_sidecar(const std::string& path, const std::string& maker) {

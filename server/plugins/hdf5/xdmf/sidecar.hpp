@@ -17,10 +17,10 @@ bool is_wanted(const leat_run& run);
 std::string sidecar_of(const std::string& path);
 
 /// Makes the sidecar of `path`, which is open as `file`. `maker`: who else makes one at the same
-/// time has another. Replaces none but an older one of the same file; throws when it cannot be
-/// made.
+/// time has another. Calls `progress` with each step. Replaces none but an older one of the same
+/// file; throws when it cannot be made.
 Facts make_sidecar(hid_t file, const leat_run& run, const std::string& path,
-                   const std::string& maker);
+                   const std::string& maker, const std::function<void()>& progress);
 /// The same for a file that says what its run is.
 Facts make_sidecar(const std::string& path, const std::string& maker);
 /// The same where the run wanted one, or there is one. Never throws: returns a line for the user,

@@ -9,7 +9,7 @@ namespace leat::hdf5::xdmf {
 void SidecarKeeper::after_commit(hid_t file, const std::string& path) {
   const Clock::time_point begin = Clock::now();
   if (begin < next_) return;
-  guarded(path, [&] { return make_sidecar(file, run_, path, maker_); });
+  guarded(path, [&] { return make_sidecar(file, run_, path, maker_, progress_); });
   const Clock::time_point end = Clock::now();
   next_ = end + age_after(end - begin);
 }
@@ -17,7 +17,7 @@ void SidecarKeeper::after_commit(hid_t file, const std::string& path) {
 void SidecarKeeper::at_close(const std::string& path) {
   guarded(path, [&] {
     const Id file = open_plain(path, "cannot open " + path);
-    const Facts facts = make_sidecar(file, run_, path, maker_);
+    const Facts facts = make_sidecar(file, run_, path, maker_, progress_);
     if (facts.steps == 0)
       throw std::runtime_error("nothing that is on a mesh and can be shown was written");
     return facts;

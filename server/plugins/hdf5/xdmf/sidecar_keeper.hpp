@@ -32,6 +32,7 @@ class SidecarKeeper {
   const leat_run& run_;
   Host host_;
   std::string maker_;
+  std::function<void()> progress_ = [host = host_] { host.progress(1); };
   LeftOut told_;
   Clock::time_point next_{};
 };
