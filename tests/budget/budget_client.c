@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <valgrind/callgrind.h>
@@ -19,6 +20,8 @@
 #include "client-api/leat.h"
 
 enum { kIterations = 20, kMeasured = 15, kMedium = 16, kLarge = 3 };
+
+static const struct timespec kNap = {0, 2000000};
 
 static void check(leat_status status) {
   if (status == LEAT_OK) return;
@@ -42,9 +45,12 @@ static const char* segment(void) {
   }
   if (maps) fclose(maps);
   const int fd = open(path, O_RDONLY);
-  const off_t bytes = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
-  if (bytes <= 0) exit(1);
-  const char* const start = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, fd, 0);
+  struct stat facts = {0};
+  do { /* its memory is taken behind the start of the run */
+    if (fstat(fd, &facts) != 0) exit(1);
+    nanosleep(&kNap, NULL);
+  } while (facts.st_blocks * 512 < facts.st_size);
+  const char* const start = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_SHARED, fd, 0);
   if (start == MAP_FAILED) exit(1);
   return start;
 }
@@ -55,10 +61,9 @@ static void await_server(const char* start, int iteration) {
   const volatile uint64_t* const pushed = (const volatile uint64_t*)lane;
   const volatile uint64_t* const taken = (const volatile uint64_t*)(lane + 192);
   const volatile int64_t* const done = (const volatile int64_t*)(start + 320);
-  const struct timespec nap = {0, 2000000};
   for (int i = 0; *pushed != *taken || *done < iteration; ++i) {
     if (i == 10000) exit(1);
-    nanosleep(&nap, NULL);
+    nanosleep(&kNap, NULL);
   }
 }
 
