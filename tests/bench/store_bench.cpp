@@ -155,15 +155,17 @@ double time_store(const leat_plugin& plugin, const std::string& folder, std::siz
   return seconds_since(start);
 }
 
-double time_pwrite(const std::string& folder, std::size_t bytes, const Sync& sync) {
+double time_pwrite(const std::string& folder, std::size_t bytes, const Sync& sync,
+                   int iterations = kIterations,
+                   std::size_t per_iteration = kBytesPerRun / kIterations) {
   const std::vector<double> data = some_data(bytes);
   const std::string path = folder + "/plain";
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) give_up("cannot write " + path + ": " + std::strerror(errno));
   const std::int64_t start = platform::now_ns();
   off_t at = 0;
-  for (int i = 0; i < kIterations; ++i) {
-    for (std::size_t done = 0; done < kBytesPerRun / kIterations; done += bytes) {
+  for (int i = 0; i < iterations; ++i) {
+    for (std::size_t done = 0; done < per_iteration; done += bytes) {
       if (pwrite(fd, data.data(), bytes, at) != static_cast<ssize_t>(bytes))
         give_up("cannot write " + path + ": " + std::strerror(errno));
       at += static_cast<off_t>(bytes);
@@ -218,6 +220,28 @@ void print(const char* place, std::size_t bytes, const Sync& sync, const Rates& 
               rates.ratios[kPairs / 2], rates.ratios.front(), rates.ratios.back());
 }
 
+// What many small blocks in each iteration cost: 16 variables, 1 MiB in all.
+Rates small_blocks(const leat_plugin& plugin, const std::string& folder) {
+  constexpr int kBlocks = 16, kWarm = 5, kMeasured = 200;
+  constexpr std::size_t kBytes = 64 * 1024;
+  const double gib = static_cast<double>(kBlocks * kBytes * kMeasured) / (1024.0 * kMiB);
+  Rates rates;
+  for (int pair = 0; pair < kPairs; ++pair) {
+    const double plain = time_pwrite(folder, kBytes, kSyncs[0], kMeasured, kBlocks * kBytes);
+    StoreRun store(plugin, folder, kBlocks, kBytes, "none");
+    for (int i = 0; i < kWarm; ++i) store.iteration(i);
+    const std::int64_t start = platform::now_ns();
+    for (int i = 0; i < kMeasured; ++i) store.iteration(kWarm + i);
+    const double seconds = seconds_since(start);
+    store.close();
+    fs::remove(folder + "/bench.h5");
+    rates.ratios.push_back(plain / seconds);
+    rates.store.push_back(gib / seconds);
+    rates.plain.push_back(gib / plain);
+  }
+  return {sorted(rates.ratios), sorted(rates.store), sorted(rates.plain)};
+}
+
 int run(const std::string& plugin_path, const std::string& disk, const std::string& json_path) {
   const Result<server::LoadedPlugin> loaded = server::load_plugin(plugin_path);
   if (!loaded) give_up("cannot load " + plugin_path);
@@ -229,6 +253,14 @@ int run(const std::string& plugin_path, const std::string& disk, const std::stri
                                    std::pair<const char*, std::string>{"tmpfs", "/dev/shm"}}) {
     const std::string folder = root + "/leat-store-bench-" + std::to_string(getpid());
     fs::create_directories(folder);
+    const Rates small_ones = small_blocks(plugin, folder);
+    std::printf("  %-6s 16 x 64 KiB           %7.2f %7.2f   %5.2f (%.2f-%.2f)\n", name,
+                small_ones.plain[kPairs / 2], small_ones.store[kPairs / 2],
+                small_ones.ratios[kPairs / 2], small_ones.ratios.front(), small_ones.ratios.back());
+    json["small_blocks"].push_back({{"place", name},
+                                    {"ratios", small_ones.ratios},
+                                    {"pwrite", small_ones.plain},
+                                    {"hdf5", small_ones.store}});
     for (const std::size_t bytes : {kMiB, 4 * kMiB, 32 * kMiB}) {
       for (const Sync& sync : kSyncs) {
         const Rates rates = against_pwrite(plugin, folder, bytes, sync);

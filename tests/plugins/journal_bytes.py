@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Heads of records of a journal (server/plugins/hdf5/disk/journal_record.hpp), changed as if they had been written so."""
-MAGIC, HEAD = b"LEATJRN3", 96
+MAGIC, HEAD = b"LEATJRN4", 96
 STATE, INODE, BYTES = slice(8, 56), slice(64, 72), slice(72, 80)
 
 

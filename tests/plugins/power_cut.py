@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from journal_bytes import HEAD, MAGIC, is_whole, of_another_boot, with_inode
 
 STRACE = ["strace", "-qq", "-xx", "-s", "100000000", "-e",
-          "trace=openat,linkat,rename,renameat,renameat2,unlink,unlinkat,close,pwrite64,write,fallocate,ftruncate,fsync,fdatasync"]
+          "trace=openat,linkat,rename,renameat,renameat2,unlink,unlinkat,close,pwrite64,pwritev,write,fallocate,ftruncate,fsync,fdatasync"]
 SECTOR = 512
 FILE, JOURNAL, FOLDER = "file", "journal", "folder"
 
@@ -73,10 +73,10 @@ def record_of(trace, name="run.h5"):
             of.pop(call.numbers()[0], None)
         elif call.name == "write" and call.numbers()[0] == 1:
             said += b'"code":0' in call.texts()[0]
-        elif call.name in ("pwrite64", "fallocate", "ftruncate", "fsync", "fdatasync") and call.numbers()[0] in of:
+        elif call.name in ("pwrite64", "pwritev", "fallocate", "ftruncate", "fsync", "fdatasync") and call.numbers()[0] in of:
             which, numbers = of[call.numbers()[0]], call.numbers()
-            if call.name == "pwrite64":
-                add("write", which, numbers[-1], call.texts()[0])
+            if call.name in ("pwrite64", "pwritev"):
+                add("write", which, numbers[-1], b"".join(call.texts()))
             elif call.name == "fallocate":
                 add("length", which, numbers[-1] + numbers[-2])
             elif call.name == "ftruncate":

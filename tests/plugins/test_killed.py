@@ -85,6 +85,42 @@ def test_killed_at_any_write_the_file_has_every_iteration_that_was_stored(tmp_pa
     print(f"{writes} moments, {finished} in the midst of a commit")
 
 
+def many_blocks(folder, strace):
+    """A run of blocks that go to the file together, under strace; how many iterations were said to be stored."""
+    folder.mkdir()
+    said = 0
+    try:
+        plugin = Plugin(folder, [variable(f"v{v}", "f8", ["x"]) for v in range(6)], options={"exists": "replace"},
+                        wrapper=["strace", "-f", "-qq", *strace])
+        for i in range(ITERATIONS):
+            plugin.must(i, *(plugin.block(v, (9000 + v,), 10 * i + v) for v in range(6)))
+            said += 1
+        plugin.finish()
+    except (AssertionError, OSError, ValueError):
+        pass
+    return said
+
+
+@pytest.mark.parametrize("failure", ["signal=KILL", "error=EIO", "retval=100"])
+def test_blocks_that_are_written_together_are_whole_whatever_befalls_the_write(tmp_path, failure):
+    """Killed there, or refused, or cut short by the system: then each block is written by itself."""
+    trace = tmp_path / "trace"
+    assert many_blocks(tmp_path / "whole", ["-e", "trace=pwritev", "-o", trace]) == ITERATIONS
+    # The first iteration makes the datasets, whose structures lie between its blocks.
+    assert len(re.findall("pwritev", trace.read_text())) == ITERATIONS - 1, "not all were written together"
+    for number in (1, ITERATIONS // 2, ITERATIONS - 1):
+        folder = tmp_path / f"at-{number}"
+        said = many_blocks(folder, ["-o", "/dev/null", "-e", f"inject=pwritev:{failure}:when={number}"])
+        assert said == (number if "KILL" in failure else ITERATIONS)
+        if "KILL" in failure:
+            assert recover(folder / "run.h5").returncode == 0
+        with h5py.File(folder / "run.h5") as file:
+            assert file["iteration"][:].tolist() == list(range(said)) and file["iteration_complete"][:].all()
+            for i in range(said):
+                for v in range(6):
+                    assert same_bits(file[f"v{v}"][i], array((9000 + v,), "f8", 10 * i + v))
+
+
 def test_the_next_run_finishes_the_commit_too(tmp_path):
     folder = tmp_path / "run"
     for number in range(60, 160):

@@ -7,9 +7,11 @@
 #include <set>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/by_variable.hpp"
 #include "server/plugins/hdf5/flag_list.hpp"
 #include "server/plugins/hdf5/h5_file.hpp"
 #include "server/plugins/hdf5/ledger_text.hpp"
+#include "server/plugins/hdf5/lent.hpp"
 #include "server/plugins/hdf5/mesh_axes.hpp"
 #include "server/plugins/hdf5/numbers.hpp"
 #include "server/plugins/hdf5/options.hpp"
@@ -25,34 +27,6 @@ namespace leat::hdf5 {
 namespace {
 
 constexpr int kMostNamed = 3;  // of the variables that an error is about
-
-// What gives dimensions their coordinates comes before what only names them.
-std::vector<int> places_of(const leat_run& run) {
-  std::vector<int> places;
-  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
-    const leat_variable& variable = *leat_variable_at(&run, i);
-    places.push_back(is_coordinate_variable(variable)      ? 0
-                     : leat_variable_mesh(&run, &variable) ? 1
-                                                           : 2);
-  }
-  return places;
-}
-
-std::vector<BlockList> by_variable_of(const leat_iteration_data& data,
-                                      const std::vector<int>& places) {
-  std::vector<BlockList> lists;
-  for (const leat_block& block : Blocks(data)) {
-    if (lists.empty() || lists.back().front()->variable != block.variable) lists.emplace_back();
-    lists.back().push_back(&block);
-  }
-  const auto place = [&places](const BlockList& blocks) {
-    return places[blocks.front()->variable];
-  };
-  std::stable_sort(lists.begin(), lists.end(), [&place](const BlockList& a, const BlockList& b) {
-    return place(a) < place(b);
-  });
-  return lists;
-}
 
 bool has(const std::vector<std::int64_t>& ascending, std::int64_t number) {
   return std::binary_search(ascending.begin(), ascending.end(), number);
@@ -176,16 +150,7 @@ void Store::iteration(const leat_iteration_data& data) {
   } catch (const std::exception& e) {
     throw std::runtime_error(what + e.what());
   }
-  open_->in_row.clear();
-  std::string errors;
-  int failed = 0;
-  for (const BlockList& blocks : by_variable) {
-    const std::string error = write_variable(blocks);
-    if (!error.empty() && ++failed <= kMostNamed) errors += (errors.empty() ? "" : "; ") + error;
-  }
-  if (failed > kMostNamed) {
-    errors += "; and so for " + std::to_string(failed - kMostNamed) + " more variables";
-  }
+  std::string errors = write_variables(by_variable);
   // The row is used up even when nothing could be stored: what a failed write left behind is never
   // taken for data.
   ++open_->rows;
@@ -207,6 +172,26 @@ void Store::make_room(const leat_iteration_data& data) {
   if (code == 0) return;
   throw std::runtime_error("no room on the disk for its " + std::to_string(bytes) +
                            " bytes: " + std::strerror(code));
+}
+
+// Returns what went wrong.
+std::string Store::write_variables(const std::vector<BlockList>& by_variable) {
+  open_->in_row.clear();
+  Lent lent(*disk_, by_variable);
+  std::string errors;
+  int failed = 0;
+  for (const BlockList& blocks : by_variable) {
+    const std::string error = write_variable(blocks);
+    if (!error.empty() && ++failed <= kMostNamed) errors += (errors.empty() ? "" : "; ") + error;
+  }
+  if (failed > kMostNamed) {
+    errors += "; and so for " + std::to_string(failed - kMostNamed) + " more variables";
+  }
+  const int code = lent.give_back();
+  if (code != 0)
+    errors +=
+        (errors.empty() ? "" : "; ") + ("cannot write blocks: " + std::string(std::strerror(code)));
+  return errors;
 }
 
 // Returns what went wrong.

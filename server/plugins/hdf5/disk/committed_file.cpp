@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 #include "server/plugins/hdf5/disk/copy_content.hpp"
 #include "server/plugins/hdf5/disk/whole_io.hpp"
@@ -101,6 +102,7 @@ int CommittedFile::allocate(std::uint64_t bytes, bool bulk, std::uint64_t* addre
   int code = take_room(std::max(room_, after + (bulk ? kKeptForStructures : 0)));
   if (code != 0) return code;
   *address = end_;
+  if (bulk) gathered_.note_gap(end_ + bytes, after);
   end_ = after;
   return 0;
 }
@@ -138,6 +140,7 @@ int CommittedFile::take_room(std::uint64_t end) {
 }
 
 int CommittedFile::read(std::uint64_t address, void* to, std::size_t bytes) {
+  if (gathered_.touches(address, bytes)) write_gathered();
   const int code = read_whole(fd_, to, bytes, address);
   if (code != 0) return code;
   did(bytes);
@@ -149,9 +152,31 @@ int CommittedFile::read(std::uint64_t address, void* to, std::size_t bytes) {
 int CommittedFile::write(std::uint64_t address, const void* from, std::size_t bytes, bool bulk) {
   did(bytes);
   const bool waits = touch(staged_, address, bytes) || touch(waiting_, address, bytes);
-  if (bulk && !waits) return write_whole(fd_, from, bytes, address);
+  if (bulk && !waits) return write_bulk(address, from, bytes);
   put(&waiting_, address, static_cast<const unsigned char*>(from), bytes);
   return 0;
+}
+
+int CommittedFile::write_bulk(std::uint64_t address, const void* from, std::size_t bytes) {
+  if (gathered_.fits(from, bytes)) {
+    if (gathered_.is_in_the_way(address)) write_gathered();
+    gathered_.add(address, from, bytes);
+    return 0;
+  }
+  if (gathered_.touches(address, bytes)) write_gathered();
+  return write_whole(fd_, from, bytes, address);
+}
+
+// What fails is not what is written now: return_lent() says it.
+void CommittedFile::write_gathered() {
+  const int code = gathered_.write(fd_);
+  if (gathered_failed_ == 0) gathered_failed_ = code;
+}
+
+int CommittedFile::return_lent() {
+  write_gathered();
+  gathered_.lend({});
+  return std::exchange(gathered_failed_, 0);
 }
 
 int CommittedFile::commit() {

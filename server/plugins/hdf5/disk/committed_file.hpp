@@ -30,6 +30,8 @@
 // then for the folder in which the journal is no more: an old record that comes back after a cut
 // would undo what is in the file.
 //
+// Small pieces of bulk data in memory that is lent go to the file together, before the commit.
+//
 // Room is taken from the disk before an address in it is given away. A full disk is thus a refused
 // allocation, and never a structure that could be written in part only.
 #pragma once
@@ -43,6 +45,7 @@
 
 #include "server/plugins/hdf5/disk/durability.hpp"
 #include "server/plugins/hdf5/disk/early_writeback.hpp"
+#include "server/plugins/hdf5/disk/gathered.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/disk/new_file.hpp"
 
@@ -72,6 +75,12 @@ class CommittedFile {
   std::uint64_t size() const { return end_ > used_ ? end_ : used_; }
   /// 0 when there is room for so many more bytes of bulk data.
   int make_room(std::uint64_t bytes);
+
+  /// Until return_lent(), memory in these ranges stays as it is: small pieces of bulk data in it
+  /// need not be written each by itself.
+  void lend(const std::vector<LentRange>& ranges) { gathered_.lend(ranges); }
+  /// All that was written from such memory is in the file; or the errno of what is not.
+  int return_lent();
 
   int read(std::uint64_t address, void* to, std::size_t bytes);
   int write(std::uint64_t address, const void* from, std::size_t bytes, bool bulk);
@@ -106,6 +115,8 @@ class CommittedFile {
   void write_back() const;
   int take_room(std::uint64_t end);
   int write_new();
+  int write_bulk(std::uint64_t address, const void* from, std::size_t bytes);
+  void write_gathered();
   int change_in_place();
   int copy_to(const FilePlace& place);
   void note_identity();
@@ -123,6 +134,8 @@ class CommittedFile {
   std::uint64_t committed_ = 0;  // the end, at the last commit
   std::uint64_t room_ = 0;       // the disk has room up to here
   Changes staged_, waiting_;
+  Gathered gathered_;
+  int gathered_failed_ = 0;  // errno
   EarlyWriteback early_;
   std::function<void(std::uint64_t)> progress_;
 };
