@@ -38,6 +38,8 @@ bool Channel::next_release(shm::Extent* unwanted) noexcept {
 shm::Extent Channel::deliver(const Release& release) noexcept {
   const shm::Extent extent{release.offset, release.bytes};
   if (Waiter* waiter = find_waiter(release.token)) {
+    // Asked once more after a takeover, and the new server has found the first request too.
+    if (waiter->extent.bytes != 0) return extent;
     waiter->extent = extent;
     stamp(extent.offset, extent.offset, 0);  // its thread may take a while to wake up
     return {};

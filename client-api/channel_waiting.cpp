@@ -70,11 +70,9 @@ Status Channel::change_server(Patience& patience) noexcept {
   if (server_gone_) return Status::ERROR_SERVER;
   if (patience.left_ns() == 0) return Status::OK;  // the next call looks for one
   // What dead servers have given is taken first, so that the next one learns all that is held here.
-  // What nobody waits for is not in that, and so is free again.
+  // It may have given something itself by then, which is not free again because it is not held.
   const auto tell_held = [this] {
-    shm::Extent unwanted;
-    while (next_release(&unwanted)) {
-    }
+    take_releases();
     return Held{arena_.current(), arena_.spare()};
   };
   Result<Connection> next = find_successor_(tell_held, patience.left_ns());

@@ -76,7 +76,7 @@ def test_the_memory_of_a_rank_that_is_killed_with_offers_comes_back(tmp_path):
         for iteration in range(4, 7):
             write_all(other, ROOM, iteration)
             other.end()
-        run.finalize()
+        assert other.call("finalize").ok
     check(tmp_path, [blocks(2, 2)] * 3 + [blocks(1)] + [blocks(0, ROOM)] * 3)
 
 
