@@ -5,12 +5,10 @@ JOBS ?= $(shell nproc)
 SANITIZED = shm_stress_test steering_stress_test
 
 FUZZ_SECONDS ?= 60
-# make soak SEED=17 makes the same turns again; without one each soak is another.
-MINUTES ?= 10
 
 FUZZED = xml expression events frames
 
-.PHONY: help demo test build bench install sanitize fuzz soak setup clean
+.PHONY: help demo test build bench bench-rooms install sanitize fuzz soak setup clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -20,7 +18,8 @@ help:
 ## make build           programs in build/bin, libraries in build/lib
 ## make fuzz            hostile bytes for the parsers and the server, FUZZ_SECONDS=60 for each target
 ## make soak            kills, stops, full segments and disks at random moments, for MINUTES=10; a table says what came of it
-## make bench           what each call costs, as ratios to memcpy; what stores, scripts and compression cost
+## make bench           Leat beside the alternatives: build/bench/results.md; under 20 minutes, or MINUTES=5 with fewer repetitions
+## make bench-rooms     what stores, scripts, checksums and compression cost, each by itself
 ## make install         to PREFIX=/usr/local, or make install PREFIX=/where/you/like
 ## make clean           remove build/
 
@@ -60,13 +59,20 @@ fuzz:
 	@cmake --build --preset fuzz -j $(JOBS) --target $(FUZZED:%=fuzz_%)
 	@tools/fuzz $(FUZZ_SECONDS) $(FUZZED)
 
+# make soak SEED=17 makes the same turns again; without one each soak is another.
 # Keeps the folders of what went wrong in /tmp/leat-soak/<seed>.
 soak: build
-	@tests/soak/soak.py --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	@tests/soak/soak.py --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
-bench: build
-	@build/bin/leat_bench build/bench.json
-	@build/bin/leat_events_bench build/bench_events.json
+# On the disk that build/ is on. What it compares Leat to is installed as far as it can be had; nothing else needs it.
+bench:
+	@tools/setup bench
+	@tools/python_environment tools/bench.txt > /dev/null || echo "make bench goes on without ADIOS2." >&2
+	@$(MAKE) --no-print-directory build
+	@tests/bench/run.py build/bench $(if $(MINUTES),--minutes $(MINUTES))
+
+bench-rooms: build
+	@build/bin/leat_checksum_bench build/bench_checksum.json
 	@build/bin/leat_compression_bench build/bench_compression.json
 	@build/bin/leat_store_bench build/lib/leat/plugins/hdf5.so build build/bench_store.json
 	@build/bin/leat_keep_up_bench build build/bench_keep_up.json

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/bench/measured_client.hpp"
 
+#include <sys/resource.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <vector>
 
 #include "client-api/leat.h"
 #include "lib/platform/affinity.hpp"
 #include "lib/platform/clock.hpp"
+#include "tests/bench/block_ring.hpp"
 
 namespace leat::bench {
 namespace {
 
-// A simulation computes between two iterations; the server has time to take events meanwhile.
-constexpr std::int64_t kComputeNs = 20'000;
 constexpr int kWarmUp = 20;
 
 std::int64_t processor_ns() {
@@ -24,10 +24,10 @@ std::int64_t processor_ns() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-void compute() {
-  const std::int64_t until = platform::now_ns() + kComputeNs;
-  while (platform::now_ns() < until) {
-  }
+long voluntary_switches() {
+  rusage used{};
+  getrusage(RUSAGE_THREAD, &used);
+  return used.ru_nvcsw;
 }
 
 class Client {
@@ -36,19 +36,22 @@ class Client {
       : load_(load),
         client_(client),
         samples_(samples),
-        source_(load.bytes, 1),
-        target_(load.bytes, 2) {}
+        sources_(load.bytes, load.rotated ? kUncached : 1),
+        hot_(load.bytes, 1),
+        cold_(load.bytes, kUncached) {}
 
-  void iteration(bool count) {
+  // Of the copies and the write either is first as often as the other: the first one brings a warm
+  // source into the caches.
+  void iteration(int number) {
+    counts_ = number >= kWarmUp;
+    const bool write_first = number % 2 == 0;
     for (int i = 0; i < load_.writes_per_iteration; ++i) {
-      // Either is first as often as the other: the first one brings the source into the caches.
-      if (i % 2 == 0) copy(count);
-      write(count);
-      if (i % 2 == 1) copy(count);
-      commit(count);
+      if (!write_first) copy();
+      write(write_first && i == 0);
+      if (write_first) copy();
+      commit();
     }
-    const std::int64_t ns = timed([this] { check(leat_end_iteration()); });
-    if (count) samples_.add(client_, Kind::end_iteration, ns);
+    timed(Kind::end_iteration, [this] { check(leat_end_iteration()); });
     compute();
   }
 
@@ -56,11 +59,19 @@ class Client {
 
  private:
   template <class Call>
-  std::int64_t timed(Call call) const {
+  std::int64_t timed(Kind kind, Call call) {
     const auto clock = load_.processor_time ? processor_ns : platform::now_ns;
     const std::int64_t start = clock();
     call();
-    return clock() - start;
+    const std::int64_t ns = clock() - start;
+    if (counts_) samples_.add(client_, kind, ns);
+    return ns;
+  }
+
+  void compute() const {
+    const std::int64_t until = platform::now_ns() + load_.compute_us * 1000;
+    while (platform::now_ns() < until) {
+    }
   }
 
   void check(leat_status status) {
@@ -69,39 +80,41 @@ class Client {
     failed_ = true;
   }
 
-  void copy(bool count) {
-    const std::int64_t ns = timed([this] {
-      std::memcpy(target_.data(), source_.data(), load_.bytes);
-      asm volatile("" : : "r"(target_.data()) : "memory");
+  void copy() {
+    copy_to(Kind::memcpy_hot, hot_.next());
+    copy_to(Kind::memcpy_cold, cold_.next());
+  }
+
+  void copy_to(Kind kind, char* target) {
+    const char* const source = sources_.next();
+    timed(kind, [&] {
+      std::memcpy(target, source, load_.bytes);
+      asm volatile("" : : "r"(target) : "memory");
     });
-    if (count) samples_.add(client_, Kind::memcpy_warm, ns);
   }
 
-  void write(bool count) {
-    const std::int64_t ns = timed([this] { check(leat_write("written", source_.data())); });
-    if (count) samples_.add(client_, Kind::write, ns);
+  void write(bool is_first) {
+    const char* const source = sources_.next();
+    const std::int64_t ns = timed(Kind::write, [&] { check(leat_write("written", source)); });
+    if (counts_ && is_first) samples_.add(client_, Kind::first_write, ns);
   }
 
-  void commit(bool count) {
+  void commit() {
     void* data = nullptr;
-    const std::int64_t alloc = timed([&] { check(leat_alloc("committed", &data)); });
-    if (!data) return;
-    const std::int64_t commit = timed([this] { check(leat_commit("committed")); });
-    if (!count) return;
-    samples_.add(client_, Kind::alloc, alloc);
-    samples_.add(client_, Kind::commit, commit);
+    timed(Kind::alloc, [&] { check(leat_alloc("committed", &data)); });
+    if (data) timed(Kind::commit, [this] { check(leat_commit("committed")); });
   }
 
   const Load& load_;
   int client_;
   Samples& samples_;
-  std::vector<char> source_, target_;
-  bool failed_ = false;
+  BlockRing sources_, hot_, cold_;
+  bool counts_ = false, failed_ = false;
 };
 
 }  // namespace
 
-int run_client(const Load& load, int client, Samples& samples) {
+int run_client(const Load& load, int client, Samples& samples, long* slept) {
   if (load.core >= 0) {
     platform::CpuSet own;
     own.add(load.core + client);
@@ -109,9 +122,15 @@ int run_client(const Load& load, int client, Samples& samples) {
   }
   const leat_ranks ranks{sizeof ranks, client,       load.clients,
                          client,       load.clients, load.session.c_str()};
-  if (leat_init_ranks(load.config.c_str(), &ranks) != LEAT_OK) return 1;
+  if (leat_init_ranks(load.config.c_str(), &ranks) != LEAT_OK) {
+    std::fprintf(stderr, "%s\n", leat_last_error());
+    return 1;
+  }
   Client measured(load, client, samples);
-  for (int i = 0; i < kWarmUp + load.iterations; ++i) measured.iteration(i >= kWarmUp);
+  for (int i = 0; i < kWarmUp; ++i) measured.iteration(i);
+  const long before = voluntary_switches();
+  for (int i = 0; i < load.iterations; ++i) measured.iteration(kWarmUp + i);
+  __atomic_fetch_add(slept, voluntary_switches() - before, __ATOMIC_RELAXED);
   if (leat_finalize() != LEAT_OK) return 1;
   return measured.failed() ? 1 : 0;
 }

@@ -10,12 +10,16 @@
 
 namespace leat::bench {
 
-/// What is measured for each size.
-enum class Kind { memcpy_warm, write, alloc, commit, end_iteration };
-inline constexpr int kKinds = 5;
+/// What is measured. A hot target is the same at each copy, a cold one lies in memory that no cache
+/// holds; first_write are the writes that come right after the simulation has computed.
+enum class Kind { memcpy_hot, memcpy_cold, write, first_write, alloc, commit, end_iteration };
+inline constexpr int kKinds = 7;
+inline constexpr const char* kKindNames[kKinds] = {
+    "memcpy_hot", "memcpy_cold", "write", "first_write", "alloc", "commit", "end_iteration"};
 
 struct Percentiles {
-  double p50 = 0, p99 = 0, max = 0;  ///< nanoseconds
+  double p50 = 0, p99 = 0, p999 = 0, max = 0;  ///< nanoseconds
+  std::size_t samples = 0;
 };
 
 /// One client's samples; each client writes its own part.
@@ -45,9 +49,9 @@ class Samples {
     if (all.empty()) return {};
     std::sort(all.begin(), all.end());
     const auto at = [&](double part) {
-      return all[static_cast<std::size_t>(part * (all.size() - 1))];
+      return all[static_cast<std::size_t>(part * static_cast<double>(all.size() - 1) + 0.5)];
     };
-    return {at(0.5), at(0.99), all.back()};
+    return {at(0.5), at(0.99), at(0.999), all.back(), all.size()};
   }
 
  private:

@@ -56,8 +56,8 @@ def test_the_readme_leads_to_the_index_and_shows_its_picture():
 
 ENTRY = re.compile(r"\b(add_test|leat_add_pytest|gtest_discover_tests)\(")
 LISTS = [p for p in files() if re.fullmatch(r"tests/.*/CMakeLists\.txt", p) and "project(" not in text(p)]
-# No tests of their own: what tests share, and what is measured.
-WITHOUT_TESTS = {"tests/support", "tests/bench"}
+# No tests of their own: what tests share.
+WITHOUT_TESTS = {"tests/support"}
 
 
 def test_every_folder_of_tests_is_run_by_ctest():

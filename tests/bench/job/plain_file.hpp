@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file of iterations of one size, one behind the other.
+#pragma once
+
+#include <string>
+
+#include "lib/platform/unique_fd.hpp"
+
+namespace leat::bench {
+
+class PlainFile {
+ public:
+  explicit PlainFile(const std::string& path);
+  int descriptor() const { return fd_.get(); }
+  void write(const void* data, std::size_t bytes, std::size_t offset) const;
+  void sync() const;
+
+ private:
+  platform::UniqueFd fd_;
+};
+
+}  // namespace leat::bench

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench works: each way of output writes what it should, wrong bytes are found, and the page says what was
+measured. How fast anything is is no test's business."""
+
+import os
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from harness import launch, page, repeat, verify  # noqa: E402
+from harness.job import Case, Jobs, placements  # noqa: E402
+from harness.methods import METHODS  # noqa: E402
+from harness.sections import SECTIONS  # noqa: E402
+from harness.tools import BUILD  # noqa: E402
+
+QUICK = [name for name, method in METHODS.items() if method.quick]
+VALUES = 1000
+
+
+@pytest.fixture
+def jobs(tmp_path):
+    return Jobs(tmp_path / "job")
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_each_way_that_needs_nothing_else_writes_all_bytes(jobs, name):
+    figures = jobs.measure(Case(name, placements()[0], work=100, node_bytes=64 << 10, iterations=3, warm_up=1))
+    assert figures["right_bytes"] == figures["wanted_bytes"]
+    assert (figures["wanted_bytes"] > 0) == bool(METHODS[name].reads)
+    assert figures["loop_s"] > 0
+
+
+@pytest.mark.parametrize("name", ["leat-write", "mpi-isend"])
+def test_ranks_on_all_cores_and_iterations_on_the_disk_work_too(jobs, name):
+    figures = jobs.measure(
+        Case(name, placements()[-1], work=100, node_bytes=64 << 10, iterations=6, warm_up=1, durable=True)
+    )
+    assert 0 < figures["wanted_bytes"] == figures["right_bytes"]
+
+
+def test_all_ways_of_the_programs_are_compared():
+    built = launch.run([BUILD / "bin/leat_bench_job", "methods"])[0].split()
+    assert len(built) > 5 and set(built) <= set(METHODS)
+
+
+def test_a_job_that_fails_says_why(jobs):
+    with pytest.raises(launch.Failed, match="bytes must be a multiple of 8"):
+        jobs.measure(Case("none", placements()[0], work=1, node_bytes=0, iterations=1))
+
+
+def plain_output(folder):
+    for rank in range(2):
+        rows = [verify.base(VALUES) + 2048.0 * (rank + 2 * iteration) for iteration in range(3)]
+        np.concatenate(rows).tofile(folder / f"rank{rank}.bin")
+    return lambda: verify.right_bytes("file-per-rank", folder, 2, 3, VALUES)
+
+
+def test_bytes_that_are_wrong_are_counted(tmp_path):
+    right_bytes = plain_output(tmp_path)
+    assert right_bytes() == 2 * 3 * VALUES * 8
+    with open(tmp_path / "rank1.bin", "r+b") as file:
+        file.seek(8 * VALUES + 80)
+        file.write(b"\x01")
+    assert right_bytes() == 2 * 3 * VALUES * 8 - 8
+
+
+def test_iterations_that_are_missing_or_of_another_rank_are_counted(tmp_path):
+    right_bytes = plain_output(tmp_path)
+    os.truncate(tmp_path / "rank0.bin", 2 * VALUES * 8 + 16)
+    assert right_bytes() == (2 * 3 - 1) * VALUES * 8
+    shutil.copy(tmp_path / "rank1.bin", tmp_path / "rank0.bin")
+    assert right_bytes() == 3 * VALUES * 8
+
+
+def series_of(runs):
+    """A case "none" and a case "x", of which each run is (turn's seconds, share of others)."""
+    left = {case: iter(of) for case, of in runs.items()}
+
+    def measure(case):
+        loop_s, others = next(left[case])
+        return {"loop_s": loop_s, "others": others}
+
+    return repeat.Series(measure, list(runs), len(runs["none"]) // 2, limit_s=60)
+
+
+def test_disturbed_repetitions_are_made_again_and_discarded():
+    series = series_of({"none": [(1.0, 0.0), (2.0, 0.0)] * 2, "x": [(1.1, 0.0), (9.0, 0.5), (2.2, 0.0), (2.2, 0.0)]})
+    assert [run["loop_s"] for run in series.runs["x"]] == [1.1, 9.0, 2.2]
+    assert series.figure("x", "loop_s") == {"median": pytest.approx(1.65), "least": 1.1, "most": 2.2, "of": 2}
+    assert series.discarded() == 1 and not series.disturbed("x")
+
+
+def test_a_ratio_is_of_one_turn():
+    series = series_of({"none": [(1.0, 0.0), (4.0, 0.0)] * 2, "x": [(2.0, 0.0), (8.0, 0.0)] * 2})
+    assert series.ratio("x", "none", "loop_s") == {"median": 2.0, "least": 2.0, "most": 2.0, "of": 2}
+
+
+def test_a_case_without_a_quiet_repetition_is_marked():
+    series = series_of({"none": [(1.0, 0.0)] * 2, "x": [(1.0, 0.9)] * 2})
+    assert series.disturbed("x") and series.figure("x", "loop_s")["median"] == 1.0
+
+
+def test_wrong_bytes_and_failures_are_not_lost():
+    def measure(case):
+        if case == "broken":
+            raise launch.Failed("it hangs")
+        return {"others": 0.0, "wanted_bytes": 16, "right_bytes": 9}
+
+    series = repeat.Series(measure, ["x", "broken"], 2, limit_s=60, say=lambda text: None)
+    assert series.wrong_bytes() == 14 and series.failures == {"broken": "it hangs"}
+    assert series.figure("broken", "loop_s") is None
+
+
+def results_of(rows):
+    return {
+        "quick": True,
+        "date": "today",
+        "commit": "abc",
+        "minutes": 1.0,
+        "machine": {"cores": "2"},
+        "discarded": 3,
+        "wrong_bytes": 17,
+        "failures": ["mpi-io: it hangs\nat length"],
+        "pictures": {},
+        "sections": {"scale": {"rows": rows, "event_loop": []}},
+    }
+
+
+ROW = {
+    "case": [4, 10],
+    "disturbed": True,
+    "write_ns": {"median": 250.0},
+    "end_ns": {"median": 1500.0},
+    "server_ns_per_block": {"median": 700.0},
+    "private_kib": {"median": 2048.0},
+    "shared_kib": {"median": 4096.0},
+}
+
+
+def test_the_page_says_figures_machine_and_what_was_disturbed():
+    text = page.page(results_of([ROW]))
+    assert "| 4 x 10 (disturbed) | 250 ns | 1.5 us | 700 ns | 2 MiB | 4 MiB |" in text
+    assert (
+        "| cores | 2 |" in text
+        and "3 in all" in text
+        and "figures mean nothing" in text
+        and SECTIONS["scale"].TITLE in text
+    )
+    assert "of all runs: 17." in text and "- mpi-io: it hangs" in text
+
+
+def test_figures_go_between_the_marks_of_a_page(tmp_path):
+    target = tmp_path / "page.md"
+    target.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n")
+    page.put_into(target, results_of([ROW]))
+    text = target.read_text()
+    assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text and "250 ns" in text
+    target.write_text("no marks")
+    with pytest.raises(SystemExit, match="has no lines"):
+        page.put_into(target, results_of([ROW]))
+
+
+def test_single_benches_run():
+    for command in (
+        (BUILD / "bin/leat_write_path_bench", 2, 1024, 2, 5, 10, "rotated"),
+        (BUILD / "bin/leat_scale_bench", 2, 3),
+    ):
+        assert '"write' in launch.run(command)[0]
