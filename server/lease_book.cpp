@@ -138,8 +138,13 @@ std::optional<shm::Extent> LeaseBook::lease(std::uint32_t client, std::uint64_t 
 
 std::optional<shm::Extent> LeaseBook::give_ahead(std::uint32_t client, std::uint64_t bytes,
                                                  std::uint32_t flags) {
-  const std::uint64_t left = pool_.total_bytes() / kLeftOfAhead + pool_.round_up(bytes);
-  if (clients_[client].gone || !waiting_.empty() || pool_.free_bytes() < left) return std::nullopt;
+  const Client& owner = clients_[client];
+  if (owner.gone || !waiting_.empty()) return std::nullopt;
+  // It is for the next iteration: what others need to come that far is not given away.
+  std::uint64_t reserved = reserved_for_others({client, flags, owner.iteration + 1, bytes});
+  reserved -= std::min(reserved, owner.need);
+  const std::uint64_t left = std::max(reserved, pool_.total_bytes() / kLeftOfAhead);
+  if (pool_.free_bytes() < left + pool_.round_up(bytes)) return std::nullopt;
   return lease(client, bytes, flags);
 }
 

@@ -68,8 +68,8 @@ class LeaseBook {
   /// A client that waits for as many already is in error: false, and nothing is noted.
   static constexpr std::ptrdiff_t kMostRequests = 1024;
   bool request(const LeaseRequest& request);
-  /// Memory for a client that has not asked for it, when there is enough to spare: nobody waits, and
-  /// a quarter of all stays free. `flags`: kLeaseOwn or kLeaseCommon.
+  /// Memory for a client that has not asked for it, when there is enough to spare: nobody waits, a
+  /// quarter of all stays free, and what others need to end the iteration that this client is in. `flags`: kLeaseOwn or kLeaseCommon.
   std::optional<shm::Extent> give_ahead(std::uint32_t client, std::uint64_t bytes,
                                         std::uint32_t flags);
   /// Bytes of extents that this client can use in an iteration like those so far.

@@ -524,7 +524,8 @@ def test_what_a_killed_session_has_spilled_is_stored_and_its_folder_removed_and_
             clean = [BUILD / "bin" / "leat", "clean", "--json"]
             open_gate(run)
             found = json.loads(subprocess.run(clean, capture_output=True, text=True, env=run.environment).stdout)
-            assert [e["outcome"] for e in found["undrained"] if e["session"] == run.session] == ["stored"]
+            said = [e["outcome"] for e in found["undrained"] if e["session"] == run.session]
+            assert said in (["stored"], [])  # a leatd of another test that started meanwhile may have been faster
             assert [p.name for p in mine.iterdir()] == ["of-the-user"], "only Leat's own files are removed"
             shutil.rmtree(mine)
             check_stored(run, range(6))

@@ -49,6 +49,20 @@ TEST(LeaseBook, AnExtentComesBackWhenItIsSealedAndAllItsBlocksAreReleased) {
   EXPECT_EQ(book.used_bytes(), 0u);
 }
 
+TEST(LeaseBook, WhatOthersNeedForAnIterationIsNotGivenAhead) {
+  LeaseBook book(header(16), 2);
+  EXPECT_FALSE(book.give_ahead(0, kUnit * 9, shm::kLeaseOwn)) << "half of it is the other's";
+  const auto ahead = book.give_ahead(0, kUnit * 2, shm::kLeaseOwn);
+  ASSERT_TRUE(ahead);
+  book.request(own(1, 8, 0));
+  fill(book, book.serve().at(0));
+  EXPECT_FALSE(book.give_ahead(0, kUnit * 3, shm::kLeaseOwn)) << "a quarter stays free";
+  EXPECT_TRUE(book.give_ahead(0, kUnit * 2, shm::kLeaseOwn));
+  book.request(own(1, 8, 1));
+  EXPECT_TRUE(book.serve().empty());
+  EXPECT_FALSE(book.give_ahead(0, kUnit, shm::kLeaseOwn)) << "somebody waits";
+}
+
 TEST(LeaseBook, AnExtentOfOneBlockNeedsNoSeal) {
   LeaseBook book(header(16), 1);
   book.request(own(0, 5, 0));

@@ -86,6 +86,7 @@ TEST(ShmStress, ASleeperIsAlwaysWoken) {
   RingProducer<Event> ring(shared.slots.data(), kSlots, shared.tail, shared.head);
   for (std::uint64_t i = 0; i < kElements; ++i) {
     ASSERT_TRUE(try_until([&] { return ring.push(Event{}); }, shared.consumer_gone));
+    ring.announce();
     if (bell.sleeping.load(std::memory_order_seq_cst)) {
       bell.rung.fetch_add(1);
       platform::futex_wake_all(bell.rung);
