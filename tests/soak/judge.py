@@ -122,6 +122,9 @@ class Output:
         rows = self.arrays["grid"][row, ROWS * rank:ROWS * (rank + 1)]
         return None if np.isnan(rows).all() else rows
 
+    def is_complete(self, iteration):
+        return bool(self.arrays["iteration_complete"][self.rows[iteration]])
+
     def times(self, variable, iteration, rank):
         """How often the block is there."""
         if variable == "grid" or self.rows.get(iteration) is None:
@@ -184,38 +187,40 @@ def judge_leftovers(run, cleaned, tally):
 def judge_output(run, said, output, whole, tally):
     if output.iterations != sorted(set(output.iterations)):
         tally.blame("wrong", f"iterations twice or out of order: {output.iterations}")
-    missing = set()
+    missing, told = set(), set() if whole else told_of(said)
     for rank, one in enumerate(said):
         for iteration, variable in sorted(one.handed_over()):
             if iteration not in output.rows:
                 missing.add(iteration)
             else:
-                judge_block(output, variable, iteration, rank, tally)
-    judge_missing(said, missing, whole, tally)
+                judge_block(output, variable, iteration, rank, told, tally)
+    silent = missing - told
+    if silent:
+        tally.blame("lost", f"iterations {sorted(silent)}, of which nobody spoke", len(silent))
     if whole:
         judge_whole(run, said, output, tally)
 
 
-def judge_block(output, variable, iteration, rank, tally):
+def judge_block(output, variable, iteration, rank, told, tally):
     got, place = output.block(variable, iteration, rank), f'"{variable}" of rank {rank} in iteration {iteration}'
     if output.times(variable, iteration, rank) > 1:
         tally.blame("wrong", f"{place} is there twice")
     elif got is None:
-        tally.blame("lost", f"{place}, which was handed over")
+        is_said = iteration in told and not output.is_complete(iteration)
+        if not is_said:
+            tally.blame("lost", f"{place}, which was handed over")
     elif not same_bits(got.reshape(-1), wanted(variable, iteration, rank).reshape(-1)):
         tally.blame("wrong", place)
 
 
-def judge_missing(said, missing, whole, tally):
-    """Whole iterations of which nothing is in the file: allowed only when somebody said so, and how many."""
+def told_of(said):
+    """Iterations that may be missing, wholly or in part: somebody has said so."""
     told = set()
     for one in said:
         status, message = one.finalize()[:2]
         if status != "LEAT_OK":
             told |= iterations_in(message)
-    silent = missing if whole else missing - told
-    if silent:
-        tally.blame("lost", f"iterations {sorted(silent)}, of which nobody spoke", len(silent))
+    return told
 
 
 def iterations_in(message):

@@ -322,7 +322,7 @@ def judge_killed(run, tally):
         tally.blame("wrong", f"the file has the iterations {output.iterations}")
     for rank in range(len(run.ranks)):
         for iteration, variable in sorted(Said(run.folder / f"rank{rank}.said").handed_over()):
-            judge_block(output, variable, iteration, rank, tally)
+            judge_block(output, variable, iteration, rank, set(), tally)
 
 
 TURNS = 2
