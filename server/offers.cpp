@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/offers.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace leat::server {
@@ -33,8 +34,35 @@ bool Offers::withdraw_oldest(std::uint32_t client) {
   return false;
 }
 
-// What nobody has claimed for long is of a size that is not written any more: it makes way.
 void Offers::replace(std::uint32_t client, std::uint64_t bytes, std::uint32_t flags) {
+  const Kind kind{bytes, flags};
+  ++clients_[client].used[kind].now;
+  offer(client, kind);
+}
+
+// One that was replaced at once may have been claimed in the same iteration already: then fewer
+// stand than the next one needs.
+void Offers::iteration_ended(std::uint32_t client) {
+  Client& owner = clients_[client];
+  if (owner.used.size() > shm::kOffers) owner.used.clear();  // sizes that do not come again
+  for (auto& [kind, used] : owner.used) {
+    used.most = std::max(used.most, std::exchange(used.now, 0));
+    for (std::uint32_t each = standing(owner, kind); each < used.most; ++each) {
+      if (!offer(client, kind)) return;
+    }
+  }
+}
+
+std::uint32_t Offers::standing(const Client& client, const Kind& kind) noexcept {
+  std::uint32_t count = 0;
+  for (const shm::OfferGiver& slot : client.slots)
+    count += slot.stands() && slot.extent().bytes == kind.first && slot.flags() == kind.second;
+  return count;
+}
+
+// What nobody has claimed for long is of a size that is not written any more: it makes way.
+bool Offers::offer(std::uint32_t client, const Kind& kind) {
+  const auto [bytes, flags] = kind;
   Client& owner = clients_[client];
   const std::uint64_t most = leases_.most_in_iteration(client);
   while (standing_bytes(owner) + bytes > most && withdraw_oldest(client)) {
@@ -42,10 +70,11 @@ void Offers::replace(std::uint32_t client, std::uint64_t bytes, std::uint32_t fl
   shm::OfferGiver& slot = owner.slots[owner.next];
   withdraw(client, slot);
   const std::optional<shm::Extent> extent = leases_.give_ahead(client, bytes, flags);
-  if (!extent) return;
+  if (!extent) return false;
   slot.offer(*extent, flags);
   owner.any = true;
   owner.next = (owner.next + 1) % owner.slots.size();
+  return true;
 }
 
 bool Offers::withdraw_all() {

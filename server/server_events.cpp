@@ -123,6 +123,7 @@ void Server::end_all_before(std::uint32_t index, std::int64_t iteration) {
   if (index == 0) first_rank_ended(iteration - 1);
   iterations_.ended(index, iteration - 1);
   leases_.iteration_ended(index, iteration - 1);
+  offers_.iteration_ended(index);
 }
 
 // Sets `*error` when the block is of an iteration that it cannot be of.

@@ -15,6 +15,7 @@ bool fits(std::uint64_t offered, std::uint64_t wanted) {
 
 void OfferGiver::offer(Extent extent, std::uint32_t flags) noexcept {
   extent_ = extent;
+  flags_ = flags;
   slot_->offset.store(extent.offset, std::memory_order_relaxed);
   slot_->bytes.store(extent.bytes, std::memory_order_relaxed);
   slot_->flags.store(flags, std::memory_order_relaxed);

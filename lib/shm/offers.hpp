@@ -40,10 +40,12 @@ class OfferGiver {
   /// word that the client can write; 0 bytes: none.
   Extent take_over() noexcept;
   Extent extent() const noexcept { return extent_; }
+  std::uint32_t flags() const noexcept { return flags_; }
 
  private:
   OfferSlot* slot_;
   Extent extent_;
+  std::uint32_t flags_ = 0;
   std::uint64_t offered_ = 0;  // decision; 0: none
 };
 
