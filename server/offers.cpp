@@ -34,10 +34,17 @@ bool Offers::withdraw_oldest(std::uint32_t client) {
   return false;
 }
 
+// What nobody has claimed for long is of a size that is not written any more: it makes way.
 void Offers::replace(std::uint32_t client, std::uint64_t bytes, std::uint32_t flags) {
   const Kind kind{bytes, flags};
   ++clients_[client].used[kind].now;
+  while (!has_room_for(client, kind) && withdraw_oldest(client)) {
+  }
   offer(client, kind);
+}
+
+bool Offers::has_room_for(std::uint32_t client, const Kind& kind) const noexcept {
+  return standing_bytes(clients_[client]) + kind.first <= leases_.most_in_iteration(client);
 }
 
 // One that was replaced at once may have been claimed in the same iteration already: then fewer
@@ -48,7 +55,7 @@ void Offers::iteration_ended(std::uint32_t client) {
   for (auto& [kind, used] : owner.used) {
     used.most = std::max(used.most, std::exchange(used.now, 0));
     for (std::uint32_t each = standing(owner, kind); each < used.most; ++each) {
-      if (!offer(client, kind)) return;
+      if (!has_room_for(client, kind) || !offer(client, kind)) return;
     }
   }
 }
@@ -60,13 +67,9 @@ std::uint32_t Offers::standing(const Client& client, const Kind& kind) noexcept 
   return count;
 }
 
-// What nobody has claimed for long is of a size that is not written any more: it makes way.
 bool Offers::offer(std::uint32_t client, const Kind& kind) {
   const auto [bytes, flags] = kind;
   Client& owner = clients_[client];
-  const std::uint64_t most = leases_.most_in_iteration(client);
-  while (standing_bytes(owner) + bytes > most && withdraw_oldest(client)) {
-  }
   shm::OfferGiver& slot = owner.slots[owner.next];
   withdraw(client, slot);
   const std::optional<shm::Extent> extent = leases_.give_ahead(client, bytes, flags);

@@ -45,6 +45,7 @@ class Offers {
     bool any = false;
   };
   bool offer(std::uint32_t client, const Kind& kind);
+  bool has_room_for(std::uint32_t client, const Kind& kind) const noexcept;
   static std::uint32_t standing(const Client& client, const Kind& kind) noexcept;
   bool withdraw(std::uint32_t client, shm::OfferGiver& slot);
   bool withdraw_oldest(std::uint32_t client);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "lib/platform/scratch.h"
 
 #include <pthread.h>

@@ -7,7 +7,9 @@
  *
  * "start" is the program's own start, "lock" a lock of a byte of a file, "ready" leatd's word that it is ready.
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
