@@ -51,7 +51,7 @@ Channel::Channel(const shm::Segment& segment, std::uint32_t index, platform::Uni
               area_.server->event_head),
       releases_(area_.releases, segment.header().release_slots, area_.server->release_tail,
                 area_.client->release_head),
-      offers_(area_.offers),
+      offers_(area_.offers, segment.header().unit_bytes),
       arena_(segment.header().extent_bytes),
       timeout_ns_(static_cast<std::int64_t>(segment.header().timeout_ns)) {}
 

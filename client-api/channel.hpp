@@ -121,8 +121,7 @@ class Channel {
   void seal(shm::Seal full) noexcept;
   /// Takes what the server has released; what nobody here waits for any more goes back.
   void take_releases() noexcept;
-  bool next_release(shm::Extent* unwanted) noexcept;
-  shm::Extent deliver(const shm::Release& release) noexcept;
+  void deliver(const shm::Release& release) noexcept;
   /// Makes the place of a block one that a server which takes over recognises.
   void stamp(std::uint64_t offset, std::uint64_t extent, std::uint64_t data_bytes) noexcept;
   void mark_handed_over(const shm::Event& event) noexcept;

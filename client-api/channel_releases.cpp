@@ -10,44 +10,36 @@ using shm::Release;
 using shm::ReleaseKind;
 
 void Channel::take_releases() noexcept {
-  shm::Extent unwanted;
-  while (next_release(&unwanted)) {
-    if (unwanted.bytes != 0) seal(shm::Seal{unwanted.offset, 0});
-  }
-}
-
-bool Channel::next_release(shm::Extent* unwanted) noexcept {
   Release release;
-  if (!releases_.pop(release)) return false;
-  releases_.publish();
-  *unwanted = {};
-  switch (static_cast<ReleaseKind>(release.kind)) {
-    case ReleaseKind::lease:
-      *unwanted = deliver(release);
-      break;
-    case ReleaseKind::refused:
-      refuse(release);
-      break;
-    case ReleaseKind::dropped:
-      note_dropped(release);
-      break;
+  while (releases_.pop(release)) {
+    releases_.publish();
+    switch (static_cast<ReleaseKind>(release.kind)) {
+      case ReleaseKind::lease:
+        deliver(release);
+        break;
+      case ReleaseKind::refused:
+        refuse(release);
+        break;
+      case ReleaseKind::dropped:
+        note_dropped(release);
+        break;
+    }
   }
-  return true;
 }
 
-shm::Extent Channel::deliver(const Release& release) noexcept {
+void Channel::deliver(const Release& release) noexcept {
   const shm::Extent extent{release.offset, release.bytes};
-  if (Waiter* waiter = find_waiter(release.token)) {
-    // Asked once more after a takeover, and the new server has found the first request too.
-    if (waiter->extent.bytes != 0) return extent;
+  Waiter* const waiter = find_waiter(release.token);
+  const bool own = (release.flags & shm::kLeaseOwn) != 0;
+  // A waiter that has one already has asked once more after a takeover, and the new server has
+  // found its first request too.
+  if (waiter && waiter->extent.bytes == 0) {
     waiter->extent = extent;
     stamp(extent.offset, extent.offset, 0);  // its thread may take a while to wake up
-    return {};
+    return;
   }
-  const bool own = (release.flags & shm::kLeaseOwn) != 0;
-  if (own) return extent;
-  asked_common_ = Asked::nothing;
-  return arena_.add(extent) ? shm::Extent{} : extent;
+  if (!own) asked_common_ = Asked::nothing;
+  if (own || !arena_.add(extent)) seal(shm::Seal{extent.offset, 0});
 }
 
 void Channel::refuse(const Release& release) noexcept {

@@ -2,7 +2,6 @@
 #include "client-api/rendezvous.hpp"
 
 #include <dlfcn.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,20 +64,10 @@ std::vector<std::string> server_candidates() {
   return paths;
 }
 
-// Reads what a starting server reports until it closes the pipe: "ready\n", or a status and a
-// message.
-std::string read_report(int fd, const Deadline& deadline) {
+// What a starting server reports until it closes the pipe: "ready\n", or a status and a message.
+std::string report_of(const platform::Child& child, const Deadline& deadline) {
   std::string text;
-  while (const int ms = deadline.left_ms()) {
-    pollfd entry{fd, POLLIN, 0};
-    const int code = poll(&entry, 1, ms);
-    if (code == 0 || (code < 0 && errno == EINTR)) continue;
-    if (code < 0) break;
-    char part[1024];
-    const ssize_t got = read(fd, part, sizeof part);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    text.append(part, static_cast<std::size_t>(got));
+  while (!deadline.passed() && platform::read_report(child, deadline.left_ns(), &text)) {
   }
   return text;
 }
@@ -122,7 +111,7 @@ Result<int> start_once(const ServerStart& start, const std::string& server,
                        const Deadline& deadline, bool* killed) {
   Result<platform::Child> child = platform::spawn(command_line(server, start));
   if (!child) return child.error();
-  const std::string report = read_report(child->report.get(), deadline);
+  const std::string report = report_of(*child, deadline);
   if (report == "ready\n") return static_cast<int>(child->pid);
   if (report.empty() && deadline.passed() && !start.segment.empty()) {
     return Error{Status::ERROR_TIMEOUT, "the server that takes over is not ready yet"};

@@ -77,11 +77,12 @@ class Session {
   Result<Connection> find_successor(const TellHeld& tell_held, std::int64_t limit_ns) noexcept;
 
   bool find_variable(Call& call, const char* name, std::uint32_t* index, Status* status);
-  /// In C order. False, with *status filled, when there are not as many as dimensions.
-  bool read_list(Call& call, std::uint32_t variable, const NumberList& list,
-                 std::array<std::int64_t, kMaxDims>* numbers, Status* status);
   bool find_block(Call& call, const char* name, std::uint32_t block, std::uint32_t* index,
                   Status* status);
+  /// Like find_block, and the list in C order: there must be as many numbers as dimensions.
+  bool find_with_list(Call& call, const char* name, std::uint32_t block, const NumberList& list,
+                      std::uint32_t* variable, std::array<std::int64_t, kMaxDims>* numbers,
+                      Status* status);
   bool find_to_write(Call& call, const char* name, std::uint32_t block, std::uint32_t* index,
                      Status* status);
   bool find_parameter(Call& call, const char* name, std::uint32_t* index, Status* status);

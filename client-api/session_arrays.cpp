@@ -71,12 +71,13 @@ void Session::add_checksum(Call& call, std::uint64_t offset) noexcept {
   call.lock.lock();
 }
 
-bool Session::read_list(Call& call, std::uint32_t variable, const NumberList& list,
-                        std::array<std::int64_t, kMaxDims>* numbers, Status* status) {
-  const std::uint32_t dims = variables_.dims(variable);
-  const std::string_view name = variables_.name(variable);
+bool Session::find_with_list(Call& call, const char* name, std::uint32_t block,
+                             const NumberList& list, std::uint32_t* variable,
+                             std::array<std::int64_t, kMaxDims>* numbers, Status* status) {
+  if (!find_block(call, name, block, variable, status)) return false;
+  const std::uint32_t dims = variables_.dims(*variable);
   if (list.count != NumberList::kAsMany && list.count != static_cast<std::int32_t>(dims)) {
-    *status = complain(call, variables_.wrong_count(variable, list), name);
+    *status = complain(call, variables_.wrong_count(*variable, list), name);
     return false;
   }
   if (!list.numbers && dims > 0) {
@@ -93,8 +94,7 @@ Status Session::set_extent(Call& call, const char* name, std::uint32_t block,
   std::uint32_t variable = 0;
   Status status = Status::OK;
   std::array<std::int64_t, kMaxDims> numbers{};
-  if (!find_block(call, name, block, &variable, &status)) return status;
-  if (!read_list(call, variable, extent, &numbers, &status)) return status;
+  if (!find_with_list(call, name, block, extent, &variable, &numbers, &status)) return status;
   const Result<void> set = variables_.set_extent(variable, variables_.block(variable, block),
                                                  numbers.data(), extent.column_major);
   return set ? Status::OK : complain(call, set.error(), name);
@@ -105,8 +105,7 @@ Status Session::set_position(Call& call, const char* name, std::uint32_t block,
   std::uint32_t variable = 0;
   Status status = Status::OK;
   std::array<std::int64_t, kMaxDims> numbers{};
-  if (!find_block(call, name, block, &variable, &status)) return status;
-  if (!read_list(call, variable, position, &numbers, &status)) return status;
+  if (!find_with_list(call, name, block, position, &variable, &numbers, &status)) return status;
   variables_.set_position(variable, variables_.block(variable, block), numbers.data());
   return Status::OK;
 }

@@ -219,9 +219,19 @@ std::uint64_t LeaseBook::extent_of(std::uint32_t client, std::uint64_t offset,
   return start;
 }
 
-std::uint64_t LeaseBook::bytes_of_own(std::uint32_t client, std::uint64_t extent) const {
+const LeaseBook::Lease* LeaseBook::find(std::uint32_t client, std::uint64_t extent) const {
   const auto found = clients_[client].leases.find(extent);
-  return found != clients_[client].leases.end() && found->second.own ? found->second.bytes : 0;
+  return found == clients_[client].leases.end() ? nullptr : &found->second;
+}
+
+std::uint64_t LeaseBook::bytes_of(std::uint32_t client, std::uint64_t extent) const {
+  const Lease* const lease = find(client, extent);
+  return lease ? lease->bytes : 0;
+}
+
+std::uint64_t LeaseBook::bytes_of_own(std::uint32_t client, std::uint64_t extent) const {
+  const Lease* const lease = find(client, extent);
+  return lease && lease->own ? lease->bytes : 0;
 }
 
 void LeaseBook::seal(std::uint32_t client, std::uint64_t extent, std::uint64_t blocks) {

@@ -69,7 +69,8 @@ class LeaseBook {
   static constexpr std::ptrdiff_t kMostRequests = 1024;
   bool request(const LeaseRequest& request);
   /// Memory for a client that has not asked for it, when there is enough to spare: nobody waits, a
-  /// quarter of all stays free, and what others need to end the iteration that this client is in. `flags`: kLeaseOwn or kLeaseCommon.
+  /// quarter of all stays free, and what others need to end the iteration that this client is in.
+  /// `flags`: kLeaseOwn or kLeaseCommon.
   std::optional<shm::Extent> give_ahead(std::uint32_t client, std::uint64_t bytes,
                                         std::uint32_t flags);
   /// Bytes of extents that this client can use in an iteration like those so far.
@@ -92,7 +93,9 @@ class LeaseBook {
   /// there is none, or when with these bytes more came from the extent than it has: no client uses
   /// the same bytes twice, and so it has no more blocks than memory.
   std::uint64_t extent_of(std::uint32_t client, std::uint64_t offset, std::uint64_t bytes) const;
-  /// Of the leased extent that begins there, when it is for one block only; else 0.
+  /// Of the leased extent of this client that begins there; 0: there is none.
+  std::uint64_t bytes_of(std::uint32_t client, std::uint64_t extent) const;
+  /// The same when it is for one block only.
   std::uint64_t bytes_of_own(std::uint32_t client, std::uint64_t extent) const;
 
   void seal(std::uint32_t client, std::uint64_t extent, std::uint64_t blocks);
@@ -139,6 +142,7 @@ class LeaseBook {
   void note_need(Client& client);
   std::uint64_t still_needed(const Client& behind, std::int64_t until_iteration) const;
   bool grant(const LeaseRequest& request, Grant* grant);
+  const Lease* find(std::uint32_t client, std::uint64_t extent) const;
   std::optional<shm::Extent> lease(std::uint32_t client, std::uint64_t bytes, std::uint32_t flags);
   void free_if_done(Client& client, std::uint64_t extent);
 

@@ -106,11 +106,8 @@ void Server::take_over_leases() {
 void Server::take_back_offers() {
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     for (const std::uint64_t offset : offers_.take_over(i)) {
-      for (const bool own : {true, false}) {
-        for (const shm::Extent& extent : leases_.adopted(i, own)) {
-          if (extent.offset == offset && blocks_in(i, extent) == 0) leases_.seal(i, offset, 0);
-        }
-      }
+      const std::uint64_t bytes = leases_.bytes_of(i, offset);
+      if (bytes != 0 && blocks_in(i, {offset, bytes}) == 0) leases_.seal(i, offset, 0);
     }
   }
 }

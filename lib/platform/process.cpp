@@ -2,7 +2,6 @@
 #include "lib/platform/process.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -23,6 +22,7 @@
 #include <system_error>
 
 #include "lib/platform/clock.hpp"
+#include "lib/platform/readable.hpp"
 
 extern "C" char** environ;
 
@@ -111,10 +111,12 @@ Result<Child> spawn(const std::vector<std::string>& arguments) {
 }
 
 bool read_report(const Child& child, std::int64_t timeout_ns, std::string* text) {
-  pollfd entry{child.report.get(), POLLIN, 0};
-  if (::poll(&entry, 1, static_cast<int>(timeout_ns / 1'000'000)) <= 0) return true;
+  if (!is_readable_within(child.report.get(), timeout_ns)) return true;
   char part[1024];
-  const ssize_t got = ::read(child.report.get(), part, sizeof part);
+  ssize_t got = 0;
+  do {
+    got = ::read(child.report.get(), part, sizeof part);
+  } while (got < 0 && errno == EINTR);
   if (got > 0) text->append(part, static_cast<std::size_t>(got));
   return got > 0;
 }

@@ -4,12 +4,8 @@
 namespace leat::shm {
 namespace {
 
-// Of what is wanted, or a unit: blocks of varying size may still use what is there.
-constexpr std::uint64_t kMostWaste = 4, kUnit = 64 * 1024;
-
-bool fits(std::uint64_t offered, std::uint64_t wanted) {
-  return offered >= wanted && offered - wanted <= wanted / kMostWaste + kUnit;
-}
+// Of what is wanted; blocks of varying size may still use what is there.
+constexpr std::uint64_t kMostWaste = 4;
 
 }  // namespace
 
@@ -42,6 +38,11 @@ Extent OfferGiver::take_over() noexcept {
              slot_->bytes.load(std::memory_order_relaxed)};
   if (offer_state(offered_) != OfferState::offered) offered_ = 0;
   return withdraw() ? extent_ : Extent{};
+}
+
+// Extents are rounded up to whole units in any case.
+bool OfferReader::fits(std::uint64_t offered, std::uint64_t wanted) const noexcept {
+  return offered >= wanted && offered - wanted <= wanted / kMostWaste + unit_bytes_;
 }
 
 Extent OfferReader::claim(std::uint64_t bytes, std::uint32_t flags) noexcept {

@@ -52,13 +52,18 @@ class OfferGiver {
 /// The client's side. Private to its process; called with the session's mutex held.
 class OfferReader {
  public:
-  explicit OfferReader(std::span<OfferSlot, kOffers> slots) noexcept : slots_(slots) {}
+  /// `unit_bytes`: as SegmentHeader has it.
+  OfferReader(std::span<OfferSlot, kOffers> slots, std::uint64_t unit_bytes) noexcept
+      : slots_(slots), unit_bytes_(unit_bytes) {}
 
   /// An extent of `bytes` or little more, which is the client's from now on; 0 bytes: there is none.
   Extent claim(std::uint64_t bytes, std::uint32_t flags) noexcept;
 
  private:
+  bool fits(std::uint64_t offered, std::uint64_t wanted) const noexcept;
+
   std::span<OfferSlot, kOffers> slots_;
+  std::uint64_t unit_bytes_;
   std::uint32_t next_ = 0;  // writes of an iteration come in the order of those before, mostly
 };
 

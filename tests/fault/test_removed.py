@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Somebody removes, renames or replaces what a run is writing; whole runs, judged by h5py and by what was said."""
+import contextlib
 import json
 import os
 import re
@@ -81,16 +82,23 @@ def left_in(folder):
     return sorted(name for name in os.listdir(folder) if name.startswith("."))
 
 
-@pytest.mark.parametrize("durability", ["close", "iteration"])
-@pytest.mark.parametrize("harm", HARM, ids=lambda harm: harm.__name__)
-def test_what_was_removed_renamed_or_replaced_is_whole_at_the_end(tmp_path, harm, durability):
-    out = tmp_path / "out"
+@contextlib.contextmanager
+def harmed_run(folder, harm, options=""):
+    """A run whose first iterations are in its file when harm comes to that, its rank, and the folder of the file."""
+    out = folder / "out"
     out.mkdir()
-    with Run(tmp_path, xml(DATA, store=store("out", f'durability="{durability}"'))) as run:
+    with Run(folder, xml(DATA, store=store("out", options))) as run:
         (rank,) = run.init()
         iterate(rank, range(BEFORE))
         await_that(lambda: rows_in(out / "run.h5") == list(range(BEFORE)), run.log())
         harm(out)
+        yield run, rank, out
+
+
+@pytest.mark.parametrize("durability", ["close", "iteration"])
+@pytest.mark.parametrize("harm", HARM, ids=lambda harm: harm.__name__)
+def test_what_was_removed_renamed_or_replaced_is_whole_at_the_end(tmp_path, harm, durability):
+    with harmed_run(tmp_path, harm, f'durability="{durability}"') as (run, rank, out):
         iterate(rank, range(BEFORE, BEFORE + 1))
         await_that(lambda: "while this run was writing it" in run.log(), "it is not said at once")
         iterate(rank, range(BEFORE + 1, BEFORE + AFTER))
@@ -106,13 +114,7 @@ def test_what_was_removed_renamed_or_replaced_is_whole_at_the_end(tmp_path, harm
 
 @pytest.mark.parametrize("harm", [remove, remove_folder, replace], ids=lambda harm: harm.__name__)
 def test_also_when_nothing_is_written_after_it(tmp_path, harm):
-    out = tmp_path / "out"
-    out.mkdir()
-    with Run(tmp_path, xml(DATA, store=store("out"))) as run:
-        (rank,) = run.init()
-        iterate(rank, range(BEFORE))
-        await_that(lambda: rows_in(out / "run.h5") == list(range(BEFORE)), run.log())
-        harm(out)
+    with harmed_run(tmp_path, harm) as (run, _, out):
         run.finish()
     check(out / ("run.1.h5" if harm is replace else "run.h5"), range(BEFORE))
 
@@ -176,13 +178,7 @@ def test_without_room_for_it_the_loss_is_known(tmp_path, room_again):
 
 @pytest.mark.parametrize("harm", [remove, replace, replace_by_copy, rename], ids=lambda harm: harm.__name__)
 def test_a_server_that_takes_over_goes_on_with_the_right_file(tmp_path, harm):
-    out = tmp_path / "out"
-    out.mkdir()
-    with Run(tmp_path, xml(DATA, store=store("out"))) as run:
-        (rank,) = run.init()
-        iterate(rank, range(BEFORE))
-        await_that(lambda: rows_in(out / "run.h5") == list(range(BEFORE)), run.log())
-        harm(out)
+    with harmed_run(tmp_path, harm) as (run, rank, out):
         iterate(rank, [BEFORE])
         await_that(lambda: "while this run was writing it" in run.log(), "it is not said at once")
         os.kill(run.server(), signal.SIGKILL)

@@ -241,15 +241,22 @@ def test_where_no_server_can_be_started_calls_fail_at_once_and_say_so(tmp_path):
             path.unlink()
 
 
-def test_servers_that_are_killed_while_they_start_are_followed_by_one_that_is_not(tmp_path):
-    program, starts = tmp_path / "leatd", tmp_path / "starts"
-    # The first one lives, four after it are killed at once.
+def server_that_starts(folder, trouble):
+    """A program that counts its starts in a file, as $n, and gets into trouble before it is leatd. Both."""
+    program, starts = folder / "leatd", folder / "starts"
     program.write_text(f"""#!/bin/sh
 echo >>{starts}
-[ $(wc -l <{starts}) -gt 1 ] && [ $(wc -l <{starts}) -lt 6 ] && kill -9 $$
+n=$(wc -l <{starts})
+{trouble}
 exec {BUILD.absolute()}/bin/leatd "$@"
 """)
     program.chmod(0o755)
+    return program, starts
+
+
+def test_servers_that_are_killed_while_they_start_are_followed_by_one_that_is_not(tmp_path):
+    # The first one lives, four after it are killed at once.
+    program, starts = server_that_starts(tmp_path, "[ $n -gt 1 ] && [ $n -lt 6 ] && kill -9 $$")
     with Run(tmp_path, xml(ROW, timeout="60s"), environment={"LEAT_SERVER": str(program)}) as run:
         (rank,) = run.init()
         assert rank.write("a", 20, 0).ok
@@ -266,13 +273,7 @@ exec {BUILD.absolute()}/bin/leatd "$@"
 
 
 def test_a_call_waits_no_longer_than_the_timeout_for_a_server_that_is_stopped_while_it_takes_over(tmp_path):
-    program, starts = tmp_path / "leatd", tmp_path / "starts"
-    program.write_text(f"""#!/bin/sh
-echo >>{starts}
-[ $(wc -l <{starts}) -eq 2 ] && sleep 5
-exec {BUILD.absolute()}/bin/leatd "$@"
-""")
-    program.chmod(0o755)
+    program, _ = server_that_starts(tmp_path, "[ $n -eq 2 ] && sleep 5")
     with Run(tmp_path, xml(ROW, timeout="0.3s"), environment={"LEAT_SERVER": str(program)}) as run:
         (rank,) = run.init()
         assert rank.write("a", 20, 0).ok

@@ -24,7 +24,7 @@ struct Slots {
 TEST(Offers, AreClaimedOnce) {
   Slots slots;
   OfferGiver giver(slots.all[3]);
-  OfferReader reader(slots.span);
+  OfferReader reader(slots.span, kUnit);
   EXPECT_EQ(reader.claim(kUnit, kLeaseOwn).bytes, 0u);
   giver.offer({kUnit, 2 * kUnit}, kLeaseOwn);
   EXPECT_TRUE(giver.stands());
@@ -37,7 +37,7 @@ TEST(Offers, AreClaimedOnce) {
 TEST(Offers, AreNotClaimedOnceTheyAreWithdrawn) {
   Slots slots;
   OfferGiver giver(slots.all[0]);
-  OfferReader reader(slots.span);
+  OfferReader reader(slots.span, kUnit);
   giver.offer({kUnit, kUnit}, kLeaseOwn);
   EXPECT_TRUE(giver.withdraw());
   EXPECT_EQ(reader.claim(kUnit, kLeaseOwn).bytes, 0u);
@@ -47,7 +47,7 @@ TEST(Offers, AreNotClaimedOnceTheyAreWithdrawn) {
 TEST(Offers, AreForBlocksOfTheirKindAndOfAboutTheirSize) {
   Slots slots;
   OfferGiver giver(slots.all[0]);
-  OfferReader reader(slots.span);
+  OfferReader reader(slots.span, kUnit);
   giver.offer({kUnit, 16 * kUnit}, kLeaseOwn);
   EXPECT_EQ(reader.claim(16 * kUnit, kLeaseCommon).bytes, 0u);
   EXPECT_EQ(reader.claim(16 * kUnit + 1, kLeaseOwn).bytes, 0u);
@@ -59,7 +59,7 @@ TEST(Offers, OfADeadServerAreWithdrawnUnlessTheyWereClaimed) {
   Slots slots;
   OfferGiver(slots.all[0]).offer({kUnit, kUnit}, kLeaseOwn);
   OfferGiver(slots.all[1]).offer({2 * kUnit, kUnit}, kLeaseOwn);
-  OfferReader reader(slots.span);
+  OfferReader reader(slots.span, kUnit);
   ASSERT_EQ(reader.claim(kUnit, kLeaseOwn).offset, kUnit);
   EXPECT_EQ(OfferGiver(slots.all[0]).take_over().bytes, 0u);
   EXPECT_EQ(OfferGiver(slots.all[1]).take_over().offset, 2 * kUnit);
@@ -74,7 +74,7 @@ TEST(Offers, HaveOneOwnerWhileClaimingAndWithdrawingMeet) {
   std::vector<std::uint8_t> claimed(kRounds + 1), withdrawn(kRounds + 1);
   std::thread client([&] {
     const SaysItIsGone gone(client_gone);
-    OfferReader reader(slots.span);
+    OfferReader reader(slots.span, kUnit);
     while (!server_gone) {
       const Extent extent = reader.claim(kUnit, kLeaseOwn);
       if (extent.bytes == 0) continue;
