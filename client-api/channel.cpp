@@ -18,22 +18,20 @@ using shm::ReleaseKind;
 // Of the ring: so much fills up before the server is woken for events that have time.
 constexpr std::uint32_t kQuiet = 4;
 
-// Nobody waits for what follows from it before its iteration has ended.
-bool has_time(EventKind kind) noexcept {
-  return kind == EventKind::block || kind == EventKind::set_integer ||
-         kind == EventKind::set_real || kind == EventKind::set_text || kind == EventKind::seal;
-}
-
-// Somebody may wait for what follows from it now.
-bool is_urgent(EventKind kind) noexcept {
-  return !has_time(kind) && kind != EventKind::end_iteration;
-}
-
 Event event_of(EventKind kind, std::int64_t iteration) noexcept {
   Event event{};
   event.kind = static_cast<std::uint32_t>(kind);
   event.iteration = iteration;
   return event;
+}
+
+Event request_of(std::uint64_t bytes, std::uint32_t flags, std::int64_t iteration,
+                 std::uint64_t token) noexcept {
+  Event request = event_of(EventKind::lease_request, iteration);
+  request.bytes = bytes;
+  request.flags = flags;
+  request.token = token;
+  return request;
 }
 
 }  // namespace
@@ -53,7 +51,9 @@ Channel::Channel(const shm::Segment& segment, std::uint32_t index, platform::Uni
                 area_.client->release_head),
       offers_(area_.offers, segment.header().unit_bytes),
       arena_(segment.header().extent_bytes),
-      timeout_ns_(static_cast<std::int64_t>(segment.header().timeout_ns)) {}
+      first_use_(segment.at<char>(0), segment.header().segment_bytes),
+      timeout_ns_(static_cast<std::int64_t>(segment.header().timeout_ns)),
+      most_unannounced_(segment.header().event_slots / kQuiet) {}
 
 Status Channel::push(Lock& lock, Patience& patience, Event event) noexcept {
   const Status status = await_room(lock, patience);
@@ -73,7 +73,7 @@ Status Channel::tell(Lock& lock, Patience& patience, const Event& event) noexcep
   return Status::OK;
 }
 
-bool Channel::has_room() noexcept {
+bool Channel::send_unsent() noexcept {
   while (!unsent_.empty() && !events_.full()) {
     put(unsent_.first());
     unsent_.pop_first();
@@ -89,15 +89,6 @@ Status Channel::await_room(Lock& lock, Patience& patience) noexcept {
   return Status::OK;
 }
 
-void Channel::put(const Event& event) noexcept {
-  mark_handed_over(event);
-  events_.push(event);
-  ++unannounced_;
-  const auto kind = static_cast<EventKind>(event.kind);
-  const bool has_many = unannounced_ >= segment_.header().event_slots / kQuiet;
-  if (has_many || !has_time(kind)) wake_server(has_many || is_urgent(kind));
-}
-
 void Channel::wake_server(bool at_once) noexcept {
   unannounced_ = 0;
   events_.announce();
@@ -110,39 +101,11 @@ void Channel::wake_server(bool at_once) noexcept {
   (void)written;  // a full counter means that the doorbell rings already
 }
 
-// The number is that of an event which is not there yet: only with both is the block handed over.
-void Channel::mark_handed_over(const Event& event) noexcept {
-  const auto kind = static_cast<EventKind>(event.kind);
-  const bool is_block =
-      kind == EventKind::block || kind == EventKind::set_text || kind == EventKind::forgo;
-  if (!is_block) return;
-  auto& header = *segment_.at<shm::BlockHeader>(event.offset);
-  header.iteration = kind == EventKind::block ? event.iteration : shm::kNoIteration;
-  std::atomic_ref(header.event).store(events_.next() + 1, std::memory_order_release);
-}
-
-void Channel::stamp(std::uint64_t offset, std::uint64_t extent, std::uint64_t data_bytes) noexcept {
-  auto& header = *segment_.at<shm::BlockHeader>(offset);
-  header.event = 0;
-  header.data_bytes = data_bytes;
-  // Release: whoever finds the lease's id here, finds the rest.
-  std::atomic_ref(header.lease).store(leases_.id_at(extent), std::memory_order_release);
-}
-
 Status Channel::reserve(Lock& lock, Patience& patience, std::uint64_t data_bytes,
                         std::int64_t iteration, std::uint64_t* offset) noexcept {
   const std::uint64_t bytes = shm::ExtentArena::block_bytes(data_bytes);
   if (bytes == 0 || bytes > segment_.header().data_bytes) return Status::ERROR_TOO_LARGE;
   if (server_gone_) return Status::ERROR_SERVER;
-  if (!arena_.needs_own_extent(bytes)) {
-    *offset = arena_.cut(bytes);
-    if (*offset != 0) {
-      stamp(*offset, arena_.current().offset, data_bytes);
-      if (!arena_.runs_low() || claim_common()) return Status::OK;
-      // Asking ahead is worth no wait.
-      return has_room() ? ask_common(lock, patience, Asked::ahead, iteration) : Status::OK;
-    }
-  }
   refusal_ = {};
   const bool own = arena_.needs_own_extent(bytes);
   const Status status = own ? reserve_own(lock, patience, bytes, iteration, offset)
@@ -166,7 +129,7 @@ Status Channel::reserve_common(Lock& lock, Patience& patience, std::uint64_t byt
     if (claim_common()) continue;
     if (is_dropped(iteration)) return Status::DROPPED;
     if (common_refused_) return Status::ERROR_FULL;
-    Status status = ask_common(lock, patience, Asked::urgently, iteration);
+    Status status = ask_common(lock, patience, iteration);
     if (status == Status::OK) status = wait(lock, patience, bytes);
     // Should the answer have been lost on its way, the next call asks once more.
     if (status == Status::ERROR_FULL) asked_common_ = Asked::nothing;
@@ -176,8 +139,6 @@ Status Channel::reserve_common(Lock& lock, Patience& patience, std::uint64_t byt
 
 Status Channel::reserve_own(Lock& lock, Patience& patience, std::uint64_t bytes,
                             std::int64_t iteration, std::uint64_t* offset) noexcept {
-  *offset = offers_.claim(bytes, shm::kLeaseOwn).offset;
-  if (*offset != 0) return Status::OK;
   Waiter waiter;
   waiter.token = next_token_++;
   waiter.next = waiters_;
@@ -188,39 +149,49 @@ Status Channel::reserve_own(Lock& lock, Patience& patience, std::uint64_t bytes,
     if (waiter.extent.bytes != 0) break;
     status = is_dropped(iteration) ? Status::DROPPED : waiter.answer;
     if (status == Status::OK && !std::exchange(waiter.asked, true))
-      status = ask(lock, patience, bytes, shm::kLeaseOwn, iteration, waiter.token);
+      status = push(lock, patience, request_of(bytes, shm::kLeaseOwn, iteration, waiter.token));
     if (status == Status::OK) status = wait(lock, patience, bytes);
   }
   forget(waiter);
   *offset = waiter.extent.offset;
+  first_use_.of(waiter.extent);
   return waiter.extent.bytes != 0 ? Status::OK : status;
 }
 
 bool Channel::claim_common() noexcept {
   const shm::Extent extent = offers_.claim(segment_.header().extent_bytes, shm::kLeaseCommon);
-  return extent.bytes != 0 && arena_.add(extent);
+  return extent.bytes != 0 && add_common(extent);
 }
 
-Status Channel::ask(Lock& lock, Patience& patience, std::uint64_t bytes, std::uint32_t flags,
-                    std::int64_t iteration, std::uint64_t token) noexcept {
-  Event request = event_of(EventKind::lease_request, iteration);
-  request.bytes = bytes;
-  request.flags = flags;
-  request.token = token;
-  return push(lock, patience, request);
+bool Channel::add_common(shm::Extent extent) noexcept {
+  const bool added = arena_.add(extent);
+  if (added) first_use_.of(extent);
+  return added;
 }
 
-Status Channel::ask_common(Lock& lock, Patience& patience, Asked how,
-                           std::int64_t iteration) noexcept {
-  if (asked_common_ >= how) return Status::OK;
+std::uint64_t Channel::claim_own(std::uint64_t bytes) noexcept {
+  const shm::Extent extent = offers_.claim(bytes, shm::kLeaseOwn);
+  first_use_.of(extent);
+  return extent.offset;
+}
+
+Status Channel::ask_common(Lock& lock, Patience& patience, std::int64_t iteration) noexcept {
+  if (asked_common_ == Asked::urgently) return Status::OK;
   const std::uint64_t token = next_token_++;
-  const std::uint32_t flags = how == Asked::ahead ? shm::kLeaseAhead : shm::kLeaseCommon;
-  const Status status =
-      ask(lock, patience, segment_.header().extent_bytes, flags, iteration, token);
+  const Status status = push(
+      lock, patience,
+      request_of(segment_.header().extent_bytes, shm::kLeaseCommon, iteration, token));
   if (status != Status::OK) return status;  // the server does not know of it
-  asked_common_ = how;
+  asked_common_ = Asked::urgently;
   common_token_ = token;
   return Status::OK;
+}
+
+void Channel::get_common_ahead(std::int64_t iteration) noexcept {
+  if (claim_common() || asked_common_ != Asked::nothing || !has_room()) return;
+  asked_common_ = Asked::ahead;
+  common_token_ = next_token_++;
+  put(request_of(segment_.header().extent_bytes, shm::kLeaseAhead, iteration, common_token_));
 }
 
 void Channel::seal(shm::Seal full) noexcept {

@@ -6,11 +6,13 @@
 // found or started that takes over; a wait ends earlier only when there is none.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
 
+#include "client-api/first_use.hpp"
 #include "client-api/rendezvous.hpp"
 #include "client-api/unsent_events.hpp"
 #include "lib/base/status.hpp"
@@ -37,8 +39,11 @@ class Channel {
   Channel(const shm::Segment& segment, std::uint32_t index, platform::UniqueFd socket,
           platform::UniqueFd doorbell, FindSuccessor find_successor);
 
-  /// Space for a block of `data_bytes` behind a BlockHeader; `*offset` is that of the header.
-  /// ERROR_TOO_LARGE, ERROR_FULL, ERROR_SERVER, DROPPED; waits for the server to free space, at
+  /// Space for a block of `data_bytes` behind a BlockHeader, from memory that is there;
+  /// `*offset` is that of the header. False: reserve() says why, or waits for some.
+  bool reserve_at_once(std::uint64_t data_bytes, std::int64_t iteration,
+                       std::uint64_t* offset) noexcept;
+  /// The same, and it may wait. ERROR_TOO_LARGE, ERROR_FULL, ERROR_SERVER, DROPPED; waits for the server to free space, at
   /// most the segment's timeout. `iteration`: kNoIteration for what belongs to none.
   Status reserve(Lock& lock, platform::Patience& patience, std::uint64_t data_bytes,
                  std::int64_t iteration, std::uint64_t* offset) noexcept;
@@ -46,12 +51,14 @@ class Channel {
   /// Hands one event over, and with it the block that it is about, of the iteration that this
   /// client is in then. Waits only when the ring is full. After an error nothing has changed.
   Status push(Lock& lock, platform::Patience& patience, shm::Event event) noexcept;
+  /// The same without a wait. False, with nothing changed: there is no room.
+  bool push_at_once(const shm::Event& event) noexcept;
   /// The same for what the server must learn in any case: after ERROR_FULL the event is kept, and
   /// sent before anything else is. With tell_now without a wait.
   Status tell(Lock& lock, platform::Patience& patience, const shm::Event& event) noexcept;
   void tell_now(const shm::Event& event) noexcept;
   /// Sends what was kept as far as there is room. True when there is room for more.
-  bool has_room() noexcept;
+  bool has_room() noexcept { return unsent_.empty() ? !events_.full() : send_unsent(); }
   /// A block from reserve() whose event could not be pushed: its memory goes back.
   void forgo(std::uint64_t offset) noexcept;
 
@@ -106,16 +113,19 @@ class Channel {
                         std::int64_t iteration, std::uint64_t* offset) noexcept;
   Status reserve_own(Lock& lock, platform::Patience& patience, std::uint64_t bytes,
                      std::int64_t iteration, std::uint64_t* offset) noexcept;
+  /// A common extent has come. False: there are enough.
+  bool add_common(shm::Extent extent) noexcept;
+  std::uint64_t claim_own(std::uint64_t bytes) noexcept;
   /// Takes a common extent that the server offers. False: there is none.
   bool claim_common() noexcept;
-  Status ask(Lock& lock, platform::Patience& patience, std::uint64_t bytes, std::uint32_t flags,
-             std::int64_t iteration, std::uint64_t token) noexcept;
-  Status ask_common(Lock& lock, platform::Patience& patience, Asked how,
-                    std::int64_t iteration) noexcept;
+  Status ask_common(Lock& lock, platform::Patience& patience, std::int64_t iteration) noexcept;
+  /// For the blocks to come, without a wait.
+  void get_common_ahead(std::int64_t iteration) noexcept;
   Status await_room(Lock& lock, platform::Patience& patience) noexcept;
   /// There is room. The server is woken for what somebody may wait for; blocks and values of
   /// parameters have time until their iteration ends, or a good part of the ring is full.
   void put(const shm::Event& event) noexcept;
+  bool send_unsent() noexcept;
   /// `at_once`: also when it will look by itself in a moment.
   void wake_server(bool at_once) noexcept;
   void seal(shm::Seal full) noexcept;
@@ -147,8 +157,10 @@ class Channel {
   shm::RingConsumer<shm::Release> releases_;
   shm::OfferReader offers_;
   shm::ExtentArena arena_;
+  FirstUse first_use_;
   UnsentEvents unsent_;
   std::int64_t timeout_ns_;
+  std::uint32_t most_unannounced_;
   std::uint64_t next_token_ = 1;
   Waiter* waiters_ = nullptr;
   int sleepers_ = 0;
@@ -165,5 +177,66 @@ class Channel {
   bool said_that_it_waits_ = false;
   std::int64_t last_check_ns_ = 0;
 };
+
+// Here, so that a write of a small block is one function: half of what it costs would be calls.
+
+/// Nobody waits for what follows from it before its iteration has ended.
+inline bool has_time(shm::EventKind kind) noexcept {
+  using shm::EventKind;
+  return kind == EventKind::block || kind == EventKind::set_integer ||
+         kind == EventKind::set_real || kind == EventKind::set_text || kind == EventKind::seal;
+}
+
+/// Somebody may wait for what follows from it now.
+inline bool is_urgent(shm::EventKind kind) noexcept {
+  return !has_time(kind) && kind != shm::EventKind::end_iteration;
+}
+
+inline void Channel::stamp(std::uint64_t offset, std::uint64_t extent,
+                           std::uint64_t data_bytes) noexcept {
+  auto& header = *segment_.at<shm::BlockHeader>(offset);
+  header.event = 0;
+  header.data_bytes = data_bytes;
+  // Release: whoever finds the lease's id here, finds the rest.
+  std::atomic_ref(header.lease).store(leases_.id_at(extent), std::memory_order_release);
+}
+
+inline bool Channel::reserve_at_once(std::uint64_t data_bytes, std::int64_t iteration,
+                                     std::uint64_t* offset) noexcept {
+  const std::uint64_t bytes = shm::ExtentArena::block_bytes(data_bytes);
+  if (bytes == 0 || server_gone_) return false;
+  const bool own = arena_.needs_own_extent(bytes);
+  *offset = own ? claim_own(bytes) : arena_.cut(bytes);
+  if (*offset == 0) return false;
+  stamp(*offset, own ? *offset : arena_.current().offset, data_bytes);
+  if (!own && arena_.runs_low()) get_common_ahead(iteration);
+  return true;
+}
+
+// The number is that of an event which is not there yet: only with both is the block handed over.
+inline void Channel::mark_handed_over(const shm::Event& event) noexcept {
+  const auto kind = static_cast<shm::EventKind>(event.kind);
+  const bool is_block = kind == shm::EventKind::block || kind == shm::EventKind::set_text ||
+                        kind == shm::EventKind::forgo;
+  if (!is_block) return;
+  auto& header = *segment_.at<shm::BlockHeader>(event.offset);
+  header.iteration = kind == shm::EventKind::block ? event.iteration : shm::kNoIteration;
+  std::atomic_ref(header.event).store(events_.next() + 1, std::memory_order_release);
+}
+
+inline void Channel::put(const shm::Event& event) noexcept {
+  mark_handed_over(event);
+  events_.push(event);
+  ++unannounced_;
+  const auto kind = static_cast<shm::EventKind>(event.kind);
+  const bool has_many = unannounced_ >= most_unannounced_;
+  if (has_many || !has_time(kind)) wake_server(has_many || is_urgent(kind));
+}
+
+inline bool Channel::push_at_once(const shm::Event& event) noexcept {
+  if (!has_room()) return false;
+  put(event);
+  return true;
+}
 
 }  // namespace leat::client

@@ -39,7 +39,7 @@ void Channel::deliver(const Release& release) noexcept {
     return;
   }
   if (!own) asked_common_ = Asked::nothing;
-  if (own || !arena_.add(extent)) seal(shm::Seal{extent.offset, 0});
+  if (own || !add_common(extent)) seal(shm::Seal{extent.offset, 0});
 }
 
 void Channel::refuse(const Release& release) noexcept {

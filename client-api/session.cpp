@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "client-api/last_error.hpp"
+#include "lib/platform/crc32c.hpp"
 #include "lib/platform/memory.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/shm/client_view.hpp"
@@ -31,7 +32,8 @@ void fill_header(shm::BlockHeader& header, std::uint32_t variable, std::uint32_t
   header.has_position = shape.has_position;
   header.has_checksum = 0;
   std::memcpy(header.extent, shape.extent.data(), sizeof header.extent);
-  std::memcpy(header.position, shape.position.data(), sizeof header.position);
+  if (shape.has_position)
+    std::memcpy(header.position, shape.position.data(), sizeof header.position);
 }
 
 }  // namespace
@@ -105,7 +107,7 @@ void Session::leave_to_parent() noexcept {
   segment_.close_in_child();
 }
 
-Error Session::explain(Status status, std::uint32_t variable, std::uint64_t bytes) const {
+[[gnu::noinline]] Error Session::explain(Status status, std::uint32_t variable, std::uint64_t bytes) const {
   const std::string name = "\"" + std::string(variables_.name(variable)) + "\"";
   const std::string need = platform::format_bytes(bytes);
   const std::string have = platform::format_bytes(segment_.header().data_bytes);
@@ -138,21 +140,52 @@ shm::Event Session::event_of(EventKind kind) const noexcept {
   return event;
 }
 
-Status Session::reserve(Call& call, std::uint32_t variable, const BlockShape& shape,
+void Session::begin_block(std::uint64_t offset, std::uint32_t variable, std::uint32_t block,
+                          const BlockShape& shape) noexcept {
+  variables_.mark_written(variable);
+  fill_header(*segment_.at<shm::BlockHeader>(offset), variable, block, shape);
+}
+
+Status Session::reserve(Call& call, std::uint32_t variable, const BlockShape& known,
                         std::uint32_t block, std::uint64_t* offset) {
+  if (channel_.reserve_at_once(known.bytes, iteration_, offset)) {
+    begin_block(*offset, variable, block, known);
+    return Status::OK;
+  }
+  const BlockShape shape = known;  // another thread may change it while this one waits
+  const Status status = await_memory(call, variable, shape.bytes, offset);
+  if (status == Status::OK) begin_block(*offset, variable, block, shape);
+  return status;
+}
+
+[[gnu::noinline]] Status Session::await_memory(Call& call, std::uint32_t variable, std::uint64_t bytes,
+                             std::uint64_t* offset) {
   Patience patience(channel_.timeout_ns());
   const std::int64_t iteration = iteration_;
-  Status status = channel_.reserve(call.lock, patience, shape.bytes, iteration, offset);
+  Status status = channel_.reserve(call.lock, patience, bytes, iteration, offset);
   if (status == Status::ERROR_FULL && drops_iterations() && iteration == iteration_) {
     wrote_since_end_ = true;  // so that leat_finalize ends it, which says the same once more
     status = channel_.drop(iteration);
   }
-  if (status == Status::DROPPED) return status;
-  if (status != Status::OK)
-    return lose(call, variable, explain(status, variable, shape.bytes), shape.bytes);
-  variables_.mark_written(variable);
-  fill_header(*segment_.at<shm::BlockHeader>(*offset), variable, block, shape);
-  return Status::OK;
+  if (status == Status::OK || status == Status::DROPPED) return status;
+  return lose(call, variable, explain(status, variable, bytes), bytes);
+}
+
+void Session::copy_into(std::uint64_t offset, const Source& source) noexcept {
+  shm::BlockHeader& header = *segment_.at<shm::BlockHeader>(offset);
+  void* const to = &header + 1;
+  header.has_checksum = segment_.header().checksums;
+  if (!source.array && header.data_bytes == 0) {
+    header.checksum = 0;  // of nothing
+  } else if (header.has_checksum != 0) {
+    header.checksum = source.array
+                          ? pack_with_checksum(to, *source.array)
+                          : platform::copy_crc32c(to, source.data, header.data_bytes);
+  } else if (source.array) {
+    pack(to, *source.array);
+  } else {
+    std::memcpy(to, source.data, header.data_bytes);
+  }
 }
 
 Status Session::push_block(Call& call, std::uint32_t variable, std::uint32_t block,
@@ -163,9 +196,12 @@ Status Session::push_block(Call& call, std::uint32_t variable, std::uint32_t blo
   event.block = block;
   event.offset = offset;
   event.bytes = sizeof(shm::BlockHeader) + data_bytes;
-  Patience patience(channel_.timeout_ns());
-  const Status status = channel_.push(call.lock, patience, event);
-  if (status != Status::OK) channel_.forgo(offset);
+  Status status = Status::OK;
+  if (!channel_.push_at_once(event)) {
+    Patience patience(channel_.timeout_ns());
+    status = channel_.push(call.lock, patience, event);
+    if (status != Status::OK) channel_.forgo(offset);
+  }
   wrote_since_end_ = wrote_since_end_ || status == Status::OK || drops_iterations();
   if (status == Status::ERROR_FULL && drops_iterations()) return channel_.drop(iteration_);
   if (status != Status::OK)
@@ -173,7 +209,8 @@ Status Session::push_block(Call& call, std::uint32_t variable, std::uint32_t blo
   return channel_.is_dropped(iteration_) ? Status::DROPPED : Status::OK;
 }
 
-Status Session::write(Call& call, const char* name, std::uint32_t block, const void* data) {
+// Flat: a small block costs little more than the calls within.
+[[gnu::flatten]] Status Session::write(Call& call, const char* name, std::uint32_t block, const void* data) {
   std::uint32_t variable = 0;
   Status status = Status::OK;
   if (!find_to_write(call, name, block, &variable, &status)) return status;
@@ -191,11 +228,10 @@ Status Session::write_from(Call& call, const char* name, std::uint32_t variable,
   }
   if (!variables_.wanted(variable, iteration_)) return Status::OK;
   if (channel_.is_dropped(iteration_)) return Status::DROPPED;
-  const BlockShape shape = known;  // another thread may change it while this one waits or copies
+  const bool is_short = known.bytes <= kShortCopy;
   std::uint64_t offset = 0;
-  const Status status = reserve(call, variable, shape, block, &offset);
+  const Status status = reserve(call, variable, known, block, &offset);
   if (status != Status::OK) return status;
-  const bool is_short = shape.bytes <= kShortCopy;
   if (!is_short) call.lock.unlock();
   copy_into(offset, source);
   if (!is_short) call.lock.lock();
@@ -215,9 +251,8 @@ Status Session::alloc(Call& call, const char* name, std::uint32_t block, void** 
   if (!known) return lose(call, variable, error);
   if (state.allocated_offset == 0) {
     if (channel_.is_dropped(iteration_)) return Status::DROPPED;
-    const BlockShape shape = *known;
     std::uint64_t offset = 0;
-    status = reserve(call, variable, shape, block, &offset);
+    status = reserve(call, variable, *known, block, &offset);
     if (status != Status::OK) return status;
     state.allocated_offset = offset;
   } else if (segment_.at<shm::BlockHeader>(state.allocated_offset)->data_bytes != known->bytes) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -72,6 +73,9 @@ class Session {
   void leave_to_parent() noexcept;
 
  private:
+  // Files number blocks with 32 bits and a sign.
+  static constexpr std::uint32_t kMostBlock = std::numeric_limits<std::int32_t>::max();
+
   Session(ServerStart start, Connection connection, shm::Segment segment);
   static Result<shm::Segment> take_place(const std::string& name, std::uint32_t place);
   Result<Connection> find_successor(const TellHeld& tell_held, std::int64_t limit_ns) noexcept;
@@ -83,8 +87,15 @@ class Session {
   bool find_with_list(Call& call, const char* name, std::uint32_t block, const NumberList& list,
                       std::uint32_t* variable, std::array<std::int64_t, kMaxDims>* numbers,
                       Status* status);
+  /// Like find_block, for a call that would have handed data over.
   bool find_to_write(Call& call, const char* name, std::uint32_t block, std::uint32_t* index,
-                     Status* status);
+                     Status* status) {
+    const std::int64_t found = name && block <= kMostBlock ? variables_.find(name) : -1;
+    *index = static_cast<std::uint32_t>(found);
+    return found >= 0 || lose_unless_found(call, name, block, index, status);
+  }
+  bool lose_unless_found(Call& call, const char* name, std::uint32_t block, std::uint32_t* index,
+                         Status* status);
   bool find_parameter(Call& call, const char* name, std::uint32_t* index, Status* status);
   bool find_to_set(Call& call, const char* name, std::uint32_t kind, std::uint32_t* index,
                    Status* status);
@@ -94,8 +105,13 @@ class Session {
   /// The rest of a write once its shape is known: reserves, copies without the lock, hands over.
   Status write_from(Call& call, const char* name, std::uint32_t variable, std::uint32_t block,
                     const BlockShape& shape, const Source& source);
-  Status reserve(Call& call, std::uint32_t variable, const BlockShape& shape, std::uint32_t block,
+  /// Space for a block of the shape that is `known` now. Lets go of the lock while it waits.
+  Status reserve(Call& call, std::uint32_t variable, const BlockShape& known, std::uint32_t block,
                  std::uint64_t* offset);
+  Status await_memory(Call& call, std::uint32_t variable, std::uint64_t bytes,
+                      std::uint64_t* offset);
+  void begin_block(std::uint64_t offset, std::uint32_t variable, std::uint32_t block,
+                   const BlockShape& shape) noexcept;
   /// Copies into the block at `offset`, with its checksum where the XML asks for one. Needs no
   /// lock.
   void copy_into(std::uint64_t offset, const Source& source) noexcept;

@@ -45,23 +45,6 @@ void describe(const BlockShape& shape, ScalarType type, void* data, leat_array* 
 
 }  // namespace
 
-void Session::copy_into(std::uint64_t offset, const Source& source) noexcept {
-  shm::BlockHeader& header = *segment_.at<shm::BlockHeader>(offset);
-  void* const to = &header + 1;
-  header.has_checksum = segment_.header().checksums;
-  if (!source.array && header.data_bytes == 0) {
-    header.checksum = 0;  // of nothing
-  } else if (header.has_checksum != 0) {
-    header.checksum = source.array
-                          ? pack_with_checksum(to, *source.array)
-                          : platform::copy_crc32c(to, source.data, header.data_bytes);
-  } else if (source.array) {
-    pack(to, *source.array);
-  } else {
-    std::memcpy(to, source.data, header.data_bytes);
-  }
-}
-
 void Session::add_checksum(Call& call, std::uint64_t offset) noexcept {
   if (segment_.header().checksums == 0) return;
   shm::BlockHeader& header = *segment_.at<shm::BlockHeader>(offset);

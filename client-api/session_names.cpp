@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Session: which variable and which block a call means.
-#include <limits>
-
 #include "client-api/last_error.hpp"
 #include "client-api/session.hpp"
 
 namespace leat::client {
-namespace {
-
-// Files number blocks with 32 bits and a sign.
-constexpr std::uint32_t kMostBlock = std::numeric_limits<std::int32_t>::max();
-
-}  // namespace
-
 bool Session::find_variable(Call& call, const char* name, std::uint32_t* index, Status* status) {
   if (!name) {
     *status = complain(call, {Status::ERROR_ARGUMENT, "the variable's name is NULL"}, "");
@@ -37,12 +28,10 @@ bool Session::find_block(Call& call, const char* name, std::uint32_t block, std:
   return false;
 }
 
-// Like find_variable, for a call that would have handed data over: what has no name is lost too.
-bool Session::find_to_write(Call& call, const char* name, std::uint32_t block, std::uint32_t* index,
-                            Status* status) {
-  const std::int64_t found = name && block <= kMostBlock ? variables_.find(name) : -1;
-  *index = static_cast<std::uint32_t>(found);
-  if (found >= 0 || find_block(call, name, block, index, status)) return true;
+// What would have been handed over and has no name is lost too.
+bool Session::lose_unless_found(Call& call, const char* name, std::uint32_t block,
+                                std::uint32_t* index, Status* status) {
+  if (find_block(call, name, block, index, status)) return true;
   count_lost(name ? name : "", {*status, last_error()});
   tell_lost(*status == Status::ERROR_ARGUMENT && name ? *index : shm::kNoVariable, *status, 0);
   return false;

@@ -19,7 +19,7 @@ Status Session::complain(Call& call, const Error& error, std::string_view subjec
 bool Session::report(std::uint32_t number, std::string_view subject,
                      const std::string& text) noexcept {
   shm::Report report{};
-  const std::int64_t variable = variables_.find(subject);
+  const std::int64_t variable = variables_.index_of(subject);
   report.number = number;
   report.variable = variable < 0 ? shm::kNoVariable : static_cast<std::uint32_t>(variable);
   text.copy(report.text, sizeof report.text - 1);

@@ -28,15 +28,15 @@ std::vector<std::string> names_of(const shm::Catalogue& catalogue, const Records
 
 VariableTable::VariableTable(const shm::Catalogue& catalogue, std::string config)
     : catalogue_(catalogue), config_(std::move(config)) {
-  const auto variables = catalogue_.variables();
-  for (std::uint32_t i = 0; i < variables.size(); ++i) {
-    names_.push_back(catalogue_.text(variables[i].name));
-    variables_.emplace(names_.back(), i);
+  states_.resize(catalogue_.variables().size());
+  for (std::uint32_t i = 0; i < states_.size(); ++i) {
+    const shm::VariableRecord& record = catalogue_.variables()[i];
+    states_[i].name = catalogue_.text(record.name);
+    states_[i].layout = record.layout;
+    states_[i].wanted_every = record.wanted_every;
+    variables_.emplace(states_[i].name, i);
   }
-  following_.resize(variables.size());
-  states_.resize(variables.size());
   layouts_.resize(catalogue_.layouts().size());
-  layout_written_.resize(layouts_.size());
   for (const shm::ParameterRecord& p : catalogue_.parameters()) {
     parameters_.emplace(catalogue_.text(p.name), static_cast<std::uint32_t>(values_.size()));
     values_.push_back(p.integer);
@@ -44,15 +44,15 @@ VariableTable::VariableTable(const shm::Catalogue& catalogue, std::string config
   }
 }
 
-std::int64_t VariableTable::find(std::string_view name) noexcept {
-  if (names_.empty()) return -1;
-  std::uint32_t& expected = following_[found_];
-  if (names_[expected] != name) {
-    const auto found = variables_.find(name);
-    if (found == variables_.end()) return -1;
-    expected = found->second;
-  }
-  return found_ = expected;
+std::int64_t VariableTable::search(std::string_view name) noexcept {
+  const std::int64_t found = index_of(name);
+  if (found < 0) return -1;
+  return found_ = states_[found_].following = static_cast<std::uint32_t>(found);
+}
+
+std::int64_t VariableTable::index_of(std::string_view name) const noexcept {
+  const auto found = variables_.find(name);
+  return found == variables_.end() ? std::int64_t{-1} : found->second;
 }
 
 std::int64_t VariableTable::find_parameter(std::string_view name) const noexcept {
@@ -72,24 +72,6 @@ Error VariableTable::unknown_parameter(std::string_view name) const {
   return Error{
       Status::ERROR_UNKNOWN_NAME,
       config_ + " declares no parameter \"" + std::string(name) + "\"" + did_you_mean(name, names)};
-}
-
-std::uint32_t VariableTable::layout_of(std::uint32_t variable) const noexcept {
-  return catalogue_.variables()[variable].layout;
-}
-
-bool VariableTable::wanted(std::uint32_t variable, std::int64_t iteration) const noexcept {
-  const std::uint32_t every = catalogue_.variables()[variable].wanted_every;
-  return every != 0 && (every == 1 || iteration % every == 0);
-}
-
-BlockState& VariableTable::block(std::uint32_t variable, std::uint32_t block) {
-  VariableState& state = states_[variable];
-  return block == 0 ? state.first : state.others[block];
-}
-
-std::string_view VariableTable::name(std::uint32_t variable) const noexcept {
-  return names_[variable];
 }
 
 std::string_view VariableTable::parameter_name(std::uint32_t index) const noexcept {
@@ -146,9 +128,9 @@ bool VariableTable::depends_on(const shm::LayoutRecord& layout,
 
 Result<void> VariableTable::set_integer(std::uint32_t parameter, std::int64_t value) {
   if (set_[parameter] && values_[parameter] == value) return {};
-  for (std::uint32_t i = 0; i < layouts_.size(); ++i) {
-    const shm::LayoutRecord& layout = catalogue_.layouts()[i];
-    if (!layout_written_[i] || !depends_on(layout, parameter)) continue;
+  for (const VariableState& variable : states_) {
+    const shm::LayoutRecord& layout = catalogue_.layouts()[variable.layout];
+    if (!variable.written || !depends_on(layout, parameter)) continue;
     return Error{Status::ERROR_STATE,
                  "parameter \"" + std::string(catalogue_.text(this->parameter(parameter).name)) +
                      "\" shapes layout \"" + std::string(catalogue_.text(layout.name)) + "\" (" +
@@ -280,9 +262,8 @@ bool VariableTable::fill_bytes(std::uint32_t variable, BlockShape* shape, Error*
   return true;
 }
 
-const BlockShape* VariableTable::shape(std::uint32_t variable, BlockState& state, Error* error,
-                                       bool column_major) {
-  if (state.shape_generation == generation_) return &state.shape;
+const BlockShape* VariableTable::compute_shape(std::uint32_t variable, BlockState& state,
+                                               Error* error, bool column_major) {
   const LayoutShape* layout = layout_shape(layout_of(variable), error);
   if (!layout) return nullptr;
   BlockShape shape;

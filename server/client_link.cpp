@@ -168,7 +168,8 @@ std::optional<Block> ClientLink::read_block(const shm::Event& event, std::string
   block.block = event.block;
   block.has_position = layout.has_global;
   std::copy(std::begin(header.extent), std::end(header.extent), block.extent.begin());
-  std::copy(std::begin(header.position), std::end(header.position), block.position.begin());
+  if (header.has_position != 0)
+    std::copy(std::begin(header.position), std::end(header.position), block.position.begin());
   block.data = segment_.at<char>(event.offset + sizeof header);
   block.bytes = header.data_bytes;
   if (model_.architecture.checksum == model::Checksum::crc32c) {

@@ -28,14 +28,25 @@ class ExtentArena {
   explicit ExtentArena(std::uint64_t extent_bytes) noexcept : extent_bytes_(extent_bytes) {}
 
   /// Bytes that a block of `data_bytes` takes, header and padding included; 0 when that does not fit into 64 bits.
-  static std::uint64_t block_bytes(std::uint64_t data_bytes) noexcept;
+  static std::uint64_t block_bytes(std::uint64_t data_bytes) noexcept {
+    std::uint64_t bytes = 0;
+    const std::uint64_t extra = sizeof(BlockHeader) + kCacheLine - 1;
+    if (__builtin_add_overflow(data_bytes, extra, &bytes)) return 0;
+    return bytes / kCacheLine * kCacheLine;
+  }
 
   /// Blocks above a quarter of a common extent get an extent of their own: cutting them would waste too much.
   bool needs_own_extent(std::uint64_t bytes) const noexcept { return bytes > extent_bytes_ / 4; }
 
   /// Offset of `bytes` (from block_bytes) in the current extent, or 0 when it must be replaced first. Offset 0 is the
   /// segment's header, never a block.
-  std::uint64_t cut(std::uint64_t bytes) noexcept;
+  std::uint64_t cut(std::uint64_t bytes) noexcept {
+    if (current_.bytes - used_ < bytes) return 0;
+    const std::uint64_t offset = current_.offset + used_;
+    used_ += bytes;
+    ++blocks_;
+    return offset;
+  }
 
   /// Takes back what was cut, when that was the last: as if it had not been. False, with nothing
   /// changed, when it was not, or not from the current extent.
@@ -53,7 +64,7 @@ class ExtentArena {
   Extent spare() const noexcept { return spare_; }
 
   /// More than half of the current extent is used and there is no spare: time to ask for one ahead.
-  bool runs_low() const noexcept;
+  bool runs_low() const noexcept { return spare_.bytes == 0 && used_ > current_.bytes / 2; }
 
  private:
   std::uint64_t extent_bytes_;

@@ -11,11 +11,6 @@ LeaseTable::LeaseTable(const Segment& segment)
       data_offset_(segment.header().data_offset),
       unit_shift_(std::countr_zero(segment.header().unit_bytes)) {}
 
-LeaseRecord* LeaseTable::record_at(std::uint64_t offset) const noexcept {
-  const std::uint64_t unit = (offset - data_offset_) >> unit_shift_;  // huge when offset is less
-  return unit >= records_.size() ? nullptr : &records_[unit];
-}
-
 void LeaseTable::note(Extent extent, std::uint32_t client, std::uint32_t flags) noexcept {
   LeaseRecord* record = record_at(extent.offset);
   if (!record) return;
@@ -30,11 +25,6 @@ void LeaseTable::note(Extent extent, std::uint32_t client, std::uint32_t flags) 
 
 void LeaseTable::clear(std::uint64_t offset) noexcept {
   if (LeaseRecord* record = record_at(offset)) record->id.store(0, std::memory_order_release);
-}
-
-std::uint64_t LeaseTable::id_at(std::uint64_t offset) const noexcept {
-  const LeaseRecord* record = record_at(offset);
-  return record ? record->id.load(std::memory_order_acquire) : 0;
 }
 
 std::vector<Lease> LeaseTable::all() const {

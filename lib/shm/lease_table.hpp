@@ -35,14 +35,20 @@ class LeaseTable {
   /// Before it is given to somebody else.
   void clear(std::uint64_t offset) noexcept;
   /// Of the lease of the extent that begins at `offset`; 0: there is none.
-  std::uint64_t id_at(std::uint64_t offset) const noexcept;
+  std::uint64_t id_at(std::uint64_t offset) const noexcept {
+    const LeaseRecord* record = record_at(offset);
+    return record ? record->id.load(std::memory_order_acquire) : 0;
+  }
 
   std::vector<Lease> all() const;
   /// All that were cut from the extent so far, in order.
   std::vector<FoundBlock> blocks_in(const Lease& lease) const;
 
  private:
-  LeaseRecord* record_at(std::uint64_t offset) const noexcept;
+  LeaseRecord* record_at(std::uint64_t offset) const noexcept {
+    const std::uint64_t unit = (offset - data_offset_) >> unit_shift_;  // huge when offset is less
+    return unit >= records_.size() ? nullptr : &records_[unit];
+  }
 
   const Segment& segment_;
   std::span<LeaseRecord> records_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include "client-api/leat.h"
 #include "lib/platform/affinity.hpp"
@@ -17,6 +18,8 @@ namespace leat::bench {
 namespace {
 
 constexpr int kWarmUp = 20;
+// What a simulation computes with takes the caches that are its core's own.
+constexpr std::size_t kComputedWith = std::size_t{4} << 20;
 
 std::int64_t processor_ns() {
   timespec now{};
@@ -38,7 +41,8 @@ class Client {
         samples_(samples),
         sources_(load.bytes, load.rotated ? kUncached : 1),
         hot_(load.bytes, 1),
-        cold_(load.bytes, kUncached) {}
+        cold_(load.bytes, kUncached),
+        field_(kComputedWith / sizeof(double), 1.0) {}
 
   // Of the copies and the write either is first as often as the other: the first one brings a warm
   // source into the caches.
@@ -46,9 +50,9 @@ class Client {
     counts_ = number >= kWarmUp;
     const bool write_first = number % 2 == 0;
     for (int i = 0; i < load_.writes_per_iteration; ++i) {
-      if (!write_first) copy();
+      if (!write_first) copy(i == 0);
       write(write_first && i == 0);
-      if (write_first) copy();
+      if (write_first) copy(false);
       commit();
     }
     timed(Kind::end_iteration, [this] { check(leat_end_iteration()); });
@@ -68,9 +72,12 @@ class Client {
     return ns;
   }
 
-  void compute() const {
+  void compute() {
+    constexpr std::size_t kStep = 1024;
     const std::int64_t until = platform::now_ns() + load_.compute_us * 1000;
-    while (platform::now_ns() < until) {
+    for (std::size_t at = 0; platform::now_ns() < until; at = (at + kStep) % field_.size()) {
+      for (std::size_t i = at; i < std::min(at + kStep, field_.size()); ++i)
+        field_[i] = field_[i] * 0.5 + 1;
     }
   }
 
@@ -80,14 +87,15 @@ class Client {
     failed_ = true;
   }
 
-  void copy() {
+  void copy(bool is_first) {
+    const std::int64_t ns = copy_to(Kind::memcpy_cold, cold_.next());
+    if (counts_ && is_first) samples_.add(client_, Kind::first_memcpy, ns);
     copy_to(Kind::memcpy_hot, hot_.next());
-    copy_to(Kind::memcpy_cold, cold_.next());
   }
 
-  void copy_to(Kind kind, char* target) {
+  std::int64_t copy_to(Kind kind, char* target) {
     const char* const source = sources_.next();
-    timed(kind, [&] {
+    return timed(kind, [&] {
       std::memcpy(target, source, load_.bytes);
       asm volatile("" : : "r"(target) : "memory");
     });
@@ -109,6 +117,7 @@ class Client {
   int client_;
   Samples& samples_;
   BlockRing sources_, hot_, cold_;
+  std::vector<double> field_;
   bool counts_ = false, failed_ = false;
 };
 

@@ -11,11 +11,22 @@
 namespace leat::bench {
 
 /// What is measured. A hot target is the same at each copy, a cold one lies in memory that no cache
-/// holds; first_write are the writes that come right after the simulation has computed.
-enum class Kind { memcpy_hot, memcpy_cold, write, first_write, alloc, commit, end_iteration };
-inline constexpr int kKinds = 7;
-inline constexpr const char* kKindNames[kKinds] = {
-    "memcpy_hot", "memcpy_cold", "write", "first_write", "alloc", "commit", "end_iteration"};
+/// holds; first_write and first_memcpy, to a cold target, are those that come right after the
+/// simulation has computed.
+enum class Kind {
+  memcpy_hot,
+  memcpy_cold,
+  first_memcpy,
+  write,
+  first_write,
+  alloc,
+  commit,
+  end_iteration
+};
+inline constexpr int kKinds = 8;
+inline constexpr const char* kKindNames[kKinds] = {"memcpy_hot",    "memcpy_cold", "first_memcpy",
+                                                   "write",         "first_write", "alloc",
+                                                   "commit",        "end_iteration"};
 
 struct Percentiles {
   double p50 = 0, p99 = 0, p999 = 0, max = 0;  ///< nanoseconds

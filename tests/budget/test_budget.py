@@ -14,7 +14,7 @@ XML = """<simulation name="budget"><architecture><dedicated cores="1"/><buffer s
 <layout name="medium" type="uint8" dimensions="65536"/><variable name="medium" layout="medium"/>
 <layout name="large" type="uint8" dimensions="1048576"/><variable name="large" layout="large"/></data>
 <storage><store name="out" type="hdf5"/></storage></simulation>"""
-MOST = {"write": 950, "alloc": 700, "commit": 560, "end": 450}
+MOST = {"write": 600, "alloc": 550, "commit": 430, "end": 450}
 ITERATIONS = 20
 ALIKE_FROM = 8  # blocks of 64 KiB need two extents in some iterations and three in others
 
