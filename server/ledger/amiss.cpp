@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "server/ledger/rank_sets.hpp"
 #include "server/ledger/text_table.hpp"
+#include "server/session/rank_sets.hpp"
 
 namespace leat::server {
 namespace {

@@ -21,7 +21,7 @@
 #include "lib/model/model.hpp"
 #include "server/ledger/fates.hpp"
 #include "server/ledger/rows.hpp"
-#include "server/pipeline.hpp"
+#include "server/pipeline/pipeline.hpp"
 
 namespace leat::server {
 
@@ -121,7 +121,8 @@ class Ledger {
   /// Of this variable, and it is not settled yet.
   bool has_failed(std::uint32_t variable, std::int64_t iteration) const;
   bool anything_missing() const noexcept { return anything_lost() || dropped_iterations_ > 0; }
-  /// Something was lost or dropped, a rank died, a script failed or left something out, or there is a warning.
+  /// Something was lost or dropped, a rank died, a script failed or left something out, or there is
+  /// a warning.
   bool anything_amiss() const noexcept;
   std::uint64_t lost_writes() const noexcept { return lost_; }
   std::uint64_t dropped_writes() const noexcept { return dropped_; }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "server/ledger/rank_sets.hpp"
+#include "server/session/rank_sets.hpp"
 
 namespace leat::server {
 

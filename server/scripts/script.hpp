@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "server/iteration_tracker.hpp"
 #include "server/scripts/script_files.hpp"
+#include "server/session/iteration_tracker.hpp"
 
 namespace leat::server {
 

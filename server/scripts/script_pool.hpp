@@ -29,13 +29,13 @@
 #include "lib/model/model.hpp"
 #include "lib/platform/affinity.hpp"
 #include "server/ledger/ledger.hpp"
-#include "server/own_name.hpp"
-#include "server/script_results.hpp"
+#include "server/pipeline/script_results.hpp"
 #include "server/scripts/constants_file.hpp"
 #include "server/scripts/script.hpp"
 #include "server/scripts/script_guard.hpp"
 #include "server/scripts/worker_process.hpp"
-#include "server/steering.hpp"
+#include "server/session/own_name.hpp"
+#include "server/session/steering.hpp"
 
 namespace leat::server {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "lib/model/model.hpp"
-#include "server/iteration_tracker.hpp"
 #include "server/scripts/frame.hpp"
+#include "server/session/iteration_tracker.hpp"
 
 namespace leat::server {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "server/script_results.hpp"
+#include "server/pipeline/script_results.hpp"
 #include "server/scripts/frame.hpp"
 #include "server/scripts/script.hpp"
-#include "server/steering.hpp"
+#include "server/session/steering.hpp"
 
 namespace leat::server {
 

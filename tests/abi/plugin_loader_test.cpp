@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "server/plugin_loader.hpp"
+#include "server/pipeline/plugin_loader.hpp"
 
 namespace leat::server {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a simulation sees of values that are steered: libleat and leatd as they are, and this test in
-// the place of the script that sets values, in leatd's own segment.
+// What a simulation sees of values that are steered: libleat and leatd as they are, and this test
+// in the place of the script that sets values, in leatd's own segment.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -16,7 +16,7 @@
 
 #include "client-api/leat.h"
 #include "lib/model/reader.hpp"
-#include "server/steering.hpp"
+#include "server/session/steering.hpp"
 
 namespace leat {
 namespace {
@@ -99,8 +99,8 @@ TEST_F(SteeredSimulation, HasSteeredIntegersAndTexts) {
   EXPECT_EQ(leat_finalize(), LEAT_OK) << leat_last_error();
 }
 
-// In each iteration, what a rank had; shared with the processes of the ranks, none of which runs far
-// ahead of the others.
+// In each iteration, what a rank had; shared with the processes of the ranks, none of which runs
+// far ahead of the others.
 struct Steps {
   std::atomic<int> at[kRanks];
   double of[kRanks][kIterations];

@@ -20,8 +20,8 @@
 #include "lib/model/reader.hpp"
 #include "lib/model/schema.hpp"
 #include "lib/shm/extent_arena.hpp"
-#include "server/catalogue_writer.hpp"
-#include "server/server.hpp"
+#include "server/engine/server.hpp"
+#include "server/session/catalogue_writer.hpp"
 
 namespace leat::server {
 

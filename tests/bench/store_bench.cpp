@@ -18,7 +18,7 @@
 
 #include "lib/platform/clock.hpp"
 #include "server/include/plugin.h"
-#include "server/plugin_loader.hpp"
+#include "server/pipeline/plugin_loader.hpp"
 
 namespace leat::bench {
 namespace {

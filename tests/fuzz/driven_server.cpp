@@ -8,7 +8,7 @@
 
 #include "lib/model/reader.hpp"
 #include "lib/model/schema.hpp"
-#include "server/catalogue_writer.hpp"
+#include "server/session/catalogue_writer.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace leat::server {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/server.hpp"
+#include "server/engine/server.hpp"
 
 namespace leat::server {
 

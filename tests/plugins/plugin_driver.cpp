@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "server/include/plugin.h"
-#include "server/plugin_loader.hpp"
+#include "server/pipeline/plugin_loader.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "client-api/variable_table.hpp"
 #include "lib/model/expression_parser.hpp"
 #include "lib/shm/segment.hpp"
-#include "server/catalogue_writer.hpp"
+#include "server/session/catalogue_writer.hpp"
 
 namespace leat::client {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/coverage/boxes.hpp"
+#include "server/pipeline/coverage/boxes.hpp"
 
 #include <gtest/gtest.h>
 

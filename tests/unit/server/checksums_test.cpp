@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/checksums.hpp"
+#include "server/pipeline/checksums.hpp"
 
 #include <gtest/gtest.h>
 

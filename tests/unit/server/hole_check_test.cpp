@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/coverage/hole_check.hpp"
+#include "server/pipeline/coverage/hole_check.hpp"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 
-#include "server/coverage/overlap_check.hpp"
+#include "server/pipeline/coverage/overlap_check.hpp"
 
 namespace leat::server {
 namespace {

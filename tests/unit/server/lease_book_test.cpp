@@ -2,7 +2,7 @@
 // Who gets memory, and when it comes back.
 #include <gtest/gtest.h>
 
-#include "server/lease_book.hpp"
+#include "server/session/lease_book.hpp"
 
 namespace leat::server {
 namespace {

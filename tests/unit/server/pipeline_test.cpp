@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The line of iterations that wait for the stores: what may be done with it while they wait.
-#include "server/pipeline.hpp"
+#include "server/pipeline/pipeline.hpp"
 
 #include <gtest/gtest.h>
 

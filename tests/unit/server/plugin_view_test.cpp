@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "server/plugin_instance.hpp"
+#include "server/pipeline/plugin_instance.hpp"
 
 namespace leat::server {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that is taken while the run goes on.
-#include "server/populator.hpp"
+#include "server/session/populator.hpp"
 
 #include <gtest/gtest.h>
 

@@ -15,9 +15,9 @@
 #include <thread>
 
 #include "lib/platform/spill_folder.hpp"
-#include "server/spill_file.hpp"
-#include "server/spilled_blocks.hpp"
-#include "server/spiller.hpp"
+#include "server/spill/spill_file.hpp"
+#include "server/spill/spilled_blocks.hpp"
+#include "server/spill/spiller.hpp"
 
 namespace leat::server {
 namespace {

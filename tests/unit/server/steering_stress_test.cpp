@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "lib/platform/clock.hpp"
-#include "server/steering.hpp"
+#include "server/session/steering.hpp"
 #include "tests/unit/server/steered_run.hpp"
 
 namespace leat::server {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a server says what it has to say: a file that is this run's alone, or standard error.
+#pragma once
+
+#include <spdlog/logger.h>
+
+#include <memory>
+#include <string>
+
+#include "lib/base/status.hpp"
+#include "lib/model/model.hpp"
+#include "server/session/own_name.hpp"
+
+namespace leat::server {
+
+/// Of the <log file>; to be kept as long as the log is written. The log of another run is not
+/// touched; the name that is taken instead is said where the simulation's own messages are. Has no
+/// path where there is no file to be had: standard error, a device, a pipe.
+OwnName name_of_log(const model::Model& model, const std::string& session, bool goes_on);
+
+/// One that goes on is appended to.
+Result<std::shared_ptr<spdlog::logger>> make_log(const model::Model& model, const OwnName& own,
+                                                 bool goes_on);
+
+}  // namespace leat::server

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/driver/run_segment.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include "lib/platform/memory.hpp"
+#include "lib/platform/memory_limit.hpp"
+#include "lib/platform/numa_binding.hpp"
+#include "lib/platform/process.hpp"
+#include "server/engine/server.hpp"
+#include "server/session/catalogue_writer.hpp"
+
+namespace leat::server {
+namespace {
+
+constexpr int kNice = 10;  // of a server that drains
+
+// FNV-1a, 64 bits. Source: Fowler, Noll, Vo, draft-eastlake-fnv.
+std::uint64_t hash_of(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+void bind_to_node(void* address, std::size_t bytes, void* memory_node) {
+  platform::prefer_memory_node(address, bytes, *static_cast<int*>(memory_node));
+}
+
+shm::WhenFull when_full_of(model::WhenFull when_full) {
+  switch (when_full) {
+    case model::WhenFull::wait:
+      return shm::WhenFull::wait;
+    case model::WhenFull::drop_iteration:
+      return shm::WhenFull::drop_iteration;
+    case model::WhenFull::spill:
+      return shm::WhenFull::spill;
+    case model::WhenFull::error:
+      return shm::WhenFull::error;
+  }
+  return shm::WhenFull::wait;
+}
+
+shm::RunText run_text(const model::Model& model, const Options& options) {
+  shm::RunText run{options.session,
+                   platform::current_folder(),
+                   options.ranks,
+                   options.node_ranks,
+                   {{options.config, model.source_text}},
+                   {}};
+  run.sources.insert(run.sources.end(), model.included.begin(), model.included.end());
+  for (char** each = environ; *each; ++each) run.environment.emplace_back(*each);
+  return run;
+}
+
+// Taken in the background, it would be the end of some process in the midst of the run.
+Result<void> check_group(std::uint64_t buffer) {
+  const std::uint64_t room = platform::memory_room();
+  if (buffer <= room) return {};
+  return Error{Status::ERROR_MEMORY,
+               "the buffer needs " + platform::format_bytes(buffer) +
+                   " of memory, but the control group of this job (container, batch system) has " +
+                   platform::format_bytes(room) +
+                   " left: make <buffer size=\"...\"/> smaller, or the group's limit larger"};
+}
+
+Result<shm::Segment> make_segment(const model::Model& model, const Options& options,
+                                  const std::string& name, int memory_node) {
+  if (const Result<void> may = check_group(model.architecture.buffer_bytes); !may)
+    return may.error();
+  shm::SegmentPlan plan;
+  plan.clients = static_cast<std::uint32_t>(options.node_ranks);
+  plan.data_bytes = model.architecture.buffer_bytes;
+  plan.timeout_ns = static_cast<std::uint64_t>(model.architecture.timeout_seconds * 1e9);
+  plan.catalogue_bytes = catalogue_bytes(model);
+  plan.when_full = when_full_of(model.architecture.when_full);
+  plan.parameters = static_cast<std::uint32_t>(model.parameters.size());
+  plan.stores = static_cast<std::uint32_t>(model.stores.size());
+  plan.config_hash = hash_of(model.source_text);
+  plan.checksums = model.architecture.checksum == model::Checksum::crc32c;
+  plan.run_text = shm::encode(run_text(model, options));
+  Result<shm::Segment> segment = shm::Segment::create(name, plan, bind_to_node, &memory_node);
+  if (segment) write_catalogue(model, *segment);
+  return segment;
+}
+
+}  // namespace
+
+Result<shm::Segment> make_segment_in_time(const model::Model& model, const Options& options,
+                                          const std::string& name, int memory_node,
+                                          Drains& drains) {
+  Result<shm::Segment> segment = make_segment(model, options, name, memory_node);
+  if (segment || segment.error().status != Status::ERROR_MEMORY || !drains.any()) return segment;
+  drains.start();
+  drains.await_all();
+  return make_segment(model, options, name, memory_node);
+}
+
+Result<Inherited> take_segment(LiveSession* live, const Options& options) {
+  Result<shm::Segment> segment =
+      options.drain.empty() ? shm::Segment::attach(live->segment())
+                            : shm::Segment::attach(live->segment(), live->take_drain_lock());
+  if (!segment) return segment.error();
+  std::optional<shm::RunText> run = shm::decode_run_text(segment->run_text());
+  const shm::SegmentHeader& header = segment->header();
+  if (!run || header.client_count != static_cast<std::uint32_t>(options.node_ranks) ||
+      header.config_hash != hash_of(run->sources.front().second)) {
+    return Error{Status::ERROR_SERVER, "the segment " + live->segment() +
+                                           " is damaged, or of a run with another number of ranks"};
+  }
+  if (options.drain.empty()) {
+    if (const Result<void> may = Server::may_take_over(*segment); !may) return may.error();
+  }
+  return Inherited{std::move(*segment), std::move(*run)};
+}
+
+Result<void> become_dead_run(Options* options) {
+  const Result<shm::Segment> segment = shm::Segment::look(options->drain);
+  if (!segment) return segment.error();
+  const std::optional<shm::RunText> run = shm::decode_run_text(segment->run_text());
+  if (!run) return Error{Status::ERROR_SERVER, "the segment " + options->drain + " is damaged"};
+  clearenv();
+  for (const std::string& each : run->environment) {
+    const std::size_t equals = each.find('=');
+    if (equals != std::string::npos)
+      setenv(each.substr(0, equals).c_str(), each.substr(equals + 1).c_str(), 1);
+  }
+  options->config = run->sources.front().first;
+  options->session = run->session;
+  options->folder = run->folder;
+  options->ranks = run->ranks;
+  options->node_ranks = run->node_ranks;
+  const int ignored = nice(kNice);  // others compute here
+  (void)ignored;
+  return {};
+}
+
+}  // namespace leat::server

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The segment of a run, as its server gets it: made, or inherited from a server that has died.
+#pragma once
+
+#include <string>
+
+#include "lib/base/status.hpp"
+#include "lib/model/model.hpp"
+#include "lib/shm/run_text.hpp"
+#include "lib/shm/segment.hpp"
+#include "server/driver/startup.hpp"
+#include "server/failover/drains.hpp"
+#include "server/session/live_session.hpp"
+
+namespace leat::server {
+
+/// What killed sessions have in memory may be all that there is: then it has to go first.
+Result<shm::Segment> make_segment_in_time(const model::Model& model, const Options& options,
+                                          const std::string& name, int memory_node, Drains& drains);
+
+/// Of a server that has died: the segment as it left it, and the XML that the run began with.
+struct Inherited {
+  shm::Segment segment;
+  shm::RunText run;
+};
+
+Result<Inherited> take_segment(LiveSession* live, const Options& options);
+
+/// Folder, environment, and what is on the command line else, from the segment that is drained.
+Result<void> become_dead_run(Options* options);
+
+}  // namespace leat::server

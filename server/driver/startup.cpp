@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/driver/startup.hpp"
+
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <exception>
+#include <new>
+#include <optional>
+
+#include "lib/model/reader.hpp"
+#include "lib/platform/file_facts.hpp"
+#include "lib/platform/limits.hpp"
+#include "lib/platform/local_socket.hpp"
+#include "lib/platform/numa_binding.hpp"
+#include "lib/platform/process.hpp"
+#include "lib/platform/segment_name.hpp"
+#include "lib/platform/spill_folder.hpp"
+#include "server/driver/crash_note.hpp"
+#include "server/driver/run_log.hpp"
+#include "server/driver/run_segment.hpp"
+#include "server/driver/start_checks.hpp"
+#include "server/engine/server.hpp"
+#include "server/failover/drains.hpp"
+#include "server/pipeline/plugin_loader.hpp"
+#include "server/scripts/script_files.hpp"
+#include "server/session/live_session.hpp"
+
+namespace leat::server {
+namespace {
+
+constexpr int kCannotStart = 2;
+
+// Tells the process that started this one, once, how it went.
+class Reporter {
+ public:
+  explicit Reporter(int fd) : fd_(fd) {}
+
+  void ready() { send("ready\n"); }
+  void drained(const std::string& json) { send(json); }
+  void failed(const Error& error) {
+    if (!fd_) fprintf(stderr, "leatd: %s\n", error.message.c_str());
+    send(std::to_string(static_cast<int>(error.status)) + "\n" + error.message);
+  }
+
+ private:
+  void send(const std::string& text) {
+    if (!fd_) return;
+    const ssize_t written = ::write(fd_.get(), text.data(), text.size());
+    (void)written;  // a starter that is gone needs no answer
+    fd_.reset();
+  }
+
+  platform::UniqueFd fd_;
+};
+
+// One that is told to end while it starts shall do so as ever, with all ranks in the same run: the
+// loop takes the signal once it runs. Who starts us has blocked them already.
+void block_termination() {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGTERM);
+  sigaddset(&mask, SIGINT);
+  sigprocmask(SIG_BLOCK, &mask, nullptr);
+}
+
+Result<model::Model> model_of(model::ReadResult read, std::string* warnings) {
+  std::string text = model::format(read.diagnostics);
+  if (!text.empty() && text.back() == '\n') text.pop_back();
+  if (!read.model) return Error{Status::ERROR_CONFIG, text};
+  *warnings = text;
+  return std::move(*read.model);
+}
+
+Result<LoadedPlugin> load_builtin(const std::string& type) {
+  Result<std::string> path = find_builtin(type);
+  if (!path) return path.error();
+  return load_plugin(*path);
+}
+
+Result<std::vector<LoadedPlugin>> load_plugins(const model::Model& model, spdlog::logger& log) {
+  std::vector<LoadedPlugin> plugins;
+  for (const model::Store& store : model.stores) {
+    Result<LoadedPlugin> plugin =
+        store.library.empty() ? load_builtin(store.type) : load_own_plugin(store.library);
+    if (!plugin) {
+      return Error{plugin.error().status, store.where.file + ":" +
+                                              std::to_string(store.where.line) + ": store \"" +
+                                              store.name + "\": " + plugin.error().message};
+    }
+    const std::string warning = store.library.empty() ? "" : platform::group_warning(store.library);
+    if (!warning.empty()) log.warn("store \"{}\": {}", store.name, warning);
+    plugins.push_back(std::move(*plugin));
+  }
+  return plugins;
+}
+
+std::vector<std::unique_ptr<PluginInstance>> instances_of(
+    const std::vector<LoadedPlugin>& plugins, const model::Model& model, const PluginView& view,
+    const std::shared_ptr<spdlog::logger>& log) {
+  std::vector<std::unique_ptr<PluginInstance>> instances;
+  for (std::uint32_t i = 0; i < plugins.size(); ++i) {
+    instances.push_back(std::make_unique<PluginInstance>(plugins[i].plugin(), model, i, view, log));
+  }
+  return instances;
+}
+
+// A server that takes over goes on without one, as if its disk were full: what is in the segment
+// must not be lost for it.
+Result<std::optional<platform::SpillFolder>> make_spill_folder(const model::Model& model,
+                                                               const LiveSession& live,
+                                                               spdlog::logger& log) {
+  const model::Architecture& architecture = model.architecture;
+  if (architecture.when_full != model::WhenFull::spill) {
+    return std::optional<platform::SpillFolder>();
+  }
+  std::string why = platform::why_no_spill_folder(architecture.spill_folder);
+  if (why.empty()) {
+    Result<platform::SpillFolder> made =
+        platform::SpillFolder::make(architecture.spill_folder, platform::stem_of(live.segment()),
+                                    live.spill_link(), live.is_taken_over());
+    if (made) return std::optional(std::move(*made));
+    why = made.error().message;
+  }
+  const model::Diagnostic error{model::Severity::error, architecture.spill_where,
+                                "nothing can be spilled: " + why};
+  if (!live.is_taken_over()) return Error{Status::ERROR_CONFIG, error.str()};
+  log.error("{}; the simulation waits for the stores when memory is full", error.str());
+  return std::optional<platform::SpillFolder>();
+}
+
+// The memory node of the rank that started us: its affinity is ours until we widen it.
+int memory_node_of_starter(const platform::Machine& machine, const platform::CpuSet& inherited,
+                           const Options& options, int cores) {
+  const std::vector<platform::CpuSet> ranks(static_cast<std::size_t>(options.node_ranks),
+                                            inherited);
+  return platform::place_server(machine, platform::allowed_cpus(), ranks, cores).memory_node;
+}
+
+Result<void> work_in(const std::string& folder) {
+  if (folder.empty() || chdir(folder.c_str()) == 0) return {};
+  return Error{Status::ERROR_SYSTEM,
+               "cannot work in " + folder + ": " + platform::errno_text(errno)};
+}
+
+Result<std::vector<LoadedPlugin>> plugins_and_scripts(model::Model* model, const Options& options,
+                                                      spdlog::logger& log) {
+  if (!options.drain.empty()) model->scripts = {};  // nobody waits for what they would say
+  if (model->scripts.exist()) {
+    std::string why = model::format(script_problems(model->scripts));
+    if (!why.empty()) why.pop_back();  // the end of its last line
+    if (!why.empty()) return Error{Status::ERROR_CONFIG, why};
+  }
+  return load_plugins(*model, log);
+}
+
+Result<int> serve(Options options, Reporter& reporter) {
+  const bool draining = !options.drain.empty();
+  if (draining) {
+    if (const Result<void> known = become_dead_run(&options); !known) return known.error();
+  }
+  if (const Result<void> there = work_in(options.folder); !there) return there.error();
+  const platform::CpuSet inherited = platform::current_affinity();
+  platform::set_affinity(platform::allowed_cpus());
+  Result<LiveSession> live = draining ? LiveSession::drain(options.drain)
+                                      : LiveSession::begin(options.session, options.take_over,
+                                                           {options.for_rank, options.since_ns});
+  if (!live) return live.error();
+  std::optional<Inherited> old;
+  if (live->is_taken_over()) {
+    Result<Inherited> taken = take_segment(&*live, options);
+    if (!taken) return taken.error();
+    old.emplace(std::move(*taken));
+  }
+  std::string warnings;
+  Result<model::Model> model = model_of(
+      old ? model::read_sources(old->run.sources) : model::read_file(options.config), &warnings);
+  if (!model) return model.error();
+  const OwnName log_name = name_of_log(*model, options.session, live->is_taken_over());
+  Result<std::shared_ptr<spdlog::logger>> log = make_log(*model, log_name, live->is_taken_over());
+  if (!log) return log.error();
+  if (!warnings.empty()) (*log)->warn("{}", warnings);
+  Result<std::vector<LoadedPlugin>> plugins = plugins_and_scripts(&*model, options, **log);
+  if (!plugins) return plugins.error();
+  if (const Result<void> enough = check_limits(*model, options.node_ranks); !enough)
+    return enough.error();
+  // What is drained goes where it belongs, or stays where it is.
+  const Result<void> made = draining ? Result<void>() : make_output_folders(*model);
+  if (!made) {
+    // In the midst of a run: the store says so, and all others go on.
+    if (!live->is_taken_over()) return made.error();
+    (*log)->error("{}", made.error().message);
+  }
+  const auto drains = std::make_shared<Drains>(live->undrained(), *log);
+  const platform::Machine machine = platform::this_machine();
+  const int cores = static_cast<int>(model->architecture.dedicated_cores);
+  Result<shm::Segment> segment =
+      old ? std::move(old->segment)
+          : make_segment_in_time(*model, options, live->segment(),
+                                 memory_node_of_starter(machine, inherited, options, cores),
+                                 *drains);
+  if (!segment) return segment.error();
+  if (!live->is_taken_over()) live->has_made_segment();
+  Result<std::optional<platform::SpillFolder>> spill = make_spill_folder(*model, *live, **log);
+  if (!spill) return spill.error();
+  Result<platform::UniqueFd> listener = platform::UniqueFd();
+  if (!draining) listener = platform::listen_at(live->socket());
+  if (!listener) return listener.error();
+
+  const RunFacts facts{options.session,       options.ranks, options.node_ranks,
+                       live->is_taken_over(), draining,      live->segment()};
+  const PluginView view(*model, facts);
+  Server server({*model, *segment, facts, live->socket(), live->journal(), std::move(*listener),
+                 instances_of(*plugins, *model, view, *log), machine, *log,
+                 *spill ? &**spill : nullptr, live->late_ranks(), drains});
+  server.open_ledger();
+  if (!draining) reporter.ready();
+  const int status = server.run();
+  if (const std::string& why = server.why_given_up(); !why.empty())
+    return Error{Status::ERROR_SERVER, why};
+  if (*spill) (*spill)->done_with();
+  if (!*spill) ::unlink(live->spill_link().c_str());  // the folder is gone
+  live->finish();
+  if (draining) reporter.drained(server.drained());
+  return status;
+}
+
+}  // namespace
+
+int run_session(const Options& options) {
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
+  block_termination();
+  signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of a write, not an end
+  note_crashes();
+  platform::allow_more_descriptors();
+  Reporter reporter(options.report_fd);
+  try {
+    const Result<int> done = serve(options, reporter);
+    if (done) return *done;
+    // Another process stores it, or has done so: nobody who did not ask needs to know.
+    const bool is_done = done.error().status == Status::ERROR_STATE && !options.drain.empty();
+    if (!is_done || options.report_fd >= 0) reporter.failed(done.error());
+  } catch (const std::bad_alloc&) {
+    reporter.failed({Status::ERROR_MEMORY, "leatd: no memory is left" + platform::limit_hint()});
+  } catch (const std::exception& e) {
+    reporter.failed({Status::ERROR_INTERNAL, std::string("leatd: ") + e.what()});
+  }
+  return kCannotStart;
+}
+
+}  // namespace leat::server

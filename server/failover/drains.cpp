@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/failover/drains.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "lib/platform/clock.hpp"
+#include "lib/platform/file_lock.hpp"
+#include "lib/platform/memory.hpp"
+#include "lib/platform/process.hpp"
+#include "lib/shm/undrained.hpp"
+
+namespace leat::server {
+namespace {
+
+// As many servers in a row have died with it: the next one would too. `leat recover` tries again.
+constexpr std::uint32_t kMostInVain = 16;
+// What is being stored for longer than that is stuck.
+constexpr std::int64_t kMostWaitNs = 600'000'000'000;
+// leat_init waits twice as long for a server.
+constexpr std::int64_t kMostStartWaitNs = 60'000'000'000;
+
+}  // namespace
+
+void Drains::start() {
+  for (const platform::UndrainedOne& one : found_) start_one(one);
+  found_.clear();
+}
+
+void Drains::start_one(const platform::UndrainedOne& one) {
+  const shm::Undrained held = shm::undrained_in(one.segment);
+  const std::string what =
+      fmt::format("session {} was killed with {} iteration{} of {} in memory", one.session,
+                  held.iterations.size(), held.iterations.size() == 1 ? "" : "s",
+                  held.run ? held.run->folder : "?");
+  if (!held.problem.empty() || held.takeovers_in_vain >= kMostInVain) {
+    log_->warn("{}, which cannot be stored now ({}): `leat recover {}` tries again", what,
+               held.problem.empty() ? "servers that tried have died" : held.problem, one.session);
+    return;
+  }
+  const Result<pid_t> pid =
+      platform::start({platform::executable_path(), "--drain", one.segment}, {});
+  if (!pid) {
+    log_->warn("{}: {}; `leat recover {}` tries again", what, pid.error().message, one.session);
+    return;
+  }
+  log_->info("{}: they are stored now", what);
+  std::error_code error;
+  const bool is_here = std::filesystem::equivalent(held.run->folder, ".", error);
+  started_.push_back({one.segment, *pid, is_here});
+  if (is_here) any_here_ = true;
+}
+
+// As long as the segment is there and somebody has it: our process, or one that was faster.
+bool Drains::goes_on(One& each) {
+  if (each.pid > 0 && !platform::reap(each.pid, 0)) return true;
+  each.pid = 0;
+  return platform::try_lock("/dev/shm/" + each.segment).held;
+}
+
+void Drains::await_here() {
+  const platform::Deadline deadline = platform::Deadline::in_ns(kMostWaitNs);
+  for (One& each : started_) {
+    while (each.is_here && goes_on(each)) {
+      if (hurry_.load(std::memory_order_relaxed) || deadline.passed()) return;
+      platform::pause_shortly();
+    }
+  }
+  any_here_ = false;
+}
+
+void Drains::await_all() {
+  const platform::Deadline deadline = platform::Deadline::in_ns(kMostStartWaitNs);
+  for (One& each : started_) {
+    while (goes_on(each) && !deadline.passed()) platform::pause_shortly();
+  }
+}
+
+}  // namespace leat::server

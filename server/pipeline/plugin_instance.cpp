@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/pipeline/plugin_instance.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace leat::server {
+namespace {
+
+std::vector<leat_option> options_of(const std::vector<model::Option>& options) {
+  std::vector<leat_option> view;
+  for (const model::Option& o : options) view.push_back({o.name.c_str(), o.value.c_str()});
+  return view;
+}
+
+std::int32_t index_or_none(std::optional<std::uint32_t> index) {
+  return index ? static_cast<std::int32_t>(*index) : -1;
+}
+
+leat_variable variable_of(const model::Variable& variable, const model::Layout& layout,
+                          const std::vector<leat_option>& options) {
+  leat_variable view{};
+  view.size = sizeof view;
+  view.name = variable.name.c_str();
+  view.unit = variable.unit.c_str();
+  view.description = variable.description.c_str();
+  view.type = static_cast<std::uint32_t>(layout.type);
+  view.dims = static_cast<std::uint32_t>(layout.dimensions.size());
+  for (std::uint32_t d = 0; d < view.dims; ++d) {
+    const model::Dimension& dimension = layout.dimensions[d];
+    view.dimension[d] = {dimension.name.c_str(), dimension.ghost_low, dimension.ghost_high,
+                         dimension.varying, 0};
+  }
+  view.has_global = layout.has_global;
+  view.time_varying = variable.time_varying;
+  view.options = options.data();
+  view.option_count = options.size();
+  view.mesh = index_or_none(variable.mesh);
+  view.centering = static_cast<std::uint32_t>(variable.centering);
+  view.standard_name = variable.standard_name.c_str();
+  view.cell_methods = variable.cell_methods.c_str();
+  return view;
+}
+
+leat_mesh mesh_of(const model::Mesh& mesh) {
+  leat_mesh view{};
+  view.size = sizeof view;
+  view.name = mesh.name.c_str();
+  view.unit = mesh.unit.c_str();
+  view.description = mesh.description.c_str();
+  view.kind = static_cast<std::uint32_t>(mesh.kind);
+  view.dims = mesh.dims;
+  std::copy(mesh.origin.begin(), mesh.origin.end(), view.origin);
+  std::copy(mesh.spacing.begin(), mesh.spacing.end(), view.spacing);
+  view.coordinate_count = static_cast<std::uint32_t>(mesh.coordinates.size());
+  std::copy(mesh.coordinates.begin(), mesh.coordinates.end(), view.coordinate);
+  view.connectivity = index_or_none(mesh.connectivity);
+  view.offsets = index_or_none(mesh.offsets);
+  view.types = index_or_none(mesh.types);
+  view.cell_type = mesh.cell_type;
+  return view;
+}
+
+leat_block block_of(const Block& block) {
+  leat_block view{};
+  view.size = sizeof view;
+  view.variable = block.variable;
+  view.block = block.block;
+  view.rank = block.rank;
+  view.has_position = block.has_position;
+  std::copy(block.extent.begin(), block.extent.end(), view.extent);
+  std::copy(block.position.begin(), block.position.end(), view.position);
+  std::copy(block.global.begin(), block.global.end(), view.global);
+  view.data = block.data;
+  view.bytes = block.bytes;
+  view.checksum = block.checksum.value_or(0);
+  view.has_checksum = block.checksum.has_value();
+  return view;
+}
+
+leat_parameter parameter_of(const model::Parameter& parameter, const ParameterValue& value) {
+  leat_parameter view{};
+  view.size = sizeof view;
+  view.name = parameter.name.c_str();
+  view.type = parameter.kind == model::Parameter::Kind::integer ? LEAT_INT64
+              : parameter.kind == model::Parameter::Kind::real  ? LEAT_FLOAT64
+                                                                : LEAT_CHAR;
+  view.text = "";
+  view.has_value = !std::holds_alternative<std::monostate>(value);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) view.integer = *integer;
+  if (const auto* real = std::get_if<double>(&value)) view.real = *real;
+  if (const auto* text = std::get_if<std::string>(&value)) view.text = text->c_str();
+  return view;
+}
+
+leat_result result_of(const ScriptArray& array, const std::string& data) {
+  leat_result view{};
+  view.size = sizeof view;
+  view.name = array.name.c_str();
+  view.unit = array.unit.c_str();
+  view.type = static_cast<std::uint32_t>(array.type);
+  view.dims = static_cast<std::uint32_t>(array.extents.size());
+  for (std::uint32_t d = 0; d < view.dims; ++d) {
+    view.dimension[d] = array.dimensions[d].c_str();
+    view.extent[d] = array.extents[d];
+  }
+  view.data = data.data() + array.offset;
+  view.bytes = array.bytes;
+  return view;
+}
+
+spdlog::level::level_enum level_of(int level) {
+  switch (level) {
+    case LEAT_LOG_DEBUG:
+      return spdlog::level::debug;
+    case LEAT_LOG_INFO:
+      return spdlog::level::info;
+    case LEAT_LOG_WARNING:
+      return spdlog::level::warn;
+    default:
+      return spdlog::level::err;
+  }
+}
+
+// Never 0; that two runs of one session get the same is as good as impossible.
+std::int32_t number_of(const std::string& run_id) {
+  std::uint32_t hash = 0x811c9dc5;  // FNV-1a, 32 bits
+  for (const char c : run_id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;
+  return static_cast<std::int32_t>(hash >> 1) + 1;
+}
+
+}  // namespace
+
+PluginView::PluginView(const model::Model& model, const RunFacts& facts)
+    : model_(model), facts_(facts) {
+  for (const model::Store& store : model.stores)
+    store_options_.push_back(options_of(store.options));
+  for (const model::Mesh& mesh : model.meshes) meshes_.push_back(mesh_of(mesh));
+  for (const model::Variable& v : model.variables) {
+    variable_options_.push_back(options_of(v.options));
+    variables_.push_back(variable_of(v, model.layouts[v.layout], variable_options_.back()));
+  }
+}
+
+leat_run PluginView::run_for(std::uint32_t store) const {
+  leat_run run{};
+  run.size = sizeof run;
+  run.simulation = model_.name.c_str();
+  run.session = facts_.session.c_str();
+  run.store = model_.stores[store].name.c_str();
+  run.xml = model_.source_text.c_str();
+  run.ranks = facts_.ranks;
+  run.node_ranks = facts_.node_ranks;
+  run.variables = variables_.data();
+  run.variable_count = variables_.size();
+  run.variable_stride = sizeof(leat_variable);
+  run.options = store_options_[store].data();
+  run.option_count = store_options_[store].size();
+  run.resumed = facts_.drained ? LEAT_RUN_DRAINED : facts_.resumed ? LEAT_RUN_RESUMED : 0;
+  run.run_number = number_of(facts_.run_id);
+  run.time_parameter = model_.time ? static_cast<std::int32_t>(model_.time->parameter) : -1;
+  run.time_unit = model_.time ? model_.time->unit.c_str() : "";
+  run.calendar = model_.time ? model_.time->calendar.c_str() : "";
+  run.description = model_.description.c_str();
+  run.meshes = meshes_.data();
+  run.mesh_count = meshes_.size();
+  run.mesh_stride = sizeof(leat_mesh);
+  return run;
+}
+
+std::vector<leat_parameter> PluginView::parameters_of(const Iteration& iteration) const {
+  std::vector<leat_parameter> all;
+  for (std::size_t i = 0; i < iteration.parameters.size(); ++i)
+    all.push_back(parameter_of(model_.parameters[i], iteration.parameters[i]));
+  return all;
+}
+
+PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& model,
+                               std::uint32_t store, const PluginView& view,
+                               std::shared_ptr<spdlog::logger> log)
+    : plugin_(plugin),
+      name_(model.stores[store].name),
+      every_(model.stores[store].every),
+      view_(view),
+      run_(view.run_for(store)),
+      host_{sizeof(leat_host), this, &PluginInstance::log_from_plugin,
+            &PluginInstance::ledger_for_plugin, &PluginInstance::progress_of_plugin},
+      log_(std::move(log)) {
+  for (const model::Variable& variable : model.variables) {
+    takes_.push_back(std::count(variable.stores.begin(), variable.stores.end(), store) > 0);
+  }
+}
+
+void PluginInstance::log_from_plugin(void* self, int level, const char* message) {
+  auto* instance = static_cast<PluginInstance*>(self);
+  if (level == LEAT_LOG_ERROR) instance->last_error_ = message;
+  instance->log_->log(level_of(level), "store \"{}\": {}", instance->name_, message);
+}
+
+const char* PluginInstance::ledger_for_plugin(void* self) {
+  auto* instance = static_cast<PluginInstance*>(self);
+  instance->shown_ledger_ = instance->ledger_ ? instance->ledger_() : "";
+  return instance->shown_ledger_.c_str();
+}
+
+void PluginInstance::progress_of_plugin(void* self, std::uint64_t bytes) {
+  const auto* instance = static_cast<const PluginInstance*>(self);
+  if (bytes > 0 && instance->progress_) instance->progress_();
+}
+
+std::string PluginInstance::outcome(int code, const char* function) const {
+  if (code == 0) return "";
+  if (!last_error_.empty()) return last_error_;
+  return std::string(plugin_->name) + " failed in " + function + " and did not say why (code " +
+         std::to_string(code) + ")";
+}
+
+std::string PluginInstance::open() {
+  why_not_open_ = outcome(plugin_->open(&run_, &host_, &state_), "open");
+  opened_ = why_not_open_.empty();
+  return why_not_open_;
+}
+
+bool PluginInstance::wants(const Iteration& iteration) const {
+  if (iteration.number % every_ != 0) return false;
+  return std::any_of(iteration.blocks.begin(), iteration.blocks.end(),
+                     [this](const Block& block) { return takes(block.variable); });
+}
+
+std::string PluginInstance::process(const Iteration& iteration) {
+  if (!opened_) return why_not_open_;
+  last_error_.clear();
+  std::vector<leat_block> blocks;
+  std::uint64_t bytes = 0;
+  for (const Block& block : iteration.blocks) {
+    if (!takes(block.variable)) continue;
+    blocks.push_back(block_of(block));
+    bytes += block.bytes;
+  }
+  leat_iteration_data data{};
+  data.size = sizeof data;
+  data.iteration = iteration.number;
+  data.blocks = blocks.data();
+  data.block_count = blocks.size();
+  data.block_stride = sizeof(leat_block);
+  data.complete = iteration.complete;
+  const std::vector<leat_parameter> parameters = view_.parameters_of(iteration);
+  data.parameters = parameters.data();
+  data.parameter_count = parameters.size();
+  data.parameter_stride = sizeof(leat_parameter);
+  const std::string error = outcome(plugin_->iteration(state_, &data), "iteration");
+  if (error.empty()) bytes_ += bytes;
+  return error;
+}
+
+std::string PluginInstance::process(const ScriptResults& results) {
+  if (!opened_) return why_not_open_;
+  last_error_.clear();
+  std::vector<leat_result> arrays;
+  for (const ScriptArray& array : results.arrays) arrays.push_back(result_of(array, results.data));
+  leat_result_set set{};
+  set.size = sizeof set;
+  set.source = results.script.c_str();
+  set.iteration = results.iteration;
+  set.results = arrays.data();
+  set.result_count = arrays.size();
+  set.result_stride = sizeof(leat_result);
+  return outcome(plugin_->results(state_, &set), "results");
+}
+
+std::string PluginInstance::close() {
+  if (!opened_) return "";
+  opened_ = false;
+  last_error_.clear();
+  return outcome(plugin_->close(state_), "close");
+}
+
+}  // namespace leat::server

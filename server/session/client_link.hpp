@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The server's end of one client: its rings, its socket, its parameters. Nothing that comes from it
+// is believed unchecked. Private to the event loop.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/model/model.hpp"
+#include "lib/platform/unique_fd.hpp"
+#include "lib/shm/handshake.hpp"
+#include "lib/shm/segment.hpp"
+#include "lib/shm/spsc_ring.hpp"
+#include "server/session/iteration_tracker.hpp"
+
+namespace leat::server {
+
+class ClientLink {
+ public:
+  using Phase = shm::ClientPhase;
+
+  ClientLink(const shm::Segment& segment, std::uint32_t index, const model::Model& model);
+
+  void attach(const shm::Hello& hello, platform::UniqueFd socket);
+  /// As it stood with a server that has died: its events from there on are taken, and it is away
+  /// until it attaches again.
+  void resume();
+  void come_back(const shm::Hello& hello, platform::UniqueFd socket);
+  bool is_away() const noexcept {
+    return !socket_ && (phase_ == Phase::attached || phase_ == Phase::finalized);
+  }
+  /// Attached, and talks to this server.
+  bool is_here() const noexcept { return socket_ && phase_ == Phase::attached; }
+  /// Was attached to the server before this one, and has yet to come back.
+  bool is_awaited() const noexcept { return !socket_ && phase_ == Phase::attached; }
+  /// Its process lives, whether it has attached again or not.
+  bool lives() const noexcept { return segment_.client_is_there(index_); }
+  /// What a server that takes over goes on with: all events popped so far have had their effect.
+  void save(std::int64_t iteration) noexcept;
+  const shm::ClientRecord& saved() const noexcept;
+
+  /// The client has ended, well (`finalized`) or not (`dead`).
+  void leave(Phase how) noexcept { phase_ = how; }
+  Phase phase() const noexcept { return phase_; }
+  bool is_gone() const noexcept { return phase_ == Phase::finalized || phase_ == Phase::dead; }
+  int socket() const noexcept { return socket_.get(); }
+  void close_socket() noexcept { socket_.reset(); }
+  /// -1: not known yet.
+  std::int32_t rank() const noexcept { return hello_.rank; }
+  /// It has not attached, or was given up before it had.
+  bool never_came() const noexcept { return !came_; }
+  /// Which rank it will be, where that is known before it comes.
+  void expect(std::int32_t rank) noexcept {
+    if (!came_) hello_.rank = rank;
+  }
+  const platform::CpuSet& affinity() const noexcept { return hello_.affinity; }
+
+  /// The next event; false when there is none. The slot may be reused by the client after save().
+  bool pop(shm::Event& event) noexcept;
+  bool has_events() noexcept { return !events_.empty(); }
+  /// The ring's counters make no sense: the client's memory is corrupt.
+  bool is_broken() const noexcept { return events_.broken(); }
+
+  /// How often something of it made no sense, this time included.
+  int count_complaint() noexcept { return complaints_ = std::min(complaints_ + 1, 1 << 30); }
+
+  /// It has told of so many writes that failed.
+  void count_failed(std::uint64_t writes) noexcept { failed_ += writes; }
+  /// Of how many more it has not, which are told of from now on.
+  std::uint64_t take_untold() noexcept;
+  static constexpr std::uint64_t kMostUntold = std::uint64_t{1} << 40;
+
+  /// Pushes into the release ring and wakes the client if it waits. False when the ring is full:
+  /// the client has not taken any of what it asked for, so it cannot need this.
+  bool release(const shm::Release& release) noexcept;
+  /// Wakes the client if it waits for room in its ring. To be called after events were taken.
+  void wake_if_waiting() noexcept;
+
+  /// True when that is news.
+  bool set_integer(std::uint32_t parameter, std::int64_t value) noexcept;
+  /// The parameters that have an integer, and which.
+  std::vector<std::pair<std::uint32_t, std::int64_t>> integers() const;
+
+  /// A block event made into a Block with everything checked against the model, except where it
+  /// lies: the caller has made sure that [offset, offset + bytes) is leased to this client. An
+  /// error says what made no sense.
+  std::optional<Block> read_block(const shm::Event& event, std::string* error) const;
+
+ private:
+  bool check_extent(const shm::BlockHeader& header, const model::Layout& layout,
+                    std::string* error) const;
+  bool fill_global(const shm::BlockHeader& header, const model::Layout& layout, Block* block,
+                   std::string* error) const;
+
+  static shm::Hello nobody() noexcept {
+    shm::Hello hello{};
+    hello.rank = -1;
+    return hello;
+  }
+
+  const shm::Segment& segment_;
+  const model::Model& model_;
+  shm::ClientArea area_;
+  shm::RingConsumer<shm::Event> events_;
+  shm::RingProducer<shm::Release> releases_;
+  platform::UniqueFd socket_;
+  shm::Hello hello_ = nobody();
+  Phase phase_ = Phase::absent;
+  bool came_ = false;
+  std::uint32_t index_;
+  int complaints_ = 0;
+  std::uint64_t failed_ = 0;
+  std::vector<std::int64_t> values_;
+  std::vector<std::uint8_t> set_;
+};
+
+}  // namespace leat::server

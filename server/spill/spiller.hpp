@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes iterations that wait for the stores out of the segment and to a disk of the node, the
+// newest first, when ranks need the memory. One thread of its own writes them: the event loop never
+// waits for a disk.
+//
+// An iteration stays where it is until its file is whole and the session's journal says what must
+// be in it. Then the file takes its place in the pipeline's line, unless a store has begun it
+// meanwhile. The file goes when the iteration is done. Variables that scripts still read stay in
+// the segment.
+#pragma once
+
+#include <spdlog/logger.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/pipeline/pipeline.hpp"
+#include "server/spill/spill_file.hpp"
+
+namespace leat::server {
+
+struct SpillerParts {
+  int folder = -1;     ///< of this session alone, open as long as this lives; -1: no spilling
+  std::string path{};  ///< of the folder, for messages
+  std::uint64_t most_bytes = 0;  ///< on the disk at a time
+  const void* segment_start = nullptr;
+  std::uint64_t segment_bytes = 0;
+  std::shared_ptr<spdlog::logger> log{};
+  std::function<void()> wake{};  ///< called from the thread when take_written() has something to do
+};
+
+/// All but thread_id() is for the event loop.
+class Spiller {
+ public:
+  Spiller(SpillerParts parts, Pipeline& pipeline);
+  /// Ends the thread after what it is writing. Files stay.
+  ~Spiller();
+
+  void start();
+  /// Of the thread, for its placement; 0 until it runs, or without one.
+  int thread_id() const noexcept { return thread_id_; }
+  /// A rank needs memory: one more iteration goes to the disk, if one can. Waits for nothing.
+  void make_room();
+  /// Puts what the thread has written into the pipeline's line, once `note` has said that it is in
+  /// the journal.
+  void take_written(const std::function<bool(const nlohmann::json& entry)>& note);
+  /// All iterations up to this one are through all stores: their files go.
+  void forget(std::int64_t done);
+  /// For a journal that is written anew.
+  std::vector<nlohmann::json> entries() const;
+
+  using Files = std::vector<std::shared_ptr<const SpillFile>>;
+  /// Before start(): files that a server which has died left, and what its journal says of them;
+  /// all others in the folder are removed.
+  void take_up(std::vector<SpillRecord> records);
+  /// Files of this iteration.
+  Files files_of(std::int64_t iteration) const;
+
+  /// "12 iterations, 3.0 GiB, waited in ... for the stores"; "" when none did.
+  std::string report() const;
+
+ private:
+  struct Written {
+    Iteration iteration;
+    std::shared_ptr<const SpillFile> file;
+  };
+
+  void run();
+  bool spill_one();
+  bool is_in_segment(const Block& block) const noexcept;
+  std::set<std::uint32_t> movable(const Iteration& iteration, long holders) const;
+  Iteration part_to_move(const Iteration& iteration) const;
+  std::string new_name(std::int64_t iteration) const;
+  std::shared_ptr<const SpillFile> write(const Iteration& part);
+  std::string why_not(std::uint64_t bytes) const;
+  static Iteration with_part_moved(Iteration iteration,
+                                   const std::shared_ptr<const SpillFile>& file);
+  void remove(const SpillFile& file);
+
+  SpillerParts parts_;
+  Pipeline& pipeline_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  // With the mutex
+  bool wanted_ = false, closing_ = false;
+  std::optional<Written> written_;
+  std::map<std::int64_t, Files> on_disk_;
+
+  std::atomic<std::uint64_t> bytes_{0}, files_{0}, files_gone_{0};
+  std::uint64_t iterations_ = 0, all_bytes_ = 0;  // over the whole run
+  std::atomic<bool> said_failed_{false};
+  bool said_full_ = false;              // of the thread
+  std::int64_t try_again_ns_ = 0;       // of the thread: after a write that failed
+  std::uint64_t gone_when_failed_ = 0;  // of the thread
+  std::atomic<int> thread_id_{0};
+  std::thread thread_;
+};
+
+}  // namespace leat::server
