@@ -53,7 +53,9 @@ void Server::take_over() {
   }
   write_journal_anew();
   const std::int64_t done = words.done_iteration.load();
-  for (const model::Store& store : model_.stores) ledger_.stored_until(store.name, done);
+  // A store may be ahead of the others, and of what the event loop knew of it.
+  for (std::size_t i = 0; i < model_.stores.size(); ++i)
+    ledger_.stored_until(model_.stores[i].name, segment_.stores()[i].done.load());
   if (facts_.drained) return;
   log_->warn(
       "the server before this one has died; this one has taken over its segment: all up to "

@@ -10,7 +10,7 @@ import time
 
 import h5py
 import pytest
-from leat_run import Run, data, same_bits, xml
+from leat_run import BUILD, Run, data, same_bits, xml
 from test_disk_full import await_that, disk_of, rows_in
 
 BYTES = 1 << 16
@@ -186,6 +186,24 @@ def test_a_server_that_takes_over_goes_on_with_the_right_file(tmp_path, harm):
         run.finish()
     check(out / ("run.1.h5" if "replace" in harm.__name__ else "run.h5"), range(BEFORE + AFTER))
     assert not left_in(out)
+
+
+def test_what_a_store_had_before_the_others_is_lost_with_its_file_and_said_to_be(tmp_path):
+    """The server dies while another store is at an iteration that this one has."""
+    gate = f'<store name="gate" library="{BUILD}/lib/leat/test/gate.so"/>'
+    with Run(tmp_path, xml(DATA, store='<store name="out" type="hdf5"/>' + gate)) as run:
+        (rank,) = run.init()
+        iterate(rank, [0])
+        await_that(lambda: (tmp_path / "begun-0").exists(), "the gate has nothing")
+        killed = run.server()
+        os.kill(killed, signal.SIGKILL)
+        (tmp_path / "run.h5").unlink()
+        (tmp_path / "gate-open").touch()
+        iterate(rank, [1])
+        (answer,) = run.finalize()
+    assert rows_in(tmp_path / "run.h5") == [1]
+    assert answer.status == "LEAT_ERROR_LOST"
+    assert "up to iteration 0 at least, is lost" in ledger(run)["stores"][0]["failed"]
 
 
 def test_a_file_that_is_removed_before_a_server_takes_over_is_lost_and_said_to_be(tmp_path):
