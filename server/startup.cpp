@@ -14,13 +14,13 @@
 #include "lib/platform/file_facts.hpp"
 #include "lib/platform/limits.hpp"
 #include "lib/platform/local_socket.hpp"
-#include "lib/platform/numa_binding.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/platform/segment_name.hpp"
 #include "lib/platform/spill_folder.hpp"
 #include "server/crash_note.hpp"
 #include "server/drains.hpp"
 #include "server/live_session.hpp"
+#include "server/placement/machine_file.hpp"
 #include "server/plugin_loader.hpp"
 #include "server/run_log.hpp"
 #include "server/run_segment.hpp"
@@ -194,7 +194,9 @@ Result<int> serve(Options options, Reporter& reporter) {
     (*log)->error("{}", made.error().message);
   }
   const auto drains = std::make_shared<Drains>(live->undrained(), *log);
-  const platform::Machine machine = platform::this_machine();
+  const Result<DescribedMachine> described = machine_here();
+  if (!described) return described.error();
+  const platform::Machine& machine = described->machine;
   const int cores = static_cast<int>(model->architecture.dedicated_cores);
   Result<shm::Segment> segment =
       old ? std::move(old->segment)
