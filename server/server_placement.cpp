@@ -77,8 +77,8 @@ void Server::bind_memory(const platform::MemoryPlacement& memory,
 }
 
 void Server::populate_in_background() {
-  populator_.start(static_cast<unsigned>(std::clamp<std::int64_t>(
-      model_.architecture.dedicated_cores, 1, kMostPopulating)));
+  populator_.start(static_cast<unsigned>(
+      std::clamp<std::int64_t>(model_.architecture.dedicated_cores, 1, kMostPopulating)));
 }
 
 }  // namespace leat::server

@@ -48,9 +48,8 @@ int Machine::nearest_memory(int node) const {
       if (each.bytes > 0) all.push_back(each.id);
     }
   }
-  const auto nearest = std::min_element(all.begin(), all.end(), [&](int a, int b) {
-    return distance(node, a) < distance(node, b);
-  });
+  const auto nearest = std::min_element(
+      all.begin(), all.end(), [&](int a, int b) { return distance(node, a) < distance(node, b); });
   return nearest == all.end() ? node : *nearest;
 }
 

@@ -29,7 +29,8 @@ using Core = std::pair<int, int>;
 struct Machine {
   std::vector<Cpu> cpus;          ///< those that are online
   std::vector<MemoryNode> nodes;  ///< empty: each memory node of a processor has memory
-  /// Of the first node from the second, as the firmware gives it; kNear and kFar where it is silent.
+  /// Of the first node from the second, as the firmware gives it; kNear and kFar where it is
+  /// silent.
   std::map<std::pair<int, int>, int> distances{};
 
   static constexpr int kNear = 10, kFar = 20;
@@ -42,7 +43,8 @@ struct Machine {
   /// Memory nodes that have both memory and one of these processors. A node without processors
   /// (high-bandwidth memory, CXL) is nobody's own, and is left to those who ask for it.
   std::vector<int> nodes_of(const CpuSet& cpus) const;
-  /// This node, or, where it has no memory, the nearest that has: one with processors, if there is one.
+  /// This node, or, where it has no memory, the nearest that has: one with processors, if there is
+  /// one.
   int nearest_memory(int node) const;
 };
 

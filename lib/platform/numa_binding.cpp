@@ -39,8 +39,9 @@ CpuSet online_cpus() {
 
 std::uint64_t all_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-  return pages > 0 && bytes > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(bytes)
-                                : 1;
+  return pages > 0 && bytes > 0
+             ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(bytes)
+             : 1;
 }
 
 // A node that the cpuset of this process keeps from it counts as one without memory.

@@ -185,8 +185,8 @@ std::vector<std::string> warnings(const Machine& machine, const Placement& place
   if (placement.shared) lines.push_back(overlap_warning(machine, placement, ranks, names));
   if (placement.pinned && placement.cores < wanted) {
     lines.push_back("of the " + std::to_string(wanted) + " cores for the server only " +
-                    std::to_string(placement.cores) + " can be had, since ranks are on the others: " +
-                    cores_text(placement.cpus));
+                    std::to_string(placement.cores) +
+                    " can be had, since ranks are on the others: " + cores_text(placement.cpus));
   }
   return lines;
 }

@@ -22,7 +22,8 @@ void check_placement(CheckReport& report) {
 
 std::string placement_text(const CheckReport& report, const Look& look) {
   if (report.server_place.empty()) return "";
-  return "\n" + painted("Placement on " + report.options.machine, Paint::bold, look.colours) + "\n" +
+  return "\n" + painted("Placement on " + report.options.machine, Paint::bold, look.colours) +
+         "\n" +
          table({{{"server"}, {report.server_place}}, {{"buffer"}, {report.memory_place}}}, look);
 }
 

@@ -40,7 +40,8 @@ int run(const PlacementOptions& options) {
 void add_placement(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<PlacementOptions>();
   CLI::App* verb = app.add_subcommand(
-      "placement", "Shows on which cores ranks and server are, and on which memory nodes data lie.");
+      "placement",
+      "Shows on which cores ranks and server are, and on which memory nodes data lie.");
   verb->add_option("--machine", options->machine,
                    "A machine described as JSON (default: this one)");
   verb->add_option("--xml", options->xml,

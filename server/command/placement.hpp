@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `leat placement`: where ranks, server and memory will be on a machine, this one or a described one.
+// `leat placement`: where ranks, server and memory will be on a machine, this one or a described
+// one.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -16,7 +16,8 @@ using platform::CpuSet;
 // In the order in which launchers fill them: by their lowest processor.
 std::vector<CpuSet> cores_in_order(const server::DescribedMachine& described) {
   std::vector<CpuSet> sorted;
-  for (const auto& [core, cpus] : described.machine.cores(described.allowed)) sorted.push_back(cpus);
+  for (const auto& [core, cpus] : described.machine.cores(described.allowed))
+    sorted.push_back(cpus);
   const auto lowest = [](const CpuSet& cpus) {
     int cpu = 0;
     while (!cpus.has(cpu)) ++cpu;
@@ -43,8 +44,8 @@ Result<std::vector<CpuSet>> ranks_of(const PlacementReport& report) {
   for (const std::string& text : options.rank_cpus) {
     const std::optional<CpuSet> cpus = platform::parse_cpus(text);
     if (!cpus || cpus->empty()) {
-      return Error{Status::ERROR_ARGUMENT, "--rank-cpus " + text +
-                                               ": expected a list of processors, like \"0-3,8\""};
+      return Error{Status::ERROR_ARGUMENT,
+                   "--rank-cpus " + text + ": expected a list of processors, like \"0-3,8\""};
     }
     ranks.push_back(*cpus);
   }
@@ -105,8 +106,8 @@ Result<PlacementReport> report_placement(const PlacementOptions& options,
   report.placement = platform::place_server(machine, allowed, report.ranks, wanted);
   report.memory = platform::place_memory(machine, allowed, report.placement, report.ranks,
                                          server::policy_of(architecture.numa));
-  report.warnings = platform::warnings(machine, report.placement, report.ranks,
-                                       names_of(report), wanted);
+  report.warnings =
+      platform::warnings(machine, report.placement, report.ranks, names_of(report), wanted);
   return report;
 }
 

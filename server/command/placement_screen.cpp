@@ -184,12 +184,12 @@ std::string json(const PlacementReport& report) {
   }
   for (std::size_t i = 0; i < report.ranks.size(); ++i) {
     const int node = platform::node_of(report.described.machine, report.ranks[i]);
-    ranks.push_back({{"rank", i},
-                     {"cpus", report.ranks[i].str()},
-                     {"node", node < 0 ? Json() : Json(node)},
-                     {"memory_nodes", report.memory.interleaved.empty()
-                                          ? std::vector{report.memory.of_rank[i]}
-                                          : report.memory.interleaved}});
+    ranks.push_back(
+        {{"rank", i},
+         {"cpus", report.ranks[i].str()},
+         {"node", node < 0 ? Json() : Json(node)},
+         {"memory_nodes", report.memory.interleaved.empty() ? std::vector{report.memory.of_rank[i]}
+                                                            : report.memory.interleaved}});
   }
   const platform::Placement& placement = report.placement;
   const Json whole{

@@ -38,8 +38,8 @@ void know(const Json& object, const std::string& where, const std::vector<std::s
 }
 
 CpuSet cpus_of(const Json& value, const std::string& where) {
-  const auto cpus = value.is_string() ? platform::parse_cpus(value.get<std::string>())
-                                      : std::optional<CpuSet>();
+  const auto cpus =
+      value.is_string() ? platform::parse_cpus(value.get<std::string>()) : std::optional<CpuSet>();
   if (!cpus) {
     throw Senseless{where + ": expected a list of processors like \"0-3,8\", from 0 to " +
                     std::to_string(CpuSet::kMaxCpus - 1) + ", not " + value.dump()};
@@ -73,8 +73,7 @@ class Reader {
   explicit Reader(const Json& whole) : whole_(whole) {}
 
   DescribedMachine read() {
-    know(whole_, "the machine",
-         {"leat_machine", "name", "nodes", "cores", "distances", "allowed"});
+    know(whole_, "the machine", {"leat_machine", "name", "nodes", "cores", "distances", "allowed"});
     if (whole_.value("leat_machine", Json()) != kVersion)
       throw Senseless{"leat_machine: expected " + std::to_string(kVersion)};
     read_cores();
@@ -112,7 +111,8 @@ class Reader {
     const int next = static_cast<int>(made_.machine.nodes.size());
     const int id = node.contains("id") ? number_of(node["id"], where + ".id", kMostNodes) : next;
     for (const platform::MemoryNode& each : made_.machine.nodes) {
-      if (each.id == id) throw Senseless{where + ".id: there is another node " + std::to_string(id)};
+      if (each.id == id)
+        throw Senseless{where + ".id: there is another node " + std::to_string(id)};
     }
     made_.machine.nodes.push_back({id, memory_of(node, where)});
     if (!node.contains("cpus")) return;
@@ -211,8 +211,8 @@ std::string machine_json(const DescribedMachine& described) {
     rows.push_back(row);
   }
   for (const auto& [core, cpus] : machine.cores(machine.all_cpus())) cores.push_back(cpus.str());
-  return "{\n  \"leat_machine\": " + std::to_string(kVersion) + ",\n  \"name\": " +
-         Json(platform::node_name()).dump() + ",\n" + lines("nodes", nodes) +
+  return "{\n  \"leat_machine\": " + std::to_string(kVersion) +
+         ",\n  \"name\": " + Json(platform::node_name()).dump() + ",\n" + lines("nodes", nodes) +
          lines("distances", rows) + lines("cores", cores) + "  \"allowed\": \"" +
          described.allowed.str() + "\"\n}\n";
 }

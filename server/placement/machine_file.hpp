@@ -18,8 +18,8 @@ struct DescribedMachine {
 /// Says what is wrong, and where: "node.json: nodes[1].cpus: ...".
 Result<DescribedMachine> read_machine(const std::string& file);
 
-/// This machine, and what this process may use of it; where the environment has LEAT_MACHINE, the machine that this
-/// file describes instead.
+/// This machine, and what this process may use of it; where the environment has LEAT_MACHINE, the
+/// machine that this file describes instead.
 Result<DescribedMachine> machine_here();
 
 std::string machine_json(const DescribedMachine& described);

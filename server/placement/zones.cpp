@@ -54,8 +54,8 @@ std::vector<Zone> zones_of(shm::Extent data, std::uint64_t common_extent_bytes,
   for (const int node : of_rank) ++ranks[node];
   if (ranks.empty()) return {};
   if (ranks.size() == 1) return {{ranks.begin()->first, {data.offset, 0}, data}};
-  const std::uint64_t common = std::min(kCommonEach * common_extent_bytes * of_rank.size(),
-                                        data.bytes / kPartForCommon);
+  const std::uint64_t common =
+      std::min(kCommonEach * common_extent_bytes * of_rank.size(), data.bytes / kPartForCommon);
   const std::uint64_t border = (data.offset + common) / kHugePage * kHugePage;
   const std::uint64_t middle = std::max(data.offset, border);
   Cutter small({data.offset, middle - data.offset}, of_rank.size());

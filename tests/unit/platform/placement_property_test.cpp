@@ -64,7 +64,9 @@ class Dice {
   CpuSet allowed(const Machine& machine) {
     if (!one_in(3)) return machine.all_cpus();
     CpuSet some;
-    some.add(machine.cpus[static_cast<std::size_t>(at_most(static_cast<int>(machine.cpus.size()) - 1))].id);
+    some.add(
+        machine.cpus[static_cast<std::size_t>(at_most(static_cast<int>(machine.cpus.size()) - 1))]
+            .id);
     if (one_in(4)) return some;
     for (const Cpu& cpu : machine.cpus) {
       if (one_in(2)) some.add(cpu.id);

@@ -247,8 +247,7 @@ class Sockets : public ::testing::Test {
 TEST_F(Sockets, OfRanksHaveTheirPartsAtHomeAndOfThoseThatRoamAtTheServers) {
   const MemoryPlacement placed = memory(MemoryPolicy::client, {7});
   EXPECT_EQ(placed.of_rank, (std::vector<int>{0, 0, 1, 1}));
-  EXPECT_EQ(describe(placed, {10, 11, 12, 13}),
-            "memory node 0 for ranks 10-11, 1 for ranks 12-13");
+  EXPECT_EQ(describe(placed, {10, 11, 12, 13}), "memory node 0 for ranks 10-11, 1 for ranks 12-13");
 }
 
 TEST_F(Sockets, HaveAllOfItAtTheServer) {
