@@ -148,6 +148,8 @@ struct Scripts {
 enum class Checksum { none, crc32c };
 /// What becomes of a write for which there is no room.
 enum class WhenFull { wait, drop_iteration, spill, error };
+/// On whose memory node what a rank writes lies.
+enum class Numa { server, client, interleave };
 
 struct Architecture {
   std::int64_t dedicated_cores = 1;
@@ -155,6 +157,7 @@ struct Architecture {
   std::uint64_t buffer_bytes = 0;  ///< of the segment per node
   double timeout_seconds = 60;     ///< the longest that one client call may wait
   Checksum checksum = Checksum::none;
+  Numa numa = Numa::client;
   WhenFull when_full = WhenFull::wait;
   std::string spill_folder;       ///< with WhenFull::spill
   std::uint64_t spill_bytes = 0;  ///< the most that may lie there at a time

@@ -21,6 +21,12 @@ WhenFull when_full(const Attributes& buffer) {
   return text == "error" ? WhenFull::error : WhenFull::wait;
 }
 
+Numa numa(const Attributes& buffer) {
+  const std::string text = buffer.text("numa");
+  if (text == "server") return Numa::server;
+  return text == "interleave" ? Numa::interleave : Numa::client;
+}
+
 void read_spill(ReadContext& context, const Attributes& buffer) {
   Architecture& architecture = context.model.architecture;
   architecture.when_full = when_full(buffer);
@@ -82,6 +88,7 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   model.architecture.timeout_seconds = timeout_seconds(context, buffer_attributes);
   if (buffer_attributes.text("checksum") == "crc32c")
     model.architecture.checksum = Checksum::crc32c;
+  model.architecture.numa = numa(buffer_attributes);
   read_spill(context, buffer_attributes);
 
   const XmlElement log = only(context, root, "log");

@@ -4,6 +4,8 @@
 #include <sched.h>
 
 #include <bit>
+#include <charconv>
+#include <filesystem>
 
 namespace leat::platform {
 
@@ -47,6 +49,38 @@ std::string CpuSet::str() const {
   return text;
 }
 
+namespace {
+
+// Takes a number off the front of `text`.
+std::optional<int> take_cpu(std::string_view* text) {
+  int cpu = -1;
+  const char* const end = text->data() + text->size();
+  const auto [rest, error] = std::from_chars(text->data(), end, cpu);
+  if (error != std::errc() || cpu < 0 || cpu >= CpuSet::kMaxCpus) return std::nullopt;
+  text->remove_prefix(static_cast<std::size_t>(rest - text->data()));
+  return cpu;
+}
+
+}  // namespace
+
+std::optional<CpuSet> parse_cpus(std::string_view text) {
+  CpuSet cpus;
+  while (!text.empty()) {
+    const std::optional<int> first = take_cpu(&text);
+    std::optional<int> last = first;
+    if (first && text.starts_with('-')) {
+      text.remove_prefix(1);
+      last = take_cpu(&text);
+    }
+    if (!first || !last || *last < *first) return std::nullopt;
+    for (int cpu = *first; cpu <= *last; ++cpu) cpus.add(cpu);
+    if (text.empty()) break;
+    if (!text.starts_with(',') || text.size() == 1) return std::nullopt;
+    text.remove_prefix(1);
+  }
+  return cpus;
+}
+
 CpuSet current_affinity() noexcept {
   cpu_set_t mask;
   CPU_ZERO(&mask);
@@ -65,6 +99,19 @@ bool set_affinity(const CpuSet& cpus, int thread_id) noexcept {
     if (cpus.has(cpu)) CPU_SET(cpu, &mask);
   }
   return sched_setaffinity(thread_id, sizeof mask, &mask) == 0;
+}
+
+void set_affinity_of_process(const CpuSet& cpus, int process_id) {
+  set_affinity(cpus, process_id);  // first: what this thread starts from here on inherits it
+  const std::string process = process_id == 0 ? "self" : std::to_string(process_id);
+  std::error_code error;
+  for (std::filesystem::directory_iterator task("/proc/" + process + "/task", error), end;
+       !error && task != end; task.increment(error)) {
+    const std::string id = task->path().filename().string();
+    int thread = 0;
+    std::from_chars(id.data(), id.data() + id.size(), thread);
+    if (thread > 0) set_affinity(cpus, thread);
+  }
 }
 
 CpuSet allowed_cpus() noexcept {

@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace leat::platform {
 
@@ -20,6 +22,8 @@ class CpuSet {
   bool empty() const noexcept { return count() == 0; }
   /// This set without the processors of `other`.
   CpuSet without(const CpuSet& other) const noexcept;
+  /// What is in both.
+  CpuSet common(const CpuSet& other) const noexcept { return without(without(other)); }
   void unite(const CpuSet& other) noexcept;
   bool contains(const CpuSet& other) const noexcept { return other.without(*this).empty(); }
   /// "0-2,7": the notation of taskset and the kernel. "" for the empty set.
@@ -30,6 +34,9 @@ class CpuSet {
   std::array<std::uint64_t, kMaxCpus / 64> bits_{};
 };
 
+/// The set that str() writes as `text`. Nothing for other text and for numbers that no set holds.
+std::optional<CpuSet> parse_cpus(std::string_view text);
+
 /// Processors that the calling thread may use now; the empty set when the kernel does not tell.
 CpuSet current_affinity() noexcept;
 
@@ -39,5 +46,8 @@ CpuSet allowed_cpus() noexcept;
 
 /// Binds a thread of this process (0: the calling one), and threads it starts later. False when the kernel refuses.
 bool set_affinity(const CpuSet& cpus, int thread_id = 0) noexcept;
+
+/// Binds all threads of a process (0: this one), those that libraries have started too.
+void set_affinity_of_process(const CpuSet& cpus, int process_id = 0);
 
 }  // namespace leat::platform

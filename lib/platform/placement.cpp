@@ -3,58 +3,68 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace leat::platform {
 namespace {
 
-using Core = std::pair<int, int>;  // memory node, core: core numbers may repeat from node to node
+using Cores = std::map<Core, CpuSet>;
 
-std::map<Core, CpuSet> cores_of(const Machine& machine, const CpuSet& allowed) {
-  std::map<Core, CpuSet> cores;
-  for (const Cpu& cpu : machine.cpus) {
-    if (allowed.has(cpu.id)) cores[{cpu.memory_node, cpu.core}].add(cpu.id);
-  }
-  return cores;
-}
+bool overlap(const CpuSet& a, const CpuSet& b) { return !a.common(b).empty(); }
 
-bool overlap(const CpuSet& a, const CpuSet& b) { return a.without(b).count() != a.count(); }
-
-std::size_t cores_in(const std::map<Core, CpuSet>& cores, const CpuSet& set) {
+std::size_t cores_in(const Cores& cores, const CpuSet& set) {
   return static_cast<std::size_t>(std::count_if(
       cores.begin(), cores.end(), [&](const auto& core) { return overlap(core.second, set); }));
 }
 
+CpuSet union_of(const std::vector<CpuSet>& sets) {
+  CpuSet all;
+  for (const CpuSet& set : sets) all.unite(set);
+  return all;
+}
+
+bool is_bound(const CpuSet& rank, const CpuSet& allowed) {
+  return !rank.empty() && !rank.contains(allowed);
+}
+
 // Cores that ranks may use and will not: launchers bind several ranks to one socket, and which of
 // its cores stay idle is the system's choice. A rank alone in its set has threads for all of it.
-std::size_t idle_cores(const std::map<Core, CpuSet>& cores, const std::vector<CpuSet>& bound) {
-  CpuSet all;
+std::size_t idle_cores(const Cores& cores, const std::vector<CpuSet>& bound) {
   std::size_t busy = 0;
   for (const CpuSet& rank : bound) {
     const bool alone = std::count(bound.begin(), bound.end(), rank) == 1;
     busy += alone ? cores_in(cores, rank) : 1;
-    all.unite(rank);
   }
-  return cores_in(cores, all) - std::min(busy, cores_in(cores, all));
+  const std::size_t all = cores_in(cores, union_of(bound));
+  return all - std::min(busy, all);
 }
 
-std::vector<Core> free_cores(const std::map<Core, CpuSet>& cores,
-                             const std::vector<CpuSet>& bound) {
+std::vector<Core> free_cores(const Cores& cores, const std::vector<CpuSet>& bound) {
+  const CpuSet taken = union_of(bound);
   std::vector<Core> free;
   for (const auto& [core, cpus] : cores) {
-    const bool taken = std::any_of(bound.begin(), bound.end(), [&cpus = cpus](const CpuSet& rank) {
-      return overlap(cpus, rank);
-    });
-    if (!taken) free.push_back(core);
+    if (!overlap(cpus, taken)) free.push_back(core);
   }
   return free;
 }
 
+// The cores that no rank is bound to; where there is none, the hardware threads.
+CpuSet left_over(const Cores& cores, const std::vector<Core>& free,
+                 const std::vector<CpuSet>& bound) {
+  CpuSet left, threads;
+  for (const Core& core : free) left.unite(cores.at(core));
+  for (const auto& [core, cpus] : cores) threads.unite(cpus.without(union_of(bound)));
+  return left.empty() ? threads : left;
+}
+
 // The memory node on which most of these processors are, counted over all sets; the lowest number
 // wins a tie.
-int busiest_node(const Machine& machine, const std::vector<CpuSet>& sets) {
+int busiest_node(const Machine& machine, const CpuSet& allowed, const std::vector<CpuSet>& sets) {
   std::map<int, int> votes;
-  for (const CpuSet& set : sets) {
-    for (const Cpu& cpu : machine.cpus) votes[cpu.memory_node] += set.has(cpu.id);
+  for (const Cpu& cpu : machine.cpus) {
+    if (!allowed.has(cpu.id)) continue;
+    int& count = votes[cpu.memory_node];
+    for (const CpuSet& set : sets) count += set.has(cpu.id);
   }
   const auto most = std::max_element(
       votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -62,46 +72,167 @@ int busiest_node(const Machine& machine, const std::vector<CpuSet>& sets) {
 }
 
 // Free cores, those to be taken first at the front.
-std::vector<Core> preferred(const std::vector<Core>& free, int near) {
+std::vector<Core> preferred(const Machine& machine, const std::vector<Core>& free, int near) {
   std::vector<Core> sorted = free;
-  std::sort(sorted.begin(), sorted.end(), [near](const Core& a, const Core& b) {
-    if ((a.first == near) != (b.first == near)) return a.first == near;
-    return a > b;
+  std::sort(sorted.begin(), sorted.end(), [&](const Core& a, const Core& b) {
+    const int to_a = machine.distance(near, a.first), to_b = machine.distance(near, b.first);
+    return to_a != to_b ? to_a < to_b : a > b;
   });
   return sorted;
 }
 
-Placement unpinned(const Machine& machine, const CpuSet& allowed, const std::vector<CpuSet>& ranks,
-                   bool shared) {
-  return Placement{allowed, busiest_node(machine, ranks), shared, false};
+// What the machine has of `allowed`, or, should it know nothing of that, all of `allowed`.
+CpuSet there(const Machine& machine, const CpuSet& allowed) {
+  const CpuSet known = allowed.common(machine.all_cpus());
+  return known.empty() ? allowed : known;
+}
+
+// "0-3,7" of numbers in order.
+std::string ranges(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(numbers[i]);
+    if (last > i) text += "-" + std::to_string(numbers[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string plural(const char* noun, std::size_t count) {
+  return std::string(noun) + (count == 1 ? " " : "s ");
+}
+
+std::string cores_text(const CpuSet& cpus) {
+  return plural("core", static_cast<std::size_t>(cpus.count())) + cpus.str();
+}
+
+std::string ranks_text(std::vector<int> names) {
+  std::sort(names.begin(), names.end());
+  return plural("rank", names.size()) + ranges(names);
+}
+
+// All processors of the cores of which the server has one.
+CpuSet whole_cores(const Machine& machine, const CpuSet& cpus) {
+  CpuSet whole;
+  for (const auto& [core, threads] : machine.cores(machine.all_cpus())) {
+    if (overlap(threads, cpus)) whole.unite(threads);
+  }
+  return whole;
+}
+
+// A rank of which the kernel told nothing may be anywhere.
+std::string overlap_warning(const Machine& machine, const Placement& placement,
+                            const std::vector<CpuSet>& ranks, const std::vector<int>& names) {
+  const CpuSet cores = whole_cores(machine, placement.cpus);
+  CpuSet taken;
+  std::vector<int> there;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const CpuSet at = ranks[i].empty() ? placement.cpus : ranks[i].common(cores);
+    if (at.empty()) continue;
+    taken.unite(at);
+    there.push_back(names[i]);
+  }
+  return "no core is free for the server: it shares " + cores_text(placement.cpus) + " with " +
+         ranks_text(there) + (taken == placement.cpus ? "" : ", on " + cores_text(taken)) +
+         ", and output will cost them time; start fewer ranks per node";
+}
+
+int nearest_of(const Machine& machine, const std::vector<int>& nodes, int from) {
+  return *std::min_element(nodes.begin(), nodes.end(), [&](int a, int b) {
+    return machine.distance(from, a) < machine.distance(from, b);
+  });
 }
 
 }  // namespace
 
 Placement place_server(const Machine& machine, const CpuSet& allowed,
                        const std::vector<CpuSet>& ranks, int wanted) {
-  const std::map<Core, CpuSet> cores = cores_of(machine, allowed);
+  const Cores cores = machine.cores(allowed);
   std::vector<CpuSet> bound;
   for (const CpuSet& rank : ranks) {
-    if (!rank.empty() && !rank.contains(allowed)) bound.push_back(rank);
+    if (is_bound(rank, allowed)) bound.push_back(rank);
   }
+  const int near = busiest_node(machine, allowed, ranks);
   const std::size_t roaming = ranks.size() - bound.size();
   const std::vector<Core> free = free_cores(cores, bound);
   const std::size_t needed = roaming + static_cast<std::size_t>(wanted);
-  if (roaming > 0 || free.size() < needed) {
-    return unpinned(machine, allowed, ranks, free.size() + idle_cores(cores, bound) < needed);
+  Placement placement{there(machine, allowed), machine.nearest_memory(near)};
+  if (roaming > 0 || free.empty()) {
+    placement.shared = free.size() + idle_cores(cores, bound) < needed;
+    const CpuSet left = left_over(cores, free, bound);
+    if (!left.empty()) placement.cpus = left;
+    return placement;
   }
-  Placement placement{{}, 0, false, true};
-  const std::vector<Core> order = preferred(free, busiest_node(machine, ranks));
-  for (int i = 0; i < wanted; ++i) placement.cpus.unite(cores.at(order[i]));
-  placement.memory_node = order.front().first;
+  const std::vector<Core> order = preferred(machine, free, near);
+  placement.cores = static_cast<int>(std::min(order.size(), static_cast<std::size_t>(wanted)));
+  placement.pinned = true;
+  placement.cpus = {};
+  for (int i = 0; i < placement.cores; ++i) placement.cpus.unite(cores.at(order[i]));
+  placement.memory_node = machine.nearest_memory(order.front().first);
   return placement;
 }
 
 std::string describe(const Placement& placement) {
-  const bool one = placement.cpus.count() == 1;
-  return (one ? "core " : "cores ") + placement.cpus.str() + ", memory node " +
-         std::to_string(placement.memory_node);
+  return cores_text(placement.cpus) + ", memory node " + std::to_string(placement.memory_node);
+}
+
+std::vector<std::string> warnings(const Machine& machine, const Placement& placement,
+                                  const std::vector<CpuSet>& ranks, const std::vector<int>& names,
+                                  int wanted) {
+  std::vector<std::string> lines;
+  if (placement.shared) lines.push_back(overlap_warning(machine, placement, ranks, names));
+  if (placement.pinned && placement.cores < wanted) {
+    lines.push_back("of the " + std::to_string(wanted) + " cores for the server only " +
+                    std::to_string(placement.cores) +
+                    " can be had, since ranks are on the others: " + cores_text(placement.cpus));
+  }
+  return lines;
+}
+
+int node_of(const Machine& machine, const CpuSet& rank) {
+  std::set<int> nodes;
+  for (const Cpu& cpu : machine.cpus) {
+    if (rank.has(cpu.id)) nodes.insert(cpu.memory_node);
+  }
+  return nodes.size() == 1 ? *nodes.begin() : -1;
+}
+
+MemoryPlacement place_memory(const Machine& machine, const CpuSet& allowed, const Placement& server,
+                             const std::vector<CpuSet>& ranks, MemoryPolicy policy) {
+  if (policy == MemoryPolicy::interleave) {
+    std::vector<int> nodes = machine.nodes_of(allowed);
+    if (nodes.empty()) nodes.push_back(server.memory_node);
+    return {nodes, {}};
+  }
+  std::vector<int> of_server = machine.nodes_of(server.cpus);
+  if (!server.pinned || of_server.empty()) of_server = {server.memory_node};
+  MemoryPlacement placement;
+  for (const CpuSet& rank : ranks) {
+    const int node = node_of(machine, rank);
+    const bool at_home = node >= 0 && policy == MemoryPolicy::client;
+    placement.of_rank.push_back(at_home     ? machine.nearest_memory(node)
+                                : node >= 0 ? nearest_of(machine, of_server, node)
+                                            : server.memory_node);
+  }
+  return placement;
+}
+
+std::string describe(const MemoryPlacement& placement, const std::vector<int>& names) {
+  if (!placement.interleaved.empty()) {
+    const std::vector<int>& nodes = placement.interleaved;
+    return "memory " + plural("node", nodes.size()) + ranges(nodes) +
+           (nodes.size() == 1 ? "" : " in turns");
+  }
+  std::map<int, std::vector<int>> ranks;
+  for (std::size_t i = 0; i < names.size(); ++i) ranks[placement.of_rank[i]].push_back(names[i]);
+  std::string text;
+  for (const auto& [node, there] : ranks) {
+    text += (text.empty() ? "memory node " : ", ") + std::to_string(node);
+    if (ranks.size() > 1) text += " for " + ranks_text(there);
+  }
+  return text.empty() ? "no memory node" : text;
 }
 
 }  // namespace leat::platform

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/shm/lease_pool.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 namespace leat::shm {
 
 LeasePool::LeasePool(std::uint64_t offset, std::uint64_t bytes, std::uint64_t unit)
-    : unit_(unit), total_bytes_(bytes), free_bytes_(bytes) {
+    : all_{offset, bytes}, unit_(unit), total_bytes_(bytes), free_bytes_(bytes) {
   if (bytes > 0) free_[offset] = bytes;
 }
 
@@ -39,20 +40,46 @@ std::optional<Extent> LeasePool::take(std::optional<Extent> place) {
   return place;
 }
 
-std::optional<Extent> LeasePool::place_low(std::uint64_t bytes) const {
+std::optional<Extent> LeasePool::place_low(std::uint64_t bytes,
+                                           const std::vector<Extent>& near) const {
   if (!possible(bytes)) return std::nullopt;
   bytes = round_up(bytes);
-  for (const auto& [begin, length] : free_) {
-    if (length >= bytes) return Extent{begin, bytes};
+  for (const Extent& range : near) {
+    if (const std::optional<Extent> place = place_low_in(range, bytes)) return place;
+  }
+  return place_low_in(all_, bytes);
+}
+
+std::optional<Extent> LeasePool::place_high(std::uint64_t bytes,
+                                            const std::vector<Extent>& near) const {
+  if (!possible(bytes)) return std::nullopt;
+  bytes = round_up(bytes);
+  for (auto range = near.rbegin(); range != near.rend(); ++range) {
+    if (const std::optional<Extent> place = place_high_in(*range, bytes)) return place;
+  }
+  return place_high_in(all_, bytes);
+}
+
+std::optional<Extent> LeasePool::place_low_in(Extent range, std::uint64_t bytes) const {
+  const std::uint64_t range_end = range.offset + range.bytes;
+  auto free = free_.upper_bound(range.offset);
+  if (free != free_.begin()) --free;  // it may reach into the range
+  for (; free != free_.end() && free->first < range_end; ++free) {
+    const std::uint64_t begin = std::max(free->first, range.offset);
+    const std::uint64_t end = std::min(free->first + free->second, range_end);
+    if (end > begin && end - begin >= bytes) return Extent{begin, bytes};
   }
   return std::nullopt;
 }
 
-std::optional<Extent> LeasePool::place_high(std::uint64_t bytes) const {
-  if (!possible(bytes)) return std::nullopt;
-  bytes = round_up(bytes);
-  for (auto range = free_.rbegin(); range != free_.rend(); ++range) {
-    if (range->second >= bytes) return Extent{range->first + range->second - bytes, bytes};
+std::optional<Extent> LeasePool::place_high_in(Extent range, std::uint64_t bytes) const {
+  const std::uint64_t range_end = range.offset + range.bytes;
+  for (auto after = free_.lower_bound(range_end); after != free_.begin();) {
+    --after;
+    const std::uint64_t begin = std::max(after->first, range.offset);
+    const std::uint64_t end = std::min(after->first + after->second, range_end);
+    if (end <= range.offset) break;
+    if (end > begin && end - begin >= bytes) return Extent{end - bytes, bytes};
   }
   return std::nullopt;
 }

@@ -20,12 +20,18 @@ class LeasePool {
   /// Both give nothing for 0 bytes and for more than there is in all: sizes are a client's word.
   /// Nor do they as long as memory is missing where they would take it. Common extents come from
   /// the low end, where memory was used a moment ago and is warm in the caches.
-  std::optional<Extent> take_low(std::uint64_t bytes) { return take(place_low(bytes)); }
-  /// Large ones come from the high end, so that small ones do not cut up their space.
-  std::optional<Extent> take_high(std::uint64_t bytes) { return take(place_high(bytes)); }
+  /// All look into the ranges of `near` first, and everywhere when it fits into none of them.
+  std::optional<Extent> take_low(std::uint64_t bytes, const std::vector<Extent>& near = {}) {
+    return take(place_low(bytes, near));
+  }
+  /// Large ones come from the high end, so that small ones do not cut up their space; and from the
+  /// last of `near`.
+  std::optional<Extent> take_high(std::uint64_t bytes, const std::vector<Extent>& near = {}) {
+    return take(place_high(bytes, near));
+  }
   /// Where they would take it.
-  std::optional<Extent> place_low(std::uint64_t bytes) const;
-  std::optional<Extent> place_high(std::uint64_t bytes) const;
+  std::optional<Extent> place_low(std::uint64_t bytes, const std::vector<Extent>& near = {}) const;
+  std::optional<Extent> place_high(std::uint64_t bytes, const std::vector<Extent>& near = {}) const;
   /// This very range, of whole units. False, and nothing is taken, when some of it is not free.
   bool take_at(Extent extent);
   /// Gives back what was taken, whole.
@@ -50,12 +56,15 @@ class LeasePool {
   using Ranges = std::map<std::uint64_t, std::uint64_t>;  // offset -> bytes, never two that touch
 
   bool possible(std::uint64_t bytes) const noexcept { return bytes > 0 && bytes <= total_bytes_; }
+  std::optional<Extent> place_low_in(Extent range, std::uint64_t bytes) const;
+  std::optional<Extent> place_high_in(Extent range, std::uint64_t bytes) const;
   static void cut(Ranges* ranges, Ranges::iterator range, Extent part);
   static Ranges::iterator find(Ranges* ranges, Extent part);
   std::optional<Extent> take(std::optional<Extent> place);
 
   Ranges free_;
   Ranges missing_;  // of what is free
+  Extent all_;
   std::uint64_t unit_;
   std::uint64_t total_bytes_;
   std::uint64_t free_bytes_;

@@ -75,6 +75,8 @@ void add_check(CLI::App& app, int& exit_code) {
   verb->add_option("--import-limit", options->import_limit,
                    "Seconds that importing the scripts may take (default: 60)")
       ->check(CLI::PositiveNumber);
+  verb->add_option("--machine", options->machine,
+                   "A machine described as JSON: says where on it server and memory will be");
   verb->add_flag("--json", options->json, "JSON on standard output, and nothing else");
   verb->footer(
       "Exit codes: 0 the file is good; 1 it has errors, or one iteration does not fit into the "

@@ -93,6 +93,8 @@ std::string json(const CheckReport& report) {
     for (const auto& each : report.scripts) root["scripts"].push_back(script(each));
     root["memory"] = memory(report);
     root["set_by_simulation"] = report.set_by_simulation;
+    if (!report.server_place.empty())
+      root["placement"] = {{"server", report.server_place}, {"buffer", report.memory_place}};
   }
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -141,6 +141,7 @@ Result<CheckReport> check_file(const CheckOptions& options) {
   judge_sizes(report);
   judge_buffer(report);
   judge_spill(report);
+  check_placement(report);
   check_stores(report);
   check_scripts(report);
   return report;

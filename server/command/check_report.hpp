@@ -20,6 +20,7 @@ struct CheckOptions {
   std::optional<std::int64_t> per_node;  ///< ranks on one node
   std::vector<std::string> set;          ///< "nx=256"
   double import_limit = 60;              ///< seconds that importing the scripts may take
+  std::string machine;                   ///< a description; "": nothing is said of placement
   bool json = false;
 };
 
@@ -47,6 +48,7 @@ struct CheckReport {
   std::optional<std::uint64_t> iterations_that_fit;  ///< at most, unless memory_complete
   std::vector<std::string> set_by_simulation;        ///< parameters without a value
   std::vector<CheckedScript> scripts;
+  std::string server_place, memory_place;  ///< on options.machine
 
   bool good() const;
 };
@@ -57,6 +59,9 @@ Result<CheckReport> check_file(const CheckOptions& options);
 /// Asks the plugins of stores that come with Leat what they think of their options.
 void check_stores(CheckReport& report);
 
+/// Where server and memory are on the machine that is described, with ranks bound to cores.
+void check_placement(CheckReport& report);
+
 /// Looks for the scripts of the report's model and imports them in its interpreter; adds what it
 /// finds.
 void check_scripts(CheckReport& report);
@@ -66,6 +71,7 @@ std::string screen(const CheckReport& report, const Look& look);
 /// Parts of the screen, for a report with a model.
 std::string scripts_text(const CheckReport& report, const Look& look);
 std::string memory_text(const CheckReport& report, const Look& look);
+std::string placement_text(const CheckReport& report, const Look& look);
 std::string json(const CheckReport& report);
 
 }  // namespace leat::command

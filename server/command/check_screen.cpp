@@ -15,7 +15,8 @@ class Screen {
     heading();
     variables();
     stores();
-    return text_ + scripts_text(report_, look_) + memory_text(report_, look_);
+    return text_ + scripts_text(report_, look_) + memory_text(report_, look_) +
+           placement_text(report_, look_);
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "server/command/clean.hpp"
 #include "server/command/exit_codes.hpp"
 #include "server/command/ls.hpp"
+#include "server/command/placement.hpp"
 #include "server/command/recover.hpp"
 #include "server/command/replay.hpp"
 #include "server/command/view.hpp"
@@ -43,6 +44,7 @@ int main(int argc, char** argv) {
   add_check(app, exit_code);
   add_clean(app, exit_code);
   add_ls(app, exit_code);
+  add_placement(app, exit_code);
   add_recover(app, exit_code);
   add_replay(app, exit_code);
   add_view(app, exit_code);

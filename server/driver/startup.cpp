@@ -14,7 +14,6 @@
 #include "lib/platform/file_facts.hpp"
 #include "lib/platform/limits.hpp"
 #include "lib/platform/local_socket.hpp"
-#include "lib/platform/numa_binding.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/platform/segment_name.hpp"
 #include "lib/platform/spill_folder.hpp"
@@ -25,6 +24,7 @@
 #include "server/engine/server.hpp"
 #include "server/failover/drains.hpp"
 #include "server/pipeline/plugin_loader.hpp"
+#include "server/placement/machine_file.hpp"
 #include "server/scripts/script_files.hpp"
 #include "server/session/live_session.hpp"
 
@@ -194,7 +194,9 @@ Result<int> serve(Options options, Reporter& reporter) {
     (*log)->error("{}", made.error().message);
   }
   const auto drains = std::make_shared<Drains>(live->undrained(), *log);
-  const platform::Machine machine = platform::this_machine();
+  const Result<DescribedMachine> described = machine_here();
+  if (!described) return described.error();
+  const platform::Machine& machine = described->machine;
   const int cores = static_cast<int>(model->architecture.dedicated_cores);
   Result<shm::Segment> segment =
       old ? std::move(old->segment)

@@ -111,7 +111,6 @@ class Server {
   bool is_expected_before(std::int64_t iteration) const;
   void note_late_ranks() const;
   std::string name_of_rank(std::uint32_t index) const;
-  void place_myself();
   void start_stores();
   bool all_have_attached() const noexcept;
   void stop_on_signal();
@@ -176,6 +175,12 @@ class Server {
   void give_leases();
   // Memory that is yet to be taken from the system
   void start_populating();
+  // Where all of it is (server_placement.cpp)
+  bool has_memory_nodes() const;
+  void place_when_known();
+  void place_myself();
+  void bind_memory(const platform::MemoryPlacement& memory, const std::vector<std::uint32_t>& here);
+  void populate_in_background();
   int take_memory(shm::Extent slice) const;
   void take_populated();
   bool populate_for_waiting();

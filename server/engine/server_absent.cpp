@@ -58,6 +58,7 @@ void Server::give_up_on_absent() {
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     if (is_expected(clients_[i])) never_came(i);
   }
+  place_when_known();
   made_progress();
   serve_requests();
 }

@@ -99,31 +99,8 @@ void Server::greet(platform::UniqueFd connection) {
   client.attach(hello, std::move(connection));
   client.save(0);
   if (!all_have_attached()) return;
-  place_myself();
+  place_when_known();
   start_stores();
-}
-
-void Server::place_myself() {
-  std::vector<platform::CpuSet> ranks;
-  for (const ClientLink& client : clients_) ranks.push_back(client.affinity());
-  const platform::CpuSet allowed = platform::allowed_cpus();
-  const int wanted = static_cast<int>(model_.architecture.dedicated_cores);
-  placement_ = platform::place_server(machine_, allowed, ranks, wanted);
-  platform::set_affinity(placement_.cpus);
-  for (const int thread : {pipeline_.thread_id(), spiller_.thread_id()}) {
-    if (thread != 0) platform::set_affinity(placement_.cpus, thread);
-  }
-  populator_.place(placement_.cpus);
-  scripts_.place(placement_.cpus);
-  log_->info("{} rank{} on this node, buffer {}, server on {}", clients_.size(),
-             clients_.size() == 1 ? "" : "s", platform::format_bytes(segment_.header().data_bytes),
-             platform::describe(placement_));
-  if (placement_.shared) {
-    log_->warn(
-        "no core is free for the server: it shares {} with the ranks, and output will cost them "
-        "time; start fewer ranks per node",
-        allowed.count() == 1 ? "the only core" : "cores " + allowed.str());
-  }
 }
 
 void Server::client_hung_up(ClientLink& client) {

@@ -17,8 +17,6 @@ namespace {
 // A wait of this length is worth a line; with a short timeout half of that.
 constexpr std::int64_t kSayAfterNs = 10'000'000'000;
 constexpr std::size_t kMostNamed = 8;
-// More threads than this only wait for one another in the kernel.
-constexpr std::int64_t kMostPopulating = 4;
 // Left to a control group that has a limit: the kernel kills one of its processes at the limit.
 constexpr std::uint64_t kLeftToGroup = 8 << 20;
 
@@ -91,8 +89,9 @@ void Server::start_populating() {
   leases_.withhold();
   const std::vector<shm::Extent> missing = leases_.missing();
   if (missing.empty()) return;
-  populator_.start(missing, static_cast<unsigned>(std::clamp<std::int64_t>(
-                                model_.architecture.dedicated_cores, 1, kMostPopulating)));
+  populator_.add(missing);
+  // On which memory node it is to lie is known when all ranks are there.
+  if (!has_memory_nodes()) populate_in_background();
   // The first blocks wait for nothing.
   const shm::Extent& last = missing.back();
   populator_.take_one_in({missing.front().offset, 1});

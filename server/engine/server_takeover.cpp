@@ -240,10 +240,7 @@ void Server::come_back(const shm::Hello& hello, platform::UniqueFd connection) {
   for (const shm::Extent& extent : leases_.adopted(index, true)) {
     if (blocks_in(index, extent) == 0) leases_.seal(index, extent.offset, 0);
   }
-  if (std::none_of(clients_.begin(), clients_.end(),
-                   [](const ClientLink& c) { return c.is_awaited(); })) {
-    place_myself();
-  }
+  place_when_known();
   serve_requests();
 }
 

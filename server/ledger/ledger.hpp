@@ -57,6 +57,12 @@ struct Warning {
   std::string text;
 };
 
+/// Where the server and its segment are; nothing is amiss for what is warned of here: it costs time.
+struct PlacementNote {
+  std::string server, memory;
+  std::vector<std::string> warnings;
+};
+
 class Ledger {
  public:
   /// Of a write whose variable the XML does not have.
@@ -96,6 +102,7 @@ class Ledger {
   void client_died(std::int32_t rank, std::int64_t iteration);
   /// By its number on this node: it was given up.
   void client_never_came(std::int32_t node_rank);
+  void placed(PlacementNote note);
   /// Since this server was started; what servers before it had noted is added.
   void script_fared(const std::string& script, const ScriptFate& fate);
 
@@ -158,6 +165,7 @@ class Ledger {
   /// By their numbers on this node.
   const std::set<std::int32_t>& never_came() const noexcept { return never_came_; }
   const std::map<std::string, ScriptFate>& scripts() const noexcept { return scripts_; }
+  const std::optional<PlacementNote>& placement() const noexcept { return placement_; }
 
  private:
   struct Written {  // of one variable
@@ -207,6 +215,7 @@ class Ledger {
   std::set<std::int32_t> never_came_;
   std::map<std::string, ScriptFate> scripts_, scripts_before_;  // before: with servers that died
   std::vector<Warning> warnings_;
+  std::optional<PlacementNote> placement_;
   std::uint64_t lost_ = 0, dropped_ = 0, dropped_iterations_ = 0, stored_ = 0, failed_ = 0;
   std::uint64_t persisted_ = 0, version_ = 0;
 

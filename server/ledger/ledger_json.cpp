@@ -52,6 +52,12 @@ Json json_of_warnings(const Ledger& ledger) {
   return all;
 }
 
+Json json_of_placement(const Ledger& ledger) {
+  if (!ledger.placement()) return nullptr;
+  const PlacementNote& note = *ledger.placement();
+  return {{"server", note.server}, {"memory", note.memory}, {"warnings", note.warnings}};
+}
+
 Json json_of_drain(const Ledger& ledger) {
   if (!ledger.drained()) return nullptr;
   const DrainCount& count = *ledger.drained();
@@ -131,6 +137,7 @@ std::string ledger_json(const Ledger& ledger, const std::string& state) {
       {"never_came", ledger.never_came()},
       {"scripts", json_of_scripts(ledger)},
       {"warnings", json_of_warnings(ledger)},
+      {"placement", json_of_placement(ledger)},
   };
   std::string text = "{\n";
   for (const auto& [name, value] : head)

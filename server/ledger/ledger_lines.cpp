@@ -41,6 +41,11 @@ void Ledger::client_died(std::int32_t rank, std::int64_t iteration) {
   if (persist_) persist(line_of({{"died", rank}, {"iteration", iteration}}));
 }
 
+void Ledger::placed(PlacementNote note) {
+  ++version_;
+  placement_ = std::move(note);
+}
+
 void Ledger::client_never_came(std::int32_t node_rank) {
   ++version_;
   if (!never_came_.insert(node_rank).second) return;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/pipeline/pipeline.hpp"
 
-#include <unistd.h>
 
 #include <exception>
 
@@ -198,7 +197,6 @@ std::string Pipeline::slowest() const {
 }
 
 void Pipeline::run(const std::function<void()>& first) {
-  thread_id_ = gettid();
   platform::go_behind_others();
   if (first) first();
   report(for_all(PipelineResult::Kind::opened, &PluginInstance::open));

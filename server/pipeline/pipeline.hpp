@@ -86,8 +86,6 @@ class Pipeline {
   /// What a plugin is busy with for more than a second: "store "out" has worked on iteration 41 for
   /// 12 s", or "".
   std::string slowest() const;
-  /// Of the thread, for its placement; 0 until it runs.
-  int thread_id() const noexcept { return thread_id_; }
   const std::vector<std::unique_ptr<PluginInstance>>& plugins() const noexcept { return plugins_; }
 
  private:
@@ -116,7 +114,6 @@ class Pipeline {
   const PluginInstance* busy_ = nullptr;  // the plugin that is being called
   std::int64_t busy_since_ns_ = 0;
   std::int64_t busy_iteration_ = 0;
-  std::atomic<int> thread_id_{0};
   std::thread thread_;
 };
 

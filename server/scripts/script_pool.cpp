@@ -137,7 +137,7 @@ void ScriptPool::place(const platform::CpuSet& cpus) {
   const std::lock_guard<std::mutex> lock(mutex_);
   cpus_ = cpus;
   for (const auto& worker : workers_) {
-    if (worker->process.runs()) platform::set_affinity(cpus, worker->process.pid());
+    if (worker->process.runs()) platform::set_affinity_of_process(cpus, worker->process.pid());
   }
 }
 

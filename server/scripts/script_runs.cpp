@@ -123,7 +123,7 @@ bool ScriptPool::ensure_runs(Worker& worker, std::size_t index) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (why.empty()) {
     worker.running_since_ns = platform::now_ns();
-    if (!cpus_.empty()) platform::set_affinity(cpus_, worker.process.pid());
+    if (!cpus_.empty()) platform::set_affinity_of_process(cpus_, worker.process.pid());
     platform::go_behind_others(worker.process.pid());
     return true;
   }

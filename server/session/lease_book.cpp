@@ -127,9 +127,10 @@ bool LeaseBook::grant(const LeaseRequest& request, Grant* grant) {
 std::optional<shm::Extent> LeaseBook::lease(std::uint32_t client, std::uint64_t bytes,
                                             std::uint32_t flags) {
   const bool own = (flags & shm::kLeaseOwn) != 0;
-  const std::optional<shm::Extent> extent = own ? pool_.take_high(bytes) : pool_.take_low(bytes);
-  if (!extent) return std::nullopt;
   Client& owner = clients_[client];
+  const std::optional<shm::Extent> extent =
+      own ? pool_.take_high(bytes, owner.near) : pool_.take_low(bytes, owner.near);
+  if (!extent) return std::nullopt;
   owner.leases[extent->offset] = Lease{extent->bytes, own};
   owner.held += extent->bytes;
   if (table_) table_->note(*extent, client, flags);
@@ -186,8 +187,9 @@ const LeaseRequest* LeaseBook::first_unmet() const noexcept {
 std::optional<shm::Extent> LeaseBook::awaited_memory() {
   const LeaseRequest* const first = first_unmet();
   if (!first || !may_have(*first)) return std::nullopt;
-  const std::optional<shm::Extent> place =
-      is_own(*first) ? pool_.place_high(first->bytes) : pool_.place_low(first->bytes);
+  const std::vector<shm::Extent>& near = clients_[first->client].near;
+  const std::optional<shm::Extent> place = is_own(*first) ? pool_.place_high(first->bytes, near)
+                                                          : pool_.place_low(first->bytes, near);
   return place && pool_.is_missing(*place) ? place : std::nullopt;
 }
 

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "lib/shm/lease_pool.hpp"
@@ -53,6 +54,12 @@ class LeaseBook {
   void resume(std::uint32_t client, std::int64_t iteration, std::uint64_t peak);
   /// Adopted extents of this client, for one block each or for many.
   std::vector<shm::Extent> adopted(std::uint32_t client, bool own) const;
+
+  /// Where the client's memory lies by preference; the last range is for large blocks. What does not
+  /// fit there lies elsewhere: no rank waits while there is memory.
+  void prefer(std::uint32_t client, std::vector<shm::Extent> near) {
+    clients_[client].near = std::move(near);
+  }
 
   /// After adopt(): there is no memory yet for what is free, and nothing of it is given until it is
   /// supplied.
@@ -132,6 +139,7 @@ class LeaseBook {
     std::uint64_t peak = 0;            // most of those in one iteration
     std::uint64_t need = 0;            // what it still needs until reserved_until_
     std::map<std::uint64_t, Lease> leases;
+    std::vector<shm::Extent> near;
   };
 
   std::uint64_t reserved_for_others(const LeaseRequest& request);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/populator.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -22,7 +20,7 @@ constexpr std::uint64_t kSlice = 2 << 20;
 Populator::Populator(Take take, std::function<void()> wake)
     : take_(std::move(take)), wake_(std::move(wake)) {}
 
-void Populator::start(const std::vector<shm::Extent>& ranges, unsigned threads) {
+void Populator::add(const std::vector<shm::Extent>& ranges) {
   for (const shm::Extent& range : ranges) {
     const std::uint64_t end = range.offset + range.bytes;
     for (std::uint64_t begin = range.offset; begin < end;) {
@@ -31,6 +29,9 @@ void Populator::start(const std::vector<shm::Extent>& ranges, unsigned threads) 
       begin = next;
     }
   }
+}
+
+void Populator::start(unsigned threads) {
   try {
     while (threads_.size() < threads) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
@@ -44,26 +45,13 @@ void Populator::stop() noexcept {
   threads_.clear();
 }
 
-void Populator::place(const platform::CpuSet& cpus) noexcept {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  cpus_ = cpus;
-  for (const int id : ids_) platform::set_affinity(cpus, id);
-}
-
 void Populator::run() {
   platform::run_in_background();
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ids_.push_back(gettid());
-    if (!cpus_.empty()) platform::set_affinity(cpus_);
-  }
   shm::Extent slice;
   for (bool high = false; !stopping_.load(std::memory_order_relaxed) && claim(high, &slice);
        high = !high) {
     take(slice);
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  std::erase(ids_, gettid());  // another process may have this number next
 }
 
 bool Populator::claim(bool high, shm::Extent* slice) {

@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "lib/platform/affinity.hpp"
 #include "lib/shm/extent_arena.hpp"
 
 namespace leat::server {
@@ -34,12 +33,12 @@ class Populator {
   Populator(Take take, std::function<void()> wake);
   ~Populator() { stop(); }
 
-  /// Ranges that are to be taken. Without a thread, for which the system may have no room, only
-  /// take_one_in() takes them.
-  void start(const std::vector<shm::Extent>& ranges, unsigned threads);
+  /// Before start(): ranges that are to be taken, by take_one_in() and by threads.
+  void add(const std::vector<shm::Extent>& ranges);
+  /// Starts so many threads in all. The system may have no room for them: take_one_in() goes on.
+  void start(unsigned threads);
   /// Ends the threads after the slice that each is at.
   void stop() noexcept;
-  void place(const platform::CpuSet& cpus) noexcept;
 
   bool has_news() const noexcept { return has_news_.load(std::memory_order_acquire); }
   News take_news();
@@ -58,8 +57,6 @@ class Populator {
   std::mutex mutex_;
   std::deque<shm::Extent> todo_;  // in order; nobody has begun them
   News news_;
-  std::vector<int> ids_;  // of threads
-  platform::CpuSet cpus_;
   std::atomic<bool> has_news_{false}, stopping_{false};
   std::vector<std::thread> threads_;
 };

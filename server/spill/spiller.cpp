@@ -126,7 +126,6 @@ std::string Spiller::report() const {
 }
 
 void Spiller::run() {
-  thread_id_ = gettid();
   platform::go_behind_others();
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {

@@ -40,7 +40,7 @@ struct SpillerParts {
   std::function<void()> wake{};  ///< called from the thread when take_written() has something to do
 };
 
-/// All but thread_id() is for the event loop.
+/// All is for the event loop.
 class Spiller {
  public:
   Spiller(SpillerParts parts, Pipeline& pipeline);
@@ -48,8 +48,6 @@ class Spiller {
   ~Spiller();
 
   void start();
-  /// Of the thread, for its placement; 0 until it runs, or without one.
-  int thread_id() const noexcept { return thread_id_; }
   /// A rank needs memory: one more iteration goes to the disk, if one can. Waits for nothing.
   void make_room();
   /// Puts what the thread has written into the pipeline's line, once `note` has said that it is in
@@ -103,7 +101,6 @@ class Spiller {
   bool said_full_ = false;              // of the thread
   std::int64_t try_again_ns_ = 0;       // of the thread: after a write that failed
   std::uint64_t gone_when_failed_ = 0;  // of the thread
-  std::atomic<int> thread_id_{0};
   std::thread thread_;
 };
 

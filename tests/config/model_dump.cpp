@@ -90,6 +90,18 @@ void dump(std::ostream& out, const Store& store) {
       << " every=" << store.every << options(store.options) << "\n";
 }
 
+std::string numa(Numa policy) {
+  switch (policy) {
+    case Numa::client:
+      return "";
+    case Numa::server:
+      return " at the server";
+    case Numa::interleave:
+      return " interleaved";
+  }
+  return "?";
+}
+
 std::string when_full(const Architecture& architecture) {
   switch (architecture.when_full) {
     case WhenFull::wait:
@@ -124,7 +136,8 @@ std::string dump(const Model& model) {
       << model.architecture.grace_seconds << "\n";
   out << "buffer " << model.architecture.buffer_bytes << " timeout "
       << model.architecture.timeout_seconds << when_full(model.architecture) << " checksum "
-      << (model.architecture.checksum == Checksum::crc32c ? "crc32c" : "none") << "\n";
+      << (model.architecture.checksum == Checksum::crc32c ? "crc32c" : "none")
+      << numa(model.architecture.numa) << "\n";
   for (const Parameter& each : model.parameters) dump(out, each);
   for (const Layout& each : model.layouts) dump(out, each);
   if (model.time)

@@ -218,7 +218,8 @@ def test_the_example_of_the_reference_is_one(tmp_path):
         run.finalize()
         run.await_end()
     real = ledger(tmp_path, "heat.ledger.json")
-    real.update({name: example[name] for name in ("session", "node", "run_id")})
+    assert real["placement"].keys() == example["placement"].keys()
+    real.update({name: example[name] for name in ("session", "node", "run_id", "placement")})
     assert json.loads(json.dumps(real).replace(str(tmp_path), "/home/me")) == example
 
 

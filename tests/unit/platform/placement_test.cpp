@@ -78,7 +78,18 @@ TEST(Placement, StaysNearMostRanks) {
 TEST(Placement, TakesAsManyCoresAsTheXmlSays) {
   const Machine four = machine(1, 4);
   EXPECT_EQ(place_server(four, all(four), {cpus({0})}, 2).cpus, cpus({2, 3}));
-  EXPECT_TRUE(place_server(four, all(four), {cpus({0}), cpus({1}), cpus({2})}, 2).shared);
+}
+
+TEST(Placement, TakesTheFewerThatAreFreeRatherThanACoreOfARank) {
+  const Machine four = machine(1, 4);
+  const std::vector<CpuSet> ranks{cpus({0}), cpus({1}), cpus({2})};
+  const Placement placed = place_server(four, all(four), ranks, 2);
+  EXPECT_EQ(placed.cpus, cpus({3}));
+  EXPECT_TRUE(placed.pinned);
+  EXPECT_FALSE(placed.shared);
+  EXPECT_EQ(warnings(four, placed, ranks, {0, 1, 2}, 2),
+            std::vector<std::string>{"of the 2 cores for the server only 1 can be had, since ranks "
+                                     "are on the others: core 3"});
 }
 
 TEST(Placement, LeavesTheChoiceToTheSystemWhenRanksRoam) {
@@ -106,8 +117,9 @@ TEST(Placement, LeavesTheWholeMachineToTheServerWhenNoRankIsThere) {
 TEST(Placement, WantsMoreCoresThanThereAre) {
   const Machine two = machine(1, 2);
   const Placement placed = place_server(two, all(two), {cpus({0})}, 3);
-  EXPECT_TRUE(placed.shared);
-  EXPECT_EQ(placed.cpus, all(two));
+  EXPECT_FALSE(placed.shared);
+  EXPECT_EQ(placed.cpus, cpus({1}));
+  EXPECT_EQ(placed.cores, 1);
 }
 
 TEST(Placement, TakesCoresOfTheNextSocketWhenTheNearOneHasTooFew) {
@@ -163,6 +175,96 @@ TEST(Placement, TellsCoresOfTwoSocketsApartThatHaveTheSameNumber) {
   Machine twins;
   twins.cpus = {{0, 0, 0}, {1, 0, 1}};
   EXPECT_EQ(place_server(twins, all(twins), {cpus({0})}, 1).cpus, cpus({1}));
+}
+
+TEST(Placement, NamesTheRanksAndTheCoresThatItShares) {
+  const Machine four = machine(1, 4);
+  const std::vector<CpuSet> ranks{cpus({3}), cpus({1}), cpus({2}), cpus({0})};
+  const Placement placed = place_server(four, all(four), ranks, 1);
+  EXPECT_EQ(warnings(four, placed, ranks, {7, 5, 6, 4}, 1),
+            std::vector<std::string>{
+                "no core is free for the server: it shares cores 0-3 with ranks 4-7, and output "
+                "will cost them time; start fewer ranks per node"});
+}
+
+TEST(Placement, UsesTheHardwareThreadsThatRanksLeave) {
+  const Machine smt = machine(1, 2, 2);
+  const std::vector<CpuSet> ranks{cpus({0}), cpus({1})};
+  const Placement placed = place_server(smt, all(smt), ranks, 1);
+  EXPECT_EQ(placed.cpus, cpus({2, 3}));
+  EXPECT_TRUE(placed.shared) << "the cores are the ranks' too";
+  ASSERT_EQ(warnings(smt, placed, ranks, {0, 1}, 1).size(), 1u);
+  EXPECT_NE(warnings(smt, placed, ranks, {0, 1}, 1)[0].find(
+                "shares cores 2-3 with ranks 0-1, on cores 0-1"),
+            std::string::npos);
+}
+
+TEST(Placement, KeepsOffBoundRanksBesideOneThatRoams) {
+  const Machine four = machine(1, 4);
+  const Placement placed = place_server(four, all(four), {cpus({0}), all(four)}, 1);
+  EXPECT_EQ(placed.cpus, cpus({1, 2, 3}));
+  EXPECT_FALSE(placed.pinned);
+}
+
+TEST(Placement, GoesToTheNearestNodeThatHasAFreeCore) {
+  Machine ring = machine(4, 2);
+  ring.distances = {{{0, 1}, 32}, {{0, 2}, 16}, {{0, 3}, 32}};
+  const Placement placed = place_server(ring, all(ring), {cpus({0}), cpus({1})}, 1);
+  EXPECT_EQ(placed.cpus, cpus({5}));
+  EXPECT_EQ(placed.memory_node, 2);
+}
+
+// A core whose own node has no memory, and nodes without cores (HBM, CXL).
+TEST(Placement, PutsTheSegmentWhereThereIsMemory) {
+  Machine odd = machine(3, 2);
+  odd.nodes = {{0, 1u << 30}, {1, 0}, {2, 1u << 30}, {3, 1u << 30}};
+  odd.distances = {{{1, 0}, 31}, {{1, 2}, 17}, {{1, 3}, 12}};
+  const std::vector<CpuSet> ranks{cpus({2}), cpus({0})};
+  const Placement placed = place_server(odd, cpus({0, 1, 2, 3}), ranks, 1);
+  const auto of = [&](MemoryPolicy policy) {
+    return place_memory(odd, all(odd), placed, ranks, policy);
+  };
+  EXPECT_EQ(of(MemoryPolicy::client).of_rank, (std::vector<int>{2, 0}));
+  EXPECT_EQ(of(MemoryPolicy::interleave).interleaved, (std::vector<int>{0, 2}));
+}
+
+TEST(Placement, UsesANodeWithoutCoresWhereNoOtherHasMemory) {
+  Machine odd = machine(1, 2);
+  odd.nodes = {{0, 0}, {5, 1u << 30}};
+  EXPECT_EQ(place_server(odd, all(odd), {cpus({0})}, 1).memory_node, 5);
+}
+
+class Sockets : public ::testing::Test {
+ protected:
+  Machine sockets_ = machine(2, 4);
+  std::vector<CpuSet> ranks_{cpus({0}), cpus({1}), cpus({4}), all(sockets_)};
+  MemoryPlacement memory(MemoryPolicy policy, std::initializer_list<int> server) {
+    const Placement placed{cpus(server), 1, false, true, static_cast<int>(server.size())};
+    return place_memory(sockets_, all(sockets_), placed, ranks_, policy);
+  }
+};
+
+TEST_F(Sockets, OfRanksHaveTheirPartsAtHomeAndOfThoseThatRoamAtTheServers) {
+  const MemoryPlacement placed = memory(MemoryPolicy::client, {7});
+  EXPECT_EQ(placed.of_rank, (std::vector<int>{0, 0, 1, 1}));
+  EXPECT_EQ(describe(placed, {10, 11, 12, 13}), "memory node 0 for ranks 10-11, 1 for ranks 12-13");
+}
+
+TEST_F(Sockets, HaveAllOfItAtTheServer) {
+  const MemoryPlacement placed = memory(MemoryPolicy::server, {7});
+  EXPECT_EQ(placed.of_rank, (std::vector<int>{1, 1, 1, 1}));
+  EXPECT_EQ(describe(placed, {0, 1, 2, 3}), "memory node 1");
+}
+
+TEST_F(Sockets, HaveItAtTheNearerOfTwoCoresOfTheServer) {
+  EXPECT_EQ(memory(MemoryPolicy::server, {3, 7}).of_rank, (std::vector<int>{0, 0, 1, 1}));
+}
+
+TEST_F(Sockets, HaveItInTurns) {
+  const MemoryPlacement placed = memory(MemoryPolicy::interleave, {7});
+  EXPECT_EQ(placed.interleaved, (std::vector<int>{0, 1}));
+  EXPECT_TRUE(placed.of_rank.empty());
+  EXPECT_EQ(describe(placed, {0, 1, 2, 3}), "memory nodes 0-1 in turns");
 }
 
 }  // namespace

@@ -62,7 +62,8 @@ class Listener {
 TEST(Populator, ThreadsTakeEachByteOnce) {
   Listener listener;
   Populator populator([](shm::Extent) { return 0; }, [&] { listener.ring(); });
-  populator.start({{kBegin, kEnd - kBegin}}, 3);
+  populator.add({{kBegin, kEnd - kBegin}});
+  populator.start(3);
   listener.await(populator, kEnd - kBegin);
   EXPECT_TRUE(listener.is_all());
   EXPECT_TRUE(listener.lost_.empty());
@@ -70,7 +71,7 @@ TEST(Populator, ThreadsTakeEachByteOnce) {
 
 TEST(Populator, WithoutAThreadTheLoopTakesWhatItAsksFor) {
   Populator populator([](shm::Extent) { return 0; }, [] {});
-  populator.start({{kBegin, kEnd - kBegin}}, 0);
+  populator.add({{kBegin, kEnd - kBegin}});
   EXPECT_FALSE(populator.has_news());
   const shm::Extent wanted{kBegin + 3 * kMiB, 2 * kMiB};  // lies in two slices
   for (int i = 0; i < 3; ++i) populator.take_one_in(wanted);
@@ -87,7 +88,7 @@ TEST(Populator, WhatCannotBeTakenIsGivenUpWithAllThatNobodyHadBegun) {
   Listener listener;
   Populator populator([](shm::Extent slice) { return slice.offset < 8 * kMiB ? 0 : ENOSPC; },
                       [] {});
-  populator.start({{kBegin, 4 * kMiB - kBegin}, {4 * kMiB, kEnd - 4 * kMiB}}, 0);
+  populator.add({{kBegin, 4 * kMiB - kBegin}, {4 * kMiB, kEnd - 4 * kMiB}});
   populator.take_one_in({kBegin, 1});
   populator.take_one_in({20 * kMiB, 1});
   populator.take_one_in({4 * kMiB, 1});  // given up
@@ -108,7 +109,8 @@ TEST(Populator, EndsWhileThereIsMuchToDo) {
           return 0;
         },
         [] {});
-    populator.start({{0, std::uint64_t{1} << 40}}, 2);
+    populator.add({{0, std::uint64_t{1} << 40}});
+    populator.start(2);
   }
   EXPECT_LT(calls, 1 << 18);
 }

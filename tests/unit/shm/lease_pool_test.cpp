@@ -50,6 +50,49 @@ TEST(LeasePool, NeighboursGrowTogetherWhateverTheOrderOfTheirReturn) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
+TEST(LeasePool, LooksNearFirstAndThenEverywhere) {
+  LeasePool pool(kUnit, 16 * kUnit, kUnit);
+  const std::vector<Extent> near{{4 * kUnit, 2 * kUnit}, {8 * kUnit, 4 * kUnit}};
+  EXPECT_EQ(pool.take_low(kUnit, near)->offset, 4 * kUnit);
+  EXPECT_EQ(pool.take_high(kUnit, near)->offset, 11 * kUnit);
+  EXPECT_EQ(pool.take_low(2 * kUnit, near)->offset, 8 * kUnit) << "the first has no room for it";
+  EXPECT_EQ(pool.take_high(kUnit, near)->offset, 10 * kUnit);
+  EXPECT_EQ(pool.take_high(kUnit, near)->offset, 5 * kUnit) << "the last is full";
+  EXPECT_EQ(pool.take_high(kUnit, near)->offset, 16 * kUnit) << "both are full";
+  EXPECT_EQ(pool.take_low(kUnit, near)->offset, kUnit);
+  EXPECT_EQ(pool.take_high(3 * kUnit, near)->offset, 13 * kUnit);
+  EXPECT_EQ(pool.free_bytes(), 5 * kUnit);
+}
+
+// Where free memory reaches over both ends of a range, only what is inside is near.
+TEST(LeasePool, LooksAtAllThatIsFreeInARangeHoweverItIsCut) {
+  std::mt19937 random(3);
+  for (int turn = 0; turn < 500; ++turn) {
+    LeasePool pool(kUnit, 32 * kUnit, kUnit);
+    std::vector<bool> taken(34);
+    for (std::uint64_t i = 1; i <= 32; ++i) {
+      taken[i] = random() % 3 == 0;
+      if (!taken[i]) continue;
+      ASSERT_TRUE(pool.take_at({i * kUnit, kUnit}));
+    }
+    const std::uint64_t begin = 1 + random() % 32, end = begin + 1 + random() % (33 - begin);
+    std::uint64_t first = 0, last = 0;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      if (taken[i]) continue;
+      first = first ? first : i;
+      last = i;
+    }
+    const std::vector<Extent> near{{begin * kUnit, (end - begin) * kUnit}};
+    const auto low = pool.place_low(kUnit, near), high = pool.place_high(kUnit, near);
+    if (first != 0) {
+      EXPECT_EQ(low->offset, first * kUnit);
+      EXPECT_EQ(high->offset, last * kUnit);
+    } else {
+      EXPECT_EQ(low.has_value(), pool.free_bytes() > 0);
+    }
+  }
+}
+
 TEST(LeasePool, GivesNothingForWhichThereIsNoMemoryYetAndNothingElseInstead) {
   LeasePool pool(kUnit, 8 * kUnit, kUnit);
   const Extent before = *pool.take_high(2 * kUnit);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `leat placement` has found out, before it becomes a screen or JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/status.hpp"
+#include "lib/model/model.hpp"
+#include "lib/platform/placement.hpp"
+#include "server/command/terminal.hpp"
+#include "server/placement/machine_file.hpp"
+
+namespace leat::command {
+
+struct PlacementOptions {
+  std::string machine;  ///< "": this one
+  std::string xml;      ///< "": what an empty <architecture> means
+  std::optional<std::int64_t> ranks;
+  std::string bind = "core";           ///< core, node or none
+  std::vector<std::string> rank_cpus;  ///< "0-3", one of each rank
+  bool describe = false;
+  bool json = false;
+};
+
+struct PlacementReport {
+  PlacementOptions options;
+  server::DescribedMachine described;
+  model::Architecture architecture;
+  std::vector<platform::CpuSet> ranks;
+  platform::Placement placement;
+  platform::MemoryPlacement memory;
+  std::vector<std::string> warnings;
+};
+
+Result<server::DescribedMachine> machine_of(const PlacementOptions& options);
+
+Result<PlacementReport> report_placement(const PlacementOptions& options);
+/// With this <architecture>, whatever options.xml is.
+Result<PlacementReport> report_placement(const PlacementOptions& options,
+                                         const model::Architecture& architecture);
+
+/// So many ranks, bound as launchers do: to cores from the lowest number, or to nodes in turns.
+std::vector<platform::CpuSet> launched(const server::DescribedMachine& described, std::size_t ranks,
+                                       const std::string& bind);
+
+std::string screen(const PlacementReport& report, const Look& look);
+/// "core 7, memory node 1, of its own".
+std::string server_text(const PlacementReport& report);
+/// "memory node 0 for ranks 0-3, 1 for ranks 4-6".
+std::string memory_text(const PlacementReport& report);
+std::string json(const PlacementReport& report);
+
+}  // namespace leat::command
