@@ -50,24 +50,25 @@ def wrong_after_cut(folder, events, dice):
 
 
 def wrong_after_cuts(folder, record, first=1):
+    """(place, what is wrong) of each cut after which something is."""
     dice = random.Random(1)
     events = record.events
-    places = sorted(dice.choices(range(first, len(events) + 1), k=CUTS))
-    answers = {place: wrong_after_cut(folder / "cut", events[:place], dice) for place in places}
-    return {place: answer for place, answer in answers.items() if answer}
+    for place in sorted(dice.choices(range(first, len(events) + 1), k=CUTS)):
+        if answer := wrong_after_cut(folder / "cut", events[:place], dice):
+            yield place, answer
 
 
 @pytest.mark.parametrize("compression", ["none", "deflate:1"])
 def test_each_stored_iteration_survives_a_power_cut_at_any_moment(tmp_path, compression):
     record = recorded(tmp_path, "iteration", compression)
     assert record.events[-1].said >= ITERATIONS
-    assert wrong_after_cuts(tmp_path, record) == {}
+    assert list(wrong_after_cuts(tmp_path, record)) == []
 
 
 def test_without_waiting_a_power_cut_can_spoil_the_file(tmp_path):
-    """That the test before can fail."""
+    """That the test before can fail. One is enough: with some, HDF5 goes round for minutes."""
     record = recorded(tmp_path, "none")
-    assert wrong_after_cuts(tmp_path, record, first=len(record.events) // 2)
+    assert next(wrong_after_cuts(tmp_path, record, first=len(record.events) // 2), None)
 
 
 def test_with_none_nothing_is_waited_for(tmp_path):

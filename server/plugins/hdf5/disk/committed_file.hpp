@@ -46,8 +46,10 @@
 #include "server/plugins/hdf5/disk/durability.hpp"
 #include "server/plugins/hdf5/disk/early_writeback.hpp"
 #include "server/plugins/hdf5/disk/gathered.hpp"
+#include "server/plugins/hdf5/disk/in_place.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/disk/new_file.hpp"
+#include "server/plugins/hdf5/disk/places.hpp"
 
 namespace leat::hdf5 {
 
@@ -70,9 +72,9 @@ class CommittedFile {
   int allocate(std::uint64_t bytes, bool bulk, std::uint64_t* address);
   /// Moves the end of what is given away.
   int set_end(std::uint64_t end);
-  std::uint64_t end() const { return end_; }
+  std::uint64_t end() const { return places_.end(); }
   /// Bytes that may be in the file; at least end().
-  std::uint64_t size() const { return end_ > used_ ? end_ : used_; }
+  std::uint64_t size() const { return places_.size(); }
   /// 0 when there is room for so many more bytes of bulk data.
   int make_room(std::uint64_t bytes);
 
@@ -129,11 +131,10 @@ class CommittedFile {
   int fd_ = -1;
   dev_t device_ = 0;
   ino_t inode_ = 0;
-  std::uint64_t used_ = 0;       // by writers before this one, at most
-  std::uint64_t end_ = 0;        // of what is given away
-  std::uint64_t committed_ = 0;  // the end, at the last commit
-  std::uint64_t room_ = 0;       // the disk has room up to here
+  Places places_;
+  std::uint64_t room_ = 0;  // the disk has room up to here
   Changes staged_, waiting_;
+  InPlace in_place_;
   Gathered gathered_;
   int gathered_failed_ = 0;  // errno
   EarlyWriteback early_;
