@@ -87,6 +87,7 @@ int CommittedFile::copy_to(const FilePlace& place) {
   if (code == 0 && ::dup3(fd, fd_, O_CLOEXEC) < 0) code = errno;
   ::close(fd);
   if (code == 0) note_identity();
+  if (code == 0 && direct_.is_open()) direct_.open(fd_);
   return code;
 }
 
@@ -167,7 +168,17 @@ int CommittedFile::write_bulk(std::uint64_t address, const void* from, std::size
     return 0;
   }
   if (gathered_.touches(address, bytes)) write_gathered();
-  return write_whole(fd_, from, bytes, address);
+  return direct_.fits(address, from, bytes) ? direct_.write(address, from, bytes)
+                                            : write_whole(fd_, from, bytes, address);
+}
+
+void CommittedFile::lend(const std::vector<LentRange>& ranges) {
+  gathered_.lend(ranges);
+  if (!direct_.is_open()) return;
+  const auto large = std::find_if(ranges.begin(), ranges.end(), [](const LentRange& range) {
+    return range.bytes >= DirectIo::kSmallest;
+  });
+  if (large != ranges.end()) places_.set_phase(DirectIo::phase_of(large->begin));
 }
 
 // What fails is not what is written now: return_lent() says it.

@@ -43,6 +43,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/plugins/hdf5/disk/direct_io.hpp"
 #include "server/plugins/hdf5/disk/durability.hpp"
 #include "server/plugins/hdf5/disk/early_writeback.hpp"
 #include "server/plugins/hdf5/disk/gathered.hpp"
@@ -62,6 +63,8 @@ class CommittedFile {
   /// an existing one, whose last commit is finished; throws when it cannot.
   CommittedFile(const FilePlace& place, Start start, Durability durability);
   CommittedFile(const CommittedFile&) = delete;
+  /// Large pieces of bulk data go past the page cache from now on. 0 or the errno why not.
+  int write_direct() { return direct_.open(fd_); }
   /// Called with the bytes of each piece that is written or read, or known to be on the disk.
   void report_progress(std::function<void(std::uint64_t bytes)> progress) {
     progress_ = std::move(progress);
@@ -80,7 +83,7 @@ class CommittedFile {
 
   /// Until return_lent(), memory in these ranges stays as it is: small pieces of bulk data in it
   /// need not be written each by itself.
-  void lend(const std::vector<LentRange>& ranges) { gathered_.lend(ranges); }
+  void lend(const std::vector<LentRange>& ranges);
   /// All that was written from such memory is in the file; or the errno of what is not.
   int return_lent();
 
@@ -137,6 +140,7 @@ class CommittedFile {
   InPlace in_place_;
   Gathered gathered_;
   int gathered_failed_ = 0;  // errno
+  DirectIo direct_;
   EarlyWriteback early_;
   std::function<void(std::uint64_t)> progress_;
 };

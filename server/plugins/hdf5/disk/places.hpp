@@ -23,15 +23,18 @@ class Places {
   std::uint64_t take(std::uint64_t bytes, bool bulk) {
     next_ = std::max(next_, used_);
     if (bulk || bytes > kLargestInArena)
-      return take_from_end(bytes, bytes >= kLarge || bytes % kPage == 0 ? kPage : kWord);
+      return take_from_end(bytes, bytes >= kLarge || bytes % kPage == 0 ? kPage : kWord,
+                           bytes >= kLarge ? phase_ : 0);
     if (arena_.begin + bytes > arena_.end) {
-      const std::uint64_t begin = take_from_end(kArena, kPage);
+      const std::uint64_t begin = take_from_end(kArena, kPage, 0);
       arena_ = {begin, begin + kArena};
     }
     const std::uint64_t address = arena_.begin;
     arena_.begin = up(address + bytes, kWord);
     return address;
   }
+  /// Large pieces begin so far behind a page.
+  void set_phase(std::uint64_t phase) { phase_ = phase; }
   /// Where the next large piece would begin, but for its alignment.
   std::uint64_t next() const { return next_; }
   /// HDF5 says where what it has ends.
@@ -61,8 +64,9 @@ class Places {
   static std::uint64_t up(std::uint64_t address, std::uint64_t step) {
     return (address + step - 1) / step * step;
   }
-  std::uint64_t take_from_end(std::uint64_t bytes, std::uint64_t alignment) {
-    const std::uint64_t address = up(next_, alignment);
+  std::uint64_t take_from_end(std::uint64_t bytes, std::uint64_t alignment, std::uint64_t phase) {
+    std::uint64_t address = up(next_, alignment) + phase;
+    if (phase > 0 && address >= next_ + alignment) address -= alignment;
     next_ = up(address + bytes, kWord);
     end_ = next_ + kWord;
     return address;
@@ -72,8 +76,9 @@ class Places {
   std::uint64_t next_;       // nothing is behind it
   std::uint64_t end_;        // of what is given away, as HDF5 has it
   std::uint64_t committed_;  // `next_` at the last commit
-  Range arena_;              // what is left of it
-  Range fresh_;              // was left at the last commit
+  std::uint64_t phase_ = 0;
+  Range arena_;  // what is left of it
+  Range fresh_;  // was left at the last commit
 };
 
 }  // namespace leat::hdf5
