@@ -242,7 +242,42 @@ Rates small_blocks(const leat_plugin& plugin, const std::string& folder) {
   return {sorted(rates.ratios), sorted(rates.store), sorted(rates.plain)};
 }
 
-int run(const std::string& plugin_path, const std::string& disk, const std::string& json_path) {
+void measure_small_blocks(const leat_plugin& plugin, const std::string& name,
+                          const std::string& folder, nlohmann::json* json) {
+  const Rates rates = small_blocks(plugin, folder);
+  std::printf("  %-6s 16 x 64 KiB           %7.2f %7.2f   %5.2f (%.2f-%.2f)\n", name.c_str(),
+              rates.plain[kPairs / 2], rates.store[kPairs / 2], rates.ratios[kPairs / 2],
+              rates.ratios.front(), rates.ratios.back());
+  (*json)["small_blocks"].push_back(
+      {{"place", name}, {"ratios", rates.ratios}, {"pwrite", rates.plain}, {"hdf5", rates.store}});
+}
+
+void measure_rates(const leat_plugin& plugin, const std::string& name, const std::string& folder,
+                   nlohmann::json* json) {
+  for (const std::size_t bytes : {kMiB, 4 * kMiB, 32 * kMiB}) {
+    for (const Sync& sync : kSyncs) {
+      const Rates rates = against_pwrite(plugin, folder, bytes, sync);
+      print(name.c_str(), bytes, sync, rates);
+      (*json)["rates"].push_back({{"place", name},
+                                  {"bytes", bytes},
+                                  {"durability", sync.durability},
+                                  {"ratios", rates.ratios},
+                                  {"pwrite", rates.plain},
+                                  {"hdf5", rates.store}});
+    }
+  }
+}
+
+void measure_small_variables(const leat_plugin& plugin, const std::string& name,
+                             const std::string& folder, nlohmann::json* json) {
+  const std::vector<double> small = small_variables(plugin, folder);
+  std::printf("  %-6s 1000 variables of 1 KiB: %.1f us each (%.1f-%.1f; aim: <= 20)\n",
+              name.c_str(), small[kPairs / 2], small.front(), small.back());
+  (*json)["small"].push_back({{"place", name}, {"microseconds", small}});
+}
+
+int run(const std::string& plugin_path, const std::string& disk, const std::string& json_path,
+        bool only_small) {
   const Result<server::LoadedPlugin> loaded = server::load_plugin(plugin_path);
   if (!loaded) give_up("cannot load " + plugin_path);
   const leat_plugin& plugin = *loaded->plugin();
@@ -253,30 +288,9 @@ int run(const std::string& plugin_path, const std::string& disk, const std::stri
                                    std::pair<const char*, std::string>{"tmpfs", "/dev/shm"}}) {
     const std::string folder = root + "/leat-store-bench-" + std::to_string(getpid());
     fs::create_directories(folder);
-    const Rates small_ones = small_blocks(plugin, folder);
-    std::printf("  %-6s 16 x 64 KiB           %7.2f %7.2f   %5.2f (%.2f-%.2f)\n", name,
-                small_ones.plain[kPairs / 2], small_ones.store[kPairs / 2],
-                small_ones.ratios[kPairs / 2], small_ones.ratios.front(), small_ones.ratios.back());
-    json["small_blocks"].push_back({{"place", name},
-                                    {"ratios", small_ones.ratios},
-                                    {"pwrite", small_ones.plain},
-                                    {"hdf5", small_ones.store}});
-    for (const std::size_t bytes : {kMiB, 4 * kMiB, 32 * kMiB}) {
-      for (const Sync& sync : kSyncs) {
-        const Rates rates = against_pwrite(plugin, folder, bytes, sync);
-        print(name, bytes, sync, rates);
-        json["rates"].push_back({{"place", name},
-                                 {"bytes", bytes},
-                                 {"durability", sync.durability},
-                                 {"ratios", rates.ratios},
-                                 {"pwrite", rates.plain},
-                                 {"hdf5", rates.store}});
-      }
-    }
-    const std::vector<double> small = small_variables(plugin, folder);
-    std::printf("  %-6s 1000 variables of 1 KiB: %.1f us each (%.1f-%.1f; aim: <= 20)\n", name,
-                small[kPairs / 2], small.front(), small.back());
-    json["small"].push_back({{"place", name}, {"microseconds", small}});
+    measure_small_blocks(plugin, name, folder, &json);
+    if (!only_small) measure_rates(plugin, name, folder, &json);
+    measure_small_variables(plugin, name, folder, &json);
     fs::remove_all(folder);
   }
   std::ofstream(json_path) << json.dump(1) << "\n";
@@ -287,7 +301,9 @@ int run(const std::string& plugin_path, const std::string& disk, const std::stri
 }  // namespace leat::bench
 
 int main(int count, char** arguments) {
-  if (count == 4) return leat::bench::run(arguments[1], arguments[2], arguments[3]);
-  std::fprintf(stderr, "usage: store_bench PLUGIN FOLDER_ON_DISK JSON\n");
+  const bool only_small = count == 5 && std::string(arguments[4]) == "small";
+  if (count == 4 || only_small)
+    return leat::bench::run(arguments[1], arguments[2], arguments[3], only_small);
+  std::fprintf(stderr, "usage: store_bench PLUGIN FOLDER_ON_DISK JSON [small]\n");
   return 2;
 }

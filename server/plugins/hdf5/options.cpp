@@ -13,18 +13,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNames[] = {"file", "folder", "compression", "durability", "exists", "xdmf"};
+constexpr const char* kNames[] = {"file",   "folder", "compression", "durability",
+                                  "exists", "io",     "xdmf"};
 
 }  // namespace
 
 std::string why_no_option(const std::string& name, const std::string& value) {
   if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
     return "the hdf5 store has no option \"" + name +
-           "\"; it has file, folder, compression, durability, exists and xdmf";
+           "\"; it has file, folder, compression, durability, exists, io and xdmf";
   if (name == "exists" && value != "keep" && value != "replace")
     return "option exists=\"" + value + "\": expected \"keep\" or \"replace\"";
   if (name == "xdmf" && value != "true" && value != "false")
     return "option xdmf=\"" + value + "\": expected \"true\" or \"false\"";
+  if (name == "io" && value != "buffered" && value != "direct")
+    return "option io=\"" + value + "\": expected \"buffered\" or \"direct\"";
   try {
     if (name == "durability") durability_from(value);
     return "";

@@ -103,6 +103,11 @@ Store::Store(const leat_run& run, Host host)
 void Store::open_disk(CommittedFile::Start start) {
   disk_ = std::make_unique<CommittedFile>(output_.path(), start, durability_of(run_));
   disk_->report_progress([host = host_](std::uint64_t bytes) { host.progress(bytes); });
+  if (option(run_.options, run_.option_count, "io") != "direct") return;
+  if (const int code = disk_->write_direct(); code != 0)
+    host_.warn(output_.path() +
+               ": io=\"direct\" is not possible here, it is written through the page cache: " +
+               std::strerror(code));
 }
 
 void Store::continue_file() {

@@ -8,9 +8,8 @@
 namespace leat::hdf5 {
 namespace {
 
-// The first piece that ends behind `address`.
 template <class Map>
-auto first_over(Map& changes, std::uint64_t address) {
+auto first_of(Map& changes, std::uint64_t address) {
   auto piece = changes.upper_bound(address);
   if (piece == changes.begin()) return piece;
   const auto before = std::prev(piece);
@@ -19,8 +18,22 @@ auto first_over(Map& changes, std::uint64_t address) {
 
 }  // namespace
 
+Changes::const_iterator first_over(const Changes& changes, std::uint64_t address) {
+  return first_of(changes, address);
+}
+
+Changes::iterator first_over(Changes& changes, std::uint64_t address) {
+  return first_of(changes, address);
+}
+
 // Pieces that overlap become one.
 void put(Changes* changes, std::uint64_t address, const unsigned char* from, std::size_t bytes) {
+  const auto there = first_over(*changes, address);
+  if (there != changes->end() && there->first <= address &&
+      there->first + there->second.size() >= address + bytes) {
+    std::copy(from, from + bytes, there->second.data() + (address - there->first));
+    return;
+  }
   std::uint64_t begin = address;
   std::vector<unsigned char> joined(from, from + bytes);
   for (auto old = first_over(*changes, address);

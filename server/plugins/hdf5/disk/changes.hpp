@@ -12,6 +12,10 @@ namespace leat::hdf5 {
 /// Pieces that do not overlap.
 using Changes = std::map<std::uint64_t, std::vector<unsigned char>>;
 
+/// The first piece that ends behind `address`.
+Changes::const_iterator first_over(const Changes& changes, std::uint64_t address);
+Changes::iterator first_over(Changes& changes, std::uint64_t address);
+
 /// Adds a piece; where there is something already, the later one counts.
 void put(Changes* changes, std::uint64_t address, const unsigned char* from, std::size_t bytes);
 

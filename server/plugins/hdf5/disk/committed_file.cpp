@@ -40,7 +40,8 @@ CommittedFile::CommittedFile(const FilePlace& place, Start start, Durability dur
     throw std::runtime_error("cannot open " + place.path() + ": " + std::strerror(errno));
   note_identity();
   const off_t bytes = ::lseek(fd_, 0, SEEK_END);
-  end_ = committed_ = room_ = used_ = static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes);
+  room_ = static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes);
+  places_ = Places(room_);
 }
 
 int CommittedFile::publish() {
@@ -86,6 +87,7 @@ int CommittedFile::copy_to(const FilePlace& place) {
   if (code == 0 && ::dup3(fd, fd_, O_CLOEXEC) < 0) code = errno;
   ::close(fd);
   if (code == 0) note_identity();
+  if (code == 0 && direct_.is_open()) direct_.open(fd_);
   return code;
 }
 
@@ -95,21 +97,22 @@ CommittedFile::~CommittedFile() {
 }
 
 int CommittedFile::allocate(std::uint64_t bytes, bool bulk, std::uint64_t* address) {
-  end_ = size();
-  // Aligned, and with a gap of at least a byte: HDF5 gives back what lies at the very end of a file
-  // and takes it again for other things, though a reader may be told to look there.
-  const std::uint64_t after = (end_ + bytes) / 8 * 8 + 8;
-  int code = take_room(std::max(room_, after + (bulk ? kKeptForStructures : 0)));
+  Places places = places_;
+  const std::uint64_t at = places.take(bytes, bulk);
+  const std::uint64_t kept = bulk ? kKeptForStructures : 0;
+  const int code = take_room(std::max(room_, places.end() + kept));
   if (code != 0) return code;
-  *address = end_;
-  if (bulk) gathered_.note_gap(end_ + bytes, after);
-  end_ = after;
+  // Behind all that was ever given away there are zeros.
+  if (!bulk && places.next() > places_.next()) in_place_.note_zeros(at, places.next() - at);
+  places_ = places;
+  *address = at;
+  if (bulk && places_.next() > at + bytes) gathered_.note_gap(at + bytes, places_.next());
   return 0;
 }
 
 int CommittedFile::set_end(std::uint64_t end) {
   const int code = take_room(end);
-  if (code == 0) end_ = end;
+  if (code == 0) places_.set_end(end);
   return code;
 }
 
@@ -158,13 +161,24 @@ int CommittedFile::write(std::uint64_t address, const void* from, std::size_t by
 }
 
 int CommittedFile::write_bulk(std::uint64_t address, const void* from, std::size_t bytes) {
+  in_place_.note_other(address, bytes);
   if (gathered_.fits(from, bytes)) {
     if (gathered_.is_in_the_way(address)) write_gathered();
     gathered_.add(address, from, bytes);
     return 0;
   }
   if (gathered_.touches(address, bytes)) write_gathered();
-  return write_whole(fd_, from, bytes, address);
+  return direct_.fits(address, from, bytes) ? direct_.write(address, from, bytes)
+                                            : write_whole(fd_, from, bytes, address);
+}
+
+void CommittedFile::lend(const std::vector<LentRange>& ranges) {
+  gathered_.lend(ranges);
+  if (!direct_.is_open()) return;
+  const auto large = std::find_if(ranges.begin(), ranges.end(), [](const LentRange& range) {
+    return range.bytes >= DirectIo::kSmallest;
+  });
+  if (large != ranges.end()) places_.set_phase(DirectIo::phase_of(large->begin));
 }
 
 // What fails is not what is written now: return_lent() says it.
@@ -184,8 +198,8 @@ int CommittedFile::commit() {
   if (code == 0) code = sync();
   if (code == 0) code = change_in_place();
   if (code != 0) return code;
-  committed_ = end_;
-  if (durability_ == Durability::close) early_.upto(fd_, end_);
+  places_.commit();
+  if (durability_ == Durability::close) early_.upto(fd_, end());
   return 0;
 }
 
@@ -202,35 +216,36 @@ int CommittedFile::sync() {
 int CommittedFile::stage() {
   const int code = write_new();
   if (code != 0) return code;
-  for (const auto& [address, bytes] : waiting_) put(&staged_, address, bytes.data(), bytes.size());
-  waiting_.clear();
+  while (!waiting_.empty()) {
+    auto piece = waiting_.extract(waiting_.begin());
+    if (touch(staged_, piece.key(), piece.mapped().size()))
+      put(&staged_, piece.key(), piece.mapped().data(), piece.mapped().size());
+    else
+      staged_.insert(std::move(piece));
+  }
   return 0;
 }
 
 // Nothing that a reader is told of leads there yet.
 int CommittedFile::write_new() {
-  const auto first_new = waiting_.lower_bound(committed_);
-  for (auto piece = first_new; piece != waiting_.end(); ++piece) {
-    const int code = write_whole(fd_, piece->second.data(), piece->second.size(), piece->first);
+  for (auto piece = waiting_.begin(); piece != waiting_.end();) {
+    const auto& [address, bytes] = *piece;
+    if (!places_.is_new(address)) {
+      ++piece;
+      continue;
+    }
+    const int code = write_whole(fd_, bytes.data(), bytes.size(), address);
     if (code != 0) return code;
+    in_place_.note_structure(address, bytes.data(), bytes.size());
+    piece = waiting_.erase(piece);
   }
-  waiting_.erase(first_new, waiting_.end());
   return 0;
 }
 
-// The head of the file, which says how long it is, lies at 0 and comes first. Each byte changes
-// once, to what the journal says: else a kill in between leaves one that does not fit the journal.
+// The head of the file, which says how long it is, lies at 0 and comes first.
 int CommittedFile::change_in_place() {
   if (staged_.empty() && waiting_.empty()) return journal_.forget();
-  Changes all = staged_;
-  for (const auto& [address, bytes] : waiting_) put(&all, address, bytes.data(), bytes.size());
-  int code = journal_.add(all, fd_);
-  for (auto& [address, bytes] : staged_) make_in(bytes.data(), waiting_, address, bytes.size());
-  for (const Changes* changes : {&staged_, &waiting_}) {
-    for (const auto& [address, bytes] : *changes) {
-      if (code == 0) code = write_whole(fd_, bytes.data(), bytes.size(), address);
-    }
-  }
+  const int code = in_place_.make(fd_, &journal_, &staged_, waiting_);
   if (code != 0) return code;
   staged_.clear();
   waiting_.clear();
@@ -242,15 +257,15 @@ void CommittedFile::write_back() const {
   constexpr std::uint64_t kPiece = std::uint64_t{32} << 20;
   constexpr unsigned kWait =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-  for (std::uint64_t at = 0; at < end_; at += kPiece) {
+  for (std::uint64_t at = 0; at < end(); at += kPiece) {
     if (::sync_file_range(fd_, static_cast<off_t>(at), kPiece, kWait) != 0) return;
     did(kPiece);
   }
 }
 
 int CommittedFile::finish() {
-  room_ = end_;
-  int code = ::ftruncate(fd_, static_cast<off_t>(end_)) == 0 ? 0 : errno;
+  room_ = end();
+  int code = ::ftruncate(fd_, static_cast<off_t>(end())) == 0 ? 0 : errno;
   const bool waits = durability_ != Durability::none;
   if (code == 0 && durability_ == Durability::close) write_back();
   if (code == 0 && waits) code = ::fsync(fd_) == 0 ? 0 : errno;

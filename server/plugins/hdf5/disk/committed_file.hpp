@@ -43,11 +43,14 @@
 #include <utility>
 #include <vector>
 
+#include "server/plugins/hdf5/disk/direct_io.hpp"
 #include "server/plugins/hdf5/disk/durability.hpp"
 #include "server/plugins/hdf5/disk/early_writeback.hpp"
 #include "server/plugins/hdf5/disk/gathered.hpp"
+#include "server/plugins/hdf5/disk/in_place.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/disk/new_file.hpp"
+#include "server/plugins/hdf5/disk/places.hpp"
 
 namespace leat::hdf5 {
 
@@ -60,6 +63,8 @@ class CommittedFile {
   /// an existing one, whose last commit is finished; throws when it cannot.
   CommittedFile(const FilePlace& place, Start start, Durability durability);
   CommittedFile(const CommittedFile&) = delete;
+  /// Large pieces of bulk data go past the page cache from now on. 0 or the errno why not.
+  int write_direct() { return direct_.open(fd_); }
   /// Called with the bytes of each piece that is written or read, or known to be on the disk.
   void report_progress(std::function<void(std::uint64_t bytes)> progress) {
     progress_ = std::move(progress);
@@ -70,15 +75,15 @@ class CommittedFile {
   int allocate(std::uint64_t bytes, bool bulk, std::uint64_t* address);
   /// Moves the end of what is given away.
   int set_end(std::uint64_t end);
-  std::uint64_t end() const { return end_; }
+  std::uint64_t end() const { return places_.end(); }
   /// Bytes that may be in the file; at least end().
-  std::uint64_t size() const { return end_ > used_ ? end_ : used_; }
+  std::uint64_t size() const { return places_.size(); }
   /// 0 when there is room for so many more bytes of bulk data.
   int make_room(std::uint64_t bytes);
 
   /// Until return_lent(), memory in these ranges stays as it is: small pieces of bulk data in it
   /// need not be written each by itself.
-  void lend(const std::vector<LentRange>& ranges) { gathered_.lend(ranges); }
+  void lend(const std::vector<LentRange>& ranges);
   /// All that was written from such memory is in the file; or the errno of what is not.
   int return_lent();
 
@@ -129,13 +134,13 @@ class CommittedFile {
   int fd_ = -1;
   dev_t device_ = 0;
   ino_t inode_ = 0;
-  std::uint64_t used_ = 0;       // by writers before this one, at most
-  std::uint64_t end_ = 0;        // of what is given away
-  std::uint64_t committed_ = 0;  // the end, at the last commit
-  std::uint64_t room_ = 0;       // the disk has room up to here
+  Places places_;
+  std::uint64_t room_ = 0;  // the disk has room up to here
   Changes staged_, waiting_;
+  InPlace in_place_;
   Gathered gathered_;
   int gathered_failed_ = 0;  // errno
+  DirectIo direct_;
   EarlyWriteback early_;
   std::function<void(std::uint64_t)> progress_;
 };

@@ -125,14 +125,13 @@ void Journal::move_to(const FilePlace& file) {
   make_way();
 }
 
-int Journal::add(const Changes& changes, int file) {
+int Journal::add(const Changes& changes, const KnownBytes& there, int file) {
   int code = open();
   if (code != 0) return code;
-  std::string text;
-  code = make_record(changes, file, &text);
+  std::string text = make_record(changes, there, file);
   const std::uint64_t bytes = text.size();
   text.append(sizeof(RecordHead), '\0');  // no older record follows
-  if (code == 0) code = write_whole(fd_, text.data(), text.size(), end_);
+  code = write_whole(fd_, text.data(), text.size(), end_);
   if (code == 0 && durable_) code = sync_data(fd_);
   if (code == 0) code = publish();
   const Standing ready = standing(RecordState::ready);

@@ -4,7 +4,8 @@
 //
 // Bytes, numbers as this machine has them: a head (journal_record.hpp), then for each change:
 // address, length, the bytes that are to be there, the bytes that were. More records follow when a
-// commit was tried again; the last one counts. Behind it is a head of zeros.
+// commit was tried again; the last one counts. Behind it is a head of zeros. Changes are the blocks
+// of 64 bytes of a structure that have something new in them.
 //
 // A record is written as `being_written`, and is `ready` from the moment in which its changes may
 // have begun. So a record that is not whole is either one for which nothing was begun, or damage,
@@ -23,6 +24,7 @@
 
 #include "server/plugins/hdf5/disk/changes.hpp"
 #include "server/plugins/hdf5/disk/file_place.hpp"
+#include "server/plugins/hdf5/disk/known_bytes.hpp"
 #include "server/plugins/hdf5/disk/new_file.hpp"
 
 namespace leat::hdf5 {
@@ -35,8 +37,8 @@ class Journal {
   Journal(const Journal&) = delete;
   ~Journal();
 
-  /// Adds a record. 0 or an errno; after 0 the changes may be made.
-  int add(const Changes& changes, int file);
+  /// Adds a record; what is `there` now is known. 0 or an errno; after 0 the changes may be made.
+  int add(const Changes& changes, const KnownBytes& there, int file);
   /// All changes are made. 0 or an errno.
   int done();
   /// They are on the disk, and are never to be made again. 0 or an errno.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <string_view>
 
 #include "server/plugins/hdf5/disk/whole_io.hpp"
 
@@ -37,7 +38,7 @@ std::uint64_t sum_of(const void* from, std::size_t bytes,
 
 // Of changes: of many variables they are 100 KiB in each commit, for which bytes are too slow.
 // FNV-1a of words, each mixed so that no two errors in the highest bits make up for each other.
-std::uint64_t sum_of_changes(const std::string& text) {
+std::uint64_t sum_of_changes(std::string_view text) {
   std::uint64_t sum = 14695981039346656037u, word = 0;
   std::size_t at = 0;
   for (; at + sizeof word <= text.size(); at += sizeof word) {
@@ -174,18 +175,15 @@ Standing standing(RecordState state) {
   return made;
 }
 
-int make_record(const Changes& changes, int file, std::string* record) {
-  std::string text;
-  std::vector<unsigned char> there;
+std::string make_record(const Changes& changes, const KnownBytes& there, int file) {
+  std::string record(sizeof(RecordHead), '\0');
   for (const auto& [address, bytes] : changes) {
     const std::uint64_t place[2] = {address, bytes.size()};
-    append(&text, place, sizeof place);
-    append(&text, bytes.data(), bytes.size());
-    there.resize(bytes.size());
-    const int code = read_whole(file, there.data(), there.size(), address);
-    if (code != 0) return code;
-    append(&text, there.data(), there.size());
+    append(&record, place, sizeof place);
+    append(&record, bytes.data(), bytes.size());
+    append(&record, there.find(address, bytes.size()), bytes.size());
   }
+  const std::string_view text = std::string_view(record).substr(sizeof(RecordHead));
   RecordHead head{};
   std::memcpy(head.magic, kMagic, kMagicBytes);
   head.standing = standing(RecordState::being_written);
@@ -193,9 +191,8 @@ int make_record(const Changes& changes, int file, std::string* record) {
   head.bytes = text.size();
   head.sum = sum_of_changes(text);
   head.head_sum = sum_of(head);
-  record->assign(reinterpret_cast<const char*>(&head), sizeof head);
-  record->append(text);
-  return 0;
+  std::memcpy(record.data(), &head, sizeof head);
+  return record;
 }
 
 FoundRecord read_records(int journal, int file) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "server/plugins/hdf5/disk/changes.hpp"
+#include "server/plugins/hdf5/disk/known_bytes.hpp"
 
 namespace leat::hdf5 {
 
@@ -37,8 +38,9 @@ struct RecordHead {
   std::uint64_t head_sum;
 };
 
-/// What is to be at the addresses of `changes`, and what is there now in `file`. 0 or an errno.
-int make_record(const Changes& changes, int file, std::string* record);
+/// What is to be at the addresses of `changes`, and what is there now, which is known. `file` is
+/// the one that it is for.
+std::string make_record(const Changes& changes, const KnownBytes& there, int file);
 
 struct FoundRecord {
   enum class Kind { none, not_begun, made, changes, unusable } kind = Kind::none;

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/disk/direct_io.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+
+#include "server/plugins/hdf5/disk/whole_io.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+}  // namespace
+
+int DirectIo::open(int file) {
+  close();
+  file_ = file;
+  direct_ =
+      ::open(("/proc/self/fd/" + std::to_string(file)).c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC);
+  return direct_ < 0 ? errno : 0;
+}
+
+void DirectIo::close() {
+  if (direct_ >= 0) ::close(direct_);
+  direct_ = -1;
+}
+
+std::uint64_t DirectIo::phase_of(const void* from) {
+  return reinterpret_cast<std::uintptr_t>(from) % kPage;
+}
+
+bool DirectIo::fits(std::uint64_t address, const void* from, std::size_t bytes) const {
+  return is_open() && bytes >= kSmallest && address % kPage == phase_of(from);
+}
+
+int DirectIo::write(std::uint64_t address, const void* from, std::size_t bytes) {
+  const auto* at = static_cast<const char*>(from);
+  const std::size_t head = (kPage - address % kPage) % kPage;
+  const std::size_t pages = (bytes - head) / kPage * kPage, tail = bytes - head - pages;
+  int code = write_whole(file_, at, head, address);
+  if (code == 0) code = write_pages(address + head, at + head, pages);
+  if (code == 0) code = write_whole(file_, at + head + pages, tail, address + head + pages);
+  return code;
+}
+
+// A file system that refuses after all, and what it did not take, go through the page cache.
+int DirectIo::write_pages(std::uint64_t address, const char* from, std::size_t bytes) {
+  std::size_t done = 0;
+  while (done < bytes && done % kPage == 0) {
+    const ssize_t n =
+        ::pwrite(direct_, from + done, bytes - done, static_cast<off_t>(address + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno != EINVAL) return errno;
+    if (n <= 0) {
+      close();
+      break;
+    }
+    done += static_cast<std::size_t>(n);
+  }
+  return write_whole(file_, from + done, bytes - done, address + done);
+}
+
+}  // namespace leat::hdf5

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gives away places in a file, none of them twice.
+//
+// Structures get theirs side by side in arenas, so that those that change with each commit are
+// neighbours, which one write changes. Large pieces of data begin on a page: the system copies them
+// faster, and they can go to the disk without a copy.
+//
+// HDF5 gives back what lies at the very end of a file and takes it again for other things, though a
+// reader may be told to look there. So it is told of an end with a gap behind all that it has.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace leat::hdf5 {
+
+class Places {
+ public:
+  /// Up to `used` the file has things already.
+  explicit Places(std::uint64_t used = 0)
+      : used_(used), next_(used), end_(used), committed_(used) {}
+
+  std::uint64_t take(std::uint64_t bytes, bool bulk) {
+    next_ = std::max(next_, used_);
+    if (bulk || bytes > kLargestInArena)
+      return take_from_end(bytes, bytes >= kLarge || bytes % kPage == 0 ? kPage : kWord,
+                           bytes >= kLarge ? phase_ : 0);
+    if (arena_.begin + bytes > arena_.end) {
+      const std::uint64_t begin = take_from_end(kArena, kPage, 0);
+      arena_ = {begin, begin + kArena};
+    }
+    const std::uint64_t address = arena_.begin;
+    arena_.begin = up(address + bytes, kWord);
+    return address;
+  }
+  /// Large pieces begin so far behind a page.
+  void set_phase(std::uint64_t phase) { phase_ = phase; }
+  /// Where the next large piece would begin, but for its alignment.
+  std::uint64_t next() const { return next_; }
+  /// HDF5 says where what it has ends.
+  void set_end(std::uint64_t end) { next_ = end_ = end; }
+  /// What it is told.
+  std::uint64_t end() const { return end_; }
+  /// Bytes that may be in the file; at least end().
+  std::uint64_t size() const { return std::max(end_, used_); }
+
+  /// Readers may find all that was given away up to now.
+  void commit() {
+    committed_ = next_;
+    fresh_ = arena_;
+  }
+  /// Given away since.
+  bool is_new(std::uint64_t address) const {
+    return address >= committed_ || (address >= fresh_.begin && address < fresh_.end);
+  }
+
+ private:
+  static constexpr std::uint64_t kWord = 8, kPage = 4096;
+  static constexpr std::uint64_t kLarge = 128 * 1024;  // a page more does not matter then
+  static constexpr std::uint64_t kArena = 64 * 1024, kLargestInArena = kArena / 4;
+  struct Range {
+    std::uint64_t begin = 0, end = 0;
+  };
+  static std::uint64_t up(std::uint64_t address, std::uint64_t step) {
+    return (address + step - 1) / step * step;
+  }
+  std::uint64_t take_from_end(std::uint64_t bytes, std::uint64_t alignment, std::uint64_t phase) {
+    std::uint64_t address = up(next_, alignment) + phase;
+    if (phase > 0 && address >= next_ + alignment) address -= alignment;
+    next_ = up(address + bytes, kWord);
+    end_ = next_ + kWord;
+    return address;
+  }
+
+  std::uint64_t used_;       // by writers before this one, at most
+  std::uint64_t next_;       // nothing is behind it
+  std::uint64_t end_;        // of what is given away, as HDF5 has it
+  std::uint64_t committed_;  // `next_` at the last commit
+  std::uint64_t phase_ = 0;
+  Range arena_;  // what is left of it
+  Range fresh_;  // was left at the last commit
+};
+
+}  // namespace leat::hdf5
