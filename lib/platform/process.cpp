@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/platform/process.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -95,6 +97,30 @@ Result<pid_t> start_with(const std::vector<std::string>& arguments,
     return Error{Status::ERROR_SERVER, "cannot start " + arguments[0] + ": " + errno_text(code)};
   }
   return pid;
+}
+
+// Of the shared library that this code is in; "" when that is the program itself.
+std::filesystem::path own_library() {
+  Dl_info info{};
+  link_map* map = nullptr;
+  if (dladdr1(reinterpret_cast<const void*>(&path_beside_program), &info,
+              reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0) {
+    return {};
+  }
+  std::error_code error;
+  return map->l_name[0] ? std::filesystem::canonical(map->l_name, error) : "";
+}
+
+// A server may be hosted by a program that is not Leat's.
+std::filesystem::path program_folder() {
+  std::error_code error;
+  const std::filesystem::path beside = own_library().parent_path();
+  for (const char* up : {"../bin", "../../bin"}) {
+    if (beside.empty()) break;
+    const std::filesystem::path folder = beside / up;
+    if (std::filesystem::exists(folder / "leatd", error)) return folder.lexically_normal();
+  }
+  return std::filesystem::path(executable_path()).parent_path();
 }
 
 }  // namespace
@@ -206,8 +232,7 @@ std::string executable_path() {
 }
 
 std::string path_beside_program(const std::string& relative) {
-  const auto folder = std::filesystem::path(executable_path()).parent_path();
-  return (folder / relative).lexically_normal().string();
+  return (program_folder() / relative).lexically_normal().string();
 }
 
 bool call_in_forked_children(void (*function)()) noexcept {

@@ -78,7 +78,8 @@ std::string current_folder();
 /// Absolute path of the running program's file; "" when the system does not tell.
 std::string executable_path();
 
-/// Absolute path of what is installed at `relative` to the folder of the running program's file.
+/// Absolute path of what is installed at `relative` to the folder of Leat's programs: that of the
+/// running one, or where this code is in a library of a server, that of leatd.
 std::string path_beside_program(const std::string& relative);
 
 /// "No such file or directory" for ENOENT, thread safe.

@@ -10,7 +10,7 @@
 #include "lib/platform/memory_limit.hpp"
 #include "lib/platform/numa_binding.hpp"
 #include "lib/platform/process.hpp"
-#include "server/engine/server.hpp"
+#include "server/failover/failover.hpp"
 #include "server/session/catalogue_writer.hpp"
 
 namespace leat::server {
@@ -111,7 +111,7 @@ Result<Inherited> take_segment(LiveSession* live, const Options& options) {
                                            " is damaged, or of a run with another number of ranks"};
   }
   if (options.drain.empty()) {
-    if (const Result<void> may = Server::may_take_over(*segment); !may) return may.error();
+    if (const Result<void> may = Failover::may_take_over(*segment); !may) return may.error();
   }
   return Inherited{std::move(*segment), std::move(*run)};
 }

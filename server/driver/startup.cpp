@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <optional>
+#include <string_view>
 
 #include "lib/model/reader.hpp"
 #include "lib/platform/file_facts.hpp"
@@ -17,12 +19,12 @@
 #include "lib/platform/process.hpp"
 #include "lib/platform/segment_name.hpp"
 #include "lib/platform/spill_folder.hpp"
-#include "server/driver/crash_note.hpp"
+#include "server/driver/driver.hpp"
 #include "server/driver/run_log.hpp"
 #include "server/driver/run_segment.hpp"
 #include "server/driver/start_checks.hpp"
-#include "server/engine/server.hpp"
 #include "server/failover/drains.hpp"
+#include "server/pipeline/crash_note.hpp"
 #include "server/pipeline/plugin_loader.hpp"
 #include "server/placement/machine_file.hpp"
 #include "server/scripts/script_files.hpp"
@@ -156,6 +158,11 @@ Result<std::vector<LoadedPlugin>> plugins_and_scripts(model::Model* model, const
   return load_plugins(*model, log);
 }
 
+bool wants_overlap_check() {
+  const char* const overlaps = std::getenv("LEAT_CHECK_OVERLAPS");
+  return overlaps && std::string_view(overlaps) == "1";
+}
+
 Result<int> serve(Options options, Reporter& reporter) {
   const bool draining = !options.drain.empty();
   if (draining) {
@@ -214,18 +221,19 @@ Result<int> serve(Options options, Reporter& reporter) {
   const RunFacts facts{options.session,       options.ranks, options.node_ranks,
                        live->is_taken_over(), draining,      live->segment()};
   const PluginView view(*model, facts);
-  Server server({*model, *segment, facts, live->socket(), live->journal(), std::move(*listener),
-                 instances_of(*plugins, *model, view, *log), machine, *log,
-                 *spill ? &**spill : nullptr, live->late_ranks(), drains});
-  server.open_ledger();
+  Driver driver(*model, *segment, **log, {std::move(*listener), live->socket(), machine});
+  Engine engine({*model, *segment, facts, driver, *log, instances_of(*plugins, *model, view, *log),
+                 live->journal(), live->late_ranks(), *spill ? &**spill : nullptr, drains,
+                 wants_overlap_check()});
+  engine.open_ledger();
   if (!draining) reporter.ready();
-  const int status = server.run();
-  if (const std::string& why = server.why_given_up(); !why.empty())
+  const int status = driver.run(engine);
+  if (const std::string& why = engine.why_given_up(); !why.empty())
     return Error{Status::ERROR_SERVER, why};
   if (*spill) (*spill)->done_with();
   if (!*spill) ::unlink(live->spill_link().c_str());  // the folder is gone
   live->finish();
-  if (draining) reporter.drained(server.drained());
+  if (draining) reporter.drained(engine.drained());
   return status;
 }
 

@@ -41,7 +41,7 @@ void Drains::start_one(const platform::UndrainedOne& one) {
     return;
   }
   const Result<pid_t> pid =
-      platform::start({platform::executable_path(), "--drain", one.segment}, {});
+      platform::start({platform::path_beside_program("leatd"), "--drain", one.segment}, {});
   if (!pid) {
     log_->warn("{}: {}; `leat recover {}` tries again", what, pid.error().message, one.session);
     return;

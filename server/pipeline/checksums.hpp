@@ -7,19 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "server/session/iteration_tracker.hpp"
+#include "server/session/iteration.hpp"
 
 namespace leat::server {
-
-/// A block that is not, or may not be, in the stores as the simulation gave it.
-struct BlockProblem {
-  std::uint32_t client = 0;
-  std::int32_t rank = 0;
-  std::uint32_t variable = 0;
-  std::uint32_t block = 0;
-  std::string what;         ///< names the block, and both checksums
-  std::uint64_t bytes = 0;  ///< of it, when it is lost
-};
 
 struct ChangedBlock {
   Block block;

@@ -6,7 +6,7 @@
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/priority.hpp"
-#include "server/driver/crash_note.hpp"
+#include "server/pipeline/crash_note.hpp"
 #include "server/spill/spilled_blocks.hpp"
 
 namespace leat::server {

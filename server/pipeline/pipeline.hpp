@@ -22,6 +22,7 @@
 #include "server/pipeline/coverage/array_checks.hpp"
 #include "server/pipeline/plugin_instance.hpp"
 #include "server/pipeline/script_results.hpp"
+#include "server/spill/waiting_line.hpp"
 
 namespace leat::server {
 
@@ -43,7 +44,7 @@ struct PipelineResult {
   Work work{};                           ///< what it is about; its blocks are held until this ends
 };
 
-class Pipeline {
+class Pipeline final : public WaitingLine {
  public:
   /// `wake` is called from the pipeline's thread after each result; it must be quick.
   /// `progress`: one per plugin, kept for a server that takes over; what they say that a plugin has
@@ -51,7 +52,7 @@ class Pipeline {
   Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins,
            std::span<shm::StoreWords> progress, std::function<void()> wake);
   /// Ends the thread without closing what is open; close() first for an orderly end.
-  ~Pipeline();
+  ~Pipeline() override;
 
   /// Starts the thread, which calls `first` and opens all plugins; what is submitted before waits.
   /// `first_rank`: the lowest of this node.
@@ -63,15 +64,11 @@ class Pipeline {
   bool is_started() const noexcept { return thread_.joinable(); }
   /// What a script made goes to all plugins that take such. From any thread.
   void submit(Work work);
-  // Iterations that wait, and that no plugin has begun. From any thread; `which` is called with the
-  // queue locked, and must be quick.
-  using Which = std::function<bool(const Iteration&)>;
+  // Iterations that wait, and that no plugin has begun
   /// Takes the oldest one out, and no plugin gets it.
   std::optional<Iteration> take_oldest(const Which& which);
-  /// A copy of the newest one; it stays in line.
-  std::optional<Iteration> newest(const Which& which) const;
-  /// Puts this one into the place of the one with its number. False when that waits no longer.
-  bool replace(Iteration iteration);
+  std::optional<Iteration> newest(const Which& which) const override;
+  bool replace(Iteration iteration) override;
   /// Of the iteration that the plugins are busy with, else of the first that waits.
   std::optional<std::int64_t> first_number() const;
 

@@ -12,20 +12,10 @@
 #include "lib/model/model.hpp"
 #include "server/include/plugin.h"
 #include "server/pipeline/script_results.hpp"
-#include "server/session/iteration_tracker.hpp"
+#include "server/session/iteration.hpp"
+#include "server/session/run.hpp"
 
 namespace leat::server {
-
-/// What is the same for all plugins of a run; outlives them.
-struct RunFacts {
-  std::string session;
-  std::int32_t ranks = 1;
-  std::int32_t node_ranks = 1;
-  bool resumed = false;  ///< a server of this run has died, and this one goes on in its place
-  bool drained =
-      false;  ///< and no rank lives: what they had handed over is stored, and that is all
-  std::string run_id{};  ///< of this run on this node alone: the name of its segment
-};
 
 /// The model in the terms of the plugin ABI. Points into the model, which must outlive it.
 class PluginView {

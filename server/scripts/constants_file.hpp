@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lib/platform/unique_fd.hpp"
-#include "server/session/iteration_tracker.hpp"
+#include "server/session/iteration.hpp"
 
 namespace leat::server {
 

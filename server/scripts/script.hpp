@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "server/scripts/script_files.hpp"
-#include "server/session/iteration_tracker.hpp"
+#include "server/session/iteration.hpp"
 
 namespace leat::server {
 

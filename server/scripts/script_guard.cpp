@@ -52,9 +52,9 @@ std::string ScriptGuard::ensure() {
   pid_ = -1;
   Result<std::pair<platform::UniqueFd, platform::UniqueFd>> ends = platform::stream_pair();
   if (!ends) return ends.error().message;
-  const Result<pid_t> started =
-      platform::start({platform::executable_path(), "--guard-scripts", std::to_string(getpid())},
-                      {{ends->second.get(), platform::kReportFd}});
+  const Result<pid_t> started = platform::start(
+      {platform::path_beside_program("leatd"), "--guard-scripts", std::to_string(getpid())},
+      {{ends->second.get(), platform::kReportFd}});
   if (!started) return started.error().message;
   pid_ = *started;
   line_ = std::move(ends->first);

@@ -39,13 +39,6 @@
 
 namespace leat::server {
 
-/// A script has called ctx.set.
-struct SteeringRequest {
-  std::string script;
-  std::string parameter;
-  Steering::Value value;
-};
-
 struct ScriptPoolParts {
   const model::Model& model;
   std::string session;

@@ -6,7 +6,7 @@
 
 #include "lib/model/model.hpp"
 #include "server/scripts/frame.hpp"
-#include "server/session/iteration_tracker.hpp"
+#include "server/session/iteration.hpp"
 
 namespace leat::server {
 

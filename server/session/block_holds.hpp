@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "server/session/iteration_tracker.hpp"
+#include "server/session/iteration.hpp"
 
 namespace leat::server {
 

@@ -23,9 +23,9 @@ ClientLink::ClientLink(const shm::Segment& segment, std::uint32_t index, const m
   }
 }
 
-void ClientLink::attach(const shm::Hello& hello, platform::UniqueFd socket) {
+void ClientLink::attach(const shm::Hello& hello, std::unique_ptr<Connection> connection) {
   hello_ = hello;
-  socket_ = std::move(socket);
+  connection_ = std::move(connection);
   phase_ = Phase::attached;
   came_ = true;
 }
@@ -40,10 +40,10 @@ void ClientLink::resume() {
   hello_.node_rank = static_cast<std::int32_t>(index_);
 }
 
-void ClientLink::come_back(const shm::Hello& hello, platform::UniqueFd socket) {
+void ClientLink::come_back(const shm::Hello& hello, std::unique_ptr<Connection> connection) {
   came_ = true;
   hello_ = hello;
-  socket_ = std::move(socket);
+  connection_ = std::move(connection);
 }
 
 const shm::ClientRecord& ClientLink::saved() const noexcept {

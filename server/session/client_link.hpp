@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's end of one client: its rings, its socket, its parameters. Nothing that comes from it
-// is believed unchecked. Private to the event loop.
+// The server's end of one client: its rings, its connection, its parameters. Nothing that comes
+// from it is believed unchecked. Private to the event loop.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lib/model/model.hpp"
-#include "lib/platform/unique_fd.hpp"
 #include "lib/shm/handshake.hpp"
 #include "lib/shm/segment.hpp"
 #include "lib/shm/spsc_ring.hpp"
-#include "server/session/iteration_tracker.hpp"
+#include "server/session/connection.hpp"
+#include "server/session/iteration.hpp"
 
 namespace leat::server {
 
@@ -25,18 +26,18 @@ class ClientLink {
 
   ClientLink(const shm::Segment& segment, std::uint32_t index, const model::Model& model);
 
-  void attach(const shm::Hello& hello, platform::UniqueFd socket);
+  void attach(const shm::Hello& hello, std::unique_ptr<Connection> connection);
   /// As it stood with a server that has died: its events from there on are taken, and it is away
   /// until it attaches again.
   void resume();
-  void come_back(const shm::Hello& hello, platform::UniqueFd socket);
+  void come_back(const shm::Hello& hello, std::unique_ptr<Connection> connection);
   bool is_away() const noexcept {
-    return !socket_ && (phase_ == Phase::attached || phase_ == Phase::finalized);
+    return !connection_ && (phase_ == Phase::attached || phase_ == Phase::finalized);
   }
   /// Attached, and talks to this server.
-  bool is_here() const noexcept { return socket_ && phase_ == Phase::attached; }
+  bool is_here() const noexcept { return connection_ && phase_ == Phase::attached; }
   /// Was attached to the server before this one, and has yet to come back.
-  bool is_awaited() const noexcept { return !socket_ && phase_ == Phase::attached; }
+  bool is_awaited() const noexcept { return !connection_ && phase_ == Phase::attached; }
   /// Its process lives, whether it has attached again or not.
   bool lives() const noexcept { return segment_.client_is_there(index_); }
   /// What a server that takes over goes on with: all events popped so far have had their effect.
@@ -47,8 +48,9 @@ class ClientLink {
   void leave(Phase how) noexcept { phase_ = how; }
   Phase phase() const noexcept { return phase_; }
   bool is_gone() const noexcept { return phase_ == Phase::finalized || phase_ == Phase::dead; }
-  int socket() const noexcept { return socket_.get(); }
-  void close_socket() noexcept { socket_.reset(); }
+  /// Null: it has none.
+  Connection* connection() const noexcept { return connection_.get(); }
+  void disconnect() noexcept { connection_.reset(); }
   /// -1: not known yet.
   std::int32_t rank() const noexcept { return hello_.rank; }
   /// It has not attached, or was given up before it had.
@@ -107,7 +109,7 @@ class ClientLink {
   shm::ClientArea area_;
   shm::RingConsumer<shm::Event> events_;
   shm::RingProducer<shm::Release> releases_;
-  platform::UniqueFd socket_;
+  std::unique_ptr<Connection> connection_;
   shm::Hello hello_ = nobody();
   Phase phase_ = Phase::absent;
   bool came_ = false;

@@ -3,50 +3,15 @@
 // or is gone. Private to the server's event loop.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
-#include <string>
-#include <variant>
 #include <vector>
 
-#include "lib/base/scalar.hpp"
+#include "server/session/iteration.hpp"
 
 namespace leat::server {
-
-class SpillFile;
-
-/// One committed block, checked; all values are the server's own copies.
-struct Block {
-  std::uint32_t client = 0;  ///< rank on the node
-  std::int32_t rank = 0;     ///< rank in the simulation
-  std::uint32_t variable = 0;
-  std::uint32_t block = 0;
-  bool has_position = false;
-  std::array<std::int64_t, kMaxDims> extent{}, position{}, global{};
-  std::uint64_t lease = 0;     ///< the extent it lies in
-  const void* data = nullptr;  ///< null while it lies on the disk
-  std::uint64_t bytes = 0;
-  std::optional<std::uint32_t> checksum;  ///< CRC-32C of the data, by the client
-  const SpillFile* file = nullptr;        ///< on the disk: kept by the hold of its variable
-  std::uint32_t place = 0;                ///< in that file
-};
-
-/// Of a <parameter>; the first: it has none yet.
-using ParameterValue = std::variant<std::monostate, std::int64_t, double, std::string>;
-
-struct Iteration {
-  std::int64_t number = 0;
-  bool complete = true;  ///< false when a client died before it had ended it, or a block is lost
-  std::vector<Block> blocks;
-  /// By variable: its blocks stay as they are while a copy of its hold exists.
-  std::map<std::uint32_t, std::shared_ptr<const void>> holds;
-  /// Values of the node's first rank at its end of this iteration, by parameter.
-  std::vector<ParameterValue> parameters;
-};
 
 /// What one client wrote in one iteration.
 class BlocksOfClient {

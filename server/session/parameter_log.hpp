@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lib/model/model.hpp"
-#include "server/session/iteration_tracker.hpp"
+#include "server/session/iteration.hpp"
 
 namespace leat::server {
 

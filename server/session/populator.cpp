@@ -32,6 +32,10 @@ void Populator::add(const std::vector<shm::Extent>& ranges) {
 }
 
 void Populator::start(unsigned threads) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (todo_.empty()) return;
+  }
   try {
     while (threads_.size() < threads) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {

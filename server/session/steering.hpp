@@ -81,4 +81,11 @@ class Steering {
   std::vector<AuditEntry> audit_;
 };
 
+/// A script has called ctx.set.
+struct SteeringRequest {
+  std::string script;
+  std::string parameter;
+  Steering::Value value;
+};
+
 }  // namespace leat::server

@@ -16,7 +16,7 @@
 
 #include "lib/base/status.hpp"
 #include "lib/platform/unique_fd.hpp"
-#include "server/session/iteration_tracker.hpp"
+#include "server/session/iteration.hpp"
 
 namespace leat::server {
 

@@ -6,8 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "server/pipeline/checksums.hpp"
-#include "server/session/iteration_tracker.hpp"
+#include "server/session/iteration.hpp"
 
 namespace leat::server {
 

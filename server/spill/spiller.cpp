@@ -23,8 +23,7 @@ constexpr std::uint64_t kDescriptorsForOthers = 48;
 
 }  // namespace
 
-Spiller::Spiller(SpillerParts parts, Pipeline& pipeline)
-    : parts_(std::move(parts)), pipeline_(pipeline) {}
+Spiller::Spiller(SpillerParts parts, WaitingLine& line) : parts_(std::move(parts)), line_(line) {}
 
 Spiller::~Spiller() {
   {
@@ -64,7 +63,7 @@ void Spiller::take_written(const std::function<bool(const nlohmann::json&)>& not
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   changed_.notify_one();
-  if (noted && pipeline_.replace(std::move(written->iteration))) {
+  if (noted && line_.replace(std::move(written->iteration))) {
     ++iterations_;
     all_bytes_ += written->file->bytes();
     return;
@@ -167,7 +166,7 @@ Iteration Spiller::part_to_move(const Iteration& iteration) const {
 
 bool Spiller::spill_one() {
   std::optional<Iteration> copy =
-      pipeline_.newest([this](const Iteration& each) { return !movable(each, 1).empty(); });
+      line_.newest([this](const Iteration& each) { return !movable(each, 1).empty(); });
   if (!copy) return false;
   const Iteration part = part_to_move(*copy);
   if (part.blocks.empty()) return false;

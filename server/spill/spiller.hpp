@@ -4,7 +4,7 @@
 // waits for a disk.
 //
 // An iteration stays where it is until its file is whole and the session's journal says what must
-// be in it. Then the file takes its place in the pipeline's line, unless a store has begun it
+// be in it. Then the file takes its place in the stores' line, unless a store has begun it
 // meanwhile. The file goes when the iteration is done. Variables that scripts still read stay in
 // the segment.
 #pragma once
@@ -25,8 +25,8 @@
 #include <thread>
 #include <vector>
 
-#include "server/pipeline/pipeline.hpp"
 #include "server/spill/spill_file.hpp"
+#include "server/spill/waiting_line.hpp"
 
 namespace leat::server {
 
@@ -43,7 +43,7 @@ struct SpillerParts {
 /// All is for the event loop.
 class Spiller {
  public:
-  Spiller(SpillerParts parts, Pipeline& pipeline);
+  Spiller(SpillerParts parts, WaitingLine& line);
   /// Ends the thread after what it is writing. Files stay.
   ~Spiller();
 
@@ -87,7 +87,7 @@ class Spiller {
   void remove(const SpillFile& file);
 
   SpillerParts parts_;
-  Pipeline& pipeline_;
+  WaitingLine& line_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // With the mutex

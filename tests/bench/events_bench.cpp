@@ -19,46 +19,48 @@
 
 #include "lib/model/reader.hpp"
 #include "lib/model/schema.hpp"
+#include "lib/platform/clock.hpp"
 #include "lib/shm/extent_arena.hpp"
-#include "server/engine/server.hpp"
+#include "server/engine/engine.hpp"
 #include "server/session/catalogue_writer.hpp"
+#include "tests/support/quiet_host.hpp"
 
 namespace leat::server {
+namespace {
 
-/// Friend of Server: its loop, without the waits.
-class DrivenServer {
+/// An engine with all its clients, and no loop around it.
+class DrivenEngine {
  public:
-  DrivenServer(const model::Model& model, const shm::Segment& segment, const leat_plugin* plugin,
+  DrivenEngine(const model::Model& model, const shm::Segment& segment, const leat_plugin* plugin,
                std::int32_t ranks)
       : facts_{"bench", ranks, ranks}, view_(model, facts_) {
     const auto log =
         std::make_shared<spdlog::logger>("bench", std::make_shared<spdlog::sinks::null_sink_mt>());
-    ServerParts parts{model, segment, facts_, "/no-such-folder/socket", "", {}, {}, {}, log};
+    EngineParts parts{model, segment, facts_, host_, log};
     parts.plugins.push_back(std::make_unique<PluginInstance>(plugin, model, 0, view_, log));
-    server_ = std::make_unique<Server>(std::move(parts));
-    server_->pipeline_.start();
+    parts.has_memory = true;
+    engine_ = std::make_unique<Engine>(std::move(parts));
+    engine_->start();
     for (std::int32_t i = 0; i < ranks; ++i) {
-      shm::Hello hello{};
-      hello.rank = hello.node_rank = i;
-      server_->clients_[static_cast<std::size_t>(i)].attach(hello, {});
-      server_->clients_[static_cast<std::size_t>(i)].save(0);
+      engine_->hello(platform::now_ns(), tests::hello_of(i, ranks),
+                     std::make_unique<tests::QuietConnection>());
     }
   }
 
   void step() {
-    server_->somebody_speaks();
-    server_->take_all_events();
-    server_->take_results();
-    server_->pass_on_complete();
+    (void)engine_->has_work();
+    engine_->step(platform::now_ns());
   }
-  bool is_idle() { return server_->held_.empty() && !server_->somebody_speaks(); }
+  bool is_idle() { return !engine_->is_storing() && !engine_->has_work(); }
 
  private:
   RunFacts facts_;
   PluginView view_;
-  std::unique_ptr<Server> server_;
+  tests::QuietHost host_;
+  std::unique_ptr<Engine> engine_;
 };
 
+}  // namespace
 }  // namespace leat::server
 
 namespace leat::bench {
@@ -204,7 +206,7 @@ std::int64_t cpu_ns() {
 double measure(std::uint32_t ranks, std::uint32_t variables) {
   const model::Model model = model_with(variables);
   const shm::Segment segment = segment_for(model, ranks);
-  server::DrivenServer server(model, segment, &kDiscard, static_cast<std::int32_t>(ranks));
+  server::DrivenEngine server(model, segment, &kDiscard, static_cast<std::int32_t>(ranks));
   std::vector<Client> clients;
   for (std::uint32_t i = 0; i < ranks; ++i) clients.emplace_back(segment, i);
   const std::uint64_t blocks = std::uint64_t{ranks} * variables;

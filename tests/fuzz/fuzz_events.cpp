@@ -4,13 +4,13 @@
 // those go deepest.
 #include <array>
 
-#include "tests/fuzz/driven_server.hpp"
+#include "tests/fuzz/driven_engine.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace {
 
 using namespace leat;
-using server::DrivenServer;
+using server::DrivenEngine;
 
 class HostileClients {
  public:
@@ -32,7 +32,7 @@ class HostileClients {
   };
 
   void act() {
-    const std::uint32_t who = input_.below(DrivenServer::kClients);
+    const std::uint32_t who = input_.below(DrivenEngine::kClients);
     switch (input_.below(12)) {
       case 0:
       case 1:
@@ -77,7 +77,7 @@ class HostileClients {
   // any word on what they hold, or do not.
   void die_and_be_followed() {
     server_.die_and_be_followed();
-    for (std::uint32_t who = 0; who < DrivenServer::kClients; ++who) {
+    for (std::uint32_t who = 0; who < DrivenEngine::kClients; ++who) {
       if (input_.below(4) == 0) continue;
       server_.come_back(who, leased(who).offset, offset(who));
     }
@@ -210,8 +210,8 @@ class HostileClients {
   static constexpr std::uint64_t kBytes[] = {8, 4, 4, 8};
 
   fuzz::Input input_;
-  DrivenServer server_;
-  std::array<Client, DrivenServer::kClients> clients_;
+  DrivenEngine server_;
+  std::array<Client, DrivenEngine::kClients> clients_;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@
 #include "lib/model/model.hpp"
 #include "server/pipeline/coverage/boxes.hpp"
 #include "server/pipeline/coverage/finding.hpp"
-#include "server/session/iteration_tracker.hpp"
+#include "server/session/iteration.hpp"
 
 namespace leat::server {
 

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "lib/platform/spill_folder.hpp"
+#include "server/pipeline/pipeline.hpp"
 #include "server/spill/spill_file.hpp"
 #include "server/spill/spilled_blocks.hpp"
 #include "server/spill/spiller.hpp"

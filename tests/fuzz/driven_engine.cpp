@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/fuzz/driven_server.hpp"
+#include "tests/fuzz/driven_engine.hpp"
 
 #include <spdlog/sinks/null_sink.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ const model::Model& run_model(model::WhenFull when_full = model::WhenFull::wait)
 const shm::Segment& run_segment() {
   static const shm::Segment segment = [] {
     shm::SegmentPlan plan;
-    plan.clients = DrivenServer::kClients;
+    plan.clients = DrivenEngine::kClients;
     plan.data_bytes = 1 << 18;
     plan.timeout_ns = 1'000'000'000;
     plan.catalogue_bytes = catalogue_bytes(run_model());
@@ -123,8 +123,8 @@ const leat_plugin kPlugin{LEAT_PLUGIN_ABI, sizeof(leat_plugin), "check", open, i
 
 }  // namespace
 
-DrivenServer::DrivenServer(model::WhenFull when_full)
-    : facts_{"fuzz", kClients, kClients}, when_full_(when_full) {
+DrivenEngine::DrivenEngine(model::WhenFull when_full)
+    : facts_{"fuzz", kClients, kClients}, when_full_(when_full), log_(run_model()) {
   const shm::Segment& segment = run_segment();
   const shm::SegmentHeader& header = segment.header();
   std::memset(segment.at<char>(header.leases_offset), 0,
@@ -135,88 +135,93 @@ DrivenServer::DrivenServer(model::WhenFull when_full)
     store.done = store.begun = -1;
     store.tries = store.crashes = 0;
   }
-  make_server();
-  for (std::uint32_t i = 0; i < kClients; ++i) {
-    shm::Hello hello{};
-    hello.rank = hello.node_rank = static_cast<std::int32_t>(i);
-    server_->clients_[i].attach(hello, {});
-    server_->clients_[i].save(0);
-  }
+  make_engine();
+  for (std::uint32_t i = 0; i < kClients; ++i) attach(i, hello_of(i));
 }
 
-void DrivenServer::make_server() {
+shm::Hello DrivenEngine::hello_of(std::uint32_t client) {
+  return tests::hello_of(static_cast<std::int32_t>(client), kClients);
+}
+
+void DrivenEngine::attach(std::uint32_t client, const shm::Hello& hello) {
+  hung_up_[client] = false;
+  engine_->hello(now_ns_, hello, std::make_unique<tests::QuietConnection>(&hung_up_[client]));
+}
+
+void DrivenEngine::make_engine() {
   static const auto log =
       std::make_shared<spdlog::logger>("fuzz", std::make_shared<spdlog::sinks::null_sink_mt>());
   view_ = std::make_unique<PluginView>(run_model(when_full_), facts_);
-  ServerParts parts{
-      run_model(when_full_), run_segment(), facts_, "/no-such-folder/socket", "", {}, {}, {}, log};
+  EngineParts parts{run_model(when_full_), run_segment(), facts_, host_, log};
   parts.plugins.push_back(std::make_unique<PluginInstance>(&kPlugin, run_model(), 0, *view_, log));
-  server_ = std::make_unique<Server>(std::move(parts));
-  server_->pipeline_.start();
+  parts.has_memory = true;
+  engine_ = std::make_unique<Engine>(std::move(parts));
+  engine_->start();
 }
 
-void DrivenServer::die_and_be_followed() {
-  server_.reset();
+void DrivenEngine::die_and_be_followed() {
+  engine_.reset();
   facts_.resumed = true;
-  make_server();
+  make_engine();
 }
 
-void DrivenServer::come_back(std::uint32_t client, std::uint64_t current_extent,
+void DrivenEngine::come_back(std::uint32_t client, std::uint64_t current_extent,
                              std::uint64_t spare_extent) {
-  if (server_->clients_[client].is_gone()) return;
-  shm::Hello hello{};
-  hello.rank = hello.node_rank = static_cast<std::int32_t>(client);
+  shm::Hello hello = hello_of(client);
   hello.resumed = 1;
   hello.current_extent = current_extent;
   hello.spare_extent = spare_extent;
-  server_->come_back(hello, {});
+  run_segment().name().copy(hello.segment, sizeof hello.segment - 1);
+  attach(client, hello);
 }
 
-DrivenServer::~DrivenServer() = default;
+DrivenEngine::~DrivenEngine() = default;
 
-std::size_t DrivenServer::variables() const { return run_model().variables.size(); }
+const shm::Segment& DrivenEngine::segment() { return run_segment(); }
 
-void DrivenServer::step() {
-  server_->somebody_speaks();
-  server_->take_all_events();
-  server_->take_results();
-  server_->pass_on_complete();
+std::size_t DrivenEngine::variables() { return run_model().variables.size(); }
+
+void DrivenEngine::step() {
+  (void)engine_->has_work();
+  engine_->step(now_ns_);
 }
 
-void DrivenServer::hang_up(std::uint32_t client) {
-  server_->client_hung_up(server_->clients_[client]);
+void DrivenEngine::hang_up(std::uint32_t client) {
+  hung_up_[client] = true;
+  engine_->message(now_ns_, client);
 }
 
-void DrivenServer::steer(const std::string& parameter, const Steering::Value& value) {
-  server_->steering_.set(parameter, value, "fuzz");
-  server_->steer();
+void DrivenEngine::steer(const std::string& parameter, const Steering::Value& value) {
+  engine_->steer({"fuzz", parameter, value});
+  step();
 }
 
-void DrivenServer::end_in_parameter_log(std::int64_t iteration) {
-  server_->parameters_.iteration_ended(iteration);
-  server_->parameters_.at(iteration);
-  server_->parameters_.forget(iteration);
+void DrivenEngine::end_in_parameter_log(std::int64_t iteration) {
+  log_.iteration_ended(iteration);
+  log_.at(iteration);
+  log_.forget(iteration);
 }
 
 // Until all that was passed on has come back.
-void DrivenServer::settle() {
-  while (!server_->held_.empty() || server_->pipeline_.is_busy()) {
-    server_->take_results();
-    server_->pass_on_complete();
+void DrivenEngine::settle() {
+  while (engine_->status().anything_held) {
+    step();
     std::this_thread::yield();
   }
 }
 
-void DrivenServer::drain() {
-  for (std::uint32_t i = 0; i < kClients; ++i) hang_up(i);
+void DrivenEngine::drain() {
+  engine_->drain(now_ns_);
+  now_ns_ += kLongNs;
   step();
   settle();
-  promise(server_->all_gone(), "all clients are gone");
-  promise(server_->iterations_.empty(), "no iteration is left open");
-  promise(server_->leases_.used_bytes() == 0, "all memory comes back");
-  promise(!server_->leases_.somebody_waits(), "nobody waits who is gone");
-  server_->close_when_drained();
-  promise(server_->closing_, "the server ends when all are gone");
+  step();
+  const EngineStatus status = engine_->status();
+  promise(status.all_gone, "all clients are gone");
+  promise(!status.anything_open, "no iteration is left open");
+  promise(status.used_bytes == 0, "all memory comes back");
+  promise(!status.somebody_waits, "nobody waits who is gone");
+  promise(status.closing, "the server ends when all are gone");
 }
 
 }  // namespace leat::server

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/failover/session_journal.hpp"
+#include "server/session/session_journal.hpp"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/driver/crash_note.hpp"
+#include "server/pipeline/crash_note.hpp"
 
 #include <signal.h>
 

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// leatd's Server over a small segment, moved step by step instead of by its loop. A plugin of its
-// own reads all that is passed on, and checks what plugins are promised.
+// An engine over a small segment, moved step by step with a clock of its own. A plugin of its own
+// reads all that is passed on, and checks what plugins are promised.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "server/engine/server.hpp"
+#include "tests/support/quiet_host.hpp"
 
 namespace leat::server {
 
-class DrivenServer {
+class DrivenEngine {
  public:
   static constexpr std::uint32_t kClients = 2;
 
   /// In the one segment of the process, its client-owned memory zero.
-  explicit DrivenServer(model::WhenFull when_full);
-  ~DrivenServer();
+  explicit DrivenEngine(model::WhenFull when_full);
+  ~DrivenEngine();
 
-  const shm::Segment& segment() const { return server_->segment_; }
-  shm::ClientArea client(std::uint32_t index) const { return segment().client(index); }
-  std::size_t variables() const;
+  static const shm::Segment& segment();
+  static shm::ClientArea client(std::uint32_t index) { return segment().client(index); }
+  static std::size_t variables();
 
   void step();
   void hang_up(std::uint32_t client);
@@ -35,13 +35,22 @@ class DrivenServer {
   void drain();
 
  private:
+  // Time stands still, but at the end: whatever depends on it, is due then.
+  static constexpr std::int64_t kLongNs = 3'600'000'000'000;
+
+  static shm::Hello hello_of(std::uint32_t client);
+  void attach(std::uint32_t client, const shm::Hello& hello);
   void settle();
-  void make_server();
+  void make_engine();
 
   RunFacts facts_;
   model::WhenFull when_full_;
+  ParameterLog log_;
+  tests::QuietHost host_;
+  std::array<bool, kClients> hung_up_{};
   std::unique_ptr<PluginView> view_;
-  std::unique_ptr<Server> server_;
+  std::unique_ptr<Engine> engine_;
+  std::int64_t now_ns_ = 1;
 };
 
 }  // namespace leat::server

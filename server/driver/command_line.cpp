@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/driver/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+
+#include "lib/platform/process.hpp"
+#include "lib/platform/runtime_folder.hpp"
+#include "server/driver/startup.hpp"
+#include "server/scripts/script_guard.hpp"
+
+namespace leat::server {
+namespace {
+
+constexpr const char* kAbout =
+    "leatd: takes over what the ranks of a simulation write on this node, stores it, and ends "
+    "when they have.\nIt is started by leat_init. Exit status: 0 all stored, 1 something could "
+    "not be stored, 2 it could not start, 3 all stored, but a rank died, a script failed, or "
+    "something was left out.";
+
+void add_options(CLI::App* app, Options* options, int* guarded) {
+  app->set_version_flag("--version", LEAT_VERSION);
+  auto* const config = app->add_option("--config", options->config, "XML file of the run");
+  auto* const session =
+      app->add_option("--session", options->session, "name of the run on this node");
+  app->add_option("--ranks", options->ranks, "processes in the simulation");
+  app->add_option("--node-ranks", options->node_ranks, "processes on this node")
+      ->check(CLI::Range(1, 65536));
+  app->add_option("--folder", options->folder, "folder that paths in the XML count from");
+  app->add_option("--take-over", options->take_over, "segment of a server that has died");
+  app->add_option("--for-rank", options->for_rank, "rank on this node that starts it");
+  app->add_option("--since", options->since_ns,
+                  "when that rank began, in ns since the machine's start");
+  app->add_option("--drain", options->drain,
+                  "stores what lies in this segment, all processes of which are dead, and ends")
+      ->excludes(config, session);
+  app->add_option("--report-fd", options->report_fd, "descriptor to report readiness to");
+  app->add_option(
+      "--guard-scripts", *guarded,
+      "ends what scripts have started, should the leatd of this process id, which starts "
+      "this one, be killed");
+}
+
+// "" or what is wrong.
+std::string problem_with(const Options& options) {
+  if (!options.drain.empty()) return "";
+  if (options.config.empty()) return "--config is missing";
+  if (platform::valid_session_name(options.session)) return "";
+  return "\"" + options.session + "\" is no session name";
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  Options options;
+  int guarded = 0;
+  CLI::App app{kAbout};
+  add_options(&app, &options, &guarded);
+  CLI11_PARSE(app, argc, argv);
+  if (guarded > 0) return guard_scripts(guarded);
+  if (const std::string problem = problem_with(options); !problem.empty()) {
+    fprintf(stderr, "leatd: %s\n", problem.c_str());
+    return 2;
+  }
+  // Of what the starter had open only the report pipe is ours.
+  platform::close_from(options.report_fd >= 0 ? platform::kReportFd + 1 : 3);
+  return run_session(options);
+}
+
+}  // namespace leat::server

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/driver/driver.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "lib/platform/clock.hpp"
+#include "lib/platform/readable.hpp"
+
+namespace leat::server {
+namespace {
+
+using platform::now_ns;
+
+// However many events come, clients that arrive or die are seen to this often.
+constexpr std::int64_t kLookAroundNs = 1'000'000;
+// On a core of its own the server looks for events this long before it sleeps: clients then need no
+// system call.
+constexpr std::int64_t kSpinNs = 50'000;
+// After an event it sleeps for such short times at first, and its clients need not wake it when
+// they end an iteration, which would cost them a system call. The longer of the two while another
+// thread needs the core to store. After kNapsNs without an event it sleeps until it is woken.
+constexpr std::int64_t kNapNs = 100'000, kLongNapNs = 1'000'000, kNapsNs = 100'000'000;
+// How often the grace is looked at.
+constexpr int kGraceTickMs = 500;
+
+void silence(int eventfd_descriptor) noexcept {
+  std::uint64_t count = 0;
+  const ssize_t got = ::read(eventfd_descriptor, &count, sizeof count);
+  (void)got;
+}
+
+platform::UniqueFd termination_signals() {
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGTERM);
+  sigaddset(&mask, SIGINT);
+  sigprocmask(SIG_BLOCK, &mask, nullptr);
+  return platform::UniqueFd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+platform::UniqueFd event_descriptor() {
+  return platform::UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+}
+
+}  // namespace
+
+Driver::Driver(const model::Model& model, const shm::Segment& segment, spdlog::logger& log,
+               DriverParts parts)
+    : architecture_(model.architecture),
+      segment_(segment),
+      log_(log),
+      machine_(std::move(parts.machine)),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      doorbell_(event_descriptor()),
+      results_bell_(event_descriptor()),
+      signals_(termination_signals()),
+      transport_(std::move(parts.listener), std::move(parts.socket_path), doorbell_.get(),
+                 [this](int descriptor) { watch(descriptor); }) {
+  for (const platform::UniqueFd* fd : {&doorbell_, &results_bell_, &signals_}) watch(fd->get());
+}
+
+void Driver::watch(int descriptor) noexcept {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = descriptor;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event);
+}
+
+int Driver::run(Engine& engine) {
+  Grace grace(engine, log_, static_cast<std::int64_t>(architecture_.grace_seconds * 1e9));
+  engine.start();
+  std::int64_t looked_ns = now_ns();
+  for (;;) {
+    const std::int64_t begun_ns = now_ns();
+    const bool busy = engine.step(begun_ns);
+    if (engine.is_done()) return engine.finish(now_ns());
+    if (busy) last_event_ns_ = begun_ns;
+    if (busy && begun_ns - looked_ns < kLookAroundNs) continue;
+    if (busy) {
+      look_around(engine, grace, 0);
+    } else if (!spin(engine)) {
+      sleep(engine, grace);
+    }
+    looked_ns = now_ns();
+  }
+}
+
+// ---- waiting ----
+
+// On a single core the pipeline's thread needs the time more: it frees memory.
+bool Driver::may_spin(const Engine& engine) const noexcept {
+  return placement_.pinned && !engine.is_closing() &&
+         (!engine.is_storing() || placement_.cpus.count() > 1);
+}
+
+bool Driver::spin(Engine& engine) const noexcept {
+  if (!may_spin(engine)) return false;
+  const std::int64_t until = now_ns() + kSpinNs;
+  do {
+    if (engine.has_work()) return true;
+    platform::relax();
+  } while (now_ns() < until);
+  return false;
+}
+
+void Driver::sleep(Engine& engine, Grace& grace) noexcept {
+  // "I sleep" is visible before the rings are looked at once more, so that no event is missed.
+  std::atomic<std::uint32_t>& sleeps = segment_.server_words().sleeps;
+  sleeps.fetch_add(1, std::memory_order_seq_cst);
+  if (!nap(engine, grace))
+    look_around(engine, grace, engine.has_work() ? 0 : limit_ms(engine, grace));
+  sleeps.fetch_add(1, std::memory_order_relaxed);
+}
+
+// True when there is something to do. "I look again soon" is taken back before the rings are looked
+// at for the last time, as "I sleep" is said before.
+bool Driver::nap(Engine& engine, Grace& grace) noexcept {
+  if (!placement_.pinned || engine.is_closing() || engine.status().somebody_waits) return false;
+  std::atomic<std::uint32_t>& naps = segment_.server_words().naps;
+  naps.store(1, std::memory_order_seq_cst);
+  const std::int64_t nap_ns = may_spin(engine) ? kNapNs : kLongNapNs;
+  bool woken = engine.has_work();
+  while (!woken && now_ns() - last_event_ns_ < kNapsNs)
+    woken = platform::is_readable_within(epoll_.get(), nap_ns) || engine.has_work();
+  naps.store(0, std::memory_order_seq_cst);
+  if (woken) look_around(engine, grace, 0);
+  return woken;
+}
+
+int Driver::limit_ms(const Engine& engine, const Grace& grace) const noexcept {
+  const std::int64_t deadline = engine.next_deadline_ns();
+  const int limit = deadline == Engine::kNever ? -1 : platform::left_ms(deadline);
+  if (!grace.has_begun()) return limit;
+  return limit < 0 ? kGraceTickMs : std::min(limit, kGraceTickMs);
+}
+
+// ---- what wakes it ----
+
+void Driver::look_around(Engine& engine, Grace& grace, int limit_ms) {
+  epoll_event events[64];
+  const int count = epoll_wait(epoll_.get(), events, 64, limit_ms);
+  for (int i = 0; i < count; ++i) on_readable(engine, grace, events[i].data.fd);
+  grace.watch(now_ns());
+}
+
+void Driver::on_readable(Engine& engine, Grace& grace, int descriptor) {
+  if (descriptor == doorbell_.get() || descriptor == results_bell_.get())
+    return silence(descriptor);
+  if (descriptor == signals_.get()) return on_signal(grace);
+  transport_.on_readable(
+      descriptor, {[&engine](const shm::Hello& hello, std::unique_ptr<Connection> connection) {
+                     return engine.hello(now_ns(), hello, std::move(connection));
+                   },
+                   [&engine](std::uint32_t client) { engine.message(now_ns(), client); }});
+}
+
+void Driver::on_signal(Grace& grace) {
+  signalfd_siginfo info{};
+  const ssize_t got = ::read(signals_.get(), &info, sizeof info);
+  if (got == sizeof info) grace.begin(strsignal(static_cast<int>(info.ssi_signo)), now_ns());
+}
+
+// ---- the host of the engine ----
+
+void Driver::wake() noexcept {
+  const std::uint64_t one = 1;
+  const ssize_t written = ::write(results_bell_.get(), &one, sizeof one);
+  (void)written;  // a full counter rings as well
+}
+
+void Driver::run_on(const platform::Placement& placement) {
+  placement_ = placement;
+  platform::set_affinity_of_process(placement.cpus);
+}
+
+void Driver::tell_user(const std::string& text) { fmt::print(stderr, "leat: {}\n", text); }
+
+}  // namespace leat::server

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hosts an engine in a process of its own: one loop over sockets, doorbells, signals and time, on
+// cores of its own where there are any. One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/platform/unique_fd.hpp"
+#include "server/driver/grace.hpp"
+#include "server/driver/local_transport.hpp"
+#include "server/engine/engine.hpp"
+
+namespace leat::server {
+
+struct DriverParts {
+  platform::UniqueFd listener;  ///< empty: nobody comes
+  std::string socket_path;
+  platform::Machine machine;
+};
+
+class Driver final : public Host {
+ public:
+  /// Takes SIGTERM and SIGINT from here on. `model`, `segment` and `log` are the engine's.
+  Driver(const model::Model& model, const shm::Segment& segment, spdlog::logger& log,
+         DriverParts parts);
+
+  /// Runs the engine until it is done. Returns the exit status of leatd.
+  int run(Engine& engine);
+
+  void wake() noexcept override;
+  const platform::Machine* machine() const override { return &machine_; }
+  void run_on(const platform::Placement& placement) override;
+  void stop_listening() override { transport_.stop_listening(); }
+  void tell_user(const std::string& text) override;
+
+ private:
+  void watch(int descriptor) noexcept;
+  bool may_spin(const Engine& engine) const noexcept;
+  bool spin(Engine& engine) const noexcept;
+  bool nap(Engine& engine, Grace& grace) noexcept;
+  void sleep(Engine& engine, Grace& grace) noexcept;
+  int limit_ms(const Engine& engine, const Grace& grace) const noexcept;
+  void look_around(Engine& engine, Grace& grace, int limit_ms);
+  void on_readable(Engine& engine, Grace& grace, int descriptor);
+  void on_signal(Grace& grace);
+
+  const model::Architecture& architecture_;
+  const shm::Segment& segment_;
+  spdlog::logger& log_;
+  platform::Machine machine_;
+  platform::UniqueFd epoll_, doorbell_, results_bell_, signals_;
+  LocalTransport transport_;
+  platform::Placement placement_;
+  std::int64_t last_event_ns_ = 0;
+};
+
+}  // namespace leat::server

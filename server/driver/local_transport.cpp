@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/driver/local_transport.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/platform/local_socket.hpp"
+
+namespace leat::server {
+namespace {
+
+constexpr std::int64_t kGreetingLimitNs = 100'000'000;
+constexpr std::int64_t kFarewellLimitNs = 1'000'000'000;
+
+class LocalConnection final : public Connection {
+ public:
+  LocalConnection(platform::UniqueFd socket, int doorbell)
+      : socket_(std::move(socket)), doorbell_(doorbell) {}
+
+  bool welcome(const shm::Welcome& welcome) override {
+    const int passed = welcome.status == 0 ? doorbell_ : -1;
+    return platform::send_message(socket_.get(), &welcome, sizeof welcome, kGreetingLimitNs,
+                                  passed);
+  }
+  Received take(shm::Report* report) override {
+    return platform::receive_message(socket_.get(), report, sizeof *report, 0);
+  }
+  bool farewell(const shm::Farewell& farewell) override {
+    return platform::send_message(socket_.get(), &farewell, sizeof farewell, kFarewellLimitNs);
+  }
+
+ private:
+  platform::UniqueFd socket_;
+  int doorbell_;
+};
+
+}  // namespace
+
+LocalTransport::LocalTransport(platform::UniqueFd listener, std::string path, int doorbell,
+                               std::function<void(int)> watch)
+    : listener_(std::move(listener)),
+      path_(std::move(path)),
+      doorbell_(doorbell),
+      watch_(std::move(watch)) {
+  if (listener_) watch_(listener_.get());
+}
+
+void LocalTransport::on_readable(int descriptor, const Receiver& receiver) {
+  if (descriptor == listener_.get()) return accept();
+  const auto greets =
+      std::find_if(greeting_.begin(), greeting_.end(),
+                   [descriptor](const platform::UniqueFd& g) { return g.get() == descriptor; });
+  if (greets != greeting_.end()) {
+    platform::UniqueFd socket = std::move(*greets);
+    greeting_.erase(greets);
+    return receive_hello(std::move(socket), receiver);
+  }
+  if (const auto client = clients_.find(descriptor); client != clients_.end())
+    receiver.message(client->second);
+}
+
+void LocalTransport::accept() {
+  while (platform::UniqueFd connection = platform::accept_own_user(listener_.get())) {
+    watch_(connection.get());
+    greeting_.push_back(std::move(connection));
+  }
+}
+
+// A connection that the engine has closed is no longer watched; its descriptor may be that of the
+// next one.
+void LocalTransport::receive_hello(platform::UniqueFd socket, const Receiver& receiver) {
+  const int descriptor = socket.get();
+  clients_.erase(descriptor);
+  shm::Hello hello{};
+  const platform::Received received =
+      platform::receive_message(descriptor, &hello, sizeof hello, kGreetingLimitNs);
+  if (received != platform::Received::message) return;
+  if (receiver.hello(hello, std::make_unique<LocalConnection>(std::move(socket), doorbell_)))
+    clients_[descriptor] = static_cast<std::uint32_t>(hello.node_rank);
+}
+
+void LocalTransport::stop_listening() {
+  listener_.reset();
+  ::unlink(path_.c_str());
+}
+
+}  // namespace leat::server

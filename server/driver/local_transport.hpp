@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// How processes of this node reach an engine: a local socket at which they say hello, and over
+// which they get the doorbell of its host.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/platform/unique_fd.hpp"
+#include "lib/shm/handshake.hpp"
+#include "server/session/connection.hpp"
+
+namespace leat::server {
+
+class LocalTransport {
+ public:
+  /// What follows from what comes.
+  struct Receiver {
+    /// False: it is refused, and its connection is closed.
+    std::function<bool(const shm::Hello& hello, std::unique_ptr<Connection> connection)> hello;
+    /// This client, by its number on the node, has said something, or has hung up.
+    std::function<void(std::uint32_t client)> message;
+  };
+  /// `watch` is called with each descriptor at which something may come. Without a listener nobody
+  /// comes.
+  LocalTransport(platform::UniqueFd listener, std::string path, int doorbell,
+                 std::function<void(int)> watch);
+
+  /// Something has come at this descriptor.
+  void on_readable(int descriptor, const Receiver& receiver);
+  /// Takes the name away: who comes now finds nobody.
+  void stop_listening();
+
+ private:
+  void accept();
+  void receive_hello(platform::UniqueFd socket, const Receiver& receiver);
+
+  platform::UniqueFd listener_;
+  std::string path_;
+  int doorbell_;
+  std::function<void(int)> watch_;
+  std::vector<platform::UniqueFd> greeting_;  // connected, Hello not yet come
+  std::map<int, std::uint32_t> clients_;      // by descriptor
+};
+
+}  // namespace leat::server

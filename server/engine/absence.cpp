@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/engine/absence.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace leat::server {
+namespace {
+
+using Phase = ClientLink::Phase;
+
+// A process may take that long to start on a busy machine, whatever the timeout is.
+constexpr std::int64_t kLeastNs = 2'000'000'000;
+// Time between two looks counts up to here: there may be none for long.
+constexpr std::int64_t kMostBetweenNs = 1'000'000'000;
+
+}  // namespace
+
+Absence::Absence(Books& books, Dispatcher& dispatcher, Overflow& overflow, Attachment& attachment,
+                 Placing& placing)
+    : run_(books.run),
+      clients_(books.clients),
+      memory_(books.memory),
+      dispatcher_(dispatcher),
+      overflow_(overflow),
+      attachment_(attachment),
+      placing_(placing) {}
+
+bool Absence::any_expected() const noexcept {
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    if (clients_.is_expected(i)) return true;
+  }
+  return false;
+}
+
+// Nobody else is left; or a rank waits for memory that nothing else will free.
+bool Absence::hurts() const {
+  const bool anybody = std::any_of(clients_.begin(), clients_.end(), [](const ClientLink& c) {
+    return c.phase() == Phase::attached || (c.phase() == Phase::absent && c.lives());
+  });
+  if (!anybody || overflow_.refused_for_absent()) return true;
+  const LeaseRequest* const unmet = memory_.leases().first_unmet();
+  return unmet && !dispatcher_.anything_held() && !dispatcher_.pipeline().first_number() &&
+         overflow_.is_expected_before(unmet->iteration);
+}
+
+// Less than the timeout, so that who waits gets its memory.
+std::int64_t Absence::limit_ns() const noexcept {
+  return std::max(kLeastNs, run_.timeout_ns() / 4 * 3);
+}
+
+void Absence::look() {
+  if (!any_expected()) return;
+  const std::int64_t before = std::exchange(seen_ns_, hurts() ? run_.now_ns : 0);
+  if (seen_ns_ == 0) return;
+  if (before != 0) hurt_ns_ += std::min(run_.now_ns - before, kMostBetweenNs);
+  if (hurt_ns_ < limit_ns()) return;
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    if (clients_.is_expected(i)) attachment_.never_came(i);
+  }
+  placing_.place_when_known();
+  run_.made_progress();
+  overflow_.serve();
+}
+
+}  // namespace leat::server

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/engine/attachment.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+namespace leat::server {
+namespace {
+
+using Phase = ClientLink::Phase;
+
+// Then the others get their turn.
+constexpr int kMostAtOnce = 64;
+
+std::string rank_of_node(const shm::Hello& hello) {
+  return "rank " + std::to_string(hello.node_rank) + " of this node ";
+}
+
+constexpr const char* kOtherNames = ": give the two runs different LEAT_SESSION names";
+
+shm::Welcome welcome_of(const shm::Hello& hello, const std::string& refusal,
+                        const std::string& segment) {
+  shm::Welcome welcome{};
+  welcome.magic = shm::kMagic;
+  welcome.version = shm::kLayoutVersion;
+  welcome.status =
+      static_cast<std::int32_t>(refusal.empty()                        ? Status::OK
+                                : hello.version == shm::kLayoutVersion ? Status::ERROR_STATE
+                                                                       : Status::ERROR_VERSION);
+  refusal.copy(welcome.message, sizeof welcome.message - 1);
+  segment.copy(welcome.segment, sizeof welcome.segment - 1);
+  return welcome;
+}
+
+}  // namespace
+
+Attachment::Attachment(Books& books, Dispatcher& dispatcher, Overflow& overflow, Failover& failover,
+                       Placing& placing, Host& host, std::string late_ranks)
+    : books_(books),
+      run_(books.run),
+      clients_(books.clients),
+      dispatcher_(dispatcher),
+      overflow_(overflow),
+      failover_(failover),
+      placing_(placing),
+      host_(host),
+      reports_(run_.model, clients_.size()),
+      late_path_(std::move(late_ranks)),
+      late_ranks_(platform::LateRanks::read(late_path_)) {}
+
+std::string Attachment::why_refused(const shm::Hello& hello) const {
+  const RunFacts& facts = run_.facts;
+  if (hello.magic != shm::kMagic || hello.version != shm::kLayoutVersion) {
+    return "leatd has segment layout version " + std::to_string(shm::kLayoutVersion) +
+           ", the client library has version " + std::to_string(hello.version) +
+           ": use libleat and leatd of one Leat";
+  }
+  if (hello.node_size != facts.node_ranks || hello.size != facts.ranks || hello.node_rank < 0 ||
+      hello.node_rank >= facts.node_ranks) {
+    return "rank " + std::to_string(hello.node_rank) + " of " + std::to_string(hello.node_size) +
+           " on its node does not fit into session " + facts.session + ", which has " +
+           std::to_string(facts.node_ranks) + " ranks on this node" + kOtherNames;
+  }
+  const ClientLink& client = clients_[static_cast<std::uint32_t>(hello.node_rank)];
+  if (!hello.resumed) return why_too_late(hello);
+  if (hello.segment != run_.segment.name()) {
+    return rank_of_node(hello) + "was part of another run of this name, with segment " +
+           std::string(hello.segment) + ", not of session " + facts.session +
+           " as it is now, with segment " + run_.segment.name() + kOtherNames;
+  }
+  // Absent: the server before this one was killed between its welcome and its note of that.
+  if (client.is_away() || client.phase() == Phase::absent) return "";
+  return rank_of_node(hello) + "is no part of session " + facts.session +
+         " any more: its server was told to end, or has taken it for dead";
+}
+
+std::string Attachment::why_too_late(const shm::Hello& hello) const {
+  const std::string& session = run_.facts.session;
+  const ClientLink& client = clients_[static_cast<std::uint32_t>(hello.node_rank)];
+  if (std::string late = late_ranks_.why_too_late(session, hello.node_rank, hello.since_ns);
+      !late.empty()) {
+    return late;
+  }
+  if (client.is_gone() && client.never_came()) {
+    return rank_of_node(hello) + "came too late for session " + session +
+           ": the others had waited for it for the timeout of <buffer>, and go on without it; "
+           "nothing of this rank is stored";
+  }
+  if (client.phase() == Phase::absent) return "";
+  return rank_of_node(hello) + "is already part of session " + session + kOtherNames;
+}
+
+bool Attachment::hello(shm::Hello hello, std::unique_ptr<Connection> connection) {
+  hello.segment[sizeof hello.segment - 1] = 0;
+  const std::string refusal = why_refused(hello);
+  const bool is_there = connection->welcome(welcome_of(hello, refusal, run_.segment.name()));
+  if (!refusal.empty()) run_.log->warn("refused a client (pid {}): {}", hello.pid, refusal);
+  if (!is_there || !refusal.empty()) return false;
+  ClientLink& client = clients_[static_cast<std::uint32_t>(hello.node_rank)];
+  if (client.is_away()) {
+    failover_.come_back(hello, std::move(connection));
+    if (client.is_gone()) return true;
+    placing_.place_when_known();
+    overflow_.serve();
+    return true;
+  }
+  client.attach(hello, std::move(connection));
+  client.save(0);
+  if (!clients_.all_have_attached()) return true;
+  placing_.place_when_known();
+  dispatcher_.start_stores();
+  return true;
+}
+
+bool Attachment::take_reports(std::uint32_t index) {
+  ClientLink& client = clients_[index];
+  for (int i = 0; i < kMostAtOnce && client.connection(); ++i) {
+    shm::Report report{};
+    switch (client.connection()->take(&report)) {
+      case Connection::Received::message:
+        reports_.take(index, client.rank(), report, run_.now_ns);
+        break;
+      case Connection::Received::nothing:
+        return true;
+      case Connection::Received::closed:
+        return false;
+    }
+  }
+  return true;
+}
+
+std::string Attachment::why(std::uint32_t index, std::uint32_t number) {
+  if (number != 0 && reports_.why(index, number).empty())
+    (void)take_reports(index);  // it has come before the event
+  return reports_.why(index, number);
+}
+
+// In the log, and to the user where that is a file: those who look at neither look there.
+void Attachment::say_reports(bool all) {
+  if (!reports_.has_waiting()) return;
+  const bool log_is_seen = run_.model.log.file.empty() && run_.log->should_log(spdlog::level::err);
+  for (const ReportBook::Line& line : reports_.take_due(run_.now_ns, all)) {
+    run_.log->log(line.is_error ? spdlog::level::err : spdlog::level::warn, "{}", line.text);
+    if (line.is_error && !log_is_seen) host_.tell_user(line.text);
+  }
+}
+
+void Attachment::left(std::uint32_t index, Phase how) {
+  ClientLink& client = clients_[index];
+  const bool died = how == Phase::dead;
+  client.leave(how);
+  count_untold(index);
+  if (died) {
+    const std::int64_t current = books_.iterations.current(index);
+    reports_.died(client.rank(), current, run_.now_ns);
+    books_.record.ledger().client_died(client.rank(), current);
+  }
+  forget(index, died);
+  run_.made_progress();
+  overflow_.serve();
+}
+
+// What a client was refused, and could not say before it ended: its ring was full.
+void Attachment::count_untold(std::uint32_t index) {
+  const std::uint64_t untold = clients_[index].take_untold();
+  if (untold == 0) return;
+  const std::int32_t rank = clients_[index].rank();
+  const std::int64_t current = books_.iterations.current(index);
+  run_.log->error(
+      "rank {}: {} more write{} failed, from iteration {} on; it ended before it could say "
+      "which",
+      rank, untold, untold == 1 ? "" : "s", current);
+  books_.record.ledger().write_failed(
+      rank, Ledger::kUntold, current,
+      "from this iteration on; the rank ended before it could say which", 0, untold);
+}
+
+void Attachment::never_came(std::uint32_t index) {
+  run_.log->warn("{} has not come, and the others have waited for it: going on without it",
+                 clients_.name_of(index));
+  clients_[index].leave(Phase::dead);
+  clients_[index].save(0);
+  books_.record.ledger().client_never_came(static_cast<std::int32_t>(index));
+  forget(index, true);
+}
+
+void Attachment::forget(std::uint32_t index, bool died) {
+  books_.iterations.gone(index, died);
+  books_.memory.client_gone(index);
+  books_.parameters.client_gone(index);
+}
+
+void Attachment::note_late_ranks() const {
+  std::vector<std::int32_t> ranks;
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    if (clients_[i].never_came()) ranks.push_back(static_cast<std::int32_t>(i));
+  }
+  if (ranks.empty() || late_path_.empty()) return;
+  platform::LateRanks late = late_ranks_;
+  late.note(late_path_, ranks);
+}
+
+}  // namespace leat::server

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/engine/dispatcher.hpp"
+
+#include <utility>
+
+namespace leat::server {
+
+Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
+    : run_(books.run),
+      clients_(books.clients),
+      memory_(books.memory),
+      iterations_(books.iterations),
+      parameters_(books.parameters),
+      record_(books.record),
+      drains_(parts.drains
+                  ? std::move(parts.drains)
+                  : std::make_shared<Drains>(std::vector<platform::UndrainedOne>(), run_.log)),
+      pipeline_(std::move(parts.plugins), run_.segment.stores(), parts.wake),
+      spiller_(spiller_parts(parts), pipeline_),
+      holds_(parts.wake),
+      scripts_(script_parts(parts)) {
+  for (const auto& plugin : pipeline_.plugins()) {
+    plugin->show_ledger([this] { return record_.text(); });
+    plugin->report_progress([this] { run_.made_progress(); });
+  }
+  check_arrays(parts.check_overlaps);
+}
+
+SpillerParts Dispatcher::spiller_parts(const DispatcherParts& parts) const {
+  const platform::SpillFolder* const folder = parts.spill_folder;
+  SpillerParts spill;
+  if (folder) spill.folder = folder->descriptor();
+  spill.path = folder ? folder->path() : run_.model.architecture.spill_folder;
+  spill.most_bytes = run_.model.architecture.spill_bytes;
+  spill.segment_start = run_.segment.at<char>(0);
+  spill.segment_bytes = run_.segment.header().segment_bytes;
+  spill.log = run_.log;
+  spill.wake = parts.wake;
+  return spill;
+}
+
+ScriptPoolParts Dispatcher::script_parts(const DispatcherParts& parts) {
+  ScriptPoolParts pool{run_.model, run_.facts.session};
+  pool.segment_path = run_.segment.path();
+  pool.segment_start = run_.segment.at<char>(0);
+  pool.ranks = run_.facts.ranks;
+  pool.node_ranks = run_.facts.node_ranks;
+  pool.resumed = run_.facts.resumed;
+  pool.log = run_.log;
+  pool.store = [this](ScriptResults results) { pipeline_.submit(std::move(results)); };
+  pool.wake = parts.wake;
+  return pool;
+}
+
+// Of a run on several nodes nobody has all blocks in hand.
+void Dispatcher::check_arrays(bool overlaps) {
+  ArrayChecks::Wanted wanted;
+  wanted.holes = run_.facts.is_on_one_node();
+  wanted.overlaps = overlaps;
+  wanted.from_start = run_.segment.server_words().done_iteration.load() < 0;
+  pipeline_.check_with(run_.model, wanted);
+}
+
+void Dispatcher::start() {
+  drains_->start();
+  const RunFacts& facts = run_.facts;
+  if (facts.is_on_one_node() || facts.drained || clients_.all_have_attached()) start_stores();
+  spiller_.start();
+  scripts_.start();
+}
+
+// Its ranks that never attach are given up before there is anything to store.
+void Dispatcher::start_stores() {
+  if (pipeline_.is_started()) return;
+  pipeline_.start(run_.facts.is_on_one_node() ? 0 : clients_.lowest_rank(),
+                  [drains = drains_] { drains->await_here(); });
+}
+
+// What is drained is passed on when all stores are open: otherwise it stays where it is, for
+// another time.
+void Dispatcher::pass_on_complete() {
+  if (!may_store()) return;
+  while (std::optional<Iteration> iteration = iterations_.take_complete()) {
+    record_.ledger().handed_over(*iteration);
+    holds_.hold(&*iteration);
+    for (std::size_t i = 0; i < iteration->holds.size(); ++i) held_.insert(iteration->number);
+    iteration->parameters = parameters_.at(iteration->number);
+    // What was on the disk when a server died, was so because no script wanted it any more.
+    if (!hold_spilled(&*iteration)) scripts_.submit(*iteration);
+    start_stores();
+    pipeline_.submit(std::move(*iteration));
+  }
+}
+
+// True when something of it lies on the disk: its files are open as long as the iteration's own
+// holds exist.
+bool Dispatcher::hold_spilled(Iteration* iteration) const {
+  const Spiller::Files files = spiller_.files_of(iteration->number);
+  if (files.empty()) return false;
+  using Both = std::pair<std::shared_ptr<const void>, Spiller::Files>;
+  for (auto& [variable, hold] : iteration->holds)
+    hold = std::make_shared<Both>(std::move(hold), files);
+  return true;
+}
+
+void Dispatcher::take_results() {
+  for (PipelineResult& result : pipeline_.take_results()) take(result);
+}
+
+void Dispatcher::take(PipelineResult& result) {
+  record_.settled(result);
+  run_.made_progress();
+  switch (result.kind) {
+    case PipelineResult::Kind::iteration:
+      return note_done(result);
+    case PipelineResult::Kind::opened:
+      return stores_opened(result);
+    case PipelineResult::Kind::script_results:
+      return;
+    case PipelineResult::Kind::closed:
+      state_ = State::closed;
+      return;
+  }
+}
+
+void Dispatcher::stores_opened(const PipelineResult& result) {
+  state_ = State::open;
+  if (!run_.facts.drained) return;
+  for (const StoreOutcome& outcome : result.outcomes) {
+    if (!outcome.error.empty()) given_up_ = "store \"" + outcome.store + "\": " + outcome.error;
+  }
+  if (given_up_.empty()) return;
+  const std::string& session = run_.facts.session;
+  run_.log->error("what session {} has in memory stays there: {}; `leat recover {}` tries again",
+                  session, given_up_, session);
+  state_ = State::closed;
+}
+
+// The iteration's blocks are still held by the result: a server that takes over either finds them,
+// or these words.
+void Dispatcher::note_done(const PipelineResult& result) noexcept {
+  const shm::Segment& segment = run_.segment;
+  for (shm::StoreWords& store : segment.stores()) store.done.store(result.iteration);
+  segment.server_words().done_iteration.store(result.iteration);
+  segment.server_words().fruitless.store(0, std::memory_order_relaxed);
+  parameters_.forget(result.iteration);
+  spiller_.forget(result.iteration);
+}
+
+void Dispatcher::take_returned_blocks() {
+  for (const Returned& returned : holds_.take_returned()) {
+    held_.erase(held_.find(returned.iteration));
+    for (const Block& block : returned.blocks) memory_.release(block);
+    run_.made_progress();
+  }
+}
+
+// The ledger that the stores keep knows of all that came before.
+bool Dispatcher::is_idle() const {
+  return may_store() && iterations_.empty() && held_.empty() && scripts_.idle() &&
+         !pipeline_.is_busy();
+}
+
+void Dispatcher::close() {
+  start_stores();
+  record_.publish(scripts_.fates());
+  pipeline_.close();
+}
+
+}  // namespace leat::server

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes iterations that are complete to the stores and to scripts, and takes back what becomes of
+// them. Private to the engine's thread, which waits for none of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/platform/spill_folder.hpp"
+#include "server/failover/drains.hpp"
+#include "server/ledger/books.hpp"
+#include "server/pipeline/pipeline.hpp"
+#include "server/scripts/script_pool.hpp"
+#include "server/session/block_holds.hpp"
+#include "server/spill/spiller.hpp"
+
+namespace leat::server {
+
+struct DispatcherParts {
+  std::vector<std::unique_ptr<PluginInstance>> plugins;
+  const platform::SpillFolder* spill_folder = nullptr;  ///< null: none
+  std::shared_ptr<Drains> drains;  ///< the stores wait for those; null: there are none
+  bool check_overlaps = false;
+  std::function<void()> wake;  ///< called, from any thread, when has_news()
+};
+
+class Dispatcher {
+ public:
+  Dispatcher(Books& books, DispatcherParts parts);
+
+  /// Starts what works beside the engine; the stores only when all ranks are known.
+  void start();
+  /// What stores write on one of several nodes is called after the lowest rank: all that ever come
+  /// are known.
+  void start_stores();
+
+  /// Something has come back.
+  bool has_news() const noexcept { return pipeline_.has_results() || holds_.any_returned(); }
+  void pass_on_complete();
+  void take_results();
+  /// Blocks that nobody reads any more.
+  void take_returned_blocks();
+
+  /// Blocks are being read.
+  bool anything_held() const noexcept { return !held_.empty(); }
+  std::int64_t oldest_held() const noexcept { return held_.empty() ? INT64_MAX : *held_.begin(); }
+  /// The least iteration that holds blocks; INT64_MAX for none.
+  std::int64_t oldest_unfinished() const noexcept {
+    return held_.empty() ? iterations_.oldest() : oldest_held();
+  }
+  /// Nothing is open, under way or at work.
+  bool is_idle() const;
+  /// Nothing comes any more: the stores close after what they have.
+  void close();
+  bool is_closed() const noexcept { return state_ == State::closed; }
+  /// "", or why what was drained stays where it is: the stores could not be opened.
+  const std::string& why_given_up() const noexcept { return given_up_; }
+
+  Drains& drains() noexcept { return *drains_; }
+  const Drains& drains() const noexcept { return *drains_; }
+  Pipeline& pipeline() noexcept { return pipeline_; }
+  const Pipeline& pipeline() const noexcept { return pipeline_; }
+  Spiller& spiller() noexcept { return spiller_; }
+  ScriptPool& scripts() noexcept { return scripts_; }
+  const ScriptPool& scripts() const noexcept { return scripts_; }
+
+ private:
+  enum class State { opening, open, closed };
+
+  SpillerParts spiller_parts(const DispatcherParts& parts) const;
+  ScriptPoolParts script_parts(const DispatcherParts& parts);
+  void check_arrays(bool overlaps);
+  bool may_store() const noexcept { return !run_.facts.drained || state_ == State::open; }
+  bool hold_spilled(Iteration* iteration) const;
+  void take(PipelineResult& result);
+  void stores_opened(const PipelineResult& result);
+  void note_done(const PipelineResult& result) noexcept;
+
+  const Run& run_;
+  Clients& clients_;
+  Memory& memory_;
+  IterationTracker& iterations_;
+  Parameters& parameters_;
+  Record& record_;
+  std::shared_ptr<Drains> drains_;
+  Pipeline pipeline_;
+  Spiller spiller_;
+  BlockHolds holds_;
+  std::multiset<std::int64_t> held_;  // numbers of iterations whose blocks are being read
+  ScriptPool scripts_;
+  State state_ = State::opening;
+  std::string given_up_;
+};
+
+}  // namespace leat::server

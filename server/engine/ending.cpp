@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/engine/ending.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lib/platform/memory.hpp"
+#include "server/ledger/amiss.hpp"
+#include "server/ledger/text_table.hpp"
+
+namespace leat::server {
+namespace {
+
+using Phase = ClientLink::Phase;
+
+// Leaves room in what a client keeps of its last error for what it says itself.
+constexpr std::size_t kMostFarewell = 3000;
+constexpr std::size_t kMostInLastLine = 200;
+constexpr int kExitLost = 1, kExitAmiss = 3;
+
+const char* plural(std::uint64_t count) { return count == 1 ? "" : "s"; }
+
+}  // namespace
+
+Ending::Ending(Books& books, Dispatcher& dispatcher, Attachment& attachment, Events& events,
+               Host& host)
+    : books_(books),
+      dispatcher_(dispatcher),
+      attachment_(attachment),
+      events_(events),
+      host_(host) {}
+
+void Ending::end_clients() {
+  for (std::uint32_t i = 0; i < books_.clients.size(); ++i) {
+    const Phase phase = books_.clients[i].phase();
+    if (phase == Phase::attached) events_.hung_up(i);
+    if (phase == Phase::absent) attachment_.never_came(i);
+  }
+}
+
+void Ending::close_when_drained() {
+  if (closing_ || !books_.clients.all_gone() || !dispatcher_.is_idle()) return;
+  // Those that wait for the last word would be told by the end of their connection that it never
+  // comes.
+  if (books_.run.facts.resumed && books_.clients.any_away()) return;
+  closing_ = true;
+  books_.memory.stop_populating();
+  dispatcher_.close();
+}
+
+void Ending::hurry_drains() {
+  const Run& run = books_.run;
+  const bool pressed =
+      books_.memory.leases().somebody_waits() || books_.clients.all_gone() || is_announced_;
+  if (!pressed) pressed_since_ns_ = 0;
+  if (pressed && pressed_since_ns_ == 0) pressed_since_ns_ = run.now_ns;
+  if (pressed && run.now_ns - pressed_since_ns_ > run.timeout_ns() / 2)
+    dispatcher_.drains().hurry();
+}
+
+// Of the log: whoever reads nothing else has read how it went.
+std::string Ending::last_line() const {
+  const Ledger& ledger = books_.record.ledger();
+  std::int64_t ended = 0;
+  for (std::uint32_t i = 0; i < books_.clients.size(); ++i)
+    ended = std::max(ended, books_.iterations.current(i));
+  std::uint64_t bytes = 0;
+  for (const auto& plugin : dispatcher_.pipeline().plugins()) bytes += plugin->bytes();
+  const std::uint64_t stored = ledger.stored_iterations(), failed = ledger.failed_iterations();
+  std::string text = fmt::format("done: {} iteration{} ended, {} stored ({})", ended,
+                                 ended == 1 ? "" : "s", stored, platform::format_bytes(bytes));
+  if (books_.run.facts.resumed) {
+    text += " since this server has taken over";
+  } else if (const auto others =
+                 static_cast<std::int64_t>(stored + failed + books_.dropped.count());
+             others < ended && !ledger.anything_lost()) {
+    text += fmt::format(", {} not due in any store", ended - others);
+  }
+  if (failed > 0) text += fmt::format(", {} NOT STORED", failed);
+  if (const std::string dropped = books_.dropped.text(); !dropped.empty()) text += ", " + dropped;
+  if (ledger.anything_lost()) return text + ", NOT ALL OF THE DATA IS STORED, see above";
+  text += ", nothing lost";
+  for (const std::string& line : what_is_amiss(ledger)) text += "; " + cut(line, kMostInLastLine);
+  return text;
+}
+
+void Ending::log_the_end(const std::string& amiss) {
+  spdlog::logger& log = *books_.run.log;
+  if (!amiss.empty()) log.warn("{}", amiss);
+  for (const std::string& line : dispatcher_.scripts().report()) log.info("{}", line);
+  if (const std::string line = dispatcher_.spiller().report(); !line.empty()) log.info("{}", line);
+  if (books_.run.facts.drained) say_drained();
+  log.info("{}", last_line());
+  log.flush();
+}
+
+// Nobody can attach from here on: a simulation that starts anew finds no server and starts its own.
+// A rank of this run finds that it is too late.
+void Ending::say_farewell() {
+  attachment_.note_late_ranks();
+  host_.stop_listening();
+  attachment_.say_reports(true);
+  const std::string amiss = books_.record.finish(kMostFarewell);
+  const Ledger& ledger = books_.record.ledger();
+  shm::Farewell farewell{};
+  farewell.status =
+      static_cast<std::int32_t>(ledger.anything_lost() ? Status::ERROR_LOST : Status::OK);
+  farewell.amiss = ledger.anything_amiss();
+  amiss.copy(farewell.message, sizeof farewell.message - 1);
+  farewell.speaks = 1;  // the first of this node that is there to speak
+  log_the_end(amiss);
+  for (ClientLink& client : books_.clients) {
+    if (client.phase() != Phase::finalized || !client.connection()) continue;
+    if (client.connection()->farewell(farewell)) farewell.speaks = 0;
+  }
+}
+
+int Ending::exit_status() const noexcept {
+  const Ledger& ledger = books_.record.ledger();
+  return ledger.anything_lost() ? kExitLost : ledger.anything_amiss() ? kExitAmiss : 0;
+}
+
+void Ending::say_drained() {
+  const DrainCount& count = *books_.record.ledger().drained();
+  books_.run.log->warn(
+      "session {} was killed as a whole; {} iteration{}, {} block{}, {} that it had in memory {} "
+      "stored now",
+      books_.run.facts.session, count.iterations, plural(count.iterations), count.blocks,
+      plural(count.blocks), platform::format_bytes(count.bytes),
+      books_.record.ledger().anything_lost() ? "are, as far as possible," : "are");
+}
+
+std::string Ending::drained() const {
+  const Ledger& ledger = books_.record.ledger();
+  const DrainCount& count = *ledger.drained();
+  const nlohmann::json report{{"session", books_.run.facts.session},
+                              {"iterations", count.iterations},
+                              {"blocks", count.blocks},
+                              {"bytes", count.bytes},
+                              {"lost", ledger.lost_writes()},
+                              {"ledger", books_.record.name()}};
+  return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace leat::server

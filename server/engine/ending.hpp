@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a run: clients that are told that nothing more is taken, stores that close, the last
+// word to all. Private to the engine's thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "server/engine/attachment.hpp"
+#include "server/engine/events.hpp"
+
+namespace leat::server {
+
+class Ending {
+ public:
+  Ending(Books& books, Dispatcher& dispatcher, Attachment& attachment, Events& events, Host& host);
+
+  /// The run is told to end: what waits for others waits no longer than it must.
+  void announce() noexcept { is_announced_ = true; }
+  /// Takes nothing more of any client.
+  void end_clients();
+  /// When all are gone, and all that they handed over is stored.
+  void close_when_drained();
+  bool is_closing() const noexcept { return closing_; }
+  /// A rank that waits for memory, or for the end of the run, waits for the stores, which wait for
+  /// sessions of others: half its time for that, the other for the stores.
+  void hurry_drains();
+  bool awaits_drains() const noexcept { return dispatcher_.drains().any_here(); }
+
+  /// When everything is closed. Tells all clients how it went.
+  void say_farewell();
+  /// Of leatd.
+  int exit_status() const noexcept;
+  /// When facts.drained: what became of it, as JSON.
+  std::string drained() const;
+
+ private:
+  std::string last_line() const;
+  void say_drained();
+  void log_the_end(const std::string& amiss);
+
+  Books& books_;
+  Dispatcher& dispatcher_;
+  Attachment& attachment_;
+  Events& events_;
+  Host& host_;
+  std::int64_t pressed_since_ns_ = 0;  // the stores are awaited by a rank; 0: not
+  bool is_announced_ = false, closing_ = false;
+};
+
+}  // namespace leat::server

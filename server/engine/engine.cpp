@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/engine/engine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace leat::server {
+namespace {
+
+// Time-dependent things are looked at this often while there is always something to do, and so
+// often while there is something to wait for.
+constexpr std::int64_t kTickNs = 10'000'000;
+constexpr std::int64_t kWaitTickNs = 500'000'000, kReportTickNs = 100'000'000;
+
+std::function<void()> wake_of(Host& host) {
+  return [&host] { host.wake(); };
+}
+
+}  // namespace
+
+Engine::Engine(EngineParts parts)
+    : books_({parts.model, parts.segment, std::move(parts.facts), std::move(parts.log)},
+             parts.journal_path, wake_of(parts.host)),
+      dispatcher_(books_, {std::move(parts.plugins), parts.spill_folder, std::move(parts.drains),
+                           parts.check_overlaps, wake_of(parts.host)}),
+      failover_(books_, dispatcher_.spiller()),
+      overflow_(books_, dispatcher_),
+      placing_(books_, dispatcher_, parts.host),
+      attachment_(books_, dispatcher_, overflow_, failover_, placing_, parts.host,
+                  parts.late_ranks_path),
+      events_(books_, overflow_, attachment_),
+      absence_(books_, dispatcher_, overflow_, attachment_, placing_),
+      ending_(books_, dispatcher_, attachment_, events_, parts.host),
+      has_memory_(parts.has_memory) {
+  if (books_.run.facts.resumed) take_up_old_run(parts.journal_path);
+}
+
+void Engine::take_up_old_run(const std::string& journal_path) {
+  failover_.take_over(journal_path);
+  for (std::uint32_t i = 0; i < books_.clients.size(); ++i) {
+    if (books_.clients[i].is_gone())
+      attachment_.forget(i, books_.clients[i].phase() == ClientLink::Phase::dead);
+  }
+  if (!books_.run.facts.drained) return;
+  books_.record.ledger().begin_drain();
+  ending_.end_clients();
+}
+
+void Engine::start() {
+  dispatcher_.start();
+  if (books_.run.facts.drained || has_memory_) return;
+  books_.memory.start_populating();
+  if (!placing_.has_memory_nodes()) books_.memory.populate_in_background();
+}
+
+bool Engine::step(std::int64_t now_ns) {
+  books_.run.now_ns = now_ns;
+  const bool busy = events_.take_all() || has_news();
+  dispatcher_.spiller().take_written(
+      [this](const nlohmann::json& entry) { return books_.journal.note(entry); });
+  failover_.keep_journal();
+  dispatcher_.take_results();
+  books_.record.update();
+  books_.memory.take_populated();
+  dispatcher_.take_returned_blocks();
+  steer_as_asked();
+  overflow_.serve();
+  tend_scripts();
+  dispatcher_.pass_on_complete();
+  ending_.close_when_drained();
+  if (now_ns - ticked_ns_ >= kTickNs) tick();
+  return busy;
+}
+
+void Engine::tick() {
+  ticked_ns_ = books_.run.now_ns;
+  attachment_.say_reports(false);
+  if (!ending_.is_closing()) absence_.look();
+  if (books_.run.facts.resumed) look_for_dead_among_away();
+  if (ending_.awaits_drains()) ending_.hurry_drains();
+  // Scripts have time limits of their own: as long as they run, something gets done.
+  if (dispatcher_.scripts().exists() && !dispatcher_.scripts().idle()) books_.run.made_progress();
+  overflow_.say_who_waits();
+}
+
+std::int64_t Engine::next_deadline_ns() const noexcept {
+  if (attachment_.has_reports()) return ticked_ns_ + kReportTickNs;
+  const bool soon = !books_.clients.all_are_here() || books_.memory.leases().somebody_waits() ||
+                    books_.record.is_behind() || ending_.awaits_drains();
+  return soon ? ticked_ns_ + kWaitTickNs : kNever;
+}
+
+// A client that has yet to come back may compute for hours; whether it lives is seen by its lock.
+void Engine::look_for_dead_among_away() {
+  for (std::uint32_t i = 0; i < books_.clients.size(); ++i) {
+    if (books_.clients[i].is_awaited() && !books_.clients[i].lives()) events_.hung_up(i);
+  }
+}
+
+void Engine::tend_scripts() {
+  ScriptPool& scripts = dispatcher_.scripts();
+  if (!scripts.exists()) return;
+  if (books_.memory.leases().somebody_waits()) scripts.let_go_for_memory();
+  books_.record.scripts_fared(scripts.trouble(), [&scripts] { return scripts.fates(); });
+}
+
+void Engine::steer_as_asked() {
+  for (const SteeringRequest& request : dispatcher_.scripts().take_steering()) {
+    const std::string why = books_.parameters.steer(request);
+    if (!why.empty()) books_.run.log->error("script \"{}\", ctx.set: {}", request.script, why);
+  }
+  for (const AuditEntry& entry : books_.parameters.advance()) {
+    books_.run.log->info("script \"{}\" steers {} from {} to {}, from iteration {} on", entry.who,
+                         entry.parameter, entry.old_value, entry.new_value, entry.iteration);
+    dispatcher_.scripts().note_steering(entry);
+  }
+}
+
+std::string Engine::steer(const SteeringRequest& request) {
+  return books_.parameters.steer(request);
+}
+
+bool Engine::hello(std::int64_t now_ns, const shm::Hello& hello,
+                   std::unique_ptr<Connection> connection) {
+  books_.run.now_ns = now_ns;
+  return attachment_.hello(hello, std::move(connection));
+}
+
+void Engine::message(std::int64_t now_ns, std::uint32_t client) {
+  books_.run.now_ns = now_ns;
+  if (!attachment_.take_reports(client)) events_.hung_up(client);
+}
+
+void Engine::drain(std::int64_t now_ns) {
+  books_.run.now_ns = now_ns;
+  books_.run.log->warn("told to end: storing what was handed over so far, then ending");
+  ending_.end_clients();
+}
+
+void Engine::abandon_scripts() {
+  if (!dispatcher_.scripts().idle()) dispatcher_.scripts().abandon();
+}
+
+int Engine::finish(std::int64_t now_ns) {
+  books_.run.now_ns = now_ns;
+  if (why_given_up().empty()) ending_.say_farewell();
+  return ending_.exit_status();
+}
+
+EngineStatus Engine::status() const noexcept {
+  return {books_.clients.all_gone(),
+          !books_.iterations.empty(),
+          dispatcher_.anything_held() || dispatcher_.pipeline().is_busy(),
+          books_.memory.leases().somebody_waits(),
+          books_.memory.leases().used_bytes(),
+          ending_.is_closing()};
+}
+
+}  // namespace leat::server

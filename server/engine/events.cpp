@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/engine/events.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace leat::server {
+namespace {
+
+using Phase = ClientLink::Phase;
+using shm::EventKind;
+
+// After so many events of one client the others get their turn.
+constexpr int kBatch = 256;
+
+}  // namespace
+
+Events::Events(Books& books, Overflow& overflow, Attachment& attachment)
+    : run_(books.run),
+      clients_(books.clients),
+      memory_(books.memory),
+      iterations_(books.iterations),
+      parameters_(books.parameters),
+      record_(books.record),
+      overflow_(overflow),
+      attachment_(attachment) {}
+
+bool Events::take_all() {
+  bool any = false;
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    if (clients_[i].phase() == Phase::attached) any |= take(i, kBatch);
+  }
+  if (any) run_.made_progress();
+  return any;
+}
+
+// All that it had pushed: no more than its ring holds, should it go on writing although its
+// connection is closed.
+void Events::hung_up(std::uint32_t index) {
+  ClientLink& client = clients_[index];
+  take(index, static_cast<int>(run_.segment.header().event_slots));
+  client.disconnect();
+  if (client.is_gone()) return;
+  attachment_.left(index, Phase::dead);
+  client.save(iterations_.current(index));
+}
+
+bool Events::take(std::uint32_t index, int most) {
+  ClientLink& client = clients_[index];
+  shm::Event event;
+  int taken = 0;
+  while (client.phase() == Phase::attached && taken < most && client.pop(event)) {
+    handle(index, event);
+    client.save(iterations_.current(index));
+    ++taken;
+  }
+  if (taken > 0) client.wake_if_waiting();
+  if (client.is_broken() && !client.is_gone()) {
+    run_.log->error("rank {}: the counters of its event ring make no sense; it is taken as dead",
+                    client.rank());
+    client.disconnect();
+    attachment_.left(index, Phase::dead);
+  }
+  return taken > 0;
+}
+
+void Events::handle(std::uint32_t index, const shm::Event& event) {
+  switch (static_cast<EventKind>(event.kind)) {
+    case EventKind::block:
+      return on_block(index, event);
+    case EventKind::end_iteration:
+      return on_end_iteration(index, event.iteration);
+    case EventKind::lease_request:
+      return on_lease_request(index, event);
+    case EventKind::seal:
+      memory_.sealed(index, event);
+      return overflow_.serve();
+    case EventKind::set_integer:
+      return parameters_.set(index, event.subject, static_cast<std::int64_t>(event.token));
+    case EventKind::set_real:
+      return parameters_.set(index, event.subject, std::bit_cast<double>(event.token));
+    case EventKind::set_text:
+      return on_text(index, event);
+    case EventKind::lost:
+      return on_lost(index, event);
+    case EventKind::finalize:
+      return attachment_.left(index, Phase::finalized);
+    case EventKind::drop:
+      overflow_.left_out(index, event.iteration);
+      return overflow_.serve();
+    case EventKind::forgo:
+      return on_forgo(index, event);
+  }
+  clients_.complain(index, fmt::format("sent an event of unknown kind {}", event.kind));
+}
+
+void Events::on_end_iteration(std::uint32_t index, std::int64_t iteration) {
+  if (iteration < 0 || iteration >= shm::kMostIterations) {
+    return clients_.complain(
+        index, fmt::format("speaks of iteration {}, which makes no sense", iteration));
+  }
+  end_all_before(index, iteration + 1);
+  overflow_.serve();
+}
+
+// The client is in `iteration`, and has ended all before it. That it was there already is no error:
+// a thread may end an iteration while another one does.
+void Events::end_all_before(std::uint32_t index, std::int64_t iteration) {
+  if (iteration <= iterations_.current(index)) return;
+  if (index == 0) parameters_.iteration_ended(iteration - 1);
+  iterations_.ended(index, iteration - 1);
+  memory_.iteration_ended(index, iteration - 1);
+}
+
+// Sets `*error` when the block is of an iteration that it cannot be of.
+bool Events::enters(std::uint32_t index, std::int64_t iteration, std::string* error) {
+  const std::int64_t current = iterations_.current(index);
+  if (iteration >= current && iteration < shm::kMostIterations) {
+    end_all_before(index, iteration);
+    return true;
+  }
+  *error = fmt::format("it is of iteration {}, and its rank is in {}", iteration, current);
+  return false;
+}
+
+void Events::on_block(std::uint32_t index, const shm::Event& event) {
+  const std::uint64_t lease = event.offset % shm::kCacheLine == 0
+                                  ? memory_.leases().extent_of(index, event.offset, event.bytes)
+                                  : 0;
+  std::string error = "it does not lie in memory leased to this rank";
+  std::optional<Block> block;
+  if (lease != 0) block = read(index, event, &error);
+  if (lease != 0) memory_.block_came(index, lease, event.bytes);
+  if (!block) {
+    if (lease != 0) memory_.leases().block_released(index, lease);
+    return refuse_block(index, event, error);
+  }
+  block->lease = lease;
+  if (const std::optional<Block> replaced = iterations_.add(*block)) memory_.release(*replaced);
+}
+
+std::optional<Block> Events::read(std::uint32_t index, const shm::Event& event,
+                                  std::string* error) {
+  if (event.bytes < sizeof(shm::BlockHeader) || !enters(index, event.iteration, error)) return {};
+  return clients_[index].read_block(event, error);
+}
+
+void Events::refuse_block(std::uint32_t index, const shm::Event& event, const std::string& error) {
+  const auto& variables = run_.model.variables;
+  const std::string name = event.subject < variables.size() ? variables[event.subject].name
+                                                            : "#" + std::to_string(event.subject);
+  clients_.complain(
+      index, fmt::format("a block of \"{}\" makes no sense and is not stored: {}", name, error));
+  record_.ledger().write_failed(clients_[index].rank(), event.subject, iterations_.current(index),
+                                error);
+}
+
+void Events::on_forgo(std::uint32_t index, const shm::Event& event) {
+  const std::uint64_t lease = memory_.leases().extent_of(index, event.offset, event.bytes);
+  if (lease == 0) return;
+  memory_.leases().block_came(index, lease, event.bytes);
+  memory_.leases().block_released(index, lease);
+  overflow_.serve();
+}
+
+void Events::on_lease_request(std::uint32_t index, const shm::Event& event) {
+  if (run_.facts.drained) return;  // by one that is dead
+  overflow_.request(
+      {index, event.flags, iterations_.current(index), event.bytes, event.token, run_.now_ns});
+}
+
+void Events::on_text(std::uint32_t index, const shm::Event& event) {
+  const std::uint64_t lease = memory_.leases().extent_of(index, event.offset, event.bytes);
+  if (lease == 0) return;
+  constexpr std::uint64_t kHead = sizeof(shm::BlockHeader);  // ahead of the text, as of any block
+  if (event.bytes >= kHead) {
+    parameters_.set(index, event.subject,
+                    std::string(run_.segment.at<char>(event.offset + kHead), event.bytes - kHead));
+  }
+  memory_.leases().block_came(index, lease, event.bytes);
+  memory_.leases().block_released(index, lease);
+}
+
+void Events::on_lost(std::uint32_t index, const shm::Event& event) {
+  const auto status = static_cast<Status>(static_cast<std::int32_t>(event.token));
+  std::string why = attachment_.why(index, static_cast<std::uint32_t>(event.token >> 32));
+  if (why.empty()) why = status_meaning(status);
+  const std::uint32_t writes = std::max(1u, event.block);
+  clients_[index].count_failed(writes);
+  const bool is_untold = event.subject == shm::kUntoldVariable;
+  record_.ledger().write_failed(clients_[index].rank(), is_untold ? Ledger::kUntold : event.subject,
+                                event.iteration, why, event.bytes, writes);
+}
+
+}  // namespace leat::server

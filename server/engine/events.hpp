@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What clients say in their rings, and what follows from it. Private to the engine's thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "server/engine/attachment.hpp"
+#include "server/engine/overflow.hpp"
+#include "server/failover/failover.hpp"
+
+namespace leat::server {
+
+class Events {
+ public:
+  Events(Books& books, Overflow& overflow, Attachment& attachment);
+
+  /// What all have said since the last call; of each so much that the others get their turn. True
+  /// when there was something.
+  bool take_all();
+  /// The client's connection is closed: what it pushed before it died counts.
+  void hung_up(std::uint32_t index);
+
+ private:
+  bool take(std::uint32_t index, int most);
+  void handle(std::uint32_t index, const shm::Event& event);
+  void on_block(std::uint32_t index, const shm::Event& event);
+  std::optional<Block> read(std::uint32_t index, const shm::Event& event, std::string* error);
+  void refuse_block(std::uint32_t index, const shm::Event& event, const std::string& error);
+  void on_end_iteration(std::uint32_t index, std::int64_t iteration);
+  void on_lease_request(std::uint32_t index, const shm::Event& event);
+  void on_text(std::uint32_t index, const shm::Event& event);
+  void on_lost(std::uint32_t index, const shm::Event& event);
+  void on_forgo(std::uint32_t index, const shm::Event& event);
+  void end_all_before(std::uint32_t index, std::int64_t iteration);
+  bool enters(std::uint32_t index, std::int64_t iteration, std::string* error);
+
+  const Run& run_;
+  Clients& clients_;
+  Memory& memory_;
+  IterationTracker& iterations_;
+  Parameters& parameters_;
+  Record& record_;
+  Overflow& overflow_;
+  Attachment& attachment_;
+};
+
+}  // namespace leat::server

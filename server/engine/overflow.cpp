@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/engine/overflow.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "lib/platform/memory.hpp"
+
+namespace leat::server {
+namespace {
+
+using platform::format_bytes;
+
+// A wait of this length is worth a line; with a short timeout half of that.
+constexpr std::int64_t kSayAfterNs = 10'000'000'000;
+constexpr std::size_t kMostNamed = 8;
+
+// What scripts still read stays where it is, whatever becomes of the iteration.
+bool frees_memory(const Iteration& iteration) {
+  return std::any_of(iteration.holds.begin(), iteration.holds.end(),
+                     [](const auto& hold) { return hold.second.use_count() == 1; });
+}
+
+}  // namespace
+
+Overflow::Overflow(Books& books, Dispatcher& dispatcher)
+    : run_(books.run),
+      clients_(books.clients),
+      memory_(books.memory),
+      iterations_(books.iterations),
+      dropped_(books.dropped),
+      record_(books.record),
+      dispatcher_(dispatcher) {}
+
+void Overflow::serve() {
+  for (;;) {
+    memory_.give();
+    // Iterations that are complete but not yet passed on can free memory too.
+    dispatcher_.pass_on_complete();
+    if (memory_.populate_for_waiting()) return;
+    if (memory_.withdraw_offers()) continue;
+    if (make_room()) continue;
+    const std::optional<LeaseRequest> hopeless =
+        memory_.leases().take_hopeless(dispatcher_.oldest_unfinished());
+    if (!hopeless) return;
+    give_up(*hopeless);
+  }
+}
+
+void Overflow::request(const LeaseRequest& request) {
+  if (!memory_.leases().request(request))
+    memory_.refuse(request, shm::RefusalReason::hopeless, request.iteration);
+  serve();
+}
+
+// True when something has changed, so that requests are to be looked at once more.
+bool Overflow::make_room() {
+  const LeaseRequest* const request = memory_.leases().first_unmet();
+  if (!request) return false;
+  switch (run_.model.architecture.when_full) {
+    case model::WhenFull::wait:
+      return false;
+    case model::WhenFull::drop_iteration:
+      return drop_waiting(*request);
+    case model::WhenFull::spill:
+      dispatcher_.spiller().make_room();
+      return false;
+    case model::WhenFull::error:
+      refuse_at_once(memory_.leases().take_first_unmet());
+      return true;
+  }
+  return false;
+}
+
+bool Overflow::drops() const noexcept {
+  return run_.model.architecture.when_full == model::WhenFull::drop_iteration;
+}
+
+// Nothing can ever free memory for it.
+void Overflow::give_up(const LeaseRequest& hopeless) {
+  if (!drops()) return memory_.refuse(hopeless, shm::RefusalReason::hopeless, hopeless.iteration);
+  // It is off the line: it is answered here, also when its iteration is left out already.
+  drop_open(hopeless.iteration, fmt::format("alone it is larger than the buffer of {}",
+                                            format_bytes(run_.segment.header().data_bytes)));
+  memory_.answer_dropped(hopeless);
+}
+
+void Overflow::refuse_at_once(const LeaseRequest& request) {
+  using shm::RefusalReason;
+  const std::vector<std::uint32_t> behind = memory_.leases().behind(request.iteration);
+  if (const std::optional<std::int64_t> first = dispatcher_.pipeline().first_number()) {
+    memory_.refuse(request, RefusalReason::stores, *first);
+  } else if (dispatcher_.anything_held()) {
+    memory_.refuse(request, RefusalReason::scripts, dispatcher_.oldest_held());
+  } else if (!behind.empty()) {
+    refused_for_absent_ = refused_for_absent_ || is_expected_before(request.iteration);
+    memory_.refuse(request, RefusalReason::ranks, iterations_.current(behind[0]));
+  } else {
+    memory_.refuse(request, RefusalReason::hopeless, request.iteration);
+  }
+}
+
+bool Overflow::is_expected_before(std::int64_t iteration) const {
+  const std::vector<std::uint32_t> behind = memory_.leases().behind(iteration);
+  return std::any_of(behind.begin(), behind.end(),
+                     [this](std::uint32_t i) { return clients_.is_expected(i); });
+}
+
+bool Overflow::drop_waiting(const LeaseRequest& request) {
+  // What is written once in a run is needed to read all of it.
+  const auto is_constant = [this](const Block& block) {
+    return !run_.model.variables[block.variable].time_varying;
+  };
+  std::optional<Iteration> oldest = dispatcher_.pipeline().take_oldest([&](const Iteration& each) {
+    return frees_memory(each) && std::none_of(each.blocks.begin(), each.blocks.end(), is_constant);
+  });
+  if (!oldest) return false;
+  note_dropped(
+      oldest->number,
+      fmt::format("it waited for the stores when rank {} needed {} for iteration {}",
+                  clients_[request.client].rank(), format_bytes(request.bytes), request.iteration));
+  oldest.reset();  // its holds end
+  dispatcher_.take_returned_blocks();
+  return true;
+}
+
+void Overflow::left_out(std::uint32_t client, std::int64_t iteration) {
+  if (!drops())
+    return clients_.complain(client, "left its iteration out, which the XML does not allow");
+  // A thread of the client may have ended the iteration meanwhile.
+  if (iteration != iterations_.current(client)) return;
+  drop_open(iteration, fmt::format("rank {} has waited for memory for the whole timeout",
+                                   clients_[client].rank()));
+}
+
+void Overflow::drop_open(std::int64_t iteration, const std::string& why) {
+  const std::optional<std::vector<Block>> blocks = iterations_.drop(iteration);
+  if (!blocks) return;
+  note_dropped(iteration, why);
+  for (const Block& block : *blocks) memory_.release(block);
+  for (const LeaseRequest& request : memory_.leases().take_unmet_of(iteration))
+    memory_.answer_dropped(request);
+}
+
+void Overflow::note_dropped(std::int64_t iteration, const std::string& why) {
+  dropped_.add(iteration);
+  record_.ledger().iteration_dropped(iteration, why);
+  run_.log->info("iteration {} is left out: {}", iteration, why);
+  run_.made_progress();
+}
+
+void Overflow::say_who_waits() {
+  const std::int64_t patience_ns = std::min(kSayAfterNs, run_.timeout_ns() / 2);
+  for (const LeaseRequest& request : memory_.leases().take_overdue(run_.now_ns - patience_ns)) {
+    run_.log->warn("rank {} waits for {}; the buffer is full; {}", clients_[request.client].rank(),
+                   format_bytes(request.bytes), who_holds_memory(request));
+  }
+}
+
+std::string Overflow::who_holds_memory(const LeaseRequest& request) const {
+  if (std::string script = dispatcher_.scripts().slowest(); !script.empty()) return script;
+  if (std::string store = dispatcher_.pipeline().slowest(); !store.empty()) return store;
+  const std::vector<std::uint32_t> behind = memory_.leases().behind(request.iteration);
+  if (behind.empty()) return "all of it is in use";
+  std::string ranks;
+  for (std::size_t i = 0; i < behind.size() && i < kMostNamed; ++i) {
+    const bool comes = clients_.is_expected(behind[i]);
+    ranks +=
+        (i ? ", " : "") + clients_.name_of(behind[i]) + (comes ? " (which has yet to come)" : "");
+  }
+  return fmt::format("iteration {} is not ended by {}{}", iterations_.current(behind[0]), ranks,
+                     behind.size() > kMostNamed ? ", ..." : "");
+}
+
+}  // namespace leat::server

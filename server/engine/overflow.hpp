@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The policy of a full buffer: who is served when ranks ask for memory, and what happens when there
+// is none, as when-full says. Private to the engine's thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "server/engine/dispatcher.hpp"
+
+namespace leat::server {
+
+class Overflow {
+ public:
+  Overflow(Books& books, Dispatcher& dispatcher);
+
+  /// To be called whenever memory may have become free, or be wanted.
+  void serve();
+  /// A client has asked.
+  void request(const LeaseRequest& request);
+  /// A client has waited in vain, and leaves its iteration out.
+  void left_out(std::uint32_t client, std::int64_t iteration);
+  /// A simulation that waits for memory must not wonder why.
+  void say_who_waits();
+
+  /// A rank that had yet to come kept memory from one that was refused it.
+  bool refused_for_absent() const noexcept { return refused_for_absent_; }
+  bool is_expected_before(std::int64_t iteration) const;
+
+ private:
+  bool make_room();
+  void give_up(const LeaseRequest& hopeless);
+  void refuse_at_once(const LeaseRequest& request);
+  bool drop_waiting(const LeaseRequest& request);
+  void drop_open(std::int64_t iteration, const std::string& why);
+  void note_dropped(std::int64_t iteration, const std::string& why);
+  bool drops() const noexcept;
+  std::string who_holds_memory(const LeaseRequest& request) const;
+
+  const Run& run_;
+  Clients& clients_;
+  Memory& memory_;
+  IterationTracker& iterations_;
+  Dropped& dropped_;
+  Record& record_;
+  Dispatcher& dispatcher_;
+  bool refused_for_absent_ = false;
+};
+
+}  // namespace leat::server

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// On which cores a server runs, and on which memory nodes its segment lies. Private to the engine's
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/platform/placement.hpp"
+#include "server/engine/dispatcher.hpp"
+#include "server/engine/host.hpp"
+
+namespace leat::server {
+
+class Placing {
+ public:
+  Placing(Books& books, Dispatcher& dispatcher, Host& host)
+      : books_(books), dispatcher_(dispatcher), host_(host) {}
+
+  /// Memory has more than one place to lie in: which is known when all ranks are there.
+  bool has_memory_nodes() const;
+  /// Once it is known where all ranks are that will ever come.
+  void place_when_known();
+
+ private:
+  struct Ranks {  // that are here
+    std::vector<platform::CpuSet> affinities;
+    std::vector<int> names;
+    std::vector<std::uint32_t> clients;
+  };
+
+  void place();
+  Ranks ranks_here() const;
+  void bind_memory(const platform::MemoryPlacement& memory, const std::vector<std::uint32_t>& here);
+
+  Books& books_;
+  Dispatcher& dispatcher_;
+  Host& host_;
+};
+
+}  // namespace leat::server

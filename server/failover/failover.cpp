@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/failover/failover.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "lib/platform/crc32c.hpp"
+
+namespace leat::server {
+namespace {
+
+using nlohmann::json;
+using Phase = ClientLink::Phase;
+
+// Servers in a row that end without having got one iteration done: the next would end as they did.
+constexpr std::uint32_t kMostFruitless = 16;
+// Iterations of which it is said, one by one, that nobody can know what became of them.
+constexpr std::int64_t kMostUnknown = 10'000;
+
+bool by_event(const shm::FoundBlock& a, const shm::FoundBlock& b) {
+  return a.header.event < b.header.event;
+}
+
+shm::Event event_of(const shm::FoundBlock& found) {
+  shm::Event event{};
+  event.subject = found.header.variable;
+  event.block = found.header.block;
+  event.iteration = found.header.iteration;
+  event.offset = found.offset;
+  event.bytes = sizeof(shm::BlockHeader) + found.header.data_bytes;
+  return event;
+}
+
+// The most bytes of one iteration.
+std::uint64_t peak_of(const std::vector<shm::FoundBlock>& blocks) {
+  std::map<std::int64_t, std::uint64_t> bytes;
+  for (const shm::FoundBlock& each : blocks) bytes[each.header.iteration] += each.header.data_bytes;
+  std::uint64_t peak = 0;
+  for (const auto& [iteration, of_it] : bytes) peak = std::max(peak, of_it);
+  return peak;
+}
+
+}  // namespace
+
+Result<void> Failover::may_take_over(const shm::Segment& segment) {
+  if (segment.server_words().fruitless.load() < kMostFruitless) return {};
+  return Error{Status::ERROR_SERVER, std::to_string(kMostFruitless) +
+                                         " servers in a row have died before they got an iteration "
+                                         "done: not trying again"};
+}
+
+std::int64_t Failover::done() const noexcept {
+  return books_.run.segment.server_words().done_iteration.load();
+}
+
+void Failover::take_over(const std::string& journal_path) {
+  journal_path_ = journal_path;
+  const Run& run = books_.run;
+  shm::ServerWords& words = run.segment.server_words();
+  words.takeovers.fetch_add(1, std::memory_order_relaxed);
+  words.fruitless.fetch_add(1, std::memory_order_relaxed);
+  words.naps.store(0, std::memory_order_seq_cst);
+  // Awake; and no client believes that it has rung for this server already.
+  if (words.sleeps.load() % 2 == 1) words.sleeps.fetch_add(1, std::memory_order_seq_cst);
+  for (const json& entry : SessionJournal::read(journal_path)) take_journal_entry(entry);
+  take_clients();
+  take_dropped();
+  take_leases();
+  take_back_offers();
+  take_spilled();
+  if (books_.journal.is_new()) journal_is_gone();
+  books_.parameters.take_over();
+  write_journal_anew();
+  // A store may be ahead of the others, and of what the event loop knew of it.
+  for (std::size_t i = 0; i < run.model.stores.size(); ++i)
+    books_.record.ledger().stored_until(run.model.stores[i].name,
+                                        run.segment.stores()[i].done.load());
+  if (run.facts.drained) return;
+  run.log->warn(
+      "the server before this one has died; this one has taken over its segment: all up to "
+      "iteration {} had been through the stores, {} block{} of later ones {} waiting",
+      done(), adopted_, adopted_ == 1 ? "" : "s", adopted_ == 1 ? "is" : "are");
+}
+
+void Failover::take_clients() {
+  for (std::uint32_t i = 0; i < books_.clients.size(); ++i) {
+    ClientLink& client = books_.clients[i];
+    client.resume();
+    // Welcomed by the dead server, and without the segment yet: it comes as if for the first time.
+    const bool had_segment = client.lives() || client.saved().events > 0;
+    if (!books_.run.facts.drained && client.is_awaited() && !had_segment && !client.has_events())
+      client.leave(Phase::absent);
+    if (client.phase() == Phase::absent) continue;
+    books_.iterations.resume(i, client.saved().iteration);
+  }
+}
+
+void Failover::take_leases() {
+  std::vector<std::vector<shm::FoundBlock>> found = adopt_leases();
+  for (std::uint32_t i = 0; i < found.size(); ++i) take_blocks(i, std::move(found[i]));
+}
+
+// Blocks whose events the dead server had taken, by client.
+std::vector<std::vector<shm::FoundBlock>> Failover::adopt_leases() {
+  std::vector<std::vector<shm::FoundBlock>> found(books_.clients.size());
+  const shm::LeaseTable& table = books_.memory.table();
+  for (const shm::Lease& lease : table.all()) {
+    const ClientLink& client = books_.clients[lease.client];
+    if (!books_.memory.leases().adopt(lease)) {
+      books_.run.log->error("a lease of rank {} makes no sense and is not taken over",
+                            client.rank());
+      continue;
+    }
+    for (const shm::FoundBlock& block : table.blocks_in(lease)) {
+      const bool taken = block.header.event != 0 && block.header.event <= client.saved().events;
+      if (taken) found[lease.client].push_back(block);
+    }
+  }
+  return found;
+}
+
+// In the order in which they were handed over: a later one replaces an earlier one.
+void Failover::take_blocks(std::uint32_t client, std::vector<shm::FoundBlock> found) {
+  std::sort(found.begin(), found.end(), by_event);
+  for (const shm::FoundBlock& block : found) adopt_block(client, block);
+  books_.memory.leases().resume(client, books_.clients[client].saved().iteration, peak_of(found));
+}
+
+// What lies in an extent says more than a word of an offer, which a wild pointer may have written.
+void Failover::take_back_offers() {
+  LeaseBook& leases = books_.memory.leases();
+  for (std::uint32_t i = 0; i < books_.clients.size(); ++i) {
+    for (const std::uint64_t offset : books_.memory.offers().take_over(i)) {
+      const std::uint64_t bytes = leases.bytes_of(i, offset);
+      if (bytes != 0 && blocks_in(i, {offset, bytes}) == 0) leases.seal(i, offset, 0);
+    }
+  }
+}
+
+// Its event was taken by the dead server: it has been through all stores, or waits for them.
+void Failover::adopt_block(std::uint32_t client, const shm::FoundBlock& found) {
+  const shm::Event event = event_of(found);
+  LeaseBook& leases = books_.memory.leases();
+  const std::uint64_t lease = leases.extent_of(client, event.offset, event.bytes);
+  if (lease == 0) return;
+  leases.block_came(client, lease, event.bytes);
+  std::optional<Block> block = read_waiting(client, event);
+  if (!block) return leases.block_released(client, lease);
+  block->lease = lease;
+  add(event.iteration, *block);
+}
+
+// Nothing of what waits no longer.
+std::optional<Block> Failover::read_waiting(std::uint32_t client, const shm::Event& event) {
+  const ClientLink& link = books_.clients[client];
+  const bool waits = event.iteration > done() && !books_.dropped.has(event.iteration) &&
+                     event.iteration <= link.saved().iteration;
+  if (!waits) return std::nullopt;
+  std::string error;
+  std::optional<Block> block = link.read_block(event, &error);
+  if (block || !books_.journal.is_new()) return block;  // else the dead server has said so
+  books_.clients.complain(
+      client, fmt::format("a block of iteration {} makes no sense: {}", event.iteration, error));
+  books_.record.ledger().write_failed(link.rank(), event.subject, event.iteration, error,
+                                      event.bytes - sizeof(shm::BlockHeader));
+  return block;
+}
+
+void Failover::add(std::int64_t iteration, const Block& block) {
+  ++adopted_;
+  if (const std::optional<Block> replaced = books_.iterations.add_to(iteration, block))
+    books_.memory.release(*replaced);
+}
+
+// Some rank may have yet to end it, and write into it.
+void Failover::take_dropped() {
+  std::int64_t earliest = INT64_MAX;
+  for (const ClientLink& client : books_.clients)
+    earliest = std::min(earliest, client.is_gone() ? INT64_MAX : client.saved().iteration);
+  for (const std::int64_t iteration : books_.dropped.numbers()) {
+    if (iteration >= earliest) books_.iterations.drop(iteration);
+  }
+}
+
+// What the journal says of files, not what lies in the folder, says what there must be: of a file
+// that is missing the blocks are lost, by name, when their iteration is to be stored.
+void Failover::take_spilled() {
+  std::erase_if(spilled_, [&](const SpillRecord& record) {
+    return record.iteration <= done() || !makes_sense(record);
+  });
+  std::set<std::int64_t> iterations;
+  for (const SpillRecord& record : spilled_) iterations.insert(record.iteration);
+  spiller_.take_up(std::exchange(spilled_, {}));
+  for (const std::int64_t iteration : iterations) {
+    for (const auto& file : spiller_.files_of(iteration)) {
+      for (const Block& block : file->blocks()) adopt_spilled(iteration, block);
+    }
+  }
+}
+
+// It says what was spilled: of an iteration that should be there, and of which there is nothing,
+// nobody can know.
+void Failover::journal_is_gone() {
+  const Run& run = books_.run;
+  run.log->error(
+      "the journal of the session, {}, is gone: values of parameters are those of the XML, and "
+      "what "
+      "had been spilled, left out or lost is not known",
+      journal_path_);
+  if (run.model.architecture.when_full != model::WhenFull::spill) return;
+  for (const ClientLink& client : books_.clients) {
+    if (client.phase() != Phase::absent) nobody_knows_of(client);
+  }
+}
+
+void Failover::nobody_knows_of(const ClientLink& client) {
+  const std::int64_t first = done() + 1;
+  const std::int64_t end = std::min(client.saved().iteration, first + kMostUnknown);
+  for (std::int64_t i = first; i < end; ++i) {
+    if (books_.iterations.holds(i)) continue;
+    books_.record.ledger().write_failed(
+        client.rank(), Ledger::kUnknownName, i,
+        "the journal of the session, which said what was spilled, is gone");
+  }
+}
+
+bool Failover::makes_sense(const SpillRecord& record) const {
+  const bool sane =
+      std::all_of(record.blocks.begin(), record.blocks.end(), [this](const SpillRecord::One& one) {
+        return one.client < books_.clients.size() &&
+               one.variable < books_.run.model.variables.size();
+      });
+  if (!sane)
+    books_.run.log->error("the journal speaks of a spilled file that cannot be: {}", record.file);
+  return sane;
+}
+
+// The dead server may not have come to the point at which its copy in the segment is let go. One
+// with other bytes is an earlier one, which this one had replaced.
+void Failover::adopt_spilled(std::int64_t iteration, const Block& block) {
+  const Block* const known = books_.iterations.find(iteration, block);
+  if (known && known->data && known->bytes == block.bytes &&
+      platform::crc32c(known->data, known->bytes) == block.file->checksum(block.place)) {
+    return;
+  }
+  add(iteration, block);
+}
+
+// From here on it is known which of its extents it still cuts blocks from; all others are full, or
+// have never reached it. What this server has given it already is on its way.
+void Failover::come_back(const shm::Hello& hello, std::unique_ptr<Connection> connection) {
+  const auto index = static_cast<std::uint32_t>(hello.node_rank);
+  ClientLink& client = books_.clients[index];
+  client.come_back(hello, std::move(connection));
+  if (client.is_gone()) return;
+  LeaseBook& leases = books_.memory.leases();
+  for (const shm::Extent& extent : leases.adopted(index, false)) {
+    if (extent.offset == hello.current_extent || extent.offset == hello.spare_extent) continue;
+    leases.seal(index, extent.offset, blocks_in(index, extent));
+  }
+  for (const shm::Extent& extent : leases.adopted(index, true)) {
+    if (blocks_in(index, extent) == 0) leases.seal(index, extent.offset, 0);
+  }
+}
+
+std::size_t Failover::blocks_in(std::uint32_t client, const shm::Extent& extent) const {
+  const shm::LeaseTable& table = books_.memory.table();
+  return table.blocks_in({extent, client, 0, table.id_at(extent.offset)}).size();
+}
+
+void Failover::take_journal_entry(const json& entry) {
+  if (entry.contains("loss")) return books_.record.take_loss(entry["loss"]);
+  if (entry.contains("spilled")) {
+    if (std::optional<SpillRecord> record = spill_record_of(entry))
+      spilled_.push_back(std::move(*record));
+    return;
+  }
+  if (entry.contains("dropped")) return books_.dropped.take_entry(entry["dropped"]);
+  if (entry.contains("client")) return books_.parameters.take_integer(entry["client"], entry);
+  books_.parameters.take_entry(entry);
+}
+
+void Failover::keep_journal() {
+  if (books_.journal.needs_rewriting()) write_journal_anew();
+}
+
+void Failover::write_journal_anew() {
+  std::vector<json> entries = books_.parameters.entries();
+  for (const auto& more : {books_.dropped.entries(), books_.record.entries(), spiller_.entries()})
+    entries.insert(entries.end(), more.begin(), more.end());
+  books_.journal.rewrite(entries);
+}
+
+}  // namespace leat::server

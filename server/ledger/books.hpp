@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a server knows of its session, all of it. All that is decided is decided by these, and they
+// are what a successor makes anew (failover/failover.hpp). Private to the engine's thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "server/ledger/record.hpp"
+#include "server/session/clients.hpp"
+#include "server/session/dropped.hpp"
+#include "server/session/iteration_tracker.hpp"
+#include "server/session/memory.hpp"
+#include "server/session/parameters.hpp"
+#include "server/session/run.hpp"
+#include "server/session/session_journal.hpp"
+
+namespace leat::server {
+
+struct Books {
+  /// `wake` is called, from any thread, when memory has news.
+  Books(Run the_run, const std::string& journal_path, const std::function<void()>& wake)
+      : run(std::move(the_run)),
+        journal(journal_path),
+        clients(run),
+        iterations(clients.size()),
+        memory(run, clients, wake),
+        parameters(run, clients, journal),
+        dropped(run, iterations, journal),
+        record(run, clients, journal) {}
+  Books(const Books&) = delete;
+
+  Run run;
+  SessionJournal journal;
+  Clients clients;
+  IterationTracker iterations;
+  Memory memory;
+  Parameters parameters;
+  Dropped dropped;
+  Record record;
+};
+
+}  // namespace leat::server

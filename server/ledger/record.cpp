@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/ledger/record.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "server/ledger/loss_table.hpp"
+
+namespace leat::server {
+namespace {
+
+// Of findings of one iteration; the ledger has them all.
+constexpr std::size_t kMostNamed = 8;
+
+// <time> names a parameter that had no value when the iteration ended.
+std::optional<Finding> time_not_set(const model::Model& model, const PipelineResult& result) {
+  const auto* const iteration = std::get_if<Iteration>(&result.work);
+  if (!iteration || !model.time || model.time->parameter >= iteration->parameters.size()) return {};
+  const ParameterValue& time = iteration->parameters[model.time->parameter];
+  if (!std::holds_alternative<std::monostate>(time)) return {};
+  const std::string& name = model.parameters[model.time->parameter].name;
+  return Finding{
+      "time", Ledger::kUnknownName, iteration->number,
+      fmt::format("the time of the simulation, parameter \"{}\", has no value, and files count "
+                  "iterations instead: call leat_set_double(\"{}\", ...) before each "
+                  "leat_end_iteration, or take <time parameter=\"{}\"/> out of the XML",
+                  name, name, name)};
+}
+
+}  // namespace
+
+Record::Record(const Run& run, Clients& clients, SessionJournal& journal)
+    : run_(run),
+      clients_(clients),
+      journal_(journal),
+      ledger_(names_of(run.model, run.facts)),
+      file_(ledger_.names()) {
+  ledger_.persist_with([this](const std::string& line) { note_loss(line); });
+}
+
+void Record::open() {
+  if (const std::string note = file_.start(ledger_); !note.empty()) run_.log->warn("{}", note);
+}
+
+void Record::settled(PipelineResult& result) {
+  for (const BlockProblem& problem : result.problems) report(problem, result.iteration);
+  if (std::optional<Finding> time = time_not_set(run_.model, result))
+    result.findings.push_back(std::move(*time));
+  report(result.findings);
+  // What was taken out is in no store.
+  if (!result.problems.empty()) ledger_.handed_over(std::get<Iteration>(result.work));
+  ledger_.settled(result);
+}
+
+void Record::report(const BlockProblem& problem, std::int64_t iteration) {
+  const std::string& name = run_.model.variables[problem.variable].name;
+  clients_.complain(problem.client,
+                    fmt::format("\"{}\" of iteration {}: {}", name, iteration, problem.what));
+  ledger_.write_failed(problem.rank, problem.variable, iteration, problem.what, problem.bytes);
+}
+
+// Each once. A hole that a write which failed has left is said to be a loss already.
+void Record::report(const std::vector<Finding>& findings) {
+  std::size_t said = 0;
+  for (const Finding& each : findings) {
+    if (ledger_.has_failed(each.variable, each.iteration)) continue;
+    if (!ledger_.warn(each.what, each.variable, each.iteration, each.text)) continue;
+    if (++said <= kMostNamed) run_.log->warn("iteration {}: {}", each.iteration, each.text);
+  }
+  if (said > kMostNamed)
+    run_.log->warn("... and {} variables more, see {}", said - kMostNamed, file_.name());
+}
+
+void Record::scripts_fared(std::uint64_t trouble,
+                           const std::function<std::map<std::string, ScriptFate>()>& fates) {
+  if (trouble == script_trouble_) return;
+  script_trouble_ = trouble;
+  for (const auto& [name, fate] : fates()) ledger_.script_fared(name, fate);
+}
+
+void Record::publish(const std::map<std::string, ScriptFate>& scripts) {
+  for (const auto& [name, fate] : scripts) ledger_.script_fared(name, fate);
+  file_.publish(ledger_, "closing");
+}
+
+std::string Record::finish(std::size_t most) {
+  if (const std::string why = file_.finish(ledger_); !why.empty()) run_.log->warn("{}", why);
+  ledger_.settle_failures();
+  return loss_table(ledger_, file_.name(), most);
+}
+
+void Record::note_loss(const std::string& line) {
+  journal_.note({{"loss", line}});
+  losses_.push_back(line);
+}
+
+void Record::take_loss(const nlohmann::json& line) {
+  losses_.push_back(line);
+  ledger_.restore(losses_.back());
+}
+
+std::vector<nlohmann::json> Record::entries() const {
+  std::vector<nlohmann::json> all;
+  for (const std::string& line : losses_) all.push_back({{"loss", line}});
+  return all;
+}
+
+}  // namespace leat::server

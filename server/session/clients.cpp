@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/clients.hpp"
+
+#include <algorithm>
+
+namespace leat::server {
+namespace {
+
+// A client whose memory is corrupt must not fill the disk with lines about it.
+constexpr int kMostComplaints = 100;
+
+using Phase = ClientLink::Phase;
+
+}  // namespace
+
+Clients::Clients(const Run& run) : run_(run) {
+  const auto count = static_cast<std::uint32_t>(run.facts.node_ranks);
+  links_.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    links_.emplace_back(run.segment, i, run.model);
+    if (run.facts.is_on_one_node()) links_.back().expect(static_cast<std::int32_t>(i));
+  }
+}
+
+bool Clients::all_gone() const noexcept {
+  return std::all_of(begin(), end(), [](const ClientLink& each) { return each.is_gone(); });
+}
+
+bool Clients::all_have_attached() const noexcept {
+  return std::none_of(begin(), end(),
+                      [](const ClientLink& each) { return each.phase() == Phase::absent; });
+}
+
+bool Clients::all_are_here() const noexcept {
+  return std::all_of(begin(), end(), [](const ClientLink& each) { return each.is_here(); });
+}
+
+bool Clients::any_awaited() const noexcept {
+  return std::any_of(begin(), end(), [](const ClientLink& each) { return each.is_awaited(); });
+}
+
+bool Clients::any_away() const noexcept {
+  return std::any_of(begin(), end(),
+                     [](const ClientLink& each) { return each.is_away() && each.lives(); });
+}
+
+bool Clients::any_speaks() noexcept {
+  return std::any_of(begin(), end(), [](ClientLink& each) {
+    return each.phase() == Phase::attached && each.has_events();
+  });
+}
+
+bool Clients::is_expected(std::uint32_t index) const noexcept {
+  return links_[index].phase() == Phase::absent && !links_[index].lives();
+}
+
+std::int32_t Clients::lowest_rank() const noexcept {
+  std::int32_t lowest = run_.facts.ranks - 1;
+  for (const ClientLink& each : links_) {
+    const bool is_known = each.phase() != Phase::absent && !each.never_came();
+    if (is_known) lowest = std::min(lowest, each.rank());
+  }
+  return lowest;
+}
+
+std::vector<platform::CpuSet> Clients::affinities() const {
+  std::vector<platform::CpuSet> all;
+  for (const ClientLink& each : links_) all.push_back(each.affinity());
+  return all;
+}
+
+std::string Clients::name_of(std::uint32_t index) const {
+  const std::int32_t rank = links_[index].rank();
+  if (rank >= 0) return "rank " + std::to_string(rank);
+  return "the rank with number " + std::to_string(index) + " on this node";
+}
+
+void Clients::complain(std::uint32_t index, const std::string& what) {
+  const int count = links_[index].count_complaint();
+  if (count > kMostComplaints) return;
+  run_.log->error("rank {}: {}{}", links_[index].rank(), what,
+                  count == kMostComplaints ? "; nothing more is said of what makes no sense" : "");
+}
+
+}  // namespace leat::server

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks of this node, by their numbers on it. Private to the engine's thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/platform/affinity.hpp"
+#include "server/session/client_link.hpp"
+#include "server/session/run.hpp"
+
+namespace leat::server {
+
+class Clients {
+ public:
+  explicit Clients(const Run& run);
+
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(links_.size()); }
+  ClientLink& operator[](std::uint32_t index) noexcept { return links_[index]; }
+  const ClientLink& operator[](std::uint32_t index) const noexcept { return links_[index]; }
+  auto begin() noexcept { return links_.begin(); }
+  auto end() noexcept { return links_.end(); }
+  auto begin() const noexcept { return links_.begin(); }
+  auto end() const noexcept { return links_.end(); }
+
+  bool all_gone() const noexcept;
+  bool all_have_attached() const noexcept;
+  /// All talk to this server.
+  bool all_are_here() const noexcept;
+  /// One was attached to the server before this one, and has yet to come back.
+  bool any_awaited() const noexcept;
+  /// The same, of those whose process lives; those too who only wait for the last word.
+  bool any_away() const noexcept;
+  /// One of those that are attached has pushed an event: what others write is not taken.
+  bool any_speaks() noexcept;
+  /// One that has yet to come. One that lives had attached to the server before this one, and comes
+  /// back.
+  bool is_expected(std::uint32_t index) const noexcept;
+
+  /// The lowest rank of those that came, when not all are known the lowest that it may be.
+  std::int32_t lowest_rank() const noexcept;
+  std::vector<platform::CpuSet> affinities() const;
+  /// "rank 3"
+  std::string name_of(std::uint32_t index) const;
+  /// Says what of this client made no sense; not for ever.
+  void complain(std::uint32_t index, const std::string& what);
+
+ private:
+  const Run& run_;
+  std::vector<ClientLink> links_;
+};
+
+}  // namespace leat::server

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "lib/platform/memory.hpp"
+#include "lib/platform/memory_limit.hpp"
+#include "lib/platform/process.hpp"
+
+namespace leat::server {
+namespace {
+
+// More threads than this only wait for one another in the kernel.
+constexpr std::int64_t kMostPopulating = 4;
+// Left to a control group that has a limit: the kernel kills one of its processes at the limit.
+constexpr std::uint64_t kLeftToGroup = 8 << 20;
+
+}  // namespace
+
+Memory::Memory(const Run& run, Clients& clients, const std::function<void()>& wake)
+    : run_(run),
+      clients_(clients),
+      lease_table_(run.segment),
+      leases_(run.segment.header(), clients.size(), &lease_table_),
+      offers_(run.segment, leases_),
+      populator_([this](shm::Extent slice) { return take(slice); }, wake) {}
+
+void Memory::give() {
+  for (const Grant& grant : leases_.serve()) {
+    shm::Release release{};
+    release.kind = static_cast<std::uint32_t>(shm::ReleaseKind::lease);
+    release.flags = grant.request.flags;
+    release.token = grant.request.token;
+    release.offset = grant.extent.offset;
+    release.bytes = grant.extent.bytes;
+    if (!clients_[grant.request.client].release(release)) {
+      leases_.seal(grant.request.client, grant.extent.offset, 0);
+    }
+  }
+}
+
+void Memory::refuse(const LeaseRequest& request, shm::RefusalReason reason,
+                    std::int64_t iteration) {
+  shm::Release refusal{};
+  refusal.kind = static_cast<std::uint32_t>(shm::ReleaseKind::refused);
+  refusal.flags = static_cast<std::uint32_t>(reason);
+  refusal.token = request.token;
+  refusal.offset = static_cast<std::uint64_t>(iteration);
+  refusal.bytes = std::max<std::uint64_t>(1, leases_.used_bytes());
+  clients_[request.client].release(refusal);
+}
+
+void Memory::answer_dropped(const LeaseRequest& request) {
+  shm::Release answer{};
+  answer.kind = static_cast<std::uint32_t>(shm::ReleaseKind::dropped);
+  answer.token = request.token;
+  answer.offset = static_cast<std::uint64_t>(request.iteration);
+  clients_[request.client].release(answer);
+}
+
+void Memory::release(const Block& block) {
+  const bool is_on_disk = block.lease == 0;
+  if (!is_on_disk) leases_.block_released(block.client, block.lease);
+}
+
+void Memory::block_came(std::uint32_t client, std::uint64_t lease, std::uint64_t bytes) {
+  leases_.block_came(client, lease, bytes);
+  if (const std::uint64_t own = leases_.bytes_of_own(client, lease))
+    offers_.replace(client, own, shm::kLeaseOwn);
+}
+
+// One that a server which has died did not read may speak of an earlier lease of that memory.
+void Memory::sealed(std::uint32_t client, const shm::Event& event) {
+  if (event.token != lease_table_.id_at(event.offset)) return;
+  leases_.seal(client, event.offset, event.bytes);
+  const bool was_used = event.bytes > 0;
+  if (was_used) offers_.replace(client, run_.segment.header().extent_bytes, shm::kLeaseCommon);
+}
+
+void Memory::iteration_ended(std::uint32_t client, std::int64_t iteration) {
+  leases_.iteration_ended(client, iteration);
+  offers_.iteration_ended(client);
+}
+
+void Memory::client_gone(std::uint32_t client) {
+  offers_.client_gone(client);
+  leases_.client_gone(client);
+}
+
+// What the server before this one has taken and not leased is taken once more: that changes
+// nothing.
+void Memory::start_populating() {
+  leases_.withhold();
+  const std::vector<shm::Extent> missing = leases_.missing();
+  if (missing.empty()) return;
+  populator_.add(missing);
+  // The first blocks wait for nothing.
+  const shm::Extent& last = missing.back();
+  populator_.take_one_in({missing.front().offset, 1});
+  populator_.take_one_in({last.offset + last.bytes - 1, 1});
+  take_populated();
+}
+
+void Memory::populate_in_background() {
+  populator_.start(static_cast<unsigned>(
+      std::clamp<std::int64_t>(run_.model.architecture.dedicated_cores, 1, kMostPopulating)));
+}
+
+int Memory::take(shm::Extent slice) const {
+  if (platform::memory_room() < slice.bytes + kLeftToGroup) return ENOMEM;
+  return run_.segment.take(slice.offset, slice.bytes);
+}
+
+void Memory::take_populated() {
+  if (!populator_.has_news()) return;
+  const Populator::News news = populator_.take_news();
+  for (const shm::Extent& slice : news.taken) leases_.supply(slice);
+  for (const shm::Extent& slice : news.lost) leases_.forfeit(slice);
+  if (news.code == 0) return;
+  run_.log->warn(
+      "of the buffer of {} only {} can be had: {}; the run goes on with a smaller buffer",
+      platform::format_bytes(run_.segment.header().data_bytes),
+      platform::format_bytes(leases_.total_bytes()),
+      news.code == ENOMEM
+          ? "the control group of this job (container, batch system) is near its memory limit"
+          : fmt::format("/dev/shm: {}", platform::errno_text(news.code)));
+}
+
+bool Memory::populate_for_waiting() {
+  const std::optional<shm::Extent> awaited = leases_.awaited_memory();
+  if (awaited) populator_.take_one_in(*awaited);
+  return awaited.has_value();
+}
+
+}  // namespace leat::server

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run that a server serves: what stays as it is while it goes on, and what time it is.
+#pragma once
+
+#include <spdlog/logger.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "lib/model/model.hpp"
+#include "lib/shm/segment.hpp"
+
+namespace leat::server {
+
+struct RunFacts {
+  std::string session;
+  std::int32_t ranks = 1;
+  std::int32_t node_ranks = 1;
+  bool resumed = false;  ///< a server of this run has died, and this one goes on in its place
+  bool drained =
+      false;  ///< and no rank lives: what they had handed over is stored, and that is all
+  std::string run_id{};  ///< of this run on this node alone: the name of its segment
+
+  /// Of a run on several nodes nobody has all ranks in hand.
+  bool is_on_one_node() const noexcept { return ranks == node_ranks; }
+};
+
+/// All that is referred to outlives it.
+struct Run {
+  const model::Model& model;
+  const shm::Segment& segment;
+  RunFacts facts;
+  std::shared_ptr<spdlog::logger> log;
+  std::int64_t now_ns = 0;  ///< of the engine's step in progress, by the clock of who calls it
+
+  /// Those who wait for us see that something gets done. From any thread.
+  void made_progress() const noexcept {
+    segment.server_words().progress.fetch_add(1, std::memory_order_relaxed);
+  }
+  std::int64_t timeout_ns() const noexcept {
+    return static_cast<std::int64_t>(segment.header().timeout_ns);
+  }
+};
+
+}  // namespace leat::server
