@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client-api/channel.hpp"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <utility>
 
@@ -36,13 +34,12 @@ Event request_of(std::uint64_t bytes, std::uint32_t flags, std::int64_t iteratio
 
 }  // namespace
 
-Channel::Channel(const shm::Segment& segment, std::uint32_t index, platform::UniqueFd socket,
-                 platform::UniqueFd doorbell, FindSuccessor find_successor)
+Channel::Channel(const shm::Segment& segment, std::uint32_t index,
+                 std::unique_ptr<shm::ToServer> server, FindSuccessor find_successor)
     : segment_(segment),
       area_(segment.client(index)),
       server_(segment.server_words()),
-      socket_(std::move(socket)),
-      doorbell_(std::move(doorbell)),
+      link_(std::move(server)),
       find_successor_(std::move(find_successor)),
       leases_(segment),
       events_(area_.events, segment.header().event_slots, area_.client->event_tail,
@@ -96,9 +93,7 @@ void Channel::wake_server(bool at_once) noexcept {
   const std::uint32_t sleep = server_.sleeps.load(std::memory_order_seq_cst);
   if (sleep % 2 == 0 || sleep == rung_for_sleep_) return;
   rung_for_sleep_ = sleep;  // one ring ends it, even if the server takes a moment to get up
-  const std::uint64_t one = 1;
-  const ssize_t written = ::write(doorbell_.get(), &one, sizeof one);
-  (void)written;  // a full counter means that the doorbell rings already
+  link_->ring();
 }
 
 Status Channel::reserve(Lock& lock, Patience& patience, std::uint64_t data_bytes,
@@ -178,9 +173,9 @@ std::uint64_t Channel::claim_own(std::uint64_t bytes) noexcept {
 Status Channel::ask_common(Lock& lock, Patience& patience, std::int64_t iteration) noexcept {
   if (asked_common_ == Asked::urgently) return Status::OK;
   const std::uint64_t token = next_token_++;
-  const Status status = push(
-      lock, patience,
-      request_of(segment_.header().extent_bytes, shm::kLeaseCommon, iteration, token));
+  const Status status =
+      push(lock, patience,
+           request_of(segment_.header().extent_bytes, shm::kLeaseCommon, iteration, token));
   if (status != Status::OK) return status;  // the server does not know of it
   asked_common_ = Asked::urgently;
   common_token_ = token;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -17,7 +18,6 @@
 #include "client-api/unsent_events.hpp"
 #include "lib/base/status.hpp"
 #include "lib/platform/clock.hpp"
-#include "lib/platform/unique_fd.hpp"
 #include "lib/shm/extent_arena.hpp"
 #include "lib/shm/lease_table.hpp"
 #include "lib/shm/offers.hpp"
@@ -36,8 +36,8 @@ using FindSuccessor =
 
 class Channel {
  public:
-  Channel(const shm::Segment& segment, std::uint32_t index, platform::UniqueFd socket,
-          platform::UniqueFd doorbell, FindSuccessor find_successor);
+  Channel(const shm::Segment& segment, std::uint32_t index, std::unique_ptr<shm::ToServer> server,
+          FindSuccessor find_successor);
 
   /// Space for a block of `data_bytes` behind a BlockHeader, from memory that is there;
   /// `*offset` is that of the header. False: reserve() says why, or waits for some.
@@ -91,12 +91,10 @@ class Channel {
   };
   const Refusal& refusal() const noexcept { return refusal_; }
   std::int64_t timeout_ns() const noexcept { return timeout_ns_; }
-  int socket() const noexcept { return socket_.get(); }
-  /// In a child that was forked: an open socket would say that the parent lives.
-  void close_in_child() noexcept {
-    socket_.reset();
-    doorbell_.reset();
-  }
+  /// The way to the server beside the rings.
+  shm::ToServer& link() const noexcept { return *link_; }
+  /// In a child that was forked: an open connection would say that the parent lives.
+  void close_in_child() noexcept { link_->close(); }
 
  private:
   // A thread that waits for an extent for its one block; lives on that thread's stack.
@@ -150,7 +148,7 @@ class Channel {
   const shm::Segment& segment_;
   shm::ClientArea area_;
   shm::ServerWords& server_;
-  platform::UniqueFd socket_, doorbell_;
+  std::unique_ptr<shm::ToServer> link_;
   FindSuccessor find_successor_;
   shm::LeaseTable leases_;
   shm::RingProducer<shm::Event> events_;

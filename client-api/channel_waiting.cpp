@@ -5,7 +5,6 @@
 
 #include "client-api/channel.hpp"
 #include "lib/platform/futex.hpp"
-#include "lib/platform/local_socket.hpp"
 #include "lib/platform/memory.hpp"
 
 namespace leat::client {
@@ -61,7 +60,7 @@ Status Channel::check_server(Patience& patience) noexcept {
   const std::int64_t now = platform::now_ns();
   if (!server_gone_ && now - last_check_ns_ >= kSliceNs) {
     last_check_ns_ = now;
-    if (platform::peer_is_gone(socket_.get())) return change_server(patience);
+    if (link_->is_gone()) return change_server(patience);
   }
   return server_gone_ ? Status::ERROR_SERVER : Status::OK;
 }
@@ -82,8 +81,7 @@ Status Channel::change_server(Patience& patience) noexcept {
     why_gone_ = next.error().message;
     return Status::ERROR_SERVER;
   }
-  socket_ = std::move(next->socket);
-  doorbell_ = std::move(next->doorbell);
+  link_ = std::move(next->server);
   rung_for_sleep_ = 0;
   asked_common_ = Asked::nothing;
   for (Waiter* waiter = waiters_; waiter; waiter = waiter->next) waiter->asked = false;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "client-api/socket_link.hpp"
 #include "lib/platform/affinity.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/file_lock.hpp"
@@ -138,19 +139,24 @@ bool is_taken(const platform::SessionFiles& files) noexcept {
   return live && platform::byte_is_locked(live, 0);
 }
 
+struct Found {
+  UniqueFd socket;
+  int server_pid = -1;  // when this process has started it
+};
+
 // Connects to the session's server; a process that finds none starts it first, and mostly one does,
 // since the others wait for it. None waits for long: that one may be killed or stopped at any
 // moment, and what it has started lives on.
-Result<Connection> find_or_start(const ServerStart& start, const platform::SessionFiles& files,
-                                 const Deadline& deadline) {
+Result<Found> find_or_start(const ServerStart& start, const platform::SessionFiles& files,
+                            const Deadline& deadline) {
   const int turn = std::clamp(start.ranks.node_rank, 1, kMostTurns);
   const Deadline others = Deadline::in_ns(kStarterLimitNs * turn);
-  Connection connection;
+  Found found;
   for (; !deadline.passed(); platform::pause_shortly()) {
     Result<UniqueFd> socket = platform::connect_to(files.socket);
     if (socket) {
-      connection.socket = std::move(*socket);
-      return connection;
+      found.socket = std::move(*socket);
+      return found;
     }
     if (socket.error().status != Status::ERROR_SERVER) return socket.error();
     if (is_taken(files)) continue;
@@ -160,7 +166,7 @@ Result<Connection> find_or_start(const ServerStart& start, const platform::Sessi
     if (is_taken(files) || platform::connect_to(files.socket)) continue;
     Result<int> pid = start_server(start, deadline);
     if (lock) ::unlink(files.lock.c_str());
-    if (pid) connection.server_pid = *pid;
+    if (pid) found.server_pid = *pid;
     if (!pid && pid.error().status != Status::ERROR_TIMEOUT) return pid.error();
   }
   return Error{Status::ERROR_TIMEOUT,
@@ -188,17 +194,13 @@ shm::Hello hello_of(const ServerStart& start, const Held* held) {
   return hello;
 }
 
-Result<void> greet(Connection& connection, const ServerStart& start, const Held* held,
-                   const Deadline& deadline) {
+Result<Connection> greet(Found found, const ServerStart& start, const Held* held,
+                         const Deadline& deadline) {
   const Ranks& ranks = start.ranks;
-  const shm::Hello hello = hello_of(start, held);
-  const int socket = connection.socket.get();
+  auto link = std::make_unique<SocketLink>(std::move(found.socket));
   shm::Welcome welcome{};
-  platform::Received received = platform::Received::closed;
-  if (platform::send_message(socket, &hello, sizeof hello, deadline.left_ns())) {
-    received = platform::receive_message(socket, &welcome, sizeof welcome, deadline.left_ns(),
-                                         &connection.doorbell);
-  }
+  const platform::Received received =
+      link->greet(hello_of(start, held), &welcome, deadline.left_ns());
   if (received == platform::Received::nothing) {
     return Error{Status::ERROR_TIMEOUT,
                  "the server of session " + ranks.session + " does not answer; is it stopped?"};
@@ -211,8 +213,7 @@ Result<void> greet(Connection& connection, const ServerStart& start, const Held*
   welcome.message[sizeof welcome.message - 1] = 0;
   welcome.segment[sizeof welcome.segment - 1] = 0;
   if (welcome.status != 0) return Error{static_cast<Status>(welcome.status), welcome.message};
-  connection.segment = welcome.segment;
-  return {};
+  return Connection{std::move(link), welcome.segment, found.server_pid};
 }
 
 // A server that is just dying still has its socket for a moment, and closes it.
@@ -221,12 +222,13 @@ Result<Connection> connect(const ServerStart& start, const TellHeld* tell_held,
   const platform::SessionFiles files =
       platform::session_files(platform::runtime_folder_name(), start.ranks.session);
   for (;;) {
-    Result<Connection> connection = find_or_start(start, files, deadline);
-    if (!connection) return connection;
+    Result<Found> found = find_or_start(start, files, deadline);
+    if (!found) return found.error();
     const Held held = tell_held ? (*tell_held)() : Held{};
-    const Result<void> greeted = greet(*connection, start, tell_held ? &held : nullptr, deadline);
-    if (greeted) return connection;
-    if (greeted.error().status != Status::ERROR_SERVER || dying.passed()) return greeted.error();
+    Result<Connection> connection =
+        greet(std::move(*found), start, tell_held ? &held : nullptr, deadline);
+    if (connection) return connection;
+    if (connection.error().status != Status::ERROR_SERVER || dying.passed()) return connection;
     platform::pause_shortly();
   }
 }

@@ -4,20 +4,20 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "client-api/launcher.hpp"
 #include "lib/base/status.hpp"
-#include "lib/platform/unique_fd.hpp"
 #include "lib/shm/extent_arena.hpp"
+#include "lib/shm/transport.hpp"
 
 namespace leat::client {
 
 struct Connection {
-  platform::UniqueFd socket;
-  platform::UniqueFd doorbell;  ///< eventfd that wakes the server
-  std::string segment;          ///< name of the shared memory
-  int server_pid = -1;          ///< of the server when this process started it, else -1
+  std::unique_ptr<shm::ToServer> server;
+  std::string segment;  ///< name of the shared memory
+  int server_pid = -1;  ///< of the server when this process started it, else -1
 };
 
 /// The common extents that a client cuts blocks from: all others of its are full.

@@ -43,8 +43,7 @@ Session::Session(ServerStart start, Connection connection, shm::Segment segment)
       ranks_(start_.ranks),
       server_pid_(connection.server_pid),
       segment_(std::move(segment)),
-      channel_(segment_, static_cast<std::uint32_t>(ranks_.node_rank), std::move(connection.socket),
-               std::move(connection.doorbell),
+      channel_(segment_, static_cast<std::uint32_t>(ranks_.node_rank), std::move(connection.server),
                [this](const TellHeld& held, std::int64_t ns) { return find_successor(held, ns); }),
       variables_(shm::Catalogue(segment_), start_.config),
       parameters_(shm::Catalogue(segment_)),
@@ -94,12 +93,17 @@ Result<std::unique_ptr<Session>> Session::open(const std::string& config, const 
         take_place(connection->segment, static_cast<std::uint32_t>(ranks.node_rank));
     if (segment) {
       start.segment = connection->segment;
-      return std::unique_ptr<Session>(
-          new Session(std::move(start), std::move(*connection), std::move(*segment)));
+      return join(std::move(start), std::move(*connection), std::move(*segment));
     }
     const bool again = segment.error().status == Status::ERROR_SERVER && tries < kMostStarts;
     if (!again) return segment.error();
   }
+}
+
+std::unique_ptr<Session> Session::join(ServerStart start, Connection connection,
+                                       shm::Segment segment) {
+  return std::unique_ptr<Session>(
+      new Session(std::move(start), std::move(connection), std::move(segment)));
 }
 
 void Session::leave_to_parent() noexcept {
@@ -107,7 +111,8 @@ void Session::leave_to_parent() noexcept {
   segment_.close_in_child();
 }
 
-[[gnu::noinline]] Error Session::explain(Status status, std::uint32_t variable, std::uint64_t bytes) const {
+[[gnu::noinline]] Error Session::explain(Status status, std::uint32_t variable,
+                                         std::uint64_t bytes) const {
   const std::string name = "\"" + std::string(variables_.name(variable)) + "\"";
   const std::string need = platform::format_bytes(bytes);
   const std::string have = platform::format_bytes(segment_.header().data_bytes);
@@ -158,8 +163,8 @@ Status Session::reserve(Call& call, std::uint32_t variable, const BlockShape& kn
   return status;
 }
 
-[[gnu::noinline]] Status Session::await_memory(Call& call, std::uint32_t variable, std::uint64_t bytes,
-                             std::uint64_t* offset) {
+[[gnu::noinline]] Status Session::await_memory(Call& call, std::uint32_t variable,
+                                               std::uint64_t bytes, std::uint64_t* offset) {
   Patience patience(channel_.timeout_ns());
   const std::int64_t iteration = iteration_;
   Status status = channel_.reserve(call.lock, patience, bytes, iteration, offset);
@@ -178,9 +183,8 @@ void Session::copy_into(std::uint64_t offset, const Source& source) noexcept {
   if (!source.array && header.data_bytes == 0) {
     header.checksum = 0;  // of nothing
   } else if (header.has_checksum != 0) {
-    header.checksum = source.array
-                          ? pack_with_checksum(to, *source.array)
-                          : platform::copy_crc32c(to, source.data, header.data_bytes);
+    header.checksum = source.array ? pack_with_checksum(to, *source.array)
+                                   : platform::copy_crc32c(to, source.data, header.data_bytes);
   } else if (source.array) {
     pack(to, *source.array);
   } else {
@@ -210,7 +214,8 @@ Status Session::push_block(Call& call, std::uint32_t variable, std::uint32_t blo
 }
 
 // Flat: a small block costs little more than the calls within.
-[[gnu::flatten]] Status Session::write(Call& call, const char* name, std::uint32_t block, const void* data) {
+[[gnu::flatten]] Status Session::write(Call& call, const char* name, std::uint32_t block,
+                                       const void* data) {
   std::uint32_t variable = 0;
   Status status = Status::OK;
   if (!find_to_write(call, name, block, &variable, &status)) return status;

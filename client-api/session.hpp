@@ -38,6 +38,10 @@ class Session {
   static Result<std::unique_ptr<Session>> open(const std::string& config, const Ranks& ranks,
                                                std::int64_t since_ns);
 
+  /// Of one that is connected already, and has the segment mapped.
+  static std::unique_ptr<Session> join(ServerStart start, Connection connection,
+                                       shm::Segment segment);
+
   Status write(Call& call, const char* variable, std::uint32_t block, const void* data);
   Status alloc(Call& call, const char* variable, std::uint32_t block, void** data,
                bool column_major = false);
@@ -148,8 +152,8 @@ class Session {
   shm::SteeringReader steering_;
   std::int64_t iteration_ = 0;
   bool wrote_since_end_ = false;
-  std::uint64_t lost_ = 0;               ///< writes that failed
-  std::uint32_t last_kind_ = 0;          ///< of the failure that was complained of last
+  std::uint64_t lost_ = 0;       ///< writes that failed
+  std::uint32_t last_kind_ = 0;  ///< of the failure that was complained of last
   std::string first_lost_;
 };
 

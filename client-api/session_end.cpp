@@ -5,7 +5,6 @@
 
 #include "client-api/last_error.hpp"
 #include "client-api/session.hpp"
-#include "lib/platform/local_socket.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/shm/handshake.hpp"
 
@@ -37,20 +36,20 @@ Status Session::await_farewell(const char* call_name) {
   std::uint64_t seen = progress.load(std::memory_order_relaxed);
   Patience patience(channel_.timeout_ns());
   for (;;) {
-    switch (platform::receive_message(channel_.socket(), &farewell, sizeof farewell, kSliceNs)) {
-      case platform::Received::message:
+    switch (channel_.link().await(&farewell, kSliceNs)) {
+      case shm::ToServer::Received::message:
         farewell.message[sizeof farewell.message - 1] = 0;
         if (farewell.amiss && is_strict()) farewell.status = static_cast<int>(Status::ERROR_LOST);
         return end_of_drain(call_name, farewell.message, static_cast<Status>(farewell.status),
                             farewell.speaks != 0);
-      case platform::Received::closed:
+      case shm::ToServer::Received::closed:
         if (channel_.change_server(patience) == Status::OK) break;
         return end_of_drain(call_name,
                             "the server died before it had stored everything, and no other one can "
                             "take over: " +
                                 channel_.why_gone(),
                             Status::ERROR_SERVER, ranks_.node_rank == 0);
-      case platform::Received::nothing:
+      case shm::ToServer::Received::nothing:
         break;
     }
     channel_.has_room();  // sends what found none before

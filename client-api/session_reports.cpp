@@ -2,7 +2,6 @@
 // The part of Session that says what failed: to the server, which speaks for all ranks, or itself.
 #include "client-api/last_error.hpp"
 #include "client-api/session.hpp"
-#include "lib/platform/local_socket.hpp"
 #include "lib/shm/handshake.hpp"
 
 namespace leat::client {
@@ -23,7 +22,7 @@ bool Session::report(std::uint32_t number, std::string_view subject,
   report.number = number;
   report.variable = variable < 0 ? shm::kNoVariable : static_cast<std::uint32_t>(variable);
   text.copy(report.text, sizeof report.text - 1);
-  return platform::send_message(channel_.socket(), &report, sizeof report, 0);
+  return channel_.link().report(report);
 }
 
 }  // namespace leat::client

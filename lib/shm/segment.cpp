@@ -154,9 +154,9 @@ Result<Segment> Segment::attach(const std::string& name, platform::UniqueFd lock
     bip::mapped_region region(object, bip::read_write);
     Segment segment(name, std::move(region));
     segment.lock_ = std::move(lock);
-    const Result<void> ours = check(segment.header(), segment.region_.get_size());
+    const Result<void> ours = check(segment.header(), segment.region_->get_size());
     if (!ours) return ours.error();
-    platform::prefer_huge_pages(segment.base(), segment.region_.get_size());
+    platform::prefer_huge_pages(segment.base(), segment.region_->get_size());
     platform::populate(segment.base(), segment.header().data_offset);
     return segment;
   } catch (const bip::interprocess_exception& e) {
@@ -172,7 +172,7 @@ Result<Segment> Segment::look(const std::string& name) {
     if (!object.get_size(bytes) || bytes < static_cast<bip::offset_t>(kPage))
       return Error{Status::ERROR_STATE, "the shared segment " + name + " is just being made"};
     Segment segment(name, bip::mapped_region(object, bip::read_only));
-    const Result<void> ours = check(segment.header(), segment.region_.get_size());
+    const Result<void> ours = check(segment.header(), segment.region_->get_size());
     if (!ours) return ours.error();
     return segment;
   } catch (const bip::interprocess_exception& e) {

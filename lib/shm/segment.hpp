@@ -4,6 +4,7 @@
 
 #include <boost/interprocess/mapped_region.hpp>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +67,8 @@ class Segment {
   /// Maps an existing segment for reading: nobody notices, no lock is taken, and it does not count
   /// as in use. What is read changes meanwhile, and nothing may be written.
   static Result<Segment> look(const std::string& name);
+  /// The same mapping once more, for a client in the process of its server; it holds no lock.
+  Segment share() const { return Segment(*this, {}); }
   /// Whether its server lives, in whatever container: it holds a lock of its own on the file from
   /// the segment's first moment.
   bool has_server() const noexcept {
@@ -114,14 +117,20 @@ class Segment {
   static constexpr std::uint64_t kServerWordsOffset = 192;
   static constexpr std::uint64_t kDropWordsOffset = 512;
 
-  Segment(std::string name, boost::interprocess::mapped_region region)
-      : name_(std::move(name)), region_(std::move(region)) {}
+  using Region = boost::interprocess::mapped_region;
+  Segment(std::string name, Region region)
+      : name_(std::move(name)),
+        region_(std::make_shared<const Region>(std::move(region))),
+        base_(static_cast<char*>(region_->get_address())) {}
+  Segment(const Segment& other, platform::UniqueFd lock)
+      : name_(other.name_), region_(other.region_), base_(other.base_), lock_(std::move(lock)) {}
   static std::string path_of(const std::string& name) { return "/dev/shm/" + name; }
-  char* base() const noexcept { return static_cast<char*>(region_.get_address()); }
+  char* base() const noexcept { return base_; }
   static Result<void> check(const SegmentHeader& header, std::uint64_t mapped);
 
   std::string name_;
-  boost::interprocess::mapped_region region_;
+  std::shared_ptr<const Region> region_;
+  char* base_;
   platform::UniqueFd lock_;  // shared with all that have it mapped
 };
 

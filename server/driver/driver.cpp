@@ -158,7 +158,7 @@ void Driver::on_readable(Engine& engine, Grace& grace, int descriptor) {
     return silence(descriptor);
   if (descriptor == signals_.get()) return on_signal(grace);
   transport_.on_readable(
-      descriptor, {[&engine](const shm::Hello& hello, std::unique_ptr<Connection> connection) {
+      descriptor, {[&engine](const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection) {
                      return engine.hello(now_ns(), hello, std::move(connection));
                    },
                    [&engine](std::uint32_t client) { engine.message(now_ns(), client); }});

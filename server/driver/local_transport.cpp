@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kGreetingLimitNs = 100'000'000;
 constexpr std::int64_t kFarewellLimitNs = 1'000'000'000;
 
-class LocalConnection final : public Connection {
+class LocalConnection final : public shm::ToClient {
  public:
   LocalConnection(platform::UniqueFd socket, int doorbell)
       : socket_(std::move(socket)), doorbell_(doorbell) {}

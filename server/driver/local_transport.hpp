@@ -12,7 +12,7 @@
 
 #include "lib/platform/unique_fd.hpp"
 #include "lib/shm/handshake.hpp"
-#include "server/session/connection.hpp"
+#include "lib/shm/transport.hpp"
 
 namespace leat::server {
 
@@ -21,7 +21,7 @@ class LocalTransport {
   /// What follows from what comes.
   struct Receiver {
     /// False: it is refused, and its connection is closed.
-    std::function<bool(const shm::Hello& hello, std::unique_ptr<Connection> connection)> hello;
+    std::function<bool(const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection)> hello;
     /// This client, by its number on the node, has said something, or has hung up.
     std::function<void(std::uint32_t client)> message;
   };

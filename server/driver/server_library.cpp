@@ -3,5 +3,5 @@
 
 #include "server/driver/command_line.hpp"
 
-const leat_server_library leat_server_library{LEAT_SERVER_ABI, sizeof(struct leat_server_library),
+const struct leat_server_library leat_server_library{LEAT_SERVER_ABI, sizeof(struct leat_server_library),
                                               LEAT_VERSION, leat::server::run_command_line};

@@ -92,7 +92,7 @@ std::string Attachment::why_too_late(const shm::Hello& hello) const {
   return rank_of_node(hello) + "is already part of session " + session + kOtherNames;
 }
 
-bool Attachment::hello(shm::Hello hello, std::unique_ptr<Connection> connection) {
+bool Attachment::hello(shm::Hello hello, std::unique_ptr<shm::ToClient> connection) {
   hello.segment[sizeof hello.segment - 1] = 0;
   const std::string refusal = why_refused(hello);
   const bool is_there = connection->welcome(welcome_of(hello, refusal, run_.segment.name()));
@@ -119,12 +119,12 @@ bool Attachment::take_reports(std::uint32_t index) {
   for (int i = 0; i < kMostAtOnce && client.connection(); ++i) {
     shm::Report report{};
     switch (client.connection()->take(&report)) {
-      case Connection::Received::message:
+      case shm::ToClient::Received::message:
         reports_.take(index, client.rank(), report, run_.now_ns);
         break;
-      case Connection::Received::nothing:
+      case shm::ToClient::Received::nothing:
         return true;
-      case Connection::Received::closed:
+      case shm::ToClient::Received::closed:
         return false;
     }
   }

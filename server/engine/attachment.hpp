@@ -23,7 +23,7 @@ class Attachment {
              Placing& placing, Host& host, std::string late_ranks);
 
   /// A process has come. True: it is a client from now on.
-  bool hello(shm::Hello hello, std::unique_ptr<Connection> connection);
+  bool hello(shm::Hello hello, std::unique_ptr<shm::ToClient> connection);
   /// Takes what has come of this client beside its events. False when it has hung up.
   bool take_reports(std::uint32_t index);
   /// Why a write of this client failed: its report of this number; "" when there is none.

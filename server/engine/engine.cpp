@@ -121,7 +121,7 @@ std::string Engine::steer(const SteeringRequest& request) {
 }
 
 bool Engine::hello(std::int64_t now_ns, const shm::Hello& hello,
-                   std::unique_ptr<Connection> connection) {
+                   std::unique_ptr<shm::ToClient> connection) {
   books_.run.now_ns = now_ns;
   return attachment_.hello(hello, std::move(connection));
 }

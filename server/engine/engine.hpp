@@ -68,7 +68,8 @@ class Engine {
   // What comes from the transport
 
   /// A process has come. True: it is a client, and what comes of it is told to message().
-  bool hello(std::int64_t now_ns, const shm::Hello& hello, std::unique_ptr<Connection> connection);
+  bool hello(std::int64_t now_ns, const shm::Hello& hello,
+             std::unique_ptr<shm::ToClient> connection);
   /// Something has come from this client beside its events, or it has hung up.
   void message(std::int64_t now_ns, std::uint32_t client);
   /// A parameter is to have another value. "", or why that is refused.

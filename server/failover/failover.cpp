@@ -252,7 +252,7 @@ void Failover::adopt_spilled(std::int64_t iteration, const Block& block) {
 
 // From here on it is known which of its extents it still cuts blocks from; all others are full, or
 // have never reached it. What this server has given it already is on its way.
-void Failover::come_back(const shm::Hello& hello, std::unique_ptr<Connection> connection) {
+void Failover::come_back(const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection) {
   const auto index = static_cast<std::uint32_t>(hello.node_rank);
   ClientLink& client = books_.clients[index];
   client.come_back(hello, std::move(connection));

@@ -28,7 +28,7 @@ class Failover {
   /// The segment and the journal at `path` are those of a server that has died.
   void take_over(const std::string& journal_path);
   /// A client that was attached to the dead server has come.
-  void come_back(const shm::Hello& hello, std::unique_ptr<Connection> connection);
+  void come_back(const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection);
   /// Writes the journal anew, when it has grown long or is broken.
   void keep_journal();
 

@@ -23,7 +23,7 @@ ClientLink::ClientLink(const shm::Segment& segment, std::uint32_t index, const m
   }
 }
 
-void ClientLink::attach(const shm::Hello& hello, std::unique_ptr<Connection> connection) {
+void ClientLink::attach(const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection) {
   hello_ = hello;
   connection_ = std::move(connection);
   phase_ = Phase::attached;
@@ -40,7 +40,7 @@ void ClientLink::resume() {
   hello_.node_rank = static_cast<std::int32_t>(index_);
 }
 
-void ClientLink::come_back(const shm::Hello& hello, std::unique_ptr<Connection> connection) {
+void ClientLink::come_back(const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection) {
   came_ = true;
   hello_ = hello;
   connection_ = std::move(connection);

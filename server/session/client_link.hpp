@@ -15,7 +15,7 @@
 #include "lib/shm/handshake.hpp"
 #include "lib/shm/segment.hpp"
 #include "lib/shm/spsc_ring.hpp"
-#include "server/session/connection.hpp"
+#include "lib/shm/transport.hpp"
 #include "server/session/iteration.hpp"
 
 namespace leat::server {
@@ -26,11 +26,11 @@ class ClientLink {
 
   ClientLink(const shm::Segment& segment, std::uint32_t index, const model::Model& model);
 
-  void attach(const shm::Hello& hello, std::unique_ptr<Connection> connection);
+  void attach(const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection);
   /// As it stood with a server that has died: its events from there on are taken, and it is away
   /// until it attaches again.
   void resume();
-  void come_back(const shm::Hello& hello, std::unique_ptr<Connection> connection);
+  void come_back(const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection);
   bool is_away() const noexcept {
     return !connection_ && (phase_ == Phase::attached || phase_ == Phase::finalized);
   }
@@ -49,7 +49,7 @@ class ClientLink {
   Phase phase() const noexcept { return phase_; }
   bool is_gone() const noexcept { return phase_ == Phase::finalized || phase_ == Phase::dead; }
   /// Null: it has none.
-  Connection* connection() const noexcept { return connection_.get(); }
+  shm::ToClient* connection() const noexcept { return connection_.get(); }
   void disconnect() noexcept { connection_.reset(); }
   /// -1: not known yet.
   std::int32_t rank() const noexcept { return hello_.rank; }
@@ -109,7 +109,7 @@ class ClientLink {
   shm::ClientArea area_;
   shm::RingConsumer<shm::Event> events_;
   shm::RingProducer<shm::Release> releases_;
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<shm::ToClient> connection_;
   shm::Hello hello_ = nobody();
   Phase phase_ = Phase::absent;
   bool came_ = false;

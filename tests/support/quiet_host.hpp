@@ -19,7 +19,7 @@ class QuietHost final : public Host {
   void tell_user(const std::string&) override {}
 };
 
-class QuietConnection final : public Connection {
+class QuietConnection final : public shm::ToClient {
  public:
   /// `closed`: the client has hung up as soon as that is true; outlives this.
   explicit QuietConnection(const bool* closed = nullptr) : closed_(closed) {}

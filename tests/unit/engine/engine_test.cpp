@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole runs in one process: clients as the library has them, an engine without a loop, a clock of
+// the test's. What reaches the store is what was written.
+#include <gtest/gtest.h>
+#include <spdlog/sinks/null_sink.h>
+#include <unistd.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client-api/session.hpp"
+#include "lib/model/reader.hpp"
+#include "lib/model/schema.hpp"
+#include "server/driver/in_process.hpp"
+#include "server/session/catalogue_writer.hpp"
+#include "tests/support/quiet_host.hpp"
+
+namespace leat::server {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+// What a store has got: iteration and block number to its numbers.
+using Stored = std::map<std::pair<std::int64_t, std::uint32_t>, std::vector<int>>;
+
+struct Store {
+  Stored stored;
+  int opened = 0, closed = 0;
+};
+std::map<std::string, Store> stores;  // by the simulation's name
+
+int open_store(const leat_run* run, const leat_host*, void** state) {
+  Store& store = stores[run->simulation];
+  ++store.opened;
+  *state = &store;
+  return 0;
+}
+
+int take_iteration(void* state, const leat_iteration_data* data) {
+  for (std::uint64_t i = 0; i < data->block_count; ++i) {
+    const leat_block& block = *leat_block_at(data, i);
+    const int* const numbers = static_cast<const int*>(block.data);
+    static_cast<Store*>(state)->stored[{data->iteration, static_cast<std::uint32_t>(block.rank)}] =
+        {numbers, numbers + block.bytes / sizeof(int)};
+  }
+  return 0;
+}
+
+int close_store(void* state) {
+  ++static_cast<Store*>(state)->closed;
+  return 0;
+}
+
+const leat_plugin kStore{LEAT_PLUGIN_ABI, sizeof(leat_plugin), "test", open_store,
+                         take_iteration,  close_store,         nullptr};
+
+model::Model model_of(const std::string& name) {
+  const std::string xml = "<simulation name=\"" + name + R"(">
+    <architecture><dedicated cores="1"/><buffer size="4MiB" timeout="4s"/></architecture>
+    <data><layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/></data>
+    <storage><store name="out" type="trace"/></storage></simulation>)";
+  const model::ReadResult read = model::read_text(xml, "test.xml", model::Schema());
+  EXPECT_TRUE(read.model) << model::format(read.diagnostics);
+  return *read.model;
+}
+
+shm::Segment segment_of(const model::Model& model, std::uint32_t ranks) {
+  shm::SegmentPlan plan;
+  plan.clients = ranks;
+  plan.data_bytes = model.architecture.buffer_bytes;
+  plan.timeout_ns = static_cast<std::uint64_t>(model.architecture.timeout_seconds * 1e9);
+  plan.catalogue_bytes = catalogue_bytes(model);
+  plan.stores = 1;
+  const std::string name = "leat-test-" + model.name + "-" + std::to_string(getpid());
+  Result<shm::Segment> made = shm::Segment::create(name, plan);
+  EXPECT_TRUE(made) << made.error().message;
+  shm::Segment::remove(name);
+  write_catalogue(model, *made);
+  return std::move(*made);
+}
+
+std::vector<int> row_of(std::int64_t iteration, int rank) {
+  std::vector<int> row(5);
+  for (int i = 0; i < 5; ++i)
+    row[static_cast<std::size_t>(i)] = static_cast<int>(iteration) * 100 + rank * 10 + i;
+  return row;
+}
+
+// One run: its engine, and its ranks as they attach.
+class WholeRun {
+ public:
+  WholeRun(const std::string& name, int ranks)
+      : model_(model_of(name)),
+        segment_(segment_of(model_, static_cast<std::uint32_t>(ranks))),
+        facts_{name, ranks, ranks},
+        view_(model_, facts_),
+        host_(segment_, [this] { return now_ns_ += kMs / 1000; }) {
+    stores[name] = {};
+    const auto log =
+        std::make_shared<spdlog::logger>(name, std::make_shared<spdlog::sinks::null_sink_mt>());
+    EngineParts parts{model_, segment_, facts_, host_, log};
+    parts.plugins.push_back(std::make_unique<PluginInstance>(&kStore, model_, 0, view_, log));
+    parts.has_memory = true;
+    engine_ = std::make_unique<Engine>(std::move(parts));
+    host_.host(*engine_);
+  }
+
+  void attach(int rank) {
+    auto server = host_.attach(tests::hello_of(rank, facts_.ranks));
+    ASSERT_TRUE(server) << server.error().message;
+    client::ServerStart start;
+    start.ranks = {rank, facts_.ranks, rank, facts_.ranks, facts_.session};
+    ranks_[rank] =
+        client::Session::join(start, {std::move(*server), segment_.name(), -1}, segment_.share());
+  }
+  void write_and_end(int rank, std::int64_t iteration) {
+    client::Lock lock(mutex_);
+    client::Call call{"test", lock};
+    EXPECT_EQ(ranks_[rank]->write(call, "a", 0, row_of(iteration, rank).data()), Status::OK);
+    EXPECT_EQ(ranks_[rank]->end_iteration(call), Status::OK);
+  }
+  Status finalize(int rank) {
+    detach(rank);
+    return ranks_[rank]->await_farewell("test");
+  }
+  void detach(int rank) {
+    client::Lock lock(mutex_);
+    client::Call call{"test", lock};
+    ranks_[rank]->detach(call);
+  }
+  /// Its connection ends, as of a process that is killed.
+  void die(int rank) { ranks_[rank].reset(); }
+
+  void pass_time(std::int64_t ns) {
+    now_ns_ += ns;
+    host_.step();
+  }
+  Engine& engine() { return *engine_; }
+  InProcess& host() { return host_; }
+  const Store& store() const { return stores[facts_.session]; }
+  std::int64_t now_ns() const { return now_ns_; }
+
+ private:
+  model::Model model_;
+  shm::Segment segment_;
+  RunFacts facts_;
+  PluginView view_;
+  std::int64_t now_ns_ = 1;
+  InProcess host_;
+  std::unique_ptr<Engine> engine_;
+  std::mutex mutex_;
+  std::map<int, std::unique_ptr<client::Session>> ranks_;
+};
+
+Stored all_of(std::int64_t iterations, int ranks) {
+  Stored all;
+  for (std::int64_t i = 0; i < iterations; ++i) {
+    for (int rank = 0; rank < ranks; ++rank)
+      all[{i, static_cast<std::uint32_t>(rank)}] = row_of(i, rank);
+  }
+  return all;
+}
+
+TEST(Engine, StoresWhatARankOfItsOwnProcessWritesWithoutSocketAndSecondMapping) {
+  WholeRun run("alone", 1);
+  run.attach(0);
+  for (std::int64_t i = 0; i < 300; ++i) run.write_and_end(0, i);
+  EXPECT_EQ(run.finalize(0), Status::OK);
+  EXPECT_EQ(run.host().status(), 0);
+  EXPECT_EQ(run.store().stored, all_of(300, 1));
+  EXPECT_EQ(run.store().closed, 1);
+}
+
+TEST(Engine, RunsTwiceInOneProcessAtTheSameTime) {
+  WholeRun left("left", 2), right("right", 1);
+  for (const int rank : {0, 1}) left.attach(rank);
+  right.attach(0);
+  for (std::int64_t i = 0; i < 20; ++i) {
+    left.write_and_end(0, i);
+    right.write_and_end(0, i);
+    left.write_and_end(1, i);
+  }
+  left.detach(0);
+  EXPECT_EQ(left.finalize(1), Status::OK);
+  // The other one goes on.
+  for (std::int64_t i = 20; i < 40; ++i) right.write_and_end(0, i);
+  EXPECT_EQ(right.host().status(), -1);
+  EXPECT_EQ(right.finalize(0), Status::OK);
+  EXPECT_EQ(left.store().stored, all_of(20, 2));
+  EXPECT_EQ(right.store().stored, all_of(40, 1));
+}
+
+TEST(Engine, StoresWhatADeadRankHandedOver) {
+  WholeRun run("dead", 2);
+  for (const int rank : {0, 1}) run.attach(rank);
+  for (const int rank : {0, 1}) run.write_and_end(rank, 0);
+  run.write_and_end(0, 1);
+  run.die(1);
+  EXPECT_EQ(run.finalize(0), Status::OK);
+  Stored expected = all_of(2, 2);
+  expected.erase({1, 1});
+  EXPECT_EQ(run.store().stored, expected);
+  EXPECT_EQ(run.host().status(), 3) << "all is stored, but a rank died";
+}
+
+TEST(Engine, GivesUpARankThatNeverComesByItsOwnClock) {
+  WholeRun run("absent", 2);
+  run.attach(0);
+  run.write_and_end(0, 0);
+  run.detach(0);
+  EXPECT_NE(run.engine().next_deadline_ns(), Engine::kNever) << "it waits for somebody";
+  for (int i = 0; i < 5; ++i) run.pass_time(500 * kMs);
+  EXPECT_FALSE(run.engine().status().all_gone) << "2.5 s, three quarters of the timeout are 3 s";
+  for (int i = 0; i < 3; ++i) run.pass_time(500 * kMs);
+  EXPECT_TRUE(run.engine().status().all_gone);
+}
+
+TEST(Engine, TakesNothingMoreWhenItIsDrained) {
+  WholeRun run("drained", 1);
+  run.attach(0);
+  run.write_and_end(0, 0);
+  run.engine().drain(run.now_ns());
+  EXPECT_TRUE(run.engine().status().all_gone);
+  while (run.host().status() < 0) run.pass_time(kMs);
+  EXPECT_EQ(run.store().stored, all_of(1, 1));
+}
+
+}  // namespace
+}  // namespace leat::server
