@@ -12,7 +12,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "lib/base/status.hpp"
 #include "lib/shm/transport.hpp"
@@ -36,7 +35,8 @@ class InProcess final : public Host {
   int status() const noexcept { return status_; }
 
   void wake() noexcept override;
-  platform::Placement place(const std::vector<platform::CpuSet>&) override { return {}; }
+  const platform::Machine* machine() const override { return nullptr; }
+  void run_on(const platform::Placement&) override {}
   void stop_listening() override { listens_ = false; }
   void tell_user(const std::string& text) override;
 

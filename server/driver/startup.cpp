@@ -135,7 +135,8 @@ Result<std::optional<platform::SpillFolder>> make_spill_folder(const model::Mode
 
 // The memory node of the rank that started us: its affinity is ours until we widen it.
 int memory_node_of_starter(const platform::Machine& machine, const platform::CpuSet& inherited,
-                           const Options& options, int cores) {
+                           const Options& options, const model::Model& model) {
+  const int cores = static_cast<int>(model.architecture.dedicated_cores);
   const std::vector<platform::CpuSet> ranks(static_cast<std::size_t>(options.node_ranks),
                                             inherited);
   return platform::place_server(machine, platform::allowed_cpus(), ranks, cores).memory_node;
@@ -163,24 +164,46 @@ bool wants_overlap_check() {
   return overlaps && std::string_view(overlaps) == "1";
 }
 
+Result<LiveSession> take_session(const Options& options) {
+  if (!options.drain.empty()) return LiveSession::drain(options.drain);
+  return LiveSession::begin(options.session, options.take_over,
+                            {options.for_rank, options.since_ns});
+}
+
+// Nothing when nobody has died.
+Result<std::optional<Inherited>> take_inheritance(LiveSession* live, const Options& options) {
+  if (!live->is_taken_over()) return std::optional<Inherited>();
+  Result<Inherited> taken = take_segment(live, options);
+  if (!taken) return taken.error();
+  return std::optional<Inherited>(std::move(*taken));
+}
+
+// In the midst of a run: the store says so, and all others go on.
+Result<void> make_folders(const model::Model& model, const LiveSession& live, spdlog::logger& log) {
+  Result<void> made = make_output_folders(model);
+  if (made || !live.is_taken_over()) return made;
+  log.error("{}", made.error().message);
+  return {};
+}
+
+void clear_up(LiveSession* live, std::optional<platform::SpillFolder>* spill) {
+  if (*spill) (*spill)->done_with();
+  if (!*spill) ::unlink(live->spill_link().c_str());  // the folder is gone
+  live->finish();
+}
+
 Result<int> serve(Options options, Reporter& reporter) {
   const bool draining = !options.drain.empty();
-  if (draining) {
-    if (const Result<void> known = become_dead_run(&options); !known) return known.error();
-  }
+  const Result<void> known = draining ? become_dead_run(&options) : Result<void>();
+  if (!known) return known.error();
   if (const Result<void> there = work_in(options.folder); !there) return there.error();
   const platform::CpuSet inherited = platform::current_affinity();
   platform::set_affinity(platform::allowed_cpus());
-  Result<LiveSession> live = draining ? LiveSession::drain(options.drain)
-                                      : LiveSession::begin(options.session, options.take_over,
-                                                           {options.for_rank, options.since_ns});
+  Result<LiveSession> live = take_session(options);
   if (!live) return live.error();
-  std::optional<Inherited> old;
-  if (live->is_taken_over()) {
-    Result<Inherited> taken = take_segment(&*live, options);
-    if (!taken) return taken.error();
-    old.emplace(std::move(*taken));
-  }
+  Result<std::optional<Inherited>> inheritance = take_inheritance(&*live, options);
+  if (!inheritance) return inheritance.error();
+  std::optional<Inherited>& old = *inheritance;
   std::string warnings;
   Result<model::Model> model = model_of(
       old ? model::read_sources(old->run.sources) : model::read_file(options.config), &warnings);
@@ -194,21 +217,16 @@ Result<int> serve(Options options, Reporter& reporter) {
   if (const Result<void> enough = check_limits(*model, options.node_ranks); !enough)
     return enough.error();
   // What is drained goes where it belongs, or stays where it is.
-  const Result<void> made = draining ? Result<void>() : make_output_folders(*model);
-  if (!made) {
-    // In the midst of a run: the store says so, and all others go on.
-    if (!live->is_taken_over()) return made.error();
-    (*log)->error("{}", made.error().message);
-  }
+  const Result<void> made = draining ? Result<void>() : make_folders(*model, *live, **log);
+  if (!made) return made.error();
   const auto drains = std::make_shared<Drains>(live->undrained(), *log);
   const Result<DescribedMachine> described = machine_here();
   if (!described) return described.error();
   const platform::Machine& machine = described->machine;
-  const int cores = static_cast<int>(model->architecture.dedicated_cores);
   Result<shm::Segment> segment =
       old ? std::move(old->segment)
           : make_segment_in_time(*model, options, live->segment(),
-                                 memory_node_of_starter(machine, inherited, options, cores),
+                                 memory_node_of_starter(machine, inherited, options, *model),
                                  *drains);
   if (!segment) return segment.error();
   if (!live->is_taken_over()) live->has_made_segment();
@@ -230,9 +248,7 @@ Result<int> serve(Options options, Reporter& reporter) {
   const int status = driver.run(engine);
   if (const std::string& why = engine.why_given_up(); !why.empty())
     return Error{Status::ERROR_SERVER, why};
-  if (*spill) (*spill)->done_with();
-  if (!*spill) ::unlink(live->spill_link().c_str());  // the folder is gone
-  live->finish();
+  clear_up(&*live, &*spill);
   if (draining) reporter.drained(engine.drained());
   return status;
 }

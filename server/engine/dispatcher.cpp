@@ -4,6 +4,36 @@
 #include <utility>
 
 namespace leat::server {
+namespace {
+
+SpillerParts spiller_parts(const Run& run, const DispatcherParts& parts) {
+  const platform::SpillFolder* const folder = parts.spill_folder;
+  SpillerParts spill;
+  if (folder) spill.folder = folder->descriptor();
+  spill.path = folder ? folder->path() : run.model.architecture.spill_folder;
+  spill.most_bytes = run.model.architecture.spill_bytes;
+  spill.segment_start = run.segment.at<char>(0);
+  spill.segment_bytes = run.segment.header().segment_bytes;
+  spill.log = run.log;
+  spill.wake = parts.wake;
+  return spill;
+}
+
+ScriptPoolParts script_parts(const Run& run, const std::function<void()>& wake,
+                             std::function<void(ScriptResults)> store) {
+  ScriptPoolParts pool{run.model, run.facts.session};
+  pool.segment_path = run.segment.path();
+  pool.segment_start = run.segment.at<char>(0);
+  pool.ranks = run.facts.ranks;
+  pool.node_ranks = run.facts.node_ranks;
+  pool.resumed = run.facts.resumed;
+  pool.log = run.log;
+  pool.store = std::move(store);
+  pool.wake = wake;
+  return pool;
+}
+
+}  // namespace
 
 Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
     : run_(books.run),
@@ -16,40 +46,16 @@ Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
                   ? std::move(parts.drains)
                   : std::make_shared<Drains>(std::vector<platform::UndrainedOne>(), run_.log)),
       pipeline_(std::move(parts.plugins), run_.segment.stores(), parts.wake),
-      spiller_(spiller_parts(parts), pipeline_),
+      spiller_(spiller_parts(run_, parts), pipeline_),
       holds_(parts.wake),
-      scripts_(script_parts(parts)) {
+      scripts_(script_parts(run_, parts.wake, [this](ScriptResults results) {
+        pipeline_.submit(std::move(results));
+      })) {
   for (const auto& plugin : pipeline_.plugins()) {
     plugin->show_ledger([this] { return record_.text(); });
     plugin->report_progress([this] { run_.made_progress(); });
   }
   check_arrays(parts.check_overlaps);
-}
-
-SpillerParts Dispatcher::spiller_parts(const DispatcherParts& parts) const {
-  const platform::SpillFolder* const folder = parts.spill_folder;
-  SpillerParts spill;
-  if (folder) spill.folder = folder->descriptor();
-  spill.path = folder ? folder->path() : run_.model.architecture.spill_folder;
-  spill.most_bytes = run_.model.architecture.spill_bytes;
-  spill.segment_start = run_.segment.at<char>(0);
-  spill.segment_bytes = run_.segment.header().segment_bytes;
-  spill.log = run_.log;
-  spill.wake = parts.wake;
-  return spill;
-}
-
-ScriptPoolParts Dispatcher::script_parts(const DispatcherParts& parts) {
-  ScriptPoolParts pool{run_.model, run_.facts.session};
-  pool.segment_path = run_.segment.path();
-  pool.segment_start = run_.segment.at<char>(0);
-  pool.ranks = run_.facts.ranks;
-  pool.node_ranks = run_.facts.node_ranks;
-  pool.resumed = run_.facts.resumed;
-  pool.log = run_.log;
-  pool.store = [this](ScriptResults results) { pipeline_.submit(std::move(results)); };
-  pool.wake = parts.wake;
-  return pool;
 }
 
 // Of a run on several nodes nobody has all blocks in hand.

@@ -53,6 +53,8 @@ class Dispatcher {
   std::int64_t oldest_unfinished() const noexcept {
     return held_.empty() ? iterations_.oldest() : oldest_held();
   }
+  /// The same, or the stores have something to do.
+  bool is_at_work() const noexcept { return anything_held() || pipeline_.is_busy(); }
   /// Nothing is open, under way or at work.
   bool is_idle() const;
   /// Nothing comes any more: the stores close after what they have.
@@ -62,18 +64,13 @@ class Dispatcher {
   const std::string& why_given_up() const noexcept { return given_up_; }
 
   Drains& drains() noexcept { return *drains_; }
-  const Drains& drains() const noexcept { return *drains_; }
   Pipeline& pipeline() noexcept { return pipeline_; }
-  const Pipeline& pipeline() const noexcept { return pipeline_; }
   Spiller& spiller() noexcept { return spiller_; }
   ScriptPool& scripts() noexcept { return scripts_; }
-  const ScriptPool& scripts() const noexcept { return scripts_; }
 
  private:
   enum class State { opening, open, closed };
 
-  SpillerParts spiller_parts(const DispatcherParts& parts) const;
-  ScriptPoolParts script_parts(const DispatcherParts& parts);
   void check_arrays(bool overlaps);
   bool may_store() const noexcept { return !run_.facts.drained || state_ == State::open; }
   bool hold_spilled(Iteration* iteration) const;

@@ -150,7 +150,7 @@ int Engine::finish(std::int64_t now_ns) {
 EngineStatus Engine::status() const noexcept {
   return {books_.clients.all_gone(),
           !books_.iterations.empty(),
-          dispatcher_.anything_held() || dispatcher_.pipeline().is_busy(),
+          dispatcher_.is_at_work(),
           books_.memory.leases().somebody_waits(),
           books_.memory.leases().used_bytes(),
           ending_.is_closing()};

@@ -144,7 +144,7 @@ void Events::on_block(std::uint32_t index, const shm::Event& event) {
 std::optional<Block> Events::read(std::uint32_t index, const shm::Event& event,
                                   std::string* error) {
   if (event.bytes < sizeof(shm::BlockHeader) || !enters(index, event.iteration, error)) return {};
-  return clients_[index].read_block(event, error);
+  return clients_[index].blocks().read(event, clients_[index].rank(), error);
 }
 
 void Events::refuse_block(std::uint32_t index, const shm::Event& event, const std::string& error) {

@@ -156,12 +156,12 @@ void Failover::adopt_block(std::uint32_t client, const shm::FoundBlock& found) {
 
 // Nothing of what waits no longer.
 std::optional<Block> Failover::read_waiting(std::uint32_t client, const shm::Event& event) {
-  const ClientLink& link = books_.clients[client];
+  ClientLink& link = books_.clients[client];
   const bool waits = event.iteration > done() && !books_.dropped.has(event.iteration) &&
                      event.iteration <= link.saved().iteration;
   if (!waits) return std::nullopt;
   std::string error;
-  std::optional<Block> block = link.read_block(event, &error);
+  std::optional<Block> block = link.blocks().read(event, link.rank(), &error);
   if (block || !books_.journal.is_new()) return block;  // else the dead server has said so
   books_.clients.complain(
       client, fmt::format("a block of iteration {} makes no sense: {}", event.iteration, error));

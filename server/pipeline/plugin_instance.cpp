@@ -216,9 +216,10 @@ std::string PluginInstance::outcome(int code, const char* function) const {
 }
 
 std::string PluginInstance::open() {
-  why_not_open_ = outcome(plugin_->open(&run_, &host_, &state_), "open");
-  opened_ = why_not_open_.empty();
-  return why_not_open_;
+  std::string why = outcome(plugin_->open(&run_, &host_, &state_), "open");
+  why_not_open_.reset();
+  if (!why.empty()) why_not_open_ = why;
+  return why;
 }
 
 bool PluginInstance::wants(const Iteration& iteration) const {
@@ -228,7 +229,7 @@ bool PluginInstance::wants(const Iteration& iteration) const {
 }
 
 std::string PluginInstance::process(const Iteration& iteration) {
-  if (!opened_) return why_not_open_;
+  if (why_not_open_) return *why_not_open_;
   last_error_.clear();
   std::vector<leat_block> blocks;
   std::uint64_t bytes = 0;
@@ -254,7 +255,7 @@ std::string PluginInstance::process(const Iteration& iteration) {
 }
 
 std::string PluginInstance::process(const ScriptResults& results) {
-  if (!opened_) return why_not_open_;
+  if (why_not_open_) return *why_not_open_;
   last_error_.clear();
   std::vector<leat_result> arrays;
   for (const ScriptArray& array : results.arrays) arrays.push_back(result_of(array, results.data));
@@ -269,8 +270,8 @@ std::string PluginInstance::process(const ScriptResults& results) {
 }
 
 std::string PluginInstance::close() {
-  if (!opened_) return "";
-  opened_ = false;
+  if (why_not_open_) return "";
+  why_not_open_ = "";
   last_error_.clear();
   return outcome(plugin_->close(state_), "close");
 }

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,8 +81,7 @@ class PluginInstance {
   leat_host host_;
   std::shared_ptr<spdlog::logger> log_;
   void* state_ = nullptr;
-  bool opened_ = false;
-  std::string why_not_open_;
+  std::optional<std::string> why_not_open_ = "";  // nothing: it is open
   std::string last_error_;  // what the plugin logged as an error in the current call
   std::uint64_t bytes_ = 0;
   std::function<std::string()> ledger_;

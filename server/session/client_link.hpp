@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's end of one client: its rings, its connection, its parameters. Nothing that comes
-// from it is believed unchecked. Private to the event loop.
+// The server's end of one client: its rings and its connection. Private to the engine's thread.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "lib/model/model.hpp"
 #include "lib/shm/handshake.hpp"
 #include "lib/shm/segment.hpp"
 #include "lib/shm/spsc_ring.hpp"
 #include "lib/shm/transport.hpp"
-#include "server/session/iteration.hpp"
+#include "server/session/block_reader.hpp"
 
 namespace leat::server {
 
@@ -34,8 +28,6 @@ class ClientLink {
   bool is_away() const noexcept {
     return !connection_ && (phase_ == Phase::attached || phase_ == Phase::finalized);
   }
-  /// Attached, and talks to this server.
-  bool is_here() const noexcept { return connection_ && phase_ == Phase::attached; }
   /// Was attached to the server before this one, and has yet to come back.
   bool is_awaited() const noexcept { return !connection_ && phase_ == Phase::attached; }
   /// Its process lives, whether it has attached again or not.
@@ -67,9 +59,6 @@ class ClientLink {
   /// The ring's counters make no sense: the client's memory is corrupt.
   bool is_broken() const noexcept { return events_.broken(); }
 
-  /// How often something of it made no sense, this time included.
-  int count_complaint() noexcept { return complaints_ = std::min(complaints_ + 1, 1 << 30); }
-
   /// It has told of so many writes that failed.
   void count_failed(std::uint64_t writes) noexcept { failed_ += writes; }
   /// Of how many more it has not, which are told of from now on.
@@ -82,42 +71,21 @@ class ClientLink {
   /// Wakes the client if it waits for room in its ring. To be called after events were taken.
   void wake_if_waiting() noexcept;
 
-  /// True when that is news.
-  bool set_integer(std::uint32_t parameter, std::int64_t value) noexcept;
-  /// The parameters that have an integer, and which.
-  std::vector<std::pair<std::uint32_t, std::int64_t>> integers() const;
-
-  /// A block event made into a Block with everything checked against the model, except where it
-  /// lies: the caller has made sure that [offset, offset + bytes) is leased to this client. An
-  /// error says what made no sense.
-  std::optional<Block> read_block(const shm::Event& event, std::string* error) const;
+  /// What it says of its blocks, and the integers that it has set.
+  BlockReader& blocks() noexcept { return blocks_; }
 
  private:
-  bool check_extent(const shm::BlockHeader& header, const model::Layout& layout,
-                    std::string* error) const;
-  bool fill_global(const shm::BlockHeader& header, const model::Layout& layout, Block* block,
-                   std::string* error) const;
-
-  static shm::Hello nobody() noexcept {
-    shm::Hello hello{};
-    hello.rank = -1;
-    return hello;
-  }
-
   const shm::Segment& segment_;
-  const model::Model& model_;
   shm::ClientArea area_;
   shm::RingConsumer<shm::Event> events_;
   shm::RingProducer<shm::Release> releases_;
   std::unique_ptr<shm::ToClient> connection_;
-  shm::Hello hello_ = nobody();
+  shm::Hello hello_{};
   Phase phase_ = Phase::absent;
   bool came_ = false;
   std::uint32_t index_;
-  int complaints_ = 0;
   std::uint64_t failed_ = 0;
-  std::vector<std::int64_t> values_;
-  std::vector<std::uint8_t> set_;
+  BlockReader blocks_;
 };
 
 }  // namespace leat::server

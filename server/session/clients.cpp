@@ -16,6 +16,7 @@ using Phase = ClientLink::Phase;
 Clients::Clients(const Run& run) : run_(run) {
   const auto count = static_cast<std::uint32_t>(run.facts.node_ranks);
   links_.reserve(count);
+  complaints_.resize(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     links_.emplace_back(run.segment, i, run.model);
     if (run.facts.is_on_one_node()) links_.back().expect(static_cast<std::int32_t>(i));
@@ -32,7 +33,9 @@ bool Clients::all_have_attached() const noexcept {
 }
 
 bool Clients::all_are_here() const noexcept {
-  return std::all_of(begin(), end(), [](const ClientLink& each) { return each.is_here(); });
+  return std::all_of(begin(), end(), [](const ClientLink& each) {
+    return each.connection() && each.phase() == Phase::attached;
+  });
 }
 
 bool Clients::any_awaited() const noexcept {
@@ -76,8 +79,9 @@ std::string Clients::name_of(std::uint32_t index) const {
 }
 
 void Clients::complain(std::uint32_t index, const std::string& what) {
-  const int count = links_[index].count_complaint();
-  if (count > kMostComplaints) return;
+  int& count = complaints_[index];
+  if (count >= kMostComplaints) return;
+  ++count;
   run_.log->error("rank {}: {}{}", links_[index].rank(), what,
                   count == kMostComplaints ? "; nothing more is said of what makes no sense" : "");
 }

@@ -49,6 +49,7 @@ class Clients {
  private:
   const Run& run_;
   std::vector<ClientLink> links_;
+  std::vector<int> complaints_;  // by client
 };
 
 }  // namespace leat::server

@@ -17,7 +17,7 @@ Parameters::Parameters(const Run& run, Clients& clients, SessionJournal& journal
 
 void Parameters::set(std::uint32_t client, std::uint32_t parameter, ParameterValue value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-    if (clients_[client].set_integer(parameter, *integer))
+    if (clients_[client].blocks().set_integer(parameter, *integer))
       journal_.note({{"client", client}, {"integer", parameter}, {"value", *integer}});
   }
   if (client != 0 || !log_.differs(parameter, value)) return;
@@ -44,7 +44,8 @@ std::vector<AuditEntry> Parameters::advance() {
 }
 
 void Parameters::take_integer(std::uint32_t client, const json& entry) {
-  if (client < clients_.size()) clients_[client].set_integer(entry["integer"], entry["value"]);
+  if (client < clients_.size())
+    clients_[client].blocks().set_integer(entry["integer"], entry["value"]);
 }
 
 void Parameters::take_over() {
@@ -56,7 +57,7 @@ void Parameters::take_over() {
 std::vector<json> Parameters::entries() const {
   std::vector<json> all = log_.entries();
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
-    for (const auto& [parameter, value] : clients_[i].integers())
+    for (const auto& [parameter, value] : clients_[i].blocks().integers())
       all.push_back({{"client", i}, {"integer", parameter}, {"value", value}});
   }
   return all;

@@ -64,8 +64,8 @@ void Spiller::take_written(const std::function<bool(const nlohmann::json&)>& not
   const std::lock_guard<std::mutex> lock(mutex_);
   changed_.notify_one();
   if (noted && line_.replace(std::move(written->iteration))) {
-    ++iterations_;
-    all_bytes_ += written->file->bytes();
+    ++total_.iterations;
+    total_.bytes += written->file->bytes();
     return;
   }
   // It is in the segment still, for a server that takes over too.
@@ -119,9 +119,10 @@ Spiller::Files Spiller::files_of(std::int64_t iteration) const {
 }
 
 std::string Spiller::report() const {
-  if (iterations_ == 0) return "";
-  return fmt::format("{} iteration{}, {}, waited in {} for the stores", iterations_,
-                     iterations_ == 1 ? "" : "s", platform::format_bytes(all_bytes_), parts_.path);
+  if (total_.iterations == 0) return "";
+  return fmt::format("{} iteration{}, {}, waited in {} for the stores", total_.iterations,
+                     total_.iterations == 1 ? "" : "s", platform::format_bytes(total_.bytes),
+                     parts_.path);
 }
 
 void Spiller::run() {
@@ -201,19 +202,20 @@ std::string Spiller::why_not(std::uint64_t bytes) const {
 std::shared_ptr<const SpillFile> Spiller::write(const Iteration& part) {
   const std::uint64_t bytes = spill_file_bytes(part);
   if (const std::string why = why_not(bytes); !why.empty()) {
-    if (!std::exchange(said_full_, true))
+    if (!std::exchange(trouble_.said_full, true))
       parts_.log->warn("{}; the simulation waits for the stores", why);
     return nullptr;
   }
-  if (platform::now_ns() < try_again_ns_ && files_gone_ == gone_when_failed_) return nullptr;
+  if (platform::now_ns() < trouble_.try_again_ns && files_gone_ == trouble_.gone_when_failed)
+    return nullptr;
   auto file = SpillFile::write(parts_.folder, new_name(part.number), part);
   if (file) {
     bytes_ += bytes;
     ++files_;
     return *file;
   }
-  try_again_ns_ = platform::now_ns() + kTryAgainNs;
-  gone_when_failed_ = files_gone_;
+  trouble_.try_again_ns = platform::now_ns() + kTryAgainNs;
+  trouble_.gone_when_failed = files_gone_;
   if (!said_failed_.exchange(true)) {
     parts_.log->warn("cannot spill iteration {} to {}: {}; the simulation waits for the stores",
                      part.number, parts_.path, file.error().message);

@@ -73,6 +73,14 @@ class Spiller {
     Iteration iteration;
     std::shared_ptr<const SpillFile> file;
   };
+  struct Total {  // over the whole run
+    std::uint64_t iterations = 0, bytes = 0;
+  };
+  struct Trouble {
+    bool said_full = false;
+    std::int64_t try_again_ns = 0;  // after a write that failed
+    std::uint64_t gone_when_failed = 0;
+  };
 
   void run();
   bool spill_one();
@@ -96,11 +104,9 @@ class Spiller {
   std::map<std::int64_t, Files> on_disk_;
 
   std::atomic<std::uint64_t> bytes_{0}, files_{0}, files_gone_{0};
-  std::uint64_t iterations_ = 0, all_bytes_ = 0;  // over the whole run
+  Total total_;
   std::atomic<bool> said_failed_{false};
-  bool said_full_ = false;              // of the thread
-  std::int64_t try_again_ns_ = 0;       // of the thread: after a write that failed
-  std::uint64_t gone_when_failed_ = 0;  // of the thread
+  Trouble trouble_;  // of the thread
   std::thread thread_;
 };
 

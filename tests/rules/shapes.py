@@ -57,7 +57,8 @@ def what_opens(head, inside):
     if declared and "(" not in text and "=" not in text:
         return "class"
     is_initialiser = re.search(r"\)\s*(?:noexcept\s*)?:[^:]", text) and text[-1:] not in ")}"
-    return "function" if ")" in text and not re.search(r"=\s*$", text) and not is_initialiser else "other"
+    is_value = re.match(r"[^()]*=", text) and "operator" not in text
+    return "function" if ")" in text and not is_value and not is_initialiser else "other"
 
 
 def shapes(source):

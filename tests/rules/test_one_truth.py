@@ -2,7 +2,7 @@
 """What is said twice is said the same."""
 import re
 
-from tree import sources, text
+from tree import text
 
 
 def test_leat_h_has_the_status_codes_of_status_def():
@@ -56,8 +56,3 @@ def test_the_readme_and_the_makefile_know_the_same_commands():
     made = set(re.findall(r"^## make (\w+)", text("Makefile"), re.M))
     named = set(re.findall(r"make (demo|test|build|bench|install)\b", text("README.md")))
     assert named <= made
-
-
-def test_no_source_is_longer_than_a_reader_wants():
-    longest = {p: len(text(p).splitlines()) for p in sources() if not p.startswith("tests/")}
-    assert {p: n for p, n in longest.items() if n > 350} == {}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/block_reader.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace leat::server {
+
+BlockReader::BlockReader(const shm::Segment& segment, std::uint32_t client,
+                         const model::Model& model)
+    : segment_(segment), model_(model), client_(client) {
+  for (const model::Parameter& p : model.parameters) {
+    values_.push_back(p.integer);
+    set_.push_back(p.has_value && p.kind == model::Parameter::Kind::integer);
+  }
+}
+
+bool BlockReader::set_integer(std::uint32_t parameter, std::int64_t value) noexcept {
+  if (parameter >= values_.size()) return false;
+  const bool known = set_[parameter] && values_[parameter] == value;
+  values_[parameter] = value;
+  set_[parameter] = 1;
+  return !known;
+}
+
+std::vector<std::pair<std::uint32_t, std::int64_t>> BlockReader::integers() const {
+  std::vector<std::pair<std::uint32_t, std::int64_t>> all;
+  for (std::uint32_t i = 0; i < values_.size(); ++i) {
+    if (set_[i]) all.emplace_back(i, values_[i]);
+  }
+  return all;
+}
+
+bool BlockReader::check_extent(const shm::BlockHeader& header, const model::Layout& layout,
+                               std::string* error) const {
+  if (header.dims != layout.dimensions.size()) {
+    *error = "it has " + std::to_string(header.dims) + " dimensions, its layout has " +
+             std::to_string(layout.dimensions.size());
+    return false;
+  }
+  // Extents beside one of 0 are bounded too: what stores compute from them must not overflow.
+  std::uint64_t bytes = scalar_bytes(layout.type);
+  bool empty = false;
+  for (std::uint32_t d = 0; d < header.dims; ++d) {
+    const auto length = static_cast<std::uint64_t>(std::max<std::int64_t>(1, header.extent[d]));
+    empty = empty || header.extent[d] == 0;
+    if (header.extent[d] < 0 || __builtin_mul_overflow(bytes, length, &bytes) ||
+        bytes > segment_.header().segment_bytes) {
+      *error = "its extent in dimension " + std::to_string(d) + " is " +
+               std::to_string(header.extent[d]);
+      return false;
+    }
+  }
+  if (empty) bytes = 0;
+  if (bytes == header.data_bytes) return true;
+  *error = "its extents make " + std::to_string(bytes) + " bytes, but it has " +
+           std::to_string(header.data_bytes);
+  return false;
+}
+
+bool BlockReader::fill_global(const shm::BlockHeader& header, const model::Layout& layout,
+                              Block* block, std::string* error) const {
+  if (!layout.has_global) return true;
+  bool empty = false, inside = header.has_position != 0;
+  for (std::uint32_t d = 0; d < header.dims; ++d) {
+    const model::Dimension& dimension = layout.dimensions[d];
+    const auto& program = dimension.global.program;
+    const ExpressionValue global =
+        evaluate(program.data(), program.size(), {values_.data(), set_.data(), values_.size()});
+    if (global.fault != ExpressionFault::none || global.value < 0) {
+      *error = "its global extent \"" + dimension.global.text + "\" has no value";
+      return false;
+    }
+    const std::int64_t own = header.extent[d] - dimension.ghost_low - dimension.ghost_high;
+    empty = empty || own <= 0;
+    inside = inside && header.position[d] >= 0 && own <= global.value &&
+             header.position[d] <= global.value - own;
+    block->global[d] = global.value;
+  }
+  if (empty) block->position = {};
+  if (empty || inside) return true;
+  *error = "it does not lie inside the global array";
+  return false;
+}
+
+std::optional<Block> BlockReader::read(const shm::Event& event, std::int32_t rank,
+                                       std::string* error) const {
+  // Copied once, then only the copy is looked at: the client could still write to the original.
+  const shm::BlockHeader header = *segment_.at<shm::BlockHeader>(event.offset);
+  if (event.subject >= model_.variables.size() || header.variable != event.subject ||
+      header.block != event.block || header.iteration != event.iteration ||
+      event.bytes != sizeof header + header.data_bytes) {
+    *error = "its header differs from its event";
+    return std::nullopt;
+  }
+  const model::Layout& layout = model_.layouts[model_.variables[event.subject].layout];
+  Block block;
+  block.client = client_;
+  block.rank = rank;
+  block.variable = event.subject;
+  block.block = event.block;
+  block.has_position = layout.has_global;
+  std::copy(std::begin(header.extent), std::end(header.extent), block.extent.begin());
+  if (header.has_position != 0)
+    std::copy(std::begin(header.position), std::end(header.position), block.position.begin());
+  block.data = segment_.at<char>(event.offset + sizeof header);
+  block.bytes = header.data_bytes;
+  if (model_.architecture.checksum == model::Checksum::crc32c) {
+    block.checksum = header.checksum;
+    if (header.has_checksum == 0) {
+      *error = "it has no checksum";
+      return std::nullopt;
+    }
+  }
+  if (!check_extent(header, layout, error) || !fill_global(header, layout, &block, error)) {
+    return std::nullopt;
+  }
+  return block;
+}
+
+}  // namespace leat::server
