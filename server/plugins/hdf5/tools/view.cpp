@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `leat view` starts: makes the view of a run on several nodes anew. Exit status: 0 it is
+// made, 1 it could not be, 2 the command line is wrong.
+#include <cstdio>
+#include <string>
+
+#include "server/plugins/hdf5/tools/program.hpp"
+#include "server/plugins/hdf5/view/remake.hpp"
+#include "server/plugins/hdf5/xdmf/sidecar.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+void print_json(const std::string& path, const ViewFacts& facts) {
+  print_line({{"view", path},
+              {"parts", facts.parts},
+              {"iterations", facts.iterations},
+              {"ranks", facts.ranks},
+              {"ranks_in_parts", facts.ranks_in_parts},
+              {"left_out", facts.left_out.size()}});
+}
+
+}  // namespace
+
+// target, output or "", "json" or ""
+int show_view(const Words& words) {
+  const ViewPlace place = view_place(words[0], words[1]);
+  const RemadeView made = remake_view(place);
+  const ViewFacts& facts = made.facts;
+  for (const auto& [part, commit] : made.not_finished)
+    std::fprintf(stderr, "leat view: %s: the last commit cannot be finished: %s; kept as %s\n",
+                 part.c_str(), commit.why.c_str(), commit.kept.c_str());
+  for (const std::string& what : facts.not_for_vtk)
+    std::fprintf(stderr, "leat view: %s\n", what.c_str());
+  const std::string sidecar = xdmf::remade_sidecar(place.path, "view");
+  if (words[2] == "json") {
+    print_json(place.path, facts);
+  } else {
+    std::printf("%s\n%s", described(place.path, facts).c_str(), sidecar.c_str());
+  }
+  return kGood;
+}
+
+// Folder, view, "make", "last" or "rest", maker; see view_program.hpp. It gives signs of life. Its
+// first line says what is wrong; or its last one that the view is made, and those before what of it
+// VTK will not see, and of its sidecar.
+int make_view_for_server(const Words& words) {
+  const std::string &folder = words[0], &path = words[1], &kind = words[2], &maker = words[3];
+  if (kind == "make") {
+    make_view(folder, path, maker);
+    xdmf::remade_sidecar(path, maker);
+  } else {
+    const auto unreadable = kind == "rest" ? Unreadable::left_out : Unreadable::refused;
+    const ViewFacts facts = make_last_view(folder, path, maker, unreadable);
+    for (const std::string& what : facts.not_for_vtk) std::puts(what.c_str());
+    std::fputs(xdmf::remade_sidecar(path, maker).c_str(), stdout);
+  }
+  std::puts("done");
+  return kGood;
+}
+
+}  // namespace leat::hdf5
