@@ -178,9 +178,9 @@ std::uint64_t Channel::claim_own(std::uint64_t bytes) noexcept {
 Status Channel::ask_common(Lock& lock, Patience& patience, std::int64_t iteration) noexcept {
   if (asked_common_ == Asked::urgently) return Status::OK;
   const std::uint64_t token = next_token_++;
-  const Status status = push(
-      lock, patience,
-      request_of(segment_.header().extent_bytes, shm::kLeaseCommon, iteration, token));
+  const Status status =
+      push(lock, patience,
+           request_of(segment_.header().extent_bytes, shm::kLeaseCommon, iteration, token));
   if (status != Status::OK) return status;  // the server does not know of it
   asked_common_ = Asked::urgently;
   common_token_ = token;

@@ -107,7 +107,8 @@ void Session::leave_to_parent() noexcept {
   segment_.close_in_child();
 }
 
-[[gnu::noinline]] Error Session::explain(Status status, std::uint32_t variable, std::uint64_t bytes) const {
+[[gnu::noinline]] Error Session::explain(Status status, std::uint32_t variable,
+                                         std::uint64_t bytes) const {
   const std::string name = "\"" + std::string(variables_.name(variable)) + "\"";
   const std::string need = platform::format_bytes(bytes);
   const std::string have = platform::format_bytes(segment_.header().data_bytes);
@@ -158,8 +159,8 @@ Status Session::reserve(Call& call, std::uint32_t variable, const BlockShape& kn
   return status;
 }
 
-[[gnu::noinline]] Status Session::await_memory(Call& call, std::uint32_t variable, std::uint64_t bytes,
-                             std::uint64_t* offset) {
+[[gnu::noinline]] Status Session::await_memory(Call& call, std::uint32_t variable,
+                                               std::uint64_t bytes, std::uint64_t* offset) {
   Patience patience(channel_.timeout_ns());
   const std::int64_t iteration = iteration_;
   Status status = channel_.reserve(call.lock, patience, bytes, iteration, offset);
@@ -178,9 +179,8 @@ void Session::copy_into(std::uint64_t offset, const Source& source) noexcept {
   if (!source.array && header.data_bytes == 0) {
     header.checksum = 0;  // of nothing
   } else if (header.has_checksum != 0) {
-    header.checksum = source.array
-                          ? pack_with_checksum(to, *source.array)
-                          : platform::copy_crc32c(to, source.data, header.data_bytes);
+    header.checksum = source.array ? pack_with_checksum(to, *source.array)
+                                   : platform::copy_crc32c(to, source.data, header.data_bytes);
   } else if (source.array) {
     pack(to, *source.array);
   } else {
@@ -210,7 +210,8 @@ Status Session::push_block(Call& call, std::uint32_t variable, std::uint32_t blo
 }
 
 // Flat: a small block costs little more than the calls within.
-[[gnu::flatten]] Status Session::write(Call& call, const char* name, std::uint32_t block, const void* data) {
+[[gnu::flatten]] Status Session::write(Call& call, const char* name, std::uint32_t block,
+                                       const void* data) {
   std::uint32_t variable = 0;
   Status status = Status::OK;
   if (!find_to_write(call, name, block, &variable, &status)) return status;

@@ -148,8 +148,8 @@ class Session {
   shm::SteeringReader steering_;
   std::int64_t iteration_ = 0;
   bool wrote_since_end_ = false;
-  std::uint64_t lost_ = 0;               ///< writes that failed
-  std::uint32_t last_kind_ = 0;          ///< of the failure that was complained of last
+  std::uint64_t lost_ = 0;       ///< writes that failed
+  std::uint32_t last_kind_ = 0;  ///< of the failure that was complained of last
   std::string first_lost_;
 };
 
