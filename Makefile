@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 60
 
 FUZZED = xml expression events frames
 
-.PHONY: help demo test build bench bench-rooms install sanitize fuzz soak format check setup clean
+.PHONY: help demo test build bench bench-rooms install install-debug sanitize fuzz soak format check setup clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -25,6 +25,7 @@ help:
 ## make bench           Leat beside the alternatives: build/bench/results.md; under 20 minutes, or MINUTES=5 with fewer repetitions
 ## make bench-rooms     what stores, scripts, checksums and compression cost, each by itself
 ## make install         to PREFIX=/usr/local, or make install PREFIX=/where/you/like
+## make install-debug   the same, and the debug information, where gdb and addr2line find it
 ## make clean           remove build/
 
 # Builds only what the demo runs: a newcomer need not wait for the tests.
@@ -53,8 +54,7 @@ sanitize: setup
 	  build/asan/bin/fuzz_$$target tests/fuzz/corpus/$$target 2>/dev/null || exit 1; \
 	done
 	@cmake --build --preset tsan -j $(JOBS) --target cpp_api_test cpp_api_test_nothrow leatd leat_plugin_hdf5
-	@LEAT_BUILD=$(CURDIR)/build/tsan PYTHONPATH=tests/support PYTHONDONTWRITEBYTECODE=1 \
-	  $(PYTHON) -m pytest -q -p no:cacheprovider tests/cpp
+	@ctest --test-dir build/tsan --output-on-failure --no-tests=error -R '^cpp\.calls$$'
 
 # Searches for new inputs from those that are kept; what it finds lies in build/fuzz/findings.
 fuzz:
@@ -86,6 +86,9 @@ bench-rooms: build
 install: build
 	@cmake --install build --prefix "$(PREFIX)"
 	@tools/after_install "$(abspath $(PREFIX))"
+
+install-debug: install
+	@cmake --install build --prefix "$(PREFIX)" --component debug
 
 format:
 	@tools/setup check
