@@ -2,13 +2,15 @@
 # A thin front to CMake's presets (CMakePresets.json): `make help` says what there is.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
+# Of the tests, benches and the demo; LEAT_PYTHON in the environment names another one.
+PYTHON = $$(tools/find_python pytest h5py numpy)
 SANITIZED = shm_stress_test steering_stress_test
 
 FUZZ_SECONDS ?= 60
 
 FUZZED = xml expression events frames
 
-.PHONY: help demo test build bench bench-rooms install sanitize fuzz soak setup clean
+.PHONY: help demo test build bench bench-rooms install install-debug sanitize fuzz soak format check setup clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -18,16 +20,19 @@ help:
 ## make build           programs in build/bin, libraries in build/lib
 ## make fuzz            hostile bytes for the parsers and the server, FUZZ_SECONDS=60 for each target
 ## make soak            kills, stops, full segments and disks at random moments, for MINUTES=10; a table says what came of it
+## make format          C, C++ and Python as .clang-format and ruff.toml say
+## make check           what is kept at zero: format, ruff, shellcheck, clang-tidy; changes nothing
 ## make bench           Leat beside the alternatives: build/bench/results.md; under 20 minutes, or MINUTES=5 with fewer repetitions
 ## make bench-rooms     what stores, scripts, checksums and compression cost, each by itself
 ## make install         to PREFIX=/usr/local, or make install PREFIX=/where/you/like
+## make install-debug   the same, and the debug information, where gdb and addr2line find it
 ## make clean           remove build/
 
 # Builds only what the demo runs: a newcomer need not wait for the tests.
 demo: setup
 	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release -j $(JOBS) --target leatd leat_plugin_hdf5 leat_lammps
-	@tools/demo
+	@$(PYTHON) tools/demo
 
 test: build sanitize
 	ctest --test-dir build --output-on-failure --no-tests=error -j 2
@@ -49,8 +54,7 @@ sanitize: setup
 	  build/asan/bin/fuzz_$$target tests/fuzz/corpus/$$target 2>/dev/null || exit 1; \
 	done
 	@cmake --build --preset tsan -j $(JOBS) --target cpp_api_test cpp_api_test_nothrow leatd leat_plugin_hdf5
-	@LEAT_BUILD=$(CURDIR)/build/tsan PYTHONPATH=tests/support PYTHONDONTWRITEBYTECODE=1 \
-	  /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/cpp
+	@ctest --test-dir build/tsan --output-on-failure --no-tests=error -R '^cpp\.calls$$'
 
 # Searches for new inputs from those that are kept; what it finds lies in build/fuzz/findings.
 fuzz:
@@ -62,14 +66,14 @@ fuzz:
 # make soak SEED=17 makes the same turns again; without one each soak is another.
 # Keeps the folders of what went wrong in /tmp/leat-soak/<seed>.
 soak: build
-	@tests/soak/soak.py --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+	@$(PYTHON) tests/soak/soak.py --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 # On the disk that build/ is on. What it compares Leat to is installed as far as it can be had; nothing else needs it.
 bench:
 	@tools/setup bench
 	@tools/python_environment tools/bench.txt > /dev/null || echo "make bench goes on without ADIOS2." >&2
 	@$(MAKE) --no-print-directory build
-	@tests/bench/run.py build/bench $(if $(MINUTES),--minutes $(MINUTES))
+	@$(PYTHON) tests/bench/run.py build/bench $(if $(MINUTES),--minutes $(MINUTES))
 
 bench-rooms: build
 	@build/bin/leat_checksum_bench build/bench_checksum.json
@@ -77,11 +81,22 @@ bench-rooms: build
 	@build/bin/leat_store_bench build/lib/leat/plugins/hdf5.so build build/bench_store.json
 	@build/bin/leat_keep_up_bench build build/bench_keep_up.json
 	@cd build/tests/bench && taskset -c 0 ../../bin/leat_fortran_bench
-	@/usr/bin/python3 tests/bench/scripts_bench.py build build/bench_scripts.json
+	@$(PYTHON) tests/bench/scripts_bench.py build build/bench_scripts.json
 
 install: build
 	@cmake --install build --prefix "$(PREFIX)"
 	@tools/after_install "$(abspath $(PREFIX))"
+
+install-debug: install
+	@cmake --install build --prefix "$(PREFIX)" --component debug
+
+format:
+	@tools/setup check
+	@tools/format
+
+check:
+	@tools/setup check
+	@tools/check
 
 setup:
 	@tools/setup

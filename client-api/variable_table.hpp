@@ -124,8 +124,8 @@ class VariableTable {
   /// What a write needs of a variable lies together: after a simulation has computed, each line of
   /// the cache is one to wait for.
   struct alignas(64) VariableState {
-    std::string name;  ///< short ones lie within
-    std::uint32_t following = 0;     ///< which variable came after this one last time
+    std::string name;             ///< short ones lie within
+    std::uint32_t following = 0;  ///< which variable came after this one last time
     std::uint32_t layout = 0;
     std::uint32_t wanted_every = 0;  ///< 0: nobody takes it
     bool written = false;

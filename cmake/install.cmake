@@ -22,3 +22,13 @@ set(doc_folder ${CMAKE_INSTALL_DATADIR}/doc/leat)
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${doc_folder})
 install(DIRECTORY docs examples DESTINATION ${doc_folder} PATTERN __pycache__ EXCLUDE)
 install(FILES server/plugins/trace/trace.cpp DESTINATION ${doc_folder}/server/plugins/trace)
+
+# After all that is installed before: `cmake --install build --component debug` then installs the debug information.
+if(LEAT_STRIP AND CMAKE_STRIP AND CMAKE_OBJCOPY)
+  install(CODE "set(LEAT_BUILD \"${PROJECT_BINARY_DIR}\")
+set(LEAT_STRIP_PROGRAM \"${CMAKE_STRIP}\")
+set(LEAT_OBJCOPY \"${CMAKE_OBJCOPY}\")")
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/debug)
+  install(SCRIPT cmake/strip_installed.cmake)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/debug/ DESTINATION . COMPONENT debug EXCLUDE_FROM_ALL)
+endif()

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes leat_alloc_names.inc and leat_alloc_bodies.inc into the folder that is named: one specific procedure of leat_alloc
 per type and rank, since Fortran has no pointer of any type."""

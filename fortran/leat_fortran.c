@@ -42,7 +42,10 @@ static struct type made(int32_t type, const char* name, size_t kind) {
 }
 
 static int32_t integer_of(size_t bytes) {
-  return bytes == 1 ? LEAT_TYPE_INT8 : bytes == 2 ? LEAT_TYPE_INT16 : bytes == 4 ? LEAT_TYPE_INT32 : LEAT_TYPE_INT64;
+  return bytes == 1   ? LEAT_TYPE_INT8
+         : bytes == 2 ? LEAT_TYPE_INT16
+         : bytes == 4 ? LEAT_TYPE_INT32
+                      : LEAT_TYPE_INT64;
 }
 
 static int is_logical(CFI_type_t type) {
@@ -61,13 +64,20 @@ static struct type type_of(const CFI_cdesc_t* data) {
     case CFI_type_int8_t:
     case CFI_type_int16_t:
     case CFI_type_int32_t:
-    case CFI_type_int64_t: return made(integer_of(bytes), "integer", bytes);
-    case CFI_type_float: return made(LEAT_TYPE_FLOAT32, "real", bytes);
-    case CFI_type_double: return made(LEAT_TYPE_FLOAT64, "real", bytes);
-    case CFI_type_float_Complex: return made(LEAT_TYPE_COMPLEX64, "complex", bytes / 2);
-    case CFI_type_double_Complex: return made(LEAT_TYPE_COMPLEX128, "complex", bytes / 2);
-    case CFI_type_char: return made(LEAT_TYPE_CHAR, "character", bytes);
-    default: return made(0, "a type that Leat does not store, of bytes", bytes);
+    case CFI_type_int64_t:
+      return made(integer_of(bytes), "integer", bytes);
+    case CFI_type_float:
+      return made(LEAT_TYPE_FLOAT32, "real", bytes);
+    case CFI_type_double:
+      return made(LEAT_TYPE_FLOAT64, "real", bytes);
+    case CFI_type_float_Complex:
+      return made(LEAT_TYPE_COMPLEX64, "complex", bytes / 2);
+    case CFI_type_double_Complex:
+      return made(LEAT_TYPE_COMPLEX128, "complex", bytes / 2);
+    case CFI_type_char:
+      return made(LEAT_TYPE_CHAR, "character", bytes);
+    default:
+      return made(0, "a type that Leat does not store, of bytes", bytes);
   }
 }
 
@@ -98,8 +108,9 @@ int leat_fortran_init(const CFI_cdesc_t* config) {
   return leat_init(text_of(config, path));
 }
 
-int leat_fortran_init_ranks(const CFI_cdesc_t* config, const int* rank, const int* size, const int* node_rank,
-                             const int* node_size, const CFI_cdesc_t* session) {
+int leat_fortran_init_ranks(const CFI_cdesc_t* config, const int* rank, const int* size,
+                            const int* node_rank, const int* node_size,
+                            const CFI_cdesc_t* session) {
   char path[kNameBytes], name[kNameBytes];
   leat_ranks ranks;
   ranks.struct_size = sizeof ranks;
@@ -119,8 +130,8 @@ int leat_fortran_write(const CFI_cdesc_t* variable, const CFI_cdesc_t* data, con
 }
 
 /* For the leat_alloc of a Fortran pointer of this type and rank. *memory stays NULL unless it is what is declared. */
-int leat_fortran_alloc(const CFI_cdesc_t* variable, const int* type, const int* rank, void** memory, int64_t* extent,
-                       const int* block) {
+int leat_fortran_alloc(const CFI_cdesc_t* variable, const int* type, const int* rank, void** memory,
+                       int64_t* extent, const int* block) {
   char name[kNameBytes];
   leat_array array;
   leat_status status;
@@ -163,14 +174,16 @@ static leat_list list_of(const CFI_cdesc_t* values, int64_t first, int64_t* to) 
   return list;
 }
 
-int leat_fortran_set_extent(const CFI_cdesc_t* variable, const CFI_cdesc_t* extent, const int* block) {
+int leat_fortran_set_extent(const CFI_cdesc_t* variable, const CFI_cdesc_t* extent,
+                            const int* block) {
   char name[kNameBytes];
   int64_t values[LEAT_MAX_DIMS] = {0};
   const leat_list list = list_of(extent, 0, values);
   return leat_set_extent_list(text_of(variable, name), (uint32_t)*block, &list);
 }
 
-int leat_fortran_set_position(const CFI_cdesc_t* variable, const CFI_cdesc_t* position, const int* block) {
+int leat_fortran_set_position(const CFI_cdesc_t* variable, const CFI_cdesc_t* position,
+                              const int* block) {
   char name[kNameBytes];
   int64_t values[LEAT_MAX_DIMS] = {0};
   const leat_list list = list_of(position, 1, values);

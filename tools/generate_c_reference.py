@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes docs/reference/c-api.md from client-api/leat.h and leat_mpi.h. --check: only says whether it is current."""
 import pathlib

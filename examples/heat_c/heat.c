@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 enum { NY = 64, NX = 48 };
-#define AT(T, y, x) (T)[(y) * NX + (x)]
+#define AT(T, y, x) (T)[(y)*NX + (x)]
 
 static void start(double* T, int first_row, int rows) {
   for (int y = 0; y < rows + 2; ++y)
@@ -22,18 +22,20 @@ static void start(double* T, int first_row, int rows) {
 }
 
 static void exchange_ghosts(double* T, int rows, int rank, int size) {
-  const int up = rank > 0 ? rank - 1 : MPI_PROC_NULL, down = rank + 1 < size ? rank + 1 : MPI_PROC_NULL;
-  MPI_Sendrecv(&AT(T, 1, 0), NX, MPI_DOUBLE, up, 0, &AT(T, rows + 1, 0), NX, MPI_DOUBLE, down, 0, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
-  MPI_Sendrecv(&AT(T, rows, 0), NX, MPI_DOUBLE, down, 1, &AT(T, 0, 0), NX, MPI_DOUBLE, up, 1, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE);
+  const int up = rank > 0 ? rank - 1 : MPI_PROC_NULL,
+            down = rank + 1 < size ? rank + 1 : MPI_PROC_NULL;
+  MPI_Sendrecv(&AT(T, 1, 0), NX, MPI_DOUBLE, up, 0, &AT(T, rows + 1, 0), NX, MPI_DOUBLE, down, 0,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&AT(T, rows, 0), NX, MPI_DOUBLE, down, 1, &AT(T, 0, 0), NX, MPI_DOUBLE, up, 1,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void step(const double* T, double* next, int rows) {
   for (int y = 1; y <= rows; ++y)
     for (int x = 0; x < NX; ++x) {
       const double left = AT(T, y, x > 0 ? x - 1 : x), right = AT(T, y, x < NX - 1 ? x + 1 : x);
-      AT(next, y, x) = AT(T, y, x) + 0.1 * (((left + right) + (AT(T, y - 1, x) + AT(T, y + 1, x))) - 4.0 * AT(T, y, x));
+      AT(next, y, x) = AT(T, y, x) + 0.1 * (((left + right) + (AT(T, y - 1, x) + AT(T, y + 1, x))) -
+                                            4.0 * AT(T, y, x));
     }
 }
 
@@ -43,7 +45,8 @@ int main(int count, char** words) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (count != 3 || NY % size != 0) {
-    if (rank == 0) fprintf(stderr, "usage: heat LEAT.xml STEPS, on a number of ranks that divides %d\n", NY);
+    if (rank == 0)
+      fprintf(stderr, "usage: heat LEAT.xml STEPS, on a number of ranks that divides %d\n", NY);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   const int steps = atoi(words[2]), rows = NY / size;

@@ -101,13 +101,19 @@ static struct options read_options(int count, char** words) {
   struct options o = {NULL, NULL, NULL, 100, 0};
   for (int i = 1; i < count; ++i) {
     const int has_value = i + 1 < count;
-    if (has_value && strcmp(words[i], "--every") == 0) o.every = atoi(words[++i]);
-    else if (has_value && strcmp(words[i], "--steps") == 0) o.steps = atoi(words[++i]);
-    else if (has_value && strcmp(words[i], "--dump") == 0) o.dump = words[++i];
-    else if (!o.xml) o.xml = words[i];
-    else o.deck = words[i];
+    if (has_value && strcmp(words[i], "--every") == 0)
+      o.every = atoi(words[++i]);
+    else if (has_value && strcmp(words[i], "--steps") == 0)
+      o.steps = atoi(words[++i]);
+    else if (has_value && strcmp(words[i], "--dump") == 0)
+      o.dump = words[++i];
+    else if (!o.xml)
+      o.xml = words[i];
+    else
+      o.deck = words[i];
   }
-  if (!o.deck || o.every < 1) stop("usage: leat_lammps [--every K] [--steps N] [--dump FILE] LEAT.xml DECK");
+  if (!o.deck || o.every < 1)
+    stop("usage: leat_lammps [--every K] [--steps N] [--dump FILE] LEAT.xml DECK");
   return o;
 }
 
@@ -119,7 +125,8 @@ int main(int count, char** words) {
   const struct options o = read_options(count, words);
   lammps = lammps_open(5, arguments, MPI_COMM_WORLD, NULL);
   if (!lammps) stop("LAMMPS does not start");
-  if (lammps_extract_setting(lammps, "tagint") != 4) stop("this LAMMPS has 64-bit atom ids: make id an int64 in the XML");
+  if (lammps_extract_setting(lammps, "tagint") != 4)
+    stop("this LAMMPS has 64-bit atom ids: make id an int64 in the XML");
   if (!o.dump) failed = leat_init_mpi(o.xml, MPI_COMM_WORLD) != LEAT_OK;
   if (!failed) run_deck(lammps, &o);
   if (!failed && !o.dump) failed = leat_finalize() != LEAT_OK;

@@ -32,7 +32,9 @@ static size_t most_bytes(void) {
   struct rlimit space;
   size_t bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
   const unsigned halvings = count / kOfASize;
-  bytes = halvings < 16 && (bytes >> halvings) > kEnough ? bytes >> halvings : bytes < kEnough ? bytes : kEnough;
+  bytes = halvings < 16 && (bytes >> halvings) > kEnough ? bytes >> halvings
+          : bytes < kEnough                              ? bytes
+                                                         : kEnough;
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
     const size_t share = space.rlim_cur / 8 >> (count < 16 ? count : 16);
     if (bytes > share) bytes = share;
@@ -42,9 +44,9 @@ static size_t most_bytes(void) {
 
 static void* reserve(void) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  for (size_t bytes = most_bytes(); ; bytes /= 8) {
-    void* memory = mmap(NULL, (bytes < kLeast ? kLeast : bytes) / page * page, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  for (size_t bytes = most_bytes();; bytes /= 8) {
+    void* memory = mmap(NULL, (bytes < kLeast ? kLeast : bytes) / page * page,
+                        PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory != MAP_FAILED) return memory;
     if (bytes <= kLeast) return NULL;
   }
@@ -52,7 +54,8 @@ static void* reserve(void) {
 
 static struct region* find(const char* variable, uint32_t block) {
   struct region* region = regions;
-  while (region && !(region->variable && region->block == block && strcmp(region->variable, variable) == 0))
+  while (region &&
+         !(region->variable && region->block == block && strcmp(region->variable, variable) == 0))
     region = region->next;
   return region;
 }

@@ -4,8 +4,7 @@
 namespace leat::shm {
 
 bool ExtentArena::uncut(std::uint64_t offset, std::uint64_t bytes) noexcept {
-  const bool is_last =
-      blocks_ > 0 && bytes <= used_ && offset == current_.offset + (used_ - bytes);
+  const bool is_last = blocks_ > 0 && bytes <= used_ && offset == current_.offset + (used_ - bytes);
   if (!is_last) return false;
   used_ -= bytes;
   --blocks_;

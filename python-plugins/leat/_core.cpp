@@ -48,7 +48,7 @@ leat_list list_of(const Numbers& numbers) {
 }
 
 int write_array(const std::string& variable, const py::buffer& data, std::uint32_t block,
-          const std::string& type_name) {
+                const std::string& type_name) {
   const py::buffer_info info = data.request();
   leat_array array{};
   array.struct_size = sizeof array;

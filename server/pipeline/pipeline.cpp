@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/pipeline/pipeline.hpp"
 
-
 #include <exception>
 
 #include "lib/platform/clock.hpp"

@@ -8,6 +8,7 @@
 
 #include "lib/platform/file_facts.hpp"
 #include "lib/platform/process.hpp"
+#include "server/scripts/python_tools.hpp"
 
 namespace leat::server {
 namespace {
@@ -95,6 +96,11 @@ std::vector<model::Diagnostic> script_problems(const model::Scripts& scripts) {
     add(scripts.where, "there is no program \"" + scripts.interpreter +
                            "\" to run the <scripts> with: install Python 3 with NumPy, or say "
                            "interpreter=\"/path/to/python3\"");
+  }
+  if (std::error_code error; !fs::exists(python_launcher(), error)) {
+    add(scripts.where,
+        "this Leat has no support for scripts: it was built with LEAT_PYTHON=OFF, or \"" +
+            python_launcher() + "\" was removed");
   }
   for (const model::ScriptSource& source : scripts.sources)
     add(source.where, why_not_usable(source));

@@ -188,8 +188,8 @@ std::optional<shm::Extent> LeaseBook::awaited_memory() {
   const LeaseRequest* const first = first_unmet();
   if (!first || !may_have(*first)) return std::nullopt;
   const std::vector<shm::Extent>& near = clients_[first->client].near;
-  const std::optional<shm::Extent> place = is_own(*first) ? pool_.place_high(first->bytes, near)
-                                                          : pool_.place_low(first->bytes, near);
+  const std::optional<shm::Extent> place =
+      is_own(*first) ? pool_.place_high(first->bytes, near) : pool_.place_low(first->bytes, near);
   return place && pool_.is_missing(*place) ? place : std::nullopt;
 }
 

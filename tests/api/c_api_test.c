@@ -102,7 +102,8 @@ static void wrong_lists(void) {
   list.struct_size = sizeof list;
   list.numbers = nine;
   for (list.count = -1; list.count <= 9; ++list.count) {
-    EXPECT(leat_set_position_list("row", 0, &list), list.count == 1 ? LEAT_OK : LEAT_ERROR_ARGUMENT);
+    EXPECT(leat_set_position_list("row", 0, &list),
+           list.count == 1 ? LEAT_OK : LEAT_ERROR_ARGUMENT);
     EXPECT(leat_set_extent_list("free", 7, &list), list.count == 1 ? LEAT_OK : LEAT_ERROR_ARGUMENT);
   }
   EXPECT_SAYS("has 1 dimension (free_0): as many numbers are needed, and 9 were given");

@@ -11,7 +11,8 @@ static volatile uint64_t read_so_far;
 static int open_store(const leat_run* run, const leat_host* host, void** state) {
   (void)host, (void)state;
   for (uint64_t i = 0; i < run->option_count; ++i)
-    if (strcmp(run->options[i].name, "read") == 0) reads = strcmp(run->options[i].value, "yes") == 0;
+    if (strcmp(run->options[i].name, "read") == 0)
+      reads = strcmp(run->options[i].value, "yes") == 0;
   return 0;
 }
 
@@ -32,10 +33,9 @@ static int close_store(void* state) {
   return 0;
 }
 
-LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {
-    .abi = LEAT_PLUGIN_ABI,
-    .size = sizeof(leat_plugin),
-    .name = "discard",
-    .open = open_store,
-    .iteration = take_iteration,
-    .close = close_store};
+LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {.abi = LEAT_PLUGIN_ABI,
+                                                          .size = sizeof(leat_plugin),
+                                                          .name = "discard",
+                                                          .open = open_store,
+                                                          .iteration = take_iteration,
+                                                          .close = close_store};

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Measures Leat beside what users would do otherwise: results.md, results.json and pictures in the folder OUT, which
 should lie on the disk that is to be measured. make bench runs it.

@@ -24,9 +24,9 @@ enum class Kind {
   end_iteration
 };
 inline constexpr int kKinds = 8;
-inline constexpr const char* kKindNames[kKinds] = {"memcpy_hot",    "memcpy_cold", "first_memcpy",
-                                                   "write",         "first_write", "alloc",
-                                                   "commit",        "end_iteration"};
+inline constexpr const char* kKindNames[kKinds] = {"memcpy_hot", "memcpy_cold",  "first_memcpy",
+                                                   "write",      "first_write",  "alloc",
+                                                   "commit",     "end_iteration"};
 
 struct Percentiles {
   double p50 = 0, p99 = 0, p999 = 0, max = 0;  ///< nanoseconds

@@ -59,7 +59,7 @@ void compute(std::int64_t ns) {
 
 void wait_for_script(const std::string& ready) {
   const std::int64_t until = platform::now_ns() + kReadyLimitNs;
-  struct stat found{};
+  struct stat found {};
   while (!ready.empty() && stat(ready.c_str(), &found) != 0) {
     if (platform::now_ns() > until) give_up("the script was not loaded");
     usleep(10'000);
@@ -68,8 +68,7 @@ void wait_for_script(const std::string& ready) {
 
 class Client {
  public:
-  explicit Client(const Plan& plan)
-      : plan_(plan), source_(plan.bytes, 1), target_(plan.bytes, 2) {}
+  explicit Client(const Plan& plan) : plan_(plan), source_(plan.bytes, 1), target_(plan.bytes, 2) {}
 
   Row iteration(std::int64_t number) {
     Row row{number, 0, 0, 0};

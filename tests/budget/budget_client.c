@@ -68,13 +68,13 @@ static void await_server(const char* start, int iteration) {
 }
 
 /* Instructions of the one call between; the name is that of the dump. */
-#define COST(name, call)            \
-  do {                              \
-    CALLGRIND_ZERO_STATS;           \
-    CALLGRIND_TOGGLE_COLLECT;       \
-    check(call);                    \
-    CALLGRIND_TOGGLE_COLLECT;       \
-    CALLGRIND_DUMP_STATS_AT(name);  \
+#define COST(name, call)           \
+  do {                             \
+    CALLGRIND_ZERO_STATS;          \
+    CALLGRIND_TOGGLE_COLLECT;      \
+    check(call);                   \
+    CALLGRIND_TOGGLE_COLLECT;      \
+    CALLGRIND_DUMP_STATS_AT(name); \
   } while (0)
 
 static void measure(const char* small) {

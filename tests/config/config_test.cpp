@@ -54,9 +54,8 @@ TEST_P(ConfigCase, IsReadAsItsExpectFileSays) {
   EXPECT_EQ(errors ? "errors: " + std::to_string(errors) : "good", expected[0]) << text;
   EXPECT_EQ(result.model.has_value(), errors == 0);
   for (std::size_t i = 1; i < expected.size(); ++i) {
-    EXPECT_NE(text.find(expected[i]), std::string::npos)
-        << "missing: " << expected[i] << "\nin:\n"
-        << text;
+    EXPECT_NE(text.find(expected[i]), std::string::npos) << "missing: " << expected[i] << "\nin:\n"
+                                                         << text;
   }
 }
 

@@ -52,7 +52,8 @@ def test_a_variable_and_a_group_say_it_once_and_in_their_lines(tmp_path):
 
 def test_what_zfp_cannot_do_is_an_error(tmp_path):
     said = check(tmp_path, data='<variable name="n" layout="counts" compression="zfp:rate=8"/>\n'
-                 '<variable name="d" layout="deep" compression="zfp:rate=8"/>\n<variable name="t" layout="cells" compression="zfp:rate=8"/>')
+                 '<variable name="d" layout="deep" compression="zfp:rate=8"/>\n'
+                 '<variable name="t" layout="cells" compression="zfp:rate=8"/>')
     assert said.returncode == 1 and said.stderr.count("error: ") == 2
     assert '"n": zfp can do float and double only' in said.stderr and '"d": zfp can do up to 4 dimensions' in said.stderr
 

@@ -33,10 +33,9 @@ static int close_store(void* state) {
   return 0;
 }
 
-LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {
-    .abi = LEAT_PLUGIN_ABI,
-    .size = sizeof(leat_plugin),
-    .name = "gate",
-    .open = open_store,
-    .iteration = take_iteration,
-    .close = close_store};
+LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {.abi = LEAT_PLUGIN_ABI,
+                                                          .size = sizeof(leat_plugin),
+                                                          .name = "gate",
+                                                          .open = open_store,
+                                                          .iteration = take_iteration,
+                                                          .close = close_store};

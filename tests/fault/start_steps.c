@@ -29,7 +29,8 @@ static int plan_count, plan_signal;
 
 static void act(void) {
   const char* path = getenv("LEAT_STEP_FILE");
-  const int fd = path ? (int)syscall(SYS_open, path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;
+  const int fd =
+      path ? (int)syscall(SYS_open, path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;
   char text[16];
   if (fd < 0) return;
   snprintf(text, sizeof text, "%d\n", (int)getpid());
@@ -40,7 +41,9 @@ static void act(void) {
 
 static void step(const char* function, const char* when) {
   const int error = errno;
-  if (plan_count > 0 && strcmp(function, plan_function) == 0 && strcmp(when, plan_when) == 0 && --plan_count == 0) act();
+  if (plan_count > 0 && strcmp(function, plan_function) == 0 && strcmp(when, plan_when) == 0 &&
+      --plan_count == 0)
+    act();
   errno = error;
 }
 
@@ -48,7 +51,9 @@ __attribute__((constructor)) static void read_plan(void) {
   const char* text = getenv("LEAT_STEP");
   char program[32];
   if (!text) return;
-  if (sscanf(text, "%31s %31s %d %7s %d", program, plan_function, &plan_count, plan_when, &plan_signal) != 5) abort();
+  if (sscanf(text, "%31s %31s %d %7s %d", program, plan_function, &plan_count, plan_when,
+             &plan_signal) != 5)
+    abort();
   if (strcmp(program, program_invocation_short_name) != 0) plan_count = 0;
   step("start", "after");
 }
@@ -57,10 +62,10 @@ __attribute__((constructor)) static void read_plan(void) {
 #pragma GCC visibility push(default)
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-#define AROUND(function, call)                       \
-  step(function, "before");                          \
-  const int result = (int)(call);                    \
-  if (result >= 0) step(function, "after");          \
+#define AROUND(function, call)              \
+  step(function, "before");                 \
+  const int result = (int)(call);           \
+  if (result >= 0) step(function, "after"); \
   return result
 
 int connect(int fd, const struct sockaddr* address, socklen_t size) {
@@ -83,8 +88,9 @@ ssize_t recvmsg(int fd, struct msghdr* message, int flags) {
 
 int flock(int fd, int operation) { AROUND("flock", NEXT(flock)(fd, operation)); }
 
-int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes,
-                char* const argv[], char* const environment[]) {
+int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
+                const posix_spawnattr_t* attributes, char* const argv[],
+                char* const environment[]) {
   step("spawn", "before");
   const int code = NEXT(posix_spawn)(pid, path, actions, attributes, argv, environment);
   if (code == 0) step("spawn", "after");

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad input gets a clear error, and nothing is lost: the run goes on, and what was not stored is said."""
-import os
 import re
 import resource
 import shutil

@@ -37,7 +37,10 @@ def crc32c(array):
     return state ^ 0xFFFFFFFF
 
 
-def guarded(store=SPOILING.format(-1), kind="crc32c"):
+SPOILS_NOTHING = SPOILING.format(-1)
+
+
+def guarded(store=SPOILS_NOTHING, kind="crc32c"):
     return xml(DATA, buffer="64MiB", store=store).replace("<buffer ", f'<buffer checksum="{kind}" ')
 
 

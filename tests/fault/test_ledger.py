@@ -111,7 +111,7 @@ def test_a_store_that_fails_has_its_line_and_the_other_has_its_data(tmp_path):
     store = '<store name="bad" type="trace"><option name="file" value="nowhere/t.txt"/></store><store name="good" type="hdf5" every="2"/>'
     with Run(tmp_path, xml(ROW, store=store), ranks=2) as run:
         for rank in run.init():
-            for iteration in range(5):
+            for _ in range(5):
                 assert rank.write("a", 20, rank.number).ok
                 rank.end()
         answers = run.finalize()
@@ -169,7 +169,7 @@ def test_a_write_of_an_unknown_name_is_lost_and_said_to_be(tmp_path):
 def test_a_killed_server_leaves_a_recent_ledger_and_the_next_run_writes_its_own(tmp_path):
     with Run(tmp_path, xml(ROW, timeout="2s")) as run:
         (rank,) = run.init()
-        for iteration in range(30):
+        for _ in range(30):
             assert rank.write("a", 20, 1).ok
             rank.end()
             time.sleep(0.1)
@@ -210,7 +210,7 @@ def test_the_example_of_the_reference_is_one(tmp_path):
     one = '<layout name="row" type="int" dimensions="5"/><variable name="temperature" layout="row"/>'
     with Run(tmp_path, xml(one, store=store, name="heat"), ranks=2) as run:
         for rank in run.init():
-            for iteration in range(10):
+            for _ in range(10):
                 assert rank.write("temperature", 20, 1).ok
                 rank.end()
             if rank.number == 0:

@@ -7,7 +7,6 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from leat_run import BUILD, LIMIT, Run, xml

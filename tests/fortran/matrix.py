@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Every kind x every rank x every way to pass an array. As a program: writes matrix.f90 and matrix.xml into the folder that is
 named. As a module: cases() says what must be in the file."""

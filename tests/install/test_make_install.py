@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 from conftest import sh
@@ -36,7 +37,7 @@ def user(tmp_path):
 
 
 def expect_the_numbers_of_the_readme(user):
-    assert sh("/usr/bin/python3", "-c", READING, cwd=user) == "(20, 100) m\n7.25\n"
+    assert sh(sys.executable, "-c", READING, cwd=user) == "(20, 100) m\n7.25\n"
 
 
 def test_after_make_install_as_root_the_commands_of_the_readme_work_as_printed(user):

@@ -42,7 +42,7 @@ def build_and_run(installed, tmp_path, environment):
 
 def test_the_commands_of_the_readme_build_run_and_read(installed, tmp_path, environment):
     build_and_run(installed, tmp_path, environment)
-    said = sh("/usr/bin/python3", "-c", READING, cwd=tmp_path)
+    said = sh(sys.executable, "-c", READING, cwd=tmp_path)
     assert said == "(20, 100) m\n7.25\n" and all(f"prints `{line}`" in PAGE or f"`{line}`" in PAGE
                                                 for line in said.splitlines())
 

@@ -51,7 +51,9 @@ def record_of(trace, name="run.h5"):
     """The events of the output file, its journal and its folder."""
     record, of, said = Record(), {}, -1  # the first answer is that of open()
     for call in calls_in(trace):
-        add = lambda kind, which, at=0, data=b"": record.events.append(Event(kind, which, at, data, max(said, 0)))
+        def add(kind, which, at=0, data=b""):
+            record.events.append(Event(kind, which, at, data, max(said, 0)))
+
         if call.result < 0:
             continue
         if call.name == "openat":

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Servers that do everything at the same instant. As a program: same_instant.py TIMES [SEED]."""
 import pathlib

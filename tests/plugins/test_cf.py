@@ -173,7 +173,8 @@ def test_the_code_in_the_documentation_runs(tmp_path):
 def look(path, engine, group=None):
     return ask("""
 data = xr.open_dataset(sys.argv[1], engine=sys.argv[2], group=sys.argv[3] or None).load()
-print(json.dumps({"time": [str(t) for t in data.time.values] if "time" in data else [], "type": str(data.time.dtype) if "time" in data else "",
+print(json.dumps({"time": [str(t) for t in data.time.values] if "time" in data else [],
+                  "type": str(data.time.dtype) if "time" in data else "",
                   "of": {n: sorted(str(c) for c in v.coords) for n, v in data.data_vars.items()},
                   "dims": {n: v.dims for n, v in data.variables.items()},
                   "attributes": {n: str(v) for n, v in data.attrs.items()}}))""", path, engine, group or "")
@@ -264,7 +265,7 @@ def test_a_run_without_a_time_has_none_and_one_with_a_variable_of_that_name_keep
 
 def test_the_history_says_who_made_the_file_and_who_went_on_with_it(tmp_path):
     for i in range(4):
-        before = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
+        before = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
         plugin = start(tmp_path, session="one", resumed=int(i > 0))
         if i != 2:  # that one is killed before it has stored anything: nothing of it is in the file
             step(plugin, i)
@@ -274,8 +275,8 @@ def test_the_history_says_who_made_the_file_and_who_went_on_with_it(tmp_path):
         assert file.attrs["Conventions"] == "CF-1.8" and file.attrs["title"] == "A plate that cools"
     assert len(lines) == 3 and "began this file (session one)" in lines[0]
     assert all("went on with it after its server had died (session one)" in line for line in lines[1:])
-    last = datetime.datetime.strptime(lines[-1].split()[0], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=datetime.timezone.utc)
-    assert before <= last <= datetime.datetime.now(datetime.timezone.utc)
+    last = datetime.datetime.strptime(lines[-1].split()[0], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=datetime.UTC)
+    assert before <= last <= datetime.datetime.now(datetime.UTC)
 
 
 def test_the_title_is_the_description_or_else_the_name(tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from leat_plugin import Plugin, array, mesh, variable
 from leat_run import BUILD, LIMIT, same_bits
-from nodes import Nodes, leat
+from nodes import Nodes
 
 VARIABLES = [variable("u", "f8", ["y", "x"], unit="K", mesh=0, **{"global": 1}), variable("p", "f4", ["?n", "xyz"]),
              variable("e", "f8", []), variable("m", "i4", ["k"], time_varying=0)]

@@ -171,7 +171,7 @@ def test_a_killed_start_leaves_nothing_that_the_next_does_not_take(tmp_path, cal
     places = ["-P", folder] if named else []
     kill = ["strace", "-qq", "-o", "/dev/null", *places, "-e", f"trace=openat,{call}", *named, "-e",
             f"inject={call}:signal=KILL"]
-    with pytest.raises(Exception):
+    with pytest.raises(Exception):  # noqa: B017  the plugin's process is killed, wherever it is then
         Plugin(folder, [variable("a", "i4", ["x"])], wrapper=kill, options=options)
     small(folder, options=options).finish()
     assert holds_the_iteration(folder / "run.h5")

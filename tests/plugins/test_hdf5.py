@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -182,7 +183,7 @@ def test_a_file_can_be_opened_while_it_is_written_and_after_the_writer_is_killed
         plugin.must(iteration, plugin.block(0, (1000,), iteration), plugin.block(1, (iteration,), iteration), *odd,
                     parameters={"n": iteration, "s": "word"})
         read = "import h5py,sys; f = h5py.File('run.h5'); print(len(f['iteration']), f['a'].shape, f['x'].shape)"
-        seen = subprocess.run(["/usr/bin/python3", "-c", read], cwd=tmp_path, capture_output=True, text=True)
+        seen = subprocess.run([sys.executable, "-c", read], cwd=tmp_path, capture_output=True, text=True)
         total = sum(range(iteration + 1))
         assert seen.stdout.split("\n")[0] == f"{iteration + 1} ({iteration + 1}, 1000) ({total},)", seen.stderr
     plugin.kill()

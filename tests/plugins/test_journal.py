@@ -170,7 +170,8 @@ def make(kind, path):
         path.symlink_to("nowhere")
 
 
-@pytest.mark.parametrize("kind, said", [("pipe", "is a pipe, and no file"), ("socket", "is a socket, and no file"), ("device", "is a device, and no file")])
+@pytest.mark.parametrize("kind, said", [("pipe", "is a pipe, and no file"), ("socket", "is a socket, and no file"),
+                                        ("device", "is a device, and no file")])
 def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path, kind, said):
     path = tmp_path / "run.h5"
     make(kind, path)

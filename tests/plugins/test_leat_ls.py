@@ -147,8 +147,8 @@ def test_a_file_of_somebody_else_shows_its_datasets(tmp_path):
 
 
 def test_a_view_says_of_how_many_parts_it_is_and_vtk_has_a_line(folder, tmp_path):
-    path = shutil.copy(folder / "plate.h5", tmp_path / "part-0.h5")
-    with h5py.File(tmp_path / "view.h5", "w") as view, h5py.File(path) as part:
+    shutil.copy(folder / "plate.h5", tmp_path / "part-0.h5")
+    with h5py.File(tmp_path / "view.h5", "w") as view:
         view.attrs["leat_version"] = "0.1.0"
         layout = h5py.VirtualLayout((5, 60, 40), "f4")
         for n in range(2):

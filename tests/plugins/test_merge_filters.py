@@ -20,7 +20,8 @@ def write(folder, compression, nan=False):
         blocks = []
         for r in (0, 1):
             more = {"nan": 777} if nan and (i, r) == (1, 1) else {}
-            blocks += [run.plugins[0].smooth_block(0, (60, 100), 10 * i + r, rank=r, position=[60 * r, 0], **{"global": (120, 100)}, **more),
+            blocks += [run.plugins[0].smooth_block(0, (60, 100), 10 * i + r, rank=r, position=[60 * r, 0],
+                                                   **{"global": (120, 100)}, **more),
                        run.plugins[0].smooth_block(1, (2000 + i + r, 3), i, rank=r), run.block(2, (3000,), i, rank=r)]
         run.must(i, *blocks)
     assert not run.finish()
@@ -45,7 +46,8 @@ def test_a_filter_that_is_missing_is_named_and_nothing_is_made(tmp_path, all_fil
     monkeypatch.setenv("HDF5_PLUGIN_PATH", SYSTEM)
     done = leat("merge", "run.h5", "m.h5", cwd=tmp_path)
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert '"k" of ' in done.stderr and "run.parts/s1/rank000000.h5 is compressed by the filter" in done.stderr and '"zstd" (number 32015)' in done.stderr, done.stderr
+    assert '"k" of ' in done.stderr and "run.parts/s1/rank000000.h5 is compressed by the filter" in done.stderr, done.stderr
+    assert '"zstd" (number 32015)' in done.stderr, done.stderr
     assert "There are: none, deflate, blosc, lz4, bzip2, zfp." in done.stderr and "HDF5_PLUGIN_PATH" in done.stderr
     assert not (tmp_path / "m.h5").exists() and not list(tmp_path.glob(".*"))
 

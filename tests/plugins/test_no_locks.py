@@ -7,8 +7,8 @@ import h5py
 import pytest
 from leat_plugin import Plugin, array, variable
 from leat_run import BUILD, same_bits
-from same_instant import KINDS, VARIABLES, blocks_of, expect_run, play
 from nodes import Nodes
+from same_instant import KINDS, VARIABLES, blocks_of, expect_run, play
 
 WITHOUT = ("env", f"LD_PRELOAD={BUILD / 'lib/no_locks.so'}")
 ONE = [variable("u", "f8", ["x"])]

@@ -8,7 +8,7 @@ import shutil
 import h5py
 import numpy as np
 import pytest
-from h5_compare import content, expect_same
+from h5_compare import expect_same
 from leat_plugin import Plugin, array, variable
 from leat_run import same_bits
 

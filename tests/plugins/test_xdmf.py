@@ -284,11 +284,13 @@ def test_each_type_and_number_of_components(tmp_path):
 
 
 def test_several_blocks_of_one_rank_are_a_grid_each(tmp_path):
-    plugin = Plugin(tmp_path, [variable("p", "f8", ["?n", "xyz"]), variable("c", "i8", ["?cells", "k"]), variable("s", "f8", ["?cells"], mesh=0)],
+    plugin = Plugin(tmp_path, [variable("p", "f8", ["?n", "xyz"]), variable("c", "i8", ["?cells", "k"]),
+                               variable("s", "f8", ["?cells"], mesh=0)],
                     meshes=[mesh("m", "unstructured", 3, coordinates=[0], connectivity=1, cell_type=5)], **XDMF)
     points = np.arange(9.).reshape(3, 3)
     for step in range(2):
-        plugin.must(step, *[plugin.values(0, points + b, block=b) for b in (0, 1)], *[plugin.values(1, [[0, 2, 1]], block=b) for b in (0, 1)],
+        plugin.must(step, *[plugin.values(0, points + b, block=b) for b in (0, 1)],
+                    *[plugin.values(1, [[0, 2, 1]], block=b) for b in (0, 1)],
                     *[plugin.block(2, (1,), 10 * step + b, block=b) for b in (0, 1)])
     plugin.finish()
     seen = vtk(tmp_path / "run.xmf")
@@ -299,7 +301,8 @@ def test_several_blocks_of_one_rank_are_a_grid_each(tmp_path):
 
 
 def test_an_unstructured_mesh_may_be_away(tmp_path):
-    plugin = Plugin(tmp_path, [variable("p", "f8", ["?n", "xyz"]), variable("c", "i8", ["?cells", "k"]), variable("s", "f8", ["?cells"], mesh=0)],
+    plugin = Plugin(tmp_path, [variable("p", "f8", ["?n", "xyz"]), variable("c", "i8", ["?cells", "k"]),
+                               variable("s", "f8", ["?cells"], mesh=0)],
                     meshes=[mesh("m", "unstructured", 3, coordinates=[0], connectivity=1, cell_type=5)], **XDMF)
     points = np.arange(9.).reshape(3, 3)
     for step in range(4):
@@ -350,12 +353,13 @@ def test_several_meshes_are_a_collection(tmp_path, steps):
 
 
 def test_times_that_readers_cannot_tell_apart(tmp_path):
-    for name, times in (("same", [0., 1., 1.]), ("near", [0., 1e-17, 2e-17]), ("none", [None, None, None]), ("odd", [5., float("nan"), 7.]), ("good", [.1, .2, .7])):
+    for name, times in (("same", [0., 1., 1.]), ("near", [0., 1e-17, 2e-17]), ("none", [None, None, None]),
+                        ("odd", [5., float("nan"), 7.]), ("good", [.1, .2, .7])):
         (tmp_path / name).mkdir()
         plugin = Plugin(tmp_path / name, [variable("t", "f8", ["x"], **{"global": 1}, mesh=0)], time_parameter=0, infos=1,
                         meshes=[mesh("m", "uniform", 1, spacing=[1.])], **XDMF)
-        for step, time in enumerate(times):
-            plugin.must(10 * step, global_block(plugin, 0, (4,), step), parameters={"time": time} if time == time else {})
+        for step, at in enumerate(times):
+            plugin.must(10 * step, global_block(plugin, 0, (4,), step), parameters={"time": at} if at == at else {})
         said = plugin.finish()
         seen = vtk(tmp_path / name / "run.xmf")
         assert seen["time"].tolist() == (times if name == "good" else [0, 10, 20]), name

@@ -6,6 +6,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -29,7 +30,7 @@ def python(tmp_path_factory):
     base = tmp_path_factory.mktemp("python")
     sh("cmake", "--install", BUILD, "--prefix", base / "leat", cwd=BUILD)
     shutil.copytree(ROOT / "python-plugins", base / "source")
-    sh("/usr/bin/python3", "-m", "venv", "--system-site-packages", base / "venv", cwd=base)
+    sh(sys.executable, "-m", "venv", "--system-site-packages", base / "venv", cwd=base)
     found = next((base / "leat").glob("lib*/**/leat.pc")).parent
     sh(base / "venv/bin/pip", "install", "--no-build-isolation", "--no-deps", base / "source", cwd=base, PKG_CONFIG_PATH=str(found))
     return base / "venv/bin/python"

@@ -6,7 +6,8 @@ import re
 import pytest
 from tree import ROOT, sources
 
-POSIX = {"cerrno", "dirent.h", "dlfcn.h", "elf.h", "errno.h", "fcntl.h", "grp.h", "link.h", "linux/futex.h", "poll.h", "pthread.h", "pwd.h", "sched.h",
+POSIX = {"cerrno", "dirent.h", "dlfcn.h", "elf.h", "errno.h", "fcntl.h", "grp.h", "link.h", "linux/futex.h", "poll.h", "pthread.h", "pwd.h",
+         "sched.h",
          "signal.h", "spawn.h", "syscall.h", "time.h", "unistd.h", "sys/"}
 EPOLL = ("sys/epoll.h", "sys/eventfd.h", "sys/signalfd.h", "unistd.h", "signal.h")
 SCRIPT_TOOLS = tuple(f"server/scripts/{name}.hpp" for name in ("model_json", "python_tools", "script_files"))

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 from leat_run import Run, data, same_bits
-from script_run import SIZE, config, last_report, put, rows, script_run, table, wait_until, write_iterations
+from script_run import config, last_report, put, rows, script_run, table, wait_until, write_iterations
 
 WITNESS = "def process(ds, ctx):\n    ctx.scalar('i', ctx.iteration)\n"
 

@@ -98,7 +98,7 @@ def test_scripts_in_several_processes_run_side_by_side(tmp_path):
 
 def test_the_output_of_an_earlier_run_is_kept(tmp_path):
     put(tmp_path, "s", VERSION.format(1))
-    for run_number in range(2):
+    for _ in range(2):
         with script_run(tmp_path, config()) as run:
             write_iterations(run, range(2))
     assert len(table(tmp_path, "s")) == 2 and (tmp_path / "run-scripts.1/s.csv").read_text().count("\n") == 3, run.log()

@@ -54,7 +54,7 @@ def test_statistics_of_the_run_are_those_of_all_iterations_together():
 def test_the_mean_of_a_long_run_is_not_rounded_away():
     """A sum of single-precision values would be: 16777216 + 1 is 16777216."""
     script, ctx = load("analysis/statistics.py"), Context()
-    for iteration in range(1000):
+    for _ in range(1000):
         script.process({"x": np.full(20000, 1.1, "f4")}, ctx)
     assert ctx.scalars["x_run_mean"] == pytest.approx(np.float64(np.float32(1.1)), rel=1e-14)
 
@@ -278,7 +278,7 @@ def test_atoms_may_come_in_any_order():
 
 
 def test_the_notch_of_the_deck_is_cut_and_not_broken():
-    x, ctx = lattice(12, 8), Context()
+    x = lattice(12, 8)
     types = np.ones(len(x), "i4").reshape(8, 12)
     types[4:, :5], types[:4, :5] = 2, 3
     pairs, _, _ = bonds.first_bonds(x, types.ravel())

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulation that is disturbed: soak_rank processes of one session, and the server that they start."""
 import contextlib
+import functools
 import os
 import pathlib
 import random
@@ -248,11 +249,10 @@ def with_scripts(folder, code):
     return SCRIPTS.format(python=sys.executable)
 
 
-def results_without_leat(ranks, iterations, known={}):
+@functools.cache
+def results_without_leat(ranks, iterations):
     """What the ranks compute when nobody takes their output; the same for all runs of this size."""
-    if (ranks, iterations) not in known:
-        known[ranks, iterations] = [alone(number, ranks, iterations) for number in range(ranks)]
-    return known[ranks, iterations]
+    return [alone(number, ranks, iterations) for number in range(ranks)]
 
 
 def alone(number, ranks, iterations):

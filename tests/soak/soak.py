@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Disturbs simulations for minutes and says in a table what came of it; `make soak`, `make soak MINUTES=2`.
 

@@ -11,7 +11,7 @@ EMPTY_TABLES = {"-a": "<area_type_table><version_number>0</version_number><date/
                 "-r": "<standardized_region_list><version_number>0</version_number><date/></standardized_region_list>"}
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def environment():
     """Folder of the Python environment."""
     done = subprocess.run([ROOT / "tools/judges"], capture_output=True, text=True)

@@ -4,7 +4,7 @@ import numbers
 
 import numpy as np
 
-from . import outputs
+from . import outputs  # noqa: F401  what stores results is loaded before a script runs
 from .model import did_you_mean
 
 _MOST_NAME = 200  # bytes: with the iteration, the node and an ending it is a file's name still

@@ -5,10 +5,11 @@ import functools
 import os
 import pathlib
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("LEAT_BUILD", ROOT / "build"))
-SYSTEM_PYTHON = "/usr/bin/python3"
+SYSTEM_PYTHON = sys.executable
 _PYTHON_JOB = ROOT / "tests/bench/job/python/job.py"
 
 

@@ -33,7 +33,8 @@ static int write_sizes(void* state) {
   FILE* out = fopen("sizes.txt", "w");
   int failed = out == NULL;
   for (uint32_t v = 0; !failed && v < mine->run->variable_count; ++v) {
-    fprintf(out, "%s %llu\n", leat_variable_at(mine->run, v)->name, (unsigned long long)mine->bytes[v]);
+    fprintf(out, "%s %llu\n", leat_variable_at(mine->run, v)->name,
+            (unsigned long long)mine->bytes[v]);
   }
   if (!failed) failed = fclose(out) != 0;
   free(mine->bytes);
@@ -41,10 +42,9 @@ static int write_sizes(void* state) {
   return failed;
 }
 
-LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {
-    .abi = LEAT_PLUGIN_ABI,
-    .size = sizeof(leat_plugin),
-    .name = "sizes",
-    .open = open_sizes,
-    .iteration = add_sizes,
-    .close = write_sizes};
+LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {.abi = LEAT_PLUGIN_ABI,
+                                                          .size = sizeof(leat_plugin),
+                                                          .name = "sizes",
+                                                          .open = open_sizes,
+                                                          .iteration = add_sizes,
+                                                          .close = write_sizes};

@@ -13,8 +13,9 @@ ABOUT = """One call beside `memcpy` of the same bytes from the same sources, in 
 keeps nothing has a core of its own where clients leave one. A *hot* target is the same at each copy, a *cold* one
 lies in 128 MiB that no cache holds; both are aligned as Leat's blocks are. *Warm* sources are the same at each write,
 *rotated* ones lie in 128 MiB. Computing goes through 4 MiB, which takes the caches of the core. *First* is the p50 of
-writes that come right after it, and *first memcpy* that of copies to a cold target in their place. p99.9 of fewer than a thousand calls is their longest. *Sleeps* are voluntary switches of a client in an iteration, all
-calls together."""
+writes that come right after it, and *first memcpy* that of copies to a cold target in their place. p99.9 of
+fewer than a thousand calls is their longest. *Sleeps* are voluntary switches of a client in an iteration, all calls
+together."""
 
 SECONDS = 140
 KIB, MIB = 1 << 10, 1 << 20

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# The parts that may be left out; docs/how-to/build.md has them.
+include(CMakeDependentOption)
+option(LEAT_HDF5 "The hdf5 store, and the commands that look into its files" ON)
+option(LEAT_PYTHON "Analysis scripts in Python, and the pure part of the package leat" ON)
+option(LEAT_FORTRAN "libleat_fortran and the module leat" ON)
+option(LEAT_STRIP "Install programs and libraries without debug information, which is kept in files of its own" ON)
+# They test all parts together.
+cmake_dependent_option(LEAT_TESTS "Tests, benches and examples" ON "BUILD_TESTING;LEAT_HDF5;LEAT_PYTHON;LEAT_FORTRAN" OFF)
+
+if(LEAT_FORTRAN)
+  include(CheckLanguage)
+  check_language(Fortran)
+  leat_found("A Fortran compiler" "${CMAKE_Fortran_COMPILER}" gfortran libleat_fortran LEAT_FORTRAN)
+  enable_language(Fortran)
+endif()
