@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a file says of its run is what the store was told.
-#include "server/plugins/hdf5/run_description.hpp"
+#include "server/plugins/hdf5/conventions/run_description.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 
-#include "server/plugins/hdf5/attributes.hpp"
+#include "server/plugins/hdf5/base/attributes.hpp"
 
 namespace leat::hdf5 {
 namespace {

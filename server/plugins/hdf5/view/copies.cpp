@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "server/plugins/hdf5/dataset.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/shape.hpp"
+#include "server/plugins/hdf5/base/shape.hpp"
 
 namespace leat::hdf5 {
 

@@ -4,10 +4,10 @@
 #include <set>
 #include <stdexcept>
 
-#include "server/plugins/hdf5/coordinates.hpp"
-#include "server/plugins/hdf5/numbers.hpp"
-#include "server/plugins/hdf5/part_axes.hpp"
-#include "server/plugins/hdf5/tables.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
+#include "server/plugins/hdf5/conventions/part_axes.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
+#include "server/plugins/hdf5/datasets/numbers.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 #include "server/plugins/hdf5/view/patches.hpp"
 #include "server/plugins/hdf5/view/view.hpp"

@@ -9,10 +9,10 @@
 #include <map>
 #include <stdexcept>
 
-#include "server/plugins/hdf5/nodes.hpp"
-#include "server/plugins/hdf5/part_axes.hpp"
-#include "server/plugins/hdf5/plain_file.hpp"
-#include "server/plugins/hdf5/temporary_file.hpp"
+#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/base/temporary_file.hpp"
+#include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/conventions/part_axes.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 #include "server/plugins/hdf5/vtkhdf/whole_file.hpp"

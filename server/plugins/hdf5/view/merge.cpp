@@ -14,11 +14,11 @@
 #include <stdexcept>
 #include <vector>
 
-#include "server/plugins/hdf5/dataset.hpp"
-#include "server/plugins/hdf5/dimension_scale.hpp"
-#include "server/plugins/hdf5/nodes.hpp"
-#include "server/plugins/hdf5/plain_file.hpp"
-#include "server/plugins/hdf5/temporary_file.hpp"
+#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/base/temporary_file.hpp"
+#include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
+#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
 #include "server/plugins/hdf5/view/merged_dataset.hpp"

@@ -5,10 +5,10 @@
 #include <stdexcept>
 #include <vector>
 
-#include "server/plugins/hdf5/compression.hpp"
-#include "server/plugins/hdf5/dataset.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
+#include "server/plugins/hdf5/filters/compression.hpp"
+#include "server/plugins/hdf5/filters/zfp_guard.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
-#include "server/plugins/hdf5/zfp_guard.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "server/plugins/hdf5/dimension_scale.hpp"
+#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 

@@ -6,10 +6,10 @@
 #include <set>
 #include <stdexcept>
 
-#include "server/plugins/hdf5/attributes.hpp"
-#include "server/plugins/hdf5/dataset.hpp"
-#include "server/plugins/hdf5/nodes.hpp"
-#include "server/plugins/hdf5/plain_file.hpp"
+#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "server/plugins/hdf5/patch_table.hpp"
+#include "server/plugins/hdf5/conventions/patch_table.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 
 namespace leat::hdf5 {

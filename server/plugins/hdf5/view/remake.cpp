@@ -8,11 +8,11 @@
 #include <thread>
 #include <vector>
 
-#include "server/plugins/hdf5/attributes.hpp"
+#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
-#include "server/plugins/hdf5/nodes.hpp"
-#include "server/plugins/hdf5/plain_file.hpp"
 
 namespace leat::hdf5 {
 namespace {

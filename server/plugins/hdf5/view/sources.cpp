@@ -3,8 +3,8 @@
 
 #include <stdexcept>
 
-#include "server/plugins/hdf5/filters.hpp"
-#include "server/plugins/hdf5/plain_file.hpp"
+#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/filters/filters.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "server/plugins/hdf5/handle.hpp"
+#include "server/plugins/hdf5/base/handle.hpp"
 
 namespace leat::hdf5 {
 

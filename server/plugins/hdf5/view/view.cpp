@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "server/plugins/hdf5/coordinates.hpp"
-#include "server/plugins/hdf5/dimension_scale.hpp"
-#include "server/plugins/hdf5/first_row.hpp"
-#include "server/plugins/hdf5/tables.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
+#include "server/plugins/hdf5/conventions/first_row.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
+#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 
 namespace leat::hdf5 {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/scales.hpp"
+#include "server/plugins/hdf5/conventions/scales.hpp"
 #include "server/plugins/hdf5/view/part.hpp"
 #include "server/plugins/hdf5/view/rows.hpp"
 #include "server/plugins/hdf5/view/virtual_dataset.hpp"

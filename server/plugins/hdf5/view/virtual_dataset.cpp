@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "server/plugins/hdf5/dataset.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 
 namespace leat::hdf5 {

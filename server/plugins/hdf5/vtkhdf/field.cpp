@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "server/plugins/hdf5/first_row.hpp"
+#include "server/plugins/hdf5/conventions/first_row.hpp"
 
 namespace leat::hdf5::vtk {
 namespace {

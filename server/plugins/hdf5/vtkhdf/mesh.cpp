@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "server/plugins/hdf5/types.hpp"
+#include "server/plugins/hdf5/base/types.hpp"
 #include "server/plugins/hdf5/vtkhdf/array_name.hpp"
 
 namespace leat::hdf5::vtk {

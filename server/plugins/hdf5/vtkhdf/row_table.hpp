@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/dataset.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5::vtk {
 

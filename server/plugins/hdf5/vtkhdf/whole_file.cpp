@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <memory>
 
-#include "server/plugins/hdf5/plain_file.hpp"
-#include "server/plugins/hdf5/row_times.hpp"
-#include "server/plugins/hdf5/run_description.hpp"
-#include "server/plugins/hdf5/temporary_file.hpp"
+#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/base/temporary_file.hpp"
+#include "server/plugins/hdf5/conventions/row_times.hpp"
+#include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/view/part.hpp"
 #include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"
 

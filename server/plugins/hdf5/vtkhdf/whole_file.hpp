@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/handle.hpp"
+#include "server/plugins/hdf5/base/handle.hpp"
 
 namespace leat::hdf5 {
 

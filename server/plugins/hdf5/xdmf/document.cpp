@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "server/plugins/hdf5/row_times.hpp"
+#include "server/plugins/hdf5/conventions/row_times.hpp"
 #include "server/plugins/hdf5/view/part.hpp"
 
 namespace leat::hdf5::xdmf {

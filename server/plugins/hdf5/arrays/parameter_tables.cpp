@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/arrays/parameter_tables.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+constexpr std::uint64_t kChunkBytes = 4096;
+// Texts have one length in the file, that of the first with room for longer ones: strings of any
+// length lie in a heap that is changed in place, which a kill could leave half-written. What is
+// longer is cut.
+constexpr std::size_t kLeastText = 128;
+
+Id text_type(std::size_t bytes) {
+  Id type(H5Tcopy(H5T_C_S1), "making a type");
+  check(H5Tset_size(type, bytes), "making a type");
+  check(H5Tset_cset(type, H5T_CSET_UTF8), "making a type");
+  return type;
+}
+
+// Not in the middle of a character of UTF-8.
+std::size_t cut_at(const char* text, std::size_t most) {
+  std::size_t length = std::strlen(text);
+  if (length <= most) return length;
+  for (length = most; length > 0 && (text[length] & 0xC0) == 0x80;) --length;
+  return length;
+}
+
+}  // namespace
+
+ParameterTables::ParameterTables(const Place& place)
+    : place_(place), group_(place.scales.take_name("parameters") + "/") {}
+
+void ParameterTables::write(hsize_t row, const leat_iteration_data& data) {
+  if (data.size < sizeof data) return;  // a host from before there were parameters
+  for (std::uint64_t i = 0; i < data.parameter_count; ++i) {
+    const leat_parameter& parameter = *leat_parameter_at(&data, i);
+    auto found = tables_.find(parameter.name);
+    if (found == tables_.end()) found = tables_.emplace(parameter.name, make(parameter)).first;
+    Table& table = found->second;
+    table.dataset.grow_to({row + 1});
+    if (!parameter.has_value) continue;
+    if (parameter.type == LEAT_CHAR) {
+      write_text(table, row, parameter.text);
+    } else {
+      const void* value = parameter.type == LEAT_INT64
+                              ? static_cast<const void*>(&parameter.integer)
+                              : &parameter.real;
+      table.dataset.write({row}, {1}, value);
+    }
+  }
+}
+
+ParameterTables::Table ParameterTables::make(const leat_parameter& parameter) const {
+  Table table;
+  const bool is_text = parameter.type == LEAT_CHAR;
+  const Id type = is_text ? text_type(std::max(kLeastText, 2 * std::strlen(parameter.text)))
+                          : type_of(parameter.type);
+  DatasetPlan plan = growing_list();
+  plan.chunk = {std::max<hsize_t>(1, kChunkBytes / H5Tget_size(type))};
+  if (!is_text) plan.fill = fill_value(parameter.type);
+  const std::string name = place_.scales.take_name(group_ + parameter.name);
+  table.dataset = Dataset(place_.file, name, type, plan);
+  table.dataset.attach_iterations(place_.scales.iteration());
+  if (is_text) table.text_bytes = H5Tget_size(table.dataset.type());
+  if (table.dataset.is_new()) describe(table.dataset, parameter, plan.fill);
+  return table;
+}
+
+void ParameterTables::describe(const Dataset& table, const leat_parameter& parameter,
+                               const std::vector<std::uint8_t>& fill) const {
+  const std::string name = parameter.name;
+  set_attribute(table.id(), "leat_parameter", name);
+  set_attribute(table.id(), "long_name", "parameter " + name + " at the end of the iteration");
+  if (!fill.empty()) set_fill_attribute(table.id(), table.type(), fill);
+  set_coordinates(table, coordinates_of_rows(place_.time, table.name()));
+}
+
+void ParameterTables::write_text(Table& table, hsize_t row, const char* text) {
+  std::string padded(text, cut_at(text, table.text_bytes - 1));
+  padded.resize(table.text_bytes, '\0');
+  table.dataset.write({row}, {1}, padded.data());
+}
+
+}  // namespace leat::hdf5

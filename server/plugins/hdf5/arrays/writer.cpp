@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/arrays/writer.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <stdexcept>
+
+#include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/arrays/block_check.hpp"
+#include "server/plugins/hdf5/arrays/grid_writer.hpp"
+#include "server/plugins/hdf5/arrays/patch_writer.hpp"
+#include "server/plugins/hdf5/arrays/ragged_writer.hpp"
+#include "server/plugins/hdf5/arrays/slot_writer.hpp"
+#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
+#include "server/plugins/hdf5/conventions/first_row.hpp"
+#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
+#include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/datasets/numbers.hpp"
+#include "server/plugins/hdf5/filters/filters.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+constexpr std::uint64_t kTableChunkBytes = 64 * 1024;
+constexpr std::uint64_t kListChunkBytes = 4 * 1024;
+// A compressed chunk that is written again takes a new place in the file, and its old one is lost:
+// so each is written once, by one iteration, which for less than this is not worth it.
+constexpr std::uint64_t kSmallestCompressed = 4 * 1024;
+
+bool varies(const leat_variable& variable) {
+  return std::any_of(variable.dimension, variable.dimension + variable.dims,
+                     [](const leat_dimension& d) { return d.varying != 0; });
+}
+
+// What a reader cannot see in the dataset's shape: docs/design/plugin-abi.md lists it.
+void describe_layout(const Dataset& dataset, const leat_run& run, const leat_variable& variable) {
+  const char* layout = variable.has_global ? "global" : varies(variable) ? "varying" : "blocks";
+  set_attribute(dataset.id(), "leat_layout", std::string(layout));
+  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
+    if (leat_variable_at(&run, i) == &variable)
+      set_attribute(dataset.id(), "leat_number", static_cast<std::int64_t>(i));
+  }
+  if (!variable.time_varying) set_attribute(dataset.id(), "leat_constant", std::int64_t{1});
+  std::vector<std::int64_t> ghosts;
+  for (unsigned d = 0; d < variable.dims; ++d)
+    ghosts.insert(ghosts.end(),
+                  {variable.dimension[d].ghost_low, variable.dimension[d].ghost_high});
+  if (std::any_of(ghosts.begin(), ghosts.end(), [](std::int64_t layers) { return layers > 0; }))
+    set_attribute(dataset.id(), "leat_ghosts", ghosts);
+}
+
+// A host from before there were these has said less.
+void describe_for_cf(const Dataset& dataset, const leat_variable& variable) {
+  if (variable.size < offsetof(leat_variable, cell_methods) + sizeof variable.cell_methods) return;
+  if (*variable.standard_name) set_attribute(dataset.id(), "standard_name", variable.standard_name);
+  if (*variable.cell_methods) set_attribute(dataset.id(), "cell_methods", variable.cell_methods);
+}
+
+void describe(const Dataset& dataset, const leat_run& run, const leat_variable& variable,
+              hid_t type, const std::vector<std::uint8_t>& fill) {
+  if (*variable.unit) set_attribute(dataset.id(), "units", std::string(variable.unit));
+  if (*variable.description)
+    set_attribute(dataset.id(), "long_name", std::string(variable.description));
+  describe_for_cf(dataset, variable);
+  const std::string axis = axis_of(run, variable);
+  if (!axis.empty()) set_attribute(dataset.id(), "axis", axis);
+  if (is_coordinate_variable(variable)) return;  // CF: coordinates have no missing values
+  set_fill_attribute(dataset.id(), type, fill);
+}
+
+}  // namespace
+
+std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& variable,
+                                    const BlockList& first) {
+  if (variable.has_global && is_one_of_several_nodes(place.run))
+    return std::make_unique<PatchWriter>(place, variable, first);
+  if (variable.has_global) return std::make_unique<GridWriter>(place, variable, first);
+  if (varies(variable)) return std::make_unique<RaggedWriter>(place, variable, first);
+  return std::make_unique<SlotWriter>(place, variable, first);
+}
+
+Shape Axes::with_row(hsize_t row, const Shape& rest) const {
+  return has_rows() ? joined(row, rest) : rest;
+}
+
+std::uint64_t Axes::bytes_of(const Shape& extents) const {
+  return std::accumulate(extents.begin(), extents.end(),
+                         std::uint64_t{H5Tget_size(type_of(variable_.type))}, std::multiplies<>());
+}
+
+Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
+                        const std::vector<DimensionName>& names) const {
+  const Id type = type_of(variable_.type);
+  plan.grows.assign(plan.extents.size(), true);
+  plan.fill = fill_value(variable_.type);
+  Dataset dataset(place_.file, variable_.name, type, plan);
+  if (dataset.is_new()) {
+    describe(dataset, place_.run, variable_, type, plan.fill);
+    describe_layout(dataset, place_.run, variable_);
+    if (!has_rows()) note_first_row(dataset.id(), place_.scales.iteration().extents()[0]);
+    set_coordinates(dataset, coordinates_of(place_, variable_, with_rows));
+  }
+  const std::vector<std::string> of_scales = name_scales(dataset, with_rows, names);
+  if (dataset.is_new() && names.size() >= variable_.dims) label(dataset, of_scales);
+  return dataset;
+}
+
+// Returns what the scales are called.
+std::vector<std::string> Axes::name_scales(Dataset& dataset, bool with_rows,
+                                           const std::vector<DimensionName>& names) const {
+  std::vector<std::string> of_scales;
+  if (with_rows) {
+    dataset.attach_iterations(place_.scales.iteration());
+    of_scales.push_back(place_.scales.iteration().name());
+  }
+  for (const DimensionName& wish : names)
+    of_scales.push_back(place_.scales.name(dataset, of_scales.size(), wish).name());
+  return of_scales;
+}
+
+void Axes::label(Dataset& dataset, const std::vector<std::string>& of_scales) const {
+  std::vector<std::string> names = of_scales;
+  for (unsigned d = 0; d < variable_.dims; ++d)
+    names[names.size() - variable_.dims + d] = variable_.dimension[d].name;
+  if (names != of_scales) dataset.label(names);
+}
+
+Dataset Axes::make(const Shape& rest, const std::vector<DimensionName>& names,
+                   const Shape& piece) const {
+  DatasetPlan plan;
+  plan.extents = with_row(0, rest);
+  plan.chunk = chunk_of_iterations(piece, bytes_of({}));
+  const Compression compression = compression_of(place_.run, variable_);
+  const Shape compressed = chunk_of_compressed(piece, bytes_of({}));
+  const std::uint64_t least = has_rows() ? kSmallestCompressed : bytes_of({}) + 1;
+  if (compression && bytes_of(compressed) >= least) {
+    plan.compression = compression;
+    plan.chunk = compressed;
+  }
+  if (!has_rows()) plan.chunk.erase(plan.chunk.begin());
+  if (!is_coordinate_variable(variable_) || names.size() != 1)
+    return make_from(std::move(plan), has_rows(), names);
+  Dataset coordinates = make_from(std::move(plan), false, {});
+  place_.scales.take_coordinates(coordinates);
+  return coordinates;
+}
+
+Dataset Axes::make_appended(const Shape& extents, hsize_t rows_at_once,
+                            const std::vector<DimensionName>& names) const {
+  DatasetPlan plan;
+  plan.extents = extents;
+  const Shape row(extents.begin() + 1, extents.end());
+  plan.chunk = chunk_of_rows(row, bytes_of({}));
+  // The last chunk is compressed anew by the next iteration: it is a small part of one.
+  Shape small = plan.chunk;
+  small[0] = std::clamp<hsize_t>(rows_at_once / 4, 1, plan.chunk[0]);
+  const Compression compression = compression_of(place_.run, variable_);
+  if (compression && bytes_of(small) >= kSmallestCompressed) {
+    plan.compression = compression;
+    plan.chunk = small;
+  }
+  return make_from(std::move(plan), false, names);
+}
+
+Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
+                         const std::vector<DimensionName>& names) const {
+  const std::string table_name = place_.scales.take_name(name() + kind.suffix);
+  const Id type = number_type(place_.file, table_name, kind.largest);
+  DatasetPlan plan;
+  plan.extents = with_row(0, joined(0, rest));
+  plan.grows.assign(plan.extents.size(), true);
+  plan.chunk = Shape(plan.extents.size(), 1);
+  std::uint64_t bytes = H5Tget_size(type);
+  for (std::size_t d = plan.chunk.size() - rest.size(); d < plan.chunk.size(); ++d) {
+    plan.chunk[d] = std::max<hsize_t>(1, plan.extents[d]);
+    bytes *= plan.chunk[d];
+  }
+  const auto ranks = static_cast<hsize_t>(std::max(1, place_.run.node_ranks));
+  plan.chunk[has_rows() ? 1 : 0] = ranks;
+  if (has_rows()) plan.chunk[0] = std::max<hsize_t>(1, kTableChunkBytes / (bytes * ranks));
+  plan.fill = number_bytes(type, kind.nothing);
+  Dataset table(place_.file, table_name, type, plan);
+  name_scales(table, has_rows(), names);
+  if (table.is_new())
+    describe_table(table, name(), kind,
+                   has_rows() ? coordinates_of_rows(place_.time, table_name) : "");
+  return table;
+}
+
+Dataset Axes::make_list(const std::string& suffix, hsize_t width) const {
+  DatasetPlan plan;
+  plan.extents = {0, width};
+  plan.grows = {true, false};
+  plan.chunk = {std::max<hsize_t>(1, kListChunkBytes / (sizeof(std::int64_t) * width)), width};
+  const std::string title = name() + suffix;
+  Dataset list(place_.file, place_.scales.take_name(title), H5T_NATIVE_INT64, plan);
+  name_scales(list, false, {{title + "_record", 0, true}, {title + "_number", width}});
+  return list;
+}
+
+bool Axes::has_table(const std::string& suffix) const { return place_.scales.has(name() + suffix); }
+
+Shape Axes::stored_extents() const {
+  const Shape all = extents_in(place_.file, name());
+  if (!all.empty() || variable_.dims + (has_rows() ? 1 : 0) == 0) return all;
+  throw std::runtime_error("the dataset " + name() + " that is there has no dimensions");
+}
+
+Shape Axes::stored_rest() const {
+  const Shape all = stored_extents();
+  if (all.size() < variable_.dims + (has_rows() ? 1 : 0))
+    throw std::runtime_error("the dataset " + name() + " that is there has too few dimensions");
+  return Shape(all.begin() + (has_rows() ? 1 : 0), all.end());
+}
+
+DimensionName Axes::name_of(unsigned dimension, hsize_t length) const {
+  return {variable_.dimension[dimension].name, length};
+}
+
+DimensionName Axes::place_name_of(unsigned dimension, hsize_t length) const {
+  DimensionName name = name_of(dimension, length);
+  name.values = uniform_axis(place_.run, variable_, dimension);
+  return name;
+}
+
+void BlockErrors::add(const leat_block& block, const std::string& why) {
+  if (count_++ > 0) return;
+  first_ = "block " + std::to_string(block.block) + " of rank " + std::to_string(block.rank) +
+           ": " + why;
+}
+
+void BlockErrors::raise() const {
+  if (count_ == 0) return;
+  throw std::runtime_error((count_ == 1 ? "one block" : std::to_string(count_) + " blocks") +
+                           " of " + variable_ + " not stored; the first is " + first_);
+}
+
+BlockList sound_blocks(const leat_variable& variable, const BlockList& blocks,
+                       BlockErrors* errors) {
+  BlockList sound;
+  for (const leat_block* block : blocks) {
+    try {
+      check_block(variable, *block);
+      sound.push_back(block);
+    } catch (const std::exception& e) {
+      errors->add(*block, e.what());
+    }
+  }
+  return sound;
+}
+
+}  // namespace leat::hdf5

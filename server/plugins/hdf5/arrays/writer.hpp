@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// One variable in the file. Which form it has depends on its layout:
+//
+//   GridWriter    global shape    (iteration, global...), placed by position, ghosts left out
+//   SlotWriter    fixed blocks    (iteration, dims...) for one, else (iteration, slot, dims...)
+//   RaggedWriter  varying blocks  (elements, dims...), one after the other, and their counts
+//
+// Variables that do not vary in time have no iteration dimension.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/include/plugin.h"
+#include "server/plugins/hdf5/conventions/scales.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
+
+namespace leat::hdf5 {
+
+/// Blocks of one variable in one iteration, ordered by rank and block.
+using BlockList = std::vector<const leat_block*>;
+
+/// What a writer works with; outlives it.
+struct Place {
+  hid_t file;
+  Scales& scales;
+  const leat_run& run;
+  const std::string& time;  ///< what the coordinate of iterations is called now; "" for none
+};
+
+/// Collects what went wrong with single blocks while others are written.
+class BlockErrors {
+ public:
+  explicit BlockErrors(std::string variable) : variable_(std::move(variable)) {}
+  void add(const leat_block& block, const std::string& why);
+  /// Throws when there were any.
+  void raise() const;
+
+ private:
+  std::string variable_, first_;
+  std::size_t count_ = 0;
+};
+
+class Writer {
+ public:
+  virtual ~Writer() = default;
+  /// Writes the blocks of row `row` of the file, at least one, all checked by check_block. Blocks
+  /// that could not be written are added to `errors`, the others are in the file; throws when the
+  /// reason is none of single blocks.
+  virtual void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) = 0;
+  /// The file has `rows` iterations: where nothing was written are fill values.
+  virtual void grow_to_rows(hsize_t rows) = 0;
+};
+
+/// The writer for a variable whose first blocks these are; makes its datasets. `first` is empty for
+/// a variable whose datasets are in the file.
+std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& variable,
+                                    const BlockList& first);
+
+/// What all forms share: the iteration dimension, or none, and the names of dimensions.
+class Axes {
+ public:
+  Axes(const Place& place, const leat_variable& variable) : place_(place), variable_(variable) {}
+
+  bool has_rows() const { return variable_.time_varying != 0; }
+  /// {row, rest...}, or only the rest for a variable that does not vary in time.
+  Shape with_row(hsize_t row, const Shape& rest) const;
+  /// Creates the variable's dataset of (iteration, rest...). `names`: one for each of the rest.
+  /// Chunks are made for pieces of this shape, all of `rest` or a part of which it is made.
+  Dataset make(const Shape& rest, const std::vector<DimensionName>& names,
+               const Shape& piece) const;
+  /// A dataset of the variable's type without iteration dimension, to which iterations are
+  /// appended, about `rows_at_once` rows at each.
+  Dataset make_appended(const Shape& extents, hsize_t rows_at_once,
+                        const std::vector<DimensionName>& names) const;
+  /// A table of integers of (iteration, slots, rest...). `names`: of slots, rest...
+  Dataset make_table(const TableKind& kind, const Shape& rest,
+                     const std::vector<DimensionName>& names) const;
+  bool has_table(const std::string& suffix) const;
+  /// A list of records of `width` integers each, empty at first.
+  Dataset make_list(const std::string& suffix, hsize_t width) const;
+  /// Extents of the variable's dataset in the file.
+  Shape stored_extents() const;
+  /// The same without iteration dimension.
+  Shape stored_rest() const;
+  DimensionName name_of(unsigned dimension, hsize_t length) const;
+  /// The same with what the mesh says of places; for arrays that begin where the mesh begins.
+  DimensionName place_name_of(unsigned dimension, hsize_t length) const;
+  std::string name() const { return variable_.name; }
+
+ private:
+  std::uint64_t bytes_of(const Shape& extents) const;
+  Dataset make_from(DatasetPlan plan, bool with_rows,
+                    const std::vector<DimensionName>& names) const;
+  std::vector<std::string> name_scales(Dataset& dataset, bool with_rows,
+                                       const std::vector<DimensionName>& names) const;
+  void label(Dataset& dataset, const std::vector<std::string>& of_scales) const;
+
+  Place place_;
+  const leat_variable& variable_;
+};
+
+/// Those that make sense; why the others do not is added to `errors`.
+BlockList sound_blocks(const leat_variable& variable, const BlockList& blocks, BlockErrors* errors);
+
+}  // namespace leat::hdf5

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files opened with HDF5's own means, and without its locks: there are file systems that have none,
+// where HDF5 opens nothing with them; and who looks at a file must not keep others from it. That
+// one writer is enough is FileLock's business.
+#pragma once
+
+#include <string>
+
+#include "server/plugins/hdf5/base/handle.hpp"
+
+namespace leat::hdf5 {
+
+/// Throws when something is there that is no file: a pipe would be waited for.
+void expect_file(const std::string& path);
+
+/// For reading; `what` could not be done when it cannot be opened.
+Id open_plain(const std::string& path, const std::string& what);
+/// The same, to change it.
+Id change_plain(const std::string& path, const std::string& what);
+/// A new one, in the place of what is there.
+Id make_plain(const std::string& path);
+
+/// For programs that read views, before anything else: no locks for the files that HDF5 opens by
+/// itself either, and as many files at once as this process may have; a view of a thousand parts
+/// has that many. When the library crashes over a damaged file, the last word is that of `program`,
+/// with exit status 1; unless that is "".
+void prepare_for_views(const char* program);
+/// There is progress. A program of these that says so and then nothing for kPatience is in one of
+/// those loops from which HDF5 does not come back over a damaged file: it ends like one that
+/// crashed.
+void is_alive();
+/// From now on is_alive() also says so to the server that has started this program, by a byte 0 on
+/// standard output.
+void tell_server_of_life();
+inline constexpr unsigned kPatience = 300;  // seconds
+
+}  // namespace leat::hdf5

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Yes or no for each iteration, in the form that CF gives flags.
+#pragma once
+
+#include <string>
+
+#include "server/plugins/hdf5/arrays/writer.hpp"
+
+namespace leat::hdf5 {
+
+/// A list of int8 along the iterations, 1 or 0, of `length` zeros when it is new.
+Dataset flag_list(const Place& place, const std::string& name, const FlagKind& kind,
+                  hsize_t length = 0);
+
+}  // namespace leat::hdf5

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a file says of its run, so that who has nothing but the file (`leat view`, `leat merge`)
+// knows the variables and meshes as the store knew them: the root attribute "leat_run", a JSON text
+// beside "leat_xml", which only the server can read. A text of any length goes into it: HDF5 keeps
+// those of variable length outside of the attribute, whose own limit is 64 KiB.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "server/include/plugin.h"
+#include "server/plugins/hdf5/base/handle.hpp"
+
+namespace leat::hdf5 {
+
+/// Keeps it in the file, unless it is there. It is the same in all parts of a run: nothing in it is
+/// of one node.
+void describe_run(hid_t file, const leat_run& run);
+
+/// The run as one server has it that has all of its ranks: node_ranks is ranks, first_rank is 0.
+class DescribedRun {
+ public:
+  /// Throws when the file does not describe its run: it is of an older version of Leat, or none of
+  /// Leat's; or a newer version describes it in a way that this one does not know.
+  explicit DescribedRun(hid_t file);
+  DescribedRun(const DescribedRun&) = delete;
+  DescribedRun& operator=(const DescribedRun&) = delete;
+  /// Valid as long as this object; so is all that it points to. Those which the parameters are is
+  /// not known: time_parameter is only their number, -1 for none.
+  const leat_run& run() const { return run_; }
+
+ private:
+  struct Reader;
+
+  std::deque<std::string> texts_;
+  std::deque<std::vector<leat_option>> options_;
+  std::vector<leat_variable> variables_;
+  std::vector<leat_mesh> meshes_;
+  leat_run run_{};
+};
+
+}  // namespace leat::hdf5

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/conventions/scales.hpp"
+
+#include <hdf5_hl.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "server/plugins/hdf5/datasets/numbers.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+constexpr hsize_t kScaleChunk = 8192;
+
+// A dimension without coordinates carries this text as the scale's name, with its length in ten
+// places.
+std::string no_coordinates(hsize_t length) {
+  char text[80];
+  std::snprintf(text, sizeof text, "This is a netCDF dimension but not a netCDF variable.%10llu",
+                static_cast<unsigned long long>(length));
+  return text;
+}
+
+DatasetPlan plan_of(hsize_t length, bool grows) {
+  DatasetPlan plan;
+  plan.extents = {length};
+  plan.grows = {grows || length == 0};  // HDF5 has no chunk that fits into a fixed length of 0
+  plan.chunk = {plan.grows[0] ? kScaleChunk : std::min(length, kScaleChunk)};
+  return plan;
+}
+
+bool is_scale(hid_t file, const std::string& name) {
+  if (!is_dataset(file, name)) return false;
+  return H5DSis_scale(Id(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name)) > 0;
+}
+
+std::set<std::string> names_of_variables(const leat_run& run) {
+  std::set<std::string> names;
+  for (std::uint64_t i = 0; i < run.variable_count; ++i)
+    names.insert(leat_variable_at(&run, i)->name);
+  return names;
+}
+
+std::string scale_name(const Dataset& scale) {
+  char text[80] = "";
+  check(H5DSget_scale_name(scale.id(), text, sizeof text), "cannot read " + scale.name());
+  return text;
+}
+
+bool has_coordinates(const Dataset& scale) {
+  return scale_name(scale).rfind("This is a netCDF dimension", 0) != 0;
+}
+
+// What no_coordinates() was called with.
+hsize_t length_at_first(const Dataset& scale) {
+  const std::string all = scale_name(scale);
+  if (has_coordinates(scale)) return scale.extents()[0];
+  return all.size() < 10 ? 0 : std::strtoull(all.substr(all.size() - 10).c_str(), nullptr, 10);
+}
+
+// A dimension with coordinates.
+Dataset make_axis(hid_t file, const std::string& name, hsize_t length, const AxisValues& values) {
+  Dataset scale(file, name, H5T_NATIVE_DOUBLE, plan_of(length, false));
+  if (!scale.is_new()) return scale;
+  check(H5DSset_scale(scale.id(), name.c_str()), "naming the dimension " + name);
+  if (!values.unit.empty()) set_attribute(scale.id(), "units", values.unit);
+  set_attribute(scale.id(), "long_name", "place along " + std::string(1, "XYZ"[values.axis]));
+  const std::string axis = cf_axis(values.axis);
+  if (!axis.empty()) set_attribute(scale.id(), "axis", axis);
+  scale.write({0}, {length}, values.values(length).data());
+  return scale;
+}
+
+}  // namespace
+
+Dataset make_iterations(hid_t file, const std::string& name) {
+  Dataset iterations(file, name, number_type(file, name), growing_list());
+  if (!iterations.is_new()) return iterations;
+  check(H5DSset_scale(iterations.id(), "iteration"), "naming the iterations");
+  set_attribute(iterations.id(), "long_name", "number of the simulation's iteration");
+  set_attribute(iterations.id(), "units", "1");
+  return iterations;
+}
+
+std::vector<std::int64_t> numbers_in(const Dataset& iterations) {
+  std::vector<std::int64_t> numbers = read_numbers(iterations, {0}, iterations.extents());
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+Dataset make_dimension(hid_t file, const std::string& name, hsize_t length, bool grows) {
+  Dataset scale(file, name, H5T_NATIVE_FLOAT, plan_of(length, grows));
+  if (scale.is_new())
+    check(H5DSset_scale(scale.id(), no_coordinates(length).c_str()),
+          "naming the dimension " + name);
+  return scale;
+}
+
+Scales::Scales(hid_t file, const leat_run& run) : Scales(file, names_of_variables(run)) {}
+
+Scales::Scales(hid_t file, std::set<std::string> variables)
+    : file_(file), taken_(std::move(variables)) {
+  std::string name = "iteration";
+  while (!taken_.insert(name).second) name += "_";
+  iteration_ = make_iterations(file, name);
+}
+
+// What is in the file and is no scale has this name from a writer before this one, for the same.
+std::string Scales::name_for(const std::string& wished) const {
+  std::string name = wished;
+  while (taken_.count(name) > 0 || is_scale(file_, name)) name += "_";
+  return name;
+}
+
+std::string Scales::take_name(const std::string& wished) {
+  return *taken_.insert(name_for(wished)).first;
+}
+
+bool Scales::has(const std::string& wished) const { return is_in(file_, name_for(wished)); }
+
+std::string Scales::take_new_name(const std::string& wished) {
+  std::string name = wished;
+  while (taken_.count(name) > 0 || is_in(file_, name)) name += "_";
+  taken_.insert(name);
+  return name;
+}
+
+Dataset& Scales::name(Dataset& dataset, std::size_t d, const DimensionName& wish) {
+  const std::string path = dataset.scale_of(d);
+  Dataset& scale = path.empty() ? scale_for(wish) : known_scale(path, wish);
+  dataset.attach_scale(d, scale);
+  return scale;
+}
+
+Dataset& Scales::scale_for(const DimensionName& wish) {
+  if (Scale* scale = known(wish)) return *scale->dataset;
+  std::vector<Scale>& all = scales_[wish.name];
+  const std::size_t number = all.size() + 1;
+  const std::string name =
+      take_new_name(number == 1 ? wish.name : wish.name + "_" + std::to_string(number));
+  const hsize_t length = wish.grows ? 0 : wish.length;
+  Dataset made = wish.values ? make_axis(file_, name, length, *wish.values)
+                             : make_dimension(file_, name, length, wish.grows);
+  all.push_back({wish.grows ? H5S_UNLIMITED : length, wish.values, false,
+                 std::make_unique<Dataset>(std::move(made))});
+  return *all.back().dataset;
+}
+
+bool Scales::Scale::fits(const DimensionName& wish) const {
+  return length == (wish.grows ? H5S_UNLIMITED : wish.length) &&
+         (!wish.values || is_variable || values == wish.values);
+}
+
+Scales::Scale* Scales::known(const DimensionName& wish) {
+  std::vector<Scale>& all = scales_[wish.name];
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Scale& scale) { return scale.fits(wish); });
+  return found == all.end() ? nullptr : &*found;
+}
+
+void Scales::take_coordinates(const Dataset& variable) {
+  std::vector<Scale>& all = scales_[variable.name()];
+  if (!all.empty() && all.front().is_variable) return;
+  if (!H5DSis_scale(variable.id()))
+    check(H5DSset_scale(variable.id(), variable.name().c_str()),
+          "naming the dimension " + variable.name());
+  all.insert(
+      all.begin(),
+      Scale{variable.extents()[0], {}, true, std::make_unique<Dataset>(file_, variable.name())});
+}
+
+Dataset& Scales::known_scale(const std::string& path, const DimensionName& wish) {
+  Dataset scale(file_, path.substr(1));
+  DimensionName was = wish;
+  was.length = length_at_first(scale);
+  const bool is_variable = has_coordinates(scale) && scale.name() == wish.name && !wish.values;
+  if (Scale* old = known(was)) return *old->dataset;
+  std::vector<Scale>& all = scales_[wish.name];
+  all.push_back({wish.grows ? H5S_UNLIMITED : was.length, wish.values, is_variable,
+                 std::make_unique<Dataset>(std::move(scale))});
+  return *all.back().dataset;
+}
+
+}  // namespace leat::hdf5

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/conventions/tables.hpp"
+
+#include <vector>
+
+#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
+#include "server/plugins/hdf5/datasets/numbers.hpp"
+
+namespace leat::hdf5 {
+
+TableKind ranks_of_blocks() { return {"_rank", "rank that wrote the block in the slot"}; }
+
+TableKind numbers_of_blocks() {
+  return {"_block", "number of the block in the slot, within its rank"};
+}
+
+TableKind extents_of_blocks(std::int64_t largest) {
+  return {"_extent", "extents of the block in the slot", -1, largest};
+}
+
+TableKind extents_of_arrays(std::int64_t largest) {
+  return {"_global", "extents of the global array in the iteration", -1, largest};
+}
+
+FlagKind presence_of(const std::string& variable) {
+  return {"1: " + variable + " was written in this iteration", "not_written written"};
+}
+
+void describe_table(const Dataset& table, const std::string& variable, const TableKind& kind,
+                    const std::string& coordinates) {
+  set_attribute(table.id(), "long_name", variable + ": " + kind.about);
+  if (kind.nothing < 0)
+    set_fill_attribute(table.id(), table.type(), number_bytes(table.type(), kind.nothing));
+  set_coordinates(table, coordinates);
+}
+
+void describe_flags(const Dataset& flags, const FlagKind& kind, const std::string& coordinates) {
+  set_attribute(flags.id(), "long_name", kind.about);
+  set_attribute(flags.id(), "flag_values", std::vector<std::int8_t>{0, 1});
+  set_attribute(flags.id(), "flag_meanings", kind.meanings);
+  set_coordinates(flags, coordinates);
+}
+
+}  // namespace leat::hdf5

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the store's own tables say of themselves, in its files and in views of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "server/plugins/hdf5/datasets/dataset.hpp"
+
+namespace leat::hdf5 {
+
+/// "<variable><suffix>", integers that say something of a variable's blocks.
+struct TableKind {
+  std::string suffix, about;  ///< `about`: its long_name
+  std::int64_t nothing = -1;  ///< what is there where no block is
+  std::int64_t largest = 0;   ///< of what is known to come when it is made
+};
+
+TableKind ranks_of_blocks();
+TableKind numbers_of_blocks();
+TableKind extents_of_blocks(std::int64_t largest);
+TableKind extents_of_arrays(std::int64_t largest);
+
+/// Yes or no for each iteration.
+struct FlagKind {
+  std::string about;     ///< its long_name
+  std::string meanings;  ///< a word for 0 and one for 1
+};
+
+FlagKind presence_of(const std::string& variable);
+
+/// Writes the attributes of a new table of `variable`; `coordinates` as for set_coordinates().
+void describe_table(const Dataset& table, const std::string& variable, const TableKind& kind,
+                    const std::string& coordinates);
+/// The same for flags. Source: CF Conventions 1.8, section 3.5, "Flags".
+void describe_flags(const Dataset& flags, const FlagKind& kind, const std::string& coordinates);
+
+}  // namespace leat::hdf5

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/conventions/time_axis.hpp"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+// A length of time without a date to count from is none that CF's `standard_name` of "time" may
+// stand for. Source: CF Conventions 1.8, section 4.4, "Time Coordinate".
+void describe(const Dataset& times, const leat_run& run) {
+  const std::string unit = run.time_unit, calendar = run.calendar;
+  set_attribute(times.id(), "long_name", "time of the simulation at the end of the iteration");
+  if (!unit.empty()) set_attribute(times.id(), "units", unit);
+  if (unit.find(" since ") == std::string::npos) return;
+  set_attribute(times.id(), "standard_name", "time");
+  set_attribute(times.id(), "axis", "T");
+  if (!calendar.empty()) set_attribute(times.id(), "calendar", calendar);
+}
+
+double value_of(const leat_iteration_data& data, std::int32_t number) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  if (data.size < sizeof data || static_cast<std::uint64_t>(number) >= data.parameter_count)
+    return kNone;
+  const leat_parameter& parameter = *leat_parameter_at(&data, static_cast<std::uint64_t>(number));
+  return parameter.type == LEAT_FLOAT64 && parameter.has_value ? parameter.real : kNone;
+}
+
+herr_t keep_name(hid_t, const char* name, const H5L_info_t* link, void* names) {
+  if (link->type == H5L_TYPE_HARD) static_cast<std::vector<std::string>*>(names)->push_back(name);
+  return 0;
+}
+
+// What has a row for each iteration names its time; what was made before there was one does not.
+void name_time_of_rows(hid_t file, const std::string& iterations, const std::string& time) {
+  std::vector<std::string> names;
+  check(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, keep_name, &names), "cannot list datasets");
+  for (const std::string& name : names) {
+    if (name == time || !is_dataset(file, name)) continue;
+    const Dataset dataset(file, name);
+    if (dataset.extents().empty() || dataset.scale_of(0) != "/" + iterations) continue;
+    std::string coordinates = coordinates_of_rows(time, name);
+    if (H5Aexists(dataset.id(), "coordinates") > 0) {
+      coordinates += " " + text_attribute(dataset.id(), "coordinates");
+      check(H5Adelete(dataset.id(), "coordinates"), "cannot write the coordinates of " + name);
+    }
+    set_coordinates(dataset, coordinates);
+  }
+}
+
+}  // namespace
+
+TimeAxis::TimeAxis(hid_t file, const leat_run& run, Scales& scales)
+    : file_(file), run_(run), scales_(scales), parameter_(leat_run_time_parameter(&run)) {
+  if (parameter_ >= 0 && scales.has("time")) make();
+}
+
+void TimeAxis::make() {
+  DatasetPlan plan = growing_list();
+  plan.fill = fill_value(LEAT_FLOAT64);
+  times_ = Dataset(file_, scales_.take_name("time"), H5T_NATIVE_DOUBLE, plan);
+  times_.attach_iterations(scales_.iteration());
+  if (!times_.is_new()) return;
+  describe(times_, run_);
+  set_fill_attribute(times_.id(), H5T_NATIVE_DOUBLE, plan.fill);
+}
+
+void TimeAxis::expect(const leat_iteration_data& data) {
+  if (parameter_ < 0 || times_.exists() || std::isnan(value_of(data, parameter_))) return;
+  make();
+  name_time_of_rows(file_, scales_.iteration().name(), name());
+}
+
+void TimeAxis::write(hsize_t row, const leat_iteration_data& data) {
+  if (!times_.exists()) return;
+  const double time = value_of(data, parameter_);
+  times_.grow_to({row + 1});
+  times_.write({row}, {1}, &time);
+}
+
+}  // namespace leat::hdf5

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/datasets/dataset.hpp"
+
+#include <hdf5_hl.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
+#include "server/plugins/hdf5/datasets/stale_rows.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+constexpr hsize_t kListChunk = 8192;
+
+constexpr std::uint64_t kSmallChunk = 64 * 1024;
+constexpr std::uint64_t kAppendedChunk = 256 * 1024;
+constexpr std::uint64_t kLargeChunk = 2 * 1024 * 1024;
+// A reader's HDF5 keeps 1 MiB of a dataset unless told otherwise, and expands a larger chunk anew
+// for each row that is read of it: of 2 MiB that takes 200 times as long. At 512 KiB two go in, a
+// series at one point takes half as long as at 1 MiB, and the file is 0.3 % larger.
+constexpr std::uint64_t kCompressedChunk = 512 * 1024;
+// Compressed chunks are complete only when all blocks that touch them are written; till then they
+// wait here. All else goes to the file at once.
+constexpr std::uint64_t kCacheOfCompressed = 64 << 20;
+
+Id space_of(const DatasetPlan& plan) {
+  if (plan.extents.empty()) return Id(H5Screate(H5S_SCALAR), "making a scalar space");
+  Shape most = plan.extents;
+  for (std::size_t d = 0; d < most.size(); ++d) {
+    if (plan.grows[d]) most[d] = H5S_UNLIMITED;
+  }
+  return Id(H5Screate_simple(static_cast<int>(most.size()), plan.extents.data(), most.data()),
+            "making a space");
+}
+
+Id creation_of(hid_t type, const DatasetPlan& plan, const std::string& name) {
+  Id list(H5Pcreate(H5P_DATASET_CREATE), "making a property list");
+  if (!plan.extents.empty()) {
+    check(H5Pset_chunk(list, static_cast<int>(plan.chunk.size()), plan.chunk.data()),
+          "chunks of " + name);
+    compress_with(plan.compression, list, name);
+  }
+  if (!plan.fill.empty())
+    check(H5Pset_fill_value(list, type, plan.fill.data()), "fill value of " + name);
+  return list;
+}
+
+Id access_of(bool compressed) {
+  Id list(H5Pcreate(H5P_DATASET_ACCESS), "making a property list");
+  // A prime above a hundred times the number of chunks in the cache is what HDF5 recommends; slots
+  // cost 8 bytes each.
+  constexpr std::size_t kSlots = 12'421;
+  constexpr double kEvictWholeChunksFirst = 1.0;
+  const std::uint64_t bytes = compressed ? kCacheOfCompressed : 0;
+  check(H5Pset_chunk_cache(list, kSlots, bytes, kEvictWholeChunksFirst), "chunk cache");
+  return list;
+}
+
+Id space_in_memory(const MemoryPart& memory, const std::string& what) {
+  if (memory.extents.empty()) return Id(H5Screate(H5S_SCALAR), what);
+  Id space(
+      H5Screate_simple(static_cast<int>(memory.extents.size()), memory.extents.data(), nullptr),
+      what);
+  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, memory.start.data(), nullptr,
+                            memory.count.data(), nullptr),
+        what);
+  return space;
+}
+
+// For H5DSiterate_scales: ends at the first.
+herr_t keep_path(hid_t, unsigned, hid_t scale, void* path) {
+  char name[4096];
+  if (H5Iget_name(scale, name, sizeof name) <= 0) return -1;
+  *static_cast<std::string*>(path) = name;
+  return 1;
+}
+
+// A length of at most `most`, of which `extent` is a multiple where there is one that is not small;
+// what is left over at the end would be stored too.
+hsize_t even_piece(hsize_t extent, hsize_t most) {
+  for (hsize_t piece = most; piece > most / 2; --piece) {
+    if (extent % piece == 0) return piece;
+  }
+  const hsize_t pieces = (extent + most - 1) / most;
+  return (extent + pieces - 1) / pieces;
+}
+
+// Of one iteration, the iteration dimension first, at most so many bytes.
+Shape part_of_iteration(const Shape& extents, std::uint64_t bytes, std::uint64_t most) {
+  Shape chunk{1};
+  for (const hsize_t extent : extents) chunk.push_back(std::max<hsize_t>(1, extent));
+  for (std::size_t d = 1; d < chunk.size() && product(chunk) * bytes > most; ++d) {
+    const std::uint64_t one = product(chunk) / chunk[d] * bytes;
+    chunk[d] = even_piece(chunk[d], std::max<hsize_t>(1, most / one));
+  }
+  return chunk;
+}
+
+}  // namespace
+
+Id link_creation() {
+  Id list(H5Pcreate(H5P_LINK_CREATE), "making a property list");
+  check(H5Pset_create_intermediate_group(list, 1), "groups");
+  check(H5Pset_char_encoding(list, H5T_CSET_UTF8), "names");
+  return list;
+}
+
+DatasetPlan growing_list(hsize_t length) {
+  DatasetPlan plan;
+  plan.extents = {length};
+  plan.grows = {true};
+  plan.chunk = {kListChunk};
+  return plan;
+}
+
+Dataset::Dataset(hid_t file, const std::string& name) : name_(name) { open(file); }
+
+Dataset::Dataset(hid_t file, const std::string& name, hid_t type, const DatasetPlan& plan)
+    : name_(name), is_new_(!is_in(file, name)) {
+  if (is_new_) {
+    create(file, type, plan);
+  } else {
+    open(file);
+    expect_like(type, plan);
+  }
+}
+
+void Dataset::expect_like(hid_t type, const DatasetPlan& plan) const {
+  const bool both_text = H5Tget_class(type_) == H5T_STRING && H5Tget_class(type) == H5T_STRING;
+  if (extents_.size() == plan.extents.size() && (both_text || H5Tequal(type_, type) > 0)) return;
+  throw std::runtime_error("the dataset " + name_ +
+                           " that is there has another type or number of dimensions");
+}
+
+void Dataset::create(hid_t file, hid_t type, const DatasetPlan& plan) {
+  type_ = Id(H5Tcopy(type), "copying a type");
+  extents_ = plan.extents;
+  grows_ = plan.grows;
+  if (!plan.compression) chunk_ = plan.chunk;
+  const Id space = space_of(plan), creation = creation_of(type, plan, name_);
+  id_ = Id(H5Dcreate2(file, name_.c_str(), type, space, link_creation(), creation,
+                      access_of(bool{plan.compression})),
+           "cannot create the dataset " + name_);
+}
+
+void Dataset::open(hid_t file) {
+  const std::string what = "cannot go on with the dataset " + name_;
+  id_ = Id(H5Dopen2(file, name_.c_str(), H5P_DEFAULT), what);
+  const Id creation(H5Dget_create_plist(id_), what);
+  const bool compressed = H5Pget_nfilters(creation) > 0;
+  id_ = Id();  // how it is cached is said when it is opened
+  id_ = Id(H5Dopen2(file, name_.c_str(), access_of(compressed)), what);
+  type_ = Id(H5Dget_type(id_), what);
+  Shape most;
+  extents_ = extents_of(id_, &most);
+  if (!compressed) chunk_ = chunk_of(creation);
+  for (const hsize_t extent : most) grows_.push_back(extent == H5S_UNLIMITED);
+}
+
+void Dataset::keep_rows(hsize_t rows) {
+  if (extents_[0] > rows) {
+    extents_[0] = rows;
+    check(H5Dset_extent(id_, extents_.data()), "cannot go on with the dataset " + name_);
+  }
+  clear_behind(id_, rows);
+}
+
+void Dataset::grow_to(const Shape& extents) {
+  Shape grown = extents_;
+  for (std::size_t d = 0; d < grown.size(); ++d) {
+    if (grows_[d]) grown[d] = std::max(grown[d], extents[d]);
+  }
+  if (grown == extents_) return;
+  check(H5Dset_extent(id_, grown.data()), "cannot make " + name_ + " longer");
+  extents_ = grown;
+  for (const auto& [d, scale] : scales_) scale->grow_to({extents_[d]});
+}
+
+void Dataset::attach_scale(std::size_t d, Dataset& scale) {
+  if (scale_of(d).empty()) {
+    hdf5::attach_scale(id_, static_cast<unsigned>(d), scale.id(),
+                       "cannot name a dimension of " + name_);
+  }
+  scales_.emplace_back(d, &scale);
+}
+
+void Dataset::attach_iterations(const Dataset& scale) {
+  if (!is_new_) keep_rows(scale.extents()[0]);
+  if (!scale_of(0).empty()) return;
+  hdf5::attach_scale(id_, 0, scale.id(), "cannot name the iterations of " + name_);
+}
+
+std::string Dataset::scale_of(std::size_t d) const {
+  std::string path;
+  if (is_new_) return path;
+  check(H5DSiterate_scales(id_, static_cast<unsigned>(d), nullptr, keep_path, &path),
+        "cannot read the names of the dimensions of " + name_);
+  return path;
+}
+
+void Dataset::label(const std::vector<std::string>& names) {
+  for (std::size_t d = 0; d < names.size(); ++d) {
+    check(H5DSset_label(id_, static_cast<unsigned>(d), names[d].c_str()),
+          "cannot label a dimension of " + name_);
+  }
+}
+
+void Dataset::write(const Shape& start, const Shape& count, const void* data) {
+  write(start, count, data, MemoryPart{count, zeros(count), count});
+}
+
+void Dataset::write(const Shape& start, const Shape& count, const void* data,
+                    const MemoryPart& memory) {
+  if (product(count) == 0) return;
+  const std::string what = "cannot write " + name_;
+  if (count.empty()) {
+    check(H5Dwrite(id_, type_, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), what);
+    return;
+  }
+  if (is_whole_chunks(chunk_, start, count, memory)) {
+    write_whole_chunks(id_, chunk_, start, count, data, memory, H5Tget_size(type_));
+    return;
+  }
+  const Id file_space(H5Dget_space(id_), what);
+  check(
+      H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+      what);
+  const Id memory_space = space_in_memory(memory, what);
+  check(H5Dwrite(id_, type_, memory_space, file_space, H5P_DEFAULT, data), what);
+}
+
+void Dataset::read(const Shape& start, const Shape& count, void* data) const {
+  const std::string what = "cannot read " + name_;
+  if (product(count) == 0) return;
+  const Id file_space(H5Dget_space(id_), what);
+  check(
+      H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+      what);
+  const Id memory_space = space_in_memory({count, zeros(count), count}, what);
+  check(H5Dread(id_, type_, memory_space, file_space, H5P_DEFAULT, data), what);
+}
+
+bool is_in(hid_t file, const std::string& name) {
+  for (std::size_t end = name.find('/', 1);; end = name.find('/', end + 1)) {
+    const std::string part = name.substr(0, end);
+    if (check(H5Lexists(file, part.c_str(), H5P_DEFAULT), "cannot look for " + part) == 0)
+      return false;
+    if (end == std::string::npos || end + 1 == name.size()) return true;
+  }
+}
+
+bool is_dataset(hid_t file, const std::string& name) {
+  if (!is_in(file, name)) return false;
+  // Not opened: that reads all mappings of a virtual dataset.
+  H5O_info_t info;
+  check(H5Oget_info_by_name2(file, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT),
+        "cannot look at " + name);
+  return info.type == H5O_TYPE_DATASET;
+}
+
+Shape extents_in(hid_t file, const std::string& name) {
+  return extents_of(Id(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name));
+}
+
+Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes) {
+  Shape chunk = part_of_iteration(extents, bytes, kLargeChunk);
+  const std::uint64_t once = product(chunk) * bytes;
+  if (once < kSmallChunk) chunk[0] = (kSmallChunk + once - 1) / once;
+  return chunk;
+}
+
+Shape chunk_of_compressed(const Shape& extents, std::uint64_t bytes) {
+  return part_of_iteration(extents, bytes, kCompressedChunk);
+}
+
+Shape chunk_of_rows(const Shape& extents, std::uint64_t bytes) {
+  Shape chunk = chunk_of_iterations(extents, bytes);
+  while (product(chunk) * bytes < kAppendedChunk) chunk[0] *= 2;
+  return chunk;
+}
+
+}  // namespace leat::hdf5

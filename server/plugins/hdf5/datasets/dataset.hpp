@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// A chunked dataset that grows. Whoever names one that is in the file already goes on with it:
+// there is one way to get it, for a new file and for one that a writer before this one has begun.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/shape.hpp"
+#include "server/plugins/hdf5/datasets/direct_chunks.hpp"
+#include "server/plugins/hdf5/filters/compression.hpp"
+
+namespace leat::hdf5 {
+
+/// How a dataset is made, when it is not there.
+struct DatasetPlan {
+  Shape extents;            ///< at the start
+  std::vector<bool> grows;  ///< per dimension: may become larger later
+  Shape chunk;              ///< all at least 1
+  Compression compression;
+  std::vector<std::uint8_t> fill;
+};
+
+/// Of one number per iteration, or a like list: it grows from `length`.
+DatasetPlan growing_list(hsize_t length = 0);
+
+class Dataset {
+ public:
+  Dataset() = default;
+  /// Opens what is there.
+  Dataset(hid_t file, const std::string& name);
+  /// The same; or creates it, with the groups above it. A scalar has no extents, and no chunks.
+  /// Throws when what is there has another type or number of dimensions; texts may be of another
+  /// length.
+  Dataset(hid_t file, const std::string& name, hid_t type, const DatasetPlan& plan);
+
+  /// Makes each extent that may grow at least that long. Never shrinks.
+  void grow_to(const Shape& extents);
+  /// Writes `count` elements from `start` on; they are dense in memory.
+  void write(const Shape& start, const Shape& count, const void* data);
+  /// The same from a part of an array in memory, of as many elements in the same order: no copy is
+  /// made.
+  void write(const Shape& start, const Shape& count, const void* data, const MemoryPart& memory);
+  /// Reads `count` elements from `start` on, as they are in the file.
+  void read(const Shape& start, const Shape& count, void* data) const;
+
+  /// Names dimension `d` by a dimension scale, which grows with it. The scale must outlive this
+  /// object.
+  void attach_scale(std::size_t d, Dataset& scale);
+  /// Names the first dimension by the scale of the iterations, which does not grow with it: a row
+  /// of that says that all of the iteration is in the file. What a writer before this one left
+  /// behind the rows of that is gone after this.
+  void attach_iterations(const Dataset& scale);
+  /// Path of the scale that dimension `d` has, "" for none.
+  std::string scale_of(std::size_t d) const;
+
+  /// Names dimensions by labels too: those whose scale is called otherwise, since a scale's name
+  /// stands for one length only.
+  void label(const std::vector<std::string>& names);
+
+  /// False when it was in the file before.
+  bool is_new() const { return is_new_; }
+  const Shape& extents() const { return extents_; }
+  hid_t type() const { return type_; }
+  const std::string& name() const { return name_; }
+  hid_t id() const { return id_; }
+  bool exists() const { return id_.is_open(); }
+
+ private:
+  void open(hid_t file);
+  void create(hid_t file, hid_t type, const DatasetPlan& plan);
+  void expect_like(hid_t type, const DatasetPlan& plan) const;
+  void keep_rows(hsize_t rows);
+
+  Id id_, type_;
+  std::string name_;
+  bool is_new_ = false;
+  Shape extents_;
+  Shape chunk_;  // none when it has no chunks, or filters
+  std::vector<bool> grows_;
+  std::vector<std::pair<std::size_t, Dataset*>> scales_;  // that grow with a dimension
+};
+
+/// For making an object under a path, of UTF-8: groups above it are made too.
+Id link_creation();
+/// Whether `file` has something of this name, which may be a path.
+bool is_in(hid_t file, const std::string& name);
+/// Whether that is a dataset.
+bool is_dataset(hid_t file, const std::string& name);
+/// Extents of a dataset that is in `file`.
+Shape extents_in(hid_t file, const std::string& name);
+
+/// Chunk for one iteration of `extents` elements of `bytes` each, the iteration dimension first:
+/// small arrays are bundled over iterations up to 64 KiB, large ones are split along their slowest
+/// dimensions into pieces of at most 2 MiB, equal ones where that is possible.
+Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes);
+/// Compressed chunk of one iteration: split along the slowest dimensions into pieces of at most
+/// 512 KiB, equal ones where that is possible.
+Shape chunk_of_compressed(const Shape& extents, std::uint64_t bytes);
+/// Chunk for rows of `extents` that are appended by the thousand: as many as go into 256 KiB, so
+/// that a run with few of them has a small file.
+Shape chunk_of_rows(const Shape& extents, std::uint64_t bytes);
+
+}  // namespace leat::hdf5

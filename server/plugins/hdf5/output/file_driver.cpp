@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source of what the functions have to do: HDF5 Virtual File Layer (The HDF Group), and H5FDsec2.c.
+#include "server/plugins/hdf5/output/file_driver.hpp"
+
+#include <cstring>
+#include <new>
+
+namespace leat::hdf5 {
+namespace {
+
+struct Bound {
+  H5FD_t base;  // HDF5's own; first, always
+  CommittedFile* file;
+};
+
+CommittedFile& file_of(const H5FD_t* bound) { return *reinterpret_cast<const Bound*>(bound)->file; }
+
+// The innermost entry of HDF5's error stack: what the user reads in the end.
+bool is_good(int code) {
+  if (code == 0) return true;
+  H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_VFL, H5E_WRITEERROR, "%s",
+           std::strerror(code));
+  return false;
+}
+
+H5FD_t* open(const char*, unsigned, hid_t list, haddr_t) {
+  const auto* file = static_cast<CommittedFile* const*>(H5Pget_driver_info(list));
+  return file ? &(new Bound{{}, *file})->base : nullptr;
+}
+
+herr_t close(H5FD_t* bound) {
+  delete reinterpret_cast<Bound*>(bound);
+  return 0;
+}
+
+herr_t query(const H5FD_t*, unsigned long* flags) {
+  *flags = 0;
+  return 0;
+}
+
+haddr_t alloc(H5FD_t* bound, H5FD_mem_t type, hid_t, hsize_t bytes) {
+  std::uint64_t address = 0;
+  const int code = file_of(bound).allocate(bytes, type == H5FD_MEM_DRAW, &address);
+  return is_good(code) ? address : HADDR_UNDEF;
+}
+
+haddr_t get_end(const H5FD_t* bound, H5FD_mem_t) { return file_of(bound).end(); }
+
+haddr_t get_size(const H5FD_t* bound, H5FD_mem_t) { return file_of(bound).size(); }
+
+herr_t set_end(H5FD_t* bound, H5FD_mem_t, haddr_t end) {
+  return is_good(file_of(bound).set_end(end)) ? 0 : -1;
+}
+
+herr_t read(H5FD_t* bound, H5FD_mem_t, hid_t, haddr_t at, size_t bytes, void* to) {
+  return is_good(file_of(bound).read(at, to, bytes)) ? 0 : -1;
+}
+
+// HDF5 calls its heaps of texts raw data too, but they are structures: each is written whole, over
+// what it was before, when an attribute is added. Data that look like one only wait for the commit.
+// Source: HDF5 file format specification, III.E, "Disk Format: Level 1E - Global Heap".
+bool is_bulk(H5FD_mem_t type, size_t bytes, const void* from) {
+  constexpr char kHeap[] = {'G', 'C', 'O', 'L'};
+  const bool is_heap = bytes > sizeof kHeap && std::memcmp(from, kHeap, sizeof kHeap) == 0;
+  return type == H5FD_MEM_DRAW && !is_heap;
+}
+
+herr_t write(H5FD_t* bound, H5FD_mem_t type, hid_t, haddr_t at, size_t bytes, const void* from) {
+  try {
+    return is_good(file_of(bound).write(at, from, bytes, is_bulk(type, bytes, from))) ? 0 : -1;
+  } catch (const std::bad_alloc&) {
+    return is_good(ENOMEM) ? 0 : -1;
+  }
+}
+
+H5FD_class_t driver() {
+  H5FD_class_t made{};
+  made.name = "leat";
+  made.maxaddr = static_cast<haddr_t>(INT64_MAX);
+  made.fc_degree = H5F_CLOSE_STRONG;
+  made.fapl_size = sizeof(CommittedFile*);
+  made.open = open;
+  made.close = close;
+  made.query = query;
+  made.alloc = alloc;
+  made.get_eoa = get_end;
+  made.set_eoa = set_end;
+  made.get_eof = get_size;
+  made.read = read;
+  made.write = write;
+  const H5FD_mem_t map[] = H5FD_FLMAP_DICHOTOMY;
+  std::memcpy(made.fl_map, map, sizeof map);
+  return made;
+}
+
+}  // namespace
+
+Id access_list(CommittedFile* file) {
+  static const H5FD_class_t kind = driver();
+  static const hid_t id = check(H5FDregister(&kind), "file driver");
+  Id list(H5Pcreate(H5P_FILE_ACCESS), "making a property list");
+  check(H5Pset_driver(list, id, &file), "file driver");
+  // Each structure in its oldest form. V110 only allows to say that free space is not managed.
+  check(H5Pset_libver_bounds(list, H5F_LIBVER_EARLIEST, H5F_LIBVER_V110), "file format");
+  return list;
+}
+
+}  // namespace leat::hdf5

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/output/output_file.hpp"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+
+#include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/disk/journal.hpp"
+#include "server/plugins/hdf5/output/h5_file.hpp"
+#include "server/plugins/hdf5/output/old_output.hpp"
+#include "server/plugins/hdf5/output/options.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostNames = 10'000;
+
+std::string value(const leat_run& run, const char* name, const std::string& otherwise) {
+  return option(run.options, run.option_count, name, otherwise);
+}
+
+std::string wanted_path(const leat_run& run) {
+  const std::string folder = value(run, "folder", ".");
+  const std::string why = why_no_folder(folder);
+  if (!why.empty()) throw std::runtime_error(why);
+  const std::string file = value(run, "file", std::string(run.simulation) + ".h5");
+  return (fs::path(folder) / file).lexically_normal();
+}
+
+// The lock of `*path`, or of another name when that is taken.
+FileLock lock_for(std::string* path, const leat_run& run, const Host& host) {
+  if (std::optional<FileLock> lock = FileLock::take(*path)) return std::move(*lock);
+  const std::string wanted = *path;
+  *path = of_session(wanted, run);
+  host.warn(wanted + " is being written by another run" + FileLock::holder(wanted) +
+            "; this run writes " + *path);
+  if (std::optional<FileLock> lock = FileLock::take(*path)) return std::move(*lock);
+  throw std::runtime_error(wanted + " and " + *path +
+                           " are being written by others: give each store its own file=\"...\"");
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const leat_run& run, const Host& host) : host_(host) {
+  take(run);
+  wanted_ = path_;
+  absolute_ = fs::absolute(path_);
+}
+
+void OutputFile::take(const leat_run& run) {
+  if (is_one_of_several_nodes(run)) {
+    take_part(run);
+    return;
+  }
+  const std::string wanted = wanted_path(run);
+  if (leat_run_is_resumed(&run)) {
+    if (find_own_anywhere(run, wanted)) return;
+    is_missing_ = !gave_up_;
+    const std::string fresh = leat_run_is_drained(&run) && fs::exists(wanted)
+                                  ? unused_name(of_session(wanted, run)).string()
+                                  : wanted;
+    host_.warn(
+        "the file that this run was writing before the server died is not there: it goes on in a "
+        "new " +
+        fresh);
+    return take_new(run, fresh);
+  }
+  take_new(run, wanted);
+}
+
+// Under its own names, and those that it got when a later run set it aside.
+bool OutputFile::find_own_anywhere(const leat_run& run, const std::string& wanted) {
+  const std::string own = of_session(wanted, run);
+  if (find_renamed(run, own) || find_renamed(run, wanted)) return true;
+  if (find_own(run, own) || find_own(run, wanted)) return true;
+  if (gave_up_) return false;  // it has a name of those set aside now, and is kept as it is
+  for (const std::string& name : {wanted, own}) {
+    for (const std::string& aside : names_set_aside(name))
+      if (find_own(run, aside, true)) return true;
+  }
+  return false;
+}
+
+// Nobody else writes it: what may be there is of this run, or of an older one whose session had the
+// same name.
+void OutputFile::take_part(const leat_run& run) {
+  view_ = wanted_path(run);
+  const std::string folder = folder_of_parts(view_, run.session);
+  fs::create_directories(folder);
+  const std::string path = fs::path(folder) / (name_of_part(leat_run_first_rank(&run)) + ".h5");
+  if (leat_run_is_resumed(&run)) {
+    if (find_own(run, path)) return;
+    is_missing_ = !gave_up_;
+    host_.warn(
+        "the file that this run was writing before the server died is not there: it goes on in a "
+        "new " +
+        path);
+  }
+  path_ = path;
+  std::optional<FileLock> lock = lock_soon(path);
+  if (!lock)
+    throw std::runtime_error(path + " is being written by another" + FileLock::holder(path) +
+                             ": give the two runs different LEAT_SESSION names");
+  hold(std::move(*lock));
+  move_away_part(path_, value(run, "exists", "keep"), host_);
+}
+
+// Continues `path` when it is of this run.
+bool OutputFile::find_own(const leat_run& run, const std::string& path, bool is_aside) {
+  if (!fs::is_regular_file(fs::symlink_status(path))) return false;
+  std::optional<FileLock> lock = lock_soon(path);
+  if (!lock) return false;
+  path_ = path;
+  try {
+    const LastCommit commit = finish_last_commit(path);
+    if (commit.kind == LastCommit::Kind::not_finished)
+      throw std::runtime_error("the commit in which its writer was killed cannot be finished: " +
+                               commit.why + ". It is kept as " + commit.kept);
+    if (commit.was_finished())
+      host_.info(path + ": the commit in which its writer was killed is finished now");
+    const RunName writer = run_of(path);
+    const std::int32_t own = leat_run_number(&run);
+    const bool is_told = writer.number != 0 && own != 0;
+    continues_ = writer.session == run.session && (!is_told || writer.number == own);
+    if (!continues_ && !is_aside)
+      host_.warn(path + " is of another run, of session " + writer.session);
+  } catch (const std::exception& e) {
+    if (is_aside) return false;
+    give_up_old(e.what());
+  }
+  if (continues_) hold(std::move(*lock));
+  return continues_;
+}
+
+// What a dead server of this run has called its file when its name was taken from it; it has the
+// lock of that one still, unlike files of earlier runs.
+bool OutputFile::find_renamed(const leat_run& run, const std::string& path) {
+  for (const std::string& name : names_set_aside(path)) {
+    if (FileLock::is_left(name) && find_own(run, name, true)) return true;
+  }
+  return false;
+}
+
+void OutputFile::hold(FileLock lock) {
+  if (!lock.removed().empty())
+    host_.warn(lock.removed() +
+               " was no file, but a link or the like, which no run of Leat makes: it was removed, "
+               "and what it led to was not touched. Others can write to this folder");
+  lock_.emplace(std::move(lock));
+}
+
+// Should the working folder of the server be gone too, paths that start from it lead nowhere.
+void OutputFile::go_on_in_folder() {
+  std::error_code failed;
+  fs::create_directories(fs::path(wanted_).parent_path(), failed);
+  struct stat folder {};
+  const FilePlace place = wanted_;
+  const bool is_there =
+      place.error() == 0 && fstat(place.fd(), &folder) == 0 && folder.st_nlink > 0;
+  if (is_there) return;
+  wanted_ = absolute_;
+  fs::create_directories(fs::path(wanted_).parent_path());
+}
+
+// False when others have it.
+bool OutputFile::take_name(CommittedFile* file, const std::string& path) {
+  const FilePlace place = path;
+  if (place.exists() && !file->is_at(place)) return false;
+  const bool has_lock = lock_ && lock_->holds(place);
+  std::optional<FileLock> lock = has_lock ? std::nullopt : FileLock::take(place);
+  if (!has_lock && !lock) return false;
+  const int code = file->move_to(place);
+  if (code == EEXIST) return false;
+  if (code != 0) throw std::runtime_error(std::strerror(code));
+  if (lock) hold(std::move(*lock));
+  path_ = path;
+  return true;
+}
+
+std::string OutputFile::name_again(CommittedFile* file) {
+  try {
+    go_on_in_folder();
+    if (!view_.empty()) move_away_part(wanted_, "keep", host_);
+    for (int number = 0; number <= kMostNames; ++number) {
+      if (take_name(file, numbered(wanted_, number))) return "";
+    }
+    return "all names up to " + numbered(wanted_, kMostNames) + " are taken";
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+void OutputFile::give_up_old(const std::string& why) {
+  continues_ = false;
+  gave_up_ = true;
+  const fs::path kept = set_aside(path_);
+  host_.error(path_ + " cannot be continued, and is called " + kept.string() +
+              " now; what comes goes into a new file: " + why);
+}
+
+void OutputFile::take_new(const leat_run& run, const std::string& wanted) {
+  path_ = wanted;
+  hold(lock_for(&path_, run, host_));
+  make_room(path_, value(run, "exists", "keep"), host_);
+}
+
+}  // namespace leat::hdf5

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/output/root_attributes.hpp"
+
+#include <cstddef>
+#include <ctime>
+
+#include "server/plugins/hdf5/conventions/run_description.hpp"
+#include "server/plugins/hdf5/output/h5_file.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+const std::string kWriter = std::string("Leat ") + LEAT_VERSION;
+
+// "2026-05-01T12:00:00Z Leat 0.1.0 <what> (session ...)"
+std::string history_line(const leat_run& run, const std::string& what) {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char when[32];
+  std::strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return std::string(when) + " " + kWriter + " " + what + " (session " + run.session + ")";
+}
+
+// "" from a host from before there was one.
+std::string description_of(const leat_run& run) {
+  const bool is_said = run.size >= offsetof(leat_run, description) + sizeof run.description;
+  return is_said ? run.description : "";
+}
+
+}  // namespace
+
+void describe_file(hid_t file, const leat_run& run) {
+  const std::string simulation = run.simulation, description = description_of(run);
+  set_attribute(file, "Conventions", "CF-1.8");
+  set_attribute(file, "title", description.empty() ? simulation : description);
+  set_attribute(file, "source", simulation + ", written by " + kWriter);
+  set_attribute(file, "history", history_line(run, "began this file"));
+  set_attribute(file, "simulation", simulation);
+  set_attribute(file, "session", std::string(run.session));
+  set_attribute(file, kRunNumber, std::int64_t{leat_run_number(&run)});
+  set_attribute(file, "ranks", std::int64_t{run.ranks});
+  set_attribute(file, "leat_version", std::string(LEAT_VERSION));
+  set_attribute(file, "leat_xml", std::string(run.xml));
+  describe_run(file, run);
+}
+
+void note_continued(hid_t file, const leat_run& run) {
+  std::string history;
+  if (check(H5Aexists(file, "history"), "looking for the attribute history") > 0) {
+    history = text_attribute(file, "history") + "\n";
+    check(H5Adelete(file, "history"), "cannot replace the attribute history");
+  }
+  set_attribute(
+      file, "history",
+      history + history_line(run, leat_run_is_drained(&run)
+                                      ? "stored what was in memory when all of it was killed"
+                                      : "went on with it after its server had died"));
+}
+
+}  // namespace leat::hdf5

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the file says of itself as a whole. Source of most names: CF Conventions 1.8, section 2.6.2,
+// "Description of file contents".
+#pragma once
+
+#include "server/include/plugin.h"
+#include "server/plugins/hdf5/base/attributes.hpp"
+
+namespace leat::hdf5 {
+
+/// Of a new file.
+void describe_file(hid_t file, const leat_run& run);
+/// Of one that this process goes on with for one that died: a line more in `history`.
+void note_continued(hid_t file, const leat_run& run);
+
+}  // namespace leat::hdf5

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/output/script_group.hpp"
+
+#include <hdf5_hl.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/conventions/scales.hpp"
+#include "server/plugins/hdf5/datasets/numbers.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+Shape extents_of(const leat_result& result) {
+  Shape extents;
+  for (unsigned d = 0; d < result.dims; ++d)
+    extents.push_back(static_cast<hsize_t>(result.extent[d]));
+  return extents;
+}
+
+}  // namespace
+
+ScriptGroup::ScriptGroup(hid_t file, const std::string& script)
+    : file_(file),
+      group_("scripts/" + script + "/"),
+      iteration_(make_iterations(file, group_ + "iteration")) {
+  if (iteration_.is_new()) return;
+  rows_ = iteration_.extents()[0];
+  stored_before_ = numbers_in(iteration_);
+  for (const std::string& name : names_in_file()) take_up(name);
+  for (auto& [name, dataset] : results_) take_scales_of(dataset);
+}
+
+std::vector<std::string> ScriptGroup::names_in_file() const {
+  const std::string what = "cannot read the group " + group_;
+  const Id group(H5Gopen2(file_, group_.c_str(), H5P_DEFAULT), what);
+  std::vector<std::string> names;
+  const auto keep = [](hid_t, const char* name, const H5L_info_t*, void* to) {
+    static_cast<std::vector<std::string>*>(to)->push_back(name);
+    return 0;
+  };
+  check(H5Lvisit(group, H5_INDEX_NAME, H5_ITER_INC, keep, &names), what);
+  return names;
+}
+
+void ScriptGroup::take_up(const std::string& name) {
+  if (name == "iteration" || !is_dataset(file_, group_ + name)) return;
+  Dataset dataset(file_, group_ + name);
+  (H5DSis_scale(dataset.id()) > 0 ? scales_ : results_).emplace(name, std::move(dataset));
+}
+
+void ScriptGroup::take_scales_of(Dataset& result) {
+  result.attach_iterations(iteration_);
+  for (std::size_t d = 1; d < result.extents().size(); ++d) {
+    const std::string path = result.scale_of(d), group = "/" + group_;
+    if (path.compare(0, group.size(), group) != 0) continue;
+    const auto scale = scales_.find(path.substr(group.size()));
+    if (scale != scales_.end()) result.attach_scale(d, scale->second);
+  }
+}
+
+bool ScriptGroup::has(std::int64_t iteration) const {
+  return std::binary_search(stored_before_.begin(), stored_before_.end(), iteration);
+}
+
+void ScriptGroup::add(const leat_result_set& set) {
+  std::string failed;
+  for (std::uint64_t i = 0; i < set.result_count; ++i) {
+    const leat_result& result = *leat_result_at(&set, i);
+    try {
+      write(result);
+    } catch (const std::exception& e) {
+      failed += (failed.empty() ? "" : "; ") + std::string("\"") + result.name + "\": " + e.what();
+    }
+  }
+  for (auto& [name, dataset] : results_) {
+    Shape grown = dataset.extents();
+    grown[0] = rows_ + 1;
+    dataset.grow_to(grown);
+  }
+  ++rows_;
+  if (!failed.empty()) throw std::runtime_error(failed);
+}
+
+void ScriptGroup::finish_row(std::int64_t iteration) {
+  iteration_.grow_to({rows_});
+  write_numbers(iteration_, {rows_ - 1}, {1}, {iteration});
+}
+
+void ScriptGroup::write(const leat_result& result) {
+  Dataset& dataset = dataset_for(result);
+  const Shape extents = extents_of(result);
+  dataset.grow_to(joined(rows_ + 1, extents));
+  dataset.write(joined(rows_, zeros(extents)), joined(1, extents), result.data,
+                {extents, zeros(extents), extents});
+}
+
+Dataset& ScriptGroup::dataset_for(const leat_result& result) {
+  const auto found = results_.find(result.name);
+  if (found == results_.end()) return results_.emplace(result.name, make(result)).first->second;
+  Dataset& dataset = found->second;
+  if (dataset.extents().size() != result.dims + 1 ||
+      H5Tequal(dataset.type(), type_of(result.type)) <= 0) {
+    throw std::runtime_error(
+        "it has another type or number of dimensions than at first, where one iteration was " +
+        listed(Shape(dataset.extents().begin() + 1, dataset.extents().end())));
+  }
+  return dataset;
+}
+
+Dataset ScriptGroup::make(const leat_result& result) {
+  if (is_in(file_, group_ + result.name))
+    throw std::runtime_error("a dimension has its name: give one of them another");
+  const Id type = type_of(result.type);
+  DatasetPlan plan;
+  plan.extents = joined(0, extents_of(result));
+  plan.grows.assign(plan.extents.size(), true);
+  plan.chunk = chunk_of_iterations(extents_of(result), H5Tget_size(type));
+  plan.fill = fill_value(result.type);
+  Dataset dataset(file_, group_ + result.name, type, plan);
+  if (*result.unit) set_attribute(dataset.id(), "units", std::string(result.unit));
+  set_fill_attribute(dataset.id(), type, plan.fill);
+  dataset.attach_iterations(iteration_);
+  for (unsigned d = 0; d < result.dims; ++d) dataset.attach_scale(d + 1, scale_for(result, d));
+  return dataset;
+}
+
+// One of the name and length: results of different lengths have different dimensions.
+Dataset& ScriptGroup::scale_for(const leat_result& result, unsigned d) {
+  const auto length = static_cast<hsize_t>(result.extent[d]);
+  const std::string wished = result.dimension[d];
+  for (int number = 1;; ++number) {
+    std::string name = wished + (number == 1 ? "" : "_" + std::to_string(number));
+    const auto found = scales_.find(name);
+    if (found != scales_.end() && found->second.extents() == Shape{length}) return found->second;
+    const bool taken = H5Lexists(file_, (group_ + name).c_str(), H5P_DEFAULT) > 0;
+    if (taken || name == result.name) continue;
+    return scales_.emplace(name, make_dimension(file_, group_ + name, length, true)).first->second;
+  }
+}
+
+}  // namespace leat::hdf5

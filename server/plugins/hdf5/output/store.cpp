@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/output/store.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <set>
+#include <stdexcept>
+
+#include "server/plugins/hdf5/arrays/parameter_tables.hpp"
+#include "server/plugins/hdf5/arrays/presence.hpp"
+#include "server/plugins/hdf5/conventions/flag_list.hpp"
+#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
+#include "server/plugins/hdf5/conventions/time_axis.hpp"
+#include "server/plugins/hdf5/datasets/numbers.hpp"
+#include "server/plugins/hdf5/output/by_variable.hpp"
+#include "server/plugins/hdf5/output/h5_file.hpp"
+#include "server/plugins/hdf5/output/ledger_text.hpp"
+#include "server/plugins/hdf5/output/lent.hpp"
+#include "server/plugins/hdf5/output/options.hpp"
+#include "server/plugins/hdf5/output/part_attributes.hpp"
+#include "server/plugins/hdf5/output/root_attributes.hpp"
+#include "server/plugins/hdf5/output/script_group.hpp"
+#include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+constexpr int kMostNamed = 3;  // of the variables that an error is about
+
+bool has(const std::vector<std::int64_t>& ascending, std::int64_t number) {
+  return std::binary_search(ascending.begin(), ascending.end(), number);
+}
+
+Durability durability_of(const leat_run& run) {
+  return durability_from(option(run.options, run.option_count, "durability"));
+}
+
+OutputFile output_for(const leat_run& run, const Host& host) {
+  check_options(run);
+  return OutputFile(run, host);
+}
+
+}  // namespace
+
+struct Store::Open {
+  Open(hid_t file, const leat_run& run, const Host& host)
+      : scales(file, run),
+        rows(scales.iteration().extents()[0]),
+        stored_before(numbers_in(scales.iteration())),
+        time(file, run, scales),
+        place{file, scales, run, time.name()},
+        whole(flag_list(
+            place, scales.take_name("iteration_complete"),
+            {"1: all of the iteration is here; 0: a rank died, or something was not stored",
+             "incomplete complete"})),
+        parameters(place),
+        vtkhdf({file, file, run}, host) {
+    for (std::uint64_t i = 0; i < run.variable_count; ++i) {
+      const leat_variable& variable = *leat_variable_at(&run, i);
+      if (is_dataset(file, variable.name)) take_up(static_cast<std::uint32_t>(i), variable);
+    }
+  }
+
+  void take_up(std::uint32_t number, const leat_variable& variable) {
+    writers[number] = make_writer(place, variable, {});
+    if (variable.time_varying) presences[number] = Presence(place, variable.name, rows);
+  }
+
+  Scales scales;
+  hsize_t rows;
+  std::vector<std::int64_t> stored_before;  // by writers before this one, ascending
+  TimeAxis time;
+  Place place;
+  Dataset whole;
+  ParameterTables parameters;
+  VtkHdf vtkhdf;
+  std::map<std::string, ScriptGroup> scripts;
+  std::map<std::uint32_t, std::unique_ptr<Writer>> writers;  // by variable
+  std::map<std::uint32_t, Presence> presences;               // of those that vary in time
+  std::set<std::uint32_t> in_row;    // variables of which something is in the last row
+  std::vector<std::int64_t> unsaid;  // numbers of the last rows that /iteration does not have yet
+  std::vector<std::int8_t> unsaid_whole;
+};
+
+Store::Store(const leat_run& run, Host host)
+    : run_(run),
+      host_(host),
+      places_(places_of(run)),
+      meshes_(run, host),
+      output_(output_for(run, host)) {
+  if (output_.continues()) continue_file();
+  if (leat_run_is_resumed(&run) && output_.is_missing())
+    lost_before_ = loss_of_stored(host_.ledger(), run.store);
+  if (!open_) start_file();
+  name_.emplace(&output_, disk_.get(), host_);
+  if (!output_.view().empty())
+    view_ = std::make_unique<ViewKeeper>(run, host, output_);
+  else if (xdmf::is_wanted(run))
+    sidecar_ = std::make_unique<xdmf::SidecarKeeper>(run, host, "run");
+}
+
+void Store::open_disk(CommittedFile::Start start) {
+  disk_ = std::make_unique<CommittedFile>(output_.path(), start, durability_of(run_));
+  disk_->report_progress([host = host_](std::uint64_t bytes) { host.progress(bytes); });
+  if (option(run_.options, run_.option_count, "io") != "direct") return;
+  if (const int code = disk_->write_direct(); code != 0)
+    host_.warn(output_.path() +
+               ": io=\"direct\" is not possible here, it is written through the page cache: " +
+               std::strerror(code));
+}
+
+void Store::continue_file() {
+  try {
+    open_disk(CommittedFile::Start::existing);
+    file_ = open_file(output_.path(), disk_.get());
+    open_ = std::make_unique<Open>(file_, run_, host_);
+    note_continued(file_, run_);
+    lost_before_ = noted_loss(file_);
+    host_.info("continuing " + output_.path() + " behind its " + std::to_string(open_->rows) +
+               " iterations");
+  } catch (const std::exception& e) {
+    file_ = Id();
+    output_.give_up_old(e.what());
+  }
+}
+
+void Store::start_file() {
+  open_disk(CommittedFile::Start::anew);
+  file_ = create_file(output_.path(), disk_.get());
+  describe_file(file_, run_);
+  note_loss(file_, lost_before_);
+  if (!output_.view().empty()) describe_part(file_, run_, output_.view());
+  open_ = std::make_unique<Open>(file_, run_, host_);
+  commit(Keep::always);
+  const int code = disk_->publish();
+  if (code != 0)
+    throw std::runtime_error("cannot create " + output_.path() + ": " + std::strerror(code));
+  host_.info("writing " + output_.path());
+}
+
+Store::~Store() = default;
+
+void Store::iteration(const leat_iteration_data& data) {
+  be_quiet();
+  meshes_.look_at(data);
+  if (has(open_->stored_before, data.iteration)) return;
+  const std::vector<BlockList> by_variable = by_variable_of(data, places_);
+  const std::string what = output_.path() + ", iteration " + std::to_string(data.iteration) + ": ";
+  expect_name(what);
+  try {
+    expect_room_for(open_->scales.iteration(), data.iteration);
+    make_room(data);
+    open_->time.expect(data);
+  } catch (const std::exception& e) {
+    throw std::runtime_error(what + e.what());
+  }
+  std::string errors = write_variables(by_variable);
+  // The row is used up even when nothing could be stored: what a failed write left behind is never
+  // taken for data.
+  ++open_->rows;
+  try {
+    finish_row(data, errors.empty() && data.complete != 0);
+  } catch (const std::exception& e) {
+    errors += (errors.empty() ? "" : "; ") + std::string(e.what());
+  }
+  if (!errors.empty()) {
+    throw std::runtime_error(what + errors);
+  }
+}
+
+// A full disk is found before anything of the iteration is written.
+void Store::make_room(const leat_iteration_data& data) {
+  std::uint64_t bytes = 0;
+  for (const leat_block& block : Blocks(data)) bytes += block.bytes;
+  const int code = disk_->make_room(bytes);
+  if (code == 0) return;
+  throw std::runtime_error("no room on the disk for its " + std::to_string(bytes) +
+                           " bytes: " + std::strerror(code));
+}
+
+// Returns what went wrong.
+std::string Store::write_variables(const std::vector<BlockList>& by_variable) {
+  open_->in_row.clear();
+  Lent lent(*disk_, by_variable);
+  std::string errors;
+  int failed = 0;
+  for (const BlockList& blocks : by_variable) {
+    const std::string error = write_variable(blocks);
+    if (!error.empty() && ++failed <= kMostNamed) errors += (errors.empty() ? "" : "; ") + error;
+  }
+  if (failed > kMostNamed) {
+    errors += "; and so for " + std::to_string(failed - kMostNamed) + " more variables";
+  }
+  const int code = lent.give_back();
+  if (code != 0)
+    errors +=
+        (errors.empty() ? "" : "; ") + ("cannot write blocks: " + std::string(std::strerror(code)));
+  return errors;
+}
+
+// Returns what went wrong.
+std::string Store::write_variable(const BlockList& blocks) {
+  const std::uint32_t number = blocks.front()->variable;
+  try {
+    const leat_variable& variable = *leat_variable_at(&run_, number);
+    BlockErrors errors(variable.name);
+    const BlockList sound = sound_blocks(variable, blocks, &errors);
+    std::unique_ptr<Writer>& writer = open_->writers[number];
+    if (!writer && !sound.empty()) writer = make_writer(open_->place, variable, sound);
+    if (!sound.empty()) {
+      writer->write(open_->rows, sound, &errors);
+      open_->in_row.insert(number);
+    }
+    errors.raise();
+    return "";
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+void Store::finish_row(const leat_iteration_data& data, bool whole) {
+  open_->unsaid.push_back(data.iteration);
+  open_->unsaid_whole.push_back(whole ? 1 : 0);
+  for (auto& [variable, writer] : open_->writers) {
+    if (!writer) continue;
+    writer->grow_to_rows(open_->rows);
+    const leat_variable& described = *leat_variable_at(&run_, variable);
+    if (described.time_varying)
+      open_->presences[variable].note(open_->place, described.name, open_->rows - 1,
+                                      open_->in_row.count(variable) > 0);
+  }
+  open_->parameters.write(open_->rows - 1, data);
+  open_->time.write(open_->rows - 1, data);
+  // The data are in the file before the row that names them: a writer may be killed between the
+  // two.
+  commit(Keep::till_killed);
+  open_->vtkhdf.add(open_->rows - 1, data, open_->in_row);
+  const hsize_t first = open_->rows - open_->unsaid.size();
+  open_->whole.grow_to({open_->rows});
+  open_->whole.write({first}, {open_->unsaid.size()}, open_->unsaid_whole.data());
+  open_->scales.iteration().grow_to({open_->rows});
+  write_numbers(open_->scales.iteration(), {first}, {open_->unsaid.size()}, open_->unsaid);
+  commit(Keep::always);
+  open_->unsaid.clear();
+  open_->unsaid_whole.clear();
+  name_->look([this] { return content(); });
+  if (view_) view_->after_commit();
+  if (sidecar_) sidecar_->after_commit(file_, output_.path());
+}
+
+void Store::results(const leat_result_set& set) {
+  be_quiet();
+  const auto found = open_->scripts.find(set.source);
+  ScriptGroup& group =
+      found != open_->scripts.end()
+          ? found->second
+          : open_->scripts.try_emplace(set.source, file_, set.source).first->second;
+  if (group.has(set.iteration)) return;
+  expect_name(output_.path() + ": ");
+  expect_room_for(open_->scales.iteration(), set.iteration);
+  std::string failed;
+  try {
+    group.add(set);
+  } catch (const std::exception& e) {
+    failed = e.what();
+  }
+  commit(Keep::till_killed);
+  group.finish_row(set.iteration);
+  commit(Keep::always);
+  name_->look([this] { return content(); });
+  if (failed.empty()) return;
+  throw std::runtime_error(output_.path() + ", script \"" + set.source + "\", iteration " +
+                           std::to_string(set.iteration) + ": not stored: " + failed);
+}
+
+void Store::commit(Keep keep) {
+  check(H5Fflush(file_, H5F_SCOPE_LOCAL), "cannot write " + output_.path());
+  int code = keep == Keep::always ? disk_->commit() : disk_->stage();
+  if (code != 0 && name_ && name_->look([this] { return content(); }))
+    code = keep == Keep::always ? disk_->commit() : disk_->stage();
+  if (code != 0)
+    throw std::runtime_error("cannot write " + output_.path() + ": " + std::strerror(code));
+}
+
+// Nothing is stored in a file that nobody can open.
+void Store::expect_name(const std::string& what) {
+  name_->try_again([this] { return content(); });
+  if (!name_->why_none().empty()) throw std::runtime_error(what + name_->why_none());
+}
+
+std::string Store::content() const {
+  try {
+    return described_iterations(numbers_in(open_->scales.iteration()));
+  } catch (const std::exception&) {
+    return "all of its iterations";
+  }
+}
+
+// A file without it is still a whole file.
+void Store::keep_ledger() {
+  try {
+    const std::string json = host_.ledger();
+    if (const int code = disk_->make_room(json.size()); code != 0)
+      throw std::runtime_error(std::strerror(code));
+    write_ledger(file_, json);
+  } catch (const std::exception& e) {
+    host_.warn(output_.path() + ": the ledger is not in it: " + e.what());
+  }
+}
+
+void Store::close() {
+  be_quiet();
+  meshes_.close();
+  const auto all = [text = content()] { return text; };
+  name_->look(all);
+  open_.reset();
+  keep_ledger();
+  check(H5Fclose(file_.take()), "cannot finish " + output_.path());
+  for (const int code : {disk_->commit(), disk_->finish()}) {
+    if (code != 0) {
+      throw std::runtime_error("cannot finish " + output_.path() + ": " + std::strerror(code));
+    }
+  }
+  name_->look(all);
+  if (view_) view_->at_close();
+  if (sidecar_) sidecar_->at_close(output_.path());
+  for (const std::string& lost : {name_->why_none(), lost_before_}) {
+    if (!lost.empty()) throw std::runtime_error(lost);
+  }
+}
+
+}  // namespace leat::hdf5

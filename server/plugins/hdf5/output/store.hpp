@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// One HDF5 file for one run on one node; on one of several nodes its part, and the view of all
+// (nodes.hpp).
+//
+// Can be opened at any moment, by any reader. /iteration gets the number of an iteration after all
+// else of it is in the file, so each of its rows stands for data that are there; CommittedFile sees
+// to it that a reader, or the kill of the writer, meets no half-written structure. For that HDF5
+// must never use a place twice: free space is not managed, and compressed chunks are made such that
+// they are written once. The file format is that of HDF5 1.8: the single-writer mode of later ones
+// marks a file as open for writing, and a killed writer leaves it so, unreadable without a repair
+// tool.
+//
+// In a resumed run (leat_run.resumed) the file of the dead writer is continued as if it had not
+// died:
+//   - It is what it was after the last row of /iteration (and of each script's): its writer staged
+//   all
+//     else, so finish_last_commit() has taken that back. What the data of a row that never came
+//     left in chunks is cleared when the dataset is opened, so that it is never seen.
+//   - Nothing but the file says how to go on. Each object of ours that stands for something in it
+//     opens it when it is there and makes it when it is not; a new file is one where nothing is.
+//   - Iterations, and results of scripts, that have a row are not stored again.
+//   - A kill while the file is being continued is like any other.
+// While the file has lost its name (name_keeper.hpp), and cannot get one again, no iteration is
+// taken; a file that has none at the end is a store that has failed.
+//
+// A file that cannot be continued gets another name, and the run goes on in a new one.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "server/plugins/hdf5/arrays/writer.hpp"
+#include "server/plugins/hdf5/disk/committed_file.hpp"
+#include "server/plugins/hdf5/output/mesh_watch.hpp"
+#include "server/plugins/hdf5/output/name_keeper.hpp"
+#include "server/plugins/hdf5/output/output_file.hpp"
+#include "server/plugins/hdf5/output/sidecar_keeper.hpp"
+#include "server/plugins/hdf5/output/view_keeper.hpp"
+
+namespace leat::hdf5 {
+
+class Store {
+ public:
+  Store(const leat_run& run, Host host);
+  Store(Store&&) = default;
+  ~Store();
+  void iteration(const leat_iteration_data& data);
+  void close();
+  void results(const leat_result_set& set);
+
+ private:
+  struct Open;  // what is closed together, before the file
+
+  void open_disk(CommittedFile::Start start);
+  void continue_file();
+  void start_file();
+  void make_room(const leat_iteration_data& data);
+  std::string write_variables(const std::vector<BlockList>& by_variable);
+  std::string write_variable(const BlockList& blocks);
+  void finish_row(const leat_iteration_data& data, bool whole);
+  enum class Keep { till_killed, always };
+  void commit(Keep keep);
+  void keep_ledger();
+  void expect_name(const std::string& what);
+  std::string content() const;
+
+  const leat_run& run_;
+  Host host_;
+  std::vector<int> places_;  // of variables in the order in which they are written
+  MeshWatch meshes_;
+  OutputFile output_;
+  std::unique_ptr<CommittedFile> disk_;
+  std::optional<NameKeeper> name_;
+  std::string lost_before_;  // what a writer before this one had stored, and is not there
+  Id file_;
+  std::unique_ptr<Open> open_;
+  std::unique_ptr<ViewKeeper> view_;  // on one of several nodes
+  std::unique_ptr<xdmf::SidecarKeeper> sidecar_;
+};
+
+}  // namespace leat::hdf5

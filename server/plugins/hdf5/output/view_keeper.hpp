@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps the view of a run on several nodes up to date, as one of the servers that do so. They do
+// not talk to each other: each makes it anew, from the parts that it finds, after its first
+// iteration, from time to time, and when it ends. Nothing here fails a run: a view can be made
+// again at any time, `leat view` does it.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/output/output_file.hpp"
+
+namespace leat::hdf5 {
+
+class ViewKeeper {
+ public:
+  ViewKeeper(const leat_run& run, const Host& host, const OutputFile& output);
+  /// An iteration is in the part.
+  void after_commit();
+  /// The part is closed.
+  void at_close();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool is_own(const std::string& path) const;
+  bool is_fresh() const;
+  std::string why_of_another_run(bool is_locked) const;
+  void make(bool last);
+  void make_as(const std::string& path, bool last) const;
+  void make_first(bool last);
+
+  const leat_run& run_;
+  Host host_;
+  std::string folder_, wanted_, maker_;
+  bool is_last_try_ = false;
+  std::string path_;  // what it is called; "" until it is made for the first time
+  std::filesystem::file_time_type started_;
+  Clock::time_point looked_{}, give_up_till_{};
+  Clock::duration every_;
+};
+
+}  // namespace leat::hdf5

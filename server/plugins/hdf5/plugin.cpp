@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/store.hpp"
-
-LEAT_PLUGIN(leat::hdf5::Store, "hdf5")

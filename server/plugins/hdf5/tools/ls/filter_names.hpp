@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <hdf5.h>
+
+#include "server/plugins/hdf5/tools/ls/facts.hpp"
+
+namespace leat::hdf5 {
+
+/// Names of the filters that chunks go through, e.g. "shuffle", "deflate:1", "zstd:3"; none needs
+/// to be installed.
+Json filter_names(hid_t creation);
+
+}  // namespace leat::hdf5

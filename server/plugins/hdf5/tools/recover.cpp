@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `leat recover FILE` starts for files of the hdf5 store: finishes the commit in which a
+// writer was killed, and says what the file holds. Exit status: 0 the file is good, 1 it is not, 3
+// its last commit could not be finished.
+#include <hdf5.h>
+
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/disk/file_lock.hpp"
+#include "server/plugins/hdf5/disk/journal.hpp"
+#include "server/plugins/hdf5/tools/verify.hpp"
+#include "server/plugins/hdf5/view/remake.hpp"
+#include "server/plugins/hdf5/xdmf/sidecar.hpp"
+
+namespace {
+
+using namespace leat::hdf5;
+
+constexpr int kGood = 0, kNotGood = 1, kNotFinished = 3;
+
+long long iterations_in(const std::string& path) {
+  be_quiet();
+  const Id file =
+      open_plain(path, path + " cannot be opened: is it an HDF5 file that Leat has written?");
+  const Id iterations(H5Dopen2(file, "iteration", H5P_DEFAULT),
+                      path + " has no \"iteration\": Leat has not written it");
+  const Id space(H5Dget_space(iterations), path);
+  return H5Sget_simple_extent_npoints(space);
+}
+
+// Of a file or a part: what is wrong with its data, a line each. True when nothing is.
+bool has_whole_data(const std::string& path) {
+  constexpr std::size_t kMost = 20;
+  const Verified verified = verify(path);
+  for (std::size_t i = 0; i < verified.damage.size() && i < kMost; ++i)
+    std::fprintf(stderr, "leat recover: %s: damaged: %s\n", path.c_str(),
+                 verified.damage[i].c_str());
+  if (verified.damage.size() > kMost)
+    std::fprintf(stderr, "leat recover: %s: %zu more are damaged\n", path.c_str(),
+                 verified.damage.size() - kMost);
+  return verified.damage.empty();
+}
+
+void say_not_finished(const std::string& path, const LastCommit& commit) {
+  std::fprintf(stderr,
+               "leat recover: %s: the last commit cannot be finished: %s. The iterations of that "
+               "commit are not given back, and changes for them may be in the file in part. The "
+               "journal is kept as %s\n",
+               path.c_str(), commit.why.c_str(), commit.kept.c_str());
+}
+
+const char* text_of(LastCommit::Kind kind) {
+  switch (kind) {
+    case LastCommit::Kind::whole:
+      return "nothing had to be done";
+    case LastCommit::Kind::not_begun:
+      return "nothing had to be done: a commit that had changed nothing yet is taken back";
+    case LastCommit::Kind::finished:
+      return "its last commit is finished now";
+    case LastCommit::Kind::not_finished:
+      return "its last commit is NOT finished";
+  }
+  return "";
+}
+
+int recover_view(const std::string& path) {
+  const RemadeView made = remake_view(view_place(path, ""));
+  for (const auto& [part, commit] : made.not_finished) say_not_finished(part, commit);
+  std::printf("%s; last commits finished in %d of them\n", described(path, made.facts).c_str(),
+              made.finished);
+  std::printf("%s", xdmf::remade_sidecar(path, "recover").c_str());
+  return made.not_finished.empty() ? kGood : kNotFinished;
+}
+
+int recover(const std::string& path) {
+  if (!parts_of_view(path).empty()) return recover_view(path);
+  const LastCommit commit = finish_last_commit(path);
+  if (commit.kind == LastCommit::Kind::not_finished) say_not_finished(path, commit);
+  const long long iterations = iterations_in(path);
+  std::printf("%s: %s; %lld iteration%s\n", path.c_str(), text_of(commit.kind), iterations,
+              iterations == 1 ? "" : "s");
+  std::printf("%s", xdmf::remade_sidecar(path, "recover").c_str());
+  if (commit.kind == LastCommit::Kind::not_finished) return kNotFinished;
+  return has_whole_data(path) ? kGood : kNotGood;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: %s FILE\n", argv[0]);
+    return 2;
+  }
+  prepare_for_views("leat recover");
+  try {
+    expect_file(argv[1]);
+    const std::optional<FileLock> lock = FileLock::take(argv[1]);
+    if (!lock)
+      throw std::runtime_error(std::string(argv[1]) + " is being written by a run" +
+                               FileLock::holder(argv[1]));
+    return recover(argv[1]);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "leat recover: %s\n", e.what());
+    return kNotGood;
+  }
+}
