@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "server/include/plugin.h"
-#include "server/plugins/hdf5/conventions/scales.hpp"
+#include "server/plugins/hdf5/conventions/place.hpp"
 #include "server/plugins/hdf5/conventions/tables.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 
@@ -21,14 +21,6 @@ namespace leat::hdf5 {
 
 /// Blocks of one variable in one iteration, ordered by rank and block.
 using BlockList = std::vector<const leat_block*>;
-
-/// What a writer works with; outlives it.
-struct Place {
-  hid_t file;
-  Scales& scales;
-  const leat_run& run;
-  const std::string& time;  ///< what the coordinate of iterations is called now; "" for none
-};
 
 /// Collects what went wrong with single blocks while others are written.
 class BlockErrors {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "server/plugins/hdf5/arrays/writer.hpp"
+#include "server/plugins/hdf5/conventions/place.hpp"
 
 namespace leat::hdf5 {
 

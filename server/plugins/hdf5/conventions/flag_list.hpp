@@ -4,7 +4,8 @@
 
 #include <string>
 
-#include "server/plugins/hdf5/arrays/writer.hpp"
+#include "server/plugins/hdf5/conventions/place.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
 
 namespace leat::hdf5 {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/view/block_tables.hpp"
 
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 

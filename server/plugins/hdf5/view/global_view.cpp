@@ -6,6 +6,7 @@
 
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/part_axes.hpp"
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/conventions/tables.hpp"
 #include "server/plugins/hdf5/datasets/numbers.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"

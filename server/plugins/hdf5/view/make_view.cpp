@@ -13,6 +13,7 @@
 #include "server/plugins/hdf5/base/temporary_file.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/part_axes.hpp"
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 #include "server/plugins/hdf5/vtkhdf/whole_file.hpp"

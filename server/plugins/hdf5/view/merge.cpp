@@ -17,6 +17,7 @@
 #include "server/plugins/hdf5/base/plain_file.hpp"
 #include "server/plugins/hdf5/base/temporary_file.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"

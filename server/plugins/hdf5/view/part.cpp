@@ -9,16 +9,12 @@
 #include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/plain_file.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
-#include "server/plugins/hdf5/datasets/dataset.hpp"
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 
 namespace leat::hdf5 {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_variable(hid_t file, const std::string& name) {
-  return check(H5Aexists_by_name(file, name.c_str(), "leat_layout", H5P_DEFAULT), name) > 0;
-}
 
 Part open_part(const fs::path& path) {
   const std::string what = "HDF5 cannot open it";
@@ -83,34 +79,6 @@ std::vector<Part> open_parts(const std::string& folder, std::vector<std::string>
     return std::pair(a.first_rank, a.started_ns) < std::pair(b.first_rank, b.started_ns);
   });
   return parts;
-}
-
-std::vector<std::int64_t> integers_of(hid_t file, const std::string& name, Shape* extents) {
-  const std::string what = "cannot read " + name;
-  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), what);
-  const Shape shape = extents_of(dataset);
-  std::vector<std::int64_t> all(product(shape));
-  if (!all.empty())
-    check(H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()), what);
-  // It may have grown between the two.
-  if (extents) *extents = shape;
-  return all;
-}
-
-std::string table_of(hid_t file, const std::string& variable, const std::string& suffix) {
-  std::string name = variable + suffix;
-  for (int tries = 0; tries < 8; ++tries, name += "_") {
-    if (is_dataset(file, name) && !is_variable(file, name)) return name;
-  }
-  return "";
-}
-
-// What has no coordinate but that of its rows.
-std::string coordinate_of_rows(hid_t file) {
-  const std::string name = table_of(file, "", "iteration_complete");
-  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
-  const bool has_some = check(H5Aexists(dataset, "coordinates"), name) > 0;
-  return has_some ? text_attribute(dataset, "coordinates") : "";
 }
 
 }  // namespace leat::hdf5

@@ -29,13 +29,4 @@ struct Part {
 std::vector<Part> open_parts(const std::string& folder,
                              std::vector<std::string>* left_out = nullptr);
 
-/// All integers of a dataset; `extents`, when given, gets its shape.
-std::vector<std::int64_t> integers_of(hid_t file, const std::string& name,
-                                      Shape* extents = nullptr);
-/// Name of what stands beside a variable, "<variable><suffix>" with '_' behind it where that is a
-/// variable too; "" when the file has none.
-std::string table_of(hid_t file, const std::string& variable, const std::string& suffix);
-/// Name of the coordinate that iterations have: their times; "" for none.
-std::string coordinate_of_rows(hid_t file);
-
 }  // namespace leat::hdf5

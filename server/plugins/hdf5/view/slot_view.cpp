@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/view/block_tables.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 

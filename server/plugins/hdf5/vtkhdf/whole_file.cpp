@@ -6,9 +6,8 @@
 
 #include "server/plugins/hdf5/base/plain_file.hpp"
 #include "server/plugins/hdf5/base/temporary_file.hpp"
-#include "server/plugins/hdf5/conventions/row_times.hpp"
 #include "server/plugins/hdf5/conventions/run_description.hpp"
-#include "server/plugins/hdf5/view/part.hpp"
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"
 
 namespace leat::hdf5 {

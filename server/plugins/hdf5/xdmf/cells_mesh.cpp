@@ -3,7 +3,7 @@
 // own. Where a mesh has several blocks, or may have, its Grids are a spatial collection.
 #include <optional>
 
-#include "server/plugins/hdf5/view/part.hpp"
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/xdmf/mesh.hpp"
 
 namespace leat::hdf5::xdmf {

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "server/plugins/hdf5/conventions/row_times.hpp"
-#include "server/plugins/hdf5/view/part.hpp"
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 
 namespace leat::hdf5::xdmf {
 namespace {

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
+
+#include <cmath>
+
+#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+bool is_variable(hid_t file, const std::string& name) {
+  return check(H5Aexists_by_name(file, name.c_str(), "leat_layout", H5P_DEFAULT), name) > 0;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> integers_of(hid_t file, const std::string& name, Shape* extents) {
+  const std::string what = "cannot read " + name;
+  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), what);
+  const Shape shape = extents_of(dataset);
+  std::vector<std::int64_t> all(product(shape));
+  if (!all.empty())
+    check(H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()), what);
+  // It may have grown between the two.
+  if (extents) *extents = shape;
+  return all;
+}
+
+std::string table_of(hid_t file, const std::string& variable, const std::string& suffix) {
+  std::string name = variable + suffix;
+  for (int tries = 0; tries < 8; ++tries, name += "_") {
+    if (is_dataset(file, name) && !is_variable(file, name)) return name;
+  }
+  return "";
+}
+
+// What has no coordinate but that of its rows.
+std::string coordinate_of_rows(hid_t file) {
+  const std::string name = table_of(file, "", "iteration_complete");
+  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
+  const bool has_some = check(H5Aexists(dataset, "coordinates"), name) > 0;
+  return has_some ? text_attribute(dataset, "coordinates") : "";
+}
+
+std::vector<double> times_of_rows(hid_t file, const std::vector<std::int64_t>& iterations) {
+  std::vector<double> times(iterations.begin(), iterations.end());
+  const std::string name = coordinate_of_rows(file);
+  if (name.empty()) return times;
+  const Dataset dataset(file, name.substr(name.front() == '/' ? 1 : 0));
+  std::vector<double> said(product(dataset.extents()));
+  dataset.read(zeros(dataset.extents()), dataset.extents(), said.data());
+  for (std::size_t row = 0; row < times.size() && row < said.size(); ++row) {
+    if (std::isfinite(said[row])) times[row] = said[row];
+  }
+  return times;
+}
+
+}  // namespace leat::hdf5
