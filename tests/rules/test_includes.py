@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/design/rooms.md as a check: which room may include what."""
+import graphlib
 import re
 
 import pytest
@@ -10,6 +11,13 @@ POSIX = {"cerrno", "dirent.h", "dlfcn.h", "elf.h", "errno.h", "fcntl.h", "grp.h"
 EPOLL = ("sys/epoll.h", "sys/eventfd.h", "sys/signalfd.h", "unistd.h", "signal.h")
 SCRIPT_TOOLS = tuple(f"server/scripts/{name}.hpp" for name in ("model_json", "python_tools", "script_files"))
 LIBS = ("lib/base", "lib/platform", "lib/shm", "lib/model")
+HDF5 = ("hdf5.h", "hdf5_hl.h")
+
+
+def wings(*names):
+    """What a wing of the hdf5 store may include."""
+    return ("server/include", *(f"server/plugins/hdf5/{name}" for name in names))
+
 
 # room (the longest prefix counts): rooms whose headers it may have beside its own, or single headers;
 # headers of others beside the C and C++ standard
@@ -29,7 +37,19 @@ RULES = {
     "server/command": (("server/placement", *LIBS, *SCRIPT_TOOLS), ("CLI/", "nlohmann/", "unistd.h", "sys/ioctl.h", "langinfo.h")),
     "server/include": (("plugin.h",), ()),
     "server/plugins/trace": (("server/include",), ("fcntl.h", "sys/stat.h", "unistd.h")),
-    "server/plugins/hdf5": (("server/include",), ("hdf5.h", "hdf5_hl.h", "link.h", "nlohmann/", *POSIX)),
+    # From the bottom: each wing includes only wings above it in this list.
+    "server/plugins/hdf5/disk": ((), POSIX),
+    "server/plugins/hdf5/base": (wings("disk"), (*HDF5, *POSIX)),
+    "server/plugins/hdf5/filters": (wings("base"), (*HDF5, "dlfcn.h", "link.h")),
+    "server/plugins/hdf5/datasets": (wings("base", "filters"), HDF5),
+    "server/plugins/hdf5/conventions": (wings("base", "datasets"), (*HDF5, "nlohmann/")),
+    "server/plugins/hdf5/arrays": (wings("base", "filters", "datasets", "conventions"), HDF5),
+    "server/plugins/hdf5/vtkhdf": (wings("base", "datasets", "conventions"), HDF5),
+    "server/plugins/hdf5/xdmf": (wings("disk", "base", "conventions", "vtkhdf"), (*HDF5, *POSIX)),
+    "server/plugins/hdf5/view": (wings("disk", "base", "filters", "datasets", "conventions", "vtkhdf"), (*HDF5, *POSIX)),
+    "server/plugins/hdf5/output": (wings("disk", "base", "filters", "datasets", "conventions", "arrays", "vtkhdf", "xdmf",
+                                         "view"), (*HDF5, "nlohmann/", *POSIX)),
+    "server/plugins/hdf5/tools": (wings("disk", "base", "filters", "xdmf", "view", "output"), (*HDF5, "nlohmann/", *POSIX)),
     "python-plugins": ((), ("leat.h", "pybind11/")),
     "fortran": (("leat.h",), ("ISO_Fortran_binding.h",)),
     "examples/heat_c": ((), ("leat_mpi.h", "mpi.h")),
@@ -79,8 +99,12 @@ def test_a_room_includes_only_what_it_may(path):
     ("client-api/leat.hpp", '#include "client-api/session.hpp"'),
     ("lib/comm/x.cpp", '#include "lib/shm/layout.hpp"'),
     ("server/plugins/trace/x.cpp", '#include "lib/base/status.hpp"'),
-    ("server/plugins/hdf5/x.cpp", '#include "server/plugins/trace/trace.hpp"'),
-    ("server/plugins/hdf5/x.cpp", '#include "server/pipeline/pipeline.hpp"'),
+    ("server/plugins/hdf5/output/x.cpp", '#include "server/plugins/trace/trace.hpp"'),
+    ("server/plugins/hdf5/output/x.cpp", '#include "server/pipeline/pipeline.hpp"'),
+    ("server/plugins/hdf5/disk/x.cpp", '#include "server/plugins/hdf5/base/handle.hpp"'),
+    ("server/plugins/hdf5/disk/x.cpp", "#include <hdf5.h>"),
+    ("server/plugins/hdf5/vtkhdf/x.cpp", '#include "server/plugins/hdf5/view/part.hpp"'),
+    ("server/plugins/hdf5/vtkhdf/x.cpp", '#include "server/plugins/hdf5/no_wing/part.hpp"'),
     ("server/x.cpp", '#include "server/plugins/hdf5/output/store.hpp"'),
     ("server/x.cpp", '#include "no_room.hpp"'),
     ("server/command/x.cpp", '#include "server/scripts/script_pool.hpp"'),
@@ -89,6 +113,52 @@ def test_a_room_includes_only_what_it_may(path):
 ])
 def test_the_check_finds_what_is_forbidden(path, line):
     assert offences(path, f"// x\n{line}\n")
+
+
+# Rooms that are drawn as wings and arrows, with the most that one can still look at.
+WITH_WINGS = ("server/plugins/hdf5",)
+MOST_WINGS, MOST_ARROWS = 15, 40
+
+
+def wing_of(room, path):
+    return path.removeprefix(room + "/").partition("/")[0] if path.startswith(room + "/") else None
+
+
+def arrows(room, texts):
+    """(wing, wing that it includes) of the files in `texts`, path to text; a file of no wing is one by itself."""
+    found = {(wing_of(room, path), wing_of(room, header)) for path, text in texts.items() if wing_of(room, path)
+             for header in re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.M)}
+    return {(a, b) for a, b in found if b and a != b}
+
+
+def circle(pairs):
+    """Nodes of a circle of arrows, or [] when there is none."""
+    above = {}
+    for a, b in pairs:
+        above.setdefault(a, set()).add(b)
+    try:
+        graphlib.TopologicalSorter(above).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
+
+
+@pytest.mark.parametrize("room", WITH_WINGS)
+def test_wings_include_each_other_in_one_direction(room):
+    pairs = arrows(room, {p: (ROOT / p).read_text() for p in sources()})
+    assert circle(pairs) == []
+    assert len(pairs) <= MOST_ARROWS
+    assert len({wing for pair in pairs for wing in pair}) <= MOST_WINGS
+
+
+def test_what_is_allowed_has_no_circle_either():
+    assert circle({(a, b) for a in RULES for b in RULES[a][0] if a != b and b in RULES}) == []
+
+
+def test_a_circle_of_wings_is_found():
+    texts = {"r/a/x.hpp": '#include "r/b/y.hpp"\n', "r/b/y.hpp": '#include "r/c/z.hpp"\n#include "lib/w.hpp"\n', "r/c/z.hpp": ""}
+    assert circle(arrows("r", texts)) == []
+    assert set(circle(arrows("r", {**texts, "r/c/z.cpp": '#include "r/a/x.hpp"\n'}))) == {"a", "b", "c"}
 
 
 def test_every_room_with_code_has_a_rule():
