@@ -46,6 +46,7 @@
 #include "server/plugins/hdf5/disk/direct_io.hpp"
 #include "server/plugins/hdf5/disk/durability.hpp"
 #include "server/plugins/hdf5/disk/early_writeback.hpp"
+#include "server/plugins/hdf5/disk/file.hpp"
 #include "server/plugins/hdf5/disk/gathered.hpp"
 #include "server/plugins/hdf5/disk/in_place.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
@@ -54,9 +55,8 @@
 
 namespace leat::hdf5 {
 
-/// Functions that return int return 0 or the errno of what failed; nothing throws but the
-/// constructor and what runs out of memory. One thread at a time.
-class CommittedFile {
+/// As File says; the constructor throws too.
+class CommittedFile final : public File {
  public:
   enum class Start { anew, existing };
   /// Makes the file without a name (".<file>.part" where the file system cannot do that), or opens
@@ -69,15 +69,12 @@ class CommittedFile {
   void report_progress(std::function<void(std::uint64_t bytes)> progress) {
     progress_ = std::move(progress);
   }
-  ~CommittedFile();
+  ~CommittedFile() override;
 
-  /// Gives away `bytes` at *address, which were never given away before.
-  int allocate(std::uint64_t bytes, bool bulk, std::uint64_t* address);
-  /// Moves the end of what is given away.
-  int set_end(std::uint64_t end);
-  std::uint64_t end() const { return places_.end(); }
-  /// Bytes that may be in the file; at least end().
-  std::uint64_t size() const { return places_.size(); }
+  int allocate(std::uint64_t bytes, bool bulk, std::uint64_t* address) override;
+  int set_end(std::uint64_t end) override;
+  std::uint64_t end() const override { return places_.end(); }
+  std::uint64_t size() const override { return places_.size(); }
   /// 0 when there is room for so many more bytes of bulk data.
   int make_room(std::uint64_t bytes);
 
@@ -87,8 +84,8 @@ class CommittedFile {
   /// All that was written from such memory is in the file; or the errno of what is not.
   int return_lent();
 
-  int read(std::uint64_t address, void* to, std::size_t bytes);
-  int write(std::uint64_t address, const void* from, std::size_t bytes, bool bulk);
+  int read(std::uint64_t address, void* to, std::size_t bytes) override;
+  int write(std::uint64_t address, const void* from, std::size_t bytes, bool bulk) override;
 
   /// Everything written up to now is for others to see. After a failure they see the last commit;
   /// nothing is lost, and the next commit() tries again.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/output/h5_file.hpp"
 
+#include "server/plugins/hdf5/base/file_driver.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
-#include "server/plugins/hdf5/output/file_driver.hpp"
 
 namespace leat::hdf5 {
 namespace {

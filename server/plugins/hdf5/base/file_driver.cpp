@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source of what the functions have to do: HDF5 Virtual File Layer (The HDF Group), and H5FDsec2.c.
-#include "server/plugins/hdf5/output/file_driver.hpp"
+#include "server/plugins/hdf5/base/file_driver.hpp"
 
 #include <cstring>
 #include <new>
@@ -10,10 +10,10 @@ namespace {
 
 struct Bound {
   H5FD_t base;  // HDF5's own; first, always
-  CommittedFile* file;
+  File* file;
 };
 
-CommittedFile& file_of(const H5FD_t* bound) { return *reinterpret_cast<const Bound*>(bound)->file; }
+File& file_of(const H5FD_t* bound) { return *reinterpret_cast<const Bound*>(bound)->file; }
 
 // The innermost entry of HDF5's error stack: what the user reads in the end.
 bool is_good(int code) {
@@ -24,7 +24,7 @@ bool is_good(int code) {
 }
 
 H5FD_t* open(const char*, unsigned, hid_t list, haddr_t) {
-  const auto* file = static_cast<CommittedFile* const*>(H5Pget_driver_info(list));
+  const auto* file = static_cast<File* const*>(H5Pget_driver_info(list));
   return file ? &(new Bound{{}, *file})->base : nullptr;
 }
 
@@ -78,7 +78,7 @@ H5FD_class_t driver() {
   made.name = "leat";
   made.maxaddr = static_cast<haddr_t>(INT64_MAX);
   made.fc_degree = H5F_CLOSE_STRONG;
-  made.fapl_size = sizeof(CommittedFile*);
+  made.fapl_size = sizeof(File*);
   made.open = open;
   made.close = close;
   made.query = query;
@@ -95,7 +95,7 @@ H5FD_class_t driver() {
 
 }  // namespace
 
-Id access_list(CommittedFile* file) {
+Id access_list(File* file) {
   static const H5FD_class_t kind = driver();
   static const hid_t id = check(H5FDregister(&kind), "file driver");
   Id list(H5Pcreate(H5P_FILE_ACCESS), "making a property list");
