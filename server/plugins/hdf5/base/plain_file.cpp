@@ -60,15 +60,19 @@ Id make_plain(const std::string& path) {
             "cannot write " + path);
 }
 
-void prepare_for_views(const char* program) {
+void prepare_for_files() {
   setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
+  const rlimit no_dump{0, 0};
+  setrlimit(RLIMIT_CORE, &no_dump);
+}
+
+void prepare_for_views(const char* program) {
+  prepare_for_files();
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
   }
-  const rlimit no_dump{0, 0};
-  setrlimit(RLIMIT_CORE, &no_dump);
   is_watched = true;
   is_alive();
   if (*program == '\0') return;

@@ -20,10 +20,12 @@ Id change_plain(const std::string& path, const std::string& what);
 /// A new one, in the place of what is there.
 Id make_plain(const std::string& path);
 
-/// For programs that read views, before anything else: no locks for the files that HDF5 opens by
-/// itself either, and as many files at once as this process may have; a view of a thousand parts
-/// has that many. When the library crashes over a damaged file, the last word is that of `program`,
-/// with exit status 1; unless that is "".
+/// For programs that read files which may be damaged, before anything else: no locks for the files
+/// that HDF5 opens by itself either, and a crash of the library leaves nothing behind.
+void prepare_for_files();
+/// The same for those that read views: as many files at once as this process may have; a view of a
+/// thousand parts has that many. When the library crashes over a damaged file, the last word is
+/// that of `program`, with exit status 1; unless that is "".
 void prepare_for_views(const char* program);
 /// There is progress. A program of these that says so and then nothing for kPatience is in one of
 /// those loops from which HDF5 does not come back over a damaged file: it ends like one that

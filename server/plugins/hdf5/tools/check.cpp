@@ -12,10 +12,10 @@
 
 #include "server/plugins/hdf5/filters/filters.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
+#include "server/plugins/hdf5/tools/program.hpp"
 
+namespace leat::hdf5 {
 namespace {
-
-using namespace leat::hdf5;
 
 struct Question {
   std::string whose, type, dims, name, value, mark;
@@ -59,8 +59,10 @@ void look_at(const Question& question) {
 
 }  // namespace
 
-int main() {
+int check_options_of_stores(const Words&) {
   be_quiet();
   for (Question question; read_question(&question);) look_at(question);
-  return 0;
+  return kGood;
 }
+
+}  // namespace leat::hdf5

@@ -4,17 +4,16 @@
 // the HDF5 library crashes, or goes round for ever, costs that file only. --brief: without its
 // variables.
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
-#include <string_view>
 
 #include "server/plugins/hdf5/tools/ls/facts.hpp"
+#include "server/plugins/hdf5/tools/program.hpp"
 
+namespace leat::hdf5 {
 namespace {
 
 // Of processor time, for one file; some hundredths are usual. Waiting for a slow disk does not
@@ -37,21 +36,15 @@ void limit_time() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  using namespace leat::hdf5;
-  // A damaged file makes the HDF5 library crash now and then: that leaves nothing behind.
-  const rlimit none{0, 0};
-  setrlimit(RLIMIT_CORE, &none);
-  // A reader's lock on the file would be seen by other programs that write it.
-  setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
+int list_files(const Words& words) {
   ::signal(SIGPROF, give_up);
-  const Detail detail =
-      argc > 1 && std::string_view(argv[1]) == "--brief" ? Detail::brief : Detail::all;
+  const Detail detail = !words.empty() && words[0] == "--brief" ? Detail::brief : Detail::all;
   for (std::string path; std::getline(std::cin, path, '\0');) {
     limit_time();
-    const Json facts = facts_of_file(path, detail);
-    std::puts(facts.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+    print_line(facts_of_file(path, detail));
     std::fflush(stdout);
   }
-  return 0;
+  return kGood;
 }
+
+}  // namespace leat::hdf5

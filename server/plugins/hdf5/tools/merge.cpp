@@ -4,18 +4,13 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
-#include <exception>
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/tools/program.hpp"
 #include "server/plugins/hdf5/view/merge.hpp"
 
+namespace leat::hdf5 {
 namespace {
-
-using namespace leat::hdf5;
-using nlohmann::ordered_json;
 
 // One line that is written over, for somebody who looks on.
 class ProgressLine {
@@ -43,37 +38,29 @@ MergeFacts merge(const std::string& from, const std::string& to, bool replace) {
                     [&line](std::uint64_t done, std::uint64_t all) { line.show(done, all); });
 }
 
-void print_json(const char* file, const MergeFacts& facts) {
-  const ordered_json said{{"file", file},
-                          {"datasets", facts.datasets},
-                          {"iterations", facts.iterations},
-                          {"bytes", facts.bytes}};
-  std::printf("%s\n", said.dump(-1, ' ', false, ordered_json::error_handler_t::replace).c_str());
+void print_json(const std::string& file, const MergeFacts& facts) {
+  print_line({{"file", file},
+              {"datasets", facts.datasets},
+              {"iterations", facts.iterations},
+              {"bytes", facts.bytes}});
 }
 
 }  // namespace
 
 // view, file, "force" or "", "json" or ""
-int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: leat merge VIEW FILE [--force] [--json]\n");
-    return 2;
+int make_file_of_view(const Words& words) {
+  const std::string& file = words[1];
+  const MergeFacts facts = merge(words[0], file, words[2] == "force");
+  for (const std::string& what : facts.not_for_vtk)
+    std::fprintf(stderr, "leat merge: %s\n", what.c_str());
+  if (words[3] == "json") {
+    print_json(file, facts);
+  } else {
+    std::printf("%s: %zu datasets, %llu iterations, %llu bytes of values\n", file.c_str(),
+                facts.datasets, static_cast<unsigned long long>(facts.iterations),
+                static_cast<unsigned long long>(facts.bytes));
   }
-  prepare_for_views("leat merge");
-  try {
-    const MergeFacts facts = merge(argv[1], argv[2], std::strcmp(argv[3], "force") == 0);
-    for (const std::string& what : facts.not_for_vtk)
-      std::fprintf(stderr, "leat merge: %s\n", what.c_str());
-    if (std::strcmp(argv[4], "json") == 0) {
-      print_json(argv[2], facts);
-    } else {
-      std::printf("%s: %zu datasets, %llu iterations, %llu bytes of values\n", argv[2],
-                  facts.datasets, static_cast<unsigned long long>(facts.iterations),
-                  static_cast<unsigned long long>(facts.bytes));
-    }
-    return 0;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "leat merge: %s\n", e.what());
-    return 1;
-  }
+  return kGood;
 }
+
+}  // namespace leat::hdf5

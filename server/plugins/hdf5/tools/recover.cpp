@@ -5,7 +5,6 @@
 #include <hdf5.h>
 
 #include <cstdio>
-#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -14,15 +13,13 @@
 #include "server/plugins/hdf5/base/plain_file.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
+#include "server/plugins/hdf5/tools/program.hpp"
 #include "server/plugins/hdf5/tools/verify.hpp"
 #include "server/plugins/hdf5/view/remake.hpp"
 #include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
+namespace leat::hdf5 {
 namespace {
-
-using namespace leat::hdf5;
-
-constexpr int kGood = 0, kNotGood = 1, kNotFinished = 3;
 
 long long iterations_in(const std::string& path) {
   be_quiet();
@@ -87,26 +84,17 @@ int recover(const std::string& path) {
               iterations == 1 ? "" : "s");
   std::printf("%s", xdmf::remade_sidecar(path, "recover").c_str());
   if (commit.kind == LastCommit::Kind::not_finished) return kNotFinished;
-  return has_whole_data(path) ? kGood : kNotGood;
+  return has_whole_data(path) ? kGood : kBad;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: %s FILE\n", argv[0]);
-    return 2;
-  }
-  prepare_for_views("leat recover");
-  try {
-    expect_file(argv[1]);
-    const std::optional<FileLock> lock = FileLock::take(argv[1]);
-    if (!lock)
-      throw std::runtime_error(std::string(argv[1]) + " is being written by a run" +
-                               FileLock::holder(argv[1]));
-    return recover(argv[1]);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "leat recover: %s\n", e.what());
-    return kNotGood;
-  }
+int recover_file(const Words& words) {
+  const std::string& path = words[0];
+  expect_file(path);
+  const std::optional<FileLock> lock = FileLock::take(path);
+  if (!lock) throw std::runtime_error(path + " is being written by a run" + FileLock::holder(path));
+  return recover(path);
 }
+
+}  // namespace leat::hdf5
