@@ -134,9 +134,7 @@ int Journal::add(const Changes& changes, const KnownBytes& there, int file) {
   code = write_whole(fd_, text.data(), text.size(), end_);
   if (code == 0 && durable_) code = sync_data(fd_);
   if (code == 0) code = publish();
-  const Standing ready = standing(RecordState::ready);
-  if (code == 0)
-    code = write_whole(fd_, &ready, sizeof ready, end_ + offsetof(RecordHead, standing));
+  if (code == 0) code = mark(RecordState::ready, end_);
   if (code == 0) end_ += bytes;
   return code;
 }
@@ -151,19 +149,24 @@ int Journal::publish() {
   return code;
 }
 
-int Journal::done() {
-  if (fd_ < 0) return 0;
-  const Standing made = standing(RecordState::made);
-  const int code = write_whole(fd_, &made, sizeof made, offsetof(RecordHead, standing));
+// Of the record at `at`, in one write.
+int Journal::mark(RecordState state, std::uint64_t at) const {
+  const Standing now = standing(state);
+  return write_whole(fd_, &now, sizeof now, at + offsetof(RecordHead, standing));
+}
+
+// The first record speaks for all.
+int Journal::mark_all(RecordState state) {
+  const int code = mark(state, 0);
   if (code == 0) end_ = 0;
   return code;
 }
 
+int Journal::done() { return fd_ < 0 ? 0 : mark_all(RecordState::made); }
+
 int Journal::forget() {
   if (fd_ < 0) return 0;
-  const Standing forgotten = standing(RecordState::forgotten);
-  const int code = write_whole(fd_, &forgotten, sizeof forgotten, offsetof(RecordHead, standing));
-  if (code == 0) end_ = 0;
+  const int code = mark_all(RecordState::forgotten);
   return code == 0 && durable_ ? sync_data(fd_) : code;
 }
 

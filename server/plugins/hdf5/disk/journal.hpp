@@ -29,6 +29,8 @@
 
 namespace leat::hdf5 {
 
+enum class RecordState : std::uint64_t;
+
 class Journal {
  public:
   /// The journal of `file`; made when there is something to write. With `durable`, a record is on
@@ -52,6 +54,8 @@ class Journal {
   int open();
   void close();
   int publish();
+  int mark(RecordState state, std::uint64_t at) const;
+  int mark_all(RecordState state);
   void make_way() const;
 
   FilePlace place_;

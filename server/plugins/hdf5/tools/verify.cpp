@@ -8,6 +8,7 @@
 
 #include "server/plugins/hdf5/base/handle.hpp"
 #include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/filters/stored_filters.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -17,15 +18,10 @@ constexpr hsize_t kAtATime = hsize_t{32} << 20;  // bytes
 // True when each chunk goes through a filter that notices changed bytes: a sum, or a decoder. None
 // that this program does not have: what it cannot read, it cannot check.
 bool has_checksum(hid_t properties) {
-  const int filters = H5Pget_nfilters(properties);
   bool notices = false;
-  for (int i = 0; i < filters; ++i) {
-    unsigned flags = 0;
-    std::size_t values = 0;
-    const H5Z_filter_t filter = H5Pget_filter2(properties, static_cast<unsigned>(i), &flags,
-                                               &values, nullptr, 0, nullptr, nullptr);
-    if (filter < 0 || H5Zfilter_avail(filter) <= 0) return false;
-    notices = notices || filter != H5Z_FILTER_SHUFFLE;
+  for (const StoredFilter& filter : filters_of(properties)) {
+    if (H5Zfilter_avail(filter.number) <= 0) return false;
+    notices = notices || filter.number != H5Z_FILTER_SHUFFLE;
   }
   return notices;
 }

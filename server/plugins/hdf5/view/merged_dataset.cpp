@@ -7,6 +7,7 @@
 
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/filters/compression.hpp"
+#include "server/plugins/hdf5/filters/stored_filters.hpp"
 #include "server/plugins/hdf5/filters/zfp_guard.hpp"
 #include "server/plugins/hdf5/view/copies.hpp"
 
@@ -20,19 +21,18 @@ bool is_virtual(hid_t creation) { return H5Pget_layout(creation) == H5D_VIRTUAL;
 // As the part has it: what HDF5 can write here. zfp must not take digits away a second time, and
 // the settings that it keeps with a dataset are not those that it takes for a new one.
 void copy_filters(hid_t from, hid_t to) {
-  for (int i = 0; i < H5Pget_nfilters(from); ++i) {
-    unsigned flags = 0, config = 0, values[64];
-    std::size_t count = 64;
-    const H5Z_filter_t filter =
-        H5Pget_filter2(from, static_cast<unsigned>(i), &flags, &count, values, 0, nullptr, &config);
-    const bool can_write = H5Zfilter_avail(filter) > 0 &&
-                           H5Zget_filter_info(filter, &config) >= 0 &&
+  for (const StoredFilter& filter : filters_of(from)) {
+    unsigned config = 0;
+    const bool can_write = H5Zfilter_avail(filter.number) > 0 &&
+                           H5Zget_filter_info(filter.number, &config) >= 0 &&
                            (config & H5Z_FILTER_CONFIG_ENCODE_ENABLED) != 0;
-    if (can_write && filter == kZfp) {
+    if (can_write && filter.number == kZfp) {
       guard_zfp();
       compress_with(compression_from("zfp:reversible"), to, "a merged dataset");
     } else if (can_write) {
-      check(H5Pset_filter(to, filter, flags, count, values), "compression");
+      check(H5Pset_filter(to, filter.number, filter.flags, filter.values.size(),
+                          filter.values.data()),
+            "compression");
     }
   }
 }

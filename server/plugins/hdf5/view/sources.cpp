@@ -5,6 +5,7 @@
 
 #include "server/plugins/hdf5/base/plain_file.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
+#include "server/plugins/hdf5/filters/stored_filters.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -35,13 +36,8 @@ Id open_dataset(hid_t file, const std::string& name, const std::string& path) {
 
 void expect_filters(hid_t dataset, const std::string& whose) {
   const Id creation = creation_of(dataset);
-  for (int i = 0; i < H5Pget_nfilters(creation); ++i) {
-    char name[64] = "";
-    unsigned flags = 0;
-    std::size_t count = 0;
-    const H5Z_filter_t filter = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &count,
-                                               nullptr, sizeof name, name, nullptr);
-    const std::string why = why_cannot_expand(filter, name);
+  for (const StoredFilter& filter : filters_of(creation)) {
+    const std::string why = why_cannot_expand(filter.number, filter.name);
     if (!why.empty()) throw std::runtime_error(whose + " " + why);
   }
 }

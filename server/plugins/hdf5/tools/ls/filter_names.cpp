@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <vector>
+
+#include "server/plugins/hdf5/filters/compression.hpp"
+#include "server/plugins/hdf5/filters/stored_filters.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -14,6 +18,7 @@ struct Known {
   bool has_level;  // its first value
 };
 
+constexpr H5Z_filter_t kBlosc = 32001;
 constexpr Known kKnown[] = {
     {H5Z_FILTER_DEFLATE, "deflate", true},
     {H5Z_FILTER_SHUFFLE, "shuffle", false},
@@ -23,10 +28,10 @@ constexpr Known kKnown[] = {
     {H5Z_FILTER_SCALEOFFSET, "scaleoffset", false},
     {307, "bzip2", true},
     {32000, "lzf", false},
-    {32001, "blosc", false},
+    {kBlosc, "blosc", false},
     {32004, "lz4", false},
     {32008, "bitshuffle", false},
-    {32013, "zfp", false},
+    {kZfp, "zfp", false},
     {32015, "zstd", true},
     {32017, "sz", false},
     {32024, "sz3", false},
@@ -34,23 +39,21 @@ constexpr Known kKnown[] = {
 };
 
 // Source: blosc_filter.c of hdf5-blosc, "cd_values".
-std::string blosc_name(const unsigned* values, std::size_t count) {
+std::string blosc_name(const std::vector<unsigned>& values) {
   constexpr const char* kCompressors[] = {"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"};
-  if (count < 7 || values[6] >= std::size(kCompressors)) return "blosc";
+  if (values.size() < 7 || values[6] >= std::size(kCompressors)) return "blosc";
   return std::string("blosc:") + kCompressors[values[6]] + ":" + std::to_string(values[4]);
 }
 
-std::string filter_name(hid_t creation, unsigned number) {
-  unsigned flags = 0, values[16] = {}, config = 0;
-  std::size_t count = std::size(values);
-  char own[128] = "";
-  const H5Z_filter_t id =
-      H5Pget_filter2(creation, number, &flags, &count, values, sizeof own, own, &config);
-  const auto known = std::find_if(std::begin(kKnown), std::end(kKnown),
-                                  [id](const Known& each) { return each.number == id; });
-  if (known == std::end(kKnown)) return *own ? own : "filter " + std::to_string(id);
-  if (id == 32001) return blosc_name(values, count);
-  const std::string level = count > 0 ? ":" + std::to_string(static_cast<int>(values[0])) : "";
+std::string filter_name(const StoredFilter& filter) {
+  const auto known =
+      std::find_if(std::begin(kKnown), std::end(kKnown),
+                   [&filter](const Known& each) { return each.number == filter.number; });
+  if (known == std::end(kKnown))
+    return filter.name.empty() ? "filter " + std::to_string(filter.number) : filter.name;
+  const std::vector<unsigned>& values = filter.values;
+  if (filter.number == kBlosc) return blosc_name(values);
+  const std::string level = values.empty() ? "" : ":" + std::to_string(static_cast<int>(values[0]));
   return known->name + (known->has_level ? level : "");
 }
 
@@ -58,8 +61,7 @@ std::string filter_name(hid_t creation, unsigned number) {
 
 Json filter_names(hid_t creation) {
   Json names = Json::array();
-  for (int i = 0; i < H5Pget_nfilters(creation); ++i)
-    names.push_back(filter_name(creation, static_cast<unsigned>(i)));
+  for (const StoredFilter& filter : filters_of(creation)) names.push_back(filter_name(filter));
   return names;
 }
 
