@@ -3,5 +3,6 @@
 
 #include "server/driver/command_line.hpp"
 
-const struct leat_server_library leat_server_library{LEAT_SERVER_ABI, sizeof(struct leat_server_library),
-                                              LEAT_VERSION, leat::server::run_command_line};
+const struct leat_server_library leat_server_library {
+  LEAT_SERVER_ABI, sizeof(struct leat_server_library), LEAT_VERSION, leat::server::run_command_line
+};

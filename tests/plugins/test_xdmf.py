@@ -505,7 +505,7 @@ def test_killed_at_any_moment_the_sidecar_names_what_is_there(tmp_path):
     number = 1
     while killed_at(tmp_path / "run", number):
         calls += 1
-        number += dice.randint(1, 40)
+        number += dice.randint(1, 25)
         path = tmp_path / "run/run.h5"
         sidecar = path.with_suffix(".xmf")
         steps = references(sidecar)[1] if sidecar.exists() else 0
