@@ -2,6 +2,8 @@
 // Server: a segment of which all processes were killed. It is taken over as from a server that has
 // died, its ranks are dead to begin with, and nobody comes; docs/design/takeover.md has more.
 #include "lib/platform/clock.hpp"
+
+#include <nlohmann/json.hpp>
 #include "lib/platform/memory.hpp"
 #include "server/engine/server.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "lib/platform/memory.hpp"
 #include "server/engine/server.hpp"
