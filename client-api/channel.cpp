@@ -10,8 +10,6 @@ namespace {
 using platform::Patience;
 using shm::Event;
 using shm::EventKind;
-using shm::Release;
-using shm::ReleaseKind;
 
 // Of the ring: so much fills up before the server is woken for events that have time.
 constexpr std::uint32_t kQuiet = 4;

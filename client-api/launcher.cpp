@@ -101,7 +101,7 @@ std::string cleaned(std::string name) {
 }
 
 std::string session_name(const Launcher* launcher) {
-  const std::string chosen = text_of("LEAT_SESSION");
+  std::string chosen = text_of("LEAT_SESSION");
   if (!chosen.empty()) return chosen;
   if (!launcher) {
     return "alone-" + std::to_string(getpid()) + "-" + std::to_string(platform::now_ns());

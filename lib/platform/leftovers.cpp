@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr time_t kDay = 24 * 60 * 60;
+constexpr time_t kDay = 86400;
 constexpr std::int64_t kToTheEnd = 0;  // of a file, wherever that is
 
 std::vector<std::string> names_in(const std::string& folder) {

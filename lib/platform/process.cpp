@@ -159,7 +159,7 @@ std::string find_program(const std::string& name) {
   for (std::size_t at = 0, end = 0; at <= folders.size(); at = end + 1) {
     end = std::min(folders.find(':', at), folders.size());
     const std::string folder = folders.substr(at, end - at);
-    const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+    std::string file = (folder.empty() ? "." : folder) + "/" + name;
     struct stat found {};
     if (stat(file.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
         access(file.c_str(), X_OK) == 0) {

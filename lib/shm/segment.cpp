@@ -13,10 +13,10 @@ namespace {
 namespace bip = boost::interprocess;
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kUnit = 64 * 1024;
+constexpr std::uint64_t kUnit = 64 << 10;
 // Taken in one call, in which no other thread of the process can map or unmap anything.
-constexpr std::uint64_t kAtOnce = 512 * 1024;
-constexpr std::uint64_t kMostCommonExtent = 512 * 1024;
+constexpr std::uint64_t kAtOnce = 512 << 10;
+constexpr std::uint64_t kMostCommonExtent = 512 << 10;
 // A sweep that looks whether the segment is in use holds its lock for a moment.
 constexpr std::int64_t kLockLimitNs = 5'000'000'000;
 

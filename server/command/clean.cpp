@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "lib/platform/runtime_folder.hpp"
 #include "server/command/clean_report.hpp"

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "lib/base/suggest.hpp"
 #include "server/command/exit_codes.hpp"
@@ -25,7 +26,7 @@ struct LsOptions {
   bool json = false;
 };
 
-Json headed(const char* kind, Json facts) {
+Json headed(const char* kind, const Json& facts) {
   Json whole{{"leat_ls", kVersion}, {"kind", kind}};
   whole.update(facts);
   return whole;

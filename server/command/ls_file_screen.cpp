@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "server/command/ls_ledger.hpp"
 #include "server/command/ls_screen.hpp"
@@ -249,7 +250,7 @@ class FileScreen {
 }  // namespace
 
 std::string advice_on(const Json& file) {
-  const std::string problem = file["problem"].get<std::string>();
+  std::string problem = file["problem"].get<std::string>();
   const std::string name = file["file"].get<std::string>();
   const bool lives = file.value("session_alive", false);
   if (file.value("needs_recover", false)) {

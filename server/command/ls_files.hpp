@@ -3,7 +3,7 @@
 // `leat` itself knows nothing of their format.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,7 @@
 // What a ledger says of losses; docs/reference/ledger.md describes ledgers.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,7 @@
 // `leat ls` for people. What is shown is what the JSON has.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "server/command/terminal.hpp"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/ls_ledger.hpp"
+
+#include <nlohmann/json.hpp>
 #include "server/command/ls_screen.hpp"
 #include "server/command/ls_screen_parts.hpp"
 #include "server/command/words.hpp"

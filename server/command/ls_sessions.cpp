@@ -3,6 +3,7 @@
 
 #include <ctime>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "lib/base/scalar.hpp"
 #include "lib/model/reader.hpp"

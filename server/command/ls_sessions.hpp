@@ -3,7 +3,7 @@
 // written, or locked in a way that a server or a rank would wait for.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

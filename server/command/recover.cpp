@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "lib/base/suggest.hpp"
 #include "lib/platform/leftovers.hpp"

@@ -83,7 +83,7 @@ LedgerFile::~LedgerFile() {
 }
 
 std::string LedgerFile::start(const Ledger& ledger) {
-  const std::string note = take_name();
+  std::string note = take_name();
   started_ = true;
   keep(ledger_json(ledger, "running"));
   if (!is_continued_) write(text_);  // should it fail, the last writing says so

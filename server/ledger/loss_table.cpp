@@ -78,7 +78,7 @@ std::string iterations_of(const Loss& loss) {
 std::string ranks_of(const Ledger& ledger, const Loss& loss) {
   Ranks all;
   for (const Row& row : loss.rows) all = united(all, ledger.rank_sets()[row.ranks]);
-  const std::string text = text_of(all);
+  std::string text = text_of(all);
   if (text.size() <= kMostRanks) return text;
   return fmt::format("some of {}-{}", all.front().first, all.back().second);
 }

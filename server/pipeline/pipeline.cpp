@@ -166,7 +166,7 @@ std::string Pipeline::give(std::size_t store, const Iteration& iteration) {
   }
   words.tries.fetch_add(1);
   const CrashNote note(&words.crashes);
-  const std::string error = plugins_[store]->process(iteration);
+  std::string error = plugins_[store]->process(iteration);
   if (error.empty()) words.done.store(iteration.number);
   return error;
 }

@@ -249,7 +249,7 @@ std::string PluginInstance::process(const Iteration& iteration) {
   data.parameters = parameters.data();
   data.parameter_count = parameters.size();
   data.parameter_stride = sizeof(leat_parameter);
-  const std::string error = outcome(plugin_->iteration(state_, &data), "iteration");
+  std::string error = outcome(plugin_->iteration(state_, &data), "iteration");
   if (error.empty()) bytes_ += bytes;
   return error;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/scripts/model_json.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace leat::server {
 namespace {
 

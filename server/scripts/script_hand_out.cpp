@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/file_facts.hpp"
 #include "lib/platform/folder.hpp"
 #include "lib/platform/process_family.hpp"
+#include "server/scripts/frame.hpp"
 #include "server/scripts/part_files.hpp"
 #include "server/scripts/script_pool.hpp"
 
@@ -42,7 +44,7 @@ void ScriptPool::take_output_folder() {
   namespace fs = std::filesystem;
   own_output_ = OwnName(output_, session_, resumed_, kPatienceForNameNs);
   output_ = own_output_.path();
-  plan_.setup["output"] = output_;
+  (*plan_.setup)["output"] = output_;
   if (!own_output_.why_another().empty()) log_->warn("scripts: {}", own_output_.why_another());
   const fs::path folder = output_;
   remove_dead_parts(output_);

@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
+#include "server/scripts/frame.hpp"
 #include "server/scripts/model_json.hpp"
 #include "server/scripts/python_tools.hpp"
 
@@ -37,13 +39,14 @@ WorkerPlan plan_of(const ScriptPoolParts& parts, int constants_fd) {
   WorkerPlan plan;
   plan.interpreter = platform::find_program(scripts.interpreter);
   plan.launcher = python_launcher();
-  plan.setup = model_as_json(parts.model);
-  plan.setup["session"] = parts.session;
-  plan.setup["segment"] = parts.segment_path;
-  plan.setup["ranks"] = parts.ranks;
-  plan.setup["memory"] = scripts.memory_bytes;
-  plan.setup["output"] = output_folder(parts);
-  plan.setup["resumed"] = parts.resumed;
+  plan.setup = std::make_shared<nlohmann::json>(model_as_json(parts.model));
+  nlohmann::json& setup = *plan.setup;
+  setup["session"] = parts.session;
+  setup["segment"] = parts.segment_path;
+  setup["ranks"] = parts.ranks;
+  setup["memory"] = scripts.memory_bytes;
+  setup["output"] = output_folder(parts);
+  setup["resumed"] = parts.resumed;
   plan.cores = static_cast<int>(parts.model.architecture.dedicated_cores);
   plan.constants_fd = constants_fd;
   plan.stop_limit_ns = static_cast<std::int64_t>(parts.model.architecture.timeout_seconds * 1e9);

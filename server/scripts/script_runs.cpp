@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <nlohmann/json.hpp>
 
 #include "lib/platform/affinity.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/priority.hpp"
+#include "server/scripts/frame.hpp"
 #include "server/scripts/part_files.hpp"
 #include "server/scripts/script_pool.hpp"
 #include "server/scripts/task.hpp"

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
+
+#include "server/scripts/frame.hpp"
 
 namespace leat::server {
 namespace {

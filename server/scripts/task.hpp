@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "lib/model/model.hpp"
-#include "server/scripts/frame.hpp"
 #include "server/session/iteration.hpp"
 
 namespace leat::server {
+
+struct Frame;
 
 /// The frame that makes a worker run a script. Its data are one record for each block: first those
 /// of the iteration, whose offsets count from `segment_start`, then the constants, whose offsets

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "lib/platform/clock.hpp"
@@ -10,6 +11,7 @@
 #include "lib/platform/process.hpp"
 #include "lib/platform/process_family.hpp"
 #include "lib/platform/stream.hpp"
+#include "server/scripts/frame.hpp"
 #include "server/scripts/worker_words.hpp"
 
 namespace leat::server {
@@ -22,7 +24,7 @@ constexpr int kMostStarts = 5;
 // Imports from a cold network disk take long.
 constexpr std::int64_t kGreetingLimitNs = 120'000'000'000;
 constexpr std::int64_t kReapLimitNs = 5'000'000'000;
-constexpr std::size_t kMostLastWords = 16 * 1024;
+constexpr std::size_t kMostLastWords = 16 << 10;
 
 // Libraries would otherwise start a thread for each core of the machine, on the few that are ours.
 std::vector<std::string> variables(int cores, const std::string& mark) {
@@ -95,7 +97,7 @@ WorkerStart WorkerProcess::greet() {
   const std::int64_t deadline_ns = platform::now_ns() + kGreetingLimitNs;
   Frame greeting;
   FrameStatus greeted = FrameStatus::ended;
-  if (send({plan_.setup, ""}, deadline_ns)) greeted = receive(&greeting, deadline_ns);
+  if (send({*plan_.setup, ""}, deadline_ns)) greeted = receive(&greeting, deadline_ns);
   if (greeted != FrameStatus::frame) {
     const bool stopped = was_stopped_;
     const std::string how = stopped ? (end(), "was stopped") : end();

@@ -5,21 +5,26 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "lib/platform/child_process.hpp"
+#include "lib/platform/stream.hpp"
 #include "lib/platform/unique_fd.hpp"
-#include "server/scripts/frame.hpp"
 
 namespace leat::server {
 
+struct Frame;
+enum class FrameStatus;
+
 /// What all workers of a run are started with.
 struct WorkerPlan {
-  std::string interpreter;  ///< path
-  std::string launcher;     ///< path of launch.py
-  nlohmann::json setup;     ///< the first frame
-  int cores = 1;            ///< threads that libraries in it should use
-  int constants_fd = -1;    ///< a copy of the arrays that do not vary in time
+  std::string interpreter;                ///< path
+  std::string launcher;                   ///< path of launch.py
+  std::shared_ptr<nlohmann::json> setup;  ///< the first frame
+  int cores = 1;                          ///< threads that libraries in it should use
+  int constants_fd = -1;                  ///< a copy of the arrays that do not vary in time
   /// A process that is stopped is waited for so long, then it is ended.
   std::int64_t stop_limit_ns = 60'000'000'000;
 };

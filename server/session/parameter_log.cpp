@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace leat::server {

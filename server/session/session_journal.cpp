@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "lib/platform/file_facts.hpp"
 #include "lib/platform/file_lock.hpp"

@@ -150,7 +150,7 @@ std::string Steering::why_not(const std::string& name, const Value& value,
     return "parameter \"" + name + "\" is used by layout \"" + layout->name +
            "\": only the simulation sets it";
   }
-  const std::string wrong_type = why_wrong_type(model_.parameters[*index], value);
+  std::string wrong_type = why_wrong_type(model_.parameters[*index], value);
   if (!wrong_type.empty() || !live_.empty()) return wrong_type;
   return "parameter \"" + name +
          "\": all ranks of this node have ended, nobody would see the value";
@@ -158,7 +158,7 @@ std::string Steering::why_not(const std::string& name, const Value& value,
 
 std::string Steering::set(const std::string& name, const Value& value, const std::string& who) {
   std::uint32_t index = 0;
-  const std::string refusal = why_not(name, value, &index);
+  std::string refusal = why_not(name, value, &index);
   if (!refusal.empty()) return refusal;
   drop(index);
   parameters_[index].waiting =

@@ -164,7 +164,7 @@ void SpillFile::note_offsets() {
 
 std::string SpillFile::read_head(std::string* head) const {
   head->resize(head_bytes(record_.blocks.size()));
-  const std::string why = read_at(file_.get(), head->data(), head->size(), 0);
+  std::string why = read_at(file_.get(), head->data(), head->size(), 0);
   if (!why.empty()) return why;
   const std::uint32_t sum = platform::crc32c(head->data(), head->size());
   if (sum == record_.head_checksum) return "";
