@@ -96,6 +96,7 @@ void Channel::wake_server(bool at_once) noexcept {
 
 Status Channel::reserve(Lock& lock, Patience& patience, std::uint64_t data_bytes,
                         std::int64_t iteration, std::uint64_t* offset) noexcept {
+  if (reserve_at_once(data_bytes, iteration, offset)) return Status::OK;
   const std::uint64_t bytes = shm::ExtentArena::block_bytes(data_bytes);
   if (bytes == 0 || bytes > segment_.header().data_bytes) return Status::ERROR_TOO_LARGE;
   if (server_gone_) return Status::ERROR_SERVER;

@@ -6,6 +6,9 @@
 #include <bit>
 #include <charconv>
 #include <filesystem>
+#include <vector>
+
+#include "lib/base/range_text.hpp"
 
 namespace leat::platform {
 
@@ -36,17 +39,11 @@ void CpuSet::unite(const CpuSet& other) noexcept {
 }
 
 std::string CpuSet::str() const {
-  std::string text;
+  std::vector<int> cpus;
   for (int cpu = 0; cpu < kMaxCpus; ++cpu) {
-    if (!has(cpu)) continue;
-    int last = cpu;
-    while (has(last + 1)) ++last;
-    if (!text.empty()) text += ',';
-    text += std::to_string(cpu);
-    if (last > cpu) text += '-' + std::to_string(last);
-    cpu = last;
+    if (has(cpu)) cpus.push_back(cpu);
   }
-  return text;
+  return range_text(cpus);
 }
 
 namespace {

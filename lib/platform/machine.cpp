@@ -18,6 +18,14 @@ CpuSet Machine::all_cpus() const {
   return all;
 }
 
+CpuSet Machine::cpus_of(int node) const {
+  CpuSet here;
+  for (const Cpu& cpu : cpus) {
+    if (cpu.memory_node == node) here.add(cpu.id);
+  }
+  return here;
+}
+
 std::map<Core, CpuSet> Machine::cores(const CpuSet& allowed) const {
   std::map<Core, CpuSet> cores;
   for (const Cpu& cpu : cpus) {

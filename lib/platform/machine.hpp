@@ -36,6 +36,7 @@ struct Machine {
   static constexpr int kNear = 10, kFar = 20;
   int distance(int from, int to) const;
   CpuSet all_cpus() const;
+  CpuSet cpus_of(int node) const;
   /// The cores that have one of these processors, with those of their processors that are in the
   /// set.
   std::map<Core, CpuSet> cores(const CpuSet& allowed) const;

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "lib/base/range_text.hpp"
+
 namespace leat::platform {
 namespace {
 
@@ -51,10 +53,11 @@ std::vector<Core> free_cores(const Cores& cores, const std::vector<CpuSet>& boun
 // The cores that no rank is bound to; where there is none, the hardware threads.
 CpuSet left_over(const Cores& cores, const std::vector<Core>& free,
                  const std::vector<CpuSet>& bound) {
-  CpuSet left, threads;
+  CpuSet left;
   for (const Core& core : free) left.unite(cores.at(core));
-  for (const auto& [core, cpus] : cores) threads.unite(cpus.without(union_of(bound)));
-  return left.empty() ? threads : left;
+  if (!left.empty()) return left;
+  for (const auto& [core, cpus] : cores) left.unite(cpus);
+  return left.without(union_of(bound));
 }
 
 // The memory node on which most of these processors are, counted over all sets; the lowest number
@@ -87,19 +90,6 @@ CpuSet there(const Machine& machine, const CpuSet& allowed) {
   return known.empty() ? allowed : known;
 }
 
-// "0-3,7" of numbers in order.
-std::string ranges(const std::vector<int>& numbers) {
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t last = i;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    text += (text.empty() ? "" : ",") + std::to_string(numbers[i]);
-    if (last > i) text += "-" + std::to_string(numbers[last]);
-    i = last + 1;
-  }
-  return text;
-}
-
 std::string plural(const char* noun, std::size_t count) {
   return std::string(noun) + (count == 1 ? " " : "s ");
 }
@@ -110,7 +100,7 @@ std::string cores_text(const CpuSet& cpus) {
 
 std::string ranks_text(std::vector<int> names) {
   std::sort(names.begin(), names.end());
-  return plural("rank", names.size()) + ranges(names);
+  return plural("rank", names.size()) + range_text(names);
 }
 
 // All processors of the cores of which the server has one.
@@ -222,7 +212,7 @@ MemoryPlacement place_memory(const Machine& machine, const CpuSet& allowed, cons
 std::string describe(const MemoryPlacement& placement, const std::vector<int>& names) {
   if (!placement.interleaved.empty()) {
     const std::vector<int>& nodes = placement.interleaved;
-    return "memory " + plural("node", nodes.size()) + ranges(nodes) +
+    return "memory " + plural("node", nodes.size()) + range_text(nodes) +
            (nodes.size() == 1 ? "" : " in turns");
   }
   std::map<int, std::vector<int>> ranks;

@@ -41,10 +41,7 @@ std::vector<NodeRow> rows_of_nodes(const PlacementReport& report) {
   for (const CpuSet& rank : report.ranks) ranks.unite(rank);
   std::vector<NodeRow> rows;
   for (const platform::MemoryNode& node : machine.nodes) {
-    CpuSet cpus;
-    for (const platform::Cpu& cpu : machine.cpus) {
-      if (cpu.memory_node == node.id) cpus.add(cpu.id);
-    }
+    const CpuSet cpus = machine.cpus_of(node.id);
     const CpuSet& server = report.placement.cpus;
     rows.push_back({node, cpus.common(ranks), cpus.common(server),
                     cpus.common(allowed).without(ranks).without(server), cpus.without(allowed)});

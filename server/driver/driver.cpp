@@ -125,7 +125,7 @@ void Driver::sleep(Engine& engine, Grace& grace) noexcept {
 // True when there is something to do. "I look again soon" is taken back before the rings are looked
 // at for the last time, as "I sleep" is said before.
 bool Driver::nap(Engine& engine, Grace& grace) noexcept {
-  if (!placement_.pinned || engine.is_closing() || engine.status().somebody_waits) return false;
+  if (!placement_.pinned || engine.is_closing() || engine.somebody_waits()) return false;
   std::atomic<std::uint32_t>& naps = segment_.server_words().naps;
   naps.store(1, std::memory_order_seq_cst);
   const std::int64_t nap_ns = may_spin(engine) ? kNapNs : kLongNapNs;

@@ -85,7 +85,7 @@ void Engine::tick() {
 
 std::int64_t Engine::next_deadline_ns() const noexcept {
   if (attachment_.has_reports()) return ticked_ns_ + kReportTickNs;
-  const bool soon = !books_.clients.all_are_here() || books_.memory.leases().somebody_waits() ||
+  const bool soon = !books_.clients.all_are_here() || somebody_waits() ||
                     books_.record.is_behind() || ending_.awaits_drains();
   return soon ? ticked_ns_ + kWaitTickNs : kNever;
 }
@@ -100,7 +100,7 @@ void Engine::look_for_dead_among_away() {
 void Engine::tend_scripts() {
   ScriptPool& scripts = dispatcher_.scripts();
   if (!scripts.exists()) return;
-  if (books_.memory.leases().somebody_waits()) scripts.let_go_for_memory();
+  if (somebody_waits()) scripts.let_go_for_memory();
   books_.record.scripts_fared(scripts.trouble(), [&scripts] { return scripts.fates(); });
 }
 
@@ -148,12 +148,8 @@ int Engine::finish(std::int64_t now_ns) {
 }
 
 EngineStatus Engine::status() const noexcept {
-  return {books_.clients.all_gone(),
-          !books_.iterations.empty(),
-          dispatcher_.is_at_work(),
-          books_.memory.leases().somebody_waits(),
-          books_.memory.leases().used_bytes(),
-          ending_.is_closing()};
+  return {books_.clients.all_gone(), !books_.iterations.empty(), dispatcher_.is_at_work(),
+          books_.memory.leases().used_bytes()};
 }
 
 }  // namespace leat::server

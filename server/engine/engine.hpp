@@ -38,12 +38,10 @@ struct EngineParts {
 
 /// Where a run stands.
 struct EngineStatus {
-  bool all_gone = false;        ///< no client is left
-  bool anything_open = false;   ///< an iteration that some client has yet to end
-  bool anything_held = false;   ///< blocks are being read
-  bool somebody_waits = false;  ///< for memory
+  bool all_gone = false;       ///< no client is left
+  bool anything_open = false;  ///< an iteration that some client has yet to end
+  bool anything_held = false;  ///< blocks are being read
   std::uint64_t used_bytes = 0;
-  bool closing = false;
 };
 
 class Engine {
@@ -90,6 +88,8 @@ class Engine {
 
   EngineStatus status() const noexcept;
   bool is_closing() const noexcept { return ending_.is_closing(); }
+  /// For memory.
+  bool somebody_waits() const noexcept { return books_.memory.leases().somebody_waits(); }
   /// Stores or scripts are at work.
   bool is_storing() const noexcept { return dispatcher_.anything_held(); }
 

@@ -160,14 +160,6 @@ class Reader {
   std::set<int> seen_;
 };
 
-CpuSet cpus_of_node(const platform::Machine& machine, int node) {
-  CpuSet cpus;
-  for (const platform::Cpu& cpu : machine.cpus) {
-    if (cpu.memory_node == node) cpus.add(cpu.id);
-  }
-  return cpus;
-}
-
 // A list on a line, as people would write it.
 std::string lines(const char* name, const std::vector<Json>& items) {
   std::string text = std::string("  \"") + name + "\": [";
@@ -203,7 +195,7 @@ std::string machine_json(const DescribedMachine& described) {
   std::vector<Json> nodes, cores, rows;
   for (const platform::MemoryNode& node : machine.nodes) {
     nodes.push_back({{"id", node.id},
-                     {"cpus", cpus_of_node(machine, node.id).str()},
+                     {"cpus", machine.cpus_of(node.id).str()},
                      {"memory_mib", node.bytes / static_cast<std::uint64_t>(kMib)}});
     Json row = Json::array();
     for (const platform::MemoryNode& to : machine.nodes)

@@ -220,8 +220,8 @@ void DrivenEngine::drain() {
   promise(status.all_gone, "all clients are gone");
   promise(!status.anything_open, "no iteration is left open");
   promise(status.used_bytes == 0, "all memory comes back");
-  promise(!status.somebody_waits, "nobody waits who is gone");
-  promise(status.closing, "the server ends when all are gone");
+  promise(!engine_->somebody_waits(), "nobody waits who is gone");
+  promise(engine_->is_closing(), "the server ends when all are gone");
 }
 
 }  // namespace leat::server

@@ -58,67 +58,7 @@ class Big final : public Base<int, long> {
 };
 template <class T>
 Result<T> long_one(T value) {
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-  go();
-}
+""" + "  go();\n" * 60 + """}
 enum class Kind { one, two };
 }  // namespace a
 """

@@ -8,15 +8,10 @@
 #include <cerrno>
 #include <string>
 
+#include "server/plugins/hdf5/disk/places.hpp"
 #include "server/plugins/hdf5/disk/whole_io.hpp"
 
 namespace leat::hdf5 {
-namespace {
-
-constexpr std::uint64_t kPage = 4096;
-
-}  // namespace
-
 int DirectIo::open(int file) {
   close();
   file_ = file;

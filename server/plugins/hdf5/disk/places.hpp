@@ -14,6 +14,9 @@
 
 namespace leat::hdf5 {
 
+/// On which large pieces begin, of memory and of files alike.
+inline constexpr std::uint64_t kPage = 4096;
+
 class Places {
  public:
   /// Up to `used` the file has things already.
@@ -55,7 +58,7 @@ class Places {
   }
 
  private:
-  static constexpr std::uint64_t kWord = 8, kPage = 4096;
+  static constexpr std::uint64_t kWord = 8;
   static constexpr std::uint64_t kLarge = 128 * 1024;  // a page more does not matter then
   static constexpr std::uint64_t kArena = 64 * 1024, kLargestInArena = kArena / 4;
   struct Range {
