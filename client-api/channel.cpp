@@ -7,7 +7,7 @@
 namespace leat::client {
 namespace {
 
-using platform::Patience;
+using platform::WaitBudget;
 using shm::Event;
 using shm::EventKind;
 
@@ -36,7 +36,7 @@ Channel::Channel(const shm::Segment& segment, std::uint32_t index,
                  std::unique_ptr<shm::ToServer> server, FindSuccessor find_successor)
     : segment_(segment),
       area_(segment.client(index)),
-      server_(segment.server_words()),
+      server_(segment.server_state()),
       link_(std::move(server)),
       find_successor_(std::move(find_successor)),
       leases_(segment),
@@ -45,13 +45,13 @@ Channel::Channel(const shm::Segment& segment, std::uint32_t index,
       releases_(area_.releases, segment.header().release_slots, area_.server->release_tail,
                 area_.client->release_head),
       offers_(area_.offers, segment.header().unit_bytes),
-      arena_(segment.header().extent_bytes),
+      arena_(segment.header().region_bytes),
       first_use_(segment.at<char>(0), segment.header().segment_bytes),
       timeout_ns_(static_cast<std::int64_t>(segment.header().timeout_ns)),
       most_unannounced_(segment.header().event_slots / kQuiet) {}
 
-Status Channel::push(Lock& lock, Patience& patience, Event event) noexcept {
-  const Status status = await_room(lock, patience);
+Status Channel::push(Lock& lock, WaitBudget& budget, Event event) noexcept {
+  const Status status = await_room(lock, budget);
   if (status != Status::OK) return status;
   // Another thread may have ended the iteration while this one waited.
   if (static_cast<EventKind>(event.kind) == EventKind::block) event.iteration = iteration_;
@@ -59,10 +59,10 @@ Status Channel::push(Lock& lock, Patience& patience, Event event) noexcept {
   return Status::OK;
 }
 
-Status Channel::tell(Lock& lock, Patience& patience, const Event& event) noexcept {
+Status Channel::tell(Lock& lock, WaitBudget& budget, const Event& event) noexcept {
   if (!has_room()) {
     unsent_.keep(event);
-    return await_room(lock, patience);
+    return await_room(lock, budget);
   }
   put(event);
   return Status::OK;
@@ -76,9 +76,9 @@ bool Channel::send_unsent() noexcept {
   return !events_.full();
 }
 
-Status Channel::await_room(Lock& lock, Patience& patience) noexcept {
+Status Channel::await_room(Lock& lock, WaitBudget& budget) noexcept {
   while (!has_room()) {
-    const Status status = wait(lock, patience, 0);
+    const Status status = wait(lock, budget, 0);
     if (status != Status::OK) return status;
   }
   return Status::OK;
@@ -94,21 +94,21 @@ void Channel::wake_server(bool at_once) noexcept {
   link_->ring();
 }
 
-Status Channel::reserve(Lock& lock, Patience& patience, std::uint64_t data_bytes,
+Status Channel::reserve(Lock& lock, WaitBudget& budget, std::uint64_t data_bytes,
                         std::int64_t iteration, std::uint64_t* offset) noexcept {
   if (reserve_at_once(data_bytes, iteration, offset)) return Status::OK;
-  const std::uint64_t bytes = shm::ExtentArena::block_bytes(data_bytes);
+  const std::uint64_t bytes = shm::RegionArena::block_bytes(data_bytes);
   if (bytes == 0 || bytes > segment_.header().data_bytes) return Status::ERROR_TOO_LARGE;
   if (server_gone_) return Status::ERROR_SERVER;
   refusal_ = {};
-  const bool own = arena_.needs_own_extent(bytes);
-  const Status status = own ? reserve_own(lock, patience, bytes, iteration, offset)
-                            : reserve_common(lock, patience, bytes, iteration, offset);
+  const bool own = arena_.needs_own_region(bytes);
+  const Status status = own ? reserve_own(lock, budget, bytes, iteration, offset)
+                            : reserve_common(lock, budget, bytes, iteration, offset);
   if (status == Status::OK) stamp(*offset, own ? *offset : arena_.current().offset, data_bytes);
   return status;
 }
 
-Status Channel::reserve_common(Lock& lock, Patience& patience, std::uint64_t bytes,
+Status Channel::reserve_common(Lock& lock, WaitBudget& budget, std::uint64_t bytes,
                                std::int64_t iteration, std::uint64_t* offset) noexcept {
   common_refused_ = false;
   for (;;) {
@@ -123,15 +123,15 @@ Status Channel::reserve_common(Lock& lock, Patience& patience, std::uint64_t byt
     if (claim_common()) continue;
     if (is_dropped(iteration)) return Status::DROPPED;
     if (common_refused_) return Status::ERROR_FULL;
-    Status status = ask_common(lock, patience, iteration);
-    if (status == Status::OK) status = wait(lock, patience, bytes);
+    Status status = ask_common(lock, budget, iteration);
+    if (status == Status::OK) status = wait(lock, budget, bytes);
     // Should the answer have been lost on its way, the next call asks once more.
     if (status == Status::ERROR_FULL) asked_common_ = Asked::nothing;
     if (status != Status::OK) return status;
   }
 }
 
-Status Channel::reserve_own(Lock& lock, Patience& patience, std::uint64_t bytes,
+Status Channel::reserve_own(Lock& lock, WaitBudget& budget, std::uint64_t bytes,
                             std::int64_t iteration, std::uint64_t* offset) noexcept {
   Waiter waiter;
   waiter.token = next_token_++;
@@ -140,41 +140,41 @@ Status Channel::reserve_own(Lock& lock, Patience& patience, std::uint64_t bytes,
   Status status = Status::OK;
   while (status == Status::OK) {
     take_releases();
-    if (waiter.extent.bytes != 0) break;
+    if (waiter.region.bytes != 0) break;
     status = is_dropped(iteration) ? Status::DROPPED : waiter.answer;
     if (status == Status::OK && !std::exchange(waiter.asked, true))
-      status = push(lock, patience, request_of(bytes, shm::kLeaseOwn, iteration, waiter.token));
-    if (status == Status::OK) status = wait(lock, patience, bytes);
+      status = push(lock, budget, request_of(bytes, shm::kLeaseOwn, iteration, waiter.token));
+    if (status == Status::OK) status = wait(lock, budget, bytes);
   }
   forget(waiter);
-  *offset = waiter.extent.offset;
-  first_use_.of(waiter.extent);
-  return waiter.extent.bytes != 0 ? Status::OK : status;
+  *offset = waiter.region.offset;
+  first_use_.of(waiter.region);
+  return waiter.region.bytes != 0 ? Status::OK : status;
 }
 
 bool Channel::claim_common() noexcept {
-  const shm::Extent extent = offers_.claim(segment_.header().extent_bytes, shm::kLeaseCommon);
-  return extent.bytes != 0 && add_common(extent);
+  const shm::Region region = offers_.claim(segment_.header().region_bytes, shm::kLeaseCommon);
+  return region.bytes != 0 && add_common(region);
 }
 
-bool Channel::add_common(shm::Extent extent) noexcept {
-  const bool added = arena_.add(extent);
-  if (added) first_use_.of(extent);
+bool Channel::add_common(shm::Region region) noexcept {
+  const bool added = arena_.add(region);
+  if (added) first_use_.of(region);
   return added;
 }
 
 std::uint64_t Channel::claim_own(std::uint64_t bytes) noexcept {
-  const shm::Extent extent = offers_.claim(bytes, shm::kLeaseOwn);
-  first_use_.of(extent);
-  return extent.offset;
+  const shm::Region region = offers_.claim(bytes, shm::kLeaseOwn);
+  first_use_.of(region);
+  return region.offset;
 }
 
-Status Channel::ask_common(Lock& lock, Patience& patience, std::int64_t iteration) noexcept {
+Status Channel::ask_common(Lock& lock, WaitBudget& budget, std::int64_t iteration) noexcept {
   if (asked_common_ == Asked::urgently) return Status::OK;
   const std::uint64_t token = next_token_++;
   const Status status =
-      push(lock, patience,
-           request_of(segment_.header().extent_bytes, shm::kLeaseCommon, iteration, token));
+      push(lock, budget,
+           request_of(segment_.header().region_bytes, shm::kLeaseCommon, iteration, token));
   if (status != Status::OK) return status;  // the server does not know of it
   asked_common_ = Asked::urgently;
   common_token_ = token;
@@ -185,7 +185,7 @@ void Channel::get_common_ahead(std::int64_t iteration) noexcept {
   if (claim_common() || asked_common_ != Asked::nothing || !has_room()) return;
   asked_common_ = Asked::ahead;
   common_token_ = next_token_++;
-  put(request_of(segment_.header().extent_bytes, shm::kLeaseAhead, iteration, common_token_));
+  put(request_of(segment_.header().region_bytes, shm::kLeaseAhead, iteration, common_token_));
 }
 
 void Channel::seal(shm::Seal full) noexcept {
@@ -201,7 +201,7 @@ void Channel::seal(shm::Seal full) noexcept {
 // stay, and is counted as one that came.
 void Channel::forgo(std::uint64_t offset) noexcept {
   auto& header = *segment_.at<shm::BlockHeader>(offset);
-  const std::uint64_t bytes = shm::ExtentArena::block_bytes(header.data_bytes);
+  const std::uint64_t bytes = shm::RegionArena::block_bytes(header.data_bytes);
   if (arena_.uncut(offset, bytes)) {
     std::atomic_ref(header.lease).store(0, std::memory_order_release);
     return;

@@ -18,7 +18,7 @@
 #include "client-api/unsent_events.hpp"
 #include "lib/base/status.hpp"
 #include "lib/platform/clock.hpp"
-#include "lib/shm/extent_arena.hpp"
+#include "lib/shm/region_arena.hpp"
 #include "lib/shm/lease_table.hpp"
 #include "lib/shm/offers.hpp"
 #include "lib/shm/segment.hpp"
@@ -45,17 +45,17 @@ class Channel {
                        std::uint64_t* offset) noexcept;
   /// The same, and it may wait. ERROR_TOO_LARGE, ERROR_FULL, ERROR_SERVER, DROPPED; waits for the server to free space, at
   /// most the segment's timeout. `iteration`: kNoIteration for what belongs to none.
-  Status reserve(Lock& lock, platform::Patience& patience, std::uint64_t data_bytes,
+  Status reserve(Lock& lock, platform::WaitBudget& budget, std::uint64_t data_bytes,
                  std::int64_t iteration, std::uint64_t* offset) noexcept;
 
   /// Hands one event over, and with it the block that it is about, of the iteration that this
   /// client is in then. Waits only when the ring is full. After an error nothing has changed.
-  Status push(Lock& lock, platform::Patience& patience, shm::Event event) noexcept;
+  Status push(Lock& lock, platform::WaitBudget& budget, shm::Event event) noexcept;
   /// The same without a wait. False, with nothing changed: there is no room.
   bool push_at_once(const shm::Event& event) noexcept;
   /// The same for what the server must learn in any case: after ERROR_FULL the event is kept, and
   /// sent before anything else is. With tell_now without a wait.
-  Status tell(Lock& lock, platform::Patience& patience, const shm::Event& event) noexcept;
+  Status tell(Lock& lock, platform::WaitBudget& budget, const shm::Event& event) noexcept;
   void tell_now(const shm::Event& event) noexcept;
   /// Sends what was kept as far as there is room. True when there is room for more.
   bool has_room() noexcept { return unsent_.empty() ? !events_.full() : send_unsent(); }
@@ -69,9 +69,9 @@ class Channel {
 
   /// Looks whether the server has died, at most every 100 ms, and goes on with its successor.
   /// ERROR_SERVER, for good, when there is none.
-  Status check_server(platform::Patience& patience) noexcept;
+  Status check_server(platform::WaitBudget& budget) noexcept;
   /// The server has died: goes on with its successor.
-  Status change_server(platform::Patience& patience) noexcept;
+  Status change_server(platform::WaitBudget& budget) noexcept;
   /// Why there is no server any more.
   const std::string& why_gone() const noexcept { return why_gone_; }
 
@@ -97,29 +97,29 @@ class Channel {
   void close_in_child() noexcept { link_->close(); }
 
  private:
-  // A thread that waits for an extent for its one block; lives on that thread's stack.
+  // A thread that waits for a region for its one block; lives on that thread's stack.
   struct Waiter {
     std::uint64_t token = 0;
-    shm::Extent extent;
+    shm::Region region;
     bool asked = false;
     Status answer = Status::OK;
     Waiter* next = nullptr;
   };
   enum class Asked { nothing, ahead, urgently };
 
-  Status reserve_common(Lock& lock, platform::Patience& patience, std::uint64_t bytes,
+  Status reserve_common(Lock& lock, platform::WaitBudget& budget, std::uint64_t bytes,
                         std::int64_t iteration, std::uint64_t* offset) noexcept;
-  Status reserve_own(Lock& lock, platform::Patience& patience, std::uint64_t bytes,
+  Status reserve_own(Lock& lock, platform::WaitBudget& budget, std::uint64_t bytes,
                      std::int64_t iteration, std::uint64_t* offset) noexcept;
-  /// A common extent has come. False: there are enough.
-  bool add_common(shm::Extent extent) noexcept;
+  /// A common region has come. False: there are enough.
+  bool add_common(shm::Region region) noexcept;
   std::uint64_t claim_own(std::uint64_t bytes) noexcept;
-  /// Takes a common extent that the server offers. False: there is none.
+  /// Takes a common region that the server offers. False: there is none.
   bool claim_common() noexcept;
-  Status ask_common(Lock& lock, platform::Patience& patience, std::int64_t iteration) noexcept;
+  Status ask_common(Lock& lock, platform::WaitBudget& budget, std::int64_t iteration) noexcept;
   /// For the blocks to come, without a wait.
   void get_common_ahead(std::int64_t iteration) noexcept;
-  Status await_room(Lock& lock, platform::Patience& patience) noexcept;
+  Status await_room(Lock& lock, platform::WaitBudget& budget) noexcept;
   /// There is room. The server is woken for what somebody may wait for; blocks and values of
   /// parameters have time until their iteration ends, or a good part of the ring is full.
   void put(const shm::Event& event) noexcept;
@@ -131,7 +131,7 @@ class Channel {
   void take_releases() noexcept;
   void deliver(const shm::Release& release) noexcept;
   /// Makes the place of a block one that a server which takes over recognises.
-  void stamp(std::uint64_t offset, std::uint64_t extent, std::uint64_t data_bytes) noexcept;
+  void stamp(std::uint64_t offset, std::uint64_t region, std::uint64_t data_bytes) noexcept;
   void mark_handed_over(const shm::Event& event) noexcept;
   void refuse(const shm::Release& release) noexcept;
   void note_dropped(const shm::Release& release) noexcept;
@@ -140,21 +140,21 @@ class Channel {
 
   /// Sleeps until the server has moved something, a slice has passed, or the deadline. `bytes` are
   /// what for, 0 for room in the ring.
-  Status wait(Lock& lock, platform::Patience& patience, std::uint64_t bytes) noexcept;
+  Status wait(Lock& lock, platform::WaitBudget& budget, std::uint64_t bytes) noexcept;
   bool something_moved(std::uint64_t bytes) noexcept;
   bool comes_soon(std::uint64_t bytes) noexcept;
-  void say_once_that_it_waits(platform::Patience& patience, std::uint64_t bytes) noexcept;
+  void say_once_that_it_waits(platform::WaitBudget& budget, std::uint64_t bytes) noexcept;
 
   const shm::Segment& segment_;
   shm::ClientArea area_;
-  shm::ServerWords& server_;
+  shm::ServerState& server_;
   std::unique_ptr<shm::ToServer> link_;
   FindSuccessor find_successor_;
   shm::LeaseTable leases_;
   shm::RingProducer<shm::Event> events_;
   shm::RingConsumer<shm::Release> releases_;
   shm::OfferReader offers_;
-  shm::ExtentArena arena_;
+  shm::RegionArena arena_;
   FirstUse first_use_;
   UnsentEvents unsent_;
   std::int64_t timeout_ns_;
@@ -190,20 +190,20 @@ inline bool is_urgent(shm::EventKind kind) noexcept {
   return !has_time(kind) && kind != shm::EventKind::end_iteration;
 }
 
-inline void Channel::stamp(std::uint64_t offset, std::uint64_t extent,
+inline void Channel::stamp(std::uint64_t offset, std::uint64_t region,
                            std::uint64_t data_bytes) noexcept {
   auto& header = *segment_.at<shm::BlockHeader>(offset);
   header.event = 0;
   header.data_bytes = data_bytes;
   // Release: whoever finds the lease's id here, finds the rest.
-  std::atomic_ref(header.lease).store(leases_.id_at(extent), std::memory_order_release);
+  std::atomic_ref(header.lease).store(leases_.id_at(region), std::memory_order_release);
 }
 
 inline bool Channel::reserve_at_once(std::uint64_t data_bytes, std::int64_t iteration,
                                      std::uint64_t* offset) noexcept {
-  const std::uint64_t bytes = shm::ExtentArena::block_bytes(data_bytes);
+  const std::uint64_t bytes = shm::RegionArena::block_bytes(data_bytes);
   if (bytes == 0 || server_gone_) return false;
-  const bool own = arena_.needs_own_extent(bytes);
+  const bool own = arena_.needs_own_region(bytes);
   *offset = own ? claim_own(bytes) : arena_.cut(bytes);
   if (*offset == 0) return false;
   stamp(*offset, own ? *offset : arena_.current().offset, data_bytes);

@@ -28,18 +28,18 @@ void Channel::take_releases() noexcept {
 }
 
 void Channel::deliver(const Release& release) noexcept {
-  const shm::Extent extent{release.offset, release.bytes};
+  const shm::Region region{release.offset, release.bytes};
   Waiter* const waiter = find_waiter(release.token);
   const bool own = (release.flags & shm::kLeaseOwn) != 0;
-  // A waiter that has one already has asked once more after a takeover, and the new server has
+  // A waiter that has one already has asked once more after a failover, and the new server has
   // found its first request too.
-  if (waiter && waiter->extent.bytes == 0) {
-    waiter->extent = extent;
-    stamp(extent.offset, extent.offset, 0);  // its thread may take a while to wake up
+  if (waiter && waiter->region.bytes == 0) {
+    waiter->region = region;
+    stamp(region.offset, region.offset, 0);  // its thread may take a while to wake up
     return;
   }
   if (!own) asked_common_ = Asked::nothing;
-  if (own || !add_common(extent)) seal(shm::Seal{extent.offset, 0});
+  if (own || !add_common(region)) seal(shm::Seal{region.offset, 0});
 }
 
 void Channel::refuse(const Release& release) noexcept {

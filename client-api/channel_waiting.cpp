@@ -10,7 +10,7 @@
 namespace leat::client {
 namespace {
 
-using platform::Patience;
+using platform::WaitBudget;
 
 // How long a waiting call sleeps before it looks whether the server still lives.
 constexpr std::int64_t kSliceNs = 100'000'000;
@@ -36,12 +36,12 @@ bool Channel::comes_soon(std::uint64_t bytes) noexcept {
   return false;
 }
 
-Status Channel::wait(Lock& lock, Patience& patience, std::uint64_t bytes) noexcept {
+Status Channel::wait(Lock& lock, WaitBudget& budget, std::uint64_t bytes) noexcept {
   if (server_gone_) return Status::ERROR_SERVER;
-  if (patience.left_ns() == 0) return Status::ERROR_FULL;
+  if (budget.left_ns() == 0) return Status::ERROR_FULL;
   wake_server(true);
   if (comes_soon(bytes)) return Status::OK;
-  say_once_that_it_waits(patience, bytes);
+  say_once_that_it_waits(budget, bytes);
   ++sleepers_;
   area_.client->waiting.store(1, std::memory_order_seq_cst);
   const std::uint32_t seen = area_.server->wake.load(std::memory_order_seq_cst);
@@ -49,32 +49,32 @@ Status Channel::wait(Lock& lock, Patience& patience, std::uint64_t bytes) noexce
   // needs no sleep.
   if (!something_moved(bytes)) {
     lock.unlock();
-    platform::futex_wait(area_.server->wake, seen, std::min(patience.left_ns(), kSliceNs));
+    platform::futex_wait(area_.server->wake, seen, std::min(budget.left_ns(), kSliceNs));
     lock.lock();
   }
   if (--sleepers_ == 0) area_.client->waiting.store(0, std::memory_order_seq_cst);
-  return check_server(patience);
+  return check_server(budget);
 }
 
-Status Channel::check_server(Patience& patience) noexcept {
+Status Channel::check_server(WaitBudget& budget) noexcept {
   const std::int64_t now = platform::now_ns();
   if (!server_gone_ && now - last_check_ns_ >= kSliceNs) {
     last_check_ns_ = now;
-    if (link_->is_gone()) return change_server(patience);
+    if (link_->is_gone()) return change_server(budget);
   }
   return server_gone_ ? Status::ERROR_SERVER : Status::OK;
 }
 
-Status Channel::change_server(Patience& patience) noexcept {
+Status Channel::change_server(WaitBudget& budget) noexcept {
   if (server_gone_) return Status::ERROR_SERVER;
-  if (patience.left_ns() == 0) return Status::OK;  // the next call looks for one
+  if (budget.left_ns() == 0) return Status::OK;  // the next call looks for one
   // What dead servers have given is taken first, so that the next one learns all that is held here.
   // It may have given something itself by then, which is not free again because it is not held.
   const auto tell_held = [this] {
     take_releases();
     return Held{arena_.current(), arena_.spare()};
   };
-  Result<Connection> next = find_successor_(tell_held, patience.left_ns());
+  Result<Connection> next = find_successor_(tell_held, budget.left_ns());
   if (!next && next.error().status == Status::ERROR_TIMEOUT) return Status::OK;  // looked for again
   if (!next) {
     server_gone_ = true;
@@ -88,8 +88,8 @@ Status Channel::change_server(Patience& patience) noexcept {
   return Status::OK;
 }
 
-void Channel::say_once_that_it_waits(Patience& patience, std::uint64_t bytes) noexcept {
-  const bool long_wait = patience.waited_ns() >= kLongWaitNs;
+void Channel::say_once_that_it_waits(WaitBudget& budget, std::uint64_t bytes) noexcept {
+  const bool long_wait = budget.waited_ns() >= kLongWaitNs;
   if (!long_wait || said_that_it_waits_) return;
   said_that_it_waits_ = true;
   if (bytes == 0) {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/shm/extent_arena.hpp"
+#include "lib/shm/region_arena.hpp"
 
 namespace leat::client {
 
@@ -17,16 +17,16 @@ class FirstUse {
   /// `base`: of the mapping, `bytes` long.
   FirstUse(const char* base, std::uint64_t bytes);
 
-  /// Before an extent is written for which there is memory.
-  void of(shm::Extent extent) noexcept {
-    const std::uint64_t end = skipped_ + extent.offset + extent.bytes;
-    for (std::uint64_t window = (skipped_ + extent.offset) / kWindow; window * kWindow < end;
+  /// Before a region is written for which there is memory.
+  void of(shm::Region region) noexcept {
+    const std::uint64_t end = skipped_ + region.offset + region.bytes;
+    for (std::uint64_t window = (skipped_ + region.offset) / kWindow; window * kWindow < end;
          ++window) {
       std::uint64_t& used = used_[window / 64];
       const std::uint64_t bit = std::uint64_t{1} << window % 64;
       if ((used & bit) != 0) continue;
       used |= bit;
-      read(window, extent.offset);
+      read(window, region.offset);
     }
   }
 

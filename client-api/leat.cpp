@@ -218,7 +218,7 @@ LEAT_API leat_status leat_finalize(void) {
       Call call{__func__, lock};
       session->detach(call);
     }
-    return to_c(session->await_farewell(__func__));
+    return to_c(session->await_drained(__func__));
   } catch (...) {
     return to_c(fail_unexpected(__func__));
   }

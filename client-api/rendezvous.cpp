@@ -188,19 +188,19 @@ shm::Hello hello_of(const ServerStart& start, const Held* held) {
   hello.affinity = platform::current_affinity();
   hello.resumed = held ? 1 : 0;
   hello.since_ns = start.since_ns;
-  hello.current_extent = held ? held->current.offset : 0;
-  hello.spare_extent = held ? held->spare.offset : 0;
+  hello.current_region = held ? held->current.offset : 0;
+  hello.spare_region = held ? held->spare.offset : 0;
   start.segment.copy(hello.segment, sizeof hello.segment - 1);
   return hello;
 }
 
-Result<Connection> greet(Found found, const ServerStart& start, const Held* held,
+Result<Connection> handshake(Found found, const ServerStart& start, const Held* held,
                          const Deadline& deadline) {
   const Ranks& ranks = start.ranks;
   auto link = std::make_unique<SocketLink>(std::move(found.socket));
   shm::Welcome welcome{};
   const platform::Received received =
-      link->greet(hello_of(start, held), &welcome, deadline.left_ns());
+      link->handshake(hello_of(start, held), &welcome, deadline.left_ns());
   if (received == platform::Received::nothing) {
     return Error{Status::ERROR_TIMEOUT,
                  "the server of session " + ranks.session + " does not answer; is it stopped?"};
@@ -226,7 +226,7 @@ Result<Connection> connect(const ServerStart& start, const TellHeld* tell_held,
     if (!found) return found.error();
     const Held held = tell_held ? (*tell_held)() : Held{};
     Result<Connection> connection =
-        greet(std::move(*found), start, tell_held ? &held : nullptr, deadline);
+        handshake(std::move(*found), start, tell_held ? &held : nullptr, deadline);
     if (connection) return connection;
     if (connection.error().status != Status::ERROR_SERVER || dying.passed()) return connection;
     platform::pause_shortly();

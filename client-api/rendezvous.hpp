@@ -9,7 +9,7 @@
 
 #include "client-api/launcher.hpp"
 #include "lib/base/status.hpp"
-#include "lib/shm/extent_arena.hpp"
+#include "lib/shm/region_arena.hpp"
 #include "lib/shm/transport.hpp"
 
 namespace leat::client {
@@ -20,9 +20,9 @@ struct Connection {
   int server_pid = -1;  ///< of the server when this process started it, else -1
 };
 
-/// The common extents that a client cuts blocks from: all others of its are full.
+/// The common regions that a client cuts blocks from: all others of its are full.
 struct Held {
-  shm::Extent current, spare;
+  shm::Region current, spare;
 };
 /// Asked with a connection in hand: what a server gave that has died meanwhile counts too.
 using TellHeld = std::function<Held()>;

@@ -16,7 +16,7 @@
 namespace leat::client {
 namespace {
 
-using platform::Patience;
+using platform::WaitBudget;
 using shm::EventKind;
 
 constexpr int kMostStarts = 5;
@@ -165,9 +165,9 @@ Status Session::reserve(Call& call, std::uint32_t variable, const BlockShape& kn
 
 [[gnu::noinline]] Status Session::await_memory(Call& call, std::uint32_t variable,
                                                std::uint64_t bytes, std::uint64_t* offset) {
-  Patience patience(channel_.timeout_ns());
+  WaitBudget budget(channel_.timeout_ns());
   const std::int64_t iteration = iteration_;
-  Status status = channel_.reserve(call.lock, patience, bytes, iteration, offset);
+  Status status = channel_.reserve(call.lock, budget, bytes, iteration, offset);
   if (status == Status::ERROR_FULL && drops_iterations() && iteration == iteration_) {
     wrote_since_end_ = true;  // so that leat_finalize ends it, which says the same once more
     status = channel_.drop(iteration);
@@ -202,8 +202,8 @@ Status Session::push_block(Call& call, std::uint32_t variable, std::uint32_t blo
   event.bytes = sizeof(shm::BlockHeader) + data_bytes;
   Status status = Status::OK;
   if (!channel_.push_at_once(event)) {
-    Patience patience(channel_.timeout_ns());
-    status = channel_.push(call.lock, patience, event);
+    WaitBudget budget(channel_.timeout_ns());
+    status = channel_.push(call.lock, budget, event);
     if (status != Status::OK) channel_.forgo(offset);
   }
   wrote_since_end_ = wrote_since_end_ || status == Status::OK || drops_iterations();
@@ -292,13 +292,13 @@ Status Session::commit(Call& call, const char* name, std::uint32_t block) {
 // Whatever the server does, this rank is in the next iteration then: ranks that count differently
 // would be worse. The server learns the number with the end, however late that comes.
 Status Session::end_iteration(Call& call) {
-  Patience patience(channel_.timeout_ns());
-  Status status = channel_.check_server(patience);
+  WaitBudget budget(channel_.timeout_ns());
+  Status status = channel_.check_server(budget);
   const shm::Event end = event_of(EventKind::end_iteration);
   ++iteration_;
   wrote_since_end_ = false;
   enter_iteration();
-  if (status == Status::OK) status = channel_.tell(call.lock, patience, end);
+  if (status == Status::OK) status = channel_.tell(call.lock, budget, end);
   if (status == Status::OK) return status;
   if (status == Status::ERROR_FULL) {
     return complain(call,

@@ -67,10 +67,10 @@ class Session {
   const Ranks& ranks() const noexcept { return ranks_; }
 
   /// Tells the server that this client is done. Nothing else may be called afterwards but
-  /// await_farewell.
+  /// await_drained.
   void detach(Call& call) noexcept;
   /// Waits until the server has stored everything; no lock is needed.
-  Status await_farewell(const char* call_name);
+  Status await_drained(const char* call_name);
 
   /// In a child that was forked: lets go of all that tells the server that this rank lives. Nothing
   /// else may be called afterwards.

@@ -11,7 +11,7 @@
 namespace leat::client {
 namespace {
 
-using platform::Patience;
+using platform::WaitBudget;
 
 constexpr std::int64_t kSliceNs = 100'000'000;
 constexpr std::int64_t kReapLimitNs = 2'000'000'000;
@@ -26,24 +26,24 @@ bool is_strict() {
 
 void Session::detach(Call& call) noexcept {
   if (wrote_since_end_) (void)end_iteration(call);
-  Patience patience(channel_.timeout_ns());
-  (void)channel_.tell(call.lock, patience, event_of(shm::EventKind::finalize));
+  WaitBudget budget(channel_.timeout_ns());
+  (void)channel_.tell(call.lock, budget, event_of(shm::EventKind::finalize));
 }
 
-Status Session::await_farewell(const char* call_name) {
-  shm::Farewell farewell{};
-  const std::atomic<std::uint64_t>& progress = segment_.server_words().progress;
+Status Session::await_drained(const char* call_name) {
+  shm::DrainReport report{};
+  const std::atomic<std::uint64_t>& progress = segment_.server_state().progress;
   std::uint64_t seen = progress.load(std::memory_order_relaxed);
-  Patience patience(channel_.timeout_ns());
+  WaitBudget budget(channel_.timeout_ns());
   for (;;) {
-    switch (channel_.link().await(&farewell, kSliceNs)) {
+    switch (channel_.link().await(&report, kSliceNs)) {
       case shm::ToServer::Received::message:
-        farewell.message[sizeof farewell.message - 1] = 0;
-        if (farewell.amiss && is_strict()) farewell.status = static_cast<int>(Status::ERROR_LOST);
-        return end_of_drain(call_name, farewell.message, static_cast<Status>(farewell.status),
-                            farewell.speaks != 0);
+        report.message[sizeof report.message - 1] = 0;
+        if (report.amiss && is_strict()) report.status = static_cast<int>(Status::ERROR_LOST);
+        return end_of_drain(call_name, report.message, static_cast<Status>(report.status),
+                            report.speaks != 0);
       case shm::ToServer::Received::closed:
-        if (channel_.change_server(patience) == Status::OK) break;
+        if (channel_.change_server(budget) == Status::OK) break;
         return end_of_drain(call_name,
                             "the server died before it had stored everything, and no other one can "
                             "take over: " +
@@ -54,9 +54,9 @@ Status Session::await_farewell(const char* call_name) {
     }
     channel_.has_room();  // sends what found none before
     const std::uint64_t now = progress.load(std::memory_order_relaxed);
-    if (now != seen) patience = Patience(channel_.timeout_ns());
+    if (now != seen) budget = WaitBudget(channel_.timeout_ns());
     seen = now;
-    if (patience.left_ns() == 0) {
+    if (budget.left_ns() == 0) {
       return end_of_drain(
           call_name,
           "for the whole timeout the server has made no progress, because other ranks "

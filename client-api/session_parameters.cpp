@@ -9,7 +9,7 @@
 namespace leat::client {
 namespace {
 
-using platform::Patience;
+using platform::WaitBudget;
 using shm::EventKind;
 
 const char* kind_name(std::uint32_t kind) {
@@ -74,8 +74,8 @@ Status Session::push_parameter(Call& call, EventKind kind, std::uint32_t paramet
   shm::Event event = event_of(kind);
   event.subject = parameter;
   event.token = bits;
-  Patience patience(channel_.timeout_ns());
-  return not_taken_yet(call, channel_.tell(call.lock, patience, event));
+  WaitBudget budget(channel_.timeout_ns());
+  return not_taken_yet(call, channel_.tell(call.lock, budget, event));
 }
 
 // It is known here, and the server learns it in its turn.
@@ -114,11 +114,11 @@ Status Session::set_text(Call& call, const char* name, const std::string& value)
   Status status = Status::OK;
   if (!find_to_set(call, name, kText, &parameter, &status)) return status;
   parameters_.set_text(parameter, value);
-  Patience patience(channel_.timeout_ns());
+  WaitBudget budget(channel_.timeout_ns());
   std::uint64_t offset = 0;
-  status = channel_.reserve(call.lock, patience, value.size(), kNoIteration, &offset);
+  status = channel_.reserve(call.lock, budget, value.size(), kNoIteration, &offset);
   if (status == Status::DROPPED) {  // the value stays: memory of the iteration has come back now
-    status = channel_.reserve(call.lock, patience, value.size(), kNoIteration, &offset);
+    status = channel_.reserve(call.lock, budget, value.size(), kNoIteration, &offset);
   }
   if (status == Status::DROPPED) status = Status::ERROR_FULL;
   if (status != Status::OK) {
@@ -129,7 +129,7 @@ Status Session::set_text(Call& call, const char* name, const std::string& value)
   event.subject = parameter;
   event.offset = offset;
   event.bytes = sizeof(shm::BlockHeader) + value.size();
-  return not_taken_yet(call, channel_.tell(call.lock, patience, event));
+  return not_taken_yet(call, channel_.tell(call.lock, budget, event));
 }
 
 void Session::enter_iteration() {

@@ -11,7 +11,7 @@ namespace leat::client {
 
 using Received = shm::ToServer::Received;
 
-Received SocketLink::greet(const shm::Hello& hello, shm::Welcome* welcome, std::int64_t limit_ns) {
+Received SocketLink::handshake(const shm::Hello& hello, shm::Welcome* welcome, std::int64_t limit_ns) {
   const platform::Deadline deadline = platform::Deadline::in_ns(limit_ns);
   if (!platform::send_message(socket_.get(), &hello, sizeof hello, deadline.left_ns()))
     return Received::closed;
@@ -31,8 +31,8 @@ bool SocketLink::report(const shm::Report& report) noexcept {
   return platform::send_message(socket_.get(), &report, sizeof report, 0);
 }
 
-Received SocketLink::await(shm::Farewell* farewell, std::int64_t limit_ns) noexcept {
-  return platform::receive_message(socket_.get(), farewell, sizeof *farewell, limit_ns);
+Received SocketLink::await(shm::DrainReport* report, std::int64_t limit_ns) noexcept {
+  return platform::receive_message(socket_.get(), report, sizeof *report, limit_ns);
 }
 
 void SocketLink::close() noexcept {

@@ -14,12 +14,12 @@ class SocketLink final : public shm::ToServer {
   explicit SocketLink(platform::UniqueFd socket) : socket_(std::move(socket)) {}
 
   /// Says hello. `nothing`: there is no answer within that time.
-  Received greet(const shm::Hello& hello, shm::Welcome* welcome, std::int64_t limit_ns);
+  Received handshake(const shm::Hello& hello, shm::Welcome* welcome, std::int64_t limit_ns);
 
   void ring() noexcept override;
   bool is_gone() noexcept override;
   bool report(const shm::Report& report) noexcept override;
-  Received await(shm::Farewell* farewell, std::int64_t limit_ns) noexcept override;
+  Received await(shm::DrainReport* report, std::int64_t limit_ns) noexcept override;
   void close() noexcept override;
 
  private:

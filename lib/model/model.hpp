@@ -147,7 +147,7 @@ struct Scripts {
 /// What guards a block on its way from the simulation through the stores.
 enum class Checksum { none, crc32c };
 /// What becomes of a write for which there is no room.
-enum class WhenFull { wait, drop_iteration, spill, error };
+enum class OverflowPolicy { wait, drop_iteration, spill, error };
 /// On whose memory node what a rank writes lies.
 enum class Numa { server, client, interleave };
 
@@ -158,8 +158,8 @@ struct Architecture {
   double timeout_seconds = 60;     ///< the longest that one client call may wait
   Checksum checksum = Checksum::none;
   Numa numa = Numa::client;
-  WhenFull when_full = WhenFull::wait;
-  std::string spill_folder;       ///< with WhenFull::spill
+  OverflowPolicy overflow_policy = OverflowPolicy::wait;
+  std::string spill_folder;       ///< with OverflowPolicy::spill
   std::uint64_t spill_bytes = 0;  ///< the most that may lie there at a time
   SourceLocation spill_where;
 };

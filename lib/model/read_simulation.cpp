@@ -14,11 +14,11 @@ std::uint64_t bytes_of(ReadContext& context, const Attributes& buffer, const cha
   return 0;
 }
 
-WhenFull when_full(const Attributes& buffer) {
+OverflowPolicy overflow_policy(const Attributes& buffer) {
   const std::string text = buffer.text("when-full");
-  if (text == "drop-iteration") return WhenFull::drop_iteration;
-  if (text == "spill") return WhenFull::spill;
-  return text == "error" ? WhenFull::error : WhenFull::wait;
+  if (text == "drop-iteration") return OverflowPolicy::drop_iteration;
+  if (text == "spill") return OverflowPolicy::spill;
+  return text == "error" ? OverflowPolicy::error : OverflowPolicy::wait;
 }
 
 Numa numa(const Attributes& buffer) {
@@ -29,11 +29,11 @@ Numa numa(const Attributes& buffer) {
 
 void read_spill(ReadContext& context, const Attributes& buffer) {
   Architecture& architecture = context.model.architecture;
-  architecture.when_full = when_full(buffer);
+  architecture.overflow_policy = overflow_policy(buffer);
   architecture.spill_folder = buffer.text("spill");
   architecture.spill_bytes = bytes_of(context, buffer, "spill-size");
   architecture.spill_where = buffer.where("spill");
-  if (architecture.when_full == WhenFull::spill) return;
+  if (architecture.overflow_policy == OverflowPolicy::spill) return;
   for (const char* each : {"spill", "spill-size"}) {
     // A policy with a typing error was refused already.
     if (!buffer.given(each) || (buffer.has("when-full") && !buffer.given("when-full"))) continue;

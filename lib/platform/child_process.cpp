@@ -59,7 +59,7 @@ bool is_whole(const Prepared& made) {
 
 // In the child. Async-signal-safe calls only. The death signal comes first; a parent that died
 // before it was asked for has left us to another one.
-[[noreturn]] void become(const Prepared& made, const std::vector<Passed>& passed, pid_t parent) {
+[[noreturn]] void exec_in_child(const Prepared& made, const std::vector<Passed>& passed, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   setsid();
@@ -85,7 +85,7 @@ pid_t fork_into(const Prepared& made, const std::vector<Passed>& passed) {
   pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler of ours runs in the child
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child == 0) become(made, passed, parent);
+  if (child == 0) exec_in_child(made, passed, parent);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return child;
 }

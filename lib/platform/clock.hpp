@@ -46,9 +46,9 @@ class Deadline {
 
 /// How long one call may still wait, over all the waits it makes. The clock is read at the first
 /// wait, so that calls which never wait never read it.
-class Patience {
+class WaitBudget {
  public:
-  explicit Patience(std::int64_t limit_ns) noexcept : limit_ns_(limit_ns) {}
+  explicit WaitBudget(std::int64_t limit_ns) noexcept : limit_ns_(limit_ns) {}
   /// 0 when it is at its end.
   std::int64_t left_ns() noexcept {
     if (started_ns_ == 0) started_ns_ = now_ns();

@@ -9,7 +9,7 @@
 //   <session>-<pid>.<start>.<namespace>.journal  what a server that takes over must know and cannot
 //   see in it <session>-<pid>.<start>.<namespace>.spill    a link to its folder on a disk, with
 //   when-full="spill"
-// file_lock.hpp says what these locks are worth, leftovers.hpp what becomes of the files of the
+// file_lock.hpp says what these locks are worth, stale_resources.hpp what becomes of the files of the
 // dead.
 #pragma once
 

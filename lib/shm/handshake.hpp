@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What passes over a session's socket: Hello from the client, Welcome from the server, Reports from
-// the client, and at the end Farewell. Fixed-size messages; a change needs a new kLayoutVersion like
+// the client, and at the end DrainReport. Fixed-size messages; a change needs a new kLayoutVersion like
 // the segment's structs.
 #pragma once
 
@@ -19,8 +19,8 @@ struct Hello {
   platform::CpuSet affinity;
   std::uint32_t resumed;  ///< 1: it was attached to a server that has died; then the two below hold
   std::uint32_t reserved;
-  std::uint64_t current_extent;  ///< offsets of the common extents it cuts blocks from; 0: none
-  std::uint64_t spare_extent;
+  std::uint64_t current_region;  ///< offsets of the common regions it cuts blocks from; 0: none
+  std::uint64_t spare_region;
   std::int64_t since_ns;  ///< when this rank began to come, by CLOCK_BOOTTIME
   char segment[128];      ///< resumed: the one that it has; "" before
 };
@@ -43,14 +43,14 @@ struct Report {
 };
 
 /// Everything of this node's ranks is stored, or `message` says what is not.
-struct Farewell {
+struct DrainReport {
   std::int32_t status;
   std::uint32_t amiss;   ///< 1: an error for those who set LEAT_STRICT=1
   std::uint32_t speaks;  ///< 1: this rank prints the message, which all ranks of the node get
   char message[4084];
 };
 
-static_assert(sizeof(Hello) == 320 && sizeof(Welcome) == 1168 && sizeof(Farewell) == 4096 &&
+static_assert(sizeof(Hello) == 320 && sizeof(Welcome) == 1168 && sizeof(DrainReport) == 4096 &&
               sizeof(Report) == 1024);
 
 }  // namespace leat::shm

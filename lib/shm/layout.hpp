@@ -3,7 +3,7 @@
 //
 // Who writes what (each word has one writing process; "server" is leatd, "client" one rank):
 //   SegmentHeader, catalogue, run text  server, before the first client attaches
-//   ServerWords, DropWords, StoreWords  server
+//   ServerState, DropWords, StoreWords  server
 //   LeaseRecords                      server
 //   per client: ServerLane            server
 //               ClientLane            client
@@ -11,7 +11,7 @@
 //               offers                server; OfferSlot::decision both (offers.hpp says why)
 //               release slots         server
 //   SteeringHeader, SteeringSlots     server; SteeringSlot::decision all of them (steering.hpp says why)
-//   data                              the client to which the extent is leased
+//   data                              the client to which the region is leased
 //
 // A change of any struct here needs a new kLayoutVersion; tests/abi repeats the offsets by hand.
 // docs/design/segment.md draws the bytes.
@@ -32,7 +32,7 @@ inline constexpr std::uint32_t kLayoutVersion = 5;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
-enum class WhenFull : std::uint32_t {
+enum class OverflowPolicy : std::uint32_t {
   wait = 0,        ///< it waits, until the timeout
   drop_iteration,  ///< iterations are left out, whole, on all ranks of the node
   spill,           ///< iterations that wait go to a disk
@@ -50,8 +50,8 @@ struct SegmentHeader {
   std::uint64_t lanes_stride;  ///< from one client's to the next
   std::uint64_t data_offset;
   std::uint64_t data_bytes;
-  std::uint64_t unit_bytes;    ///< extents start and end at multiples of this power of two
-  std::uint64_t extent_bytes;  ///< of a common extent, from which small blocks are cut
+  std::uint64_t unit_bytes;    ///< regions start and end at multiples of this power of two
+  std::uint64_t region_bytes;  ///< of a common region, from which small blocks are cut
   std::uint64_t timeout_ns;    ///< the longest that one client call may wait
   std::uint32_t event_slots;   ///< a power of two
   std::uint32_t release_slots; ///< a power of two
@@ -61,7 +61,7 @@ struct SegmentHeader {
   std::uint64_t stores_offset;    ///< of the StoreWords, one per <store>
   std::uint32_t store_count;
   std::uint32_t checksums;    ///< 1: clients put a CRC-32C of their data into each BlockHeader
-  std::uint32_t when_full;    ///< WhenFull
+  std::uint32_t overflow_policy;    ///< OverflowPolicy
   std::uint32_t reserved;
   std::uint64_t config_hash;  ///< of the XML's text: a server that takes over must have the same
   std::uint64_t run_offset;   ///< of the text that run_text.hpp reads
@@ -69,12 +69,12 @@ struct SegmentHeader {
 };
 
 /// Written by the server only.
-struct ServerWords {
+struct ServerState {
   alignas(kCacheLine) std::atomic<std::uint32_t> sleeps;  ///< odd while it sleeps; each sleep has its own number
   std::atomic<std::uint32_t> naps;  ///< 1: it sleeps, and looks at the rings again by itself in a moment
   alignas(kCacheLine) std::atomic<std::uint64_t> progress;  ///< grows with all the server gets done
   std::atomic<std::uint64_t> last_lease;  ///< LeaseRecord::id that was given out last
-  std::atomic<std::uint32_t> takeovers;   ///< servers that have died in this session
+  std::atomic<std::uint32_t> failovers;   ///< servers that have died in this session
   std::atomic<std::uint32_t> fruitless;   ///< of them, since the last that got an iteration done
   /// All iterations up to here have been through all stores. -1: none.
   alignas(kCacheLine) std::atomic<std::int64_t> done_iteration;
@@ -116,9 +116,9 @@ struct ClientRecord {
 
 enum class ClientPhase : std::uint32_t { absent = 0, attached, finalized, dead };
 
-/// At the first unit of each leased extent. Written by the server.
+/// At the first unit of each leased region. Written by the server.
 struct LeaseRecord {
-  std::atomic<std::uint64_t> id;  ///< never used twice in a session; 0: no extent begins here
+  std::atomic<std::uint64_t> id;  ///< never used twice in a session; 0: no region begins here
   std::uint64_t bytes;
   std::uint32_t client;
   std::uint32_t flags;  ///< LeaseFlags
@@ -153,14 +153,14 @@ enum class EventKind : std::uint32_t {
   block = 1,      ///< subject: variable; offset, bytes: its BlockHeader, header included
   end_iteration,  ///< of all up to `iteration`
   lease_request,  ///< bytes wanted; token names the answer; flags: LeaseFlags
-  seal,           ///< offset: extent; bytes: number of blocks cut from it, all that there will ever be; token: its lease's id
+  seal,           ///< offset: region; bytes: number of blocks cut from it, all that there will ever be; token: its lease's id
   set_integer,    ///< subject: parameter; token: the value
   set_real,       ///< subject: parameter; token: the bits of the value
   set_text,       ///< subject: parameter; offset, bytes: characters in a block of their own
   lost,           ///< writes that failed; subject: variable, kNoVariable, kUntoldVariable; block: how many; bytes: of them, 0 for unknown; token: the leat_status
   finalize,       ///< the last event of a client
   drop,           ///< the client has waited for memory in vain: its iteration is to be left out
-  forgo           ///< offset, bytes: a block that was cut from an extent and will never be handed over
+  forgo           ///< offset, bytes: a block that was cut from a region and will never be handed over
 };
 
 /// Of a write whose variable the XML does not have.
@@ -172,7 +172,7 @@ constexpr std::int64_t kMostIterations = std::int64_t{1} << 62;
 
 enum LeaseFlags : std::uint32_t {
   kLeaseCommon = 0,
-  kLeaseOwn = 1,      ///< an extent for one block only: free when that block is
+  kLeaseOwn = 1,      ///< a region for one block only: free when that block is
   kLeaseAhead = 2     ///< nobody waits for it
 };
 
@@ -189,7 +189,7 @@ struct Event {
 };
 
 enum class ReleaseKind : std::uint32_t {
-  lease = 1,  ///< the extent at offset, of `bytes`, is the client's now
+  lease = 1,  ///< the region at offset, of `bytes`, is the client's now
   refused,    ///< the request `token` is not met; flags: RefusalReason; bytes: what is in use
   dropped     ///< nor is this one, since the iteration `offset` is left out
 };
@@ -217,14 +217,14 @@ inline constexpr std::uint32_t kOffers = 128;  ///< per client
 
 struct OfferSlot {
   std::atomic<std::uint64_t> decision;  ///< offer's sequence * 4 + OfferState
-  std::atomic<std::uint64_t> offset;    ///< of the extent
+  std::atomic<std::uint64_t> offset;    ///< of the region
   std::atomic<std::uint64_t> bytes;
   std::atomic<std::uint64_t> flags;  ///< LeaseFlags
 };
 
 inline constexpr std::int64_t kNoIteration = -1;  ///< of what is no array of an iteration
 
-/// In front of each block's data, in the same extent.
+/// In front of each block's data, in the same region.
 struct BlockHeader {
   std::uint32_t variable;
   std::uint32_t block;
@@ -237,7 +237,7 @@ struct BlockHeader {
   std::uint32_t checksum;      ///< CRC-32C of the data
   std::uint32_t has_checksum;
   std::uint64_t event;         ///< 1 + the number of the event that hands it over; 0: it is not written yet
-  std::uint64_t lease;         ///< LeaseRecord::id of its extent: written last, says that the rest holds
+  std::uint64_t lease;         ///< LeaseRecord::id of its region: written last, says that the rest holds
   std::uint64_t reserved;
 };
 
@@ -327,7 +327,7 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 static_assert(kSharable<SegmentHeader> && sizeof(SegmentHeader) == 176);
-static_assert(kSharable<ServerWords> && sizeof(ServerWords) == 192);
+static_assert(kSharable<ServerState> && sizeof(ServerState) == 192);
 static_assert(kSharable<DropWords> && sizeof(DropWords) == 512);
 static_assert(kSharable<StoreWords> && sizeof(StoreWords) == 64);
 static_assert(kSharable<ClientRecord> && sizeof(ClientRecord) == 32);

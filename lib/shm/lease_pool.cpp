@@ -15,7 +15,7 @@ std::uint64_t LeasePool::round_up(std::uint64_t bytes) const noexcept {
   return (bytes + unit_ - 1) / unit_ * unit_;
 }
 
-void LeasePool::cut(Ranges* ranges, Ranges::iterator range, Extent part) {
+void LeasePool::cut(Ranges* ranges, Ranges::iterator range, Region part) {
   const std::uint64_t begin = range->first, end = begin + range->second;
   const std::uint64_t part_end = part.offset + part.bytes;
   ranges->erase(range);
@@ -24,7 +24,7 @@ void LeasePool::cut(Ranges* ranges, Ranges::iterator range, Extent part) {
 }
 
 // The range that holds all of `part`; end() when there is none.
-LeasePool::Ranges::iterator LeasePool::find(Ranges* ranges, Extent part) {
+LeasePool::Ranges::iterator LeasePool::find(Ranges* ranges, Region part) {
   auto range = ranges->upper_bound(part.offset);
   if (range == ranges->begin()) return ranges->end();
   --range;
@@ -33,103 +33,103 @@ LeasePool::Ranges::iterator LeasePool::find(Ranges* ranges, Extent part) {
   return holds ? range : ranges->end();
 }
 
-std::optional<Extent> LeasePool::take(std::optional<Extent> place) {
+std::optional<Region> LeasePool::take(std::optional<Region> place) {
   if (!place || is_missing(*place)) return std::nullopt;
   cut(&free_, find(&free_, *place), *place);
   free_bytes_ -= place->bytes;
   return place;
 }
 
-std::optional<Extent> LeasePool::place_low(std::uint64_t bytes,
-                                           const std::vector<Extent>& near) const {
+std::optional<Region> LeasePool::place_low(std::uint64_t bytes,
+                                           const std::vector<Region>& near) const {
   if (!possible(bytes)) return std::nullopt;
   bytes = round_up(bytes);
-  for (const Extent& range : near) {
-    if (const std::optional<Extent> place = place_low_in(range, bytes)) return place;
+  for (const Region& range : near) {
+    if (const std::optional<Region> place = place_low_in(range, bytes)) return place;
   }
   return place_low_in(all_, bytes);
 }
 
-std::optional<Extent> LeasePool::place_high(std::uint64_t bytes,
-                                            const std::vector<Extent>& near) const {
+std::optional<Region> LeasePool::place_high(std::uint64_t bytes,
+                                            const std::vector<Region>& near) const {
   if (!possible(bytes)) return std::nullopt;
   bytes = round_up(bytes);
   for (auto range = near.rbegin(); range != near.rend(); ++range) {
-    if (const std::optional<Extent> place = place_high_in(*range, bytes)) return place;
+    if (const std::optional<Region> place = place_high_in(*range, bytes)) return place;
   }
   return place_high_in(all_, bytes);
 }
 
-std::optional<Extent> LeasePool::place_low_in(Extent range, std::uint64_t bytes) const {
+std::optional<Region> LeasePool::place_low_in(Region range, std::uint64_t bytes) const {
   const std::uint64_t range_end = range.offset + range.bytes;
   auto free = free_.upper_bound(range.offset);
   if (free != free_.begin()) --free;  // it may reach into the range
   for (; free != free_.end() && free->first < range_end; ++free) {
     const std::uint64_t begin = std::max(free->first, range.offset);
     const std::uint64_t end = std::min(free->first + free->second, range_end);
-    if (end > begin && end - begin >= bytes) return Extent{begin, bytes};
+    if (end > begin && end - begin >= bytes) return Region{begin, bytes};
   }
   return std::nullopt;
 }
 
-std::optional<Extent> LeasePool::place_high_in(Extent range, std::uint64_t bytes) const {
+std::optional<Region> LeasePool::place_high_in(Region range, std::uint64_t bytes) const {
   const std::uint64_t range_end = range.offset + range.bytes;
   for (auto after = free_.lower_bound(range_end); after != free_.begin();) {
     --after;
     const std::uint64_t begin = std::max(after->first, range.offset);
     const std::uint64_t end = std::min(after->first + after->second, range_end);
     if (end <= range.offset) break;
-    if (end > begin && end - begin >= bytes) return Extent{end - bytes, bytes};
+    if (end > begin && end - begin >= bytes) return Region{end - bytes, bytes};
   }
   return std::nullopt;
 }
 
-bool LeasePool::take_at(Extent extent) {
-  if (!possible(extent.bytes) || extent.bytes % unit_ != 0 || extent.offset % unit_ != 0)
+bool LeasePool::take_at(Region region) {
+  if (!possible(region.bytes) || region.bytes % unit_ != 0 || region.offset % unit_ != 0)
     return false;
-  const auto range = find(&free_, extent);
+  const auto range = find(&free_, region);
   if (range == free_.end()) return false;
-  cut(&free_, range, extent);
-  free_bytes_ -= extent.bytes;
+  cut(&free_, range, region);
+  free_bytes_ -= region.bytes;
   return true;
 }
 
-void LeasePool::give_back(Extent extent) {
-  free_bytes_ += extent.bytes;
-  auto next = free_.lower_bound(extent.offset);
-  if (next != free_.end() && extent.offset + extent.bytes == next->first) {
-    extent.bytes += next->second;
+void LeasePool::give_back(Region region) {
+  free_bytes_ += region.bytes;
+  auto next = free_.lower_bound(region.offset);
+  if (next != free_.end() && region.offset + region.bytes == next->first) {
+    region.bytes += next->second;
     next = free_.erase(next);
   }
   if (next != free_.begin()) {
     const auto before = std::prev(next);
-    if (before->first + before->second == extent.offset) {
-      before->second += extent.bytes;
+    if (before->first + before->second == region.offset) {
+      before->second += region.bytes;
       return;
     }
   }
-  free_[extent.offset] = extent.bytes;
+  free_[region.offset] = region.bytes;
 }
 
-bool LeasePool::is_missing(Extent extent) const noexcept {
-  const auto after = missing_.lower_bound(extent.offset + extent.bytes);
+bool LeasePool::is_missing(Region region) const noexcept {
+  const auto after = missing_.lower_bound(region.offset + region.bytes);
   if (after == missing_.begin()) return false;
   const auto last = std::prev(after);
-  return last->first + last->second > extent.offset;
+  return last->first + last->second > region.offset;
 }
 
-std::vector<Extent> LeasePool::missing() const {
-  std::vector<Extent> all;
+std::vector<Region> LeasePool::missing() const {
+  std::vector<Region> all;
   for (const auto& [offset, bytes] : missing_) all.push_back({offset, bytes});
   return all;
 }
 
-void LeasePool::supply(Extent part) {
+void LeasePool::supply(Region part) {
   const auto range = find(&missing_, part);
   if (range != missing_.end()) cut(&missing_, range, part);
 }
 
-void LeasePool::forfeit(Extent part) {
+void LeasePool::forfeit(Region part) {
   const auto range = find(&missing_, part);
   if (range == missing_.end()) return;
   cut(&missing_, range, part);

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "lib/shm/extent_arena.hpp"
+#include "lib/shm/region_arena.hpp"
 
 namespace leat::shm {
 
@@ -18,34 +18,34 @@ class LeasePool {
   LeasePool(std::uint64_t offset, std::uint64_t bytes, std::uint64_t unit);
 
   /// Both give nothing for 0 bytes and for more than there is in all: sizes are a client's word.
-  /// Nor do they as long as memory is missing where they would take it. Common extents come from
+  /// Nor do they as long as memory is missing where they would take it. Common regions come from
   /// the low end, where memory was used a moment ago and is warm in the caches.
   /// All look into the ranges of `near` first, and everywhere when it fits into none of them.
-  std::optional<Extent> take_low(std::uint64_t bytes, const std::vector<Extent>& near = {}) {
+  std::optional<Region> take_low(std::uint64_t bytes, const std::vector<Region>& near = {}) {
     return take(place_low(bytes, near));
   }
   /// Large ones come from the high end, so that small ones do not cut up their space; and from the
   /// last of `near`.
-  std::optional<Extent> take_high(std::uint64_t bytes, const std::vector<Extent>& near = {}) {
+  std::optional<Region> take_high(std::uint64_t bytes, const std::vector<Region>& near = {}) {
     return take(place_high(bytes, near));
   }
   /// Where they would take it.
-  std::optional<Extent> place_low(std::uint64_t bytes, const std::vector<Extent>& near = {}) const;
-  std::optional<Extent> place_high(std::uint64_t bytes, const std::vector<Extent>& near = {}) const;
+  std::optional<Region> place_low(std::uint64_t bytes, const std::vector<Region>& near = {}) const;
+  std::optional<Region> place_high(std::uint64_t bytes, const std::vector<Region>& near = {}) const;
   /// This very range, of whole units. False, and nothing is taken, when some of it is not free.
-  bool take_at(Extent extent);
+  bool take_at(Region region);
   /// Gives back what was taken, whole.
-  void give_back(Extent extent);
+  void give_back(Region region);
 
   /// There is no memory yet for what is free now.
   void withhold() { missing_ = free_; }
-  bool is_missing(Extent extent) const noexcept;
+  bool is_missing(Region region) const noexcept;
   /// Ranges for which there is no memory yet.
-  std::vector<Extent> missing() const;
+  std::vector<Region> missing() const;
   /// There is memory now for this part of what is missing.
-  void supply(Extent part);
+  void supply(Region part);
   /// There is none for it, and will be none.
-  void forfeit(Extent part);
+  void forfeit(Region part);
 
   std::uint64_t free_bytes() const noexcept { return free_bytes_; }
   std::uint64_t total_bytes() const noexcept { return total_bytes_; }
@@ -56,15 +56,15 @@ class LeasePool {
   using Ranges = std::map<std::uint64_t, std::uint64_t>;  // offset -> bytes, never two that touch
 
   bool possible(std::uint64_t bytes) const noexcept { return bytes > 0 && bytes <= total_bytes_; }
-  std::optional<Extent> place_low_in(Extent range, std::uint64_t bytes) const;
-  std::optional<Extent> place_high_in(Extent range, std::uint64_t bytes) const;
-  static void cut(Ranges* ranges, Ranges::iterator range, Extent part);
-  static Ranges::iterator find(Ranges* ranges, Extent part);
-  std::optional<Extent> take(std::optional<Extent> place);
+  std::optional<Region> place_low_in(Region range, std::uint64_t bytes) const;
+  std::optional<Region> place_high_in(Region range, std::uint64_t bytes) const;
+  static void cut(Ranges* ranges, Ranges::iterator range, Region part);
+  static Ranges::iterator find(Ranges* ranges, Region part);
+  std::optional<Region> take(std::optional<Region> place);
 
   Ranges free_;
   Ranges missing_;  // of what is free
-  Extent all_;
+  Region all_;
   std::uint64_t unit_;
   std::uint64_t total_bytes_;
   std::uint64_t free_bytes_;

@@ -11,12 +11,12 @@ LeaseTable::LeaseTable(const Segment& segment)
       data_offset_(segment.header().data_offset),
       unit_shift_(std::countr_zero(segment.header().unit_bytes)) {}
 
-void LeaseTable::note(Extent extent, std::uint32_t client, std::uint32_t flags) noexcept {
-  LeaseRecord* record = record_at(extent.offset);
+void LeaseTable::note(Region region, std::uint32_t client, std::uint32_t flags) noexcept {
+  LeaseRecord* record = record_at(region.offset);
   if (!record) return;
   const std::uint64_t id =
-      segment_.server_words().last_lease.fetch_add(1, std::memory_order_relaxed) + 1;
-  record->bytes = extent.bytes;
+      segment_.server_state().last_lease.fetch_add(1, std::memory_order_relaxed) + 1;
+  record->bytes = region.bytes;
   record->client = client;
   record->flags = flags;
   // Release: who sees the id, sees what it stands for.
@@ -34,8 +34,8 @@ std::vector<Lease> LeaseTable::all() const {
     const LeaseRecord& record = records_[unit];
     const std::uint64_t id = record.id.load(std::memory_order_acquire);
     if (id == 0 || record.client >= header.client_count) continue;
-    const Extent extent{header.data_offset + unit * header.unit_bytes, record.bytes};
-    leases.push_back({extent, record.client, record.flags, id});
+    const Region region{header.data_offset + unit * header.unit_bytes, record.bytes};
+    leases.push_back({region, record.client, record.flags, id});
   }
   return leases;
 }
@@ -43,15 +43,15 @@ std::vector<Lease> LeaseTable::all() const {
 // What lies behind the last block is of an earlier lease of the same memory, and has its id.
 std::vector<FoundBlock> LeaseTable::blocks_in(const Lease& lease) const {
   std::vector<FoundBlock> found;
-  const std::uint64_t end = lease.extent.offset + lease.extent.bytes;
-  std::uint64_t at = lease.extent.offset;
+  const std::uint64_t end = lease.region.offset + lease.region.bytes;
+  std::uint64_t at = lease.region.offset;
   while (end - at >= sizeof(BlockHeader)) {
     auto* live = segment_.at<BlockHeader>(at);
     // Acquire: the id is the last word that the client writes of it.
     const std::uint64_t id = std::atomic_ref(live->lease).load(std::memory_order_acquire);
     if (id != lease.id) break;
     found.push_back({at, *live});
-    const std::uint64_t bytes = ExtentArena::block_bytes(found.back().header.data_bytes);
+    const std::uint64_t bytes = RegionArena::block_bytes(found.back().header.data_bytes);
     if (bytes == 0 || bytes > end - at || (lease.flags & kLeaseOwn) != 0) break;
     at += bytes;
   }

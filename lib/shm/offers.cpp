@@ -9,11 +9,11 @@ constexpr std::uint64_t kMostWaste = 4;
 
 }  // namespace
 
-void OfferGiver::offer(Extent extent, std::uint32_t flags) noexcept {
-  extent_ = extent;
+void OfferGiver::offer(Region region, std::uint32_t flags) noexcept {
+  region_ = region;
   flags_ = flags;
-  slot_->offset.store(extent.offset, std::memory_order_relaxed);
-  slot_->bytes.store(extent.bytes, std::memory_order_relaxed);
+  slot_->offset.store(region.offset, std::memory_order_relaxed);
+  slot_->bytes.store(region.bytes, std::memory_order_relaxed);
   slot_->flags.store(flags, std::memory_order_relaxed);
   offered_ = with_state(slot_->decision.load(std::memory_order_relaxed) + 4, OfferState::offered);
   // Release: whoever sees the offer sees what is offered.
@@ -32,33 +32,33 @@ bool OfferGiver::withdraw() noexcept {
                                                  with_state(expected, OfferState::withdrawn));
 }
 
-Extent OfferGiver::take_over() noexcept {
+Region OfferGiver::take_over() noexcept {
   offered_ = slot_->decision.load(std::memory_order_acquire);
-  extent_ = {slot_->offset.load(std::memory_order_relaxed),
+  region_ = {slot_->offset.load(std::memory_order_relaxed),
              slot_->bytes.load(std::memory_order_relaxed)};
   if (offer_state(offered_) != OfferState::offered) offered_ = 0;
-  return withdraw() ? extent_ : Extent{};
+  return withdraw() ? region_ : Region{};
 }
 
-// Extents are rounded up to whole units in any case.
+// Regions are rounded up to whole units in any case.
 bool OfferReader::fits(std::uint64_t offered, std::uint64_t wanted) const noexcept {
   return offered >= wanted && offered - wanted <= wanted / kMostWaste + unit_bytes_;
 }
 
-Extent OfferReader::claim(std::uint64_t bytes, std::uint32_t flags) noexcept {
+Region OfferReader::claim(std::uint64_t bytes, std::uint32_t flags) noexcept {
   for (std::uint32_t i = 0; i < kOffers; ++i) {
     OfferSlot& slot = slots_[(next_ + i) % kOffers];
     std::uint64_t decision = slot.decision.load(std::memory_order_acquire);
     if (offer_state(decision) != OfferState::offered) continue;
-    const Extent extent{slot.offset.load(std::memory_order_relaxed),
+    const Region region{slot.offset.load(std::memory_order_relaxed),
                         slot.bytes.load(std::memory_order_relaxed)};
     const bool is_such = slot.flags.load(std::memory_order_relaxed) == flags;
-    if (!is_such || !fits(extent.bytes, bytes)) continue;
+    if (!is_such || !fits(region.bytes, bytes)) continue;
     // Fails when it was withdrawn meanwhile, and so too when what was read of it was torn.
     if (!slot.decision.compare_exchange_strong(decision, with_state(decision, OfferState::claimed)))
       continue;
     next_ = (next_ + i + 1) % kOffers;
-    return extent;
+    return region;
   }
   return {};
 }

@@ -2,7 +2,7 @@
 // Memory that the server gives a client before it is asked for, so that a write which is like one of
 // the iteration before finds its memory there: no request, no answer, no sleep.
 //
-// An offer is an extent that is leased to the client already, in the lease table too. The client may
+// An offer is a region that is leased to the client already, in the lease table too. The client may
 // claim it; as long as it has not, the server may withdraw it, when somebody needs the memory now.
 // Both leave `offered` by compare-and-swap, so exactly one of them has it, wherever either is killed
 // or stopped; the sequence in the same word keeps one who was stopped from taking a later offer for
@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-#include "lib/shm/extent_arena.hpp"
+#include "lib/shm/region_arena.hpp"
 #include "lib/shm/layout.hpp"
 
 namespace leat::shm {
@@ -31,20 +31,20 @@ class OfferGiver {
   explicit OfferGiver(OfferSlot& slot) noexcept : slot_(&slot) {}
 
   /// Nothing of this server's stands in the slot. `flags`: kLeaseOwn or kLeaseCommon.
-  void offer(Extent extent, std::uint32_t flags) noexcept;
+  void offer(Region region, std::uint32_t flags) noexcept;
   /// Nobody has claimed what was offered last.
   bool stands() const noexcept;
   /// Takes it back. False: it does not stand any more.
   bool withdraw() noexcept;
-  /// What a server that has died had offered, and nobody has claimed, taken back. The extent is a
+  /// What a server that has died had offered, and nobody has claimed, taken back. The region is a
   /// word that the client can write; 0 bytes: none.
-  Extent take_over() noexcept;
-  Extent extent() const noexcept { return extent_; }
+  Region take_over() noexcept;
+  Region region() const noexcept { return region_; }
   std::uint32_t flags() const noexcept { return flags_; }
 
  private:
   OfferSlot* slot_;
-  Extent extent_;
+  Region region_;
   std::uint32_t flags_ = 0;
   std::uint64_t offered_ = 0;  // decision; 0: none
 };
@@ -56,8 +56,8 @@ class OfferReader {
   OfferReader(std::span<OfferSlot, kOffers> slots, std::uint64_t unit_bytes) noexcept
       : slots_(slots), unit_bytes_(unit_bytes) {}
 
-  /// An extent of `bytes` or little more, which is the client's from now on; 0 bytes: there is none.
-  Extent claim(std::uint64_t bytes, std::uint32_t flags) noexcept;
+  /// A region of `bytes` or little more, which is the client's from now on; 0 bytes: there is none.
+  Region claim(std::uint64_t bytes, std::uint32_t flags) noexcept;
 
  private:
   bool fits(std::uint64_t offered, std::uint64_t wanted) const noexcept;

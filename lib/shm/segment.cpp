@@ -16,7 +16,7 @@ constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kUnit = 64 << 10;
 // Taken in one call, in which no other thread of the process can map or unmap anything.
 constexpr std::uint64_t kAtOnce = 512 << 10;
-constexpr std::uint64_t kMostCommonExtent = 512 << 10;
+constexpr std::uint64_t kMostCommonRegion = 512 << 10;
 // A sweep that looks whether the segment is in use holds its lock for a moment.
 constexpr std::int64_t kLockLimitNs = 5'000'000'000;
 
@@ -33,11 +33,11 @@ std::uint64_t steering_bytes(std::uint32_t parameters) {
   return round_up(sizeof(SteeringHeader) + parameters * sizeof(SteeringSlot), kPage);
 }
 
-// A sixteenth of each rank's share, so that the extents which ranks hold but do not fill are a
+// A sixteenth of each rank's share, so that the regions which ranks hold but do not fill are a
 // small part of the whole.
-std::uint64_t common_extent(std::uint64_t data_bytes, std::uint32_t clients) {
+std::uint64_t common_region(std::uint64_t data_bytes, std::uint32_t clients) {
   const std::uint64_t share = data_bytes / (16ull * clients) / kUnit * kUnit;
-  return std::clamp(share, kUnit, kMostCommonExtent);
+  return std::clamp(share, kUnit, kMostCommonRegion);
 }
 
 SegmentHeader lay_out(const SegmentPlan& plan) {
@@ -66,7 +66,7 @@ SegmentHeader lay_out(const SegmentPlan& plan) {
   header.event_slots = plan.event_slots;
   header.release_slots = plan.release_slots;
   header.checksums = plan.checksums;
-  header.when_full = static_cast<std::uint32_t>(plan.when_full);
+  header.overflow_policy = static_cast<std::uint32_t>(plan.overflow_policy);
   header.config_hash = plan.config_hash;
   return header;
 }
@@ -111,7 +111,7 @@ Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan
     }
     // New pages are zero: counters start at 0, which is what the constructors of the atomics make
     // of them.
-    (new (segment.at<ServerWords>(kServerWordsOffset)) ServerWords{})->done_iteration = -1;
+    (new (segment.at<ServerState>(kServerStateOffset)) ServerState{})->done_iteration = -1;
     for (auto& word : (new (segment.at<DropWords>(kDropWordsOffset)) DropWords{})->number)
       word = -1;
     new (segment.at<SteeringHeader>(header.steering_offset)) SteeringHeader{};

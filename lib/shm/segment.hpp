@@ -28,7 +28,7 @@ struct SegmentPlan {
   std::uint32_t parameters = 0;  ///< each can be steered
   std::uint32_t stores = 0;
   bool checksums = false;
-  WhenFull when_full = WhenFull::wait;
+  OverflowPolicy overflow_policy = OverflowPolicy::wait;
   std::uint64_t config_hash = 0;
   std::uint32_t event_slots = 4096;
   std::uint32_t release_slots = 1024;
@@ -94,7 +94,7 @@ class Segment {
   static void remove(const std::string& name) noexcept;
 
   const SegmentHeader& header() const noexcept { return *at<SegmentHeader>(0); }
-  ServerWords& server_words() const noexcept { return *at<ServerWords>(kServerWordsOffset); }
+  ServerState& server_state() const noexcept { return *at<ServerState>(kServerStateOffset); }
   DropWords& drop_words() const noexcept { return *at<DropWords>(kDropWordsOffset); }
   ClientArea client(std::uint32_t index) const noexcept;
   SteeringArea steering() const noexcept;
@@ -114,7 +114,7 @@ class Segment {
   }
 
  private:
-  static constexpr std::uint64_t kServerWordsOffset = 192;
+  static constexpr std::uint64_t kServerStateOffset = 192;
   static constexpr std::uint64_t kDropWordsOffset = 512;
 
   using Region = boost::interprocess::mapped_region;

@@ -25,7 +25,7 @@ class ToServer {
   /// Without a wait. False: it is not told.
   virtual bool report(const Report& report) noexcept = 0;
   /// The last word, if it comes within that time.
-  virtual Received await(Farewell* farewell, std::int64_t limit_ns) noexcept = 0;
+  virtual Received await(DrainReport* report, std::int64_t limit_ns) noexcept = 0;
   /// From now on the server sees nothing of this client; without freeing memory.
   virtual void close() noexcept = 0;
 };
@@ -41,7 +41,7 @@ class ToClient {
   /// The next report, without a wait.
   virtual Received take(Report* report) = 0;
   /// The last word. False: it has gone. Waits for at most a second.
-  virtual bool farewell(const Farewell& farewell) = 0;
+  virtual bool drained(const DrainReport& report) = 0;
 };
 
 }  // namespace leat::shm

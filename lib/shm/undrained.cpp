@@ -14,9 +14,9 @@ class Counter {
   explicit Counter(const Segment& segment) : segment_(segment), catalogue_(segment) {}
 
   Undrained run() {
-    const ServerWords& words = segment_.server_words();
+    const ServerState& words = segment_.server_state();
     found_.done = words.done_iteration.load();
-    found_.takeovers_in_vain = words.fruitless.load();
+    found_.failovers_in_vain = words.fruitless.load();
     found_.begun = found_.done >= 0;
     found_.run = decode_run_text(segment_.run_text());
     if (!found_.run) found_.problem = "what its run was started with cannot be read";
@@ -67,8 +67,8 @@ class Counter {
 
   bool fits(const Lease& lease) const {
     const SegmentHeader& header = segment_.header();
-    return lease.extent.offset <= header.segment_bytes &&
-           lease.extent.bytes <= header.segment_bytes - lease.extent.offset;
+    return lease.region.offset <= header.segment_bytes &&
+           lease.region.bytes <= header.segment_bytes - lease.region.offset;
   }
 
   void count(std::uint32_t variable, std::int64_t iteration, std::uint64_t bytes) {

@@ -28,7 +28,7 @@ struct Undrained {
   std::map<std::string, Held> variables;  ///< by name
   std::uint64_t blocks = 0, bytes = 0;
   std::int64_t done = -1;               ///< the last iteration that is through all stores
-  std::uint32_t takeovers_in_vain = 0;  ///< servers in a row that died with it
+  std::uint32_t failovers_in_vain = 0;  ///< servers in a row that died with it
   std::optional<RunText> run;
 
   /// Its end must be seen to before it may be removed.

@@ -93,7 +93,7 @@ void judge_buffer(CheckReport& report) {
 // A warning: the node of a run may have a disk that this machine has not.
 void judge_spill(CheckReport& report) {
   const model::Architecture& architecture = report.model->architecture;
-  if (architecture.when_full != model::WhenFull::spill) return;
+  if (architecture.overflow_policy != model::OverflowPolicy::spill) return;
   const std::string why = platform::why_no_spill_folder(architecture.spill_folder);
   if (why.empty()) return;
   report.diagnostics.push_back({model::Severity::warning, architecture.spill_where,

@@ -49,7 +49,7 @@ std::string alive_table(const CleanReport& report, const Look& look) {
 std::string dead_table(const CleanReport& report, const Look& look) {
   Rows rows = header({"session", "what", "memory", "file"});
   rows[0][2].right = true;
-  for (const platform::Leftover& each : report.found.dead) {
+  for (const platform::StaleResource& each : report.found.dead) {
     rows.push_back({{each.session},
                     {each.kind},
                     {each.kind == "segment" ? format_bytes(each.bytes) : "-", Paint::plain, true},
@@ -62,7 +62,7 @@ std::string dead_table(const CleanReport& report, const Look& look) {
 std::string dead_title(const CleanReport& report) {
   std::set<std::string> sessions;
   std::uint64_t failed = 0;
-  for (const platform::Leftover& each : report.found.dead) {
+  for (const platform::StaleResource& each : report.found.dead) {
     sessions.insert(each.session);
     failed += !each.problem.empty();
   }
@@ -99,7 +99,7 @@ Json json_of(const platform::LiveOne& one) {
           {"bytes", one.bytes}};
 }
 
-Json json_of(const CleanReport& report, const platform::Leftover& each) {
+Json json_of(const CleanReport& report, const platform::StaleResource& each) {
   return {{"session", each.session},
           {"kind", each.kind},
           {"path", each.path},
@@ -111,7 +111,7 @@ Json json_of(const CleanReport& report, const platform::Leftover& each) {
 }  // namespace
 
 bool CleanReport::good() const {
-  for (const platform::Leftover& each : found.dead) {
+  for (const platform::StaleResource& each : found.dead) {
     if (!each.problem.empty()) return false;
   }
   for (const KilledSession& each : killed) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/leftovers.hpp"
+#include "lib/platform/stale_resources.hpp"
 #include "server/command/drain.hpp"
 #include "server/command/terminal.hpp"
 

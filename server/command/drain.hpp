@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/leftovers.hpp"
+#include "lib/platform/stale_resources.hpp"
 #include "lib/shm/undrained.hpp"
 
 namespace leat::command {

@@ -34,7 +34,7 @@ DrainWatch::DrainWatch(const std::string& segment, pid_t who)
 }
 
 std::uint64_t DrainWatch::count() const noexcept {
-  return segment_ ? segment_->server_words().progress.load(std::memory_order_relaxed) : 0;
+  return segment_ ? segment_->server_state().progress.load(std::memory_order_relaxed) : 0;
 }
 
 // Before its first result there is none to count: it starts, reads the XML, opens the stores.

@@ -7,7 +7,7 @@
 
 #include "lib/base/scalar.hpp"
 #include "lib/model/reader.hpp"
-#include "lib/platform/leftovers.hpp"
+#include "lib/platform/stale_resources.hpp"
 #include "lib/platform/process_facts.hpp"
 #include "lib/platform/runtime_folder.hpp"
 #include "lib/shm/segment.hpp"
@@ -37,15 +37,15 @@ std::string value_of(const std::vector<std::string>& words, const std::string& o
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-const char* name_of(shm::WhenFull what) {
+const char* name_of(shm::OverflowPolicy what) {
   switch (what) {
-    case shm::WhenFull::wait:
+    case shm::OverflowPolicy::wait:
       return "wait";
-    case shm::WhenFull::drop_iteration:
+    case shm::OverflowPolicy::drop_iteration:
       return "drop-iteration";
-    case shm::WhenFull::spill:
+    case shm::OverflowPolicy::spill:
       return "spill";
-    case shm::WhenFull::error:
+    case shm::OverflowPolicy::error:
       return "error";
   }
   return "unknown";
@@ -65,7 +65,7 @@ const char* name_of(shm::ClientPhase phase) {
   return "unknown";
 }
 
-// The server of a session that is there now; after a takeover it is not the one that made the
+// The server of a session that is there now; after a failover it is not the one that made the
 // segment.
 pid_t server_of(const platform::LiveOne& one) {
   if (one.server.pid != 0 && platform::lives(one.server)) return one.server.pid;
@@ -144,9 +144,9 @@ class SessionFacts {
     const model::ReadResult read = read_model(header.config_hash);
     const model::Model* model = read.model ? &*read.model : nullptr;
     facts_["simulation"] = model ? Json(model->name) : Json(nullptr);
-    facts_["takeovers"] = segment->server_words().takeovers.load();
+    facts_["takeovers"] = segment->server_state().failovers.load();
     facts_["buffer"] = buffer(*segment);
-    facts_["iteration_done"] = done(segment->server_words().done_iteration.load());
+    facts_["iteration_done"] = done(segment->server_state().done_iteration.load());
     add_ranks(*segment);
     add_stores(*segment, model);
     facts_["variables"] = model ? variables(*model) : Json(nullptr);
@@ -199,7 +199,7 @@ class SessionFacts {
       if (record.id.load() != 0) leased += std::min(record.bytes, header.data_bytes);
     return {{"bytes", header.data_bytes},
             {"leased_bytes", std::min(leased, header.data_bytes)},
-            {"when_full", name_of(static_cast<shm::WhenFull>(header.when_full))},
+            {"when_full", name_of(static_cast<shm::OverflowPolicy>(header.overflow_policy))},
             {"timeout_seconds", static_cast<double>(header.timeout_ns) / 1e9},
             {"checksums", header.checksums != 0}};
   }

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/suggest.hpp"
-#include "lib/platform/leftovers.hpp"
+#include "lib/platform/stale_resources.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/platform/runtime_folder.hpp"
 #include "lib/shm/undrained.hpp"
-#include "server/command/become.hpp"
+#include "server/command/exec_program.hpp"
 #include "server/command/drain.hpp"
 #include "server/command/exit_codes.hpp"
 #include "server/command/ls_files.hpp"
@@ -77,7 +77,7 @@ class Recover {
       if (may_belong(name_, session, each)) store(&each);
     }
     std::fflush(stdout);
-    return exit_code_ == kGood ? become("recover", program(), {name_}) : exit_code_;
+    return exit_code_ == kGood ? exec_program("recover", program(), {name_}) : exit_code_;
   }
 
   void store(KilledSession* one) {

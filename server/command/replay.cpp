@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "lib/platform/process.hpp"
-#include "server/command/become.hpp"
+#include "server/command/exec_program.hpp"
 #include "server/command/exit_codes.hpp"
 #include "server/scripts/python_tools.hpp"
 
@@ -47,7 +47,7 @@ int run(const ReplayOptions& options) {
                         "\" to run scripts with: install Python 3 with NumPy and h5py, or say "
                         "--interpreter /path/to/python3");
   }
-  return become("replay", interpreter, arguments_of(options));
+  return exec_program("replay", interpreter, arguments_of(options));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lib/platform/process.hpp"
-#include "server/command/become.hpp"
+#include "server/command/exec_program.hpp"
 
 namespace leat::command {
 namespace {
@@ -36,7 +36,7 @@ void add_view(CLI::App& app, int& exit_code) {
   verb->footer("Exit codes: 0 the view is made; 1 it could not be; 2 the command line is wrong.");
   verb->callback([words, &exit_code] {
     exit_code =
-        become("view", program("view-hdf5"), {words->from, words->to, words->json ? "json" : ""});
+        exec_program("view", program("view-hdf5"), {words->from, words->to, words->json ? "json" : ""});
   });
 }
 
@@ -55,7 +55,7 @@ void add_merge(CLI::App& app, int& exit_code) {
       "is wrong.");
   verb->callback([words, &exit_code] {
     exit_code =
-        become("merge", program("merge-hdf5"),
+        exec_program("merge", program("merge-hdf5"),
                {words->from, words->to, words->force ? "force" : "", words->json ? "json" : ""});
   });
 }

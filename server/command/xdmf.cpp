@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/platform/process.hpp"
-#include "server/command/become.hpp"
+#include "server/command/exec_program.hpp"
 
 namespace leat::command {
 namespace {
@@ -35,7 +35,7 @@ void add_xdmf(CLI::App& app, int& exit_code) {
   verb->callback([words, &exit_code] {
     std::vector<std::string> all{words->json ? "json" : ""};
     all.insert(all.end(), words->files.begin(), words->files.end());
-    exit_code = become("xdmf", program(), all);
+    exit_code = exec_program("xdmf", program(), all);
   });
 }
 

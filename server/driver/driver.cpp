@@ -115,7 +115,7 @@ bool Driver::spin(Engine& engine) const noexcept {
 
 void Driver::sleep(Engine& engine, Grace& grace) noexcept {
   // "I sleep" is visible before the rings are looked at once more, so that no event is missed.
-  std::atomic<std::uint32_t>& sleeps = segment_.server_words().sleeps;
+  std::atomic<std::uint32_t>& sleeps = segment_.server_state().sleeps;
   sleeps.fetch_add(1, std::memory_order_seq_cst);
   if (!nap(engine, grace))
     look_around(engine, grace, engine.has_work() ? 0 : limit_ms(engine, grace));
@@ -126,7 +126,7 @@ void Driver::sleep(Engine& engine, Grace& grace) noexcept {
 // at for the last time, as "I sleep" is said before.
 bool Driver::nap(Engine& engine, Grace& grace) noexcept {
   if (!placement_.pinned || engine.is_closing() || engine.somebody_waits()) return false;
-  std::atomic<std::uint32_t>& naps = segment_.server_words().naps;
+  std::atomic<std::uint32_t>& naps = segment_.server_state().naps;
   naps.store(1, std::memory_order_seq_cst);
   const std::int64_t nap_ns = may_spin(engine) ? kNapNs : kLongNapNs;
   bool woken = engine.has_work();

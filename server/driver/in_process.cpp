@@ -24,7 +24,7 @@ constexpr std::int64_t kSliceNs = 20'000'000;
 struct InProcess::Line {
   shm::Welcome welcome{};
   std::deque<shm::Report> reports;
-  std::optional<shm::Farewell> farewell;
+  std::optional<shm::DrainReport> report;
   bool client_gone = false, server_gone = false;
 };
 
@@ -44,8 +44,8 @@ class InProcess::Client final : public shm::ToClient {
     line_->reports.pop_front();
     return Received::message;
   }
-  bool farewell(const shm::Farewell& farewell) override {
-    line_->farewell = farewell;
+  bool drained(const shm::DrainReport& report) override {
+    line_->report = report;
     return !line_->client_gone;
   }
 
@@ -72,11 +72,11 @@ class InProcess::Server final : public shm::ToServer {
     host_.message(index_);
     return true;
   }
-  Received await(shm::Farewell* farewell, std::int64_t limit_ns) noexcept override {
+  Received await(shm::DrainReport* report, std::int64_t limit_ns) noexcept override {
     const platform::Deadline deadline = platform::Deadline::in_ns(limit_ns);
     for (;;) {
       host_.step();
-      if (const Received received = take(farewell); received != Received::nothing) return received;
+      if (const Received received = take(report); received != Received::nothing) return received;
       if (deadline.passed()) return Received::nothing;
       host_.await_wake(std::min(deadline.left_ns(), kSliceNs));
     }
@@ -88,10 +88,10 @@ class InProcess::Server final : public shm::ToServer {
   }
 
  private:
-  Received take(shm::Farewell* farewell) {
+  Received take(shm::DrainReport* report) {
     const std::lock_guard<std::mutex> lock(host_.stepping_);
-    if (!line_->farewell) return line_->server_gone ? Received::closed : Received::nothing;
-    *farewell = *line_->farewell;
+    if (!line_->report) return line_->server_gone ? Received::closed : Received::nothing;
+    *report = *line_->report;
     return Received::message;
   }
 
@@ -108,7 +108,7 @@ InProcess::~InProcess() = default;
 // It sleeps but where it is stepped: so clients ring for all that somebody waits for.
 void InProcess::host(Engine& engine) {
   engine_ = &engine;
-  segment_.server_words().sleeps.store(1, std::memory_order_seq_cst);
+  segment_.server_state().sleeps.store(1, std::memory_order_seq_cst);
   engine.start();
 }
 
@@ -130,7 +130,7 @@ void InProcess::step() {
 // The number of the sleep changes with each step: a client rings once for each.
 void InProcess::step_locked() {
   if (status_ >= 0) return;
-  segment_.server_words().sleeps.fetch_add(2, std::memory_order_seq_cst);
+  segment_.server_state().sleeps.fetch_add(2, std::memory_order_seq_cst);
   while (engine_->step(clock_())) {
   }
   if (engine_->is_done()) status_ = engine_->finish(clock_());

@@ -11,8 +11,8 @@
 namespace leat::server {
 namespace {
 
-constexpr std::int64_t kGreetingLimitNs = 100'000'000;
-constexpr std::int64_t kFarewellLimitNs = 1'000'000'000;
+constexpr std::int64_t kHandshakeLimitNs = 100'000'000;
+constexpr std::int64_t kReportLimitNs = 1'000'000'000;
 
 class LocalConnection final : public shm::ToClient {
  public:
@@ -21,14 +21,14 @@ class LocalConnection final : public shm::ToClient {
 
   bool welcome(const shm::Welcome& welcome) override {
     const int passed = welcome.status == 0 ? doorbell_ : -1;
-    return platform::send_message(socket_.get(), &welcome, sizeof welcome, kGreetingLimitNs,
+    return platform::send_message(socket_.get(), &welcome, sizeof welcome, kHandshakeLimitNs,
                                   passed);
   }
   Received take(shm::Report* report) override {
     return platform::receive_message(socket_.get(), report, sizeof *report, 0);
   }
-  bool farewell(const shm::Farewell& farewell) override {
-    return platform::send_message(socket_.get(), &farewell, sizeof farewell, kFarewellLimitNs);
+  bool drained(const shm::DrainReport& report) override {
+    return platform::send_message(socket_.get(), &report, sizeof report, kReportLimitNs);
   }
 
  private:
@@ -50,11 +50,11 @@ LocalTransport::LocalTransport(platform::UniqueFd listener, std::string path, in
 void LocalTransport::on_readable(int descriptor, const Receiver& receiver) {
   if (descriptor == listener_.get()) return accept();
   const auto greets =
-      std::find_if(greeting_.begin(), greeting_.end(),
+      std::find_if(awaiting_hello_.begin(), awaiting_hello_.end(),
                    [descriptor](const platform::UniqueFd& g) { return g.get() == descriptor; });
-  if (greets != greeting_.end()) {
+  if (greets != awaiting_hello_.end()) {
     platform::UniqueFd socket = std::move(*greets);
-    greeting_.erase(greets);
+    awaiting_hello_.erase(greets);
     return receive_hello(std::move(socket), receiver);
   }
   if (const auto client = clients_.find(descriptor); client != clients_.end())
@@ -64,7 +64,7 @@ void LocalTransport::on_readable(int descriptor, const Receiver& receiver) {
 void LocalTransport::accept() {
   while (platform::UniqueFd connection = platform::accept_own_user(listener_.get())) {
     watch_(connection.get());
-    greeting_.push_back(std::move(connection));
+    awaiting_hello_.push_back(std::move(connection));
   }
 }
 
@@ -75,7 +75,7 @@ void LocalTransport::receive_hello(platform::UniqueFd socket, const Receiver& re
   clients_.erase(descriptor);
   shm::Hello hello{};
   const platform::Received received =
-      platform::receive_message(descriptor, &hello, sizeof hello, kGreetingLimitNs);
+      platform::receive_message(descriptor, &hello, sizeof hello, kHandshakeLimitNs);
   if (received != platform::Received::message) return;
   if (receiver.hello(hello, std::make_unique<LocalConnection>(std::move(socket), doorbell_)))
     clients_[descriptor] = static_cast<std::uint32_t>(hello.node_rank);

@@ -43,7 +43,7 @@ class LocalTransport {
   std::string path_;
   int doorbell_;
   std::function<void(int)> watch_;
-  std::vector<platform::UniqueFd> greeting_;  // connected, Hello not yet come
+  std::vector<platform::UniqueFd> awaiting_hello_;  // connected, Hello not yet come
   std::map<int, std::uint32_t> clients_;      // by descriptor
 };
 

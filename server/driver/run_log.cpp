@@ -15,7 +15,7 @@ namespace leat::server {
 namespace {
 
 // A run that is just ending has its log still.
-constexpr std::int64_t kPatienceForLogNs = 2'000'000'000;
+constexpr std::int64_t kWaitForLogNs = 2'000'000'000;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ OwnName name_of_log(const model::Model& model, const std::string& session, bool 
   if (wanted.empty() ||
       (std::filesystem::exists(wanted, error) && !std::filesystem::is_regular_file(wanted, error)))
     return {};
-  OwnName name(wanted, session, goes_on, kPatienceForLogNs);
+  OwnName name(wanted, session, goes_on, kWaitForLogNs);
   if (!name.why_another().empty()) fprintf(stderr, "leatd: %s\n", name.why_another().c_str());
   return name;
 }

@@ -29,18 +29,18 @@ void bind_to_node(void* address, std::size_t bytes, void* memory_node) {
   platform::prefer_memory_node(address, bytes, *static_cast<int*>(memory_node));
 }
 
-shm::WhenFull when_full_of(model::WhenFull when_full) {
-  switch (when_full) {
-    case model::WhenFull::wait:
-      return shm::WhenFull::wait;
-    case model::WhenFull::drop_iteration:
-      return shm::WhenFull::drop_iteration;
-    case model::WhenFull::spill:
-      return shm::WhenFull::spill;
-    case model::WhenFull::error:
-      return shm::WhenFull::error;
+shm::OverflowPolicy policy_of(model::OverflowPolicy overflow_policy) {
+  switch (overflow_policy) {
+    case model::OverflowPolicy::wait:
+      return shm::OverflowPolicy::wait;
+    case model::OverflowPolicy::drop_iteration:
+      return shm::OverflowPolicy::drop_iteration;
+    case model::OverflowPolicy::spill:
+      return shm::OverflowPolicy::spill;
+    case model::OverflowPolicy::error:
+      return shm::OverflowPolicy::error;
   }
-  return shm::WhenFull::wait;
+  return shm::OverflowPolicy::wait;
 }
 
 shm::RunText run_text(const model::Model& model, const Options& options) {
@@ -75,7 +75,7 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
   plan.data_bytes = model.architecture.buffer_bytes;
   plan.timeout_ns = static_cast<std::uint64_t>(model.architecture.timeout_seconds * 1e9);
   plan.catalogue_bytes = catalogue_bytes(model);
-  plan.when_full = when_full_of(model.architecture.when_full);
+  plan.overflow_policy = policy_of(model.architecture.overflow_policy);
   plan.parameters = static_cast<std::uint32_t>(model.parameters.size());
   plan.stores = static_cast<std::uint32_t>(model.stores.size());
   plan.config_hash = hash_of(model.source_text);
@@ -116,7 +116,7 @@ Result<Inherited> take_segment(LiveSession* live, const Options& options) {
   return Inherited{std::move(*segment), std::move(*run)};
 }
 
-Result<void> become_dead_run(Options* options) {
+Result<void> take_options_of_dead_run(Options* options) {
   const Result<shm::Segment> segment = shm::Segment::look(options->drain);
   if (!segment) return segment.error();
   const std::optional<shm::RunText> run = shm::decode_run_text(segment->run_text());

@@ -27,6 +27,6 @@ struct Inherited {
 Result<Inherited> take_segment(LiveSession* live, const Options& options);
 
 /// Folder, environment, and what is on the command line else, from the segment that is drained.
-Result<void> become_dead_run(Options* options);
+Result<void> take_options_of_dead_run(Options* options);
 
 }  // namespace leat::server

@@ -115,7 +115,7 @@ Result<std::optional<platform::SpillFolder>> make_spill_folder(const model::Mode
                                                                const LiveSession& live,
                                                                spdlog::logger& log) {
   const model::Architecture& architecture = model.architecture;
-  if (architecture.when_full != model::WhenFull::spill) {
+  if (architecture.overflow_policy != model::OverflowPolicy::spill) {
     return std::optional<platform::SpillFolder>();
   }
   std::string why = platform::why_no_spill_folder(architecture.spill_folder);
@@ -194,7 +194,7 @@ void clear_up(LiveSession* live, std::optional<platform::SpillFolder>* spill) {
 
 Result<int> serve(Options options, Reporter& reporter) {
   const bool draining = !options.drain.empty();
-  const Result<void> known = draining ? become_dead_run(&options) : Result<void>();
+  const Result<void> known = draining ? take_options_of_dead_run(&options) : Result<void>();
   if (!known) return known.error();
   if (const Result<void> there = work_in(options.folder); !there) return there.error();
   const platform::CpuSet inherited = platform::current_affinity();

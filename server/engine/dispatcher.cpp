@@ -47,7 +47,7 @@ Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
                   : std::make_shared<Drains>(std::vector<platform::UndrainedOne>(), run_.log)),
       pipeline_(std::move(parts.plugins), run_.segment.stores(), parts.wake),
       spiller_(spiller_parts(run_, parts), pipeline_),
-      holds_(parts.wake),
+      pins_(parts.wake),
       scripts_(script_parts(run_, parts.wake, [this](ScriptResults results) {
         pipeline_.submit(std::move(results));
       })) {
@@ -63,7 +63,7 @@ void Dispatcher::check_arrays(bool overlaps) {
   ArrayChecks::Wanted wanted;
   wanted.holes = run_.facts.is_on_one_node();
   wanted.overlaps = overlaps;
-  wanted.from_start = run_.segment.server_words().done_iteration.load() < 0;
+  wanted.from_start = run_.segment.server_state().done_iteration.load() < 0;
   pipeline_.check_with(run_.model, wanted);
 }
 
@@ -88,8 +88,8 @@ void Dispatcher::pass_on_complete() {
   if (!may_store()) return;
   while (std::optional<Iteration> iteration = iterations_.take_complete()) {
     record_.ledger().handed_over(*iteration);
-    holds_.hold(&*iteration);
-    for (std::size_t i = 0; i < iteration->holds.size(); ++i) held_.insert(iteration->number);
+    pins_.pin(&*iteration);
+    for (std::size_t i = 0; i < iteration->pins.size(); ++i) held_.insert(iteration->number);
     iteration->parameters = parameters_.at(iteration->number);
     // What was on the disk when a server died, was so because no script wanted it any more.
     if (!hold_spilled(&*iteration)) scripts_.submit(*iteration);
@@ -104,7 +104,7 @@ bool Dispatcher::hold_spilled(Iteration* iteration) const {
   const Spiller::Files files = spiller_.files_of(iteration->number);
   if (files.empty()) return false;
   using Both = std::pair<std::shared_ptr<const void>, Spiller::Files>;
-  for (auto& [variable, hold] : iteration->holds)
+  for (auto& [variable, pin] : iteration->pins)
     hold = std::make_shared<Both>(std::move(hold), files);
   return true;
 }
@@ -147,14 +147,14 @@ void Dispatcher::stores_opened(const PipelineResult& result) {
 void Dispatcher::note_done(const PipelineResult& result) noexcept {
   const shm::Segment& segment = run_.segment;
   for (shm::StoreWords& store : segment.stores()) store.done.store(result.iteration);
-  segment.server_words().done_iteration.store(result.iteration);
-  segment.server_words().fruitless.store(0, std::memory_order_relaxed);
+  segment.server_state().done_iteration.store(result.iteration);
+  segment.server_state().fruitless.store(0, std::memory_order_relaxed);
   parameters_.forget(result.iteration);
   spiller_.forget(result.iteration);
 }
 
 void Dispatcher::take_returned_blocks() {
-  for (const Returned& returned : holds_.take_returned()) {
+  for (const Returned& returned : pins_.take_returned()) {
     held_.erase(held_.find(returned.iteration));
     for (const Block& block : returned.blocks) memory_.release(block);
     run_.made_progress();

@@ -16,7 +16,7 @@
 #include "server/ledger/books.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/scripts/script_pool.hpp"
-#include "server/session/block_holds.hpp"
+#include "server/session/block_pins.hpp"
 #include "server/spill/spiller.hpp"
 
 namespace leat::server {
@@ -40,7 +40,7 @@ class Dispatcher {
   void start_stores();
 
   /// Something has come back.
-  bool has_news() const noexcept { return pipeline_.has_results() || holds_.any_returned(); }
+  bool has_news() const noexcept { return pipeline_.has_results() || pins_.any_returned(); }
   void pass_on_complete();
   void take_results();
   /// Blocks that nobody reads any more.
@@ -87,7 +87,7 @@ class Dispatcher {
   std::shared_ptr<Drains> drains_;
   Pipeline pipeline_;
   Spiller spiller_;
-  BlockHolds holds_;
+  BlockPins pins_;
   std::multiset<std::int64_t> held_;  // numbers of iterations whose blocks are being read
   ScriptPool scripts_;
   State state_ = State::opening;

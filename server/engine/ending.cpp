@@ -17,7 +17,7 @@ namespace {
 using Phase = ClientLink::Phase;
 
 // Leaves room in what a client keeps of its last error for what it says itself.
-constexpr std::size_t kMostFarewell = 3000;
+constexpr std::size_t kMostReport = 3000;
 constexpr std::size_t kMostInLastLine = 200;
 constexpr int kExitLost = 1, kExitAmiss = 3;
 
@@ -99,22 +99,22 @@ void Ending::log_the_end(const std::string& amiss) {
 
 // Nobody can attach from here on: a simulation that starts anew finds no server and starts its own.
 // A rank of this run finds that it is too late.
-void Ending::say_farewell() {
+void Ending::report_drained() {
   attachment_.note_late_ranks();
   host_.stop_listening();
   attachment_.say_reports(true);
-  const std::string amiss = books_.record.finish(kMostFarewell);
+  const std::string amiss = books_.record.finish(kMostReport);
   const Ledger& ledger = books_.record.ledger();
-  shm::Farewell farewell{};
-  farewell.status =
+  shm::DrainReport report{};
+  report.status =
       static_cast<std::int32_t>(ledger.anything_lost() ? Status::ERROR_LOST : Status::OK);
-  farewell.amiss = ledger.anything_amiss();
-  amiss.copy(farewell.message, sizeof farewell.message - 1);
-  farewell.speaks = 1;  // the first of this node that is there to speak
+  report.amiss = ledger.anything_amiss();
+  amiss.copy(report.message, sizeof report.message - 1);
+  report.speaks = 1;  // the first of this node that is there to speak
   log_the_end(amiss);
   for (ClientLink& client : books_.clients) {
     if (client.phase() != Phase::finalized || !client.connection()) continue;
-    if (client.connection()->farewell(farewell)) farewell.speaks = 0;
+    if (client.connection()->drained(report)) report.speaks = 0;
   }
 }
 

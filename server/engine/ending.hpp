@@ -28,7 +28,7 @@ class Ending {
   bool awaits_drains() const noexcept { return dispatcher_.drains().any_here(); }
 
   /// When everything is closed. Tells all clients how it went.
-  void say_farewell();
+  void report_drained();
   /// Of leatd.
   int exit_status() const noexcept;
   /// When facts.drained: what became of it, as JSON.

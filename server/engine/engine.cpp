@@ -143,7 +143,7 @@ void Engine::abandon_scripts() {
 
 int Engine::finish(std::int64_t now_ns) {
   books_.run.now_ns = now_ns;
-  if (why_given_up().empty()) ending_.say_farewell();
+  if (why_given_up().empty()) ending_.report_drained();
   return ending_.exit_status();
 }
 

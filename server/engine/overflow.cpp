@@ -20,7 +20,7 @@ constexpr std::size_t kMostNamed = 8;
 
 // What scripts still read stays where it is, whatever becomes of the iteration.
 bool frees_memory(const Iteration& iteration) {
-  return std::any_of(iteration.holds.begin(), iteration.holds.end(),
+  return std::any_of(iteration.pins.begin(), iteration.pins.end(),
                      [](const auto& hold) { return hold.second.use_count() == 1; });
 }
 
@@ -60,15 +60,15 @@ void Overflow::request(const LeaseRequest& request) {
 bool Overflow::make_room() {
   const LeaseRequest* const request = memory_.leases().first_unmet();
   if (!request) return false;
-  switch (run_.model.architecture.when_full) {
-    case model::WhenFull::wait:
+  switch (run_.model.architecture.overflow_policy) {
+    case model::OverflowPolicy::wait:
       return false;
-    case model::WhenFull::drop_iteration:
+    case model::OverflowPolicy::drop_iteration:
       return drop_waiting(*request);
-    case model::WhenFull::spill:
+    case model::OverflowPolicy::spill:
       dispatcher_.spiller().make_room();
       return false;
-    case model::WhenFull::error:
+    case model::OverflowPolicy::error:
       refuse_at_once(memory_.leases().take_first_unmet());
       return true;
   }
@@ -76,7 +76,7 @@ bool Overflow::make_room() {
 }
 
 bool Overflow::drops() const noexcept {
-  return run_.model.architecture.when_full == model::WhenFull::drop_iteration;
+  return run_.model.architecture.overflow_policy == model::OverflowPolicy::drop_iteration;
 }
 
 // Nothing can ever free memory for it.
@@ -153,8 +153,8 @@ void Overflow::note_dropped(std::int64_t iteration, const std::string& why) {
 }
 
 void Overflow::say_who_waits() {
-  const std::int64_t patience_ns = std::min(kSayAfterNs, run_.timeout_ns() / 2);
-  for (const LeaseRequest& request : memory_.leases().take_overdue(run_.now_ns - patience_ns)) {
+  const std::int64_t wait_ns = std::min(kSayAfterNs, run_.timeout_ns() / 2);
+  for (const LeaseRequest& request : memory_.leases().take_overdue(run_.now_ns - wait_ns)) {
     run_.log->warn("rank {} waits for {}; the buffer is full; {}", clients_[request.client].rank(),
                    format_bytes(request.bytes), who_holds_memory(request));
   }

@@ -66,13 +66,13 @@ void Placing::bind_memory(const platform::MemoryPlacement& memory,
                           const std::vector<std::uint32_t>& here) {
   const shm::Segment& segment = books_.run.segment;
   const shm::SegmentHeader& header = segment.header();
-  const shm::Extent data{header.data_offset, header.data_bytes};
+  const shm::Region data{header.data_offset, header.data_bytes};
   if (!memory.interleaved.empty()) {
     platform::interleave_memory(segment.at<char>(data.offset), data.bytes, memory.interleaved);
     return;
   }
   for (const Zone& zone : zones_of(data, header.extent_bytes, memory.of_rank)) {
-    for (const shm::Extent& range : zone.ranges())
+    for (const shm::Region& range : zone.ranges())
       platform::prefer_memory_node(segment.at<char>(range.offset), range.bytes, zone.node);
     for (std::size_t i = 0; i < here.size(); ++i) {
       if (memory.of_rank[i] == zone.node) books_.memory.leases().prefer(here[i], zone.ranges());

@@ -35,7 +35,7 @@ void Drains::start_one(const platform::UndrainedOne& one) {
       fmt::format("session {} was killed with {} iteration{} of {} in memory", one.session,
                   held.iterations.size(), held.iterations.size() == 1 ? "" : "s",
                   held.run ? held.run->folder : "?");
-  if (!held.problem.empty() || held.takeovers_in_vain >= kMostInVain) {
+  if (!held.problem.empty() || held.failovers_in_vain >= kMostInVain) {
     log_->warn("{}, which cannot be stored now ({}): `leat recover {}` tries again", what,
                held.problem.empty() ? "servers that tried have died" : held.problem, one.session);
     return;

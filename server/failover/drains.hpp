@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/leftovers.hpp"
+#include "lib/platform/stale_resources.hpp"
 
 namespace leat::server {
 

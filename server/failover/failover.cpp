@@ -47,21 +47,21 @@ std::uint64_t peak_of(const std::vector<shm::FoundBlock>& blocks) {
 }  // namespace
 
 Result<void> Failover::may_take_over(const shm::Segment& segment) {
-  if (segment.server_words().fruitless.load() < kMostFruitless) return {};
+  if (segment.server_state().fruitless.load() < kMostFruitless) return {};
   return Error{Status::ERROR_SERVER, std::to_string(kMostFruitless) +
                                          " servers in a row have died before they got an iteration "
                                          "done: not trying again"};
 }
 
 std::int64_t Failover::done() const noexcept {
-  return books_.run.segment.server_words().done_iteration.load();
+  return books_.run.segment.server_state().done_iteration.load();
 }
 
 void Failover::take_over(const std::string& journal_path) {
   journal_path_ = journal_path;
   const Run& run = books_.run;
-  shm::ServerWords& words = run.segment.server_words();
-  words.takeovers.fetch_add(1, std::memory_order_relaxed);
+  shm::ServerState& words = run.segment.server_state();
+  words.failovers.fetch_add(1, std::memory_order_relaxed);
   words.fruitless.fetch_add(1, std::memory_order_relaxed);
   words.naps.store(0, std::memory_order_seq_cst);
   // Awake; and no client believes that it has rung for this server already.
@@ -130,7 +130,7 @@ void Failover::take_blocks(std::uint32_t client, std::vector<shm::FoundBlock> fo
   books_.memory.leases().resume(client, books_.clients[client].saved().iteration, peak_of(found));
 }
 
-// What lies in an extent says more than a word of an offer, which a wild pointer may have written.
+// What lies in a region says more than a word of an offer, which a wild pointer may have written.
 void Failover::take_back_offers() {
   LeaseBook& leases = books_.memory.leases();
   for (std::uint32_t i = 0; i < books_.clients.size(); ++i) {
@@ -145,7 +145,7 @@ void Failover::take_back_offers() {
 void Failover::adopt_block(std::uint32_t client, const shm::FoundBlock& found) {
   const shm::Event event = event_of(found);
   LeaseBook& leases = books_.memory.leases();
-  const std::uint64_t lease = leases.extent_of(client, event.offset, event.bytes);
+  const std::uint64_t lease = leases.region_of(client, event.offset, event.bytes);
   if (lease == 0) return;
   leases.block_came(client, lease, event.bytes);
   std::optional<Block> block = read_waiting(client, event);
@@ -211,7 +211,7 @@ void Failover::journal_is_gone() {
       "what "
       "had been spilled, left out or lost is not known",
       journal_path_);
-  if (run.model.architecture.when_full != model::WhenFull::spill) return;
+  if (run.model.architecture.overflow_policy != model::OverflowPolicy::spill) return;
   for (const ClientLink& client : books_.clients) {
     if (client.phase() != Phase::absent) nobody_knows_of(client);
   }
@@ -258,18 +258,18 @@ void Failover::come_back(const shm::Hello& hello, std::unique_ptr<shm::ToClient>
   client.come_back(hello, std::move(connection));
   if (client.is_gone()) return;
   LeaseBook& leases = books_.memory.leases();
-  for (const shm::Extent& extent : leases.adopted(index, false)) {
-    if (extent.offset == hello.current_extent || extent.offset == hello.spare_extent) continue;
-    leases.seal(index, extent.offset, blocks_in(index, extent));
+  for (const shm::Region& region : leases.adopted(index, false)) {
+    if (region.offset == hello.current_region || region.offset == hello.spare_region) continue;
+    leases.seal(index, region.offset, blocks_in(index, region));
   }
-  for (const shm::Extent& extent : leases.adopted(index, true)) {
-    if (blocks_in(index, extent) == 0) leases.seal(index, extent.offset, 0);
+  for (const shm::Region& region : leases.adopted(index, true)) {
+    if (blocks_in(index, region) == 0) leases.seal(index, region.offset, 0);
   }
 }
 
-std::size_t Failover::blocks_in(std::uint32_t client, const shm::Extent& extent) const {
+std::size_t Failover::blocks_in(std::uint32_t client, const shm::Region& region) const {
   const shm::LeaseTable& table = books_.memory.table();
-  return table.blocks_in({extent, client, 0, table.id_at(extent.offset)}).size();
+  return table.blocks_in({region, client, 0, table.id_at(region.offset)}).size();
 }
 
 void Failover::take_journal_entry(const json& entry) {

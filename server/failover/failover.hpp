@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Going on where a server has died. Everything is taken from words that the dead server had written
 // in one step each, from the headers of blocks, and from the journal of the session;
-// docs/design/takeover.md says why that is enough, wherever the other was killed. Private to the
+// docs/design/failover.md says why that is enough, wherever the other was killed. Private to the
 // engine's thread.
 #pragma once
 
@@ -49,7 +49,7 @@ class Failover {
   void nobody_knows_of(const ClientLink& client);
   void add(std::int64_t iteration, const Block& block);
   void write_journal_anew();
-  std::size_t blocks_in(std::uint32_t client, const shm::Extent& extent) const;
+  std::size_t blocks_in(std::uint32_t client, const shm::Region& region) const;
   std::int64_t done() const noexcept;
 
   Books& books_;

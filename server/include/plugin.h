@@ -202,9 +202,9 @@ typedef struct leat_run {
   uint64_t mesh_count;
   uint64_t mesh_stride;     /* bytes from one mesh to the next; use leat_mesh_at() */
   /* When ranks > node_ranks there are servers like this one on other nodes, of the same session name, each with a plugin
-   * like this. The lowest rank on this node tells them apart, and is the same after a takeover. leat_run_first_rank(). */
+   * like this. The lowest rank on this node tells them apart, and is the same after a failover. leat_run_first_rank(). */
   int32_t first_rank;
-  /* Tells this run from others of the same session name; the same after a takeover. leat_run_number(). */
+  /* Tells this run from others of the same session name; the same after a failover. leat_run_number(). */
   int32_t run_number;
 } leat_run;
 

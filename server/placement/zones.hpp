@@ -6,23 +6,23 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/shm/extent_arena.hpp"
+#include "lib/shm/region_arena.hpp"
 
 namespace leat::server {
 
 struct Zone {
   int node = 0;
-  shm::Extent small;  ///< for common extents; may be empty
-  shm::Extent large;  ///< for large blocks, and what does not fit into the other; may be empty
+  shm::Region small;  ///< for common regions; may be empty
+  shm::Region large;  ///< for large blocks, and what does not fit into the other; may be empty
 
   /// Both, as far as they are there; the one for large blocks last.
-  std::vector<shm::Extent> ranges() const;
+  std::vector<shm::Region> ranges() const;
 };
 
 /// A zone for each memory node of `of_rank`, as large as its share of the ranks; together they are
-/// `data`. Those for common extents lie together at the low end, so that one block may still take
+/// `data`. Those for common regions lie together at the low end, so that one block may still take
 /// nearly all of the rest.
-std::vector<Zone> zones_of(shm::Extent data, std::uint64_t common_extent_bytes,
+std::vector<Zone> zones_of(shm::Region data, std::uint64_t common_region_bytes,
                            const std::vector<int>& of_rank);
 
 }  // namespace leat::server

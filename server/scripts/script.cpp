@@ -17,7 +17,7 @@ bool ScriptFunction::wants(std::uint32_t variable) const {
          std::find(variables.begin(), variables.end(), variable) != variables.end();
 }
 
-bool ScriptFunction::is_due(const Presence& iteration) const {
+bool ScriptFunction::is_due(const WrittenVariables& iteration) const {
   if (iteration.number % every != 0) return false;
   return all_variables ||
          std::all_of(variables.begin(), variables.end(), [&](std::uint32_t variable) {
@@ -26,14 +26,14 @@ bool ScriptFunction::is_due(const Presence& iteration) const {
          });
 }
 
-Presence presence_in(const Iteration& iteration) {
-  Presence presence{iteration.number, {}};
-  for (const auto& [variable, hold] : iteration.holds) presence.variables.push_back(variable);
-  std::sort(presence.variables.begin(), presence.variables.end());
-  return presence;
+WrittenVariables written_in(const Iteration& iteration) {
+  WrittenVariables written{iteration.number, {}};
+  for (const auto& [variable, pin] : iteration.pins) written.variables.push_back(variable);
+  std::sort(written.variables.begin(), written.variables.end());
+  return written;
 }
 
-bool Script::may_want(const Presence& iteration) const {
+bool Script::may_want(const WrittenVariables& iteration) const {
   if (removed) return false;
   if (unknown()) return true;
   return usable && std::any_of(functions.begin(), functions.end(),
@@ -45,31 +45,31 @@ std::shared_ptr<const Iteration> Script::part_of(const Iteration& iteration) con
   part->number = iteration.number;
   part->complete = iteration.complete;
   part->parameters = iteration.parameters;
-  const Presence presence = presence_in(iteration);
+  const WrittenVariables written = written_in(iteration);
   const auto wanted = [&](std::uint32_t variable) {
     return unknown() ||
            std::any_of(functions.begin(), functions.end(), [&](const ScriptFunction& function) {
-             return function.is_due(presence) && function.wants(variable);
+             return function.is_due(written) && function.wants(variable);
            });
   };
-  for (const auto& [variable, hold] : iteration.holds) {
-    if (wanted(variable)) part->holds.emplace(variable, hold);
+  for (const auto& [variable, pin] : iteration.pins) {
+    if (wanted(variable)) part->pins.emplace(variable, pin);
   }
   for (const Block& block : iteration.blocks) {
-    if (part->holds.count(block.variable)) part->blocks.push_back(block);
+    if (part->pins.count(block.variable)) part->blocks.push_back(block);
   }
   return part;
 }
 
 void Script::add(std::shared_ptr<const Iteration> part) {
   if (!source->waits && !unknown() && !waiting.empty() && !waiting.back().early) {
-    leave_out(presence_in(*waiting.back().iteration));
+    leave_out(written_in(*waiting.back().iteration));
     waiting.pop_back();
   }
   waiting.push_back({std::move(part), unknown()});
 }
 
-void Script::leave_out(const Presence& iteration) {
+void Script::leave_out(const WrittenVariables& iteration) {
   if (removed) return;
   if (unknown()) {
     unjudged.push_back(iteration);
@@ -81,9 +81,9 @@ void Script::leave_out(const Presence& iteration) {
 }
 
 void Script::is_known(std::int64_t now_ns) {
-  for (const Presence& iteration : std::exchange(unjudged, {})) leave_out(iteration);
+  for (const WrittenVariables& iteration : std::exchange(unjudged, {})) leave_out(iteration);
   std::erase_if(waiting, [&](const ScriptJob& job) {
-    return job.early && !may_want(presence_in(*job.iteration));
+    return job.early && !may_want(written_in(*job.iteration));
   });
   // Once: a script that takes its process along each time would catch up for ever.
   const bool has_early = !waiting.empty() && waiting.front().early;
@@ -94,13 +94,13 @@ void Script::leave_backlog(std::int64_t now_ns) {
   if (source->waits || backlog_until_ns == 0 || now_ns < backlog_until_ns) return;
   backlog_until_ns = 0;
   while (waiting.size() > 1) {
-    leave_out(presence_in(*waiting.front().iteration));
+    leave_out(written_in(*waiting.front().iteration));
     waiting.pop_front();
   }
 }
 
 void Script::drop_waiting() {
-  for (const ScriptJob& job : waiting) leave_out(presence_in(*job.iteration));
+  for (const ScriptJob& job : waiting) leave_out(written_in(*job.iteration));
   waiting.clear();
 }
 

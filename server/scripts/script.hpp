@@ -16,11 +16,11 @@
 namespace leat::server {
 
 /// What an iteration has, without its memory.
-struct Presence {
+struct WrittenVariables {
   std::int64_t number = 0;
   std::vector<std::uint32_t> variables;  ///< ascending
 };
-Presence presence_in(const Iteration& iteration);
+WrittenVariables written_in(const Iteration& iteration);
 
 /// One function of a script, as the worker that loaded it tells.
 struct ScriptFunction {
@@ -29,7 +29,7 @@ struct ScriptFunction {
   std::vector<std::uint32_t> variables;  ///< that vary in time: due when all of them are there
 
   bool wants(std::uint32_t variable) const;
-  bool is_due(const Presence& iteration) const;
+  bool is_due(const WrittenVariables& iteration) const;
 };
 
 struct ScriptJob {
@@ -72,7 +72,7 @@ struct Script {
   std::int64_t backlog_until_ns = 0;  ///< when what came too early is old; 0: there is none
   std::uint64_t served = 0;           ///< grows with the orders of the pool: when its last one was
   bool overran = false;               ///< its last call took longer than it may
-  std::vector<Presence> unjudged;     ///< left out before it was known whether it wants them
+  std::vector<WrittenVariables> unjudged;     ///< left out before it was known whether it wants them
   ScriptCounts counts;
 
   /// What it wants is not known yet.
@@ -82,13 +82,13 @@ struct Script {
     return removed ? !functions.empty() : must_load || !waiting.empty();
   }
   /// True when it is, or may turn out to be, due.
-  bool may_want(const Presence& iteration) const;
+  bool may_want(const WrittenVariables& iteration) const;
   /// The part of the iteration that it wants, with holds on that part only.
   std::shared_ptr<const Iteration> part_of(const Iteration& iteration) const;
   /// Takes it in line; by the policy of its source in the place of the one that waits.
   void add(std::shared_ptr<const Iteration> part);
   /// It is not called for this one. Counted when it wanted it.
-  void leave_out(const Presence& iteration);
+  void leave_out(const WrittenVariables& iteration);
   void drop_waiting();
   /// Iterations that it wanted and was not called for.
   std::uint64_t left_out() const noexcept { return counts.skipped + unjudged.size(); }

@@ -24,7 +24,7 @@ constexpr std::int64_t kLongCallNs = 1'000'000'000;
 // Nor does a process that takes longer to start, or to load a script: imports take their time.
 constexpr std::int64_t kLongStartNs = 10'000'000'000;
 // A run that is just ending has its names still.
-constexpr std::int64_t kPatienceForNameNs = 2'000'000'000;
+constexpr std::int64_t kWaitForNameNs = 2'000'000'000;
 
 constexpr const char* kAuditTrail = "steering.csv";
 
@@ -42,7 +42,7 @@ std::string quoted(const std::string& text) {
 // may hold other things, and stays as it is. That of a run in progress is not touched.
 void ScriptPool::take_output_folder() {
   namespace fs = std::filesystem;
-  own_output_ = OwnName(output_, session_, resumed_, kPatienceForNameNs);
+  own_output_ = OwnName(output_, session_, resumed_, kWaitForNameNs);
   output_ = own_output_.path();
   (*plan_.setup)["output"] = output_;
   if (!own_output_.why_another().empty()) log_->warn("scripts: {}", own_output_.why_another());
@@ -220,12 +220,12 @@ void ScriptPool::give_to_scripts(const Iteration& iteration) {
     if (!model_.variables[block.variable].time_varying) constants_.keep(block);
   }
   const std::lock_guard<std::mutex> lock(mutex_);
-  const Presence presence = presence_in(iteration);
+  const WrittenVariables written = written_in(iteration);
   for (Script& script : scripts_) {
-    if (script.may_want(presence)) {
+    if (script.may_want(written)) {
       script.add(script.part_of(iteration));
     } else if (!script.usable) {
-      script.leave_out(presence);
+      script.leave_out(written);
     }
   }
   changed_.notify_all();

@@ -30,8 +30,8 @@ std::string output_folder(const ScriptPoolParts& parts) {
 }
 
 void leave_out(std::list<Script>* scripts, const Iteration& iteration) {
-  const Presence presence = presence_in(iteration);
-  for (Script& script : *scripts) script.leave_out(presence);
+  const WrittenVariables written = written_in(iteration);
+  for (Script& script : *scripts) script.leave_out(written);
 }
 
 WorkerPlan plan_of(const ScriptPoolParts& parts, int constants_fd) {

@@ -129,7 +129,7 @@ class ScriptPool {
   bool next_order(Worker& worker, std::size_t index, Order* order);
   bool find_order(Worker& worker, std::size_t index, Order* order);
   bool may_run(const Script& script) const;
-  void bury(Worker& worker);
+  void reap(Worker& worker);
   void ensure_guard();
   bool ensure_runs(Worker& worker, std::size_t index);
   void carry_out(Worker& worker, const Order& order);

@@ -36,12 +36,12 @@ ScriptFailure failure_in(const nlohmann::json& head) {
 void ScriptPool::work(Worker& worker, std::size_t index) {
   Order order;
   while (next_order(worker, index, &order)) {
-    bury(worker);
+    reap(worker);
     const bool ran = ensure_runs(worker, index);
     if (ran) carry_out(worker, order);
     Script& script = *order.script;
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!ran && order.job.iteration) script.leave_out(presence_in(*order.job.iteration));
+    if (!ran && order.job.iteration) script.leave_out(written_in(*order.job.iteration));
     if (order.kind == Order::Kind::load) script.loading = false;
     if (order.kind == Order::Kind::load && !script.unknown()) script.is_known(platform::now_ns());
     order = {};
@@ -102,7 +102,7 @@ bool ScriptPool::next_order(Worker& worker, std::size_t index, Order* order) {
 }
 
 // A process that ended between two orders: nobody's call has failed.
-void ScriptPool::bury(Worker& worker) {
+void ScriptPool::reap(Worker& worker) {
   if (!worker.process.runs() || !worker.process.has_ended()) return;
   log_->warn("a process of scripts {}; another one is started", worker.process.end());
   process_died(worker);
@@ -162,7 +162,7 @@ void ScriptPool::carry_out(Worker& worker, const Order& order) {
       {
         // What it wants is known only now for iterations that came while it was loaded.
         const std::lock_guard<std::mutex> lock(mutex_);
-        if (!script.may_want(presence_in(*order.job.iteration))) return;
+        if (!script.may_want(written_in(*order.job.iteration))) return;
         if (script.must_load) return script.waiting.push_front(order.job);  // the process is new
       }
       done(order, run(worker, script, *order.job.iteration));

@@ -22,7 +22,7 @@ constexpr int kSocket = 3, kCrashFile = 4, kConstants = 5;
 // One that somebody kills or stops while it starts says nothing of the next one.
 constexpr int kMostStarts = 5;
 // Imports from a cold network disk take long.
-constexpr std::int64_t kGreetingLimitNs = 120'000'000'000;
+constexpr std::int64_t kHandshakeLimitNs = 120'000'000'000;
 constexpr std::int64_t kReapLimitNs = 5'000'000'000;
 constexpr std::size_t kMostLastWords = 16 << 10;
 
@@ -90,21 +90,21 @@ WorkerStart WorkerProcess::start_once() {
   pid_ = *started;
   socket_ = std::move(ends->first);
   ends->second.reset();
-  return greet();
+  return handshake();
 }
 
-WorkerStart WorkerProcess::greet() {
-  const std::int64_t deadline_ns = platform::now_ns() + kGreetingLimitNs;
-  Frame greeting;
+WorkerStart WorkerProcess::handshake() {
+  const std::int64_t deadline_ns = platform::now_ns() + kHandshakeLimitNs;
+  Frame answer;
   FrameStatus greeted = FrameStatus::ended;
-  if (send({*plan_.setup, ""}, deadline_ns)) greeted = receive(&greeting, deadline_ns);
+  if (send({*plan_.setup, ""}, deadline_ns)) greeted = receive(&answer, deadline_ns);
   if (greeted != FrameStatus::frame) {
     const bool stopped = was_stopped_;
     const std::string how = stopped ? (end(), "was stopped") : end();
     const bool killed = greeted == FrameStatus::ended && how.starts_with("was killed by signal 9");
     return {plan_.interpreter + " did not start as a worker: it " + how, stopped || killed};
   }
-  std::string why = text_in(greeting.head, "cannot");
+  std::string why = text_in(answer.head, "cannot");
   if (!why.empty()) end();
   return {why};
 }

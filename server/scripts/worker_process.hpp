@@ -41,7 +41,7 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   ~WorkerProcess() { end(); }
 
-  /// Starts it and waits for its greeting, which says what it found (numpy, xarray).
+  /// Starts it and waits for its answer, which says what it found (numpy, xarray).
   WorkerStart start();
   /// From any thread.
   bool runs() const noexcept { return pid_ > 0; }
@@ -66,7 +66,7 @@ class WorkerProcess {
 
  private:
   WorkerStart start_once();
-  WorkerStart greet();
+  WorkerStart handshake();
   platform::GivenUp given_up();
 
   const WorkerPlan& plan_;

@@ -26,7 +26,7 @@ struct Block {
   std::uint32_t block = 0;
   bool has_position = false;
   std::array<std::int64_t, kMaxDims> extent{}, position{}, global{};
-  std::uint64_t lease = 0;     ///< the extent it lies in
+  std::uint64_t lease = 0;     ///< the region it lies in
   const void* data = nullptr;  ///< null while it lies on the disk
   std::uint64_t bytes = 0;
   std::optional<std::uint32_t> checksum;  ///< CRC-32C of the data, by the client
@@ -42,7 +42,7 @@ struct Iteration {
   bool complete = true;  ///< false when a client died before it had ended it, or a block is lost
   std::vector<Block> blocks;
   /// By variable: its blocks stay as they are while a copy of its hold exists.
-  std::map<std::uint32_t, std::shared_ptr<const void>> holds;
+  std::map<std::uint32_t, std::shared_ptr<const void>> pins;
   /// Values of the node's first rank at its end of this iteration, by parameter.
   std::vector<ParameterValue> parameters;
 };

@@ -11,7 +11,7 @@ namespace {
 
 // Of all memory, what nobody is given who has not asked for it.
 constexpr std::uint64_t kLeftOfAhead = 4;
-// Of a block, what whole units and the ends of extents take in addition.
+// Of a block, what whole units and the ends of regions take in addition.
 constexpr std::uint64_t kRoundedUp = 4;
 
 bool is_ahead(const LeaseRequest& request) { return (request.flags & shm::kLeaseAhead) != 0; }
@@ -34,11 +34,11 @@ LeaseBook::LeaseBook(const shm::SegmentHeader& header, std::uint32_t clients,
 }
 
 bool LeaseBook::adopt(const shm::Lease& lease) {
-  if (!pool_.take_at(lease.extent)) return false;
+  if (!pool_.take_at(lease.region)) return false;
   Client& client = clients_[lease.client];
-  client.leases[lease.extent.offset] =
-      Lease{lease.extent.bytes, (lease.flags & shm::kLeaseOwn) != 0, true};
-  client.held += lease.extent.bytes;
+  client.leases[lease.region.offset] =
+      Lease{lease.region.bytes, (lease.flags & shm::kLeaseOwn) != 0, true};
+  client.held += lease.region.bytes;
   return true;
 }
 
@@ -49,18 +49,18 @@ void LeaseBook::resume(std::uint32_t client, std::int64_t iteration, std::uint64
   move_to(owner, iteration);
 }
 
-std::vector<shm::Extent> LeaseBook::adopted(std::uint32_t client, bool own) const {
-  std::vector<shm::Extent> extents;
+std::vector<shm::Region> LeaseBook::adopted(std::uint32_t client, bool own) const {
+  std::vector<shm::Region> regions;
   for (const auto& [offset, lease] : clients_[client].leases) {
-    if (lease.adopted && lease.own == own) extents.push_back({offset, lease.bytes});
+    if (lease.adopted && lease.own == own) regions.push_back({offset, lease.bytes});
   }
-  return extents;
+  return regions;
 }
 
 bool LeaseBook::request(const LeaseRequest& request) {
   LeaseRequest checked = request;
   if (clients_[request.client].gone) return true;
-  // Common extents have one size; what the event says is a client's word.
+  // Common regions have one size; what the event says is a client's word.
   if (!is_own(request)) checked.bytes = common_bytes_;
   // The client now needs what it had asked for ahead: one request, not two.
   const auto same = std::find_if(waiting_.begin(), waiting_.end(), [&](const LeaseRequest& w) {
@@ -119,25 +119,25 @@ bool LeaseBook::may_have(const LeaseRequest& request) {
 
 bool LeaseBook::grant(const LeaseRequest& request, Grant* grant) {
   if (!may_have(request)) return false;
-  const auto extent = lease(request.client, request.bytes, request.flags);
-  if (extent) *grant = Grant{request, *extent};
-  return extent.has_value();
+  const auto region = lease(request.client, request.bytes, request.flags);
+  if (region) *grant = Grant{request, *region};
+  return region.has_value();
 }
 
-std::optional<shm::Extent> LeaseBook::lease(std::uint32_t client, std::uint64_t bytes,
+std::optional<shm::Region> LeaseBook::lease(std::uint32_t client, std::uint64_t bytes,
                                             std::uint32_t flags) {
   const bool own = (flags & shm::kLeaseOwn) != 0;
   Client& owner = clients_[client];
-  const std::optional<shm::Extent> extent =
+  const std::optional<shm::Region> region =
       own ? pool_.take_high(bytes, owner.near) : pool_.take_low(bytes, owner.near);
-  if (!extent) return std::nullopt;
-  owner.leases[extent->offset] = Lease{extent->bytes, own};
-  owner.held += extent->bytes;
-  if (table_) table_->note(*extent, client, flags);
-  return extent;
+  if (!region) return std::nullopt;
+  owner.leases[region->offset] = Lease{region->bytes, own};
+  owner.held += region->bytes;
+  if (table_) table_->note(*region, client, flags);
+  return region;
 }
 
-std::optional<shm::Extent> LeaseBook::give_ahead(std::uint32_t client, std::uint64_t bytes,
+std::optional<shm::Region> LeaseBook::give_ahead(std::uint32_t client, std::uint64_t bytes,
                                                  std::uint32_t flags) {
   const Client& owner = clients_[client];
   if (owner.gone || !waiting_.empty()) return std::nullopt;
@@ -184,11 +184,11 @@ const LeaseRequest* LeaseBook::first_unmet() const noexcept {
   return waiting_.empty() || is_ahead(waiting_.front()) ? nullptr : &waiting_.front();
 }
 
-std::optional<shm::Extent> LeaseBook::awaited_memory() {
+std::optional<shm::Region> LeaseBook::awaited_memory() {
   const LeaseRequest* const first = first_unmet();
   if (!first || !may_have(*first)) return std::nullopt;
-  const std::vector<shm::Extent>& near = clients_[first->client].near;
-  const std::optional<shm::Extent> place =
+  const std::vector<shm::Region>& near = clients_[first->client].near;
+  const std::optional<shm::Region> place =
       is_own(*first) ? pool_.place_high(first->bytes, near) : pool_.place_low(first->bytes, near);
   return place && pool_.is_missing(*place) ? place : std::nullopt;
 }
@@ -209,7 +209,7 @@ std::vector<LeaseRequest> LeaseBook::take_unmet_of(std::int64_t iteration) {
   return taken;
 }
 
-std::uint64_t LeaseBook::extent_of(std::uint32_t client, std::uint64_t offset,
+std::uint64_t LeaseBook::region_of(std::uint32_t client, std::uint64_t offset,
                                    std::uint64_t bytes) const {
   const auto& leases = clients_[client].leases;
   auto after = leases.upper_bound(offset);
@@ -221,32 +221,32 @@ std::uint64_t LeaseBook::extent_of(std::uint32_t client, std::uint64_t offset,
   return start;
 }
 
-const LeaseBook::Lease* LeaseBook::find(std::uint32_t client, std::uint64_t extent) const {
-  const auto found = clients_[client].leases.find(extent);
+const LeaseBook::Lease* LeaseBook::find(std::uint32_t client, std::uint64_t region) const {
+  const auto found = clients_[client].leases.find(region);
   return found == clients_[client].leases.end() ? nullptr : &found->second;
 }
 
-std::uint64_t LeaseBook::bytes_of(std::uint32_t client, std::uint64_t extent) const {
-  const Lease* const lease = find(client, extent);
+std::uint64_t LeaseBook::bytes_of(std::uint32_t client, std::uint64_t region) const {
+  const Lease* const lease = find(client, region);
   return lease ? lease->bytes : 0;
 }
 
-std::uint64_t LeaseBook::bytes_of_own(std::uint32_t client, std::uint64_t extent) const {
-  const Lease* const lease = find(client, extent);
+std::uint64_t LeaseBook::bytes_of_own(std::uint32_t client, std::uint64_t region) const {
+  const Lease* const lease = find(client, region);
   return lease && lease->own ? lease->bytes : 0;
 }
 
-void LeaseBook::seal(std::uint32_t client, std::uint64_t extent, std::uint64_t blocks) {
-  const auto found = clients_[client].leases.find(extent);
+void LeaseBook::seal(std::uint32_t client, std::uint64_t region, std::uint64_t blocks) {
+  const auto found = clients_[client].leases.find(region);
   if (found == clients_[client].leases.end()) return;
   found->second.sealed = true;
   found->second.expected = blocks;
-  free_if_done(clients_[client], extent);
+  free_if_done(clients_[client], region);
 }
 
-void LeaseBook::block_came(std::uint32_t client, std::uint64_t extent, std::uint64_t bytes) {
+void LeaseBook::block_came(std::uint32_t client, std::uint64_t region, std::uint64_t bytes) {
   Client& owner = clients_[client];
-  Lease& lease = owner.leases.at(extent);
+  Lease& lease = owner.leases.at(region);
   ++lease.came;
   lease.came_bytes += bytes;
   ++lease.live;
@@ -258,18 +258,18 @@ void LeaseBook::block_came(std::uint32_t client, std::uint64_t extent, std::uint
   }
 }
 
-void LeaseBook::block_released(std::uint32_t client, std::uint64_t extent) {
+void LeaseBook::block_released(std::uint32_t client, std::uint64_t region) {
   Client& owner = clients_[client];
-  Lease& lease = owner.leases.at(extent);
-  if (--lease.live == 0 && lease.sealed) free_if_done(owner, extent);
+  Lease& lease = owner.leases.at(region);
+  if (--lease.live == 0 && lease.sealed) free_if_done(owner, region);
 }
 
-void LeaseBook::free_if_done(Client& client, std::uint64_t extent) {
-  const auto found = client.leases.find(extent);
+void LeaseBook::free_if_done(Client& client, std::uint64_t region) {
+  const auto found = client.leases.find(region);
   const Lease& lease = found->second;
   if (!lease.sealed || lease.live != 0 || lease.came < lease.expected) return;
-  if (table_) table_->clear(extent);
-  pool_.give_back({extent, lease.bytes});
+  if (table_) table_->clear(region);
+  pool_.give_back({region, lease.bytes});
   client.held -= lease.bytes;
   client.leases.erase(found);
 }
@@ -287,13 +287,13 @@ void LeaseBook::client_gone(std::uint32_t client) {
   owner.gone = true;
   note_need(owner);
   std::erase_if(waiting_, [&](const LeaseRequest& w) { return w.client == client; });
-  std::vector<std::uint64_t> extents;
+  std::vector<std::uint64_t> regions;
   for (auto& [offset, lease] : owner.leases) {
     lease.sealed = true;
     lease.expected = lease.came;
-    extents.push_back(offset);
+    regions.push_back(offset);
   }
-  for (const std::uint64_t extent : extents) free_if_done(owner, extent);
+  for (const std::uint64_t region : regions) free_if_done(owner, region);
 }
 
 bool LeaseBook::somebody_waits() const noexcept {

@@ -2,7 +2,7 @@
 // Which parts of the segment are leased to whom, who waits for more, and who gets it.
 //
 // Rules
-//  - An extent returns to the pool when it is sealed, all its blocks have come, and all are
+//  - A region returns to the pool when it is sealed, all its blocks have come, and all are
 //  released.
 //  - Requests are served by iteration, then by arrival: a rank that is behind is never stuck after
 //  one that is ahead.
@@ -38,7 +38,7 @@ struct LeaseRequest {
 
 struct Grant {
   LeaseRequest request;
-  shm::Extent extent;
+  shm::Region region;
 };
 
 class LeaseBook {
@@ -52,25 +52,25 @@ class LeaseBook {
   /// All blocks of this client that were found in adopted leases have come. `peak`: the most bytes
   /// of them that are of one iteration.
   void resume(std::uint32_t client, std::int64_t iteration, std::uint64_t peak);
-  /// Adopted extents of this client, for one block each or for many.
-  std::vector<shm::Extent> adopted(std::uint32_t client, bool own) const;
+  /// Adopted regions of this client, for one block each or for many.
+  std::vector<shm::Region> adopted(std::uint32_t client, bool own) const;
 
   /// Where the client's memory lies by preference; the last range is for large blocks. What does not
   /// fit there lies elsewhere: no rank waits while there is memory.
-  void prefer(std::uint32_t client, std::vector<shm::Extent> near) {
+  void prefer(std::uint32_t client, std::vector<shm::Region> near) {
     clients_[client].near = std::move(near);
   }
 
   /// After adopt(): there is no memory yet for what is free, and nothing of it is given until it is
   /// supplied.
   void withhold() { pool_.withhold(); }
-  std::vector<shm::Extent> missing() const { return pool_.missing(); }
-  void supply(shm::Extent part) { pool_.supply(part); }
+  std::vector<shm::Region> missing() const { return pool_.missing(); }
+  void supply(shm::Region part) { pool_.supply(part); }
   /// There will be none: the buffer is smaller by that.
-  void forfeit(shm::Extent part) { pool_.forfeit(part); }
+  void forfeit(shm::Region part) { pool_.forfeit(part); }
   /// After serve(): what the first in line, a rank that waits now, is given as soon as there is
   /// memory for it; nothing when it waits for something else.
-  std::optional<shm::Extent> awaited_memory();
+  std::optional<shm::Region> awaited_memory();
 
   /// A client that waits for as many already is in error: false, and nothing is noted.
   static constexpr std::ptrdiff_t kMostRequests = 1024;
@@ -78,9 +78,9 @@ class LeaseBook {
   /// Memory for a client that has not asked for it, when there is enough to spare: nobody waits, a
   /// quarter of all stays free, and what others need to end the iteration that this client is in.
   /// `flags`: kLeaseOwn or kLeaseCommon.
-  std::optional<shm::Extent> give_ahead(std::uint32_t client, std::uint64_t bytes,
+  std::optional<shm::Region> give_ahead(std::uint32_t client, std::uint64_t bytes,
                                         std::uint32_t flags);
-  /// Bytes of extents that this client can use in an iteration like those so far.
+  /// Bytes of regions that this client can use in an iteration like those so far.
   std::uint64_t most_in_iteration(std::uint32_t client) const noexcept;
   /// What can be given now, in order; each goes to its client's release ring.
   std::vector<Grant> serve();
@@ -96,18 +96,18 @@ class LeaseBook {
   /// All requests of ranks that wait now, made in this iteration, taken off the line.
   std::vector<LeaseRequest> take_unmet_of(std::int64_t iteration);
 
-  /// The start of the leased extent that holds [offset, offset + bytes) of this client; 0 when
-  /// there is none, or when with these bytes more came from the extent than it has: no client uses
+  /// The start of the leased region that holds [offset, offset + bytes) of this client; 0 when
+  /// there is none, or when with these bytes more came from the region than it has: no client uses
   /// the same bytes twice, and so it has no more blocks than memory.
-  std::uint64_t extent_of(std::uint32_t client, std::uint64_t offset, std::uint64_t bytes) const;
-  /// Of the leased extent of this client that begins there; 0: there is none.
-  std::uint64_t bytes_of(std::uint32_t client, std::uint64_t extent) const;
+  std::uint64_t region_of(std::uint32_t client, std::uint64_t offset, std::uint64_t bytes) const;
+  /// Of the leased region of this client that begins there; 0: there is none.
+  std::uint64_t bytes_of(std::uint32_t client, std::uint64_t region) const;
   /// The same when it is for one block only.
-  std::uint64_t bytes_of_own(std::uint32_t client, std::uint64_t extent) const;
+  std::uint64_t bytes_of_own(std::uint32_t client, std::uint64_t region) const;
 
-  void seal(std::uint32_t client, std::uint64_t extent, std::uint64_t blocks);
-  void block_came(std::uint32_t client, std::uint64_t extent, std::uint64_t bytes);
-  void block_released(std::uint32_t client, std::uint64_t extent);
+  void seal(std::uint32_t client, std::uint64_t region, std::uint64_t blocks);
+  void block_came(std::uint32_t client, std::uint64_t region, std::uint64_t bytes);
+  void block_released(std::uint32_t client, std::uint64_t region);
   /// The client has ended this iteration, and all before it.
   void iteration_ended(std::uint32_t client, std::int64_t iteration);
   /// The client has ended: no more blocks will come from it, its requests are void.
@@ -139,7 +139,7 @@ class LeaseBook {
     std::uint64_t peak = 0;            // most of those in one iteration
     std::uint64_t need = 0;            // what it still needs until reserved_until_
     std::map<std::uint64_t, Lease> leases;
-    std::vector<shm::Extent> near;
+    std::vector<shm::Region> near;
   };
 
   std::uint64_t reserved_for_others(const LeaseRequest& request);
@@ -150,9 +150,9 @@ class LeaseBook {
   void note_need(Client& client);
   std::uint64_t still_needed(const Client& behind, std::int64_t until_iteration) const;
   bool grant(const LeaseRequest& request, Grant* grant);
-  const Lease* find(std::uint32_t client, std::uint64_t extent) const;
-  std::optional<shm::Extent> lease(std::uint32_t client, std::uint64_t bytes, std::uint32_t flags);
-  void free_if_done(Client& client, std::uint64_t extent);
+  const Lease* find(std::uint32_t client, std::uint64_t region) const;
+  std::optional<shm::Region> lease(std::uint32_t client, std::uint64_t bytes, std::uint32_t flags);
+  void free_if_done(Client& client, std::uint64_t region);
 
   shm::LeasePool pool_;
   std::uint64_t common_bytes_;

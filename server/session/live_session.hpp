@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
-#include "lib/platform/leftovers.hpp"
+#include "lib/platform/stale_resources.hpp"
 #include "lib/platform/runtime_folder.hpp"
 #include "lib/platform/unique_fd.hpp"
 

@@ -27,7 +27,7 @@ Memory::Memory(const Run& run, Clients& clients, const std::function<void()>& wa
       lease_table_(run.segment),
       leases_(run.segment.header(), clients.size(), &lease_table_),
       offers_(run.segment, leases_),
-      populator_([this](shm::Extent slice) { return take(slice); }, wake) {}
+      populator_([this](shm::Region slice) { return take(slice); }, wake) {}
 
 void Memory::give() {
   for (const Grant& grant : leases_.serve()) {
@@ -35,10 +35,10 @@ void Memory::give() {
     release.kind = static_cast<std::uint32_t>(shm::ReleaseKind::lease);
     release.flags = grant.request.flags;
     release.token = grant.request.token;
-    release.offset = grant.extent.offset;
-    release.bytes = grant.extent.bytes;
+    release.offset = grant.region.offset;
+    release.bytes = grant.region.bytes;
     if (!clients_[grant.request.client].release(release)) {
-      leases_.seal(grant.request.client, grant.extent.offset, 0);
+      leases_.seal(grant.request.client, grant.region.offset, 0);
     }
   }
 }
@@ -78,7 +78,7 @@ void Memory::sealed(std::uint32_t client, const shm::Event& event) {
   if (event.token != lease_table_.id_at(event.offset)) return;
   leases_.seal(client, event.offset, event.bytes);
   const bool was_used = event.bytes > 0;
-  if (was_used) offers_.replace(client, run_.segment.header().extent_bytes, shm::kLeaseCommon);
+  if (was_used) offers_.replace(client, run_.segment.header().region_bytes, shm::kLeaseCommon);
 }
 
 void Memory::iteration_ended(std::uint32_t client, std::int64_t iteration) {
@@ -95,11 +95,11 @@ void Memory::client_gone(std::uint32_t client) {
 // nothing.
 void Memory::start_populating() {
   leases_.withhold();
-  const std::vector<shm::Extent> missing = leases_.missing();
+  const std::vector<shm::Region> missing = leases_.missing();
   if (missing.empty()) return;
   populator_.add(missing);
   // The first blocks wait for nothing.
-  const shm::Extent& last = missing.back();
+  const shm::Region& last = missing.back();
   populator_.take_one_in({missing.front().offset, 1});
   populator_.take_one_in({last.offset + last.bytes - 1, 1});
   take_populated();
@@ -110,7 +110,7 @@ void Memory::populate_in_background() {
       std::clamp<std::int64_t>(run_.model.architecture.dedicated_cores, 1, kMostPopulating)));
 }
 
-int Memory::take(shm::Extent slice) const {
+int Memory::take(shm::Region slice) const {
   if (platform::memory_room() < slice.bytes + kLeftToGroup) return ENOMEM;
   return run_.segment.take(slice.offset, slice.bytes);
 }
@@ -118,8 +118,8 @@ int Memory::take(shm::Extent slice) const {
 void Memory::take_populated() {
   if (!populator_.has_news()) return;
   const Populator::News news = populator_.take_news();
-  for (const shm::Extent& slice : news.taken) leases_.supply(slice);
-  for (const shm::Extent& slice : news.lost) leases_.forfeit(slice);
+  for (const shm::Region& slice : news.taken) leases_.supply(slice);
+  for (const shm::Region& slice : news.lost) leases_.forfeit(slice);
   if (news.code == 0) return;
   run_.log->warn(
       "of the buffer of {} only {} can be had: {}; the run goes on with a smaller buffer",
@@ -131,7 +131,7 @@ void Memory::take_populated() {
 }
 
 bool Memory::populate_for_waiting() {
-  const std::optional<shm::Extent> awaited = leases_.awaited_memory();
+  const std::optional<shm::Region> awaited = leases_.awaited_memory();
   if (awaited) populator_.take_one_in(*awaited);
   return awaited.has_value();
 }

@@ -56,7 +56,7 @@ class Memory {
   bool populate_for_waiting();
 
  private:
-  int take(shm::Extent slice) const;
+  int take(shm::Region slice) const;
 
   const Run& run_;
   Clients& clients_;

@@ -72,7 +72,7 @@ bool Offers::offer(std::uint32_t client, const Kind& kind) {
   Client& owner = clients_[client];
   shm::OfferGiver& slot = owner.slots[owner.next];
   withdraw(client, slot);
-  const std::optional<shm::Extent> extent = leases_.give_ahead(client, bytes, flags);
+  const std::optional<shm::Region> extent = leases_.give_ahead(client, bytes, flags);
   if (!extent) return false;
   slot.offer(*extent, flags);
   owner.any = true;
@@ -96,7 +96,7 @@ void Offers::client_gone(std::uint32_t client) {
 std::vector<std::uint64_t> Offers::take_over(std::uint32_t client) {
   std::vector<std::uint64_t> withdrawn;
   for (shm::OfferGiver& slot : clients_[client].slots) {
-    if (const shm::Extent extent = slot.take_over(); extent.bytes != 0)
+    if (const shm::Region extent = slot.take_over(); extent.bytes != 0)
       withdrawn.push_back(extent.offset);
   }
   return withdrawn;

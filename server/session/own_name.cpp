@@ -31,7 +31,7 @@ std::string with_addition(const std::string& path, const std::string& addition) 
 }  // namespace
 
 OwnName::OwnName(const std::string& wanted, const std::string& session, bool goes_on,
-                 std::int64_t patience_ns) {
+                 std::int64_t wait_ns) {
   const std::string aside = with_addition(wanted, session);
   std::vector<std::string> names{wanted, aside,
                                  with_addition(aside, platform::host_name())};  // another node's
@@ -39,20 +39,20 @@ OwnName::OwnName(const std::string& wanted, const std::string& session, bool goe
   if (goes_on && fs::exists(aside, error)) std::swap(names[0], names[1]);
   for (const std::string& name : names) {
     path_ = name;
-    if (take(name, patience_ns)) break;
-    patience_ns = 0;
+    if (take(name, wait_ns)) break;
+    wait_ns = 0;
   }
   if (path_ != wanted && !(goes_on && path_ == aside))
     why_another_ = wanted + " is being written by another run; this one writes " + path_;
 }
 
 // A run that is just ending may still have the lock.
-bool OwnName::take(const std::string& path, std::int64_t patience_ns) {
+bool OwnName::take(const std::string& path, std::int64_t wait_ns) {
   const fs::path lock = lock_of(path);
   platform::Folder(lock.has_parent_path() ? lock.parent_path().string() : ".")
       .remove_no_file(lock.filename().string());
   lock_ = platform::lock_file(lock_of(path),
-                              ::access(lock_of(path).c_str(), F_OK) == 0 ? patience_ns : 0);
+                              ::access(lock_of(path).c_str(), F_OK) == 0 ? wait_ns : 0);
   return lock_ || ::access(lock_of(path).c_str(), F_OK) != 0;
 }
 

@@ -13,11 +13,11 @@ namespace leat::server {
 class OwnName {
  public:
   OwnName() = default;
-  /// Takes `wanted`, or when a run in progress has it, for `patience_ns` at least, the same with
+  /// Takes `wanted`, or when a run in progress has it, for `wait_ns` at least, the same with
   /// the name of the session in it: "run.log" is "run-s.log" then. One that goes on where a server
   /// has died finds the name which that had. Where no lock can be had, the name is taken as free.
   OwnName(const std::string& wanted, const std::string& session, bool goes_on,
-          std::int64_t patience_ns);
+          std::int64_t wait_ns);
   OwnName(OwnName&& other) noexcept = default;
   OwnName& operator=(OwnName&& other) noexcept = default;
   ~OwnName();
@@ -27,7 +27,7 @@ class OwnName {
   const std::string& why_another() const noexcept { return why_another_; }
 
  private:
-  bool take(const std::string& path, std::int64_t patience_ns);
+  bool take(const std::string& path, std::int64_t wait_ns);
 
   std::string path_, why_another_;
   platform::UniqueFd lock_;

@@ -20,8 +20,8 @@ constexpr std::uint64_t kSlice = 2 << 20;
 Populator::Populator(Take take, std::function<void()> wake)
     : take_(std::move(take)), wake_(std::move(wake)) {}
 
-void Populator::add(const std::vector<shm::Extent>& ranges) {
-  for (const shm::Extent& range : ranges) {
+void Populator::add(const std::vector<shm::Region>& ranges) {
+  for (const shm::Region& range : ranges) {
     const std::uint64_t end = range.offset + range.bytes;
     for (std::uint64_t begin = range.offset; begin < end;) {
       const std::uint64_t next = std::min(end, (begin / kSlice + 1) * kSlice);
@@ -51,14 +51,14 @@ void Populator::stop() noexcept {
 
 void Populator::run() {
   platform::run_in_background();
-  shm::Extent slice;
+  shm::Region slice;
   for (bool high = false; !stopping_.load(std::memory_order_relaxed) && claim(high, &slice);
        high = !high) {
     take(slice);
   }
 }
 
-bool Populator::claim(bool high, shm::Extent* slice) {
+bool Populator::claim(bool high, shm::Region* slice) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (todo_.empty()) return false;
   const auto at = high ? std::prev(todo_.end()) : todo_.begin();
@@ -67,11 +67,11 @@ bool Populator::claim(bool high, shm::Extent* slice) {
   return true;
 }
 
-void Populator::take_one_in(shm::Extent range) {
-  shm::Extent slice;
+void Populator::take_one_in(shm::Region range) {
+  shm::Region slice;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto at = std::find_if(todo_.begin(), todo_.end(), [&](const shm::Extent& each) {
+    const auto at = std::find_if(todo_.begin(), todo_.end(), [&](const shm::Region& each) {
       return each.offset + each.bytes > range.offset;
     });
     if (at == todo_.end() || at->offset >= range.offset + range.bytes) return;
@@ -81,12 +81,12 @@ void Populator::take_one_in(shm::Extent range) {
   take(slice);
 }
 
-void Populator::take(shm::Extent slice) {
+void Populator::take(shm::Region slice) {
   settle(slice, take_(slice));
   wake_();
 }
 
-void Populator::settle(shm::Extent slice, int code) {
+void Populator::settle(shm::Region slice, int code) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (code == 0) {
     news_.taken.push_back(slice);

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "lib/shm/extent_arena.hpp"
+#include "lib/shm/region_arena.hpp"
 
 namespace leat::server {
 
@@ -22,11 +22,11 @@ namespace leat::server {
 class Populator {
  public:
   /// 0, or the errno for which there is no such memory. Called from several threads.
-  using Take = std::function<int(shm::Extent)>;
+  using Take = std::function<int(shm::Region)>;
   /// What has become of slices since it was asked for last.
   struct News {
-    std::vector<shm::Extent> taken;
-    std::vector<shm::Extent> lost;  ///< these, and all that nobody had begun, are given up
+    std::vector<shm::Region> taken;
+    std::vector<shm::Region> lost;  ///< these, and all that nobody had begun, are given up
     int code = 0;                   ///< why; 0: nothing is lost
   };
   /// `wake` is called, from any thread, when there is news.
@@ -34,7 +34,7 @@ class Populator {
   ~Populator() { stop(); }
 
   /// Before start(): ranges that are to be taken, by take_one_in() and by threads.
-  void add(const std::vector<shm::Extent>& ranges);
+  void add(const std::vector<shm::Region>& ranges);
   /// Starts so many threads in all. The system may have no room for them: take_one_in() goes on.
   void start(unsigned threads);
   /// Ends the threads after the slice that each is at.
@@ -44,18 +44,18 @@ class Populator {
   News take_news();
   /// Takes the first slice that lies in this range and that nobody has begun: a millisecond of
   /// work.
-  void take_one_in(shm::Extent range);
+  void take_one_in(shm::Region range);
 
  private:
   void run();
-  bool claim(bool high, shm::Extent* slice);
-  void take(shm::Extent slice);
-  void settle(shm::Extent slice, int code);
+  bool claim(bool high, shm::Region* slice);
+  void take(shm::Region slice);
+  void settle(shm::Region slice, int code);
 
   Take take_;
   std::function<void()> wake_;
   std::mutex mutex_;
-  std::deque<shm::Extent> todo_;  // in order; nobody has begun them
+  std::deque<shm::Region> todo_;  // in order; nobody has begun them
   News news_;
   std::atomic<bool> has_news_{false}, stopping_{false};
   std::vector<std::thread> threads_;

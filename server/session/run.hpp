@@ -37,7 +37,7 @@ struct Run {
 
   /// Those who wait for us see that something gets done. From any thread.
   void made_progress() const noexcept {
-    segment.server_words().progress.fetch_add(1, std::memory_order_relaxed);
+    segment.server_state().progress.fetch_add(1, std::memory_order_relaxed);
   }
   std::int64_t timeout_ns() const noexcept {
     return static_cast<std::int64_t>(segment.header().timeout_ns);

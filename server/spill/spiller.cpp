@@ -150,7 +150,7 @@ bool Spiller::is_in_segment(const Block& block) const noexcept {
 std::set<std::uint32_t> Spiller::movable(const Iteration& iteration, long holders) const {
   std::set<std::uint32_t> variables;
   for (const Block& block : iteration.blocks) {
-    if (is_in_segment(block) && iteration.holds.at(block.variable).use_count() == holders)
+    if (is_in_segment(block) && iteration.pins.at(block.variable).use_count() == holders)
       variables.insert(block.variable);
   }
   return variables;
@@ -231,7 +231,7 @@ Iteration Spiller::with_part_moved(Iteration iteration,
   for (Block& block : iteration.blocks) {
     if (next == moved.size() || moved[next].variable != block.variable) continue;
     block = file->block_here(block, next++);
-    iteration.holds[block.variable] = file;
+    iteration.pins[block.variable] = file;
   }
   return iteration;
 }

@@ -32,7 +32,7 @@ TEST(SegmentLayout, HeaderIsWhereEveryVersionLooksForMagicAndVersion) {
   EXPECT_AT(SegmentHeader, data_offset, 56);
   EXPECT_AT(SegmentHeader, data_bytes, 64);
   EXPECT_AT(SegmentHeader, unit_bytes, 72);
-  EXPECT_AT(SegmentHeader, extent_bytes, 80);
+  EXPECT_AT(SegmentHeader, region_bytes, 80);
   EXPECT_AT(SegmentHeader, timeout_ns, 88);
   EXPECT_AT(SegmentHeader, event_slots, 96);
   EXPECT_AT(SegmentHeader, release_slots, 100);
@@ -42,7 +42,7 @@ TEST(SegmentLayout, HeaderIsWhereEveryVersionLooksForMagicAndVersion) {
   EXPECT_AT(SegmentHeader, stores_offset, 128);
   EXPECT_AT(SegmentHeader, store_count, 136);
   EXPECT_AT(SegmentHeader, checksums, 140);
-  EXPECT_AT(SegmentHeader, when_full, 144);
+  EXPECT_AT(SegmentHeader, overflow_policy, 144);
   EXPECT_AT(SegmentHeader, config_hash, 152);
   EXPECT_AT(SegmentHeader, run_offset, 160);
   EXPECT_AT(SegmentHeader, run_bytes, 168);
@@ -50,14 +50,14 @@ TEST(SegmentLayout, HeaderIsWhereEveryVersionLooksForMagicAndVersion) {
 }
 
 TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
-  EXPECT_AT(ServerWords, sleeps, 0);
-  EXPECT_AT(ServerWords, naps, 4);
-  EXPECT_AT(ServerWords, progress, 64);
-  EXPECT_AT(ServerWords, last_lease, 72);
-  EXPECT_AT(ServerWords, takeovers, 80);
-  EXPECT_AT(ServerWords, fruitless, 84);
-  EXPECT_AT(ServerWords, done_iteration, 128);
-  EXPECT_EQ(sizeof(ServerWords), 192u);
+  EXPECT_AT(ServerState, sleeps, 0);
+  EXPECT_AT(ServerState, naps, 4);
+  EXPECT_AT(ServerState, progress, 64);
+  EXPECT_AT(ServerState, last_lease, 72);
+  EXPECT_AT(ServerState, failovers, 80);
+  EXPECT_AT(ServerState, fruitless, 84);
+  EXPECT_AT(ServerState, done_iteration, 128);
+  EXPECT_EQ(sizeof(ServerState), 192u);
   EXPECT_AT(ClientLane, event_tail, 0);
   EXPECT_AT(ClientLane, release_head, 64);
   EXPECT_AT(ClientLane, waiting, 72);
@@ -89,10 +89,10 @@ TEST(SegmentLayout, DroppedIterationsHaveAWordEach) {
   EXPECT_AT(DropWords, number, 0);
   EXPECT_EQ(kDropWords, 64u);
   EXPECT_EQ(sizeof(DropWords), 512u);
-  EXPECT_EQ(static_cast<int>(WhenFull::wait), 0);
-  EXPECT_EQ(static_cast<int>(WhenFull::drop_iteration), 1);
-  EXPECT_EQ(static_cast<int>(WhenFull::spill), 2);
-  EXPECT_EQ(static_cast<int>(WhenFull::error), 3);
+  EXPECT_EQ(static_cast<int>(OverflowPolicy::wait), 0);
+  EXPECT_EQ(static_cast<int>(OverflowPolicy::drop_iteration), 1);
+  EXPECT_EQ(static_cast<int>(OverflowPolicy::spill), 2);
+  EXPECT_EQ(static_cast<int>(OverflowPolicy::error), 3);
 }
 
 TEST(SegmentLayout, SteeringHasAVersionAndOneSlotPerParameter) {
@@ -203,8 +203,8 @@ TEST(Handshake, StartsWithMagicAndVersionInEveryVersion) {
   EXPECT_AT(Hello, magic, 0);
   EXPECT_AT(Hello, version, 8);
   EXPECT_AT(Hello, resumed, 160);
-  EXPECT_AT(Hello, current_extent, 168);
-  EXPECT_AT(Hello, spare_extent, 176);
+  EXPECT_AT(Hello, current_region, 168);
+  EXPECT_AT(Hello, spare_region, 176);
   EXPECT_AT(Hello, since_ns, 184);
   EXPECT_AT(Hello, segment, 192);
   EXPECT_EQ(sizeof(Hello), 320u);

@@ -20,7 +20,7 @@
 #include "lib/model/reader.hpp"
 #include "lib/model/schema.hpp"
 #include "lib/platform/clock.hpp"
-#include "lib/shm/extent_arena.hpp"
+#include "lib/shm/region_arena.hpp"
 #include "server/engine/engine.hpp"
 #include "server/session/catalogue_writer.hpp"
 #include "tests/support/quiet_host.hpp"
@@ -105,7 +105,7 @@ class Client {
 
   bool write(std::uint32_t variable) {
     if (events_.full()) return false;
-    const std::uint64_t offset = arena_.cut(shm::ExtentArena::block_bytes(kDataBytes));
+    const std::uint64_t offset = arena_.cut(shm::RegionArena::block_bytes(kDataBytes));
     if (offset == 0) return get_memory() && write(variable);
     auto& header = *segment_.at<shm::BlockHeader>(offset);
     header = {};
@@ -149,7 +149,7 @@ class Client {
   shm::LeaseTable leases_;
   shm::RingProducer<Event> events_;
   shm::RingConsumer<shm::Release> releases_;
-  shm::ExtentArena arena_;
+  shm::RegionArena arena_;
   std::uint32_t next_ = 0;
   std::int64_t iteration_ = 0;
   bool asked_ = false;

@@ -102,16 +102,16 @@ std::string numa(Numa policy) {
   return "?";
 }
 
-std::string when_full(const Architecture& architecture) {
-  switch (architecture.when_full) {
-    case WhenFull::wait:
+std::string overflow_policy(const Architecture& architecture) {
+  switch (architecture.overflow_policy) {
+    case OverflowPolicy::wait:
       return "";
-    case WhenFull::drop_iteration:
+    case OverflowPolicy::drop_iteration:
       return " drops";
-    case WhenFull::spill:
+    case OverflowPolicy::spill:
       return " spills " + std::to_string(architecture.spill_bytes) + " to " +
              architecture.spill_folder;
-    case WhenFull::error:
+    case OverflowPolicy::error:
       return " fails";
   }
   return "?";
@@ -135,7 +135,7 @@ std::string dump(const Model& model) {
   out << "cores " << model.architecture.dedicated_cores << " grace "
       << model.architecture.grace_seconds << "\n";
   out << "buffer " << model.architecture.buffer_bytes << " timeout "
-      << model.architecture.timeout_seconds << when_full(model.architecture) << " checksum "
+      << model.architecture.timeout_seconds << overflow_policy(model.architecture) << " checksum "
       << (model.architecture.checksum == Checksum::crc32c ? "crc32c" : "none")
       << numa(model.architecture.numa) << "\n";
   for (const Parameter& each : model.parameters) dump(out, each);

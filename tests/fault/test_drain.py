@@ -17,7 +17,7 @@ import h5py
 import numpy as np
 import pytest
 from leat_run import BUILD, LIMIT, Run, data, same_bits, xml
-from test_leftovers import kill_all, leat_clean, run_in
+from test_stale_resources import kill_all, leat_clean, run_in
 
 VARIABLES = {"a": ("i4", 5), "b": ("u1", 7000)}
 DATA = ('<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/>'

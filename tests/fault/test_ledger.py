@@ -10,7 +10,7 @@ import time
 
 import h5py
 from leat_run import BUILD, Run, data, same_bits, xml
-from test_leftovers import kill_all, run_in
+from test_stale_resources import kill_all, run_in
 
 ROW = '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/><variable name="b" layout="row"/>'
 WIDTH = 100

@@ -36,20 +36,20 @@ constexpr char kXml[] = R"(<simulation name="fuzz">
 </simulation>
 )";
 
-model::Model model_of(const model::WhenFull when_full) {
+model::Model model_of(const model::OverflowPolicy overflow_policy) {
   const model::ReadResult read = model::read_text(kXml, "fuzz.xml", model::Schema());
   promise(read.model.has_value(), model::format(read.diagnostics).c_str());
   model::Model model = *read.model;
-  model.architecture.when_full = when_full;
+  model.architecture.overflow_policy = overflow_policy;
   return model;
 }
 
-const model::Model& run_model(model::WhenFull when_full = model::WhenFull::wait) {
-  static const model::Model waits = model_of(model::WhenFull::wait);
-  static const model::Model drops = model_of(model::WhenFull::drop_iteration);
-  static const model::Model fails = model_of(model::WhenFull::error);
-  if (when_full == model::WhenFull::drop_iteration) return drops;
-  return when_full == model::WhenFull::error ? fails : waits;
+const model::Model& run_model(model::OverflowPolicy overflow_policy = model::OverflowPolicy::wait) {
+  static const model::Model waits = model_of(model::OverflowPolicy::wait);
+  static const model::Model drops = model_of(model::OverflowPolicy::drop_iteration);
+  static const model::Model fails = model_of(model::OverflowPolicy::error);
+  if (overflow_policy == model::OverflowPolicy::drop_iteration) return drops;
+  return overflow_policy == model::OverflowPolicy::error ? fails : waits;
 }
 
 const shm::Segment& run_segment() {
@@ -123,14 +123,14 @@ const leat_plugin kPlugin{LEAT_PLUGIN_ABI, sizeof(leat_plugin), "check", open, i
 
 }  // namespace
 
-DrivenEngine::DrivenEngine(model::WhenFull when_full)
-    : facts_{"fuzz", kClients, kClients}, when_full_(when_full), log_(run_model()) {
+DrivenEngine::DrivenEngine(model::OverflowPolicy overflow_policy)
+    : facts_{"fuzz", kClients, kClients}, when_full_(overflow_policy), log_(run_model()) {
   const shm::Segment& segment = run_segment();
   const shm::SegmentHeader& header = segment.header();
   std::memset(segment.at<char>(header.leases_offset), 0,
               header.segment_bytes - header.leases_offset);
-  segment.server_words().done_iteration = -1;
-  segment.server_words().fruitless = 0;
+  segment.server_state().done_iteration = -1;
+  segment.server_state().fruitless = 0;
   for (shm::StoreWords& store : segment.stores()) {
     store.done = store.begun = -1;
     store.tries = store.crashes = 0;
@@ -165,12 +165,12 @@ void DrivenEngine::die_and_be_followed() {
   make_engine();
 }
 
-void DrivenEngine::come_back(std::uint32_t client, std::uint64_t current_extent,
-                             std::uint64_t spare_extent) {
+void DrivenEngine::come_back(std::uint32_t client, std::uint64_t current_region,
+                             std::uint64_t spare_region) {
   shm::Hello hello = hello_of(client);
   hello.resumed = 1;
-  hello.current_extent = current_extent;
-  hello.spare_extent = spare_extent;
+  hello.current_region = current_region;
+  hello.spare_region = spare_region;
   run_segment().name().copy(hello.segment, sizeof hello.segment - 1);
   attach(client, hello);
 }

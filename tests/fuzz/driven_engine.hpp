@@ -16,7 +16,7 @@ class DrivenEngine {
   static constexpr std::uint32_t kClients = 2;
 
   /// In the one segment of the process, its client-owned memory zero.
-  explicit DrivenEngine(model::WhenFull when_full);
+  explicit DrivenEngine(model::OverflowPolicy overflow_policy);
   ~DrivenEngine();
 
   static const shm::Segment& segment();
@@ -27,7 +27,7 @@ class DrivenEngine {
   void hang_up(std::uint32_t client);
   /// What a server that is killed leaves, another one takes over. No client has come back yet.
   void die_and_be_followed();
-  void come_back(std::uint32_t client, std::uint64_t current_extent, std::uint64_t spare_extent);
+  void come_back(std::uint32_t client, std::uint64_t current_region, std::uint64_t spare_region);
   void steer(const std::string& parameter, const Steering::Value& value);
   /// What the first rank said of its parameters, as it is taken for scripts.
   void end_in_parameter_log(std::int64_t iteration);
@@ -44,7 +44,7 @@ class DrivenEngine {
   void make_engine();
 
   RunFacts facts_;
-  model::WhenFull when_full_;
+  model::OverflowPolicy when_full_;
   ParameterLog log_;
   tests::QuietHost host_;
   std::array<bool, kClients> hung_up_{};

@@ -14,8 +14,8 @@ using server::DrivenEngine;
 
 class HostileClients {
  public:
-  HostileClients(const std::uint8_t* data, std::size_t size, model::WhenFull when_full)
-      : input_(data, size), server_(when_full) {}
+  HostileClients(const std::uint8_t* data, std::size_t size, model::OverflowPolicy overflow_policy)
+      : input_(data, size), server_(overflow_policy) {}
 
   void run() {
     constexpr int kMostActs = 400;
@@ -26,7 +26,7 @@ class HostileClients {
  private:
   struct Client {
     std::uint64_t releases_taken = 0;
-    std::array<shm::Extent, 8> leased{};
+    std::array<shm::Region, 8> leased{};
     std::size_t leases = 0;
     std::int64_t iteration = 0;
   };
@@ -104,15 +104,15 @@ class HostileClients {
     area.client->release_head.store(client.releases_taken);
   }
 
-  shm::Extent leased(std::uint32_t who) {
+  shm::Region leased(std::uint32_t who) {
     return clients_[who]
         .leased[input_.below(static_cast<std::uint32_t>(clients_[who].leased.size()))];
   }
 
   std::uint64_t offset(std::uint32_t who) {
-    const shm::Extent extent = leased(who);
-    if (input_.below(4) != 0) return extent.offset + 64 * input_.below(64);
-    return extent.offset + static_cast<std::uint64_t>(input_.number());
+    const shm::Region region = leased(who);
+    if (input_.below(4) != 0) return region.offset + 64 * input_.below(64);
+    return region.offset + static_cast<std::uint64_t>(input_.number());
   }
 
   shm::Event any_event(std::uint32_t who) {
@@ -217,9 +217,9 @@ class HostileClients {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  for (const auto when_full :
-       {model::WhenFull::wait, model::WhenFull::drop_iteration, model::WhenFull::error}) {
-    HostileClients(data, size, when_full).run();
+  for (const auto overflow_policy :
+       {model::OverflowPolicy::wait, model::OverflowPolicy::drop_iteration, model::OverflowPolicy::error}) {
+    HostileClients(data, size, overflow_policy).run();
   }
   return 0;
 }

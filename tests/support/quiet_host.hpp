@@ -27,7 +27,7 @@ class QuietConnection final : public shm::ToClient {
   Received take(shm::Report*) override {
     return closed_ && *closed_ ? Received::closed : Received::nothing;
   }
-  bool farewell(const shm::Farewell&) override { return true; }
+  bool drained(const shm::DrainReport&) override { return true; }
 
  private:
   const bool* closed_;

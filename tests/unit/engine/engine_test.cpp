@@ -125,7 +125,7 @@ class WholeRun {
   }
   Status finalize(int rank) {
     detach(rank);
-    return ranks_[rank]->await_farewell("test");
+    return ranks_[rank]->await_drained("test");
   }
   void detach(int rank) {
     client::Lock lock(mutex_);

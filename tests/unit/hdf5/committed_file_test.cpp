@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "server/plugins/hdf5/disk/journal.hpp"
-#include "server/plugins/hdf5/disk/places.hpp"
+#include "server/plugins/hdf5/disk/file_space.hpp"
 
 namespace {
 
@@ -220,8 +220,8 @@ TEST_F(Files, whose_writer_knows_what_it_wrote_are_not_read_back) {
   EXPECT_EQ(disk.writes, 6);
 }
 
-TEST(Places, have_structures_side_by_side_and_large_pieces_on_pages) {
-  Places places;
+TEST(FileSpace, have_structures_side_by_side_and_large_pieces_on_pages) {
+  FileSpace places;
   EXPECT_EQ(places.take(96, false), 0u);
   const std::uint64_t small = places.take(10, true), large = places.take(200'001, true);
   EXPECT_EQ(places.take(100, false), 96u);
@@ -231,8 +231,8 @@ TEST(Places, have_structures_side_by_side_and_large_pieces_on_pages) {
   EXPECT_GT(places.end(), places.next());
 }
 
-TEST(Places, are_new_until_a_commit_in_an_arena_too) {
-  Places places;
+TEST(FileSpace, are_new_until_a_commit_in_an_arena_too) {
+  FileSpace places;
   const std::uint64_t before = places.take(96, false);
   EXPECT_TRUE(places.is_new(before));
   places.commit();
@@ -242,8 +242,8 @@ TEST(Places, are_new_until_a_commit_in_an_arena_too) {
   EXPECT_TRUE(places.is_new(places.take(1 << 20, true)));
 }
 
-TEST(Places, of_a_writer_that_was_killed_are_not_used_again) {
-  Places places(5000);
+TEST(FileSpace, of_a_writer_that_was_killed_are_not_used_again) {
+  FileSpace places(5000);
   places.set_end(1000);  // HDF5 knows of so much
   EXPECT_GE(places.take(96, false), 5000u);
   EXPECT_GE(places.take(96, true), 5000u);

@@ -32,13 +32,13 @@ TEST(LeftMs, IsZeroAtTheEndAndFitsPollHoweverLongItIs) {
   EXPECT_EQ(left_ms(INT64_MAX), INT_MAX);
 }
 
-TEST(Patience, BeginsWithTheFirstWaitAndIsOfAllWaitsTogether) {
-  Patience patience(2 * kMillisecond);
+TEST(WaitBudget, BeginsWithTheFirstWaitAndIsOfAllWaitsTogether) {
+  WaitBudget budget(2 * kMillisecond);
   usleep(3000);  // work before the first wait does not count
-  EXPECT_GT(patience.left_ns(), 0);
-  while (patience.left_ns() > 0) give_way();
-  EXPECT_EQ(patience.left_ns(), 0);
-  EXPECT_EQ(patience.waited_ns(), 2 * kMillisecond);
+  EXPECT_GT(budget.left_ns(), 0);
+  while (budget.left_ns() > 0) give_way();
+  EXPECT_EQ(budget.left_ns(), 0);
+  EXPECT_EQ(budget.waited_ns(), 2 * kMillisecond);
 }
 
 TEST(Futex, DoesNotSleepWhenTheWordHasChanged) {

@@ -14,7 +14,7 @@ shm::SegmentHeader header(std::uint64_t units, std::uint64_t common = 2) {
   made.data_offset = kBase;
   made.data_bytes = units * kUnit;
   made.unit_bytes = kUnit;
-  made.extent_bytes = common * kUnit;
+  made.region_bytes = common * kUnit;
   return made;
 }
 
@@ -27,25 +27,25 @@ LeaseRequest common(std::uint32_t client, std::int64_t iteration,
   return {client, flags, iteration, 0, 0};
 }
 
-// One block that fills its own extent comes in.
+// One block that fills its own region comes in.
 void fill(LeaseBook& book, const Grant& grant) {
-  book.block_came(grant.request.client, grant.extent.offset, grant.extent.bytes);
+  book.block_came(grant.request.client, grant.region.offset, grant.region.bytes);
 }
 
 TEST(LeaseBook, AnExtentComesBackWhenItIsSealedAndAllItsBlocksAreReleased) {
   LeaseBook book(header(16), 1);
   book.request(common(0, 0));
   const Grant grant = book.serve().at(0);
-  const std::uint64_t extent = grant.extent.offset;
-  EXPECT_EQ(grant.extent.bytes, 2 * kUnit);
-  book.block_came(0, extent, 100);
-  book.block_came(0, extent, 100);
-  book.block_released(0, extent);
-  book.seal(0, extent, 3);  // a third block is still on its way
-  book.block_released(0, extent);
+  const std::uint64_t region = grant.region.offset;
+  EXPECT_EQ(grant.region.bytes, 2 * kUnit);
+  book.block_came(0, region, 100);
+  book.block_came(0, region, 100);
+  book.block_released(0, region);
+  book.seal(0, region, 3);  // a third block is still on its way
+  book.block_released(0, region);
   EXPECT_EQ(book.used_bytes(), 2 * kUnit);
-  book.block_came(0, extent, 100);
-  book.block_released(0, extent);
+  book.block_came(0, region, 100);
+  book.block_released(0, region);
   EXPECT_EQ(book.used_bytes(), 0u);
 }
 
@@ -69,7 +69,7 @@ TEST(LeaseBook, AnExtentOfOneBlockNeedsNoSeal) {
   const Grant grant = book.serve().at(0);
   fill(book, grant);
   EXPECT_EQ(book.used_bytes(), 5 * kUnit);
-  book.block_released(0, grant.extent.offset);
+  book.block_released(0, grant.region.offset);
   EXPECT_EQ(book.used_bytes(), 0u);
 }
 
@@ -164,7 +164,7 @@ TEST(LeaseBook, ADeadClientsMemoryAndRequestsGoAtOnceItsBlocksWhenReleased) {
   book.request(own(0, 14, 0));  // and waits for this one
   book.client_gone(0);
   EXPECT_EQ(book.used_bytes(), 4 * kUnit);
-  book.block_released(0, with_block.extent.offset);
+  book.block_released(0, with_block.region.offset);
   EXPECT_EQ(book.used_bytes(), 0u);
   book.request(own(1, 16, 0));
   EXPECT_EQ(book.serve().size(), 1u);
@@ -173,13 +173,13 @@ TEST(LeaseBook, ADeadClientsMemoryAndRequestsGoAtOnceItsBlocksWhenReleased) {
 TEST(LeaseBook, KnowsOnlyPlacesInsideOfAClientsOwnLeases) {
   LeaseBook book(header(16), 2);
   book.request(own(0, 2, 0));
-  const std::uint64_t extent = book.serve().at(0).extent.offset;
-  EXPECT_EQ(book.extent_of(0, extent + 64, 64), extent);
-  EXPECT_EQ(book.extent_of(0, extent, 2 * kUnit), extent);
-  EXPECT_EQ(book.extent_of(0, extent, 2 * kUnit + 1), 0u);
-  EXPECT_EQ(book.extent_of(0, extent + 64, UINT64_MAX - 10), 0u);
-  EXPECT_EQ(book.extent_of(0, extent - 1, 1), 0u);
-  EXPECT_EQ(book.extent_of(1, extent, 64), 0u);
+  const std::uint64_t region = book.serve().at(0).region.offset;
+  EXPECT_EQ(book.region_of(0, region + 64, 64), region);
+  EXPECT_EQ(book.region_of(0, region, 2 * kUnit), region);
+  EXPECT_EQ(book.region_of(0, region, 2 * kUnit + 1), 0u);
+  EXPECT_EQ(book.region_of(0, region + 64, UINT64_MAX - 10), 0u);
+  EXPECT_EQ(book.region_of(0, region - 1, 1), 0u);
+  EXPECT_EQ(book.region_of(1, region, 64), 0u);
 }
 
 TEST(LeaseBook, GivesUpRequestsOfOneIterationAndOfRanksThatWaitOnly) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20, kBegin = 64 * 1024, kEnd = 33 * kMiB;
 
-bool by_offset(const shm::Extent& a, const shm::Extent& b) { return a.offset < b.offset; }
+bool by_offset(const shm::Region& a, const shm::Region& b) { return a.offset < b.offset; }
 
 // All news of a populator until `bytes` are settled.
 class Listener {
@@ -33,24 +33,24 @@ class Listener {
     }
   }
   void add(const Populator::News& news) {
-    for (const shm::Extent& each : news.taken) settled_ += each.bytes;
-    for (const shm::Extent& each : news.lost) settled_ += each.bytes;
+    for (const shm::Region& each : news.taken) settled_ += each.bytes;
+    for (const shm::Region& each : news.lost) settled_ += each.bytes;
     taken_.insert(taken_.end(), news.taken.begin(), news.taken.end());
     lost_.insert(lost_.end(), news.lost.begin(), news.lost.end());
   }
   // Whether the slices are each byte of the range once.
   bool is_all() {
-    std::vector<shm::Extent> all = taken_;
+    std::vector<shm::Region> all = taken_;
     all.insert(all.end(), lost_.begin(), lost_.end());
     std::sort(all.begin(), all.end(), by_offset);
     std::uint64_t at = kBegin;
-    for (const shm::Extent& each : all) {
+    for (const shm::Region& each : all) {
       if (each.offset != at) return false;
       at += each.bytes;
     }
     return at == kEnd;
   }
-  std::vector<shm::Extent> taken_, lost_;
+  std::vector<shm::Region> taken_, lost_;
 
  private:
   std::mutex mutex_;
@@ -61,7 +61,7 @@ class Listener {
 
 TEST(Populator, ThreadsTakeEachByteOnce) {
   Listener listener;
-  Populator populator([](shm::Extent) { return 0; }, [&] { listener.ring(); });
+  Populator populator([](shm::Region) { return 0; }, [&] { listener.ring(); });
   populator.add({{kBegin, kEnd - kBegin}});
   populator.start(3);
   listener.await(populator, kEnd - kBegin);
@@ -70,10 +70,10 @@ TEST(Populator, ThreadsTakeEachByteOnce) {
 }
 
 TEST(Populator, WithoutAThreadTheLoopTakesWhatItAsksFor) {
-  Populator populator([](shm::Extent) { return 0; }, [] {});
+  Populator populator([](shm::Region) { return 0; }, [] {});
   populator.add({{kBegin, kEnd - kBegin}});
   EXPECT_FALSE(populator.has_news());
-  const shm::Extent wanted{kBegin + 3 * kMiB, 2 * kMiB};  // lies in two slices
+  const shm::Region wanted{kBegin + 3 * kMiB, 2 * kMiB};  // lies in two slices
   for (int i = 0; i < 3; ++i) populator.take_one_in(wanted);
   EXPECT_TRUE(populator.has_news());
   const Populator::News news = populator.take_news();
@@ -86,7 +86,7 @@ TEST(Populator, WithoutAThreadTheLoopTakesWhatItAsksFor) {
 
 TEST(Populator, WhatCannotBeTakenIsGivenUpWithAllThatNobodyHadBegun) {
   Listener listener;
-  Populator populator([](shm::Extent slice) { return slice.offset < 8 * kMiB ? 0 : ENOSPC; },
+  Populator populator([](shm::Region slice) { return slice.offset < 8 * kMiB ? 0 : ENOSPC; },
                       [] {});
   populator.add({{kBegin, 4 * kMiB - kBegin}, {4 * kMiB, kEnd - 4 * kMiB}});
   populator.take_one_in({kBegin, 1});
@@ -103,7 +103,7 @@ TEST(Populator, EndsWhileThereIsMuchToDo) {
   std::atomic<int> calls{0};
   {
     Populator populator(
-        [&](shm::Extent) {
+        [&](shm::Region) {
           ++calls;
           std::this_thread::sleep_for(std::chrono::milliseconds(2));
           return 0;

@@ -186,8 +186,8 @@ class Spilling : public SpillFiles {
         made.data = place(number, variable);
         made.bytes = kBytes;
         iteration.blocks.push_back(made);
-        iteration.holds[variable] = std::make_shared<int>(0);
-        if (number == 3 && variable == 1) held_ = iteration.holds[variable];
+        iteration.pins[variable] = std::make_shared<int>(0);
+        if (number == 3 && variable == 1) held_ = iteration.pins[variable];
       }
       pipeline_.submit(std::move(iteration));
     }
@@ -351,7 +351,7 @@ TEST_F(Spilling, WhileTheStoresAreAtWorkLosesNothingAndDoublesNothing) {
       iteration.blocks.emplace_back();
       iteration.blocks[0].data = segment_.data();
       iteration.blocks[0].bytes = kBytes;
-      iteration.holds[0] = std::make_shared<int>(0);
+      iteration.pins[0] = std::make_shared<int>(0);
       pipeline_.submit(std::move(iteration));
     }
     for (const PipelineResult& each : pipeline_.take_results()) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kUnit = 64 * 1024, kMiB = 1 << 20;
 
-bool by_offset(const shm::Extent& a, const shm::Extent& b) { return a.offset < b.offset; }
+bool by_offset(const shm::Region& a, const shm::Region& b) { return a.offset < b.offset; }
 
 TEST(Zones, AreOneWhereAllRanksAreOnOneNode) {
   const std::vector<Zone> zones = zones_of({kUnit, 64 * kMiB}, kUnit, {1, 1, 1});
@@ -35,18 +35,18 @@ TEST(Zones, AreAllOfTheDataOnceInWholeUnitsAndMostOfItInOnePiece) {
   std::mt19937 random(7);
   for (int turn = 0; turn < 2000; ++turn) {
     const auto dice = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
-    const shm::Extent data{kUnit * (1 + dice(100)), kUnit * (1 + dice(1 << dice(14)))};
+    const shm::Region data{kUnit * (1 + dice(100)), kUnit * (1 + dice(1 << dice(14)))};
     std::vector<int> of_rank;
     for (int i = 0; i <= dice(200); ++i) of_rank.push_back(dice(7));
-    std::vector<shm::Extent> all;
+    std::vector<shm::Region> all;
     std::uint64_t end_of_small = data.offset;
     for (const Zone& zone : zones_of(data, kUnit * (1 + dice(7)), of_rank)) {
-      for (const shm::Extent& each : zone.ranges()) all.push_back(each);
+      for (const shm::Region& each : zone.ranges()) all.push_back(each);
       end_of_small = std::max(end_of_small, zone.small.offset + zone.small.bytes);
     }
     std::sort(all.begin(), all.end(), by_offset);
     std::uint64_t at = data.offset;
-    for (const shm::Extent& each : all) {
+    for (const shm::Region& each : all) {
       EXPECT_EQ(each.offset, at);
       EXPECT_EQ(each.bytes % kUnit, 0u);
       at += each.bytes;

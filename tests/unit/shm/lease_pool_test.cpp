@@ -9,7 +9,7 @@
 
 namespace {
 
-using leat::shm::Extent;
+using leat::shm::Region;
 using leat::shm::LeasePool;
 
 constexpr std::uint64_t kUnit = 65536;
@@ -43,7 +43,7 @@ TEST(LeasePool, NeighboursGrowTogetherWhateverTheOrderOfTheirReturn) {
   std::vector<int> order{0, 1, 2, 3};
   do {
     LeasePool pool(kUnit, 4 * kUnit, kUnit);
-    std::vector<Extent> taken;
+    std::vector<Region> taken;
     for (int i = 0; i < 4; ++i) taken.push_back(*pool.take_low(kUnit));
     for (const int i : order) pool.give_back(taken[i]);
     EXPECT_TRUE(pool.take_low(4 * kUnit)) << "the pool is in pieces";
@@ -52,7 +52,7 @@ TEST(LeasePool, NeighboursGrowTogetherWhateverTheOrderOfTheirReturn) {
 
 TEST(LeasePool, LooksNearFirstAndThenEverywhere) {
   LeasePool pool(kUnit, 16 * kUnit, kUnit);
-  const std::vector<Extent> near{{4 * kUnit, 2 * kUnit}, {8 * kUnit, 4 * kUnit}};
+  const std::vector<Region> near{{4 * kUnit, 2 * kUnit}, {8 * kUnit, 4 * kUnit}};
   EXPECT_EQ(pool.take_low(kUnit, near)->offset, 4 * kUnit);
   EXPECT_EQ(pool.take_high(kUnit, near)->offset, 11 * kUnit);
   EXPECT_EQ(pool.take_low(2 * kUnit, near)->offset, 8 * kUnit) << "the first has no room for it";
@@ -82,7 +82,7 @@ TEST(LeasePool, LooksAtAllThatIsFreeInARangeHoweverItIsCut) {
       first = first ? first : i;
       last = i;
     }
-    const std::vector<Extent> near{{begin * kUnit, (end - begin) * kUnit}};
+    const std::vector<Region> near{{begin * kUnit, (end - begin) * kUnit}};
     const auto low = pool.place_low(kUnit, near), high = pool.place_high(kUnit, near);
     if (first != 0) {
       EXPECT_EQ(low->offset, first * kUnit);
@@ -95,7 +95,7 @@ TEST(LeasePool, LooksAtAllThatIsFreeInARangeHoweverItIsCut) {
 
 TEST(LeasePool, GivesNothingForWhichThereIsNoMemoryYetAndNothingElseInstead) {
   LeasePool pool(kUnit, 8 * kUnit, kUnit);
-  const Extent before = *pool.take_high(2 * kUnit);
+  const Region before = *pool.take_high(2 * kUnit);
   pool.withhold();
   EXPECT_FALSE(pool.take_low(kUnit));
   pool.supply({2 * kUnit, 3 * kUnit});
@@ -127,7 +127,7 @@ TEST(LeasePool, RandomUseNeverHandsOutAByteTwice) {
   constexpr std::uint64_t kUnits = 256;
   LeasePool pool(0, kUnits * kUnit, kUnit);
   std::vector<int> owner(kUnits, 0);
-  std::vector<Extent> taken;
+  std::vector<Region> taken;
   std::mt19937 random(1);
   for (int step = 0; step < 20000; ++step) {
     if (random() % 2 == 0 && !taken.empty()) {
@@ -140,15 +140,15 @@ TEST(LeasePool, RandomUseNeverHandsOutAByteTwice) {
       continue;
     }
     const std::uint64_t bytes = 1 + random() % (20 * kUnit);
-    const auto extent = random() % 2 ? pool.take_low(bytes) : pool.take_high(bytes);
-    if (!extent) continue;
-    ASSERT_GE(extent->bytes, bytes);
-    for (auto u = extent->offset / kUnit; u < (extent->offset + extent->bytes) / kUnit; ++u) {
+    const auto region = random() % 2 ? pool.take_low(bytes) : pool.take_high(bytes);
+    if (!region) continue;
+    ASSERT_GE(region->bytes, bytes);
+    for (auto u = region->offset / kUnit; u < (region->offset + region->bytes) / kUnit; ++u) {
       ASSERT_EQ(owner[u]++, 0);
     }
-    taken.push_back(*extent);
+    taken.push_back(*region);
   }
-  for (const Extent& extent : taken) pool.give_back(extent);
+  for (const Region& region : taken) pool.give_back(region);
   EXPECT_EQ(pool.free_bytes(), pool.total_bytes());
   EXPECT_TRUE(pool.take_low(kUnits * kUnit));
 }

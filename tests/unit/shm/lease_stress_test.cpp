@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client that cuts blocks from leased extents and a server that frees them, over real memory:
-// every block's bytes must be what the client wrote, so no extent may be leased again while a block
+// A client that cuts blocks from leased regions and a server that frees them, over real memory:
+// every block's bytes must be what the client wrote, so no region may be leased again while a block
 // in it is read.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <vector>
 
-#include "lib/shm/extent_arena.hpp"
+#include "lib/shm/region_arena.hpp"
 #include "lib/shm/lease_pool.hpp"
 #include "lib/shm/spsc_ring.hpp"
 #include "tests/unit/shm/two_threads.hpp"
@@ -58,10 +58,10 @@ class Server {
   }
 
   void lease() {
-    const auto extent = pool_.take_low(kCommon);
-    ASSERT_TRUE(extent) << "sealed and read extents must have come back";
-    leases_[extent->offset].bytes = extent->bytes;
-    ASSERT_TRUE(releases_.push(Release{1, 0, 0, extent->offset, extent->bytes}));
+    const auto region = pool_.take_low(kCommon);
+    ASSERT_TRUE(region) << "sealed and read regions must have come back";
+    leases_[region->offset].bytes = region->bytes;
+    ASSERT_TRUE(releases_.push(Release{1, 0, 0, region->offset, region->bytes}));
   }
 
   void seal(const Event& event) {
@@ -75,17 +75,17 @@ class Server {
     for (std::uint64_t i = 0; i < event.bytes; ++i) {
       ASSERT_EQ(shared_.at(event.offset + i), static_cast<char>(event.token + i));
     }
-    const std::uint64_t extent = std::prev(leases_.upper_bound(event.offset))->first;
-    ++leases_.at(extent).came;
+    const std::uint64_t region = std::prev(leases_.upper_bound(event.offset))->first;
+    ++leases_.at(region).came;
     ++seen_;
-    free_if_done(extent);
+    free_if_done(region);
   }
 
-  void free_if_done(std::uint64_t extent) {
-    const Lease lease = leases_.at(extent);
+  void free_if_done(std::uint64_t region) {
+    const Lease lease = leases_.at(region);
     if (!lease.sealed || lease.came != lease.expected) return;
-    pool_.give_back({extent, lease.bytes});
-    leases_.erase(extent);
+    pool_.give_back({region, lease.bytes});
+    leases_.erase(region);
   }
 
   Shared& shared_;
@@ -137,7 +137,7 @@ class Client {
                               shared_.event_head};
   RingConsumer<Release> releases_{shared_.releases.data(), kSlots, shared_.release_tail,
                                   shared_.release_head};
-  ExtentArena arena_{kCommon};
+  RegionArena arena_{kCommon};
 };
 
 TEST(ShmStress, MemoryIsNeverLeasedAgainWhileABlockInItIsRead) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An extent that is offered has one owner at the end: the client that claims it, or the server that
+// A region that is offered has one owner at the end: the client that claims it, or the server that
 // withdraws it.
 #include "lib/shm/offers.hpp"
 
@@ -76,11 +76,11 @@ TEST(Offers, HaveOneOwnerWhileClaimingAndWithdrawingMeet) {
     const SaysItIsGone gone(client_gone);
     OfferReader reader(slots.span, kUnit);
     while (!server_gone) {
-      const Extent extent = reader.claim(kUnit, kLeaseOwn);
-      if (extent.bytes == 0) continue;
+      const Region region = reader.claim(kUnit, kLeaseOwn);
+      if (region.bytes == 0) continue;
       // The whole offer, not one half of it and the other of the next.
-      ASSERT_EQ(extent.bytes, kUnit + extent.offset % 1024);
-      ++claimed[extent.offset];
+      ASSERT_EQ(region.bytes, kUnit + region.offset % 1024);
+      ++claimed[region.offset];
     }
   });
   {

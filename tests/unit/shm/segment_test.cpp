@@ -42,7 +42,7 @@ TEST_F(SegmentTest, ItsPartsLieInsideAndDoNotOverlap) {
   auto segment = Segment::create(name_, small_plan());
   ASSERT_TRUE(segment);
   const auto& h = segment->header();
-  EXPECT_GE(h.catalogue_offset, sizeof h + sizeof(leat::shm::ServerWords));
+  EXPECT_GE(h.catalogue_offset, sizeof h + sizeof(leat::shm::ServerState));
   EXPECT_GE(h.steering_offset, h.catalogue_offset + 5000);
   const auto steering = segment->steering();
   EXPECT_EQ(steering.slots.size(), 20u);

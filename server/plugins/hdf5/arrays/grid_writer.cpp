@@ -5,7 +5,7 @@
 
 #include "server/plugins/hdf5/arrays/block_check.hpp"
 #include "server/plugins/hdf5/base/types.hpp"
-#include "server/plugins/hdf5/datasets/numbers.hpp"
+#include "server/plugins/hdf5/datasets/integers.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -42,8 +42,8 @@ Shape piece_of(const leat_variable& variable, const Shape& global, const BlockLi
 
 }  // namespace
 
-GridWriter::GridWriter(const Place& place, const leat_variable& variable, const BlockList& first)
-    : axes_(place, variable),
+GridWriter::GridWriter(const Target& target, const leat_variable& variable, const BlockList& first)
+    : axes_(target, variable),
       variable_(variable),
       first_global_(first.empty() ? axes_.stored_rest()
                                   : global_of(*first.front(), variable.dims)) {

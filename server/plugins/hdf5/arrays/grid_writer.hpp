@@ -10,7 +10,7 @@ namespace leat::hdf5 {
 /// "<variable>_global" (iteration, dims) has the shape of each iteration.
 class GridWriter : public Writer {
  public:
-  GridWriter(const Place& place, const leat_variable& variable, const BlockList& first);
+  GridWriter(const Target& target, const leat_variable& variable, const BlockList& first);
   void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) override;
   void grow_to_rows(hsize_t rows) override;
 

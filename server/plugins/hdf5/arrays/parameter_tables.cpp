@@ -33,8 +33,8 @@ std::size_t cut_at(const char* text, std::size_t most) {
 
 }  // namespace
 
-ParameterTables::ParameterTables(const Place& place)
-    : place_(place), group_(place.scales.take_name("parameters") + "/") {}
+ParameterTables::ParameterTables(const Target& target)
+    : target_(target), group_(target.scales.take_name("parameters") + "/") {}
 
 void ParameterTables::write(hsize_t row, const leat_iteration_data& data) {
   if (data.size < sizeof data) return;  // a host from before there were parameters
@@ -64,9 +64,9 @@ ParameterTables::Table ParameterTables::make(const leat_parameter& parameter) co
   DatasetPlan plan = growing_list();
   plan.chunk = {std::max<hsize_t>(1, kChunkBytes / H5Tget_size(type))};
   if (!is_text) plan.fill = fill_value(parameter.type);
-  const std::string name = place_.scales.take_name(group_ + parameter.name);
-  table.dataset = Dataset(place_.file, name, type, plan);
-  table.dataset.attach_iterations(place_.scales.iteration());
+  const std::string name = target_.scales.take_name(group_ + parameter.name);
+  table.dataset = Dataset(target_.file, name, type, plan);
+  table.dataset.attach_iterations(target_.scales.iteration());
   if (is_text) table.text_bytes = H5Tget_size(table.dataset.type());
   if (table.dataset.is_new()) describe(table.dataset, parameter, plan.fill);
   return table;
@@ -78,7 +78,7 @@ void ParameterTables::describe(const Dataset& table, const leat_parameter& param
   set_attribute(table.id(), "leat_parameter", name);
   set_attribute(table.id(), "long_name", "parameter " + name + " at the end of the iteration");
   if (!fill.empty()) set_fill_attribute(table.id(), table.type(), fill);
-  set_coordinates(table, coordinates_of_rows(place_.time, table.name()));
+  set_coordinates(table, coordinates_of_rows(target_.time, table.name()));
 }
 
 void ParameterTables::write_text(Table& table, hsize_t row, const char* text) {

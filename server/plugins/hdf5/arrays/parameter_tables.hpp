@@ -12,7 +12,7 @@ namespace leat::hdf5 {
 
 class ParameterTables {
  public:
-  explicit ParameterTables(const Place& place);
+  explicit ParameterTables(const Target& target);
   void write(hsize_t row, const leat_iteration_data& data);
 
  private:
@@ -25,7 +25,7 @@ class ParameterTables {
                 const std::vector<std::uint8_t>& fill) const;
   void write_text(Table& table, hsize_t row, const char* text);
 
-  Place place_;
+  Target target_;
   std::string group_;
   std::map<std::string, Table> tables_;
 };

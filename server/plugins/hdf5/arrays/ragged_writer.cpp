@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "server/plugins/hdf5/arrays/block_check.hpp"
-#include "server/plugins/hdf5/datasets/numbers.hpp"
+#include "server/plugins/hdf5/datasets/integers.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -17,9 +17,9 @@ bool varies_behind_the_first(const leat_variable& variable) {
 
 }  // namespace
 
-RaggedWriter::RaggedWriter(const Place& place, const leat_variable& variable,
+RaggedWriter::RaggedWriter(const Target& target, const leat_variable& variable,
                            const BlockList& first)
-    : axes_(place, variable), variable_(variable), flat_(varies_behind_the_first(variable)) {
+    : axes_(target, variable), variable_(variable), flat_(varies_behind_the_first(variable)) {
   const std::string name = variable_.name;
   const DimensionName slots{name + "_slot", 0, true};
   make_data(first);

@@ -15,7 +15,7 @@ namespace leat::hdf5 {
 /// Source of the form: CF Conventions 1.8, section 9.3.3, "Contiguous ragged array representation".
 class RaggedWriter : public Writer {
  public:
-  RaggedWriter(const Place& place, const leat_variable& variable, const BlockList& first);
+  RaggedWriter(const Target& target, const leat_variable& variable, const BlockList& first);
   void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) override;
   void grow_to_rows(hsize_t rows) override;
 

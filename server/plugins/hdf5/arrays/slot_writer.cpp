@@ -3,14 +3,14 @@
 
 #include "server/plugins/hdf5/arrays/block_check.hpp"
 
-#include "server/plugins/hdf5/datasets/numbers.hpp"
+#include "server/plugins/hdf5/datasets/integers.hpp"
 
 namespace leat::hdf5 {
-SlotWriter::SlotWriter(const Place& place, const leat_variable& variable, const BlockList& first)
-    : axes_(place, variable), variable_(variable) {
+SlotWriter::SlotWriter(const Target& target, const leat_variable& variable, const BlockList& first)
+    : axes_(target, variable), variable_(variable) {
   const Shape rest = first.empty() ? axes_.stored_rest() : own_extents(variable, *first[0]);
   single_ = first.empty() ? rest.size() == variable.dims
-                          : place.run.ranks == 1 && first.size() == 1 && first[0]->block == 0;
+                          : target.run.ranks == 1 && first.size() == 1 && first[0]->block == 0;
   first_extents_ = Shape(rest.end() - variable.dims, rest.end());
   if (single_) {
     std::vector<DimensionName> names;

@@ -12,7 +12,7 @@ namespace leat::hdf5 {
 /// "<variable>_extent" (iteration, slot, dims) says which.
 class SlotWriter : public Writer {
  public:
-  SlotWriter(const Place& place, const leat_variable& variable, const BlockList& first);
+  SlotWriter(const Target& target, const leat_variable& variable, const BlockList& first);
   void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) override;
   void grow_to_rows(hsize_t rows) override;
 

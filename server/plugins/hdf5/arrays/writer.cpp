@@ -11,7 +11,7 @@
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/arrays/block_check.hpp"
 #include "server/plugins/hdf5/arrays/grid_writer.hpp"
-#include "server/plugins/hdf5/arrays/patch_writer.hpp"
+#include "server/plugins/hdf5/arrays/sub_array_writer.hpp"
 #include "server/plugins/hdf5/arrays/ragged_writer.hpp"
 #include "server/plugins/hdf5/arrays/slot_writer.hpp"
 #include "server/plugins/hdf5/base/types.hpp"
@@ -19,7 +19,7 @@
 #include "server/plugins/hdf5/conventions/first_row.hpp"
 #include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
-#include "server/plugins/hdf5/datasets/numbers.hpp"
+#include "server/plugins/hdf5/datasets/integers.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 
 namespace leat::hdf5 {
@@ -74,13 +74,13 @@ void describe(const Dataset& dataset, const leat_run& run, const leat_variable& 
 
 }  // namespace
 
-std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& variable,
+std::unique_ptr<Writer> make_writer(const Target& target, const leat_variable& variable,
                                     const BlockList& first) {
-  if (variable.has_global && is_one_of_several_nodes(place.run))
-    return std::make_unique<PatchWriter>(place, variable, first);
-  if (variable.has_global) return std::make_unique<GridWriter>(place, variable, first);
-  if (varies(variable)) return std::make_unique<RaggedWriter>(place, variable, first);
-  return std::make_unique<SlotWriter>(place, variable, first);
+  if (variable.has_global && is_one_of_several_nodes(target.run))
+    return std::make_unique<SubArrayWriter>(target, variable, first);
+  if (variable.has_global) return std::make_unique<GridWriter>(target, variable, first);
+  if (varies(variable)) return std::make_unique<RaggedWriter>(target, variable, first);
+  return std::make_unique<SlotWriter>(target, variable, first);
 }
 
 Shape Axes::with_row(hsize_t row, const Shape& rest) const {
@@ -97,12 +97,12 @@ Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
   const Id type = type_of(variable_.type);
   plan.grows.assign(plan.extents.size(), true);
   plan.fill = fill_value(variable_.type);
-  Dataset dataset(place_.file, variable_.name, type, plan);
+  Dataset dataset(target_.file, variable_.name, type, plan);
   if (dataset.is_new()) {
-    describe(dataset, place_.run, variable_, type, plan.fill);
-    describe_layout(dataset, place_.run, variable_);
-    if (!has_rows()) note_first_row(dataset.id(), place_.scales.iteration().extents()[0]);
-    set_coordinates(dataset, coordinates_of(place_, variable_, with_rows));
+    describe(dataset, target_.run, variable_, type, plan.fill);
+    describe_layout(dataset, target_.run, variable_);
+    if (!has_rows()) note_first_row(dataset.id(), target_.scales.iteration().extents()[0]);
+    set_coordinates(dataset, coordinates_of(target_, variable_, with_rows));
   }
   const std::vector<std::string> of_scales = name_scales(dataset, with_rows, names);
   if (dataset.is_new() && names.size() >= variable_.dims) label(dataset, of_scales);
@@ -114,11 +114,11 @@ std::vector<std::string> Axes::name_scales(Dataset& dataset, bool with_rows,
                                            const std::vector<DimensionName>& names) const {
   std::vector<std::string> of_scales;
   if (with_rows) {
-    dataset.attach_iterations(place_.scales.iteration());
-    of_scales.push_back(place_.scales.iteration().name());
+    dataset.attach_iterations(target_.scales.iteration());
+    of_scales.push_back(target_.scales.iteration().name());
   }
   for (const DimensionName& wish : names)
-    of_scales.push_back(place_.scales.name(dataset, of_scales.size(), wish).name());
+    of_scales.push_back(target_.scales.name(dataset, of_scales.size(), wish).name());
   return of_scales;
 }
 
@@ -134,7 +134,7 @@ Dataset Axes::make(const Shape& rest, const std::vector<DimensionName>& names,
   DatasetPlan plan;
   plan.extents = with_row(0, rest);
   plan.chunk = chunk_of_iterations(piece, bytes_of({}));
-  const Compression compression = compression_of(place_.run, variable_);
+  const Compression compression = compression_of(target_.run, variable_);
   const Shape compressed = chunk_of_compressed(piece, bytes_of({}));
   const std::uint64_t least = has_rows() ? kSmallestCompressed : bytes_of({}) + 1;
   if (compression && bytes_of(compressed) >= least) {
@@ -145,7 +145,7 @@ Dataset Axes::make(const Shape& rest, const std::vector<DimensionName>& names,
   if (!is_coordinate_variable(variable_) || names.size() != 1)
     return make_from(std::move(plan), has_rows(), names);
   Dataset coordinates = make_from(std::move(plan), false, {});
-  place_.scales.take_coordinates(coordinates);
+  target_.scales.take_coordinates(coordinates);
   return coordinates;
 }
 
@@ -158,7 +158,7 @@ Dataset Axes::make_appended(const Shape& extents, hsize_t rows_at_once,
   // The last chunk is compressed anew by the next iteration: it is a small part of one.
   Shape small = plan.chunk;
   small[0] = std::clamp<hsize_t>(rows_at_once / 4, 1, plan.chunk[0]);
-  const Compression compression = compression_of(place_.run, variable_);
+  const Compression compression = compression_of(target_.run, variable_);
   if (compression && bytes_of(small) >= kSmallestCompressed) {
     plan.compression = compression;
     plan.chunk = small;
@@ -168,8 +168,8 @@ Dataset Axes::make_appended(const Shape& extents, hsize_t rows_at_once,
 
 Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
                          const std::vector<DimensionName>& names) const {
-  const std::string table_name = place_.scales.take_name(name() + kind.suffix);
-  const Id type = number_type(place_.file, table_name, kind.largest);
+  const std::string table_name = target_.scales.take_name(name() + kind.suffix);
+  const Id type = number_type(target_.file, table_name, kind.largest);
   DatasetPlan plan;
   plan.extents = with_row(0, joined(0, rest));
   plan.grows.assign(plan.extents.size(), true);
@@ -179,15 +179,15 @@ Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
     plan.chunk[d] = std::max<hsize_t>(1, plan.extents[d]);
     bytes *= plan.chunk[d];
   }
-  const auto ranks = static_cast<hsize_t>(std::max(1, place_.run.node_ranks));
+  const auto ranks = static_cast<hsize_t>(std::max(1, target_.run.node_ranks));
   plan.chunk[has_rows() ? 1 : 0] = ranks;
   if (has_rows()) plan.chunk[0] = std::max<hsize_t>(1, kTableChunkBytes / (bytes * ranks));
   plan.fill = number_bytes(type, kind.nothing);
-  Dataset table(place_.file, table_name, type, plan);
+  Dataset table(target_.file, table_name, type, plan);
   name_scales(table, has_rows(), names);
   if (table.is_new())
     describe_table(table, name(), kind,
-                   has_rows() ? coordinates_of_rows(place_.time, table_name) : "");
+                   has_rows() ? coordinates_of_rows(target_.time, table_name) : "");
   return table;
 }
 
@@ -197,15 +197,15 @@ Dataset Axes::make_list(const std::string& suffix, hsize_t width) const {
   plan.grows = {true, false};
   plan.chunk = {std::max<hsize_t>(1, kListChunkBytes / (sizeof(std::int64_t) * width)), width};
   const std::string title = name() + suffix;
-  Dataset list(place_.file, place_.scales.take_name(title), H5T_NATIVE_INT64, plan);
+  Dataset list(target_.file, target_.scales.take_name(title), H5T_NATIVE_INT64, plan);
   name_scales(list, false, {{title + "_record", 0, true}, {title + "_number", width}});
   return list;
 }
 
-bool Axes::has_table(const std::string& suffix) const { return place_.scales.has(name() + suffix); }
+bool Axes::has_table(const std::string& suffix) const { return target_.scales.has(name() + suffix); }
 
 Shape Axes::stored_extents() const {
-  const Shape all = extents_in(place_.file, name());
+  const Shape all = extents_in(target_.file, name());
   if (!all.empty() || variable_.dims + (has_rows() ? 1 : 0) == 0) return all;
   throw std::runtime_error("the dataset " + name() + " that is there has no dimensions");
 }
@@ -223,7 +223,7 @@ DimensionName Axes::name_of(unsigned dimension, hsize_t length) const {
 
 DimensionName Axes::place_name_of(unsigned dimension, hsize_t length) const {
   DimensionName name = name_of(dimension, length);
-  name.values = uniform_axis(place_.run, variable_, dimension);
+  name.values = uniform_axis(target_.run, variable_, dimension);
   return name;
 }
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "server/include/plugin.h"
-#include "server/plugins/hdf5/conventions/place.hpp"
-#include "server/plugins/hdf5/conventions/tables.hpp"
+#include "server/plugins/hdf5/conventions/target.hpp"
+#include "server/plugins/hdf5/conventions/table_attributes.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
@@ -48,13 +48,13 @@ class Writer {
 
 /// The writer for a variable whose first blocks these are; makes its datasets. `first` is empty for
 /// a variable whose datasets are in the file.
-std::unique_ptr<Writer> make_writer(const Place& place, const leat_variable& variable,
+std::unique_ptr<Writer> make_writer(const Target& target, const leat_variable& variable,
                                     const BlockList& first);
 
 /// What all forms share: the iteration dimension, or none, and the names of dimensions.
 class Axes {
  public:
-  Axes(const Place& place, const leat_variable& variable) : place_(place), variable_(variable) {}
+  Axes(const Target& target, const leat_variable& variable) : target_(target), variable_(variable) {}
 
   bool has_rows() const { return variable_.time_varying != 0; }
   /// {row, rest...}, or only the rest for a variable that does not vary in time.
@@ -90,7 +90,7 @@ class Axes {
                                        const std::vector<DimensionName>& names) const;
   void label(Dataset& dataset, const std::vector<std::string>& of_scales) const;
 
-  Place place_;
+  Target target_;
   const leat_variable& variable_;
 };
 

@@ -88,7 +88,7 @@ void prepare_for_views(const char* program) {
 }
 
 void is_alive() {
-  if (is_watched) alarm(kPatience);
+  if (is_watched) alarm(kLongestSilence);
   if (tells_server) (void)!::write(STDOUT_FILENO, "", 1);
 }
 

@@ -27,13 +27,13 @@ void prepare_for_files();
 /// thousand parts has that many. When the library crashes over a damaged file, the last word is
 /// that of `program`, with exit status 1; unless that is "".
 void prepare_for_views(const char* program);
-/// There is progress. A program of these that says so and then nothing for kPatience is in one of
+/// There is progress. A program of these that says so and then nothing for kLongestSilence is in one of
 /// those loops from which HDF5 does not come back over a damaged file: it ends like one that
 /// crashed.
 void is_alive();
 /// From now on is_alive() also says so to the server that has started this program, by a byte 0 on
 /// standard output.
 void tell_server_of_life();
-inline constexpr unsigned kPatience = 300;  // seconds
+inline constexpr unsigned kLongestSilence = 300;  // seconds
 
 }  // namespace leat::hdf5

@@ -19,11 +19,11 @@ void add(std::string* names, const std::string& name) {
 
 }  // namespace
 
-std::string coordinates_of(const Place& place, const leat_variable& variable, bool with_rows) {
+std::string coordinates_of(const Target& target, const leat_variable& variable, bool with_rows) {
   std::string names;
   if (is_coordinate_variable(variable)) return names;
-  if (with_rows && !place.time.empty()) add(&names, seen_from(variable.name, place.time));
-  for (const std::string& name : mesh_coordinates(place.run, variable)) add(&names, name);
+  if (with_rows && !target.time.empty()) add(&names, seen_from(variable.name, target.time));
+  for (const std::string& name : mesh_coordinates(target.run, variable)) add(&names, name);
   return names;
 }
 

@@ -6,12 +6,12 @@
 
 #include <string>
 
-#include "server/plugins/hdf5/conventions/place.hpp"
+#include "server/plugins/hdf5/conventions/target.hpp"
 
 namespace leat::hdf5 {
 
 /// Of the values of a variable, in a dataset that has an iteration dimension or none; "" for none.
-std::string coordinates_of(const Place& place, const leat_variable& variable, bool with_rows);
+std::string coordinates_of(const Target& target, const leat_variable& variable, bool with_rows);
 /// Of a table called `name` with a row for each iteration; `time` as in Place.
 std::string coordinates_of_rows(const std::string& time, const std::string& name);
 /// Writes the attribute, unless `coordinates` is "".

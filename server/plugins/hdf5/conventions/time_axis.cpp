@@ -55,7 +55,7 @@ void name_time_of_rows(hid_t file, const std::string& iterations, const std::str
 
 }  // namespace
 
-TimeAxis::TimeAxis(hid_t file, const leat_run& run, Scales& scales)
+TimeAxis::TimeAxis(hid_t file, const leat_run& run, DimensionScales& scales)
     : file_(file), run_(run), scales_(scales), parameter_(leat_run_time_parameter(&run)) {
   if (parameter_ >= 0 && scales.has("time")) make();
 }

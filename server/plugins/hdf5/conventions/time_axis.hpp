@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "server/plugins/hdf5/conventions/scales.hpp"
+#include "server/plugins/hdf5/conventions/dimension_scales.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
@@ -18,7 +18,7 @@ namespace leat::hdf5 {
 class TimeAxis {
  public:
   /// Goes on with what is in the file. Nothing is made before there is a time.
-  TimeAxis(hid_t file, const leat_run& run, Scales& scales);
+  TimeAxis(hid_t file, const leat_run& run, DimensionScales& scales);
   /// What it is called in the file; "" for none. The same object as long as this lives.
   const std::string& name() const { return times_.name(); }
   /// Before the datasets of an iteration are made: with the first time the coordinate is made, and
@@ -31,7 +31,7 @@ class TimeAxis {
 
   hid_t file_;
   const leat_run& run_;
-  Scales& scales_;
+  DimensionScales& scales_;
   std::int32_t parameter_;
   Dataset times_;
 };

@@ -41,7 +41,7 @@ CommittedFile::CommittedFile(const FilePlace& place, Start start, Durability dur
   note_identity();
   const off_t bytes = ::lseek(fd_, 0, SEEK_END);
   room_ = static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes);
-  places_ = Places(room_);
+  places_ = FileSpace(room_);
 }
 
 int CommittedFile::publish() {
@@ -97,7 +97,7 @@ CommittedFile::~CommittedFile() {
 }
 
 int CommittedFile::allocate(std::uint64_t bytes, bool bulk, std::uint64_t* address) {
-  Places places = places_;
+  FileSpace places = places_;
   const std::uint64_t at = places.take(bytes, bulk);
   const std::uint64_t kept = bulk ? kKeptForStructures : 0;
   const int code = take_room(std::max(room_, places.end() + kept));

@@ -51,7 +51,7 @@
 #include "server/plugins/hdf5/disk/in_place.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/disk/new_file.hpp"
-#include "server/plugins/hdf5/disk/places.hpp"
+#include "server/plugins/hdf5/disk/file_space.hpp"
 
 namespace leat::hdf5 {
 
@@ -131,7 +131,7 @@ class CommittedFile final : public File {
   int fd_ = -1;
   dev_t device_ = 0;
   ino_t inode_ = 0;
-  Places places_;
+  FileSpace places_;
   std::uint64_t room_ = 0;  // the disk has room up to here
   Changes staged_, waiting_;
   InPlace in_place_;

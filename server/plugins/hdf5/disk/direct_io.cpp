@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string>
 
-#include "server/plugins/hdf5/disk/places.hpp"
+#include "server/plugins/hdf5/disk/file_space.hpp"
 #include "server/plugins/hdf5/disk/whole_io.hpp"
 
 namespace leat::hdf5 {

@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "server/plugins/hdf5/base/types.hpp"
-#include "server/plugins/hdf5/conventions/scales.hpp"
-#include "server/plugins/hdf5/datasets/numbers.hpp"
+#include "server/plugins/hdf5/conventions/dimension_scales.hpp"
+#include "server/plugins/hdf5/datasets/integers.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -2,7 +2,7 @@
 #include "server/plugins/hdf5/output/sidecar_keeper.hpp"
 
 #include "server/plugins/hdf5/base/plain_file.hpp"
-#include "server/plugins/hdf5/output/pace.hpp"
+#include "server/plugins/hdf5/output/refresh_interval.hpp"
 
 namespace leat::hdf5::xdmf {
 
@@ -11,7 +11,7 @@ void SidecarKeeper::after_commit(hid_t file, const std::string& path) {
   if (begin < next_) return;
   guarded(path, [&] { return make_sidecar(file, run_, path, maker_, progress_); });
   const Clock::time_point end = Clock::now();
-  next_ = end + age_after(end - begin);
+  next_ = end + refresh_interval(end - begin);
 }
 
 void SidecarKeeper::at_close(const std::string& path) {

@@ -8,11 +8,11 @@
 #include <stdexcept>
 
 #include "server/plugins/hdf5/arrays/parameter_tables.hpp"
-#include "server/plugins/hdf5/arrays/presence.hpp"
-#include "server/plugins/hdf5/conventions/flag_list.hpp"
+#include "server/plugins/hdf5/arrays/written_mask.hpp"
+#include "server/plugins/hdf5/conventions/mask.hpp"
 #include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/conventions/time_axis.hpp"
-#include "server/plugins/hdf5/datasets/numbers.hpp"
+#include "server/plugins/hdf5/datasets/integers.hpp"
 #include "server/plugins/hdf5/output/by_variable.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/ledger_text.hpp"
@@ -49,12 +49,12 @@ struct Store::Open {
         rows(scales.iteration().extents()[0]),
         stored_before(numbers_in(scales.iteration())),
         time(file, run, scales),
-        place{file, scales, run, time.name()},
-        whole(flag_list(
-            place, scales.take_name("iteration_complete"),
+        target{file, scales, run, time.name()},
+        whole(open_mask(
+            target, scales.take_name("iteration_complete"),
             {"1: all of the iteration is here; 0: a rank died, or something was not stored",
              "incomplete complete"})),
-        parameters(place),
+        parameters(target),
         vtkhdf({file, file, run}, host) {
     for (std::uint64_t i = 0; i < run.variable_count; ++i) {
       const leat_variable& variable = *leat_variable_at(&run, i);
@@ -63,21 +63,21 @@ struct Store::Open {
   }
 
   void take_up(std::uint32_t number, const leat_variable& variable) {
-    writers[number] = make_writer(place, variable, {});
-    if (variable.time_varying) presences[number] = Presence(place, variable.name, rows);
+    writers[number] = make_writer(target, variable, {});
+    if (variable.time_varying) written_masks[number] = WrittenMask(target, variable.name, rows);
   }
 
-  Scales scales;
+  DimensionScales scales;
   hsize_t rows;
   std::vector<std::int64_t> stored_before;  // by writers before this one, ascending
   TimeAxis time;
-  Place place;
+  Target target;
   Dataset whole;
   ParameterTables parameters;
   VtkHdf vtkhdf;
   std::map<std::string, ScriptGroup> scripts;
   std::map<std::uint32_t, std::unique_ptr<Writer>> writers;  // by variable
-  std::map<std::uint32_t, Presence> presences;               // of those that vary in time
+  std::map<std::uint32_t, WrittenMask> written_masks;               // of those that vary in time
   std::set<std::uint32_t> in_row;    // variables of which something is in the last row
   std::vector<std::int64_t> unsaid;  // numbers of the last rows that /iteration does not have yet
   std::vector<std::int8_t> unsaid_whole;
@@ -207,7 +207,7 @@ std::string Store::write_variable(const BlockList& blocks) {
     BlockErrors errors(variable.name);
     const BlockList sound = sound_blocks(variable, blocks, &errors);
     std::unique_ptr<Writer>& writer = open_->writers[number];
-    if (!writer && !sound.empty()) writer = make_writer(open_->place, variable, sound);
+    if (!writer && !sound.empty()) writer = make_writer(open_->target, variable, sound);
     if (!sound.empty()) {
       writer->write(open_->rows, sound, &errors);
       open_->in_row.insert(number);
@@ -227,7 +227,7 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
     writer->grow_to_rows(open_->rows);
     const leat_variable& described = *leat_variable_at(&run_, variable);
     if (described.time_varying)
-      open_->presences[variable].note(open_->place, described.name, open_->rows - 1,
+      open_->written_masks[variable].note(open_->target, described.name, open_->rows - 1,
                                       open_->in_row.count(variable) > 0);
   }
   open_->parameters.write(open_->rows - 1, data);

@@ -7,7 +7,7 @@
 
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/output/old_output.hpp"
-#include "server/plugins/hdf5/output/pace.hpp"
+#include "server/plugins/hdf5/output/refresh_interval.hpp"
 #include "server/plugins/hdf5/output/view_program.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
 
@@ -37,7 +37,7 @@ ViewKeeper::ViewKeeper(const leat_run& run, const Host& host, const OutputFile& 
       wanted_(output.view()),
       maker_(name_of_part(leat_run_first_rank(&run))),
       started_(fs::last_write_time(output.path())),
-      every_(kLeastAge) {}
+      every_(kShortestInterval) {}
 
 bool ViewKeeper::is_own(const std::string& path) const {
   const std::string parts = parts_of_view(path);
@@ -72,7 +72,7 @@ void ViewKeeper::after_commit() {
     // The next one, at the latest that of the end, may find all parts readable.
   }
   const Clock::duration taken = Clock::now() - now;
-  every_ = age_after(taken);
+  every_ = refresh_interval(taken);
   if (taken > kLongAttempt) give_up_till_ = now + every_;
 }
 

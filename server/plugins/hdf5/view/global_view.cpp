@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables with a global shape: one array out of the patches of all parts.
+// Variables with a global shape: one array out of the sub-arrays of all parts.
 #include <algorithm>
 #include <set>
 #include <stdexcept>
@@ -7,23 +7,23 @@
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/part_axes.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
-#include "server/plugins/hdf5/conventions/tables.hpp"
-#include "server/plugins/hdf5/datasets/numbers.hpp"
-#include "server/plugins/hdf5/view/copies.hpp"
-#include "server/plugins/hdf5/view/patches.hpp"
+#include "server/plugins/hdf5/conventions/table_attributes.hpp"
+#include "server/plugins/hdf5/datasets/integers.hpp"
+#include "server/plugins/hdf5/view/copy_objects.hpp"
+#include "server/plugins/hdf5/view/sub_arrays.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 
 namespace leat::hdf5 {
 namespace {
 
-struct PatchesOfPart {
+struct SubArraysOfPart {
   std::size_t part;
-  std::vector<PatchRows> patches;
+  std::vector<SubArrayRows> sub_arrays;
 };
 
-std::vector<PatchesOfPart> all_patches(View& view, const ViewedVariable& variable,
+std::vector<SubArraysOfPart> all_sub_arrays(View& view, const ViewedVariable& variable,
                                        std::size_t dims) {
-  std::vector<PatchesOfPart> all;
+  std::vector<SubArraysOfPart> all;
   for (std::size_t i = 0; i < view.parts.size(); ++i) {
     if (!variable.in_part[i].is_open()) continue;
     const Part& part = view.parts[i];
@@ -33,43 +33,43 @@ std::vector<PatchesOfPart> all_patches(View& view, const ViewedVariable& variabl
     view.done.insert(table);
     const hsize_t rows =
         std::min<hsize_t>(part.iterations.size(), extents_of(variable.in_part[i])[0]);
-    all.push_back({i, patches_of(part.file, table, dims, variable.constant, rows)});
+    all.push_back({i, sub_arrays_of(part.file, table, dims, variable.constant, rows)});
   }
   return all;
 }
 
 // When no block ever moves, rows in which a part has not written are fill value there, and need no
 // look: the place is nobody else's.
-bool something_moves(const std::vector<PatchesOfPart>& all) {
-  for (const PatchesOfPart& of_part : all) {
+bool something_moves(const std::vector<SubArraysOfPart>& all) {
+  for (const SubArraysOfPart& of_part : all) {
     std::set<std::pair<std::int64_t, std::int64_t>> blocks;
-    for (const PatchRows& rows : of_part.patches) {
-      if (!blocks.insert({rows.patch.rank, rows.patch.block}).second) return true;
+    for (const SubArrayRows& rows : of_part.sub_arrays) {
+      if (!blocks.insert({rows.sub_array.rank, rows.sub_array.block}).second) return true;
     }
   }
   return false;
 }
 
-Box box_of(const PatchRows& rows, std::size_t part, const RowRun& run) {
-  const Patch& patch = rows.patch;
+Box box_of(const SubArrayRows& rows, std::size_t part, const RowRun& run) {
+  const SubArray& sub_array = rows.sub_array;
   return {part,
-          patch.rank,
-          patch.block,
-          patch.slot,
-          joined(run.from, zeros(patch.count)),
-          joined(run.to, patch.start),
-          joined(run.count, patch.count),
+          sub_array.rank,
+          sub_array.block,
+          sub_array.slot,
+          joined(run.from, zeros(sub_array.count)),
+          joined(run.to, sub_array.start),
+          joined(run.count, sub_array.count),
           run.step};
 }
 
 std::vector<Box> boxes_of(const View& view, const ViewedVariable& variable,
-                          const std::vector<PatchesOfPart>& all, bool as_written) {
+                          const std::vector<SubArraysOfPart>& all, bool as_written) {
   std::vector<Box> boxes;
-  for (const PatchesOfPart& of_part : all) {
+  for (const SubArraysOfPart& of_part : all) {
     std::vector<std::uint8_t> written;
     if (as_written) written = written_rows(view, variable, of_part.part);
-    for (const PatchRows& rows : of_part.patches) {
-      if (!rows.patch.is_there()) continue;
+    for (const SubArrayRows& rows : of_part.sub_arrays) {
+      if (!rows.sub_array.is_there()) continue;
       const std::vector<RowRun> runs =
           variable.constant ? std::vector<RowRun>{{0, 0, 1, 1}}
                             : view.rows.runs(of_part.part, rows.from, rows.upto, written);
@@ -101,17 +101,17 @@ Mapping mapping_of(const Box& box, bool constant) {
 
 // The global shape in each row of the view, {} where nothing is said of it.
 std::vector<Shape> global_shapes(const View& view, const ViewedVariable& variable,
-                                 const std::vector<PatchesOfPart>& all) {
+                                 const std::vector<SubArraysOfPart>& all) {
   std::vector<Shape> shapes(variable.constant ? 1 : view.rows.size());
-  for (const PatchesOfPart& of_part : all) {
+  for (const SubArraysOfPart& of_part : all) {
     const std::vector<std::uint8_t> written = written_rows(view, variable, of_part.part);
-    for (const PatchRows& rows : of_part.patches) {
+    for (const SubArrayRows& rows : of_part.sub_arrays) {
       if (variable.constant) {
-        shapes[0] = rows.patch.global;
+        shapes[0] = rows.sub_array.global;
         continue;
       }
       for (const RowRun& run : view.rows.runs(of_part.part, rows.from, rows.upto, written)) {
-        for (hsize_t i = 0; i < run.count; ++i) shapes[run.to + i * run.step] = rows.patch.global;
+        for (hsize_t i = 0; i < run.count; ++i) shapes[run.to + i * run.step] = rows.sub_array.global;
       }
     }
   }
@@ -160,7 +160,7 @@ void add_shapes(View& view, const ViewedVariable& variable, const std::vector<Sh
 void add_global(View& view, const ViewedVariable& variable) {
   const std::size_t before = variable.constant ? 1 : 2;  // the slot, the iteration
   const std::size_t dims = extents_of(variable.like()).size() - before;
-  const std::vector<PatchesOfPart> all = all_patches(view, variable, dims);
+  const std::vector<SubArraysOfPart> all = all_sub_arrays(view, variable, dims);
   const std::vector<Shape> shapes = global_shapes(view, variable, all);
   const Shape first = first_of(shapes, dims);
   Shape extents = first;

@@ -14,7 +14,7 @@
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/part_axes.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
-#include "server/plugins/hdf5/view/copies.hpp"
+#include "server/plugins/hdf5/view/copy_objects.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 #include "server/plugins/hdf5/vtkhdf/whole_file.hpp"
 
@@ -105,7 +105,7 @@ void add_variable(View& view, const ViewedVariable& variable) {
   } else {
     add_slots(view, variable);
   }
-  variable.constant ? add_first_row(view, variable) : add_presence(view, variable);
+  variable.constant ? add_first_row(view, variable) : add_written_mask(view, variable);
 }
 
 void fill(hid_t file, const std::vector<Part>& parts, const std::vector<std::string>& files) {
@@ -118,7 +118,7 @@ void fill(hid_t file, const std::vector<Part>& parts, const std::vector<std::str
   for (std::string name = "iteration"; name.size() < parts.front().iteration_name.size();
        name += "_")
     names.insert(name);
-  Scales scales(file, names);
+  DimensionScales scales(file, names);
   const std::string complete = table_of(parts.front().file, "", "iteration_complete");
   View view{file, parts, files, rows, scales, coordinate_of_rows(parts.front().file), {}};
   view.done.insert(parts.front().iteration_name);

@@ -20,7 +20,7 @@
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
-#include "server/plugins/hdf5/view/copies.hpp"
+#include "server/plugins/hdf5/view/copy_objects.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
 #include "server/plugins/hdf5/view/merged_dataset.hpp"
 #include "server/plugins/hdf5/view/part.hpp"

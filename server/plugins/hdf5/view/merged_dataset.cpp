@@ -9,7 +9,7 @@
 #include "server/plugins/hdf5/filters/compression.hpp"
 #include "server/plugins/hdf5/filters/stored_filters.hpp"
 #include "server/plugins/hdf5/filters/zfp_guard.hpp"
-#include "server/plugins/hdf5/view/copies.hpp"
+#include "server/plugins/hdf5/view/copy_objects.hpp"
 
 namespace leat::hdf5 {
 namespace {

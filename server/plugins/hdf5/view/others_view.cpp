@@ -7,7 +7,7 @@
 #include <set>
 
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
-#include "server/plugins/hdf5/view/copies.hpp"
+#include "server/plugins/hdf5/view/copy_objects.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 
 namespace leat::hdf5 {

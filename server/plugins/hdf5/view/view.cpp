@@ -8,9 +8,9 @@
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/first_row.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
-#include "server/plugins/hdf5/conventions/tables.hpp"
+#include "server/plugins/hdf5/conventions/table_attributes.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
-#include "server/plugins/hdf5/view/copies.hpp"
+#include "server/plugins/hdf5/view/copy_objects.hpp"
 
 namespace leat::hdf5 {
 
@@ -91,7 +91,7 @@ void add_first_row(View& view, const ViewedVariable& variable) {
   if (first != H5S_UNLIMITED) note_first_row(made.id(), first);
 }
 
-void add_presence(View& view, const ViewedVariable& variable) {
+void add_written_mask(View& view, const ViewedVariable& variable) {
   std::vector<std::int8_t> all(view.rows.size(), 0);
   for (std::size_t part = 0; part < view.parts.size(); ++part) {
     if (!variable.in_part[part].is_open()) continue;
@@ -109,7 +109,7 @@ void add_presence(View& view, const ViewedVariable& variable) {
   const std::string name = view.scales.take_name(variable.name + "_written");
   Dataset table(view.file, name, H5T_NATIVE_INT8, plan);
   table.write({0}, {all.size()}, all.data());
-  describe_flags(table, presence_of(variable.name), coordinates_of_rows(view.time, name));
+  describe_mask(table, written_mask_of(variable.name), coordinates_of_rows(view.time, name));
   name_dimensions(view, name, true, {});
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/conventions/scales.hpp"
+#include "server/plugins/hdf5/conventions/dimension_scales.hpp"
 #include "server/plugins/hdf5/view/part.hpp"
 #include "server/plugins/hdf5/view/rows.hpp"
 #include "server/plugins/hdf5/view/virtual_dataset.hpp"
@@ -19,7 +19,7 @@ struct View {
   const std::vector<Part>& parts;
   const std::vector<std::string>& files;  ///< of the parts, from the view's folder
   const Rows& rows;
-  Scales& scales;
+  DimensionScales& scales;
   std::string time;            ///< the coordinate of iterations; "" for none
   std::set<std::string> done;  ///< datasets of the parts that the view has, or needs not
 };
@@ -59,7 +59,7 @@ void add_ragged(View& view, const ViewedVariable& variable);
 /// In which row what does not vary in time was written.
 void add_first_row(View& view, const ViewedVariable& variable);
 /// "<variable>_written", when it is not in all iterations.
-void add_presence(View& view, const ViewedVariable& variable);
+void add_written_mask(View& view, const ViewedVariable& variable);
 /// Parameters, what others have put into the parts, results of scripts, ledgers.
 void add_others(View& view);
 void add_nodes(View& view);

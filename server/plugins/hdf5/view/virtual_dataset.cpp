@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "server/plugins/hdf5/datasets/dataset.hpp"
-#include "server/plugins/hdf5/view/copies.hpp"
+#include "server/plugins/hdf5/view/copy_objects.hpp"
 
 namespace leat::hdf5 {
 namespace {

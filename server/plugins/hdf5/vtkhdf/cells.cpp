@@ -30,26 +30,26 @@ class CellsMesh : public Mesh {
   const char* type() const override { return "UnstructuredGrid"; }
 
   void make_head() override {
-    for (const Field& axis : axes()) points_.emplace_back(place_, axis);
-    connectivity_.emplace_back(place_, needed(mesh_.connectivity));
+    for (const Field& axis : axes()) points_.emplace_back(target_, axis);
+    connectivity_.emplace_back(target_, needed(mesh_.connectivity));
     for (const std::int32_t variable : {mesh_.offsets, mesh_.types}) {
-      if (mesh_.cell_type == 0) shapes_.emplace_back(place_, needed(variable));
+      if (mesh_.cell_type == 0) shapes_.emplace_back(target_, needed(variable));
     }
     for (const std::int32_t variable : made_of()) {
       const leat_variable& described =
-          *leat_variable_at(&place_.run, static_cast<std::uint64_t>(variable));
+          *leat_variable_at(&target_.run, static_cast<std::uint64_t>(variable));
       changes_ = changes_ || described.time_varying != 0;
     }
-    link_points(place_.file, path("Points"), points_);
+    link_points(target_.file, path("Points"), points_);
     link_cells();
-    point_counts_ = List(place_.file, path("NumberOfPoints"));
-    cell_counts_ = List(place_.file, path("NumberOfCells"));
-    id_counts_ = List(place_.file, path("NumberOfConnectivityIds"));
-    parts_ = List(place_.file, steps_path("NumberOfParts"));
-    part_offsets_ = List(place_.file, steps_path("PartOffsets"));
-    point_offsets_ = List(place_.file, steps_path("PointOffsets"));
-    cell_offsets_ = List(place_.file, steps_path("CellOffsets"), 1);
-    id_offsets_ = List(place_.file, steps_path("ConnectivityIdOffsets"), 1);
+    point_counts_ = List(target_.file, path("NumberOfPoints"));
+    cell_counts_ = List(target_.file, path("NumberOfCells"));
+    id_counts_ = List(target_.file, path("NumberOfConnectivityIds"));
+    parts_ = List(target_.file, steps_path("NumberOfParts"));
+    part_offsets_ = List(target_.file, steps_path("PartOffsets"));
+    point_offsets_ = List(target_.file, steps_path("PointOffsets"));
+    cell_offsets_ = List(target_.file, steps_path("CellOffsets"), 1);
+    id_offsets_ = List(target_.file, steps_path("ConnectivityIdOffsets"), 1);
     if (changes_ && point_counts_.length() == 0) {
       put_part(0, {0, 0, 0});
       if (mesh_.cell_type != 0) own_offsets_.put(0, 0);
@@ -92,8 +92,8 @@ class CellsMesh : public Mesh {
       Parts parts = static_cast<CellsMesh*>(mesh)->parts_at(row);
       return Elements::Row{parts.first_cell, parts.cells, parts.points.owners};
     };
-    if (nodal) return std::make_unique<ElementArray>(place_, field, points_at, this);
-    return std::make_unique<ElementArray>(place_, field, cells_at, this);
+    if (nodal) return std::make_unique<ElementArray>(target_, field, points_at, this);
+    return std::make_unique<ElementArray>(target_, field, cells_at, this);
   }
 
  private:
@@ -205,13 +205,13 @@ class CellsMesh : public Mesh {
 
   void link_cells() {
     const hsize_t ids = connectivity_[0].most() * connectivity_[0].components();
-    make_virtual(place_.file, path("Connectivity"), H5T_NATIVE_INT64, {ids},
+    make_virtual(target_.file, path("Connectivity"), H5T_NATIVE_INT64, {ids},
                  {connectivity_[0].shown({0}, {ids})}, {});
     if (mesh_.cell_type != 0) return make_own_shapes();
     const hsize_t shift = changes_ ? 1 : 0, offsets = shapes_[0].most(), types = shapes_[1].most();
-    make_virtual(place_.file, path("Offsets"), H5T_NATIVE_INT64, {offsets + shift},
+    make_virtual(target_.file, path("Offsets"), H5T_NATIVE_INT64, {offsets + shift},
                  {shapes_[0].shown({shift}, {offsets})}, {});
-    make_virtual(place_.file, path("Types"), H5T_NATIVE_UINT8, {types},
+    make_virtual(target_.file, path("Types"), H5T_NATIVE_UINT8, {types},
                  {shapes_[1].shown({0}, {types})}, {});
   }
 
@@ -219,8 +219,8 @@ class CellsMesh : public Mesh {
   void make_own_shapes() {
     DatasetPlan plan = growing_list();
     plan.fill = {static_cast<std::uint8_t>(mesh_.cell_type)};
-    own_types_ = Dataset(place_.file, path("Types"), H5T_NATIVE_UINT8, plan);
-    own_offsets_ = List(place_.file, path("Offsets"), 0, kOffsetsAtOnce);
+    own_types_ = Dataset(target_.file, path("Types"), H5T_NATIVE_UINT8, plan);
+    own_offsets_ = List(target_.file, path("Offsets"), 0, kOffsetsAtOnce);
   }
 
   std::vector<Elements> points_, connectivity_, shapes_;  // shapes: offsets, types
@@ -234,8 +234,8 @@ class CellsMesh : public Mesh {
 
 }  // namespace
 
-std::unique_ptr<Mesh> make_cells_mesh(const Place& place, const Host& host, std::uint32_t number) {
-  return std::make_unique<CellsMesh>(place, host, number);
+std::unique_ptr<Mesh> make_cells_mesh(const Target& target, const Host& host, std::uint32_t number) {
+  return std::make_unique<CellsMesh>(target, host, number);
 }
 
 }  // namespace leat::hdf5::vtk

@@ -13,7 +13,7 @@ constexpr hsize_t kMostElements = hsize_t{1} << 40;
 
 bool varies(const leat_dimension& dimension) { return dimension.varying != 0; }
 
-// As Scales::take_name() gave it to the writer.
+// As DimensionScales::take_name() gave it to the writer.
 std::string name_beside(const leat_run& run, const std::string& wished) {
   std::string name = wished;
   for (std::uint64_t i = 0; i < run.variable_count; ++i) {
@@ -43,13 +43,13 @@ std::string why_vtk_cannot(const leat_variable& variable) {
   return "";
 }
 
-std::optional<Field> field_in(const Place& place, std::uint32_t number) {
-  const leat_variable& variable = *leat_variable_at(&place.run, number);
-  if (!is_dataset(place.file, variable.name)) return std::nullopt;
+std::optional<Field> field_in(const Target& target, std::uint32_t number) {
+  const leat_variable& variable = *leat_variable_at(&target.run, number);
+  if (!is_dataset(target.file, variable.name)) return std::nullopt;
   Field field;
   field.variable = &variable;
   field.varies = variable.time_varying != 0;
-  field.shape = extents_in(place.values, variable.name);
+  field.shape = extents_in(target.values, variable.name);
   const bool ragged = !variable.has_global &&
                       std::any_of(variable.dimension, variable.dimension + variable.dims, varies);
   if (ragged || field.varies) field.shape.erase(field.shape.begin());
@@ -61,19 +61,19 @@ std::optional<Field> field_in(const Place& place, std::uint32_t number) {
   return field;
 }
 
-WrittenRows::WrittenRows(const Place& place, const Field& field)
-    : place_(place),
-      counted_(field.form == Field::Form::ragged ? name_beside(place.run, field.path() + "_count")
+WrittenRows::WrittenRows(const Target& target, const Field& field)
+    : target_(target),
+      counted_(field.form == Field::Form::ragged ? name_beside(target.run, field.path() + "_count")
                                                  : field.path()),
-      name_(name_beside(place.run, field.path() + "_written")),
+      name_(name_beside(target.run, field.path() + "_written")),
       varies_(field.varies) {}
 
 // The table is made when it has something to say, with what was before.
 bool WrittenRows::at(hsize_t row) {
   if (!varies_ || row < all_upto_) return true;
-  if (!table_.exists()) table_ = RowTable(place_.values, name_, true);
+  if (!table_.exists()) table_ = RowTable(target_.values, name_, true);
   if (!table_.exists()) {
-    all_upto_ = extents_in(place_.values, counted_)[0];
+    all_upto_ = extents_in(target_.values, counted_)[0];
     return row < all_upto_;
   }
   const std::vector<std::int64_t> flag = table_.row(row);
@@ -87,12 +87,12 @@ hsize_t WrittenRows::last_upto(hsize_t row) {
   return last_;
 }
 
-void RowsOfAny::watch(const Place& place, const Field& field) {
+void RowsOfAny::watch(const Target& target, const Field& field) {
   if (field.varies) {
-    varying_.emplace_back(place, field);
+    varying_.emplace_back(target, field);
     return;
   }
-  const Id dataset(H5Dopen2(place.values, field.path().c_str(), H5P_DEFAULT), field.path());
+  const Id dataset(H5Dopen2(target.values, field.path().c_str(), H5P_DEFAULT), field.path());
   once_.insert(first_row(dataset));
 }
 
@@ -110,8 +110,8 @@ bool Elements::Row::has_blocks_of(const Row& other) const {
   return owners.empty() || other.owners.empty() || owners == other.owners;
 }
 
-Elements::Elements(const Place& place, Field field)
-    : place_(place), field_(std::move(field)), written_(place, field_) {}
+Elements::Elements(const Target& target, Field field)
+    : target_(target), field_(std::move(field)), written_(target, field_) {}
 
 hsize_t Elements::components() const {
   const std::size_t before = field_.form == Field::Form::ragged  ? 0
@@ -195,8 +195,8 @@ bool Elements::slots_are_full(hsize_t row, std::size_t used) {
 std::vector<std::int64_t> Elements::table(const char* suffix, hsize_t row) {
   auto known = tables_.find(suffix);
   if (known == tables_.end()) {
-    const std::string name = name_beside(place_.run, field_.path() + suffix);
-    known = tables_.emplace(suffix, RowTable(place_.values, name, field_.varies)).first;
+    const std::string name = name_beside(target_.run, field_.path() + suffix);
+    known = tables_.emplace(suffix, RowTable(target_.values, name, field_.varies)).first;
   }
   return known->second.row(row);
 }

@@ -36,18 +36,18 @@ bool is_used(const leat_run& run, const leat_mesh* mesh);
 std::string why_vtk_cannot(const leat_variable& variable);
 
 /// The variable when it is in the file, which it is from its first block on.
-std::optional<Field> field_in(const Place& place, std::uint32_t number);
+std::optional<Field> field_in(const Target& target, std::uint32_t number);
 
 /// In which rows anything of a variable was written.
 class WrittenRows {
  public:
-  WrittenRows(const Place& place, const Field& field);
+  WrittenRows(const Target& target, const Field& field);
   bool at(hsize_t row);
   /// The last one up to `row` that is, 0 when there is none. To be asked in ascending order.
   hsize_t last_upto(hsize_t row);
 
  private:
-  Place place_;
+  Target target_;
   std::string counted_, name_;  // what has as many rows as were written; the table
   bool varies_;
   RowTable table_;  // none while it is in all
@@ -57,7 +57,7 @@ class WrittenRows {
 /// In which rows anything of several variables was written.
 class RowsOfAny {
  public:
-  void watch(const Place& place, const Field& field);
+  void watch(const Target& target, const Field& field);
   bool at(hsize_t row);
 
  private:
@@ -81,7 +81,7 @@ class Elements {
     bool matches(const Row& other) const { return has_blocks_of(other) && counts == other.counts; }
   };
 
-  Elements(const Place& place, Field field);
+  Elements(const Target& target, Field field);
   /// Empty where nothing was written, or blocks do not fill their slots.
   Row at(hsize_t row);
   hsize_t components() const;
@@ -97,7 +97,7 @@ class Elements {
   Row at_slots(hsize_t row);
   bool slots_are_full(hsize_t row, std::size_t used);
 
-  Place place_;
+  Target target_;
   Field field_;
   WrittenRows written_;
   std::map<std::string, RowTable> tables_;  // by suffix

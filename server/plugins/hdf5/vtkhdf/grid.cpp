@@ -71,7 +71,7 @@ class GridMesh : public Mesh {
   const char* type() const override { return "UnstructuredGrid"; }
 
   void make_head() override {
-    moved_.emplace(place_, axes_.front());
+    moved_.emplace(target_, axes_.front());
     for (hsize_t length : lengths_) cells_ *= std::max<hsize_t>(1, length - 1);
     if (mesh_.kind == LEAT_MESH_CURVILINEAR)
       link_points();
@@ -83,15 +83,15 @@ class GridMesh : public Mesh {
          {std::pair<const char*, hsize_t>{"NumberOfPoints", product(lengths_)},
           {"NumberOfCells", cells_},
           {"NumberOfConnectivityIds", cells_ * corners_.size()}}) {
-      List counts(place_.file, path(name));
+      List counts(target_.file, path(name));
       counts.put(0, static_cast<std::int64_t>(count));
       counts.flush();
     }
-    parts_ = List(place_.file, steps_path("NumberOfParts"));
-    part_offsets_ = List(place_.file, steps_path("PartOffsets"));
-    point_offsets_ = List(place_.file, steps_path("PointOffsets"));
-    cell_offsets_ = List(place_.file, steps_path("CellOffsets"), 1);
-    id_offsets_ = List(place_.file, steps_path("ConnectivityIdOffsets"), 1);
+    parts_ = List(target_.file, steps_path("NumberOfParts"));
+    part_offsets_ = List(target_.file, steps_path("PartOffsets"));
+    point_offsets_ = List(target_.file, steps_path("PointOffsets"));
+    cell_offsets_ = List(target_.file, steps_path("CellOffsets"), 1);
+    id_offsets_ = List(target_.file, steps_path("ConnectivityIdOffsets"), 1);
   }
 
   void put_step(hsize_t step, hsize_t row) override {
@@ -116,7 +116,7 @@ class GridMesh : public Mesh {
       throw std::runtime_error("its shape " + listed(field.shape) +
                                " is neither that of the coordinates, " + listed(lengths_) +
                                ", nor that of the cells between them");
-    return std::make_unique<GridArray>(place_.file, field);
+    return std::make_unique<GridArray>(target_.file, field);
   }
 
  private:
@@ -159,12 +159,12 @@ class GridMesh : public Mesh {
                        {0, axis},
                        {varies ? rows * points : points, 1}});
     }
-    make_virtual(place_.file, path("Points"), all_single ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE,
+    make_virtual(target_.file, path("Points"), all_single ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE,
                  {rows * points, 3}, parts, {});
   }
 
   std::vector<double> values_of(const Field& field) const {
-    const Dataset dataset(place_.values, field.path());
+    const Dataset dataset(target_.values, field.path());
     const Shape count = dataset.extents();
     std::vector<double> all(product(count));
     check(H5Dread(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()),
@@ -183,7 +183,7 @@ class GridMesh : public Mesh {
     plan.grows = {false, false};
     plan.chunk = {std::min(plan.extents[0], kAtOnce), 3};
     plan.compression = compression_from("deflate:1");
-    Dataset points(place_.file, path("Points"), H5T_NATIVE_DOUBLE, plan);
+    Dataset points(target_.file, path("Points"), H5T_NATIVE_DOUBLE, plan);
     std::vector<double> some(plan.chunk[0] * 3);
     for (hsize_t at = 0; points.is_new() && at < plan.extents[0]; at += plan.chunk[0]) {
       const hsize_t count = std::min(plan.chunk[0], plan.extents[0] - at);
@@ -216,7 +216,7 @@ class GridMesh : public Mesh {
         corners_.push_back(corners_[lower == 2 ? 1 - i : i] + along);
     }
     const hsize_t corners = corners_.size();
-    make_list<std::int64_t>(place_.file, path("Connectivity"), H5T_NATIVE_INT64, cells_ * corners,
+    make_list<std::int64_t>(target_.file, path("Connectivity"), H5T_NATIVE_INT64, cells_ * corners,
                             [&](hsize_t i) {
                               hsize_t cell = i / corners, first = 0;
                               for (std::size_t d = 0; d < counts.size(); ++d) {
@@ -225,10 +225,10 @@ class GridMesh : public Mesh {
                               }
                               return static_cast<std::int64_t>(first + corners_[i % corners]);
                             });
-    make_list<std::int64_t>(place_.file, path("Offsets"), H5T_NATIVE_INT64, cells_ + 1,
+    make_list<std::int64_t>(target_.file, path("Offsets"), H5T_NATIVE_INT64, cells_ + 1,
                             [&](hsize_t i) { return static_cast<std::int64_t>(i * corners); });
     constexpr std::uint8_t kTypes[] = {1, 3, 9, 12};  // vertex, line, quad, hexahedron
-    make_list<std::uint8_t>(place_.file, path("Types"), H5T_NATIVE_UINT8, cells_,
+    make_list<std::uint8_t>(target_.file, path("Types"), H5T_NATIVE_UINT8, cells_,
                             [&](hsize_t) { return kTypes[strides.size()]; });
   }
 
@@ -242,8 +242,8 @@ class GridMesh : public Mesh {
 
 }  // namespace
 
-std::unique_ptr<Mesh> make_grid_mesh(const Place& place, const Host& host, std::uint32_t number) {
-  return std::make_unique<GridMesh>(place, host, number);
+std::unique_ptr<Mesh> make_grid_mesh(const Target& target, const Host& host, std::uint32_t number) {
+  return std::make_unique<GridMesh>(target, host, number);
 }
 
 }  // namespace leat::hdf5::vtk

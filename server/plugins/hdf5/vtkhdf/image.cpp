@@ -56,11 +56,11 @@ class ImageMesh : public Mesh {
   using Mesh::Mesh;
 
   bool is_ready() override {
-    for (std::uint32_t i = 0; i < place_.run.variable_count && cells_.empty(); ++i) {
-      const leat_variable& variable = *leat_variable_at(&place_.run, i);
-      if (leat_variable_mesh(&place_.run, &variable) != &mesh_) continue;
+    for (std::uint32_t i = 0; i < target_.run.variable_count && cells_.empty(); ++i) {
+      const leat_variable& variable = *leat_variable_at(&target_.run, i);
+      if (leat_variable_mesh(&target_.run, &variable) != &mesh_) continue;
       if (!why_vtk_cannot(variable).empty() || !why_not_of(variable).empty()) continue;
-      const std::optional<Field> field = field_in(place_, i);
+      const std::optional<Field> field = field_in(target_, i);
       if (field && field->form == Field::Form::whole) cells_ = cells_of(*field);
     }
     return !cells_.empty();
@@ -77,7 +77,7 @@ class ImageMesh : public Mesh {
       origin[axis] = mesh_.origin[axis];
       spacing[axis] = mesh_.spacing[axis];
     }
-    const Id object = group_at(place_.file, group());
+    const Id object = group_at(target_.file, group());
     if (!is_new()) return take_extents(object);
     put_attribute(object, "WholeExtent", whole);
     put_attribute(object, "Origin", origin);
@@ -96,7 +96,7 @@ class ImageMesh : public Mesh {
             listed(cells_);
     if (!why.empty()) throw std::runtime_error(why);
     *group = field.variable->centering == LEAT_NODAL ? "PointData" : "CellData";
-    return std::make_unique<ImageArray>(place_.file, field);
+    return std::make_unique<ImageArray>(target_.file, field);
   }
 
  private:
@@ -132,8 +132,8 @@ class ImageMesh : public Mesh {
 
 }  // namespace
 
-std::unique_ptr<Mesh> make_image_mesh(const Place& place, const Host& host, std::uint32_t number) {
-  return std::make_unique<ImageMesh>(place, host, number);
+std::unique_ptr<Mesh> make_image_mesh(const Target& target, const Host& host, std::uint32_t number) {
+  return std::make_unique<ImageMesh>(target, host, number);
 }
 
 }  // namespace leat::hdf5::vtk

@@ -7,10 +7,10 @@
 #include "server/plugins/hdf5/vtkhdf/array_name.hpp"
 
 namespace leat::hdf5::vtk {
-Mesh::Mesh(const Place& place, const Host& host, std::uint32_t number)
-    : place_(place), host_(host), mesh_(*leat_mesh_at(&place.run, number)) {
-  for (std::uint32_t i = 0; i < place.run.variable_count; ++i) {
-    if (leat_variable_mesh(&place.run, leat_variable_at(&place.run, i)) == &mesh_)
+Mesh::Mesh(const Target& target, const Host& host, std::uint32_t number)
+    : target_(target), host_(host), mesh_(*leat_mesh_at(&target.run, number)) {
+  for (std::uint32_t i = 0; i < target.run.variable_count; ++i) {
+    if (leat_variable_mesh(&target.run, leat_variable_at(&target.run, i)) == &mesh_)
       waiting_.push_back(i);
   }
 }
@@ -21,18 +21,18 @@ void Mesh::say(const std::string& text) const {
 
 bool Mesh::is_there(std::int32_t variable) const {
   return variable >= 0 &&
-         is_dataset(place_.file,
-                    leat_variable_at(&place_.run, static_cast<std::uint64_t>(variable))->name);
+         is_dataset(target_.file,
+                    leat_variable_at(&target_.run, static_cast<std::uint64_t>(variable))->name);
 }
 
 Field Mesh::needed(std::int32_t variable) const {
   const auto number = static_cast<std::uint32_t>(variable);
-  const leat_variable& described = *leat_variable_at(&place_.run, number);
+  const leat_variable& described = *leat_variable_at(&target_.run, number);
   const std::string why = why_vtk_cannot(described);
   if (!why.empty())
     throw std::runtime_error("\"" + std::string(described.name) +
                              "\", of which it is made: " + why);
-  return field_in(place_, number).value();
+  return field_in(target_, number).value();
 }
 
 bool Mesh::are_coordinates_there() const {
@@ -49,20 +49,20 @@ std::vector<Field> Mesh::axes() const {
 
 void Mesh::open(const std::string& group) {
   group_ = group;
-  const Id object = group_at(place_.file, group_);
+  const Id object = group_at(target_.file, group_);
   const std::string text = type();
   put_text(object, "Type", text);
   put_attribute(object, "Version", std::vector<std::int64_t>{2, 0});
   put_text(object, "leat_mesh", mesh_.name);
   // The number of steps lies before their values in the file and is written first: VTK trusts that
   // there are not more values than steps.
-  const Id steps = group_at(place_.file, path("Steps"));
+  const Id steps = group_at(target_.file, path("Steps"));
   count_ = static_cast<hsize_t>(std::max<std::int64_t>(0, integer_attribute(steps, "NSteps", -1)));
   put_attribute(steps, "NSteps", std::vector<std::int64_t>{static_cast<std::int64_t>(count_)});
   DatasetPlan plan = growing_list();
   plan.chunk = {512};
-  values_ = Dataset(place_.file, steps_path("Values"), H5T_NATIVE_DOUBLE, plan);
-  rows_ = List(place_.file, steps_path("leat_row"));
+  values_ = Dataset(target_.file, steps_path("Values"), H5T_NATIVE_DOUBLE, plan);
+  rows_ = List(target_.file, steps_path("leat_row"));
   make_head();
 }
 
@@ -100,13 +100,13 @@ void Mesh::put_values(const std::vector<Step>& steps) {
   std::vector<double> times;
   for (hsize_t step = count_; step < steps.size(); ++step) times.push_back(steps[step].time);
   values_.write({count_}, {times.size()}, times.data());
-  put_attribute(group_at(place_.file, path("Steps")), "NSteps",
+  put_attribute(group_at(target_.file, path("Steps")), "NSteps",
                 std::vector<std::int64_t>{static_cast<std::int64_t>(steps.size())});
 }
 
 // True when the variable waits no longer.
 bool Mesh::take(std::uint32_t variable, const std::vector<Step>& steps) {
-  const leat_variable& described = *leat_variable_at(&place_.run, variable);
+  const leat_variable& described = *leat_variable_at(&target_.run, variable);
   std::string why = why_vtk_cannot(described);
   if (why.empty()) {
     try {
@@ -122,13 +122,13 @@ bool Mesh::take(std::uint32_t variable, const std::vector<Step>& steps) {
 }
 
 void Mesh::take_up(std::uint32_t variable, const std::vector<Step>& steps) {
-  const Field field = field_in(place_, variable).value();
+  const Field field = field_in(target_, variable).value();
   std::string group;
   Known known;
   known.array = array_for(field, &group);
-  const std::string name = array_name(place_.run, variable);
+  const std::string name = array_name(target_.run, variable);
   known.path = path(group + "/" + name);
-  if (!is_in(place_.file, known.path)) {
+  if (!is_in(target_.file, known.path)) {
     if (!is_at_any(known.array.get(), steps)) return;
     known.array->link(known.path, steps);
   }
@@ -147,9 +147,9 @@ bool Mesh::is_at_any(Array* array, const std::vector<Step>& steps) const {
 void Mesh::put_offsets(Known* known, const std::vector<Step>& steps) const {
   if (!known->offsets.exists()) {
     const bool needs_none = known->array->is_indexed_by_step() && in_step_ == steps.size() &&
-                            !is_in(place_.file, known->offsets_path);
+                            !is_in(target_.file, known->offsets_path);
     if (needs_none) return;
-    known->offsets = List(place_.file, known->offsets_path);
+    known->offsets = List(target_.file, known->offsets_path);
   }
   for (hsize_t step = std::min(known->offsets.length(), count_); step < steps.size(); ++step)
     known->offsets.put(step, static_cast<std::int64_t>(known->array->offset(steps[step].row)));

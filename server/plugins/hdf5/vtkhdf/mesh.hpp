@@ -45,7 +45,7 @@ class Array {
 
 class Mesh {
  public:
-  Mesh(const Place& place, const Host& host, std::uint32_t number);
+  Mesh(const Target& target, const Host& host, std::uint32_t number);
   virtual ~Mesh() = default;
 
   /// Whether it can be made. Throws when it never can.
@@ -80,7 +80,7 @@ class Mesh {
   bool is_new() const { return count_ == 0; }
   void say(const std::string& text) const;
 
-  Place place_;
+  Target target_;
   Host host_;
   const leat_mesh& mesh_;
 
@@ -106,10 +106,10 @@ class Mesh {
   Dataset values_;
 };
 
-std::unique_ptr<Mesh> make_image_mesh(const Place& place, const Host& host, std::uint32_t number);
-std::unique_ptr<Mesh> make_grid_mesh(const Place& place, const Host& host, std::uint32_t number);
-std::unique_ptr<Mesh> make_cells_mesh(const Place& place, const Host& host, std::uint32_t number);
-std::unique_ptr<Mesh> make_points_mesh(const Place& place, const Host& host, std::uint32_t number);
+std::unique_ptr<Mesh> make_image_mesh(const Target& target, const Host& host, std::uint32_t number);
+std::unique_ptr<Mesh> make_grid_mesh(const Target& target, const Host& host, std::uint32_t number);
+std::unique_ptr<Mesh> make_cells_mesh(const Target& target, const Host& host, std::uint32_t number);
+std::unique_ptr<Mesh> make_points_mesh(const Target& target, const Host& host, std::uint32_t number);
 
 /// Array of the elements of blocks: what was not written, or not for all points or cells of an
 /// iteration, is shown as fill values.
@@ -117,8 +117,8 @@ class ElementArray : public Array {
  public:
   /// Blocks that the mesh has in a row.
   using Wanted = Elements::Row (*)(void* mesh, hsize_t row);
-  ElementArray(const Place& place, const Field& field, Wanted wanted, void* mesh)
-      : file_(place.file), elements_(place, field), wanted_(wanted), mesh_(mesh) {}
+  ElementArray(const Target& target, const Field& field, Wanted wanted, void* mesh)
+      : file_(target.file), elements_(target, field), wanted_(wanted), mesh_(mesh) {}
   bool is_at(hsize_t row) override;
   hsize_t offset(hsize_t row) override;
   void link(const std::string& path, const std::vector<Step>& steps) override;

@@ -25,16 +25,16 @@ class PointsMesh : public Mesh {
   const char* type() const override { return "PolyData"; }
 
   void make_head() override {
-    for (const Field& axis : axes()) points_.emplace_back(place_, axis);
-    link_points(place_.file, path("Points"), points_);
-    counts_ = List(place_.file, path("NumberOfPoints"));
-    none_ = List(place_.file, path("Lines/NumberOfCells"));
+    for (const Field& axis : axes()) points_.emplace_back(target_, axis);
+    link_points(target_.file, path("Points"), points_);
+    counts_ = List(target_.file, path("NumberOfPoints"));
+    none_ = List(target_.file, path("Lines/NumberOfCells"));
     none_.grow_to(1);
-    parts_ = List(place_.file, steps_path("NumberOfParts"));
-    part_offsets_ = List(place_.file, steps_path("PartOffsets"));
-    point_offsets_ = List(place_.file, steps_path("PointOffsets"));
-    cell_offsets_ = List(place_.file, steps_path("CellOffsets"), 4);
-    id_offsets_ = List(place_.file, steps_path("ConnectivityIdOffsets"), 4);
+    parts_ = List(target_.file, steps_path("NumberOfParts"));
+    part_offsets_ = List(target_.file, steps_path("PartOffsets"));
+    point_offsets_ = List(target_.file, steps_path("PointOffsets"));
+    cell_offsets_ = List(target_.file, steps_path("CellOffsets"), 4);
+    id_offsets_ = List(target_.file, steps_path("ConnectivityIdOffsets"), 4);
     make_numbers();
     share("NumberOfPoints", "Vertices", {"NumberOfCells", "NumberOfConnectivityIds"});
     share("Vertices/Connectivity", "Vertices", {"Offsets"});
@@ -66,7 +66,7 @@ class PointsMesh : public Mesh {
     const auto points_at = [](void* mesh, hsize_t row) {
       return blocks_of(&static_cast<PointsMesh*>(mesh)->points_, row);
     };
-    return std::make_unique<ElementArray>(place_, field, points_at, this);
+    return std::make_unique<ElementArray>(target_, field, points_at, this);
   }
 
  private:
@@ -74,7 +74,7 @@ class PointsMesh : public Mesh {
     DatasetPlan plan = growing_list();
     plan.chunk = {kNumbersAtOnce};
     plan.compression = compression_from("deflate:1");
-    numbers_ = Dataset(place_.file, path("Vertices/Connectivity"), H5T_NATIVE_INT64, plan);
+    numbers_ = Dataset(target_.file, path("Vertices/Connectivity"), H5T_NATIVE_INT64, plan);
   }
 
   void number_to(hsize_t count) {
@@ -90,11 +90,11 @@ class PointsMesh : public Mesh {
   // The same dataset by other names.
   void share(const std::string& one, const std::string& group,
              const std::vector<std::string>& names) const {
-    const Id made = group_at(place_.file, path(group));
+    const Id made = group_at(target_.file, path(group));
     for (const std::string& name : names) {
       const std::string to = path(group + "/" + name);
-      if (is_in(place_.file, to)) continue;
-      check(H5Lcreate_hard(place_.file, path(one).c_str(), place_.file, to.c_str(), link_creation(),
+      if (is_in(target_.file, to)) continue;
+      check(H5Lcreate_hard(target_.file, path(one).c_str(), target_.file, to.c_str(), link_creation(),
                            H5P_DEFAULT),
             "cannot link " + to);
     }
@@ -107,8 +107,8 @@ class PointsMesh : public Mesh {
 
 }  // namespace
 
-std::unique_ptr<Mesh> make_points_mesh(const Place& place, const Host& host, std::uint32_t number) {
-  return std::make_unique<PointsMesh>(place, host, number);
+std::unique_ptr<Mesh> make_points_mesh(const Target& target, const Host& host, std::uint32_t number) {
+  return std::make_unique<PointsMesh>(target, host, number);
 }
 
 }  // namespace leat::hdf5::vtk

@@ -16,7 +16,7 @@ namespace leat::hdf5::vtk {
 /// Where the group is made, and of what. `values` has the same variables and tables as `file`, and
 /// is what their values are read from: `file` itself where HDF5 can do that. It outlives what works
 /// with it.
-struct Place {
+struct Target {
   hid_t file, values;
   const leat_run& run;
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kRoot[] = "VTKHDF";
 
-using Make = std::unique_ptr<vtk::Mesh> (*)(const vtk::Place&, const Host&, std::uint32_t);
+using Make = std::unique_ptr<vtk::Mesh> (*)(const vtk::Target&, const Host&, std::uint32_t);
 
 Make maker_of(std::uint32_t kind) {
   switch (static_cast<leat_mesh_kind>(kind)) {
@@ -49,13 +49,13 @@ std::string node_name(const std::string& mesh) {
 
 }  // namespace
 
-VtkHdf::VtkHdf(const vtk::Place& place, const Host& host) : place_(place), host_(host) {
-  const leat_run& run = place.run;
+VtkHdf::VtkHdf(const vtk::Target& target, const Host& host) : target_(target), host_(host) {
+  const leat_run& run = target.run;
   if (!shows(run)) return;
   for (std::uint32_t i = 0; i < leat_run_mesh_count(&run); ++i) {
     const leat_mesh* mesh = leat_mesh_at(&run, i);
     if (const Make make = maker_of(mesh->kind); make && vtk::is_used(run, mesh))
-      meshes_.push_back(make(place, host, i));
+      meshes_.push_back(make(target, host, i));
   }
   is_collection_ = meshes_.size() > 1;
   try {
@@ -77,7 +77,7 @@ bool VtkHdf::shows(const leat_run& run) {
 void VtkHdf::take_up() {
   for (const auto& mesh : meshes_) {
     const std::string group = group_of(*mesh);
-    if (!is_in(place_.file, group + "/Steps") || !mesh->is_ready()) continue;
+    if (!is_in(target_.file, group + "/Steps") || !mesh->is_ready()) continue;
     mesh->open(group);
     if (steps_.empty()) steps_ = mesh->steps();
   }
@@ -119,7 +119,7 @@ void VtkHdf::add(const std::vector<vtk::Step>& more) {
 
 void VtkHdf::open(vtk::Mesh* mesh) {
   if (is_collection_) head_of_collection();
-  const std::string group = is_collection_ && !is_in(place_.file, std::string(kRoot) + "/Steps")
+  const std::string group = is_collection_ && !is_in(target_.file, std::string(kRoot) + "/Steps")
                                 ? std::string(kRoot) + "/Steps"
                                 : group_of(*mesh);
   mesh->open(group);
@@ -133,29 +133,29 @@ void VtkHdf::open(vtk::Mesh* mesh) {
 std::string VtkHdf::group_of(const vtk::Mesh& mesh) const {
   const std::string root = kRoot, first = root + "/Steps";
   if (!is_collection_) return root;
-  if (is_in(place_.file, first) &&
-      text_attribute(vtk::group_at(place_.file, first), "leat_mesh") == mesh.described().name)
+  if (is_in(target_.file, first) &&
+      text_attribute(vtk::group_at(target_.file, first), "leat_mesh") == mesh.described().name)
     return first;
   return root + "/" + node_name(mesh.described().name);
 }
 
 void VtkHdf::head_of_collection() const {
-  const Id root = vtk::group_at(place_.file, kRoot);
+  const Id root = vtk::group_at(target_.file, kRoot);
   vtk::put_text(root, "Type", "PartitionedDataSetCollection");
   vtk::put_attribute(root, "Version", std::vector<std::int64_t>{2, 1});
-  vtk::group_at(place_.file, std::string(kRoot) + "/Assembly");
+  vtk::group_at(target_.file, std::string(kRoot) + "/Assembly");
 }
 
 void VtkHdf::list_in_assembly(const vtk::Mesh& mesh) const {
   const std::string node = std::string(kRoot) + "/Assembly/" + node_name(mesh.described().name);
-  if (is_in(place_.file, node)) return;
+  if (is_in(target_.file, node)) return;
   H5G_info_t assembly;
-  check(H5Gget_info_by_name(place_.file, (std::string(kRoot) + "/Assembly").c_str(), &assembly,
+  check(H5Gget_info_by_name(target_.file, (std::string(kRoot) + "/Assembly").c_str(), &assembly,
                             H5P_DEFAULT),
         "cannot read /VTKHDF/Assembly");
-  vtk::put_attribute(vtk::group_at(place_.file, mesh.group()), "Index",
+  vtk::put_attribute(vtk::group_at(target_.file, mesh.group()), "Index",
                      std::vector<std::int64_t>{static_cast<std::int64_t>(assembly.nlinks)});
-  const Id group = vtk::group_at(place_.file, node);
+  const Id group = vtk::group_at(target_.file, node);
   check(H5Lcreate_soft(("/" + mesh.group()).c_str(), group,
                        node_name(mesh.described().name).c_str(), link_creation(), H5P_DEFAULT),
         "cannot list a mesh");
@@ -163,13 +163,13 @@ void VtkHdf::list_in_assembly(const vtk::Mesh& mesh) const {
 
 void VtkHdf::count_steps() const {
   const std::string first = std::string(kRoot) + "/Steps";
-  if (!is_in(place_.file, first)) return;
-  vtk::put_attribute(vtk::group_at(place_.file, first), "NSteps",
+  if (!is_in(target_.file, first)) return;
+  vtk::put_attribute(vtk::group_at(target_.file, first), "NSteps",
                      std::vector<std::int64_t>{static_cast<std::int64_t>(steps_.size())});
 }
 
 bool VtkHdf::is_of_a_mesh(std::uint32_t variable) const {
-  const leat_mesh* on = leat_variable_mesh(&place_.run, leat_variable_at(&place_.run, variable));
+  const leat_mesh* on = leat_variable_mesh(&target_.run, leat_variable_at(&target_.run, variable));
   return std::any_of(meshes_.begin(), meshes_.end(), [&](const auto& mesh) {
     const leat_mesh& made = mesh->described();
     return on == &made || std::count(made.coordinate, made.coordinate + made.coordinate_count,
@@ -178,7 +178,7 @@ bool VtkHdf::is_of_a_mesh(std::uint32_t variable) const {
 }
 
 double VtkHdf::time_of(const leat_iteration_data& data) const {
-  const std::int32_t number = leat_run_time_parameter(&place_.run);
+  const std::int32_t number = leat_run_time_parameter(&target_.run);
   const auto iteration = static_cast<double>(data.iteration);
   if (number < 0 || data.size < sizeof data ||
       static_cast<std::uint64_t>(number) >= data.parameter_count)

@@ -20,7 +20,7 @@ class VtkHdf {
  public:
   /// Goes on with what is in the file. In the part of one of several servers, and where the group
   /// would take the name of a variable, there is none.
-  VtkHdf(const vtk::Place& place, const Host& host);
+  VtkHdf(const vtk::Target& target, const Host& host);
 
   /// Adds row `row`, whose data are in the file; `written`: variables of which something is. Never
   /// throws: what cannot be shown to VTK is told in the log, and is stored nevertheless.
@@ -42,7 +42,7 @@ class VtkHdf {
   void count_steps() const;
   double time_of(const leat_iteration_data& data) const;
 
-  vtk::Place place_;
+  vtk::Target target_;
   Host host_;
   bool is_collection_ = false;
   std::vector<std::unique_ptr<vtk::Mesh>> meshes_;

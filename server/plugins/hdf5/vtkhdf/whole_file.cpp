@@ -22,10 +22,10 @@ void keep_message(void* not_shown, int, const char* message) {
 // In which rows something of a mesh was written.
 vtk::RowsOfAny rows_with_meshes(hid_t values, const leat_run& run, const VtkHdf& vtkhdf) {
   vtk::RowsOfAny rows;
-  const vtk::Place place{values, values, run};
+  const vtk::Target target{values, values, run};
   for (std::uint32_t i = 0; i < run.variable_count; ++i) {
     if (!vtkhdf.is_of_a_mesh(i)) continue;
-    if (const std::optional<vtk::Field> field = vtk::field_in(place, i)) rows.watch(place, *field);
+    if (const std::optional<vtk::Field> field = vtk::field_in(target, i)) rows.watch(target, *field);
   }
   return rows;
 }

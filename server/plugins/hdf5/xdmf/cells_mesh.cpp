@@ -40,13 +40,13 @@ CellShape shape_of(const leat_mesh& mesh, hsize_t components) {
 
 class CellsMesh : public Mesh {
  public:
-  CellsMesh(const Place& place, std::uint32_t number, LeftOut* left_out)
-      : Mesh(place, number, left_out),
-        points_(place, axes()),
-        ids_(place, field_of(mesh_.connectivity)),
-        ids_extents_(extents_in(place.values, ids_.field().path())),
+  CellsMesh(const Target& target, std::uint32_t number, LeftOut* left_out)
+      : Mesh(target, number, left_out),
+        points_(target, axes()),
+        ids_(target, field_of(mesh_.connectivity)),
+        ids_extents_(extents_in(target.values, ids_.field().path())),
         shape_(shape_of(mesh_, ids_.components())),
-        is_collection_(place.run.ranks > 1 || has_several_blocks()),
+        is_collection_(target.run.ranks > 1 || has_several_blocks()),
         arrays_(block_arrays()) {}
 
   void put(const Output& to, const Step& step, bool inside) override {
@@ -69,8 +69,8 @@ class CellsMesh : public Mesh {
 
   // Of one rank, in some iteration.
   bool has_several_blocks() const {
-    const std::string table = table_of(place_.values, ids_.field().path(), "_rank");
-    return !table.empty() && extents_in(place_.values, table).back() > 1;
+    const std::string table = table_of(target_.values, ids_.field().path(), "_rank");
+    return !table.empty() && extents_in(target_.values, table).back() > 1;
   }
 
   std::optional<Blocks> blocks_at(hsize_t row) {
@@ -136,8 +136,8 @@ class CellsMesh : public Mesh {
 
 }  // namespace
 
-std::unique_ptr<Mesh> make_cells_mesh(const Place& place, std::uint32_t number, LeftOut* left_out) {
-  return std::make_unique<CellsMesh>(place, number, left_out);
+std::unique_ptr<Mesh> make_cells_mesh(const Target& target, std::uint32_t number, LeftOut* left_out) {
+  return std::make_unique<CellsMesh>(target, number, left_out);
 }
 
 }  // namespace leat::hdf5::xdmf

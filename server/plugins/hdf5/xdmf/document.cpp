@@ -19,14 +19,14 @@ struct Meshes {
 
 // Whether they are a collection follows from the run: tools are not to meet another kind of data
 // when a mesh comes later than others.
-Meshes meshes_in(const Place& place, LeftOut* left_out) {
+Meshes meshes_in(const Target& target, LeftOut* left_out) {
   Meshes meshes;
   int count = 0;
-  for (std::uint32_t i = 0; i < leat_run_mesh_count(&place.run); ++i) {
-    const leat_mesh* mesh = leat_mesh_at(&place.run, i);
-    if (!vtk::is_used(place.run, mesh)) continue;
+  for (std::uint32_t i = 0; i < leat_run_mesh_count(&target.run); ++i) {
+    const leat_mesh* mesh = leat_mesh_at(&target.run, i);
+    if (!vtk::is_used(target.run, mesh)) continue;
     try {
-      if (std::unique_ptr<Mesh> made = make_mesh(place, i, left_out))
+      if (std::unique_ptr<Mesh> made = make_mesh(target, i, left_out))
         meshes.shown.push_back(std::move(made));
       ++count;
     } catch (const std::exception& e) {

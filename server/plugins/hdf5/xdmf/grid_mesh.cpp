@@ -31,8 +31,8 @@ struct Axis {
 
 class GridMesh : public Mesh {
  public:
-  GridMesh(const Place& place, std::uint32_t number, LeftOut* left_out)
-      : Mesh(place, number, left_out) {
+  GridMesh(const Target& target, std::uint32_t number, LeftOut* left_out)
+      : Mesh(target, number, left_out) {
     for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
       take_axis(field_of(mesh_.coordinate[axis]));
     std::vector<vtk::Field> fields;
@@ -137,7 +137,7 @@ class GridMesh : public Mesh {
     count.back() = axis.extents.back();
     std::vector<double> places(count.back());
     const std::string what = "cannot read " + axis.field.path();
-    const Id dataset(H5Dopen2(place_.values, axis.field.path().c_str(), H5P_DEFAULT), what),
+    const Id dataset(H5Dopen2(target_.values, axis.field.path().c_str(), H5P_DEFAULT), what),
         space(H5Dget_space(dataset), what),
         memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), what);
     check(H5Sselect_hyperslab(space, H5S_SELECT_SET, zeros(count).data(), nullptr, count.data(),
@@ -165,7 +165,7 @@ class GridMesh : public Mesh {
       nodes_ = field.shape;
     else
       nodes_.insert(nodes_.begin(), field.shape.back());
-    axes_.push_back({field, extents_in(place_.values, field.path()), {place_, field}});
+    axes_.push_back({field, extents_in(target_.values, field.path()), {target_, field}});
   }
 
   void take_up(std::uint32_t variable) {
@@ -178,7 +178,7 @@ class GridMesh : public Mesh {
         std::any_of(axes_.begin(), axes_.end(), [](const Axis& axis) { return axis.field.varies; });
     if (is_flat() && !nodal && moves)
       throw std::runtime_error("it has values for cells of a 2-d mesh whose axes vary in time");
-    const hsize_t rows = field.varies ? extents_in(place_.values, field.path())[0] : 1;
+    const hsize_t rows = field.varies ? extents_in(target_.values, field.path())[0] : 1;
     arrays_.push_back({array_name(variable), nodal ? "Node" : "Cell", rows, field});
   }
 
@@ -296,8 +296,8 @@ class GridMesh : public Mesh {
 
 }  // namespace
 
-std::unique_ptr<Mesh> make_grid_mesh(const Place& place, std::uint32_t number, LeftOut* left_out) {
-  return std::make_unique<GridMesh>(place, number, left_out);
+std::unique_ptr<Mesh> make_grid_mesh(const Target& target, std::uint32_t number, LeftOut* left_out) {
+  return std::make_unique<GridMesh>(target, number, left_out);
 }
 
 }  // namespace leat::hdf5::xdmf

@@ -9,10 +9,10 @@
 namespace leat::hdf5::xdmf {
 namespace {
 
-bool is_in_file(const Place& place, std::int32_t variable) {
+bool is_in_file(const Target& target, std::int32_t variable) {
   return variable >= 0 &&
-         is_dataset(place.values,
-                    leat_variable_at(&place.run, static_cast<std::uint64_t>(variable))->name);
+         is_dataset(target.values,
+                    leat_variable_at(&target.run, static_cast<std::uint64_t>(variable))->name);
 }
 
 // Of what a mesh is made; a uniform one of nothing.
@@ -30,46 +30,46 @@ std::string why_not(const leat_variable& variable) {
   return why.empty() ? vtk::why_vtk_cannot(variable) : why;
 }
 
-std::unique_ptr<Mesh> made(const Place& place, std::uint32_t number, LeftOut* left_out) {
-  switch (static_cast<leat_mesh_kind>(leat_mesh_at(&place.run, number)->kind)) {
+std::unique_ptr<Mesh> made(const Target& target, std::uint32_t number, LeftOut* left_out) {
+  switch (static_cast<leat_mesh_kind>(leat_mesh_at(&target.run, number)->kind)) {
     case LEAT_MESH_UNIFORM:
     case LEAT_MESH_RECTILINEAR:
     case LEAT_MESH_CURVILINEAR:
-      return make_grid_mesh(place, number, left_out);
+      return make_grid_mesh(target, number, left_out);
     case LEAT_MESH_UNSTRUCTURED:
-      return make_cells_mesh(place, number, left_out);
+      return make_cells_mesh(target, number, left_out);
     case LEAT_MESH_POINTS:
-      return make_points_mesh(place, number, left_out);
+      return make_points_mesh(target, number, left_out);
   }
   return nullptr;
 }
 
 }  // namespace
 
-Mesh::Mesh(const Place& place, std::uint32_t number, LeftOut* left_out)
-    : place_(place), mesh_(*leat_mesh_at(&place.run, number)), left_out_(left_out) {
+Mesh::Mesh(const Target& target, std::uint32_t number, LeftOut* left_out)
+    : target_(target), mesh_(*leat_mesh_at(&target.run, number)), left_out_(left_out) {
   variables_ = find_variables();
-  for (const std::int32_t variable : made_of(mesh_)) written_.watch(place_, field_of(variable));
+  for (const std::int32_t variable : made_of(mesh_)) written_.watch(target_, field_of(variable));
   for (const std::uint32_t variable : variables_)
-    written_.watch(place_, field_of(static_cast<std::int32_t>(variable)));
+    written_.watch(target_, field_of(static_cast<std::int32_t>(variable)));
 }
 
 std::vector<std::uint32_t> Mesh::find_variables() const {
   std::vector<std::uint32_t> found;
-  for (std::uint32_t i = 0; i < place_.run.variable_count; ++i) {
-    const leat_variable& variable = *leat_variable_at(&place_.run, i);
-    if (leat_variable_mesh(&place_.run, &variable) != &mesh_) continue;
+  for (std::uint32_t i = 0; i < target_.run.variable_count; ++i) {
+    const leat_variable& variable = *leat_variable_at(&target_.run, i);
+    if (leat_variable_mesh(&target_.run, &variable) != &mesh_) continue;
     const std::string why = why_not(variable);
     if (!why.empty())
       leave_out(i, why);
-    else if (is_in_file(place_, static_cast<std::int32_t>(i)))
+    else if (is_in_file(target_, static_cast<std::int32_t>(i)))
       found.push_back(i);
   }
   return found;
 }
 
 vtk::Field Mesh::field_of(std::int32_t variable) const {
-  return vtk::field_in(place_, static_cast<std::uint32_t>(variable)).value();
+  return vtk::field_in(target_, static_cast<std::uint32_t>(variable)).value();
 }
 
 std::vector<vtk::Field> Mesh::axes() const {
@@ -83,33 +83,33 @@ std::vector<BlockArray> Mesh::block_arrays() const {
   std::vector<BlockArray> arrays;
   for (const std::uint32_t variable : variables_) {
     const vtk::Field field = field_of(static_cast<std::int32_t>(variable));
-    arrays.push_back({array_name(variable), vtk::Elements(place_, field),
-                      extents_in(place_.values, field.path())});
+    arrays.push_back({array_name(variable), vtk::Elements(target_, field),
+                      extents_in(target_.values, field.path())});
   }
   return arrays;
 }
 
 void Mesh::leave_out(std::uint32_t variable, const std::string& why) const {
-  left_out_->insert("variable \"" + std::string(leat_variable_at(&place_.run, variable)->name) +
+  left_out_->insert("variable \"" + std::string(leat_variable_at(&target_.run, variable)->name) +
                     "\": " + why);
 }
 
 std::string Mesh::array_name(std::uint32_t variable) const {
-  return vtk::array_name(place_.run, variable);
+  return vtk::array_name(target_.run, variable);
 }
 
-std::unique_ptr<Mesh> make_mesh(const Place& place, std::uint32_t number, LeftOut* left_out) {
-  const leat_mesh& mesh = *leat_mesh_at(&place.run, number);
+std::unique_ptr<Mesh> make_mesh(const Target& target, std::uint32_t number, LeftOut* left_out) {
+  const leat_mesh& mesh = *leat_mesh_at(&target.run, number);
   for (const std::int32_t variable : made_of(mesh)) {
-    if (!is_in_file(place, variable)) return nullptr;
+    if (!is_in_file(target, variable)) return nullptr;
   }
   for (const std::int32_t variable : made_of(mesh)) {
-    const leat_variable& part = *leat_variable_at(&place.run, static_cast<std::uint64_t>(variable));
+    const leat_variable& part = *leat_variable_at(&target.run, static_cast<std::uint64_t>(variable));
     const std::string why = why_not(part);
     if (!why.empty())
       throw std::runtime_error("\"" + std::string(part.name) + "\", of which it is made: " + why);
   }
-  return made(place, number, left_out);
+  return made(target, number, left_out);
 }
 
 void begin_grid(XmlStream& xml, const std::string& name, const Step& step, bool inside) {
@@ -152,11 +152,11 @@ std::uint32_t type_of_points(const std::vector<vtk::Field>& axes) {
   return all_single ? LEAT_FLOAT32 : LEAT_FLOAT64;
 }
 
-Points::Points(const Place& place, const std::vector<vtk::Field>& axes)
+Points::Points(const Target& target, const std::vector<vtk::Field>& axes)
     : type_(type_of_points(axes)) {
   for (const vtk::Field& axis : axes) {
-    axes_.emplace_back(place, axis);
-    extents_.push_back(extents_in(place.values, axis.path()));
+    axes_.emplace_back(target, axis);
+    extents_.push_back(extents_in(target.values, axis.path()));
   }
 }
 

@@ -21,7 +21,7 @@
 
 namespace leat::hdf5::xdmf {
 
-using vtk::Place;
+using vtk::Target;
 
 /// An iteration in which something of a mesh was written.
 struct Step {
@@ -55,7 +55,7 @@ class Mesh {
   std::string name() const { return mesh_.name; }
 
  protected:
-  Mesh(const Place& place, std::uint32_t number, LeftOut* left_out);
+  Mesh(const Target& target, std::uint32_t number, LeftOut* left_out);
 
   /// Variables on it that are in the file and can be shown.
   const std::vector<std::uint32_t>& variables() const { return variables_; }
@@ -67,7 +67,7 @@ class Mesh {
   void leave_out(std::uint32_t variable, const std::string& why) const;
   std::string array_name(std::uint32_t variable) const;
 
-  Place place_;
+  Target target_;
   const leat_mesh& mesh_;
 
  private:
@@ -80,11 +80,11 @@ class Mesh {
 
 /// The mesh; none while the file does not have all that it is made of. Throws when XDMF cannot show
 /// it.
-std::unique_ptr<Mesh> make_mesh(const Place& place, std::uint32_t number, LeftOut* left_out);
+std::unique_ptr<Mesh> make_mesh(const Target& target, std::uint32_t number, LeftOut* left_out);
 
-std::unique_ptr<Mesh> make_grid_mesh(const Place& place, std::uint32_t number, LeftOut* left_out);
-std::unique_ptr<Mesh> make_cells_mesh(const Place& place, std::uint32_t number, LeftOut* left_out);
-std::unique_ptr<Mesh> make_points_mesh(const Place& place, std::uint32_t number, LeftOut* left_out);
+std::unique_ptr<Mesh> make_grid_mesh(const Target& target, std::uint32_t number, LeftOut* left_out);
+std::unique_ptr<Mesh> make_cells_mesh(const Target& target, std::uint32_t number, LeftOut* left_out);
+std::unique_ptr<Mesh> make_points_mesh(const Target& target, std::uint32_t number, LeftOut* left_out);
 
 /// Its name has the iteration in it: readers give Grids of the same name others by trying all
 /// numbers, which takes them minutes where there are thousands
@@ -107,7 +107,7 @@ std::uint32_t type_of_points(const std::vector<vtk::Field>& axes);
 /// Point coordinates of blocks.
 class Points {
  public:
-  Points(const Place& place, const std::vector<vtk::Field>& axes);
+  Points(const Target& target, const std::vector<vtk::Field>& axes);
   /// Their blocks in a row, none when the coordinates do not fit each other.
   vtk::Elements::Row at(hsize_t row);
   /// The Geometry of some of these blocks.

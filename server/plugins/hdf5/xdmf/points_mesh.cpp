@@ -7,8 +7,8 @@ namespace {
 
 class PointsMesh : public Mesh {
  public:
-  PointsMesh(const Place& place, std::uint32_t number, LeftOut* left_out)
-      : Mesh(place, number, left_out), points_(place, axes()), arrays_(block_arrays()) {}
+  PointsMesh(const Target& target, std::uint32_t number, LeftOut* left_out)
+      : Mesh(target, number, left_out), points_(target, axes()), arrays_(block_arrays()) {}
 
   void put(const Output& to, const Step& step, bool inside) override {
     const vtk::Elements::Row found = points_.at(step.row);
@@ -40,9 +40,9 @@ class PointsMesh : public Mesh {
 
 }  // namespace
 
-std::unique_ptr<Mesh> make_points_mesh(const Place& place, std::uint32_t number,
+std::unique_ptr<Mesh> make_points_mesh(const Target& target, std::uint32_t number,
                                        LeftOut* left_out) {
-  return std::make_unique<PointsMesh>(place, number, left_out);
+  return std::make_unique<PointsMesh>(target, number, left_out);
 }
 
 }  // namespace leat::hdf5::xdmf

@@ -22,17 +22,17 @@ TableKind extents_of_blocks(std::int64_t largest);
 TableKind extents_of_arrays(std::int64_t largest);
 
 /// Yes or no for each iteration.
-struct FlagKind {
+struct MaskKind {
   std::string about;     ///< its long_name
   std::string meanings;  ///< a word for 0 and one for 1
 };
 
-FlagKind presence_of(const std::string& variable);
+MaskKind written_mask_of(const std::string& variable);
 
 /// Writes the attributes of a new table of `variable`; `coordinates` as for set_coordinates().
 void describe_table(const Dataset& table, const std::string& variable, const TableKind& kind,
                     const std::string& coordinates);
 /// The same for flags. Source: CF Conventions 1.8, section 3.5, "Flags".
-void describe_flags(const Dataset& flags, const FlagKind& kind, const std::string& coordinates);
+void describe_mask(const Dataset& flags, const MaskKind& kind, const std::string& coordinates);
 
 }  // namespace leat::hdf5

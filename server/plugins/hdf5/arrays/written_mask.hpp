@@ -9,17 +9,17 @@
 
 namespace leat::hdf5 {
 
-class Presence {
+class WrittenMask {
  public:
   /// Of a variable that is not in the file yet.
-  Presence() = default;
+  WrittenMask() = default;
   /// Of one that is there, in a file of `rows` rows.
-  Presence(const Place& place, const std::string& variable, hsize_t rows);
+  WrittenMask(const Target& target, const std::string& variable, hsize_t rows);
   /// To be called with ascending rows; one that is left out counts as without the variable.
-  void note(const Place& place, const std::string& variable, hsize_t row, bool written);
+  void note(const Target& target, const std::string& variable, hsize_t row, bool written);
 
  private:
-  void make(const Place& place, const std::string& variable);
+  void make(const Target& target, const std::string& variable);
 
   hsize_t rows_ = 0;  // all written, till there is a table
   Dataset table_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What killed servers leave behind goes; what belongs to a living one stays.
-#include "lib/platform/leftovers.hpp"
+#include "lib/platform/stale_resources.hpp"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -50,7 +50,7 @@ class Leftovers : public TemporaryFolder {
   }
   Findings remove() const { return sweep(places_, Sweep::remove); }
 
-  const Places places_{base_ + "/runtime", base_ + "/shm"};
+  const SearchFolders places_{base_ + "/runtime", base_ + "/shm"};
 };
 
 TEST_F(Leftovers, OfADeadSessionAreRemovedAndALiveOneBesideIsNot) {
@@ -62,7 +62,7 @@ TEST_F(Leftovers, OfADeadSessionAreRemovedAndALiveOneBesideIsNot) {
   ASSERT_TRUE(server.holds() && of_segment.holds());
   const Findings found = remove();
   EXPECT_EQ(found.dead.size(), 3u);
-  for (const Leftover& each : found.dead) {
+  for (const StaleResource& each : found.dead) {
     EXPECT_EQ(each.session, "dead");
     EXPECT_EQ(each.problem, "");
   }
@@ -284,7 +284,7 @@ TEST_F(Leftovers, OfASpillFolderAreFoundByItsLinkAndOnlyWhatIsLeatsIsRemoved) {
   std::ofstream(folder + "/notes.txt") << "mine";
   EXPECT_EQ(sweep(places_, Sweep::look).dead.size(), 4u);
   bool seen = false;
-  for (const Leftover& each : remove().dead) {
+  for (const StaleResource& each : remove().dead) {
     if (each.kind != "spill folder") continue;
     seen = true;
     EXPECT_EQ(each.bytes, 6u);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/conventions/tables.hpp"
+#include "server/plugins/hdf5/conventions/table_attributes.hpp"
 
 #include <vector>
 
 #include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
-#include "server/plugins/hdf5/datasets/numbers.hpp"
+#include "server/plugins/hdf5/datasets/integers.hpp"
 
 namespace leat::hdf5 {
 
@@ -23,7 +23,7 @@ TableKind extents_of_arrays(std::int64_t largest) {
   return {"_global", "extents of the global array in the iteration", -1, largest};
 }
 
-FlagKind presence_of(const std::string& variable) {
+MaskKind written_mask_of(const std::string& variable) {
   return {"1: " + variable + " was written in this iteration", "not_written written"};
 }
 
@@ -35,7 +35,7 @@ void describe_table(const Dataset& table, const std::string& variable, const Tab
   set_coordinates(table, coordinates);
 }
 
-void describe_flags(const Dataset& flags, const FlagKind& kind, const std::string& coordinates) {
+void describe_mask(const Dataset& flags, const MaskKind& kind, const std::string& coordinates) {
   set_attribute(flags.id(), "long_name", kind.about);
   set_attribute(flags.id(), "flag_values", std::vector<std::int8_t>{0, 1});
   set_attribute(flags.id(), "flag_meanings", kind.meanings);

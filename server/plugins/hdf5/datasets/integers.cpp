@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/datasets/numbers.hpp"
+#include "server/plugins/hdf5/datasets/integers.hpp"
 
 #include <algorithm>
 #include <cstring>

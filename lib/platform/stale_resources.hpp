@@ -27,7 +27,7 @@ struct LiveOne {
   ProcessId server;         ///< pid 0: not known, as that of another container
 };
 
-struct Leftover {
+struct StaleResource {
   /// "segment", "socket", "live file", "journal", "start lock", "spill folder", "spill link" or
   /// "note of late ranks"
   std::string kind;
@@ -47,10 +47,10 @@ struct UndrainedOne {
 struct Findings {
   std::vector<LiveOne> alive;
   std::vector<UndrainedOne> undrained;  ///< the oldest first
-  std::vector<Leftover> dead;
+  std::vector<StaleResource> dead;
 };
 
-struct Places {
+struct SearchFolders {
   std::string runtime_folder;
   std::string shared_memory = "/dev/shm";
 };
@@ -70,13 +70,13 @@ struct Orphan {
 
 /// Looks whether the segment of this name is one. That of a leatd which is just dying is waited
 /// for; ERROR_TIMEOUT when its lock is not free in time: its server lives.
-Result<Orphan> orphaned_segment(const Places& places, const std::string& name,
+Result<Orphan> orphaned_segment(const SearchFolders& places, const std::string& name,
                                 std::int64_t timeout_ns = 5'000'000'000);
 
 /// Finds everything, and with Sweep::remove removes what is dead and need not stay, as `must_stay`
 /// says of segments; what belongs to one that stays, stays with it. Sessions of all runtime folders
 /// count as far as their segments go. Nothing is touched that does not have a name of Leat's and
 /// this user as its owner.
-Findings sweep(const Places& places, Sweep what, const MustStay& must_stay = {});
+Findings sweep(const SearchFolders& places, Sweep what, const MustStay& must_stay = {});
 
 }  // namespace leat::platform

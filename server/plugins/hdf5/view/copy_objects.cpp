@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/view/copies.hpp"
+#include "server/plugins/hdf5/view/copy_objects.hpp"
 
 #include <hdf5_hl.h>
 

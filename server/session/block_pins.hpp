@@ -19,14 +19,14 @@ struct Returned {
   std::vector<Block> blocks;
 };
 
-class BlockHolds {
+class BlockPins {
  public:
-  /// `wake` is called from any thread after a return; it must be quick. Holds may outlive this
+  /// `wake` is called from any thread after a return; it must be quick. Pins may outlive this
   /// object.
-  explicit BlockHolds(std::function<void()> wake);
+  explicit BlockPins(std::function<void()> wake);
 
-  /// Gives each variable of the iteration a hold of its own.
-  void hold(Iteration* iteration);
+  /// Gives each variable of the iteration a pin of its own.
+  void pin(Iteration* iteration);
 
   /// Cheap enough to be asked in a loop.
   bool any_returned() const noexcept { return queue_->any.load(std::memory_order_relaxed); }
@@ -40,10 +40,10 @@ class BlockHolds {
     std::vector<Returned> returned;
     std::atomic<bool> any{false};
   };
-  struct Hold {
+  struct Pin {
     std::shared_ptr<Queue> queue;
     Returned blocks;
-    ~Hold();
+    ~Pin();
   };
 
   std::shared_ptr<Queue> queue_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/view/patches.hpp"
+#include "server/plugins/hdf5/view/sub_arrays.hpp"
 
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 
@@ -114,27 +114,27 @@ bool remove_overlaps(std::vector<Box>* boxes) {
   return true;
 }
 
-std::vector<PatchRows> patches_of(hid_t file, const std::string& table, std::size_t dims,
+std::vector<SubArrayRows> sub_arrays_of(hid_t file, const std::string& table, std::size_t dims,
                                   bool constant, hsize_t rows) {
   Shape extents;
   const std::vector<std::int64_t> all = integers_of(file, table, &extents);
-  const std::size_t width = numbers_of_patch(dims);
+  const std::size_t width = numbers_of_sub_array(dims);
   if (extents.size() != 2 || extents[1] != width)
     throw std::runtime_error("the table " + table + " is none of a part");
   if (constant) rows = 1;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<PatchRows>> by_block;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<SubArrayRows>> by_block;
   for (std::size_t i = 0; i < extents[0]; ++i) {
-    const Patch patch = patch_of_record(&all[i * width], dims);
-    const auto from = static_cast<hsize_t>(patch.row);
-    std::vector<PatchRows>& said = by_block[{patch.rank, patch.block}];
+    const SubArray sub_array = sub_array_of_record(&all[i * width], dims);
+    const auto from = static_cast<hsize_t>(sub_array.row);
+    std::vector<SubArrayRows>& said = by_block[{sub_array.rank, sub_array.block}];
     // A server that has died may have said something of rows that were then written anew.
     while (!said.empty() && said.back().from >= from) said.pop_back();
     if (!said.empty()) said.back().upto = std::min(said.back().upto, from);
-    if (from < rows) said.push_back({patch, from, rows});
+    if (from < rows) said.push_back({sub_array, from, rows});
   }
-  std::vector<PatchRows> patches;
-  for (auto& [block, said] : by_block) patches.insert(patches.end(), said.begin(), said.end());
-  return patches;
+  std::vector<SubArrayRows> sub_arrays;
+  for (auto& [block, said] : by_block) sub_arrays.insert(sub_arrays.end(), said.begin(), said.end());
+  return sub_arrays;
 }
 
 }  // namespace leat::hdf5

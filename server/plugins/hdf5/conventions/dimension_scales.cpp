@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/conventions/scales.hpp"
+#include "server/plugins/hdf5/conventions/dimension_scales.hpp"
 
 #include <hdf5_hl.h>
 
@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "server/plugins/hdf5/datasets/numbers.hpp"
+#include "server/plugins/hdf5/datasets/integers.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -98,9 +98,9 @@ Dataset make_dimension(hid_t file, const std::string& name, hsize_t length, bool
   return scale;
 }
 
-Scales::Scales(hid_t file, const leat_run& run) : Scales(file, names_of_variables(run)) {}
+DimensionScales::DimensionScales(hid_t file, const leat_run& run) : DimensionScales(file, names_of_variables(run)) {}
 
-Scales::Scales(hid_t file, std::set<std::string> variables)
+DimensionScales::DimensionScales(hid_t file, std::set<std::string> variables)
     : file_(file), taken_(std::move(variables)) {
   std::string name = "iteration";
   while (!taken_.insert(name).second) name += "_";
@@ -108,33 +108,33 @@ Scales::Scales(hid_t file, std::set<std::string> variables)
 }
 
 // What is in the file and is no scale has this name from a writer before this one, for the same.
-std::string Scales::name_for(const std::string& wished) const {
+std::string DimensionScales::name_for(const std::string& wished) const {
   std::string name = wished;
   while (taken_.count(name) > 0 || is_scale(file_, name)) name += "_";
   return name;
 }
 
-std::string Scales::take_name(const std::string& wished) {
+std::string DimensionScales::take_name(const std::string& wished) {
   return *taken_.insert(name_for(wished)).first;
 }
 
-bool Scales::has(const std::string& wished) const { return is_in(file_, name_for(wished)); }
+bool DimensionScales::has(const std::string& wished) const { return is_in(file_, name_for(wished)); }
 
-std::string Scales::take_new_name(const std::string& wished) {
+std::string DimensionScales::take_new_name(const std::string& wished) {
   std::string name = wished;
   while (taken_.count(name) > 0 || is_in(file_, name)) name += "_";
   taken_.insert(name);
   return name;
 }
 
-Dataset& Scales::name(Dataset& dataset, std::size_t d, const DimensionName& wish) {
+Dataset& DimensionScales::name(Dataset& dataset, std::size_t d, const DimensionName& wish) {
   const std::string path = dataset.scale_of(d);
   Dataset& scale = path.empty() ? scale_for(wish) : known_scale(path, wish);
   dataset.attach_scale(d, scale);
   return scale;
 }
 
-Dataset& Scales::scale_for(const DimensionName& wish) {
+Dataset& DimensionScales::scale_for(const DimensionName& wish) {
   if (Scale* scale = known(wish)) return *scale->dataset;
   std::vector<Scale>& all = scales_[wish.name];
   const std::size_t number = all.size() + 1;
@@ -148,19 +148,19 @@ Dataset& Scales::scale_for(const DimensionName& wish) {
   return *all.back().dataset;
 }
 
-bool Scales::Scale::fits(const DimensionName& wish) const {
+bool DimensionScales::Scale::fits(const DimensionName& wish) const {
   return length == (wish.grows ? H5S_UNLIMITED : wish.length) &&
          (!wish.values || is_variable || values == wish.values);
 }
 
-Scales::Scale* Scales::known(const DimensionName& wish) {
+DimensionScales::Scale* DimensionScales::known(const DimensionName& wish) {
   std::vector<Scale>& all = scales_[wish.name];
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const Scale& scale) { return scale.fits(wish); });
   return found == all.end() ? nullptr : &*found;
 }
 
-void Scales::take_coordinates(const Dataset& variable) {
+void DimensionScales::take_coordinates(const Dataset& variable) {
   std::vector<Scale>& all = scales_[variable.name()];
   if (!all.empty() && all.front().is_variable) return;
   if (!H5DSis_scale(variable.id()))
@@ -171,7 +171,7 @@ void Scales::take_coordinates(const Dataset& variable) {
       Scale{variable.extents()[0], {}, true, std::make_unique<Dataset>(file_, variable.name())});
 }
 
-Dataset& Scales::known_scale(const std::string& path, const DimensionName& wish) {
+Dataset& DimensionScales::known_scale(const std::string& path, const DimensionName& wish) {
   Dataset scale(file_, path.substr(1));
   DimensionName was = wish;
   was.length = length_at_first(scale);

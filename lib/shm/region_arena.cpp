@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/shm/extent_arena.hpp"
+#include "lib/shm/region_arena.hpp"
 
 namespace leat::shm {
 
-bool ExtentArena::uncut(std::uint64_t offset, std::uint64_t bytes) noexcept {
+bool RegionArena::uncut(std::uint64_t offset, std::uint64_t bytes) noexcept {
   const bool is_last = blocks_ > 0 && bytes <= used_ && offset == current_.offset + (used_ - bytes);
   if (!is_last) return false;
   used_ -= bytes;
@@ -11,23 +11,23 @@ bool ExtentArena::uncut(std::uint64_t offset, std::uint64_t bytes) noexcept {
   return true;
 }
 
-bool ExtentArena::add(Extent extent) noexcept {
+bool RegionArena::add(Region region) noexcept {
   if (current_.bytes == 0) {
-    current_ = extent;
+    current_ = region;
     used_ = blocks_ = 0;
   } else if (spare_.bytes == 0) {
-    spare_ = extent;
+    spare_ = region;
   } else {
     return false;
   }
   return true;
 }
 
-bool ExtentArena::replace(Seal* seal) noexcept {
+bool RegionArena::replace(Seal* seal) noexcept {
   if (spare_.bytes == 0) return false;
   *seal = Seal{current_.offset, blocks_};
   current_ = spare_;
-  spare_ = Extent{};
+  spare_ = Region{};
   used_ = blocks_ = 0;
   return true;
 }

@@ -4,13 +4,13 @@
 
 #include <string>
 
-#include "server/plugins/hdf5/conventions/place.hpp"
-#include "server/plugins/hdf5/conventions/tables.hpp"
+#include "server/plugins/hdf5/conventions/target.hpp"
+#include "server/plugins/hdf5/conventions/table_attributes.hpp"
 
 namespace leat::hdf5 {
 
 /// A list of int8 along the iterations, 1 or 0, of `length` zeros when it is new.
-Dataset flag_list(const Place& place, const std::string& name, const FlagKind& kind,
+Dataset open_mask(const Target& target, const std::string& name, const MaskKind& kind,
                   hsize_t length = 0);
 
 }  // namespace leat::hdf5

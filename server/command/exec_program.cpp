@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/command/become.hpp"
+#include "server/command/exec_program.hpp"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 
 namespace leat::command {
 
-int become(const std::string& verb, const std::string& program,
+int exec_program(const std::string& verb, const std::string& program,
            const std::vector<std::string>& arguments) {
   std::vector<char*> words{const_cast<char*>(program.c_str())};
   for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));

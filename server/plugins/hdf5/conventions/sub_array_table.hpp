@@ -13,7 +13,7 @@
 
 namespace leat::hdf5 {
 
-struct Patch {
+struct SubArray {
   std::int64_t row = 0, rank = 0, block = 0, slot = 0;
   Shape start, count, global;
 
@@ -23,30 +23,30 @@ struct Patch {
     }
     return true;
   }
-  bool lies_like(const Patch& other) const {
+  bool lies_like(const SubArray& other) const {
     return start == other.start && count == other.count && global == other.global;
   }
 };
 
-inline constexpr std::size_t kPatchHead = 4;
+inline constexpr std::size_t kSubArrayHead = 4;
 
-inline std::size_t numbers_of_patch(std::size_t dims) { return kPatchHead + 3 * dims; }
+inline std::size_t numbers_of_sub_array(std::size_t dims) { return kSubArrayHead + 3 * dims; }
 
-inline std::vector<std::int64_t> record_of(const Patch& patch) {
-  std::vector<std::int64_t> record{patch.row, patch.rank, patch.block, patch.slot};
-  for (const Shape* numbers : {&patch.start, &patch.count, &patch.global})
+inline std::vector<std::int64_t> record_of(const SubArray& sub_array) {
+  std::vector<std::int64_t> record{sub_array.row, sub_array.rank, sub_array.block, sub_array.slot};
+  for (const Shape* numbers : {&sub_array.start, &sub_array.count, &sub_array.global})
     record.insert(record.end(), numbers->begin(), numbers->end());
   return record;
 }
 
-inline Patch patch_of_record(const std::int64_t* record, std::size_t dims) {
-  Patch patch{record[0], record[1], record[2], record[3], {}, {}, {}};
-  const std::int64_t* at = record + kPatchHead;
-  for (Shape* numbers : {&patch.start, &patch.count, &patch.global}) {
+inline SubArray sub_array_of_record(const std::int64_t* record, std::size_t dims) {
+  SubArray sub_array{record[0], record[1], record[2], record[3], {}, {}, {}};
+  const std::int64_t* at = record + kSubArrayHead;
+  for (Shape* numbers : {&sub_array.start, &sub_array.count, &sub_array.global}) {
     numbers->assign(at, at + dims);
     at += dims;
   }
-  return patch;
+  return sub_array;
 }
 
 }  // namespace leat::hdf5

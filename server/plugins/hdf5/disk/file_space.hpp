@@ -17,10 +17,10 @@ namespace leat::hdf5 {
 /// On which large pieces begin, of memory and of files alike.
 inline constexpr std::uint64_t kPage = 4096;
 
-class Places {
+class FileSpace {
  public:
   /// Up to `used` the file has things already.
-  explicit Places(std::uint64_t used = 0)
+  explicit FileSpace(std::uint64_t used = 0)
       : used_(used), next_(used), end_(used), committed_(used) {}
 
   std::uint64_t take(std::uint64_t bytes, bool bulk) {

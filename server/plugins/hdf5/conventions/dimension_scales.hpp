@@ -32,11 +32,11 @@ struct DimensionName {
   std::optional<AxisValues> values = {};
 };
 
-class Scales {
+class DimensionScales {
  public:
   /// Names of the run's variables are not used for anything else.
-  Scales(hid_t file, const leat_run& run);
-  Scales(hid_t file, std::set<std::string> variables);
+  DimensionScales(hid_t file, const leat_run& run);
+  DimensionScales(hid_t file, std::set<std::string> variables);
 
   /// The scale of the iterations: a dataset of their numbers, to which the caller writes.
   Dataset& iteration() { return iteration_; }

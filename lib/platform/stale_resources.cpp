@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/platform/leftovers.hpp"
+#include "lib/platform/stale_resources.hpp"
 
 #include <sys/stat.h>
 #include <time.h>
@@ -51,7 +51,7 @@ OwnFile own_file(const std::string& path) {
 
 class Sweeper {
  public:
-  Sweeper(const Places& places, Sweep what, const MustStay& must_stay)
+  Sweeper(const SearchFolders& places, Sweep what, const MustStay& must_stay)
       : places_(places), what_(what), must_stay_(must_stay) {}
 
   Findings run() {
@@ -98,7 +98,7 @@ class Sweeper {
     } else if (attempt.lock && must_stay_ && must_stay_(file)) {
       findings_.undrained.push_back({name->session, file, segment.bytes});
     } else if (attempt.lock) {
-      leftover("segment", name->session, path, segment.bytes);
+      stale("segment", name->session, path, segment.bytes);
       removed_.insert(file);
     }
   }
@@ -116,7 +116,7 @@ class Sweeper {
     if (is_there && removed_.count(segment) == 0) return;
     const SegmentFiles files = segment_files(places_.runtime_folder, stem);
     look_at_spill(name->session, stem, files.spill);
-    leftover("journal", name->session, files.journal);
+    stale("journal", name->session, files.journal);
   }
 
   // Its ranks live: what lies in the runtime folder is needed by the server that takes over.
@@ -131,8 +131,8 @@ class Sweeper {
     if (attempt.held || somebody_listens(files.socket)) {
       note_alive(session, files.live);
     } else if (attempt.lock) {
-      leftover("socket", session, files.socket);
-      leftover("live file", session, files.live);
+      stale("socket", session, files.socket);
+      stale("live file", session, files.live);
     } else {
       look_without_live_file(session, files);
     }
@@ -143,7 +143,7 @@ class Sweeper {
   void look_without_live_file(const std::string& session, const SessionFiles& files) {
     UniqueFd lock;
     if (what_ == Sweep::remove && !(lock = lock_file(files.live, 0))) return;
-    leftover("socket", session, files.socket);
+    stale("socket", session, files.socket);
     if (lock) unlink(files.live.c_str());
   }
 
@@ -152,19 +152,19 @@ class Sweeper {
     const FoundSpill found = find_spill(link, stem);
     if (found.alive) return;
     if (!found.path.empty()) {
-      Leftover folder{"spill folder", session, found.path, found.bytes, ""};
+      StaleResource folder{"spill folder", session, found.path, found.bytes, ""};
       if (what_ == Sweep::remove) folder.problem = remove_spill(found.path);
       findings_.dead.push_back(folder);
       if (!folder.problem.empty()) return;  // the link stays, for the next one who tries
     }
-    leftover("spill link", session, link);
+    stale("spill link", session, link);
   }
 
   // Left by a client that was killed while it started a server; one that starts it now holds it.
   void look_at_start(const std::string& session) {
     const std::string path = session_files(places_.runtime_folder, session).lock;
     const LockTry attempt = try_lock(path);
-    if (attempt.lock) leftover("start lock", session, path);
+    if (attempt.lock) stale("start lock", session, path);
   }
 
   // Who was stopped for longer than that is not expected any more.
@@ -172,7 +172,7 @@ class Sweeper {
     const std::string path = session_files(places_.runtime_folder, session).late;
     struct stat found {};
     const bool old = lstat(path.c_str(), &found) == 0 && found.st_mtime + kDay < time(nullptr);
-    if (old) leftover("note of late ranks", session, path);
+    if (old) stale("note of late ranks", session, path);
   }
 
   void note_alive(const std::string& session, const std::string& live_file) {
@@ -187,15 +187,15 @@ class Sweeper {
   }
 
   // The caller holds the lock that says that it is dead.
-  void leftover(const std::string& kind, const std::string& session, const std::string& path,
+  void stale(const std::string& kind, const std::string& session, const std::string& path,
                 std::uint64_t bytes = 0) {
     if (!own_file(path).there) return;
-    Leftover found{kind, session, path, bytes, ""};
+    StaleResource found{kind, session, path, bytes, ""};
     if (what_ == Sweep::remove && unlink(path.c_str()) != 0) found.problem = errno_text(errno);
     findings_.dead.push_back(std::move(found));
   }
 
-  const Places& places_;
+  const SearchFolders& places_;
   Sweep what_;
   const MustStay& must_stay_;
   std::set<std::string> removed_;  // segments, or to be removed
@@ -204,7 +204,7 @@ class Sweeper {
 
 }  // namespace
 
-Result<Orphan> orphaned_segment(const Places& places, const std::string& name,
+Result<Orphan> orphaned_segment(const SearchFolders& places, const std::string& name,
                                 std::int64_t timeout_ns) {
   const std::string path = places.shared_memory + "/" + name;
   if (!own_segment_name(name) || !own_file(path).there) return Orphan{};
@@ -218,7 +218,7 @@ Result<Orphan> orphaned_segment(const Places& places, const std::string& name,
   return Orphan{name, std::move(file)};
 }
 
-Findings sweep(const Places& places, Sweep what, const MustStay& must_stay) {
+Findings sweep(const SearchFolders& places, Sweep what, const MustStay& must_stay) {
   return Sweeper(places, what, must_stay).run();
 }
 

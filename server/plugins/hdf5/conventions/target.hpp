@@ -5,14 +5,14 @@
 #include <string>
 
 #include "server/include/plugin.h"
-#include "server/plugins/hdf5/conventions/scales.hpp"
+#include "server/plugins/hdf5/conventions/dimension_scales.hpp"
 
 namespace leat::hdf5 {
 
 /// Outlived by what is given.
-struct Place {
+struct Target {
   hid_t file;
-  Scales& scales;
+  DimensionScales& scales;
   const leat_run& run;
   const std::string& time;  ///< what the coordinate of iterations is called now; "" for none
 };
