@@ -127,6 +127,8 @@ void ScriptPool::look_for_changes() {
     script.drop_waiting();
     log_->info("script \"{}\" is gone: {} was removed", script.file.name, script.file.path);
   }
+  have_looked_ = true;
+  before_first_look_.clear();  // the scripts that are there have it
   changed_.notify_all();
 }
 
@@ -156,6 +158,7 @@ void ScriptPool::take_file(const ScriptFile& file) {
   script.file = file;
   script.source = &model_.scripts.sources[file.source];
   script.fresh = !resumed_;
+  script.unjudged = before_first_look_;
   script.worker = worker_for_new_script();
   scripts_.push_back(std::move(script));
 }

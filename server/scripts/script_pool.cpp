@@ -29,11 +29,6 @@ std::string output_folder(const ScriptPoolParts& parts) {
       .string();
 }
 
-void leave_out(std::list<Script>* scripts, const Iteration& iteration) {
-  const WrittenVariables written = written_in(iteration);
-  for (Script& script : *scripts) script.leave_out(written);
-}
-
 WorkerPlan plan_of(const ScriptPoolParts& parts, int constants_fd) {
   const model::Scripts& scripts = parts.model.scripts;
   WorkerPlan plan;
@@ -102,23 +97,34 @@ bool ScriptPool::idle() const {
                      [](const auto& worker) { return worker->running == nullptr; });
 }
 
+void ScriptPool::leave_inbox_out() {
+  for (const auto& iteration : inbox_) {
+    const WrittenVariables written = written_in(*iteration);
+    if (!have_looked_) before_first_look_.push_back(written);
+    for (Script& script : scripts_) script.leave_out(written);
+  }
+  inbox_.clear();
+}
+
 void ScriptPool::let_go_for_memory() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  bool somebody_needs_all = false;
+  const std::vector<model::ScriptSource>& sources = model_.scripts.sources;
+  // Before the first look at the folders there may be a script in each.
+  bool somebody_needs_all =
+      !have_looked_ && std::any_of(sources.begin(), sources.end(),
+                                   [](const model::ScriptSource& source) { return source.waits; });
   for (Script& script : scripts_) {
     somebody_needs_all |= script.source->waits;
     if (!script.source->waits) script.drop_waiting();
   }
-  if (somebody_needs_all) return;
-  for (const auto& iteration : inbox_) leave_out(&scripts_, *iteration);
-  inbox_.clear();  // not handed out: the disk with the scripts hangs, for example
+  // What is not handed out: the disk with the scripts hangs, for example.
+  if (!somebody_needs_all) leave_inbox_out();
 }
 
 void ScriptPool::abandon() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& iteration : inbox_) leave_out(&scripts_, *iteration);
+  leave_inbox_out();
   for (Script& script : scripts_) script.drop_waiting();
-  inbox_.clear();
   for (const auto& worker : workers_) {
     if (worker->running && worker->process.runs()) kill(worker->process.pid(), SIGKILL);
   }
@@ -160,7 +166,7 @@ std::map<std::string, ScriptFate> ScriptPool::fates() const {
 std::uint64_t ScriptPool::trouble() const {
   if (!exists()) return 0;
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::uint64_t trouble = 0;
+  std::uint64_t trouble = before_first_look_.size();
   for (const Script& script : scripts_) trouble += script.counts.failed + script.left_out();
   return trouble;
 }
@@ -168,6 +174,10 @@ std::uint64_t ScriptPool::trouble() const {
 std::vector<std::string> ScriptPool::report() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::string> lines;
+  if (!before_first_look_.empty()) {
+    lines.push_back(fmt::format("scripts: {} iterations left out before their folders could be read",
+                                before_first_look_.size()));
+  }
   for (const Script& script : scripts_) {
     const ScriptCounts& counts = script.counts;
     std::string text = fmt::format("script \"{}\": {} call{}, {:.3g} s", script.file.name,

@@ -110,6 +110,8 @@ class ScriptPool {
     ScriptJob job;
   };
 
+  void leave_inbox_out();
+
   // Handing out
   void hand_out();
   void take_output_folder();
@@ -165,6 +167,8 @@ class ScriptPool {
   std::deque<std::shared_ptr<const Iteration>> inbox_;
   bool handing_out_ = false;
   bool closing_ = false;
+  bool have_looked_ = false;  // into the folders of scripts
+  std::vector<WrittenVariables> before_first_look_;  // left out then: for scripts not known yet
   std::list<Script> scripts_;  // addresses stay
   ScriptGuard guard_;          // ends after the workers
   std::vector<std::unique_ptr<Worker>> workers_;

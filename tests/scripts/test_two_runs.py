@@ -3,12 +3,13 @@
 import csv
 import json
 import os
+import re
 import signal
 
 import h5py
 import pytest
 from leat_run import Rank, Run, data, same_bits
-from script_run import SIZE, config, put, wait_until, write_iterations
+from script_run import SIZE, config, last_report, put, wait_until, write_iterations
 
 SCRIPT = """
     import numpy as np
@@ -81,6 +82,29 @@ def test_two_runs_at_the_same_time_keep_apart(tmp_path, output):
     assert "is being written by another run; this one writes" in (tmp_path / f"run-{name}.log").read_text()
     assert "run.log is being written by another run" in second.ranks[0].stderr()
     assert not [path for path in tmp_path.glob(".*.lock")], "locks end with the run"
+
+
+@pytest.mark.parametrize("skip", [False, True], ids=["must see all", "may skip"])
+def test_no_iteration_is_lost_in_silence_while_the_second_waits_for_its_names(tmp_path, skip):
+    """Its scripts are looked for after that, about two seconds; by then its buffer has been full for long."""
+    big = '<layout name="big" type="uint8" dimensions="1048576"/><variable name="a" layout="big"/>'
+    put(tmp_path, "s", "def process(ds, ctx):\n    ctx.scalar('number', ctx.iteration)\n")
+    text = config(big, buffer="4MiB", store="", skip=skip)
+    with Run(tmp_path, text) as first:
+        first.init()
+        write_iterations(first, range(1), size=1 << 20)
+        wait_until(lambda: (tmp_path / "run-scripts" / "s.csv").exists(), "the output of the first")
+        with Second(tmp_path, text) as second:
+            second.init()
+            write_iterations(second, range(20), size=1 << 20)
+            second.finish()
+            report = last_report(second, "s")
+        first.finish()
+    calls = int(re.search(r"(\d+) call", report)[1])
+    left_out = re.search(r"(\d+) iterations? left out", report)
+    assert calls + int(left_out[1] if left_out else 0) == 20, second.log()
+    if not skip:
+        assert left_out is None, report
 
 
 def test_the_second_keeps_its_names_when_its_server_is_killed(tmp_path):
