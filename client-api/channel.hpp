@@ -18,9 +18,9 @@
 #include "client-api/unsent_events.hpp"
 #include "lib/base/status.hpp"
 #include "lib/platform/clock.hpp"
-#include "lib/shm/region_arena.hpp"
 #include "lib/shm/lease_table.hpp"
 #include "lib/shm/offers.hpp"
+#include "lib/shm/region_arena.hpp"
 #include "lib/shm/segment.hpp"
 #include "lib/shm/spsc_ring.hpp"
 

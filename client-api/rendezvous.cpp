@@ -195,7 +195,7 @@ shm::Hello hello_of(const ServerStart& start, const Held* held) {
 }
 
 Result<Connection> handshake(Found found, const ServerStart& start, const Held* held,
-                         const Deadline& deadline) {
+                             const Deadline& deadline) {
   const Ranks& ranks = start.ranks;
   auto link = std::make_unique<SocketLink>(std::move(found.socket));
   shm::Welcome welcome{};

@@ -6,7 +6,8 @@
 namespace leat::client {
 
 bool Session::drops_iterations() const noexcept {
-  return segment_.header().overflow_policy == static_cast<std::uint32_t>(shm::OverflowPolicy::drop_iteration);
+  return segment_.header().overflow_policy ==
+         static_cast<std::uint32_t>(shm::OverflowPolicy::drop_iteration);
 }
 
 // `room`: "no room for 2 MiB of "t": the segment of 8 MiB".

@@ -11,7 +11,8 @@ namespace leat::client {
 
 using Received = shm::ToServer::Received;
 
-Received SocketLink::handshake(const shm::Hello& hello, shm::Welcome* welcome, std::int64_t limit_ns) {
+Received SocketLink::handshake(const shm::Hello& hello, shm::Welcome* welcome,
+                               std::int64_t limit_ns) {
   const platform::Deadline deadline = platform::Deadline::in_ns(limit_ns);
   if (!platform::send_message(socket_.get(), &hello, sizeof hello, deadline.left_ns()))
     return Received::closed;

@@ -10,7 +10,16 @@
 namespace leat {
 
 struct ExpressionOp {
-  enum Kind : std::uint32_t { constant, parameter, add, subtract, multiply, divide, modulo, negate };
+  enum Kind : std::uint32_t {
+    constant,
+    parameter,
+    add,
+    subtract,
+    multiply,
+    divide,
+    modulo,
+    negate
+  };
   std::uint32_t kind;
   std::uint32_t index;  ///< of the parameter, for Kind::parameter
   std::int64_t value;   ///< for Kind::constant

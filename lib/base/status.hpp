@@ -8,7 +8,7 @@
 
 namespace leat {
 
-enum class [[nodiscard]] Status : int {
+enum class [[nodiscard]] Status : int{
 #define LEAT_STATUS(name, value, meaning) name = value,
 #include "lib/base/status.def"
 #undef LEAT_STATUS

@@ -59,7 +59,8 @@ bool is_whole(const Prepared& made) {
 
 // In the child. Async-signal-safe calls only. The death signal comes first; a parent that died
 // before it was asked for has left us to another one.
-[[noreturn]] void exec_in_child(const Prepared& made, const std::vector<Passed>& passed, pid_t parent) {
+[[noreturn]] void exec_in_child(const Prepared& made, const std::vector<Passed>& passed,
+                                pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   setsid();

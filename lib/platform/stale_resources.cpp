@@ -188,7 +188,7 @@ class Sweeper {
 
   // The caller holds the lock that says that it is dead.
   void stale(const std::string& kind, const std::string& session, const std::string& path,
-                std::uint64_t bytes = 0) {
+             std::uint64_t bytes = 0) {
     if (!own_file(path).there) return;
     StaleResource found{kind, session, path, bytes, ""};
     if (what_ == Sweep::remove && unlink(path.c_str()) != 0) found.problem = errno_text(errno);

@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <span>
 
-#include "lib/shm/region_arena.hpp"
 #include "lib/shm/layout.hpp"
+#include "lib/shm/region_arena.hpp"
 
 namespace leat::shm {
 

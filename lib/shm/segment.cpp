@@ -61,7 +61,7 @@ SegmentHeader lay_out(const SegmentPlan& plan) {
   header.data_bytes = round_up(plan.data_bytes, kUnit);
   header.segment_bytes = header.data_offset + header.data_bytes;
   header.unit_bytes = kUnit;
-  header.extent_bytes = common_extent(header.data_bytes, plan.clients);
+  header.region_bytes = common_region(header.data_bytes, plan.clients);
   header.timeout_ns = plan.timeout_ns;
   header.event_slots = plan.event_slots;
   header.release_slots = plan.release_slots;

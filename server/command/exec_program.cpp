@@ -12,7 +12,7 @@
 namespace leat::command {
 
 int exec_program(const std::string& verb, const std::string& program,
-           const std::vector<std::string>& arguments) {
+                 const std::vector<std::string>& arguments) {
   std::vector<char*> words{const_cast<char*>(program.c_str())};
   for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);

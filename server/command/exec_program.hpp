@@ -9,6 +9,6 @@ namespace leat::command {
 /// Goes on as another program, with these arguments behind its name. Returns only when that cannot
 /// be, with the exit code; the reason is said on standard error, after "leat <verb>: ".
 int exec_program(const std::string& verb, const std::string& program,
-           const std::vector<std::string>& arguments);
+                 const std::vector<std::string>& arguments);
 
 }  // namespace leat::command

@@ -7,9 +7,9 @@
 
 #include "lib/base/scalar.hpp"
 #include "lib/model/reader.hpp"
-#include "lib/platform/stale_resources.hpp"
 #include "lib/platform/process_facts.hpp"
 #include "lib/platform/runtime_folder.hpp"
+#include "lib/platform/stale_resources.hpp"
 #include "lib/shm/segment.hpp"
 #include "lib/shm/undrained.hpp"
 #include "server/command/drain.hpp"

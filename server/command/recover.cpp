@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/suggest.hpp"
-#include "lib/platform/stale_resources.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/platform/runtime_folder.hpp"
+#include "lib/platform/stale_resources.hpp"
 #include "lib/shm/undrained.hpp"
-#include "server/command/exec_program.hpp"
 #include "server/command/drain.hpp"
+#include "server/command/exec_program.hpp"
 #include "server/command/exit_codes.hpp"
 #include "server/command/ls_files.hpp"
 

@@ -35,8 +35,8 @@ void add_view(CLI::App& app, int& exit_code) {
   verb->add_flag("--json", words->json, "Print JSON");
   verb->footer("Exit codes: 0 the view is made; 1 it could not be; 2 the command line is wrong.");
   verb->callback([words, &exit_code] {
-    exit_code =
-        exec_program("view", program("view-hdf5"), {words->from, words->to, words->json ? "json" : ""});
+    exit_code = exec_program("view", program("view-hdf5"),
+                             {words->from, words->to, words->json ? "json" : ""});
   });
 }
 
@@ -54,9 +54,9 @@ void add_merge(CLI::App& app, int& exit_code) {
       "line "
       "is wrong.");
   verb->callback([words, &exit_code] {
-    exit_code =
-        exec_program("merge", program("merge-hdf5"),
-               {words->from, words->to, words->force ? "force" : "", words->json ? "json" : ""});
+    exit_code = exec_program(
+        "merge", program("merge-hdf5"),
+        {words->from, words->to, words->force ? "force" : "", words->json ? "json" : ""});
   });
 }
 

@@ -44,7 +44,7 @@ class LocalTransport {
   int doorbell_;
   std::function<void(int)> watch_;
   std::vector<platform::UniqueFd> awaiting_hello_;  // connected, Hello not yet come
-  std::map<int, std::uint32_t> clients_;      // by descriptor
+  std::map<int, std::uint32_t> clients_;            // by descriptor
 };
 
 }  // namespace leat::server

@@ -99,13 +99,13 @@ void Dispatcher::pass_on_complete() {
 }
 
 // True when something of it lies on the disk: its files are open as long as the iteration's own
-// holds exist.
+// pins exist.
 bool Dispatcher::hold_spilled(Iteration* iteration) const {
   const Spiller::Files files = spiller_.files_of(iteration->number);
   if (files.empty()) return false;
   using Both = std::pair<std::shared_ptr<const void>, Spiller::Files>;
   for (auto& [variable, pin] : iteration->pins)
-    hold = std::make_shared<Both>(std::move(hold), files);
+    pin = std::make_shared<Both>(std::move(pin), files);
   return true;
 }
 

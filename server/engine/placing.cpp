@@ -71,7 +71,7 @@ void Placing::bind_memory(const platform::MemoryPlacement& memory,
     platform::interleave_memory(segment.at<char>(data.offset), data.bytes, memory.interleaved);
     return;
   }
-  for (const Zone& zone : zones_of(data, header.extent_bytes, memory.of_rank)) {
+  for (const Zone& zone : zones_of(data, header.region_bytes, memory.of_rank)) {
     for (const shm::Region& range : zone.ranges())
       platform::prefer_memory_node(segment.at<char>(range.offset), range.bytes, zone.node);
     for (std::size_t i = 0; i < here.size(); ++i) {

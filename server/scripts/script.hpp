@@ -72,7 +72,7 @@ struct Script {
   std::int64_t backlog_until_ns = 0;  ///< when what came too early is old; 0: there is none
   std::uint64_t served = 0;           ///< grows with the orders of the pool: when its last one was
   bool overran = false;               ///< its last call took longer than it may
-  std::vector<WrittenVariables> unjudged;     ///< left out before it was known whether it wants them
+  std::vector<WrittenVariables> unjudged;  ///< left out before it was known whether it wants them
   ScriptCounts counts;
 
   /// What it wants is not known yet.

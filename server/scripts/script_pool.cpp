@@ -175,8 +175,9 @@ std::vector<std::string> ScriptPool::report() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::string> lines;
   if (!before_first_look_.empty()) {
-    lines.push_back(fmt::format("scripts: {} iterations left out before their folders could be read",
-                                before_first_look_.size()));
+    lines.push_back(
+        fmt::format("scripts: {} iterations left out before their folders could be read",
+                    before_first_look_.size()));
   }
   for (const Script& script : scripts_) {
     const ScriptCounts& counts = script.counts;

@@ -167,10 +167,10 @@ class ScriptPool {
   std::deque<std::shared_ptr<const Iteration>> inbox_;
   bool handing_out_ = false;
   bool closing_ = false;
-  bool have_looked_ = false;  // into the folders of scripts
+  bool have_looked_ = false;                         // into the folders of scripts
   std::vector<WrittenVariables> before_first_look_;  // left out then: for scripts not known yet
-  std::list<Script> scripts_;  // addresses stay
-  ScriptGuard guard_;          // ends after the workers
+  std::list<Script> scripts_;                        // addresses stay
+  ScriptGuard guard_;                                // ends after the workers
   std::vector<std::unique_ptr<Worker>> workers_;
   std::uint64_t orders_ = 0;
   std::set<std::string> problems_;  // said already

@@ -25,8 +25,8 @@ void BlockPins::pin(Iteration* iteration) {
   for (auto first = blocks.begin(); first != blocks.end();) {
     auto last = first;
     while (last != blocks.end() && last->variable == first->variable) ++last;
-    iteration->pins.emplace(first->variable, std::shared_ptr<Pin>(new Pin{
-                                                  queue_, {iteration->number, {first, last}}}));
+    iteration->pins.emplace(
+        first->variable, std::shared_ptr<Pin>(new Pin{queue_, {iteration->number, {first, last}}}));
     first = last;
   }
 }

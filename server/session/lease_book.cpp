@@ -27,7 +27,7 @@ bool comes_before(const LeaseRequest& a, const LeaseRequest& b) {
 LeaseBook::LeaseBook(const shm::SegmentHeader& header, std::uint32_t clients,
                      shm::LeaseTable* table)
     : pool_(header.data_offset, header.data_bytes, header.unit_bytes),
-      common_bytes_(header.extent_bytes),
+      common_bytes_(header.region_bytes),
       clients_(clients),
       table_(table) {
   if (clients > 0) in_[0] = clients;

@@ -6,8 +6,8 @@
 #include "lib/platform/clock.hpp"
 #include "lib/platform/file_lock.hpp"
 #include "lib/platform/late_ranks.hpp"
-#include "lib/platform/stale_resources.hpp"
 #include "lib/platform/segment_name.hpp"
+#include "lib/platform/stale_resources.hpp"
 #include "lib/shm/segment.hpp"
 #include "lib/shm/undrained.hpp"
 

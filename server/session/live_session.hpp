@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
-#include "lib/platform/stale_resources.hpp"
 #include "lib/platform/runtime_folder.hpp"
+#include "lib/platform/stale_resources.hpp"
 #include "lib/platform/unique_fd.hpp"
 
 namespace leat::server {

@@ -15,13 +15,13 @@ Offers::Offers(const shm::Segment& segment, LeaseBook& leases)
 
 std::uint64_t Offers::standing_bytes(const Client& client) noexcept {
   std::uint64_t bytes = 0;
-  for (const shm::OfferGiver& slot : client.slots) bytes += slot.stands() ? slot.extent().bytes : 0;
+  for (const shm::OfferGiver& slot : client.slots) bytes += slot.stands() ? slot.region().bytes : 0;
   return bytes;
 }
 
 bool Offers::withdraw(std::uint32_t client, shm::OfferGiver& slot) {
   const bool is_ours = slot.withdraw();
-  if (is_ours) leases_.seal(client, slot.extent().offset, 0);
+  if (is_ours) leases_.seal(client, slot.region().offset, 0);
   return is_ours;
 }
 
@@ -63,7 +63,7 @@ void Offers::iteration_ended(std::uint32_t client) {
 std::uint32_t Offers::standing(const Client& client, const Kind& kind) noexcept {
   std::uint32_t count = 0;
   for (const shm::OfferGiver& slot : client.slots)
-    count += slot.stands() && slot.extent().bytes == kind.first && slot.flags() == kind.second;
+    count += slot.stands() && slot.region().bytes == kind.first && slot.flags() == kind.second;
   return count;
 }
 
@@ -72,9 +72,9 @@ bool Offers::offer(std::uint32_t client, const Kind& kind) {
   Client& owner = clients_[client];
   shm::OfferGiver& slot = owner.slots[owner.next];
   withdraw(client, slot);
-  const std::optional<shm::Region> extent = leases_.give_ahead(client, bytes, flags);
-  if (!extent) return false;
-  slot.offer(*extent, flags);
+  const std::optional<shm::Region> region = leases_.give_ahead(client, bytes, flags);
+  if (!region) return false;
+  slot.offer(*region, flags);
   owner.any = true;
   owner.next = (owner.next + 1) % owner.slots.size();
   return true;
@@ -96,8 +96,8 @@ void Offers::client_gone(std::uint32_t client) {
 std::vector<std::uint64_t> Offers::take_over(std::uint32_t client) {
   std::vector<std::uint64_t> withdrawn;
   for (shm::OfferGiver& slot : clients_[client].slots) {
-    if (const shm::Region extent = slot.take_over(); extent.bytes != 0)
-      withdrawn.push_back(extent.offset);
+    if (const shm::Region region = slot.take_over(); region.bytes != 0)
+      withdrawn.push_back(region.offset);
   }
   return withdrawn;
 }

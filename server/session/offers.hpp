@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each client is given before it asks (shm/offers.hpp): for each extent that it has used up,
+// What each client is given before it asks (shm/offers.hpp): for each region that it has used up,
 // another of that size, and at the end of an iteration as many of each size as it has used in one,
 // while there is memory to spare. So a client finds in an iteration what it needed in those before.
 // What is offered is taken back as soon as somebody waits for memory.
@@ -22,7 +22,7 @@ class Offers {
  public:
   Offers(const shm::Segment& segment, LeaseBook& leases);
 
-  /// The client has used up an extent of so many bytes. `flags`: kLeaseOwn or kLeaseCommon.
+  /// The client has used up a region of so many bytes. `flags`: kLeaseOwn or kLeaseCommon.
   void replace(std::uint32_t client, std::uint64_t bytes, std::uint32_t flags);
   void iteration_ended(std::uint32_t client);
   /// Takes back what nobody has claimed. True when there was something.
@@ -30,7 +30,7 @@ class Offers {
   /// The client has ended: nothing is its own any more.
   void client_gone(std::uint32_t client);
   /// What a server that has died had offered to this client, and it has not claimed: withdrawn now.
-  /// Where extents begin, as words say that the client can write.
+  /// Where regions begin, as words say that the client can write.
   std::vector<std::uint64_t> take_over(std::uint32_t client);
 
  private:

@@ -51,8 +51,8 @@ bool OwnName::take(const std::string& path, std::int64_t wait_ns) {
   const fs::path lock = lock_of(path);
   platform::Folder(lock.has_parent_path() ? lock.parent_path().string() : ".")
       .remove_no_file(lock.filename().string());
-  lock_ = platform::lock_file(lock_of(path),
-                              ::access(lock_of(path).c_str(), F_OK) == 0 ? wait_ns : 0);
+  lock_ =
+      platform::lock_file(lock_of(path), ::access(lock_of(path).c_str(), F_OK) == 0 ? wait_ns : 0);
   return lock_ || ::access(lock_of(path).c_str(), F_OK) != 0;
 }
 

@@ -83,7 +83,7 @@ class Client {
                 area_.server->event_head),
         releases_(area_.releases, segment.header().release_slots, area_.server->release_tail,
                   area_.client->release_head),
-        arena_(segment.header().extent_bytes) {}
+        arena_(segment.header().region_bytes) {}
 
   /// Until all variables are written and the iteration is ended: true. False: the server must move.
   bool go_on(std::uint32_t variables) {
@@ -139,7 +139,7 @@ class Client {
       return push(seal) && !events_.full();
     }
     Event request = event_of(EventKind::lease_request);
-    request.bytes = segment_.header().extent_bytes;
+    request.bytes = segment_.header().region_bytes;
     asked_ = asked_ || push(request);
     return false;
   }

@@ -218,7 +218,8 @@ class HostileClients {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   for (const auto overflow_policy :
-       {model::OverflowPolicy::wait, model::OverflowPolicy::drop_iteration, model::OverflowPolicy::error}) {
+       {model::OverflowPolicy::wait, model::OverflowPolicy::drop_iteration,
+        model::OverflowPolicy::error}) {
     HostileClients(data, size, overflow_policy).run();
   }
   return 0;

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/disk/file_space.hpp"
+#include "server/plugins/hdf5/disk/journal.hpp"
 
 namespace {
 

@@ -9,8 +9,8 @@
 
 namespace {
 
-using leat::shm::Region;
 using leat::shm::LeasePool;
+using leat::shm::Region;
 
 constexpr std::uint64_t kUnit = 65536;
 

@@ -29,7 +29,8 @@ Shape usual_size(const std::vector<SubArray>& sub_arrays, std::uint64_t bytes_ea
 
 }  // namespace
 
-SubArrayWriter::SubArrayWriter(const Target& target, const leat_variable& variable, const BlockList& first)
+SubArrayWriter::SubArrayWriter(const Target& target, const leat_variable& variable,
+                               const BlockList& first)
     : axes_(target, variable), variable_(variable) {
   std::vector<SubArray> sub_arrays;
   for (const leat_block* block : first) sub_arrays.push_back(sub_array_of(*block));

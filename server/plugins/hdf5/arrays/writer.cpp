@@ -11,9 +11,9 @@
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/arrays/block_check.hpp"
 #include "server/plugins/hdf5/arrays/grid_writer.hpp"
-#include "server/plugins/hdf5/arrays/sub_array_writer.hpp"
 #include "server/plugins/hdf5/arrays/ragged_writer.hpp"
 #include "server/plugins/hdf5/arrays/slot_writer.hpp"
+#include "server/plugins/hdf5/arrays/sub_array_writer.hpp"
 #include "server/plugins/hdf5/base/types.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/first_row.hpp"
@@ -202,7 +202,9 @@ Dataset Axes::make_list(const std::string& suffix, hsize_t width) const {
   return list;
 }
 
-bool Axes::has_table(const std::string& suffix) const { return target_.scales.has(name() + suffix); }
+bool Axes::has_table(const std::string& suffix) const {
+  return target_.scales.has(name() + suffix);
+}
 
 Shape Axes::stored_extents() const {
   const Shape all = extents_in(target_.file, name());

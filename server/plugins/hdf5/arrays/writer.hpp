@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "server/include/plugin.h"
-#include "server/plugins/hdf5/conventions/target.hpp"
 #include "server/plugins/hdf5/conventions/table_attributes.hpp"
+#include "server/plugins/hdf5/conventions/target.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
@@ -54,7 +54,8 @@ std::unique_ptr<Writer> make_writer(const Target& target, const leat_variable& v
 /// What all forms share: the iteration dimension, or none, and the names of dimensions.
 class Axes {
  public:
-  Axes(const Target& target, const leat_variable& variable) : target_(target), variable_(variable) {}
+  Axes(const Target& target, const leat_variable& variable)
+      : target_(target), variable_(variable) {}
 
   bool has_rows() const { return variable_.time_varying != 0; }
   /// {row, rest...}, or only the rest for a variable that does not vary in time.

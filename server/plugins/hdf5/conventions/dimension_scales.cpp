@@ -98,7 +98,8 @@ Dataset make_dimension(hid_t file, const std::string& name, hsize_t length, bool
   return scale;
 }
 
-DimensionScales::DimensionScales(hid_t file, const leat_run& run) : DimensionScales(file, names_of_variables(run)) {}
+DimensionScales::DimensionScales(hid_t file, const leat_run& run)
+    : DimensionScales(file, names_of_variables(run)) {}
 
 DimensionScales::DimensionScales(hid_t file, std::set<std::string> variables)
     : file_(file), taken_(std::move(variables)) {
@@ -118,7 +119,9 @@ std::string DimensionScales::take_name(const std::string& wished) {
   return *taken_.insert(name_for(wished)).first;
 }
 
-bool DimensionScales::has(const std::string& wished) const { return is_in(file_, name_for(wished)); }
+bool DimensionScales::has(const std::string& wished) const {
+  return is_in(file_, name_for(wished));
+}
 
 std::string DimensionScales::take_new_name(const std::string& wished) {
   std::string name = wished;

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "server/plugins/hdf5/conventions/target.hpp"
 #include "server/plugins/hdf5/conventions/table_attributes.hpp"
+#include "server/plugins/hdf5/conventions/target.hpp"
 
 namespace leat::hdf5 {
 

@@ -47,11 +47,11 @@
 #include "server/plugins/hdf5/disk/durability.hpp"
 #include "server/plugins/hdf5/disk/early_writeback.hpp"
 #include "server/plugins/hdf5/disk/file.hpp"
+#include "server/plugins/hdf5/disk/file_space.hpp"
 #include "server/plugins/hdf5/disk/gathered.hpp"
 #include "server/plugins/hdf5/disk/in_place.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/disk/new_file.hpp"
-#include "server/plugins/hdf5/disk/file_space.hpp"
 
 namespace leat::hdf5 {
 

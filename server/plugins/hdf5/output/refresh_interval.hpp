@@ -11,7 +11,8 @@ inline constexpr std::chrono::seconds kShortestInterval{1};
 
 /// Or so many times as old as it takes to make it: of a server's time not more than 2 % goes into
 /// it, however many parts or iterations there are.
-inline std::chrono::steady_clock::duration refresh_interval(std::chrono::steady_clock::duration taken) {
+inline std::chrono::steady_clock::duration refresh_interval(
+    std::chrono::steady_clock::duration taken) {
   constexpr int kShareOfTime = 50;
   return std::max<std::chrono::steady_clock::duration>(kShortestInterval, kShareOfTime * taken);
 }

@@ -77,7 +77,7 @@ struct Store::Open {
   VtkHdf vtkhdf;
   std::map<std::string, ScriptGroup> scripts;
   std::map<std::uint32_t, std::unique_ptr<Writer>> writers;  // by variable
-  std::map<std::uint32_t, WrittenMask> written_masks;               // of those that vary in time
+  std::map<std::uint32_t, WrittenMask> written_masks;        // of those that vary in time
   std::set<std::uint32_t> in_row;    // variables of which something is in the last row
   std::vector<std::int64_t> unsaid;  // numbers of the last rows that /iteration does not have yet
   std::vector<std::int8_t> unsaid_whole;
@@ -228,7 +228,7 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
     const leat_variable& described = *leat_variable_at(&run_, variable);
     if (described.time_varying)
       open_->written_masks[variable].note(open_->target, described.name, open_->rows - 1,
-                                      open_->in_row.count(variable) > 0);
+                                          open_->in_row.count(variable) > 0);
   }
   open_->parameters.write(open_->rows - 1, data);
   open_->time.write(open_->rows - 1, data);

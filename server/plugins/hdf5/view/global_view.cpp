@@ -22,7 +22,7 @@ struct SubArraysOfPart {
 };
 
 std::vector<SubArraysOfPart> all_sub_arrays(View& view, const ViewedVariable& variable,
-                                       std::size_t dims) {
+                                            std::size_t dims) {
   std::vector<SubArraysOfPart> all;
   for (std::size_t i = 0; i < view.parts.size(); ++i) {
     if (!variable.in_part[i].is_open()) continue;
@@ -111,7 +111,8 @@ std::vector<Shape> global_shapes(const View& view, const ViewedVariable& variabl
         continue;
       }
       for (const RowRun& run : view.rows.runs(of_part.part, rows.from, rows.upto, written)) {
-        for (hsize_t i = 0; i < run.count; ++i) shapes[run.to + i * run.step] = rows.sub_array.global;
+        for (hsize_t i = 0; i < run.count; ++i)
+          shapes[run.to + i * run.step] = rows.sub_array.global;
       }
     }
   }

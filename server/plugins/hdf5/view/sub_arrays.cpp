@@ -115,7 +115,7 @@ bool remove_overlaps(std::vector<Box>* boxes) {
 }
 
 std::vector<SubArrayRows> sub_arrays_of(hid_t file, const std::string& table, std::size_t dims,
-                                  bool constant, hsize_t rows) {
+                                        bool constant, hsize_t rows) {
   Shape extents;
   const std::vector<std::int64_t> all = integers_of(file, table, &extents);
   const std::size_t width = numbers_of_sub_array(dims);
@@ -133,7 +133,8 @@ std::vector<SubArrayRows> sub_arrays_of(hid_t file, const std::string& table, st
     if (from < rows) said.push_back({sub_array, from, rows});
   }
   std::vector<SubArrayRows> sub_arrays;
-  for (auto& [block, said] : by_block) sub_arrays.insert(sub_arrays.end(), said.begin(), said.end());
+  for (auto& [block, said] : by_block)
+    sub_arrays.insert(sub_arrays.end(), said.begin(), said.end());
   return sub_arrays;
 }
 

@@ -26,7 +26,7 @@ struct SubArrayRows {
 
 /// The table "<variable>_region" of a part, rows resolved; `rows`: how many the part has.
 std::vector<SubArrayRows> sub_arrays_of(hid_t file, const std::string& table, std::size_t dims,
-                                  bool constant, hsize_t rows);
+                                        bool constant, hsize_t rows);
 
 /// Where boxes overlap, only that of the highest rank and block is left, as if they had been
 /// written in this order. Returns whether there were any.

@@ -234,7 +234,8 @@ class CellsMesh : public Mesh {
 
 }  // namespace
 
-std::unique_ptr<Mesh> make_cells_mesh(const Target& target, const Host& host, std::uint32_t number) {
+std::unique_ptr<Mesh> make_cells_mesh(const Target& target, const Host& host,
+                                      std::uint32_t number) {
   return std::make_unique<CellsMesh>(target, host, number);
 }
 

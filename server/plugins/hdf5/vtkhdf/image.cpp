@@ -132,7 +132,8 @@ class ImageMesh : public Mesh {
 
 }  // namespace
 
-std::unique_ptr<Mesh> make_image_mesh(const Target& target, const Host& host, std::uint32_t number) {
+std::unique_ptr<Mesh> make_image_mesh(const Target& target, const Host& host,
+                                      std::uint32_t number) {
   return std::make_unique<ImageMesh>(target, host, number);
 }
 

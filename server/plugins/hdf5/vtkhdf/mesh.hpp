@@ -109,7 +109,8 @@ class Mesh {
 std::unique_ptr<Mesh> make_image_mesh(const Target& target, const Host& host, std::uint32_t number);
 std::unique_ptr<Mesh> make_grid_mesh(const Target& target, const Host& host, std::uint32_t number);
 std::unique_ptr<Mesh> make_cells_mesh(const Target& target, const Host& host, std::uint32_t number);
-std::unique_ptr<Mesh> make_points_mesh(const Target& target, const Host& host, std::uint32_t number);
+std::unique_ptr<Mesh> make_points_mesh(const Target& target, const Host& host,
+                                       std::uint32_t number);
 
 /// Array of the elements of blocks: what was not written, or not for all points or cells of an
 /// iteration, is shown as fill values.

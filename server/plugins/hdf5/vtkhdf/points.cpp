@@ -94,8 +94,8 @@ class PointsMesh : public Mesh {
     for (const std::string& name : names) {
       const std::string to = path(group + "/" + name);
       if (is_in(target_.file, to)) continue;
-      check(H5Lcreate_hard(target_.file, path(one).c_str(), target_.file, to.c_str(), link_creation(),
-                           H5P_DEFAULT),
+      check(H5Lcreate_hard(target_.file, path(one).c_str(), target_.file, to.c_str(),
+                           link_creation(), H5P_DEFAULT),
             "cannot link " + to);
     }
   }
@@ -107,7 +107,8 @@ class PointsMesh : public Mesh {
 
 }  // namespace
 
-std::unique_ptr<Mesh> make_points_mesh(const Target& target, const Host& host, std::uint32_t number) {
+std::unique_ptr<Mesh> make_points_mesh(const Target& target, const Host& host,
+                                       std::uint32_t number) {
   return std::make_unique<PointsMesh>(target, host, number);
 }
 

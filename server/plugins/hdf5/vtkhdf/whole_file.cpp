@@ -25,7 +25,8 @@ vtk::RowsOfAny rows_with_meshes(hid_t values, const leat_run& run, const VtkHdf&
   const vtk::Target target{values, values, run};
   for (std::uint32_t i = 0; i < run.variable_count; ++i) {
     if (!vtkhdf.is_of_a_mesh(i)) continue;
-    if (const std::optional<vtk::Field> field = vtk::field_in(target, i)) rows.watch(target, *field);
+    if (const std::optional<vtk::Field> field = vtk::field_in(target, i))
+      rows.watch(target, *field);
   }
   return rows;
 }

@@ -136,7 +136,8 @@ class CellsMesh : public Mesh {
 
 }  // namespace
 
-std::unique_ptr<Mesh> make_cells_mesh(const Target& target, std::uint32_t number, LeftOut* left_out) {
+std::unique_ptr<Mesh> make_cells_mesh(const Target& target, std::uint32_t number,
+                                      LeftOut* left_out) {
   return std::make_unique<CellsMesh>(target, number, left_out);
 }
 

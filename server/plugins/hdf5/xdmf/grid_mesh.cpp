@@ -296,7 +296,8 @@ class GridMesh : public Mesh {
 
 }  // namespace
 
-std::unique_ptr<Mesh> make_grid_mesh(const Target& target, std::uint32_t number, LeftOut* left_out) {
+std::unique_ptr<Mesh> make_grid_mesh(const Target& target, std::uint32_t number,
+                                     LeftOut* left_out) {
   return std::make_unique<GridMesh>(target, number, left_out);
 }
 

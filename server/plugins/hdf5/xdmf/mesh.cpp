@@ -104,7 +104,8 @@ std::unique_ptr<Mesh> make_mesh(const Target& target, std::uint32_t number, Left
     if (!is_in_file(target, variable)) return nullptr;
   }
   for (const std::int32_t variable : made_of(mesh)) {
-    const leat_variable& part = *leat_variable_at(&target.run, static_cast<std::uint64_t>(variable));
+    const leat_variable& part =
+        *leat_variable_at(&target.run, static_cast<std::uint64_t>(variable));
     const std::string why = why_not(part);
     if (!why.empty())
       throw std::runtime_error("\"" + std::string(part.name) + "\", of which it is made: " + why);

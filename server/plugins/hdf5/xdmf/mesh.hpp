@@ -83,8 +83,10 @@ class Mesh {
 std::unique_ptr<Mesh> make_mesh(const Target& target, std::uint32_t number, LeftOut* left_out);
 
 std::unique_ptr<Mesh> make_grid_mesh(const Target& target, std::uint32_t number, LeftOut* left_out);
-std::unique_ptr<Mesh> make_cells_mesh(const Target& target, std::uint32_t number, LeftOut* left_out);
-std::unique_ptr<Mesh> make_points_mesh(const Target& target, std::uint32_t number, LeftOut* left_out);
+std::unique_ptr<Mesh> make_cells_mesh(const Target& target, std::uint32_t number,
+                                      LeftOut* left_out);
+std::unique_ptr<Mesh> make_points_mesh(const Target& target, std::uint32_t number,
+                                       LeftOut* left_out);
 
 /// Its name has the iteration in it: readers give Grids of the same name others by trying all
 /// numbers, which takes them minutes where there are thousands
