@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import launch, page, repeat, verify  # noqa: E402
+from harness import launch, page, repeat, targets, verify  # noqa: E402
 from harness.job import Case, Jobs, placements  # noqa: E402
 from harness.methods import METHODS  # noqa: E402
 from harness.sections import SECTIONS  # noqa: E402
@@ -150,6 +150,16 @@ def test_the_page_says_figures_machine_and_what_was_disturbed():
         and SECTIONS["scale"].TITLE in text
     )
     assert "of all runs: 17." in text and "- mpi-io: it hangs" in text
+
+
+def test_promises_stand_beside_what_was_measured():
+    def said(ns):
+        event_loop = [{"ranks": 1, "variables": 10, "ns_per_block": ns}, {"ranks": 9, "variables": 10, "ns_per_block": 3}]
+        return "\n".join(targets.page({"scale": {"rows": [], "event_loop": event_loop}}))
+
+    assert "| server, for a small block | <= 1 us | 990 ns | yes |  |" in said(990)
+    assert "| 1.2 us | **no** | few blocks share" in said(1200)
+    assert targets.page({}) == []
 
 
 def test_figures_go_between_the_marks_of_a_page(tmp_path):

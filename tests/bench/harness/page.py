@@ -3,6 +3,7 @@
 
 import re
 
+from . import targets
 from .markdown import table
 from .methods import METHODS
 from .repeat import DISTURBED
@@ -13,6 +14,8 @@ BEGIN, END = "<!-- figures: made by tests/bench/run.py --into -->", "<!-- end of
 
 def page(results):
     lines = ["# Leat beside the alternatives", "", *_machine(results), ""]
+    if promised := targets.page(results["sections"]):
+        lines += ["## What is promised", "", *targets.ABOUT.splitlines(), "", *promised, ""]
     for name, data in results["sections"].items():
         section = SECTIONS[name]
         lines += [f"## {section.TITLE}", "", *section.ABOUT.splitlines(), ""]

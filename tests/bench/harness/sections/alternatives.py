@@ -16,6 +16,7 @@ simulation used no processor. *Right* are the bytes that were found as they shou
 not Leat's."""
 
 COMPUTE_S = 0.05
+ITERATIONS = 20
 SECONDS = 400
 HEAD = ["", "loop", "whole", "in calls, ms", "longest, ms", "sleeps", "CV", "p99/p50", "CPU", "helper idle", "right"]
 
@@ -54,7 +55,7 @@ def _case(context, name, placement, durable):
     if context.quick:
         return job.Case(name, placement, context.work(0.002), 1 << 20, iterations=4, warm_up=1)
     return job.Case(
-        name, placement, context.work(COMPUTE_S), job.node_bytes(), iterations=20, warm_up=4, durable=durable
+        name, placement, context.work(COMPUTE_S), job.node_bytes(), iterations=ITERATIONS, warm_up=4, durable=durable
     )
 
 

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Leat promises of its speed, beside what the run measured; where the promise was not kept, what limits it."""
+
+import dataclasses
+
+from .markdown import table, time_text
+from .sections import alternatives
+
+ABOUT = """What Leat is to reach, as ratios within this run. *Limit* says what is in the way where that was missed; the
+tables below have the figures."""
+SPARE, SHARED = "a spare core", "no core to spare"
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    promise: str
+    most: float
+    measured: object  # of the sections: a number, or None when the run does not have it
+    text: object  # of that number
+    limit: str  # in the way, when it is more
+
+
+def ratio(number):
+    return f"{number:.2f}"
+
+
+def _calls(sections, **wanted):
+    """Rows of the write path, of one client unless another number is wanted."""
+    of = {"clients": 1} | wanted
+    names = ("clients", "bytes", "writes", "iterations", "compute_us", "source")
+    for row in sections.get("write_path", []):
+        case = dict(zip(names, row["case"]))
+        if all(value(case[name]) if callable(value) else case[name] == value for name, value in of.items()):
+            yield row
+
+
+def _most(rows, figure):
+    return max((figure(row) for row in rows), default=None)
+
+
+def median(row, name):
+    return row[name]["median"]
+
+
+def _same_state(row):
+    """Over the memcpy whose target is as cold as the memory that goes round: for blocks that the caches hold, the hot
+    one is no comparison."""
+    return median(row, "over_cold")
+
+
+def _group(sections, placement, durable=False):
+    for group in sections.get("alternatives", {}).get("groups", []):
+        if (group["placement"], group["durable"]) == (placement, durable):
+            return group["rows"]
+    return {}
+
+
+def _end_to_end(sections, placement):
+    for group in sections.get("end_to_end", []):
+        if group["placement"] == placement and not group["durable"]:
+            yield from ((float(at), row["loop"]) for at, row in group["rows"].items() if row["loop"]["leat-write"])
+
+
+def _beyond_the_copy(sections):
+    """Loop over no output, less what the calls take."""
+    rows = _group(sections, SPARE)
+    if not rows or not rows["leat-write"]["loop_s"]:
+        return None
+    write, none = rows["leat-write"], rows["none"]
+    in_calls = median(write, "calls_ms_per_iteration") / 1e3 * alternatives.ITERATIONS / median(none, "loop_s")
+    return median(write, "loop_s_ratio") - in_calls
+
+
+def _beside_pwrite(sections):
+    """The worst of all C/W: Leat's loop over that of pwrite, no core to spare."""
+    at_50_ms = _group(sections, SHARED)
+    ratios = [loop["leat-write"]["median"] / loop["posix-write"]["median"] for _, loop in _end_to_end(sections, SHARED)]
+    if at_50_ms:
+        ratios.append(median(at_50_ms["leat-write"], "loop_s_ratio") / median(at_50_ms["posix-write"], "loop_s_ratio"))
+    return max(ratios, default=None)
+
+
+def _times_less_in_calls(sections, name):
+    """Than the best of the ways that leave the simulation its one array."""
+    rows = _group(sections, SPARE)
+    others = [
+        median(row, "calls_ms_per_iteration")
+        for other, row in rows.items()
+        if row["wanted"] and not other.startswith("leat") and other != "io-uring-flip"
+    ]
+    return median(rows[name], "calls_ms_per_iteration") / min(others) if name in rows and others else None
+
+
+def _sleeps(sections):
+    found = [median(row, "sleeps_per_iteration") for row in _calls(sections, compute_us=lambda us: us > 0)]
+    found += [median(row, "sleeps") for name, row in _group(sections, SPARE).items() if name.startswith("leat")]
+    return max(found, default=None)
+
+
+def _growth(sections):
+    """Processor time of a write by 64 clients over that by 4, which share the cores too."""
+    rows = {tuple(row["case"]): median(row, "write_ns") for row in sections.get("scale", {}).get("rows", [])}
+    return _most([n for (clients, n) in rows if clients == 64 and (4, n) in rows], lambda n: rows[64, n] / rows[4, n])
+
+
+def _server(sections):
+    return _most(sections.get("scale", {}).get("event_loop", []), lambda row: row["ns_per_block"])
+
+
+def _short(us):
+    return us <= 200
+
+
+def _after_computing(size):
+    """The first write after 2 ms and more of computing through all caches, over a memcpy in its place."""
+
+    def worst(sections):
+        rows = _calls(sections, bytes=size, compute_us=lambda us: us >= 2000)
+        return _most(rows, lambda row: median(row, "first_write_p50") / median(row, "first_memcpy_p50"))
+
+    return worst
+
+
+KIB = 1024
+TARGETS = (
+    Target(
+        "write of 64 KiB and more, over `memcpy` to memory as cold",
+        1.05,
+        lambda s: _most(_calls(s, bytes=lambda b: b >= 64 * KIB, compute_us=_short), _same_state),
+        ratio,
+        "the memory: what goes round is further away than one target",
+    ),
+    Target(
+        "write of 64 KiB, over the hottest `memcpy`",
+        1.25,
+        lambda s: _most(_calls(s, bytes=64 * KIB, compute_us=200), lambda row: median(row, "over_hot")),
+        ratio,
+        "the cache next to the core: one source and one target fit into it, a buffer that goes round does not",
+    ),
+    Target(
+        "the same, right after 2 ms and more of computing",
+        1.05,
+        _after_computing(64 * KIB),
+        ratio,
+        "the client's own words (ring, lease, variable) are as cold as the target: some ten lines from memory",
+    ),
+    Target(
+        "write of 1 KiB, short computing",
+        150,
+        lambda s: _most(_calls(s, bytes=KIB, compute_us=_short), lambda row: median(row, "write_p50")),
+        time_text,
+        "a copy to cold memory, and lines of the ring that the server has read: both come from another cache",
+    ),
+    Target(
+        "write of 1 KiB, right after 2 ms and more, over `memcpy` in its place",
+        1.05,
+        _after_computing(KIB),
+        ratio,
+        "as above; the `memcpy` alone takes more than the 150 ns that are wished for",
+    ),
+    Target(
+        "`leat_commit`, short computing",
+        100,
+        lambda s: _most(_calls(s, bytes=lambda b: b <= 1024 * KIB, compute_us=_short), lambda row: median(row, "commit_p50")),
+        time_text,
+        "two lines, of the ring and of the block, that are not in the core's cache; 50 ns where they are",
+    ),
+    Target(
+        "p99.9 of a write of 64 KiB, over its p50",
+        1.5,
+        lambda s: _most(
+            _calls(s, bytes=64 * KIB, compute_us=200), lambda row: median(row, "write_p999") / median(row, "write_p50")
+        ),
+        ratio,
+        "interrupts, and the first use of memory",
+    ),
+    Target(
+        "end of an iteration, short computing",
+        500,
+        lambda s: _most(
+            _calls(s, bytes=lambda b: b <= 1024 * KIB, compute_us=_short), lambda row: median(row, "end_iteration_p50")
+        ),
+        time_text,
+        "lines that the server has read",
+    ),
+    Target(
+        "a write by 64 clients, over one by 4",
+        1.25,
+        _growth,
+        ratio,
+        "64 processes on few cores: each finds the caches full of the others' things",
+    ),
+    Target("server, for a small block", 1000, _server, time_text, "few blocks share what an iteration costs"),
+    Target("sleeps of a client per iteration", 0.05, _sleeps, ratio, "a server that did not get its core in time"),
+    Target(
+        "loop with a spare core, `leat_write`, beyond the copy",
+        1.01,
+        _beyond_the_copy,
+        ratio,
+        "what the simulation finds in its caches after the copy, and the memory that the server uses at the same time",
+    ),
+    Target(
+        "loop with a spare core, `leat_alloc` and `leat_commit`",
+        1.01,
+        lambda s: median(_group(s, SPARE)["leat-commit"], "loop_s_ratio") if _group(s, SPARE) else None,
+        ratio,
+        "memory that goes round is colder than an array of one's own",
+    ),
+    Target(
+        "time in `leat_write`, over the best other way with one array",
+        0.2,
+        lambda s: _times_less_in_calls(s, "leat-write"),
+        ratio,
+        "the copy, which those need too; `pwrite` takes four times as long",
+    ),
+    Target(
+        "time in `leat_commit`, over the best other way with one array",
+        0.2,
+        lambda s: _times_less_in_calls(s, "leat-commit"),
+        ratio,
+        "",
+    ),
+    Target(
+        "loop without a spare core, over that of `pwrite`, at any C/W",
+        1.0,
+        _beside_pwrite,
+        ratio,
+        "processor time: `leat_write` copies twice where `pwrite` copies once, and no core is idle; the second copy "
+        "is as long as the row *in calls* says",
+    ),
+)
+
+
+def page(sections):
+    rows = []
+    for target in TARGETS:
+        measured = target.measured(sections)
+        if measured is None:
+            continue
+        met = measured <= target.most
+        rows.append([target.promise, f"<= {target.text(target.most)}", target.text(measured),
+                     "yes" if met else "**no**", "" if met else target.limit])
+    return table(["promise", "to reach", "here", "reached", "limit"], rows) if rows else []
