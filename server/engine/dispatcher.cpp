@@ -104,8 +104,7 @@ bool Dispatcher::hold_spilled(Iteration* iteration) const {
   const Spiller::Files files = spiller_.files_of(iteration->number);
   if (files.empty()) return false;
   using Both = std::pair<std::shared_ptr<const void>, Spiller::Files>;
-  for (auto& [variable, pin] : iteration->pins)
-    pin = std::make_shared<Both>(std::move(pin), files);
+  for (auto& [variable, pin] : iteration->pins) pin = std::make_shared<Both>(std::move(pin), files);
   return true;
 }
 
