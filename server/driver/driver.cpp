@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/driver/driver.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -54,7 +54,7 @@ platform::UniqueFd event_descriptor() {
 
 }  // namespace
 
-Driver::Driver(const model::Model& model, const shm::Segment& segment, spdlog::logger& log,
+Driver::Driver(const model::Model& model, const shm::Segment& segment, Log& log,
                DriverParts parts)
     : architecture_(model.architecture),
       segment_(segment),

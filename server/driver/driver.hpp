@@ -23,7 +23,7 @@ struct DriverParts {
 class Driver final : public Host {
  public:
   /// Takes SIGTERM and SIGINT from here on. `model`, `segment` and `log` are the engine's.
-  Driver(const model::Model& model, const shm::Segment& segment, spdlog::logger& log,
+  Driver(const model::Model& model, const shm::Segment& segment, Log& log,
          DriverParts parts);
 
   /// Runs the engine until it is done. Returns the exit status of leatd.
@@ -48,7 +48,7 @@ class Driver final : public Host {
 
   const model::Architecture& architecture_;
   const shm::Segment& segment_;
-  spdlog::logger& log_;
+  Log& log_;
   platform::Machine machine_;
   platform::UniqueFd epoll_, doorbell_, results_bell_, signals_;
   LocalTransport transport_;

@@ -13,7 +13,7 @@ namespace leat::server {
 class Grace {
  public:
   /// `grace_ns`: all of it.
-  Grace(Engine& engine, spdlog::logger& log, std::int64_t grace_ns)
+  Grace(Engine& engine, Log& log, std::int64_t grace_ns)
       : engine_(engine), log_(log), half_ns_(grace_ns / 2) {}
 
   /// Told to end; the second time, or without any grace, at once.
@@ -24,7 +24,7 @@ class Grace {
 
  private:
   Engine& engine_;
-  spdlog::logger& log_;
+  Log& log_;
   std::int64_t half_ns_;
   // When nothing more is taken, and when scripts are not waited for any more. 0: not told to end.
   std::int64_t take_until_ns_ = 0, scripts_until_ns_ = 0;

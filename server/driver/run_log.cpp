@@ -1,21 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/driver/run_log.hpp"
 
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
+#include <mutex>
 #include <utility>
 
+#include "lib/platform/folder.hpp"
 #include "lib/platform/process.hpp"
-#include "server/driver/log_file.hpp"
 
 namespace leat::server {
 namespace {
 
 // A run that is just ending has its log still.
 constexpr std::int64_t kWaitForLogNs = 2'000'000'000;
+
+// "2026-11-22 19:04:05.678"
+std::string time_now() {
+  using std::chrono::system_clock;
+  const system_clock::time_point now = system_clock::now();
+  const std::time_t seconds = system_clock::to_time_t(now);
+  const auto ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
+  return fmt::format("{}.{:03}", text, ms);
+}
+
+// Nothing is kept in memory: what was logged is in the file, should the server be killed.
+class DescriptorLog final : public Log {
+ public:
+  /// `file`: empty for standard error.
+  DescriptorLog(LogLevel least, platform::UniqueFd file, std::string origin)
+      : Log(least), file_(std::move(file)), origin_(std::move(origin)) {}
+
+ private:
+  void put(LogLevel level, const std::string& text) override {
+    const std::string line =
+        fmt::format("{} {} {}: {}\n", time_now(), origin_, name_of(level), text);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (std::size_t done = 0; done < line.size();) {
+      const ssize_t n = ::write(file_ ? file_.get() : STDERR_FILENO, line.data() + done,
+                                line.size() - done);
+      if (n < 0 && errno != EINTR) return;  // a full disk: there is nobody to tell
+      if (n > 0) done += static_cast<std::size_t>(n);
+    }
+  }
+
+  platform::UniqueFd file_;
+  std::string origin_;
+  std::mutex mutex_;
+};
+
+std::string reason(int code) {
+  if (code == ELOOP) return "it is a link of another user, or one to a link: remove it";
+  if (code == EPERM) return "it is a file of another user: remove it, or give another name";
+  return platform::errno_text(code);
+}
 
 }  // namespace
 
@@ -30,23 +78,18 @@ OwnName name_of_log(const model::Model& model, const std::string& session, bool 
   return name;
 }
 
-Result<std::shared_ptr<spdlog::logger>> make_log(const model::Model& model, const OwnName& own,
-                                                 bool goes_on) {
+Result<std::shared_ptr<Log>> make_log(const model::Model& model, const OwnName& own, bool goes_on) {
+  const LogLevel least = log_level_of(model.log.level);
+  const std::string node = platform::node_name();
+  if (model.log.file.empty())
+    return std::shared_ptr<Log>(std::make_shared<DescriptorLog>(
+        least, platform::UniqueFd(), node + " leatd " + model.name + ":"));
   const std::string& path = own.path().empty() ? model.log.file : own.path();
-  std::shared_ptr<spdlog::sinks::sink> sink;
-  if (model.log.file.empty()) {
-    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  } else {
-    Result<std::shared_ptr<spdlog::sinks::sink>> file = log_file(path, goes_on);
-    if (!file) return file.error();
-    sink = std::move(*file);
-  }
-  auto log = std::make_shared<spdlog::logger>(model.name, sink);
-  const std::string when_and_where = "%Y-%m-%d %H:%M:%S.%e " + platform::node_name();
-  log->set_pattern(when_and_where + (model.log.file.empty() ? " leatd %n: %l: %v" : " %l: %v"));
-  log->set_level(spdlog::level::from_str(model.log.level));
-  log->flush_on(spdlog::level::info);
-  return log;
+  platform::UniqueFd file = platform::open_file_of_user(path, !goes_on);
+  if (file)
+    return std::shared_ptr<Log>(std::make_shared<DescriptorLog>(least, std::move(file), node));
+  return Error{Status::ERROR_CONFIG,
+               "cannot write the log file \"" + path + "\": " + reason(errno)};
 }
 
 }  // namespace leat::server

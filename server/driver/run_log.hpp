@@ -2,13 +2,12 @@
 // Where a server says what it has to say: a file that is this run's alone, or standard error.
 #pragma once
 
-#include <spdlog/logger.h>
-
 #include <memory>
 #include <string>
 
 #include "lib/base/status.hpp"
 #include "lib/model/model.hpp"
+#include "server/session/log.hpp"
 #include "server/session/own_name.hpp"
 
 namespace leat::server {
@@ -18,8 +17,9 @@ namespace leat::server {
 /// path where there is no file to be had: standard error, a device, a pipe.
 OwnName name_of_log(const model::Model& model, const std::string& session, bool goes_on);
 
-/// One that goes on is appended to.
-Result<std::shared_ptr<spdlog::logger>> make_log(const model::Model& model, const OwnName& own,
-                                                 bool goes_on);
+/// Goes on with the file, or begins it anew. A link is followed when it is this user's own, or
+/// root's: others who may write to its folder cannot have the server write elsewhere. An error,
+/// which says what to do, for files and links of others.
+Result<std::shared_ptr<Log>> make_log(const model::Model& model, const OwnName& own, bool goes_on);
 
 }  // namespace leat::server

@@ -2,7 +2,6 @@
 #include "server/driver/startup.hpp"
 
 #include <signal.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -82,7 +81,7 @@ Result<LoadedPlugin> load_builtin(const std::string& type) {
   return load_plugin(*path);
 }
 
-Result<std::vector<LoadedPlugin>> load_plugins(const model::Model& model, spdlog::logger& log) {
+Result<std::vector<LoadedPlugin>> load_plugins(const model::Model& model, Log& log) {
   std::vector<LoadedPlugin> plugins;
   for (const model::Store& store : model.stores) {
     Result<LoadedPlugin> plugin =
@@ -101,7 +100,7 @@ Result<std::vector<LoadedPlugin>> load_plugins(const model::Model& model, spdlog
 
 std::vector<std::unique_ptr<PluginInstance>> instances_of(
     const std::vector<LoadedPlugin>& plugins, const model::Model& model, const PluginView& view,
-    const std::shared_ptr<spdlog::logger>& log) {
+    const std::shared_ptr<Log>& log) {
   std::vector<std::unique_ptr<PluginInstance>> instances;
   for (std::uint32_t i = 0; i < plugins.size(); ++i) {
     instances.push_back(std::make_unique<PluginInstance>(plugins[i].plugin(), model, i, view, log));
@@ -113,7 +112,7 @@ std::vector<std::unique_ptr<PluginInstance>> instances_of(
 // must not be lost for it.
 Result<std::optional<platform::SpillFolder>> make_spill_folder(const model::Model& model,
                                                                const LiveSession& live,
-                                                               spdlog::logger& log) {
+                                                               Log& log) {
   const model::Architecture& architecture = model.architecture;
   if (architecture.overflow_policy != model::OverflowPolicy::spill) {
     return std::optional<platform::SpillFolder>();
@@ -149,7 +148,7 @@ Result<void> work_in(const std::string& folder) {
 }
 
 Result<std::vector<LoadedPlugin>> plugins_and_scripts(model::Model* model, const Options& options,
-                                                      spdlog::logger& log) {
+                                                      Log& log) {
   if (!options.drain.empty()) model->scripts = {};  // nobody waits for what they would say
   if (model->scripts.exist()) {
     std::string why = model::format(script_problems(model->scripts));
@@ -179,7 +178,7 @@ Result<std::optional<Inherited>> take_inheritance(LiveSession* live, const Optio
 }
 
 // In the midst of a run: the store says so, and all others go on.
-Result<void> make_folders(const model::Model& model, const LiveSession& live, spdlog::logger& log) {
+Result<void> make_folders(const model::Model& model, const LiveSession& live, Log& log) {
   Result<void> made = make_output_folders(model);
   if (made || !live.is_taken_over()) return made;
   log.error("{}", made.error().message);
@@ -209,7 +208,7 @@ Result<int> serve(Options options, Reporter& reporter) {
       old ? model::read_sources(old->run.sources) : model::read_file(options.config), &warnings);
   if (!model) return model.error();
   const OwnName log_name = name_of_log(*model, options.session, live->is_taken_over());
-  Result<std::shared_ptr<spdlog::logger>> log = make_log(*model, log_name, live->is_taken_over());
+  Result<std::shared_ptr<Log>> log = make_log(*model, log_name, live->is_taken_over());
   if (!log) return log.error();
   if (!warnings.empty()) (*log)->warn("{}", warnings);
   Result<std::vector<LoadedPlugin>> plugins = plugins_and_scripts(&*model, options, **log);

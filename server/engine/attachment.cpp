@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/engine/attachment.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 #include <vector>
@@ -140,9 +140,9 @@ std::string Attachment::why(std::uint32_t index, std::uint32_t number) {
 // In the log, and to the user where that is a file: those who look at neither look there.
 void Attachment::say_reports(bool all) {
   if (!reports_.has_waiting()) return;
-  const bool log_is_seen = run_.model.log.file.empty() && run_.log->should_log(spdlog::level::err);
+  const bool log_is_seen = run_.model.log.file.empty() && run_.log->shows(LogLevel::error);
   for (const ReportBook::Line& line : reports_.take_due(run_.now_ns, all)) {
-    run_.log->log(line.is_error ? spdlog::level::err : spdlog::level::warn, "{}", line.text);
+    run_.log->log(line.is_error ? LogLevel::error : LogLevel::warning, "{}", line.text);
     if (line.is_error && !log_is_seen) host_.tell_user(line.text);
   }
 }

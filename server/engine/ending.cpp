@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/engine/ending.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -88,13 +88,12 @@ std::string Ending::last_line() const {
 }
 
 void Ending::log_the_end(const std::string& amiss) {
-  spdlog::logger& log = *books_.run.log;
+  Log& log = *books_.run.log;
   if (!amiss.empty()) log.warn("{}", amiss);
   for (const std::string& line : dispatcher_.scripts().report()) log.info("{}", line);
   if (const std::string line = dispatcher_.spiller().report(); !line.empty()) log.info("{}", line);
   if (books_.run.facts.drained) say_drained();
   log.info("{}", last_line());
-  log.flush();
 }
 
 // Nobody can attach from here on: a simulation that starts anew finds no server and starts its own.

@@ -25,7 +25,7 @@ struct EngineParts {
   const shm::Segment& segment;
   RunFacts facts;  ///< resumed: the segment is that of a server that has died
   Host& host;
-  std::shared_ptr<spdlog::logger> log;
+  std::shared_ptr<Log> log;
   std::vector<std::unique_ptr<PluginInstance>> plugins{};
   std::string journal_path{};                           ///< "": none is kept
   std::string late_ranks_path{};                        ///< "": none is kept

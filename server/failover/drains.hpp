@@ -4,7 +4,6 @@
 // it. The stores of this run wait, within bounds, for those that write to the same folder.
 #pragma once
 
-#include <spdlog/logger.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,12 +13,13 @@
 #include <vector>
 
 #include "lib/platform/stale_resources.hpp"
+#include "server/session/log.hpp"
 
 namespace leat::server {
 
 class Drains {
  public:
-  Drains(std::vector<platform::UndrainedOne> found, std::shared_ptr<spdlog::logger> log)
+  Drains(std::vector<platform::UndrainedOne> found, std::shared_ptr<Log> log)
       : found_(std::move(found)), log_(std::move(log)) {}
 
   /// Starts them, once.
@@ -45,7 +45,7 @@ class Drains {
   static bool goes_on(One& each);
 
   std::vector<platform::UndrainedOne> found_;
-  std::shared_ptr<spdlog::logger> log_;
+  std::shared_ptr<Log> log_;
   std::vector<One> started_;
   std::atomic<bool> hurry_{false}, any_here_{false};
 };

@@ -109,16 +109,16 @@ leat_result result_of(const ScriptArray& array, const std::string& data) {
   return view;
 }
 
-spdlog::level::level_enum level_of(int level) {
+LogLevel level_of(int level) {
   switch (level) {
     case LEAT_LOG_DEBUG:
-      return spdlog::level::debug;
+      return LogLevel::debug;
     case LEAT_LOG_INFO:
-      return spdlog::level::info;
+      return LogLevel::info;
     case LEAT_LOG_WARNING:
-      return spdlog::level::warn;
+      return LogLevel::warning;
     default:
-      return spdlog::level::err;
+      return LogLevel::error;
   }
 }
 
@@ -177,7 +177,7 @@ std::vector<leat_parameter> PluginView::parameters_of(const Iteration& iteration
 
 PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& model,
                                std::uint32_t store, const PluginView& view,
-                               std::shared_ptr<spdlog::logger> log)
+                               std::shared_ptr<Log> log)
     : plugin_(plugin),
       name_(model.stores[store].name),
       every_(model.stores[store].every),

@@ -2,7 +2,6 @@
 // One plugin at work for one <store>: what the host passes to it, and what it says back.
 #pragma once
 
-#include <spdlog/logger.h>
 
 #include <functional>
 #include <memory>
@@ -38,7 +37,7 @@ class PluginView {
 class PluginInstance {
  public:
   PluginInstance(const leat_plugin* plugin, const model::Model& model, std::uint32_t store,
-                 const PluginView& view, std::shared_ptr<spdlog::logger> log);
+                 const PluginView& view, std::shared_ptr<Log> log);
   PluginInstance(const PluginInstance&) = delete;
 
   /// Before open(): the lowest rank of this node.
@@ -79,7 +78,7 @@ class PluginInstance {
   std::vector<std::uint8_t> takes_;
   leat_run run_;
   leat_host host_;
-  std::shared_ptr<spdlog::logger> log_;
+  std::shared_ptr<Log> log_;
   void* state_ = nullptr;
   std::optional<std::string> why_not_open_ = "";  // nothing: it is open
   std::string last_error_;  // what the plugin logged as an error in the current call

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ScriptPool: what is said of calls that failed.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 

@@ -3,7 +3,7 @@
 // process is in script_runs.cpp.
 #include "server/scripts/script_pool.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 
 #include <algorithm>

@@ -11,7 +11,6 @@
 // its own iterations only.
 #pragma once
 
-#include <spdlog/logger.h>
 
 #include <condition_variable>
 #include <cstdint>
@@ -34,6 +33,7 @@
 #include "server/scripts/script.hpp"
 #include "server/scripts/script_guard.hpp"
 #include "server/scripts/worker_process.hpp"
+#include "server/session/log.hpp"
 #include "server/session/own_name.hpp"
 #include "server/session/steering.hpp"
 
@@ -47,7 +47,7 @@ struct ScriptPoolParts {
   std::int32_t ranks = 1;
   std::int32_t node_ranks = 1;
   bool resumed = false;  ///< what there is of output is this run's
-  std::shared_ptr<spdlog::logger> log{};
+  std::shared_ptr<Log> log{};
   std::function<void(ScriptResults)> store{};  ///< called from any thread
   std::function<void()> wake{};  ///< called from any thread when there is something new
 };
@@ -150,7 +150,7 @@ class ScriptPool {
   void done(const Order& order, const ScriptFailure& failure);
 
   const model::Model& model_;
-  std::shared_ptr<spdlog::logger> log_;
+  std::shared_ptr<Log> log_;
   const char* segment_start_;
   bool resumed_;
   std::function<void(ScriptResults)> store_;

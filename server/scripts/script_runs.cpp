@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ScriptPool: what one thread does at its process.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <exception>
@@ -286,8 +286,7 @@ void ScriptPool::process_died(Worker& worker) {
 void ScriptPool::take_message(const Script& script, Frame& message, std::int64_t iteration) {
   const std::string kind = text_in(message.head, "kind");
   if (kind == "log") {
-    const auto level = spdlog::level::from_str(text_in(message.head, "level", "info"));
-    log_->log(level, "script \"{}\": {}", script.file.name, text_in(message.head, "text"));
+    log_->log(log_level_of(text_in(message.head, "level")), "script \"{}\": {}", script.file.name, text_in(message.head, "text"));
   } else if (kind == "results") {
     take_results(script, message, iteration);
   } else if (kind == "set") {

@@ -2,7 +2,6 @@
 // The run that a server serves: what stays as it is while it goes on, and what time it is.
 #pragma once
 
-#include <spdlog/logger.h>
 
 #include <atomic>
 #include <cstdint>
@@ -11,6 +10,7 @@
 
 #include "lib/model/model.hpp"
 #include "lib/shm/segment.hpp"
+#include "server/session/log.hpp"
 
 namespace leat::server {
 
@@ -32,7 +32,7 @@ struct Run {
   const model::Model& model;
   const shm::Segment& segment;
   RunFacts facts;
-  std::shared_ptr<spdlog::logger> log;
+  std::shared_ptr<Log> log;
   std::int64_t now_ns = 0;  ///< of the engine's step in progress, by the clock of who calls it
 
   /// Those who wait for us see that something gets done. From any thread.

@@ -9,7 +9,6 @@
 // the segment.
 #pragma once
 
-#include <spdlog/logger.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -25,6 +24,7 @@
 #include <thread>
 #include <vector>
 
+#include "server/session/log.hpp"
 #include "server/spill/spill_file.hpp"
 #include "server/spill/waiting_line.hpp"
 
@@ -36,7 +36,7 @@ struct SpillerParts {
   std::uint64_t most_bytes = 0;  ///< on the disk at a time
   const void* segment_start = nullptr;
   std::uint64_t segment_bytes = 0;
-  std::shared_ptr<spdlog::logger> log{};
+  std::shared_ptr<Log> log{};
   std::function<void()> wake{};  ///< called from the thread when take_written() has something to do
 };
 

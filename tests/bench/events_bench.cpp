@@ -2,7 +2,6 @@
 // What the event loop of leatd costs for each block, from few ranks and variables to many: CPU time
 // of its thread, from a block's event to the return of its memory. The server is moved step by
 // step, and clients are as much of the library as makes events; no processes, no waits.
-#include <spdlog/sinks/null_sink.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,8 +33,7 @@ class DrivenEngine {
   DrivenEngine(const model::Model& model, const shm::Segment& segment, const leat_plugin* plugin,
                std::int32_t ranks)
       : facts_{"bench", ranks, ranks}, view_(model, facts_) {
-    const auto log =
-        std::make_shared<spdlog::logger>("bench", std::make_shared<spdlog::sinks::null_sink_mt>());
+    const auto log = std::make_shared<tests::QuietLog>();
     EngineParts parts{model, segment, facts_, host_, log};
     parts.plugins.push_back(std::make_unique<PluginInstance>(plugin, model, 0, view_, log));
     parts.has_memory = true;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/driven_engine.hpp"
 
-#include <spdlog/sinks/null_sink.h>
 #include <unistd.h>
 
 #include <thread>
@@ -149,8 +148,7 @@ void DrivenEngine::attach(std::uint32_t client, const shm::Hello& hello) {
 }
 
 void DrivenEngine::make_engine() {
-  static const auto log =
-      std::make_shared<spdlog::logger>("fuzz", std::make_shared<spdlog::sinks::null_sink_mt>());
+  static const auto log = std::make_shared<tests::QuietLog>();
   view_ = std::make_unique<PluginView>(run_model(when_full_), facts_);
   EngineParts parts{run_model(when_full_), run_segment(), facts_, host_, log};
   parts.plugins.push_back(std::make_unique<PluginInstance>(&kPlugin, run_model(), 0, *view_, log));

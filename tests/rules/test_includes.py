@@ -12,7 +12,7 @@ POSIX = {"cerrno", "dirent.h", "dlfcn.h", "elf.h", "errno.h", "fcntl.h", "grp.h"
 EPOLL = ("sys/epoll.h", "sys/eventfd.h", "sys/signalfd.h", "unistd.h", "signal.h")
 SCRIPT_TOOLS = tuple(f"server/scripts/{name}.hpp" for name in ("model_json", "python_tools", "script_files"))
 ROOMS = ("server/session", "server/spill", "server/pipeline", "server/ledger", "server/scripts")
-SERVER = ("spdlog/", "fmt/", "nlohmann/", "unistd.h")
+SERVER = ("fmt/", "nlohmann/", "unistd.h")
 LIBS = ("lib/base", "lib/platform", "lib/shm", "lib/model")
 HDF5 = ("hdf5.h", "hdf5_hl.h")
 

@@ -19,6 +19,14 @@ class QuietHost final : public Host {
   void tell_user(const std::string&) override {}
 };
 
+class QuietLog final : public Log {
+ public:
+  QuietLog() : Log(LogLevel::debug) {}
+
+ private:
+  void put(LogLevel, const std::string&) override {}
+};
+
 class QuietConnection final : public shm::ToClient {
  public:
   /// `closed`: the client has hung up as soon as that is true; outlives this.

@@ -2,7 +2,6 @@
 // Whole runs in one process: clients as the library has them, an engine without a loop, a clock of
 // the test's. What reaches the store is what was written.
 #include <gtest/gtest.h>
-#include <spdlog/sinks/null_sink.h>
 #include <unistd.h>
 
 #include <map>
@@ -100,8 +99,7 @@ class WholeRun {
         view_(model_, facts_),
         host_(segment_, [this] { return now_ns_ += kMs / 1000; }) {
     stores[name] = {};
-    const auto log =
-        std::make_shared<spdlog::logger>(name, std::make_shared<spdlog::sinks::null_sink_mt>());
+    const auto log = std::make_shared<tests::QuietLog>();
     EngineParts parts{model_, segment_, facts_, host_, log};
     parts.plugins.push_back(std::make_unique<PluginInstance>(&kStore, model_, 0, view_, log));
     parts.has_memory = true;

@@ -2,7 +2,6 @@
 // Iterations on a disk: what is read is what was written, and what makes no sense is refused.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <spdlog/sinks/null_sink.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include "server/spill/spill_file.hpp"
 #include "server/spill/spilled_blocks.hpp"
 #include "server/spill/spiller.hpp"
+#include "tests/support/quiet_host.hpp"
 
 namespace leat::server {
 namespace {
@@ -217,8 +217,7 @@ class Spilling : public SpillFiles {
 
   std::string segment_ = std::string(kCount * 2 * kBytes, ' ');
   std::shared_ptr<const void> held_;  // as of a script
-  std::shared_ptr<spdlog::logger> log_ =
-      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::null_sink_mt>());
+  std::shared_ptr<Log> log_ = std::make_shared<tests::QuietLog>();
   std::atomic<int> wakes_{0};
   std::vector<SpillRecord> noted_;
   bool may_note_ = true;
