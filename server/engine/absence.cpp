@@ -39,7 +39,7 @@ bool Absence::hurts() const {
     return c.phase() == Phase::attached || (c.phase() == Phase::absent && c.lives());
   });
   if (!anybody || overflow_.refused_for_absent()) return true;
-  const LeaseRequest* const unmet = memory_.leases().first_unmet();
+  const LeaseRequest* const unmet = memory_.requests().first_unmet();
   return unmet && !dispatcher_.anything_held() && !dispatcher_.pipeline().first_number() &&
          overflow_.is_expected_before(unmet->iteration);
 }

@@ -54,7 +54,7 @@ void Ending::close_when_drained() {
 void Ending::hurry_drains() {
   const Run& run = books_.run;
   const bool pressed =
-      books_.memory.leases().somebody_waits() || books_.clients.all_gone() || is_announced_;
+      books_.memory.requests().somebody_waits() || books_.clients.all_gone() || is_announced_;
   if (!pressed) pressed_since_ns_ = 0;
   if (pressed && pressed_since_ns_ == 0) pressed_since_ns_ = run.now_ns;
   if (pressed && run.now_ns - pressed_since_ns_ > run.timeout_ns() / 2)

@@ -149,7 +149,7 @@ int Engine::finish(std::int64_t now_ns) {
 
 EngineStatus Engine::status() const noexcept {
   return {books_.clients.all_gone(), !books_.iterations.empty(), dispatcher_.is_at_work(),
-          books_.memory.leases().used_bytes()};
+          books_.memory.regions().used_bytes()};
 }
 
 }  // namespace leat::server

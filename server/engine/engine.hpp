@@ -89,7 +89,7 @@ class Engine {
   EngineStatus status() const noexcept;
   bool is_closing() const noexcept { return ending_.is_closing(); }
   /// For memory.
-  bool somebody_waits() const noexcept { return books_.memory.leases().somebody_waits(); }
+  bool somebody_waits() const noexcept { return books_.memory.requests().somebody_waits(); }
   /// Stores or scripts are at work.
   bool is_storing() const noexcept { return dispatcher_.anything_held(); }
 

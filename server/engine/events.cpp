@@ -127,14 +127,14 @@ bool Events::enters(std::uint32_t index, std::int64_t iteration, std::string* er
 
 void Events::on_block(std::uint32_t index, const shm::Event& event) {
   const std::uint64_t lease = event.offset % shm::kCacheLine == 0
-                                  ? memory_.leases().region_of(index, event.offset, event.bytes)
+                                  ? memory_.regions().region_of(index, event.offset, event.bytes)
                                   : 0;
   std::string error = "it does not lie in memory leased to this rank";
   std::optional<Block> block;
   if (lease != 0) block = read(index, event, &error);
   if (lease != 0) memory_.block_came(index, lease, event.bytes);
   if (!block) {
-    if (lease != 0) memory_.leases().block_released(index, lease);
+    if (lease != 0) memory_.regions().block_released(index, lease);
     return refuse_block(index, event, error);
   }
   block->lease = lease;
@@ -158,10 +158,10 @@ void Events::refuse_block(std::uint32_t index, const shm::Event& event, const st
 }
 
 void Events::on_forgo(std::uint32_t index, const shm::Event& event) {
-  const std::uint64_t lease = memory_.leases().region_of(index, event.offset, event.bytes);
+  const std::uint64_t lease = memory_.regions().region_of(index, event.offset, event.bytes);
   if (lease == 0) return;
   memory_.leases().block_came(index, lease, event.bytes);
-  memory_.leases().block_released(index, lease);
+  memory_.regions().block_released(index, lease);
   overflow_.serve();
 }
 
@@ -172,7 +172,7 @@ void Events::on_lease_request(std::uint32_t index, const shm::Event& event) {
 }
 
 void Events::on_text(std::uint32_t index, const shm::Event& event) {
-  const std::uint64_t lease = memory_.leases().region_of(index, event.offset, event.bytes);
+  const std::uint64_t lease = memory_.regions().region_of(index, event.offset, event.bytes);
   if (lease == 0) return;
   constexpr std::uint64_t kHead = sizeof(shm::BlockHeader);  // ahead of the text, as of any block
   if (event.bytes >= kHead) {
@@ -180,7 +180,7 @@ void Events::on_text(std::uint32_t index, const shm::Event& event) {
                     std::string(run_.segment.at<char>(event.offset + kHead), event.bytes - kHead));
   }
   memory_.leases().block_came(index, lease, event.bytes);
-  memory_.leases().block_released(index, lease);
+  memory_.regions().block_released(index, lease);
 }
 
 void Events::on_lost(std::uint32_t index, const shm::Event& event) {

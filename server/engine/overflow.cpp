@@ -58,7 +58,7 @@ void Overflow::request(const LeaseRequest& request) {
 
 // True when something has changed, so that requests are to be looked at once more.
 bool Overflow::make_room() {
-  const LeaseRequest* const request = memory_.leases().first_unmet();
+  const LeaseRequest* const request = memory_.requests().first_unmet();
   if (!request) return false;
   switch (run_.model.architecture.overflow_policy) {
     case model::OverflowPolicy::wait:
@@ -69,7 +69,7 @@ bool Overflow::make_room() {
       dispatcher_.spiller().make_room();
       return false;
     case model::OverflowPolicy::error:
-      refuse_at_once(memory_.leases().take_first_unmet());
+      refuse_at_once(memory_.requests().take_first());
       return true;
   }
   return false;
@@ -141,7 +141,7 @@ void Overflow::drop_open(std::int64_t iteration, const std::string& why) {
   if (!blocks) return;
   note_dropped(iteration, why);
   for (const Block& block : *blocks) memory_.release(block);
-  for (const LeaseRequest& request : memory_.leases().take_unmet_of(iteration))
+  for (const LeaseRequest& request : memory_.requests().take_unmet_of(iteration))
     memory_.answer_dropped(request);
 }
 
@@ -154,7 +154,7 @@ void Overflow::note_dropped(std::int64_t iteration, const std::string& why) {
 
 void Overflow::say_who_waits() {
   const std::int64_t wait_ns = std::min(kSayAfterNs, run_.timeout_ns() / 2);
-  for (const LeaseRequest& request : memory_.leases().take_overdue(run_.now_ns - wait_ns)) {
+  for (const LeaseRequest& request : memory_.requests().take_overdue(run_.now_ns - wait_ns)) {
     run_.log->warn("rank {} waits for {}; the buffer is full; {}", clients_[request.client].rank(),
                    format_bytes(request.bytes), who_holds_memory(request));
   }

@@ -75,7 +75,7 @@ void Placing::bind_memory(const platform::MemoryPlacement& memory,
     for (const shm::Region& range : zone.ranges())
       platform::prefer_memory_node(segment.at<char>(range.offset), range.bytes, zone.node);
     for (std::size_t i = 0; i < here.size(); ++i) {
-      if (memory.of_rank[i] == zone.node) books_.memory.leases().prefer(here[i], zone.ranges());
+      if (memory.of_rank[i] == zone.node) books_.memory.regions().prefer(here[i], zone.ranges());
     }
   }
 }

@@ -110,7 +110,7 @@ std::vector<std::vector<shm::FoundBlock>> Failover::adopt_leases() {
   const shm::LeaseTable& table = books_.memory.table();
   for (const shm::Lease& lease : table.all()) {
     const ClientLink& client = books_.clients[lease.client];
-    if (!books_.memory.leases().adopt(lease)) {
+    if (!books_.memory.regions().adopt(lease)) {
       books_.run.log->error("a lease of rank {} makes no sense and is not taken over",
                             client.rank());
       continue;
@@ -132,11 +132,11 @@ void Failover::take_blocks(std::uint32_t client, std::vector<shm::FoundBlock> fo
 
 // What lies in a region says more than a word of an offer, which a wild pointer may have written.
 void Failover::take_back_offers() {
-  LeaseBook& leases = books_.memory.leases();
+  LeasedRegions& regions = books_.memory.regions();
   for (std::uint32_t i = 0; i < books_.clients.size(); ++i) {
     for (const std::uint64_t offset : books_.memory.offers().take_over(i)) {
-      const std::uint64_t bytes = leases.bytes_of(i, offset);
-      if (bytes != 0 && blocks_in(i, {offset, bytes}) == 0) leases.seal(i, offset, 0);
+      const std::uint64_t bytes = regions.bytes_of(i, offset);
+      if (bytes != 0 && blocks_in(i, {offset, bytes}) == 0) regions.seal(i, offset, 0);
     }
   }
 }
@@ -144,12 +144,12 @@ void Failover::take_back_offers() {
 // Its event was taken by the dead server: it has been through all stores, or waits for them.
 void Failover::adopt_block(std::uint32_t client, const shm::FoundBlock& found) {
   const shm::Event event = event_of(found);
-  LeaseBook& leases = books_.memory.leases();
-  const std::uint64_t lease = leases.region_of(client, event.offset, event.bytes);
+  LeasedRegions& regions = books_.memory.regions();
+  const std::uint64_t lease = regions.region_of(client, event.offset, event.bytes);
   if (lease == 0) return;
-  leases.block_came(client, lease, event.bytes);
+  books_.memory.leases().block_came(client, lease, event.bytes);
   std::optional<Block> block = read_waiting(client, event);
-  if (!block) return leases.block_released(client, lease);
+  if (!block) return regions.block_released(client, lease);
   block->lease = lease;
   add(event.iteration, *block);
 }
@@ -257,13 +257,13 @@ void Failover::come_back(const shm::Hello& hello, std::unique_ptr<shm::ToClient>
   ClientLink& client = books_.clients[index];
   client.come_back(hello, std::move(connection));
   if (client.is_gone()) return;
-  LeaseBook& leases = books_.memory.leases();
-  for (const shm::Region& region : leases.adopted(index, false)) {
+  LeasedRegions& regions = books_.memory.regions();
+  for (const shm::Region& region : regions.adopted(index, false)) {
     if (region.offset == hello.current_region || region.offset == hello.spare_region) continue;
-    leases.seal(index, region.offset, blocks_in(index, region));
+    regions.seal(index, region.offset, blocks_in(index, region));
   }
-  for (const shm::Region& region : leases.adopted(index, true)) {
-    if (blocks_in(index, region) == 0) leases.seal(index, region.offset, 0);
+  for (const shm::Region& region : regions.adopted(index, true)) {
+    if (blocks_in(index, region) == 0) regions.seal(index, region.offset, 0);
   }
 }
 

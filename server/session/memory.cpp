@@ -38,7 +38,7 @@ void Memory::give() {
     release.offset = grant.region.offset;
     release.bytes = grant.region.bytes;
     if (!clients_[grant.request.client].release(release)) {
-      leases_.seal(grant.request.client, grant.region.offset, 0);
+      regions().seal(grant.request.client, grant.region.offset, 0);
     }
   }
 }
@@ -50,7 +50,7 @@ void Memory::refuse(const LeaseRequest& request, shm::RefusalReason reason,
   refusal.flags = static_cast<std::uint32_t>(reason);
   refusal.token = request.token;
   refusal.offset = static_cast<std::uint64_t>(iteration);
-  refusal.bytes = std::max<std::uint64_t>(1, leases_.used_bytes());
+  refusal.bytes = std::max<std::uint64_t>(1, regions().used_bytes());
   clients_[request.client].release(refusal);
 }
 
@@ -64,19 +64,19 @@ void Memory::answer_dropped(const LeaseRequest& request) {
 
 void Memory::release(const Block& block) {
   const bool is_on_disk = block.lease == 0;
-  if (!is_on_disk) leases_.block_released(block.client, block.lease);
+  if (!is_on_disk) regions().block_released(block.client, block.lease);
 }
 
 void Memory::block_came(std::uint32_t client, std::uint64_t lease, std::uint64_t bytes) {
   leases_.block_came(client, lease, bytes);
-  if (const std::uint64_t own = leases_.bytes_of_own(client, lease))
+  if (const std::uint64_t own = regions().bytes_of_own(client, lease))
     offers_.replace(client, own, shm::kLeaseOwn);
 }
 
 // One that a server which has died did not read may speak of an earlier lease of that memory.
 void Memory::sealed(std::uint32_t client, const shm::Event& event) {
   if (event.token != lease_table_.id_at(event.offset)) return;
-  leases_.seal(client, event.offset, event.bytes);
+  regions().seal(client, event.offset, event.bytes);
   const bool was_used = event.bytes > 0;
   if (was_used) offers_.replace(client, run_.segment.header().region_bytes, shm::kLeaseCommon);
 }
@@ -94,8 +94,8 @@ void Memory::client_gone(std::uint32_t client) {
 // What the server before this one has taken and not leased is taken once more: that changes
 // nothing.
 void Memory::start_populating() {
-  leases_.withhold();
-  const std::vector<shm::Region> missing = leases_.missing();
+  regions().withhold();
+  const std::vector<shm::Region> missing = regions().missing();
   if (missing.empty()) return;
   populator_.add(missing);
   // The first blocks wait for nothing.
@@ -118,13 +118,13 @@ int Memory::take(shm::Region slice) const {
 void Memory::take_populated() {
   if (!populator_.has_news()) return;
   const Populator::News news = populator_.take_news();
-  for (const shm::Region& slice : news.taken) leases_.supply(slice);
-  for (const shm::Region& slice : news.lost) leases_.forfeit(slice);
+  for (const shm::Region& slice : news.taken) regions().supply(slice);
+  for (const shm::Region& slice : news.lost) regions().forfeit(slice);
   if (news.code == 0) return;
   run_.log->warn(
       "of the buffer of {} only {} can be had: {}; the run goes on with a smaller buffer",
       platform::format_bytes(run_.segment.header().data_bytes),
-      platform::format_bytes(leases_.total_bytes()),
+      platform::format_bytes(regions().total_bytes()),
       news.code == ENOMEM
           ? "the control group of this job (container, batch system) is near its memory limit"
           : fmt::format("/dev/shm: {}", platform::errno_text(news.code)));

@@ -23,14 +23,17 @@ class Memory {
   Memory(const Run& run, Clients& clients, const std::function<void()>& wake);
 
   LeaseBook& leases() noexcept { return leases_; }
-  const LeaseBook& leases() const noexcept { return leases_; }
+  LeasedRegions& regions() noexcept { return leases_.regions(); }
+  const LeasedRegions& regions() const noexcept { return leases_.regions(); }
+  LeaseRequests& requests() noexcept { return leases_.requests(); }
+  const LeaseRequests& requests() const noexcept { return leases_.requests(); }
   Offers& offers() noexcept { return offers_; }
   const shm::LeaseTable& table() const noexcept { return lease_table_; }
 
   /// Gives what can be given now to those who have asked.
   void give();
   /// What was offered and nobody has claimed, for those who wait: true when there was any.
-  bool withdraw_offers() { return leases_.first_unmet() && offers_.withdraw_all(); }
+  bool withdraw_offers() { return requests().first_unmet() && offers_.withdraw_all(); }
   void refuse(const LeaseRequest& request, shm::RefusalReason reason, std::int64_t iteration);
   /// The iteration of the request is left out.
   void answer_dropped(const LeaseRequest& request);

@@ -21,7 +21,7 @@ std::uint64_t Offers::standing_bytes(const Client& client) noexcept {
 
 bool Offers::withdraw(std::uint32_t client, shm::OfferGiver& slot) {
   const bool is_ours = slot.withdraw();
-  if (is_ours) leases_.seal(client, slot.region().offset, 0);
+  if (is_ours) leases_.regions().seal(client, slot.region().offset, 0);
   return is_ours;
 }
 

@@ -40,13 +40,13 @@ TEST(LeaseBook, AnExtentComesBackWhenItIsSealedAndAllItsBlocksAreReleased) {
   EXPECT_EQ(grant.region.bytes, 2 * kUnit);
   book.block_came(0, region, 100);
   book.block_came(0, region, 100);
-  book.block_released(0, region);
-  book.seal(0, region, 3);  // a third block is still on its way
-  book.block_released(0, region);
-  EXPECT_EQ(book.used_bytes(), 2 * kUnit);
+  book.regions().block_released(0, region);
+  book.regions().seal(0, region, 3);  // a third block is still on its way
+  book.regions().block_released(0, region);
+  EXPECT_EQ(book.regions().used_bytes(), 2 * kUnit);
   book.block_came(0, region, 100);
-  book.block_released(0, region);
-  EXPECT_EQ(book.used_bytes(), 0u);
+  book.regions().block_released(0, region);
+  EXPECT_EQ(book.regions().used_bytes(), 0u);
 }
 
 TEST(LeaseBook, WhatOthersNeedForAnIterationIsNotGivenAhead) {
@@ -68,9 +68,9 @@ TEST(LeaseBook, AnExtentOfOneBlockNeedsNoSeal) {
   book.request(own(0, 5, 0));
   const Grant grant = book.serve().at(0);
   fill(book, grant);
-  EXPECT_EQ(book.used_bytes(), 5 * kUnit);
-  book.block_released(0, grant.region.offset);
-  EXPECT_EQ(book.used_bytes(), 0u);
+  EXPECT_EQ(book.regions().used_bytes(), 5 * kUnit);
+  book.regions().block_released(0, grant.region.offset);
+  EXPECT_EQ(book.regions().used_bytes(), 0u);
 }
 
 TEST(LeaseBook, OneRankMayHaveWhatTheOthersDoNotUse) {
@@ -81,22 +81,22 @@ TEST(LeaseBook, OneRankMayHaveWhatTheOthersDoNotUse) {
 
 TEST(LeaseBook, SaysWhichMemoryIsAwaitedAndGivesItWhenItIsThere) {
   LeaseBook book(header(16), 2);
-  book.withhold();
+  book.regions().withhold();
   book.request(own(0, 4, 0));
   EXPECT_TRUE(book.serve().empty());
-  EXPECT_EQ(book.used_bytes(), 0u);
+  EXPECT_EQ(book.regions().used_bytes(), 0u);
   EXPECT_EQ(book.awaited_memory()->offset, kBase + 12 * kUnit);
-  book.supply({kBase + 12 * kUnit, 4 * kUnit});
+  book.regions().supply({kBase + 12 * kUnit, 4 * kUnit});
   EXPECT_FALSE(book.awaited_memory());
   ASSERT_EQ(book.serve().size(), 1u);
-  book.forfeit({kBase, 8 * kUnit});
-  EXPECT_EQ(book.total_bytes(), 8 * kUnit);
-  EXPECT_EQ(book.used_bytes(), 4 * kUnit);
+  book.regions().forfeit({kBase, 8 * kUnit});
+  EXPECT_EQ(book.regions().total_bytes(), 8 * kUnit);
+  EXPECT_EQ(book.regions().used_bytes(), 4 * kUnit);
 }
 
 TEST(LeaseBook, NoMemoryIsAwaitedForWhatOthersWillNeed) {
   LeaseBook book(header(16), 2);
-  book.withhold();
+  book.regions().withhold();
   book.iteration_ended(0, 0);  // client 1 may want its even share of 8
   book.request(own(0, 9, 1));
   EXPECT_FALSE(book.awaited_memory());
@@ -163,9 +163,9 @@ TEST(LeaseBook, ADeadClientsMemoryAndRequestsGoAtOnceItsBlocksWhenReleased) {
   book.serve();                 // leased, but the client dies before its block comes
   book.request(own(0, 14, 0));  // and waits for this one
   book.client_gone(0);
-  EXPECT_EQ(book.used_bytes(), 4 * kUnit);
-  book.block_released(0, with_block.region.offset);
-  EXPECT_EQ(book.used_bytes(), 0u);
+  EXPECT_EQ(book.regions().used_bytes(), 4 * kUnit);
+  book.regions().block_released(0, with_block.region.offset);
+  EXPECT_EQ(book.regions().used_bytes(), 0u);
   book.request(own(1, 16, 0));
   EXPECT_EQ(book.serve().size(), 1u);
 }
@@ -174,32 +174,32 @@ TEST(LeaseBook, KnowsOnlyPlacesInsideOfAClientsOwnLeases) {
   LeaseBook book(header(16), 2);
   book.request(own(0, 2, 0));
   const std::uint64_t region = book.serve().at(0).region.offset;
-  EXPECT_EQ(book.region_of(0, region + 64, 64), region);
-  EXPECT_EQ(book.region_of(0, region, 2 * kUnit), region);
-  EXPECT_EQ(book.region_of(0, region, 2 * kUnit + 1), 0u);
-  EXPECT_EQ(book.region_of(0, region + 64, UINT64_MAX - 10), 0u);
-  EXPECT_EQ(book.region_of(0, region - 1, 1), 0u);
-  EXPECT_EQ(book.region_of(1, region, 64), 0u);
+  EXPECT_EQ(book.regions().region_of(0, region + 64, 64), region);
+  EXPECT_EQ(book.regions().region_of(0, region, 2 * kUnit), region);
+  EXPECT_EQ(book.regions().region_of(0, region, 2 * kUnit + 1), 0u);
+  EXPECT_EQ(book.regions().region_of(0, region + 64, UINT64_MAX - 10), 0u);
+  EXPECT_EQ(book.regions().region_of(0, region - 1, 1), 0u);
+  EXPECT_EQ(book.regions().region_of(1, region, 64), 0u);
 }
 
 TEST(LeaseBook, GivesUpRequestsOfOneIterationAndOfRanksThatWaitOnly) {
   LeaseBook book(header(4), 2);
   book.request(own(0, 4, 0));
   fill(book, book.serve().at(0));
-  EXPECT_EQ(book.first_unmet(), nullptr);
+  EXPECT_EQ(book.requests().first_unmet(), nullptr);
   book.request(common(1, 0, shm::kLeaseAhead));
-  EXPECT_EQ(book.first_unmet(), nullptr) << "nobody waits for what is asked for ahead";
+  EXPECT_EQ(book.requests().first_unmet(), nullptr) << "nobody waits for what is asked for ahead";
   book.request(own(0, 2, 3, 30));
   book.request(own(1, 1, 0, 10));
   book.request(own(0, 1, 3, 31));
-  ASSERT_NE(book.first_unmet(), nullptr);
-  EXPECT_EQ(book.first_unmet()->token, 10u);
-  const std::vector<LeaseRequest> taken = book.take_unmet_of(3);
+  ASSERT_NE(book.requests().first_unmet(), nullptr);
+  EXPECT_EQ(book.requests().first_unmet()->token, 10u);
+  const std::vector<LeaseRequest> taken = book.requests().take_unmet_of(3);
   ASSERT_EQ(taken.size(), 2u);
   EXPECT_EQ(taken[0].token, 30u);
   EXPECT_EQ(taken[1].token, 31u);
-  EXPECT_EQ(book.take_first_unmet().token, 10u);
-  EXPECT_EQ(book.first_unmet(), nullptr);
+  EXPECT_EQ(book.requests().take_first().token, 10u);
+  EXPECT_EQ(book.requests().first_unmet(), nullptr);
 }
 
 }  // namespace
