@@ -54,8 +54,7 @@ platform::UniqueFd event_descriptor() {
 
 }  // namespace
 
-Driver::Driver(const model::Model& model, const shm::Segment& segment, Log& log,
-               DriverParts parts)
+Driver::Driver(const model::Model& model, const shm::Segment& segment, Log& log, DriverParts parts)
     : architecture_(model.architecture),
       segment_(segment),
       log_(log),

@@ -23,8 +23,7 @@ struct DriverParts {
 class Driver final : public Host {
  public:
   /// Takes SIGTERM and SIGINT from here on. `model`, `segment` and `log` are the engine's.
-  Driver(const model::Model& model, const shm::Segment& segment, Log& log,
-         DriverParts parts);
+  Driver(const model::Model& model, const shm::Segment& segment, Log& log, DriverParts parts);
 
   /// Runs the engine until it is done. Returns the exit status of leatd.
   int run(Engine& engine);

@@ -47,8 +47,8 @@ class DescriptorLog final : public Log {
         fmt::format("{} {} {}: {}\n", time_now(), origin_, name_of(level), text);
     const std::lock_guard<std::mutex> lock(mutex_);
     for (std::size_t done = 0; done < line.size();) {
-      const ssize_t n = ::write(file_ ? file_.get() : STDERR_FILENO, line.data() + done,
-                                line.size() - done);
+      const ssize_t n =
+          ::write(file_ ? file_.get() : STDERR_FILENO, line.data() + done, line.size() - done);
       if (n < 0 && errno != EINTR) return;  // a full disk: there is nobody to tell
       if (n > 0) done += static_cast<std::size_t>(n);
     }

@@ -98,9 +98,10 @@ Result<std::vector<LoadedPlugin>> load_plugins(const model::Model& model, Log& l
   return plugins;
 }
 
-std::vector<std::unique_ptr<PluginInstance>> instances_of(
-    const std::vector<LoadedPlugin>& plugins, const model::Model& model, const PluginView& view,
-    const std::shared_ptr<Log>& log) {
+std::vector<std::unique_ptr<PluginInstance>> instances_of(const std::vector<LoadedPlugin>& plugins,
+                                                          const model::Model& model,
+                                                          const PluginView& view,
+                                                          const std::shared_ptr<Log>& log) {
   std::vector<std::unique_ptr<PluginInstance>> instances;
   for (std::uint32_t i = 0; i < plugins.size(); ++i) {
     instances.push_back(std::make_unique<PluginInstance>(plugins[i].plugin(), model, i, view, log));
@@ -111,8 +112,7 @@ std::vector<std::unique_ptr<PluginInstance>> instances_of(
 // A server that takes over goes on without one, as if its disk were full: what is in the segment
 // must not be lost for it.
 Result<std::optional<platform::SpillFolder>> make_spill_folder(const model::Model& model,
-                                                               const LiveSession& live,
-                                                               Log& log) {
+                                                               const LiveSession& live, Log& log) {
   const model::Architecture& architecture = model.architecture;
   if (architecture.overflow_policy != model::OverflowPolicy::spill) {
     return std::optional<platform::SpillFolder>();

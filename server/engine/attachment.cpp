@@ -155,7 +155,7 @@ void Attachment::left(std::uint32_t index, Phase how) {
   if (died) {
     const std::int64_t current = books_.iterations.current(index);
     reports_.died(client.rank(), current, run_.now_ns);
-    books_.record.ledger().client_died(client.rank(), current);
+    books_.record.ledger().incidents().client_died(client.rank(), current);
   }
   forget(index, died);
   run_.made_progress();
@@ -182,7 +182,7 @@ void Attachment::never_came(std::uint32_t index) {
                  clients_.name_of(index));
   clients_[index].leave(Phase::dead);
   clients_[index].save(0);
-  books_.record.ledger().client_never_came(static_cast<std::int32_t>(index));
+  books_.record.ledger().incidents().client_never_came(static_cast<std::int32_t>(index));
   forget(index, true);
 }
 

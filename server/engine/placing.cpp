@@ -58,7 +58,7 @@ void Placing::place() {
     books_.run.log->warn("{}", line);
     note.warnings.push_back(std::move(line));
   }
-  books_.record.ledger().placed(std::move(note));
+  books_.record.ledger().incidents().placed(std::move(note));
 }
 
 // Containers refuse that: then the memory lies where the kernel puts it.

@@ -15,9 +15,10 @@ constexpr std::size_t kMostOfAKind = 8;
 constexpr std::size_t kMostWarnings = 4;
 constexpr std::size_t kMostName = 60, kMostReason = 200, kMostWarning = 600;
 
-void add_deaths(const Ledger& ledger, std::vector<std::string>* lines) {
+void add_deaths(const Incidents& incidents, std::vector<std::string>* lines) {
   std::map<std::int64_t, Ranks> by_iteration;
-  for (const auto& [rank, iteration] : ledger.deaths()) append_rank(&by_iteration[iteration], rank);
+  for (const auto& [rank, iteration] : incidents.deaths())
+    append_rank(&by_iteration[iteration], rank);
   std::size_t count = 0;
   for (const auto& [iteration, ranks] : by_iteration) {
     if (++count > kMostOfAKind) return lines->push_back("and more ranks died later");
@@ -30,10 +31,10 @@ void add_deaths(const Ledger& ledger, std::vector<std::string>* lines) {
 
 void add_never_came(const Ledger& ledger, std::vector<std::string>* lines) {
   Ranks ranks;
-  for (const std::int32_t rank : ledger.never_came()) append_rank(&ranks, rank);
+  for (const std::int32_t rank : ledger.incidents().never_came()) append_rank(&ranks, rank);
   if (ranks.empty()) return;
-  const bool one = ledger.never_came().size() == 1;
-  const bool one_node = ledger.names().ranks == ledger.names().node_ranks;
+  const bool one = ledger.incidents().never_came().size() == 1;
+  const bool one_node = ledger.table().names().ranks == ledger.table().names().node_ranks;
   lines->push_back(fmt::format("{} {}{} never came, and the others went on without {}",
                                one ? "rank" : "ranks", cut(text_of(ranks), kMostName),
                                one_node ? "" : " of this node", one ? "it" : "them"));
@@ -53,21 +54,21 @@ std::string text_of(const std::string& name, const ScriptFate& fate) {
   return text;
 }
 
-void add_scripts(const Ledger& ledger, std::vector<std::string>* lines) {
+void add_scripts(const Incidents& incidents, std::vector<std::string>* lines) {
   std::size_t count = 0;
-  for (const auto& [name, fate] : ledger.scripts()) {
+  for (const auto& [name, fate] : incidents.scripts()) {
     if (!fate.is_amiss()) continue;
     if (++count > kMostOfAKind) return lines->push_back("and so did more scripts");
     lines->push_back(text_of(name, fate));
   }
 }
 
-void add_warnings(const Ledger& ledger, std::vector<std::string>* lines) {
+void add_warnings(const Incidents& incidents, std::vector<std::string>* lines) {
   std::size_t count = 0;
-  for (const Warning& each : ledger.warnings()) {
+  for (const Warning& each : incidents.warnings()) {
     if (++count > kMostWarnings)
       return lines->push_back(
-          fmt::format("and {} more warnings", ledger.warnings().size() - kMostWarnings));
+          fmt::format("and {} more warnings", incidents.warnings().size() - kMostWarnings));
     const std::string when = each.first == each.last
                                  ? fmt::format("iteration {}", each.first)
                                  : fmt::format("iterations {}-{}", each.first, each.last);
@@ -80,9 +81,9 @@ void add_warnings(const Ledger& ledger, std::vector<std::string>* lines) {
 std::vector<std::string> what_is_amiss(const Ledger& ledger) {
   std::vector<std::string> lines;
   add_never_came(ledger, &lines);
-  add_deaths(ledger, &lines);
-  add_scripts(ledger, &lines);
-  add_warnings(ledger, &lines);
+  add_deaths(ledger.incidents(), &lines);
+  add_scripts(ledger.incidents(), &lines);
+  add_warnings(ledger.incidents(), &lines);
   return lines;
 }
 

@@ -11,6 +11,9 @@
 
 namespace leat::server {
 
+/// "no room for #", of texts that differ in numbers only.
+std::string without_numbers(std::string_view text);
+
 /// Reasons that differ in numbers only ("iteration 17: no room for 20 bytes") are one; the first
 /// text stands for it.
 class Reasons {
@@ -26,7 +29,6 @@ class Reasons {
  private:
   std::map<std::string, std::uint32_t, std::less<>> numbers_;  // by text without its numbers
   std::vector<std::string> texts_;
-  std::string shape_;
 };
 
 /// One of the things that can be said of a write; it is `written`, and `stored` or `failed` for

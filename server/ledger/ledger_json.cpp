@@ -16,20 +16,20 @@ constexpr int kVersion = 1;
 
 Json json_of_stores(const Ledger& ledger) {
   Json stores = Json::array();
-  for (std::uint32_t i = 0; i < ledger.names().stores.size(); ++i) {
-    Json store{{"name", ledger.names().stores[i]}};
-    if (const auto why = ledger.failed_stores().find(i); why != ledger.failed_stores().end())
+  for (std::uint32_t i = 0; i < ledger.table().names().stores.size(); ++i) {
+    Json store{{"name", ledger.table().names().stores[i]}};
+    if (const auto why = ledger.stores().failed.find(i); why != ledger.stores().failed.end())
       store["failed"] = why->second;
-    if (const auto until = ledger.stores_until().find(i); until != ledger.stores_until().end())
+    if (const auto until = ledger.stores().until.find(i); until != ledger.stores().until.end())
       store["stored_until"] = until->second;
     stores.push_back(std::move(store));
   }
   return stores;
 }
 
-Json json_of_scripts(const Ledger& ledger) {
+Json json_of_scripts(const Incidents& incidents) {
   Json scripts = Json::array();
-  for (const auto& [name, fate] : ledger.scripts()) {
+  for (const auto& [name, fate] : incidents.scripts()) {
     Json script{
         {"name", name}, {"calls", fate.calls}, {"failed", fate.failed}, {"skipped", fate.skipped}};
     if (!fate.why.empty()) script["why"] = fate.why;
@@ -40,9 +40,10 @@ Json json_of_scripts(const Ledger& ledger) {
 
 Json json_of_warnings(const Ledger& ledger) {
   Json all = Json::array();
-  for (const Warning& warning : ledger.warnings()) {
+  for (const Warning& warning : ledger.incidents().warnings()) {
     Json entry{{"what", warning.what}, {"variable", nullptr}};
-    if (ledger.is_variable(warning.variable)) entry["variable"] = ledger.subject(warning.variable);
+    if (ledger.table().is_variable(warning.variable))
+      entry["variable"] = ledger.table().subject(warning.variable);
     entry["first"] = warning.first;
     entry["last"] = warning.last;
     entry["iterations"] = warning.iterations;
@@ -52,9 +53,9 @@ Json json_of_warnings(const Ledger& ledger) {
   return all;
 }
 
-Json json_of_placement(const Ledger& ledger) {
-  if (!ledger.placement()) return nullptr;
-  const PlacementNote& note = *ledger.placement();
+Json json_of_placement(const Incidents& incidents) {
+  if (!incidents.placement()) return nullptr;
+  const PlacementNote& note = *incidents.placement();
   return {{"server", note.server}, {"memory", note.memory}, {"warnings", note.warnings}};
 }
 
@@ -64,28 +65,28 @@ Json json_of_drain(const Ledger& ledger) {
   return {{"iterations", count.iterations}, {"blocks", count.blocks}, {"bytes", count.bytes}};
 }
 
-std::vector<Row> in_order(const Ledger& ledger, const Rows& rows) {
+std::vector<Row> in_order(const LedgerTable& table, const Rows& rows) {
   std::vector<Row> sorted = rows.all();
-  std::sort(sorted.begin(), sorted.end(), [&ledger](const Row& a, const Row& b) {
-    return std::tie(a.first, ledger.fates()[a.fate], a.last) <
-           std::tie(b.first, ledger.fates()[b.fate], b.last);
+  std::sort(sorted.begin(), sorted.end(), [&table](const Row& a, const Row& b) {
+    return std::tie(a.first, table.fates()[a.fate], a.last) <
+           std::tie(b.first, table.fates()[b.fate], b.last);
   });
   return sorted;
 }
 
-Json subject_of(const Ledger& ledger, std::size_t place) {
-  const std::string subject = ledger.subject(place);
-  if (ledger.is_variable(place)) return {{"variable", subject}};
+Json subject_of(const LedgerTable& table, std::size_t place) {
+  const std::string subject = table.subject(place);
+  if (table.is_variable(place)) return {{"variable", subject}};
   return {{"variable", nullptr}, {"what", subject.substr(1, subject.size() - 2)}};
 }
 
 // One entry to a line, so that people can read it too.
-void append_entries(const Ledger& ledger, std::string* text) {
+void append_entries(const LedgerTable& table, std::string* text) {
   bool any = false;
-  for (std::size_t place = 0; place < ledger.rows().size(); ++place) {
-    for (const Row& row : in_order(ledger, ledger.rows()[place])) {
-      Json entry = subject_of(ledger, place);
-      entry.update(json_of(ledger, row));
+  for (std::size_t place = 0; place < table.rows().size(); ++place) {
+    for (const Row& row : in_order(table, table.rows()[place])) {
+      Json entry = subject_of(table, place);
+      entry.update(json_of(table, row));
       *text += (any ? ",\n    " : "\n    ") + line_of(entry);
       any = true;
     }
@@ -99,24 +100,24 @@ std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json json_of(const Ledger& ledger, const Row& row) {
-  const Fate& fate = ledger.fates()[row.fate];
+Json json_of(const LedgerTable& table, const Row& row) {
+  const Fate& fate = table.fates()[row.fate];
   Json entry{{"fate", name_of(fate.kind)}};
-  if (fate.has_store()) entry["store"] = ledger.names().stores[fate.store];
+  if (fate.has_store()) entry["store"] = table.names().stores[fate.store];
   entry["iterations"] = {row.first, row.last, row.step};
-  entry["ranks"] = ledger.rank_sets()[row.ranks];
+  entry["ranks"] = table.rank_sets()[row.ranks];
   entry["blocks"] = row.blocks;
   entry["bytes"] = row.bytes;
-  if (fate.why != Reasons::kNone) entry["why"] = ledger.reasons()[fate.why];
+  if (fate.why != Reasons::kNone) entry["why"] = table.reasons()[fate.why];
   if (!row.exact) entry["exact"] = false;
   return entry;
 }
 
 std::string ledger_json(const Ledger& ledger, const std::string& state) {
   Json died = Json::array();
-  for (const auto& [rank, iteration] : ledger.deaths())
+  for (const auto& [rank, iteration] : ledger.incidents().deaths())
     died.push_back({{"rank", rank}, {"iteration", iteration}});
-  const LedgerNames& names = ledger.names();
+  const LedgerNames& names = ledger.table().names();
   const std::pair<const char*, Json> head[] = {
       {"leat_ledger", kVersion},
       {"simulation", names.simulation},
@@ -125,25 +126,25 @@ std::string ledger_json(const Ledger& ledger, const std::string& state) {
       {"node_ranks", names.node_ranks},
       {"node", platform::node_name()},
       {"run_id", names.run_id},
-      {"state", state == "finished" && !ledger.deaths().empty() ? "died" : state},
+      {"state", state == "finished" && !ledger.incidents().deaths().empty() ? "died" : state},
       {"status", ledger.anything_amiss() ? "LEAT_ERROR_LOST" : "LEAT_OK"},
       {"lost", ledger.lost_writes()},
-      {"dropped", ledger.dropped_writes()},
-      {"dropped_iterations", ledger.dropped_iterations()},
+      {"dropped", ledger.table().dropped_writes()},
+      {"dropped_iterations", ledger.table().dropped_iterations()},
       {"in_progress", ledger.in_progress()},
       {"drained", json_of_drain(ledger)},
       {"stores", json_of_stores(ledger)},
       {"died", died},
-      {"never_came", ledger.never_came()},
-      {"scripts", json_of_scripts(ledger)},
+      {"never_came", ledger.incidents().never_came()},
+      {"scripts", json_of_scripts(ledger.incidents())},
       {"warnings", json_of_warnings(ledger)},
-      {"placement", json_of_placement(ledger)},
+      {"placement", json_of_placement(ledger.incidents())},
   };
   std::string text = "{\n";
   for (const auto& [name, value] : head)
     text += std::string("  \"") + name + "\": " + line_of(value) + ",\n";
   text += "  \"entries\": [";
-  append_entries(ledger, &text);
+  append_entries(ledger.table(), &text);
   return text + "]\n}\n";
 }
 

@@ -10,7 +10,7 @@
 namespace leat::server {
 
 /// What a row says, all but what it is about.
-nlohmann::ordered_json json_of(const Ledger& ledger, const Row& row);
+nlohmann::ordered_json json_of(const LedgerTable& table, const Row& row);
 /// One line, also when a text is no UTF-8.
 std::string line_of(const nlohmann::ordered_json& json);
 

@@ -33,8 +33,8 @@ constexpr std::uint32_t kNoStore = UINT32_MAX;
 
 using Losses = std::map<LossKey, Loss>;
 
-void collect(const Ledger& ledger, std::uint32_t place, const Row& row, Losses* losses) {
-  const Fate& fate = ledger.fates()[row.fate];
+void collect(const LedgerTable& table, std::uint32_t place, const Row& row, Losses* losses) {
+  const Fate& fate = table.fates()[row.fate];
   const bool dropped = fate.kind == Fate::Kind::dropped;
   if (!dropped && !fate.is_loss()) return;
   Loss& loss = (*losses)[{dropped, fate.has_store() ? fate.store : kNoStore, place, fate.why}];
@@ -42,10 +42,10 @@ void collect(const Ledger& ledger, std::uint32_t place, const Row& row, Losses* 
   loss.bytes += row.bytes;
 }
 
-Losses losses_of(const Ledger& ledger) {
+Losses losses_of(const LedgerTable& table) {
   Losses losses;
-  for (std::uint32_t place = 0; place < ledger.rows().size(); ++place) {
-    for (const Row& row : ledger.rows()[place]) collect(ledger, place, row, &losses);
+  for (std::uint32_t place = 0; place < table.rows().size(); ++place) {
+    for (const Row& row : table.rows()[place]) collect(table, place, row, &losses);
   }
   for (auto& [key, loss] : losses) {
     std::sort(loss.rows.begin(), loss.rows.end(),
@@ -75,9 +75,9 @@ std::string iterations_of(const Loss& loss) {
   return fmt::format("{}-{} (some)", first, last);
 }
 
-std::string ranks_of(const Ledger& ledger, const Loss& loss) {
+std::string ranks_of(const LedgerTable& table, const Loss& loss) {
   Ranks all;
-  for (const Row& row : loss.rows) all = united(all, ledger.rank_sets()[row.ranks]);
+  for (const Row& row : loss.rows) all = united(all, table.rank_sets()[row.ranks]);
   std::string text = text_of(all);
   if (text.size() <= kMostRanks) return text;
   return fmt::format("some of {}-{}", all.front().first, all.back().second);
@@ -100,10 +100,10 @@ std::string name_of(const Members& members) {
   return cut(members.first, kMostName - more.size()) + more;
 }
 
-Group group_of(const Ledger& ledger, const LossKey& key, const Loss& loss) {
-  return {key.store == kNoStore ? "-" : cut(ledger.names().stores[key.store], kMostName),
-          ranks_of(ledger, loss), iterations_of(loss),
-          (key.dropped ? "dropped: " : "") + cut(ledger.reasons()[key.why], kMostReason)};
+Group group_of(const LedgerTable& table, const LossKey& key, const Loss& loss) {
+  return {key.store == kNoStore ? "-" : cut(table.names().stores[key.store], kMostName),
+          ranks_of(table, loss), iterations_of(loss),
+          (key.dropped ? "dropped: " : "") + cut(table.reasons()[key.why], kMostReason)};
 }
 
 TextTable::Line line_of(const Group& group, const Members& members) {
@@ -116,26 +116,26 @@ TextTable::Line line_of(const Group& group, const Members& members) {
 }
 
 void add_failed_stores(const Ledger& ledger, const Losses& losses, TextTable* table) {
-  for (const auto& [store, why] : ledger.failed_stores()) {
+  for (const auto& [store, why] : ledger.stores().failed) {
     const bool has_lines =
         std::any_of(losses.begin(), losses.end(),
                     [number = store](const auto& l) { return l.first.store == number; });
     if (!has_lines)
-      table->add({cut(ledger.names().stores[store], kMostName), "-", "-", "-", "-",
+      table->add({cut(ledger.table().names().stores[store], kMostName), "-", "-", "-", "-",
                   cut(why, kMostReason)});
   }
 }
 
 // The gravest first: what was lost before what was dropped, in each the order of the XML.
 TextTable table_of(const Ledger& ledger) {
-  const Losses losses = losses_of(ledger);
+  const Losses losses = losses_of(ledger.table());
   std::vector<Group> order;
   std::map<Group, Members> groups;
   for (const auto& [key, loss] : losses) {
-    const Group group = group_of(ledger, key, loss);
+    const Group group = group_of(ledger.table(), key, loss);
     Members& members = groups[group];
     if (members.count++ == 0) {
-      members.first = ledger.subject(key.place);
+      members.first = ledger.table().subject(key.place);
       order.push_back(group);
     }
     members.bytes += loss.bytes;
@@ -148,7 +148,7 @@ TextTable table_of(const Ledger& ledger) {
 
 std::string headline(const Ledger& ledger, const std::string& file) {
   if (ledger.anything_lost()) return fmt::format("not all of the data is stored; see {}", file);
-  const std::uint64_t dropped = ledger.dropped_iterations();
+  const std::uint64_t dropped = ledger.table().dropped_iterations();
   return fmt::format("{} iteration{} dropped, as the XML allows; see {}", dropped,
                      dropped == 1 ? " was" : "s were", file);
 }

@@ -37,7 +37,7 @@ Record::Record(const Run& run, Clients& clients, SessionJournal& journal)
       clients_(clients),
       journal_(journal),
       ledger_(names_of(run.model, run.facts)),
-      file_(ledger_.names()) {
+      file_(ledger_.table().names()) {
   ledger_.persist_with([this](const std::string& line) { note_loss(line); });
 }
 
@@ -67,7 +67,7 @@ void Record::report(const std::vector<Finding>& findings) {
   std::size_t said = 0;
   for (const Finding& each : findings) {
     if (ledger_.has_failed(each.variable, each.iteration)) continue;
-    if (!ledger_.warn(each.what, each.variable, each.iteration, each.text)) continue;
+    if (!ledger_.incidents().warn(each.what, each.variable, each.iteration, each.text)) continue;
     if (++said <= kMostNamed) run_.log->warn("iteration {}: {}", each.iteration, each.text);
   }
   if (said > kMostNamed)
@@ -78,11 +78,11 @@ void Record::scripts_fared(std::uint64_t trouble,
                            const std::function<std::map<std::string, ScriptFate>()>& fates) {
   if (trouble == script_trouble_) return;
   script_trouble_ = trouble;
-  for (const auto& [name, fate] : fates()) ledger_.script_fared(name, fate);
+  for (const auto& [name, fate] : fates()) ledger_.incidents().script_fared(name, fate);
 }
 
 void Record::publish(const std::map<std::string, ScriptFate>& scripts) {
-  for (const auto& [name, fate] : scripts) ledger_.script_fared(name, fate);
+  for (const auto& [name, fate] : scripts) ledger_.incidents().script_fared(name, fate);
   file_.publish(ledger_, "closing");
 }
 

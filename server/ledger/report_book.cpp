@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "server/ledger/fates.hpp"
 #include "server/ledger/text_table.hpp"
 
 namespace leat::server {
@@ -39,16 +40,6 @@ std::string general(std::string text, const std::string& variable) {
   }
   replace_all(&text, quoted, "it");
   return text;
-}
-
-// Texts that differ in numbers only say the same.
-std::string without_numbers(const std::string& text) {
-  std::string shape;
-  for (const char c : text) {
-    const bool digit = c >= '0' && c <= '9';
-    if (!digit || shape.empty() || shape.back() != '#') shape += digit ? '#' : c;
-  }
-  return shape;
 }
 
 // "ranks 0-3"

@@ -34,6 +34,12 @@ void merge(Row* into, const Row& other, RankSets* sets) {
 
 }  // namespace
 
+Row row_of_one(std::int64_t iteration) {
+  Row row;
+  row.first = row.last = std::max<std::int64_t>(iteration, 0);
+  return row;
+}
+
 void Rows::add(const Row& one, RankSets* sets) {
   const std::size_t depth = std::min(rows_.size(), kDepth);
   for (std::size_t i = 1; i <= depth; ++i) {

@@ -24,6 +24,9 @@ struct Row {
   }
 };
 
+/// Without ranks, and nothing became of it.
+Row row_of_one(std::int64_t iteration);
+
 class Rows {
  public:
   /// So many rows of one variable are exact whatever happens; of more, old ones become less so.

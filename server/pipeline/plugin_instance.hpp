@@ -2,7 +2,6 @@
 // One plugin at work for one <store>: what the host passes to it, and what it says back.
 #pragma once
 
-
 #include <functional>
 #include <memory>
 #include <optional>

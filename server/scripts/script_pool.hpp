@@ -11,7 +11,6 @@
 // its own iterations only.
 #pragma once
 
-
 #include <condition_variable>
 #include <cstdint>
 #include <deque>

@@ -286,7 +286,8 @@ void ScriptPool::process_died(Worker& worker) {
 void ScriptPool::take_message(const Script& script, Frame& message, std::int64_t iteration) {
   const std::string kind = text_in(message.head, "kind");
   if (kind == "log") {
-    log_->log(log_level_of(text_in(message.head, "level")), "script \"{}\": {}", script.file.name, text_in(message.head, "text"));
+    log_->log(log_level_of(text_in(message.head, "level")), "script \"{}\": {}", script.file.name,
+              text_in(message.head, "text"));
   } else if (kind == "results") {
     take_results(script, message, iteration);
   } else if (kind == "set") {

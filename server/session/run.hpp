@@ -2,7 +2,6 @@
 // The run that a server serves: what stays as it is while it goes on, and what time it is.
 #pragma once
 
-
 #include <atomic>
 #include <cstdint>
 #include <memory>

@@ -9,7 +9,6 @@
 // the segment.
 #pragma once
 
-
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>

@@ -10,7 +10,6 @@ STILL_TOO_LARGE = {
     "client-api/channel.hpp": {"Channel"},
     "client-api/session.hpp": {"Session"},
     "client-api/variable_table.hpp": {"VariableTable"},
-    "server/ledger/ledger.hpp": {"Ledger"},
     "server/plugins/hdf5/disk/committed_file.hpp": {"CommittedFile"},
     "server/plugins/hdf5/vtkhdf/cells.cpp": {"CellsMesh"},
     "server/scripts/script_pool.hpp": {"ScriptPool"},

@@ -66,7 +66,8 @@ TEST(Ledger, OfARunWithoutLossesHasOneEntryForEachVariable) {
 
 std::size_t bytes_of(const Ledger& ledger) {
   std::size_t bytes = 0;
-  for (const Rows& rows : ledger.rows()) bytes += sizeof rows + rows.all().capacity() * sizeof(Row);
+  for (const Rows& rows : ledger.table().rows())
+    bytes += sizeof rows + rows.all().capacity() * sizeof(Row);
   return bytes;
 }
 
@@ -104,7 +105,7 @@ TEST(Ledger, AStoreThatTakesEveryTenthIterationCostsOneEntry) {
     if (i % 10 == 0) both.outcomes.push_back({"second", ""});
     ledger.settled(both);
   }
-  EXPECT_EQ(ledger.rows()[0].all().size(), 3u);
+  EXPECT_EQ(ledger.table().rows()[0].all().size(), 3u);
 }
 
 TEST(Ledger, KeepsTheStoresOfAVariableApart) {
@@ -214,7 +215,7 @@ Ledger unlucky(std::vector<std::string>* lines) {
   }
   ledger.write_failed(0, Ledger::kUnknownName, 6, "no such variable");
   ledger.settled({PipelineResult::Kind::script_results, 4, {{"out", "disk \xff full"}}});
-  ledger.client_died(3, 6);
+  ledger.incidents().client_died(3, 6);
   return ledger;
 }
 
@@ -252,6 +253,31 @@ TEST(Ledger, LinesThatMakeNoSenseAreLeftOut) {
                                "fate":"not written","why":"x","places":[0,99]})"})
     EXPECT_FALSE(successor.restore(line)) << line;
   EXPECT_FALSE(successor.anything_missing());
+}
+
+TEST(Ledger, SaysEachWarningOnceWithTheIterationsThatItIsOf) {
+  Ledger ledger(names(2, 1));
+  Incidents& incidents = ledger.incidents();
+  std::vector<std::string> lines;
+  ledger.persist_with([&lines](const std::string& line) { lines.push_back(line); });
+  EXPECT_TRUE(incidents.warn("holes", 1, 3, "some"));
+  EXPECT_TRUE(incidents.warn("holes", 0, 3, "some"));
+  for (const std::int64_t iteration : {4, 6, 2})
+    EXPECT_FALSE(incidents.warn("holes", 1, iteration, "some"));
+  EXPECT_FALSE(ledger.anything_missing());
+  EXPECT_TRUE(ledger.anything_amiss());
+  ASSERT_EQ(lines.size(), 2u);
+  const Json wanted = Json::parse(
+      R"({"what":"holes","variable":"v1","first":2,"last":6,"iterations":4,"text":"some"})");
+  EXPECT_EQ(json(ledger)["warnings"][0], wanted);
+  Ledger successor(names(2, 1));
+  for (const std::string& line : lines) EXPECT_TRUE(successor.restore(line));
+  EXPECT_FALSE(successor.incidents().warn("holes", 1, 7, "some")) << "it was said already";
+  std::uint32_t said = 0;
+  for (std::size_t i = 0; i <= Incidents::kMostWarnings; ++i)
+    said += incidents.warn("overlap", 0, 0, std::to_string(i));
+  EXPECT_EQ(said, Incidents::kMostWarnings - 2);
+  EXPECT_EQ(incidents.warnings().back().iterations, 4u) << "the last one counts the rest";
 }
 
 TEST(Ledger, PersistsNoGoodFates) {

@@ -46,7 +46,7 @@ TEST(LossTable, IsAlignedAndWrapsReasons) {
   lose(&ledger, 12, 1,
        "the output folder \"/scratch/somebody/results\" does not exist: make it before the run, "
        "or change it");
-  ledger.client_died(3, 7);
+  ledger.incidents().client_died(3, 7);
   const std::string head = "not all of the data is stored; see run.ledger.json\n";
   const std::string table =
       "  store  variable  ranks  iterations   bytes  why\n"
@@ -81,7 +81,7 @@ TEST(LossTable, OfManyLossesStaysShort) {
     std::string why = "because of " + std::string(v + 1, 'x');
     for (int i = 0; i < 40; i += 1 + static_cast<int>(v % 7)) lose(&ledger, i, v, why);
   }
-  for (int rank = 0; rank < 100; ++rank) ledger.client_died(rank, 1);
+  for (int rank = 0; rank < 100; ++rank) ledger.incidents().client_died(rank, 1);
   const std::string text = loss_table(ledger, "run.ledger.json", kMost);
   EXPECT_LE(text.size(), kMost);
   EXPECT_LE(lines_of(text).size(), 40u);
