@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// How urgent a thread is to the kernel. Both need no privilege, are for good, as there is no way back
-// without one, and are no matter when the kernel refuses.
+// What a thread is called, and how urgent it is to the kernel. How urgent needs no privilege, is for
+// good, as there is no way back without one, and is no matter when the kernel refuses.
 #pragma once
 
 namespace leat::platform {
+
+/// The calling thread, as top and debuggers show it: at most 15 characters.
+void name_thread(const char* name) noexcept;
 
 /// The calling thread runs in the gaps that others leave.
 void run_in_background() noexcept;
 
 /// Other threads on its processors go first: for work that nobody waits for at once, beside a thread
-/// that somebody does wait for. 0: the calling thread.
-void go_behind_others(int thread_id = 0) noexcept;
+/// that somebody does wait for.
+void go_behind_others() noexcept;
 
 }  // namespace leat::platform

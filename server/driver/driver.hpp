@@ -10,6 +10,7 @@
 #include "lib/platform/unique_fd.hpp"
 #include "server/driver/grace.hpp"
 #include "server/driver/local_transport.hpp"
+#include "server/driver/thread_executor.hpp"
 #include "server/engine/engine.hpp"
 
 namespace leat::server {
@@ -27,6 +28,9 @@ class Driver final : public Host {
 
   /// Runs the engine until it is done. Returns the exit status of leatd.
   int run(Engine& engine);
+
+  /// Of the engine.
+  Executor& executor() noexcept { return executor_; }
 
   void wake() noexcept override;
   const platform::Machine* machine() const override { return &machine_; }
@@ -52,6 +56,7 @@ class Driver final : public Host {
   platform::UniqueFd epoll_, doorbell_, results_bell_, signals_;
   LocalTransport transport_;
   platform::Placement placement_;
+  ThreadExecutor executor_;
   std::int64_t last_event_ns_ = 0;
 };
 

@@ -239,9 +239,9 @@ Result<int> serve(Options options, Reporter& reporter) {
                        live->is_taken_over(), draining,      live->segment()};
   const PluginView view(*model, facts);
   Driver driver(*model, *segment, **log, {std::move(*listener), live->socket(), machine});
-  Engine engine({*model, *segment, facts, driver, *log, instances_of(*plugins, *model, view, *log),
-                 live->journal(), live->late_ranks(), *spill ? &**spill : nullptr, drains,
-                 wants_overlap_check()});
+  Engine engine({*model, *segment, facts, driver, *log, driver.executor(), ".",
+                 instances_of(*plugins, *model, view, *log), live->journal(), live->late_ranks(),
+                 *spill ? &**spill : nullptr, drains, wants_overlap_check()});
   engine.open_ledger();
   if (!draining) reporter.ready();
   const int status = driver.run(engine);

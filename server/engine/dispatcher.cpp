@@ -19,20 +19,6 @@ SpillerParts spiller_parts(const Run& run, const DispatcherParts& parts) {
   return spill;
 }
 
-ScriptPoolParts script_parts(const Run& run, const std::function<void()>& wake,
-                             std::function<void(ScriptResults)> store) {
-  ScriptPoolParts pool{run.model, run.facts.session};
-  pool.segment_path = run.segment.path();
-  pool.segment_start = run.segment.at<char>(0);
-  pool.ranks = run.facts.ranks;
-  pool.node_ranks = run.facts.node_ranks;
-  pool.resumed = run.facts.resumed;
-  pool.log = run.log;
-  pool.store = std::move(store);
-  pool.wake = wake;
-  return pool;
-}
-
 }  // namespace
 
 Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
@@ -48,9 +34,9 @@ Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
       pipeline_(std::move(parts.plugins), run_.segment.stores(), parts.wake),
       spiller_(spiller_parts(run_, parts), pipeline_),
       pins_(parts.wake),
-      scripts_(script_parts(run_, parts.wake, [this](ScriptResults results) {
-        pipeline_.submit(std::move(results));
-      })) {
+      scripts_(
+          run_, [this](ScriptResults results) { pipeline_.submit(std::move(results)); },
+          parts.wake) {
   for (const auto& plugin : pipeline_.plugins()) {
     plugin->show_ledger([this] { return record_.text(); });
     plugin->report_progress([this] { run_.made_progress(); });
@@ -71,14 +57,14 @@ void Dispatcher::start() {
   drains_->start();
   const RunFacts& facts = run_.facts;
   if (facts.is_on_one_node() || facts.drained || clients_.all_have_attached()) start_stores();
-  spiller_.start();
+  spiller_.start(run_.executor);
   scripts_.start();
 }
 
 // Its ranks that never attach are given up before there is anything to store.
 void Dispatcher::start_stores() {
   if (pipeline_.is_started()) return;
-  pipeline_.start(run_.facts.is_on_one_node() ? 0 : clients_.lowest_rank(),
+  pipeline_.start(run_.executor, run_.facts.is_on_one_node() ? 0 : clients_.lowest_rank(),
                   [drains = drains_] { drains->await_here(); });
 }
 

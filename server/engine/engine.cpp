@@ -19,7 +19,8 @@ std::function<void()> wake_of(Host& host) {
 }  // namespace
 
 Engine::Engine(EngineParts parts)
-    : books_({parts.model, parts.segment, std::move(parts.facts), std::move(parts.log)},
+    : books_({parts.model, parts.segment, std::move(parts.facts), std::move(parts.log),
+              parts.executor, std::move(parts.folder)},
              parts.journal_path, wake_of(parts.host)),
       dispatcher_(books_, {std::move(parts.plugins), parts.spill_folder, std::move(parts.drains),
                            parts.check_overlaps, wake_of(parts.host)}),

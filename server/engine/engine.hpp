@@ -26,6 +26,8 @@ struct EngineParts {
   RunFacts facts;  ///< resumed: the segment is that of a server that has died
   Host& host;
   std::shared_ptr<Log> log;
+  Executor& executor;  ///< for all that goes on beside the steps
+  std::string folder;  ///< that paths of output in the XML count from
   std::vector<std::unique_ptr<PluginInstance>> plugins{};
   std::string journal_path{};                           ///< "": none is kept
   std::string late_ranks_path{};                        ///< "": none is kept

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/ledger/ledger_file.hpp"
 
-#include <unistd.h>
-
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -29,10 +27,10 @@ struct KeptLedger {
   bool is_finished = false;
 };
 
-KeptLedger read_kept(const std::string& file) {
+KeptLedger read_kept(const std::filesystem::path& path) {
   std::error_code missing;
-  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, missing))) return {};
-  std::ifstream stream(file, std::ios::binary);
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path, missing))) return {};
+  std::ifstream stream(path, std::ios::binary);
   const nlohmann::json whole = nlohmann::json::parse(stream, nullptr, false);
   if (!whole.is_object() || !whole.contains("leat_ledger")) return {};
   const auto text = [&whole](const char* name) {
@@ -40,28 +38,29 @@ KeptLedger read_kept(const std::string& file) {
     return found != whole.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
   const std::string state = text("state");
-  return {file, text("session"), text("run_id"), text("node"),
+  return {path.filename().string(), text("session"), text("run_id"), text("node"),
           state == "finished" || state == "drained" || state == "died"};
 }
 
 // <name>.ledger.json and those that were set aside, or have a session in their names.
-std::vector<KeptLedger> kept_ledgers(const std::string& name) {
+std::vector<KeptLedger> kept_ledgers(const std::string& folder, const std::string& name) {
   std::vector<KeptLedger> found;
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(".", error), end; !error && entry != end;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string file = entry->path().filename().string();
-    if (file.starts_with(name) && file.ends_with(kEnding)) found.push_back(read_kept(file));
+    if (file.starts_with(name) && file.ends_with(kEnding))
+      found.push_back(read_kept(entry->path()));
   }
   return found;
 }
 
 // "run.1.ledger.json"
-std::string unused_name(const std::string& wanted) {
+std::string unused_name(const platform::Folder& folder, const std::string& wanted) {
   const std::string stem = wanted.substr(0, wanted.size() - std::strlen(kEnding));
   for (int number = 1;; ++number) {
     std::string name = stem + "." + std::to_string(number) + kEnding;
-    if (::access(name.c_str(), F_OK) != 0) return name;
+    if (!folder.exists(name)) return name;
   }
 }
 
@@ -72,47 +71,49 @@ std::string with_failures_settled(Ledger* ledger, const std::string& state) {
 
 }  // namespace
 
-LedgerFile::LedgerFile(const LedgerNames& names)
-    : name_(names.simulation + (names.ranks > names.node_ranks ? "-" + platform::node_name() : "")),
-      session_(names.session),
-      run_id_(names.run_id) {}
+LedgerFile::LedgerFile(const LedgerNames& names, const std::string& folder)
+    : names_(names),
+      name_(names.simulation + (names.ranks > names.node_ranks ? "-" + platform::node_name() : "")),
+      path_(folder),
+      folder_(folder) {}
 
 LedgerFile::~LedgerFile() {
   stop();
-  if (lock_ && platform::still_there(lock_, lock_of(name_))) folder_.remove(lock_of(name_));
+  if (lock_ && platform::still_there(lock_, in_folder(lock_of(name_))))
+    folder_.remove(lock_of(name_));
 }
 
-std::string LedgerFile::start(const Ledger& ledger) {
+std::string LedgerFile::start(const Ledger& ledger, Executor& executor) {
   std::string note = take_name();
   started_ = true;
   keep(ledger_json(ledger, "running"));
   if (!is_continued_) write(text_);  // should it fail, the last writing says so
-  thread_ = std::thread([this] { work(); });
+  thread_ = executor.run("leat ledger", Executor::Urgency::behind_others, [this] { work(); });
   return note;
 }
 
 std::string LedgerFile::take_name() {
   const std::string wanted = name_ + kEnding;
-  for (const KeptLedger& each : kept_ledgers(name_)) {
-    if (each.run_id != run_id_ || run_id_.empty()) continue;
-    if (!(lock_ = platform::lock_file(lock_of(each.file), 0))) continue;
+  for (const KeptLedger& each : kept_ledgers(path_, name_)) {
+    if (each.run_id != names_.run_id || names_.run_id.empty()) continue;
+    if (!(lock_ = platform::lock_file(in_folder(lock_of(each.file)), 0))) continue;
     name_ = each.file;
     is_continued_ = true;
     return "";
   }
   folder_.remove_no_file(lock_of(wanted));
-  lock_ = platform::lock_file(lock_of(wanted), 0);
-  const bool is_taken = !lock_ && ::access(lock_of(wanted).c_str(), F_OK) == 0;
-  name_ = is_taken ? name_ + "-" + session_ + kEnding : wanted;
+  lock_ = platform::lock_file(in_folder(lock_of(wanted)), 0);
+  const bool is_taken = !lock_ && folder_.exists(lock_of(wanted));
+  name_ = is_taken ? name_ + "-" + names_.session + kEnding : wanted;
   return is_taken ? "" : set_aside(wanted);
 }
 
 // The word of a run that was killed is not overwritten: a server that drains it goes on with it.
 std::string LedgerFile::set_aside(const std::string& wanted) const {
-  const KeptLedger old = read_kept(wanted);
-  if (old.file.empty() || old.is_finished || old.run_id == run_id_) return "";
-  const std::string aside = unused_name(wanted);
-  if (std::rename(wanted.c_str(), aside.c_str()) != 0) return "";
+  const KeptLedger old = read_kept(in_folder(wanted));
+  if (old.file.empty() || old.is_finished || old.run_id == names_.run_id) return "";
+  const std::string aside = unused_name(folder_, wanted);
+  if (std::rename(in_folder(wanted).c_str(), in_folder(aside).c_str()) != 0) return "";
   const std::string what = "the run before this one here, session " + old.session +
                            ", was killed before its end; its ledger is " + aside + " now; ";
   if (platform::segment_is_there(old.run_id)) return what + "what it has in memory is stored now";

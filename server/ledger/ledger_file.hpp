@@ -14,6 +14,7 @@
 #include "lib/platform/folder.hpp"
 #include "lib/platform/unique_fd.hpp"
 #include "server/ledger/ledger.hpp"
+#include "server/session/executor.hpp"
 
 namespace leat::server {
 
@@ -22,7 +23,8 @@ class LedgerFile {
   /// Waits this long from one writing to the next.
   static constexpr std::int64_t kEveryNs = 2'000'000'000;
 
-  explicit LedgerFile(const LedgerNames& names);
+  /// In this folder. `names` outlive this.
+  LedgerFile(const LedgerNames& names, const std::string& folder);
   LedgerFile(const LedgerFile&) = delete;
   ~LedgerFile();
 
@@ -30,7 +32,7 @@ class LedgerFile {
   /// the session when a run in progress has that name; one of this run that is there already, in a
   /// server that goes on. The ledger of another run that was killed before its end gets another
   /// name, and what is returned says so, else "". Writes it, unless there is one of this run.
-  std::string start(const Ledger& ledger);
+  std::string start(const Ledger& ledger, Executor& executor);
   /// "run.ledger.json"
   const std::string& name() const noexcept { return name_; }
 
@@ -49,6 +51,7 @@ class LedgerFile {
   std::string text() const;
 
  private:
+  std::string in_folder(const std::string& name) const { return path_ + "/" + name; }
   std::string take_name();
   std::string set_aside(const std::string& wanted) const;
   void work();
@@ -56,8 +59,10 @@ class LedgerFile {
   void keep(std::string text);
   std::string write(const std::string& text);
 
-  std::string name_, session_, run_id_;
-  platform::Folder folder_{"."};
+  const LedgerNames& names_;
+  std::string name_;
+  std::string path_;  // of the folder
+  platform::Folder folder_;
   bool started_ = false, is_continued_ = false;  // continued: what is there is of this run
   platform::UniqueFd lock_;
   std::uint64_t written_version_ = 0;
@@ -68,7 +73,7 @@ class LedgerFile {
   std::optional<Ledger> waiting_;  // for the thread
   bool stopping_ = false;
   std::string text_;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace leat::server

@@ -37,12 +37,13 @@ Record::Record(const Run& run, Clients& clients, SessionJournal& journal)
       clients_(clients),
       journal_(journal),
       ledger_(names_of(run.model, run.facts)),
-      file_(ledger_.table().names()) {
+      file_(ledger_.table().names(), run.folder) {
   ledger_.persist_with([this](const std::string& line) { note_loss(line); });
 }
 
 void Record::open() {
-  if (const std::string note = file_.start(ledger_); !note.empty()) run_.log->warn("{}", note);
+  if (const std::string note = file_.start(ledger_, run_.executor); !note.empty())
+    run_.log->warn("{}", note);
 }
 
 void Record::settled(PipelineResult& result) {

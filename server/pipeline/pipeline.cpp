@@ -4,7 +4,6 @@
 #include <exception>
 
 #include "lib/platform/clock.hpp"
-#include "lib/platform/priority.hpp"
 #include "server/pipeline/crash_note.hpp"
 #include "server/spill/spilled_blocks.hpp"
 
@@ -21,15 +20,11 @@ Pipeline::Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins,
                    std::span<shm::StoreWords> progress, std::function<void()> wake)
     : plugins_(std::move(plugins)), progress_(progress), wake_(std::move(wake)) {}
 
-Pipeline::~Pipeline() {
-  close();
-  if (thread_.joinable()) thread_.join();
-}
-
-void Pipeline::start(std::int32_t first_rank, std::function<void()> first) {
+void Pipeline::start(Executor& executor, std::int32_t first_rank, std::function<void()> first) {
   for (const auto& plugin : plugins_) plugin->set_first_rank(first_rank);
   ++unfinished_;
-  thread_ = std::thread([this, first = std::move(first)] { run(first); });
+  thread_ = executor.run("leat stores", Executor::Urgency::behind_others,
+                         [this, first = std::move(first)] { run(first); });
 }
 
 void Pipeline::submit(Work work) {
@@ -196,7 +191,6 @@ std::string Pipeline::slowest() const {
 }
 
 void Pipeline::run(const std::function<void()>& first) {
-  platform::go_behind_others();
   if (first) first();
   report(for_all(PipelineResult::Kind::opened, &PluginInstance::open));
   Work work;

@@ -22,6 +22,7 @@
 #include "server/pipeline/coverage/array_checks.hpp"
 #include "server/pipeline/plugin_instance.hpp"
 #include "server/pipeline/script_results.hpp"
+#include "server/session/executor.hpp"
 #include "server/spill/waiting_line.hpp"
 
 namespace leat::server {
@@ -52,11 +53,11 @@ class Pipeline final : public WaitingLine {
   Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins,
            std::span<shm::StoreWords> progress, std::function<void()> wake);
   /// Ends the thread without closing what is open; close() first for an orderly end.
-  ~Pipeline() override;
+  ~Pipeline() override { close(); }
 
   /// Starts the thread, which calls `first` and opens all plugins; what is submitted before waits.
   /// `first_rank`: the lowest of this node.
-  void start(std::int32_t first_rank = 0, std::function<void()> first = {});
+  void start(Executor& executor, std::int32_t first_rank = 0, std::function<void()> first = {});
   /// Before the start.
   void check_with(const model::Model& model, ArrayChecks::Wanted wanted) {
     checks_.emplace(model, wanted);
@@ -111,7 +112,7 @@ class Pipeline final : public WaitingLine {
   const PluginInstance* busy_ = nullptr;  // the plugin that is being called
   std::int64_t busy_since_ns_ = 0;
   std::int64_t busy_iteration_ = 0;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace leat::server

@@ -38,15 +38,6 @@ struct ScriptJob {
   bool early = false;
 };
 
-/// Why an iteration is lost for a script.
-struct ScriptFailure {
-  std::string text;   ///< with the script's own lines; "" for none
-  std::string whole;  ///< with all that Python says, for the script's own log
-};
-
-/// Of a traceback the last line, which says what was wrong; else the first.
-std::string brief(const std::string& text);
-
 struct ScriptCounts {
   std::uint64_t calls = 0, failed = 0, skipped = 0;
   double seconds = 0;

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScriptPool: what is said of calls that failed.
+#include "server/scripts/script_failures.hpp"
+
 #include <fmt/core.h>
-
-#include <filesystem>
-
-#include "lib/platform/folder.hpp"
-#include "server/scripts/script_pool.hpp"
 
 namespace leat::server {
 namespace {
 
 // Different failures of a script that the log tells of at once, at most; others come each time.
 constexpr std::size_t kMostTold = 64;
+
+// <output>/<script>.log. Returns its path; "" when there is nothing to be noted, or no way to.
+std::string note_in_own_log(const ScriptOutput& output, const Script& script,
+                            const std::string& when, const std::string& text) {
+  if (text.empty()) return "";
+  const std::string name = script.file.name + ".log";
+  const std::string why =
+      output.append(name, "script \"" + script.file.name + "\"" + when + ":\n" + text + "\n\n");
+  return why.empty() ? output.path() + "/" + name : "";
+}
 
 }  // namespace
 
@@ -23,11 +29,11 @@ std::string brief(const std::string& text) {
   return text.substr(begin + 1, end - begin);
 }
 
-void ScriptPool::done(const Order& order, const ScriptFailure& failure) {
-  Script& script = *order.script;
+void note_call(ScriptContext& context, Script& script, std::int64_t iteration,
+               const ScriptFailure& failure) {
   std::string stopped;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<std::mutex> lock(context.board.mutex);
     ++script.counts.calls;
     if (failure.text.empty()) {
       script.failures_in_a_row = 0;
@@ -41,38 +47,25 @@ void ScriptPool::done(const Order& order, const ScriptFailure& failure) {
           script.failures_in_a_row);
     }
   }
-  tell(script, fmt::format(", iteration {}", order.job.iteration->number), failure, stopped);
+  tell(context, script, fmt::format(", iteration {}", iteration), failure, stopped);
 }
 
-// Each failure once. How often it comes is in the report.
-void ScriptPool::tell(Script& script, const std::string& when, const ScriptFailure& failure,
-                      const std::string& then) {
+void tell(ScriptContext& context, Script& script, const std::string& when,
+          const ScriptFailure& failure, const std::string& then) {
   std::uint64_t times = 1;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<std::mutex> lock(context.board.mutex);
     auto& told = script.counts.told;
     if (told.size() < kMostTold || told.count(failure.text)) times = ++told[failure.text];
   }
   if (times == 1) {
-    const std::string path = note_in_own_log(script, when, failure.whole);
-    log_->error("script \"{}\"{}: {}{}{}", script.file.name, when, failure.text,
-                path.empty() ? "" : "\nThe whole traceback is in " + path, then);
+    const std::string path = note_in_own_log(context.output, script, when, failure.whole);
+    context.log->error("script \"{}\"{}: {}{}{}", script.file.name, when, failure.text,
+                       path.empty() ? "" : "\nThe whole traceback is in " + path, then);
   } else if (!then.empty()) {
-    log_->error("script \"{}\"{}: {} (as before, {} times now){}", script.file.name, when,
-                brief(failure.text), times, then);
+    context.log->error("script \"{}\"{}: {} (as before, {} times now){}", script.file.name, when,
+                       brief(failure.text), times, then);
   }
-}
-
-// <output>/<script>.log. Returns its path; "" when there is nothing to be noted, or no way to.
-std::string ScriptPool::note_in_own_log(const Script& script, const std::string& when,
-                                        const std::string& text) const {
-  if (text.empty()) return "";
-  std::error_code error;
-  std::filesystem::create_directories(output_, error);
-  const std::string name = script.file.name + ".log";
-  const std::string why = platform::Folder(output_).append(
-      name, "script \"" + script.file.name + "\"" + when + ":\n" + text + "\n\n");
-  return why.empty() ? output_ + "/" + name : "";
 }
 
 }  // namespace leat::server

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScriptPool: the thread that watches the files and hands iterations out.
+#include "server/scripts/script_hand_out.hpp"
+
 #include <algorithm>
-#include <filesystem>
+#include <chrono>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <utility>
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/file_facts.hpp"
-#include "lib/platform/folder.hpp"
 #include "lib/platform/process_family.hpp"
-#include "server/scripts/frame.hpp"
-#include "server/scripts/part_files.hpp"
-#include "server/scripts/script_pool.hpp"
+#include "server/scripts/script_worker.hpp"
 
 namespace leat::server {
 namespace {
@@ -23,129 +21,79 @@ constexpr auto kLookAgain = std::chrono::milliseconds(500);
 constexpr std::int64_t kLongCallNs = 1'000'000'000;
 // Nor does a process that takes longer to start, or to load a script: imports take their time.
 constexpr std::int64_t kLongStartNs = 10'000'000'000;
-// A run that is just ending has its names still.
-constexpr std::int64_t kWaitForNameNs = 2'000'000'000;
-
-constexpr const char* kAuditTrail = "steering.csv";
-
-// A field of a CSV file, by RFC 4180.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string field = "\"";
-  for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return field + "\"";
-}
 
 }  // namespace
 
-// Pictures of an earlier run must not stand among those of this one. A folder that the user named
-// may hold other things, and stays as it is. That of a run in progress is not touched.
-void ScriptPool::take_output_folder() {
-  namespace fs = std::filesystem;
-  own_output_ = OwnName(output_, session_, resumed_, kWaitForNameNs);
-  output_ = own_output_.path();
-  (*plan_.setup)["output"] = output_;
-  if (!own_output_.why_another().empty()) log_->warn("scripts: {}", own_output_.why_another());
-  const fs::path folder = output_;
-  remove_dead_parts(output_);
-  std::error_code error;
-  if (resumed_ || !has_default_output(model_) || !fs::is_directory(folder, error)) return;
-  fs::path aside;
-  int number = 1;
-  do {
-    aside = folder.string() + "." + std::to_string(number++);
-  } while (fs::exists(aside, error));
-  fs::rename(folder, aside, error);
-  if (!error)
-    log_->info("{} was there already and is called {} now", folder.string(), aside.string());
-}
-
-void ScriptPool::hand_out() {
+void ScriptHandOut::run() {
   const int orphans = platform::end_orphaned_families();
   if (orphans > 0)
-    log_->info("{} processes that scripts of a dead server had started were ended", orphans);
-  take_output_folder();
+    context_.log->info("{} processes that scripts of a dead server had started were ended",
+                       orphans);
+  context_.output.take(*context_.log);
+  (*context_.plan.setup)["output"] = context_.output.path();
   std::shared_ptr<const Iteration> iteration;
   do {
     look_for_changes();
     if (iteration) give_to_scripts(*iteration);
     iteration.reset();
     relieve();
-    write_audit_trail();
+    context_.steering.write_notes(context_.output, *context_.log);
   } while (next_iteration(&iteration));
-  write_audit_trail();
-}
-
-void ScriptPool::write_audit_trail() {
-  std::vector<AuditEntry> entries;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    entries.swap(audit_);
-  }
-  if (entries.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(output_, error);
-  const platform::Folder folder(output_);
-  std::ostringstream lines;
-  if (!folder.exists(kAuditTrail)) lines << "iteration,parameter,from,to,script\n";
-  for (const AuditEntry& entry : entries) {
-    lines << entry.iteration << ',' << entry.parameter << ',' << quoted(entry.old_value) << ','
-          << quoted(entry.new_value) << ',' << entry.who << '\n';
-  }
-  if (const std::string why = folder.append(kAuditTrail, lines.str()); !why.empty())
-    log_->error("cannot write the audit trail of steering, {}/{}: {}", output_, kAuditTrail, why);
+  context_.steering.write_notes(context_.output, *context_.log);
 }
 
 // False at the end; *iteration may stay empty.
-bool ScriptPool::next_iteration(std::shared_ptr<const Iteration>* iteration) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  if (std::exchange(handing_out_, false)) wake_();
-  changed_.wait_for(lock, kLookAgain,
-                    [this] { return closing_ || !inbox_.empty() || !audit_.empty(); });
-  if (closing_) return false;
-  if (inbox_.empty()) return true;
-  handing_out_ = true;
-  *iteration = std::move(inbox_.front());
-  inbox_.pop_front();
+bool ScriptHandOut::next_iteration(std::shared_ptr<const Iteration>* iteration) {
+  std::unique_lock<std::mutex> lock(board_.mutex);
+  if (std::exchange(board_.handing_out, false)) context_.wake();
+  board_.changed.wait_for(lock, kLookAgain, [this] {
+    return board_.closing || !board_.inbox.empty() || context_.steering.has_notes();
+  });
+  if (board_.closing) return false;
+  if (board_.inbox.empty()) return true;
+  board_.handing_out = true;
+  *iteration = std::move(board_.inbox.front());
+  board_.inbox.pop_front();
   return true;
 }
 
-void ScriptPool::look_for_changes() {
-  const ScriptScan scan = find_scripts(model_.scripts.sources);
+void ScriptHandOut::look_for_changes() {
+  const ScriptScan scan = find_scripts(context_.model.scripts.sources);
   warn_of_groups(scan.files);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::mutex> lock(board_.mutex);
   for (const std::string& problem : scan.problems) {
-    if (problems_.insert(problem).second) log_->error("scripts: {}", problem);
+    if (board_.said.insert(problem).second) context_.log->error("scripts: {}", problem);
   }
   for (const ScriptFile& file : scan.files) take_file(file);
-  for (Script& script : scripts_) {
+  for (Script& script : board_.scripts) {
     const bool there =
         std::any_of(scan.files.begin(), scan.files.end(),
                     [&](const ScriptFile& file) { return file.path == script.file.path; });
     if (there || script.removed) continue;
     script.removed = true;
     script.drop_waiting();
-    log_->info("script \"{}\" is gone: {} was removed", script.file.name, script.file.path);
+    context_.log->info("script \"{}\" is gone: {} was removed", script.file.name, script.file.path);
   }
-  have_looked_ = true;
-  before_first_look_.clear();  // the scripts that are there have it
-  changed_.notify_all();
+  board_.have_looked = true;
+  board_.before_first_look.clear();  // the scripts that are there have it
+  board_.changed.notify_all();
 }
 
 // Without the lock: who is in a group may be a question to another machine.
-void ScriptPool::warn_of_groups(const std::vector<ScriptFile>& files) {
+void ScriptHandOut::warn_of_groups(const std::vector<ScriptFile>& files) {
   for (const ScriptFile& file : files) {
     if (!looked_at_.insert(file.path).second) continue;
     const std::string warning = platform::group_warning(file.path);
-    if (!warning.empty() && looked_at_.insert(warning).second) log_->warn("scripts: {}", warning);
+    if (!warning.empty() && looked_at_.insert(warning).second)
+      context_.log->warn("scripts: {}", warning);
   }
 }
 
-void ScriptPool::take_file(const ScriptFile& file) {
-  const auto known = std::find_if(scripts_.begin(), scripts_.end(), [&](const Script& script) {
-    return script.file.path == file.path;
-  });
-  if (known != scripts_.end()) {
+void ScriptHandOut::take_file(const ScriptFile& file) {
+  const auto known =
+      std::find_if(board_.scripts.begin(), board_.scripts.end(),
+                   [&](const Script& script) { return script.file.path == file.path; });
+  if (known != board_.scripts.end()) {
     if (known->file.stamp != file.stamp || known->removed) {
       known->must_load = known->was_changed = true;
       known->counts.told.clear();  // what is wrong with the new version is news
@@ -156,82 +104,89 @@ void ScriptPool::take_file(const ScriptFile& file) {
   }
   Script script;
   script.file = file;
-  script.source = &model_.scripts.sources[file.source];
-  script.fresh = !resumed_;
-  script.unjudged = before_first_look_;
-  script.worker = worker_for_new_script();
-  scripts_.push_back(std::move(script));
+  script.source = &context_.model.scripts.sources[file.source];
+  script.fresh = !context_.resumed;
+  script.unjudged = board_.before_first_look;
+  script.worker = seat_for_new_script();
+  board_.scripts.push_back(std::move(script));
+}
+
+std::vector<int> ScriptHandOut::scripts_at_seats() const {
+  std::vector<int> scripts_at(board_.seats.size());
+  for (const Script& script : board_.scripts) scripts_at[script.worker] += !script.removed;
+  return scripts_at;
 }
 
 // A new process while there may be more, else the one with the fewest scripts.
-std::size_t ScriptPool::worker_for_new_script() {
-  std::vector<int> scripts_at(workers_.size());
-  for (const Script& script : scripts_) scripts_at[script.worker] += !script.removed;
+std::size_t ScriptHandOut::seat_for_new_script() {
+  const std::vector<int> scripts_at = scripts_at_seats();
   const auto least = std::min_element(scripts_at.begin(), scripts_at.end());
-  if (least != scripts_at.end() && *least == 0)
-    return static_cast<std::size_t>(least - scripts_at.begin());
-  if (workers_.size() < static_cast<std::size_t>(model_.scripts.workers)) return add_worker();
+  const bool is_free = least != scripts_at.end() && *least == 0;
+  const auto most = static_cast<std::size_t>(context_.model.scripts.workers);
+  if (!is_free && scripts_at.size() < most) return add_seat();
   return static_cast<std::size_t>(least - scripts_at.begin());
 }
 
-std::size_t ScriptPool::add_worker() {
-  const std::size_t index = workers_.size();
-  workers_.push_back(std::make_unique<Worker>(plan_));
-  workers_.back()->thread =
-      std::thread([this, worker = workers_.back().get(), index] { work(*worker, index); });
+std::size_t ScriptHandOut::add_seat() {
+  const std::size_t index = board_.seats.size();
+  board_.seats.push_back(std::make_unique<ScriptSeat>(context_.plan));
+  ScriptSeat& seat = *board_.seats.back();
+  seat.thread =
+      context_.executor.run("leat script", Executor::Urgency::behind_others,
+                            [this, &seat, index] { ScriptWorker(context_, seat, index).run(); });
   return index;
 }
 
 // Scripts that wait for another one's long call go on in another process.
-void ScriptPool::relieve() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+void ScriptHandOut::relieve() {
+  const std::lock_guard<std::mutex> lock(board_.mutex);
   const std::int64_t now_ns = platform::now_ns();
-  for (Script& script : scripts_) {
-    Worker& worker = *workers_[script.worker];
-    const std::int64_t is_long_ns = worker.running_iteration < 0 ? kLongStartNs : kLongCallNs;
-    const bool is_kept_waiting = script.has_work() && !script.removed && worker.running &&
-                                 worker.running != &script &&
-                                 now_ns - worker.running_since_ns > is_long_ns;
+  for (Script& script : board_.scripts) {
+    ScriptSeat& seat = *board_.seats[script.worker];
+    const std::int64_t is_long_ns = seat.running_iteration < 0 ? kLongStartNs : kLongCallNs;
+    const bool is_kept_waiting = script.has_work() && !script.removed && seat.running &&
+                                 seat.running != &script &&
+                                 now_ns - seat.running_since_ns > is_long_ns;
     std::size_t other = 0;
-    if (!is_kept_waiting || !find_other_worker(script, &other)) continue;
-    if (!script.must_load) worker.moved_away.push_back(&script);
+    if (!is_kept_waiting || !find_other_seat(script, &other)) continue;
+    if (!script.must_load) seat.moved_away.push_back(&script);
     script.worker = other;
     script.must_load = true;
   }
-  changed_.notify_all();
+  board_.changed.notify_all();
 }
 
 // One that does nothing, with the fewest scripts; else a new one, while there may be more.
-bool ScriptPool::find_other_worker(const Script& script, std::size_t* index) {
-  std::vector<int> scripts_at(workers_.size());
-  for (const Script& each : scripts_) scripts_at[each.worker] += !each.removed;
+bool ScriptHandOut::find_other_seat(const Script& script, std::size_t* index) {
+  const std::vector<int> scripts_at = scripts_at_seats();
   int least = std::numeric_limits<int>::max();
-  for (std::size_t i = 0; i < workers_.size(); ++i) {
-    if (workers_[i]->running || i == script.worker || scripts_at[i] >= least) continue;
+  for (std::size_t i = 0; i < scripts_at.size(); ++i) {
+    if (board_.seats[i]->running || i == script.worker || scripts_at[i] >= least) continue;
     least = scripts_at[i];
     *index = i;
   }
   if (least < std::numeric_limits<int>::max()) return true;
-  if (workers_.size() >= kMostGrowth * static_cast<std::size_t>(model_.scripts.workers))
+  if (scripts_at.size() >=
+      ScriptBoard::kMostGrowth * static_cast<std::size_t>(context_.model.scripts.workers))
     return false;
-  *index = add_worker();
+  *index = add_seat();
   return true;
 }
 
-void ScriptPool::give_to_scripts(const Iteration& iteration) {
+void ScriptHandOut::give_to_scripts(const Iteration& iteration) {
   for (const Block& block : iteration.blocks) {
-    if (!model_.variables[block.variable].time_varying) constants_.keep(block);
+    if (!context_.model.variables[block.variable].time_varying) context_.constants.keep(block);
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::mutex> lock(board_.mutex);
   const WrittenVariables written = written_in(iteration);
-  for (Script& script : scripts_) {
+  for (Script& script : board_.scripts) {
     if (script.may_want(written)) {
       script.add(script.part_of(iteration));
     } else if (!script.usable) {
       script.leave_out(written);
     }
   }
-  changed_.notify_all();
+  board_.changed.notify_all();
 }
 
 }  // namespace leat::server

@@ -1,119 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the event loop calls. Iterations are handed out in script_hand_out.cpp; what happens at a
-// process is in script_runs.cpp.
 #include "server/scripts/script_pool.hpp"
 
 #include <fmt/core.h>
 #include <signal.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
-#include "server/scripts/frame.hpp"
 #include "server/scripts/model_json.hpp"
 #include "server/scripts/python_tools.hpp"
 
 namespace leat::server {
 namespace {
 
-// Each node has scripts of its own, and on a shared disk it needs a folder of its own.
-std::string output_folder(const ScriptPoolParts& parts) {
-  const bool of_several_nodes = parts.ranks > parts.node_ranks;
-  const std::string folder = parts.model.scripts.output;
-  return std::filesystem::absolute(of_several_nodes && has_default_output(parts.model)
-                                       ? folder + "-" + platform::host_name()
-                                       : folder)
-      .string();
-}
-
-WorkerPlan plan_of(const ScriptPoolParts& parts, int constants_fd) {
-  const model::Scripts& scripts = parts.model.scripts;
+WorkerPlan plan_of(const Run& run, int constants_fd) {
+  const model::Model& model = run.model;
   WorkerPlan plan;
-  plan.interpreter = platform::find_program(scripts.interpreter);
+  plan.interpreter = platform::find_program(model.scripts.interpreter);
   plan.launcher = python_launcher();
-  plan.setup = std::make_shared<nlohmann::json>(model_as_json(parts.model));
+  plan.setup = std::make_shared<nlohmann::json>(model_as_json(model));
   nlohmann::json& setup = *plan.setup;
-  setup["session"] = parts.session;
-  setup["segment"] = parts.segment_path;
-  setup["ranks"] = parts.ranks;
-  setup["memory"] = scripts.memory_bytes;
-  setup["output"] = output_folder(parts);
-  setup["resumed"] = parts.resumed;
-  plan.cores = static_cast<int>(parts.model.architecture.dedicated_cores);
+  setup["session"] = run.facts.session;
+  setup["segment"] = run.segment.path();
+  setup["ranks"] = run.facts.ranks;
+  setup["memory"] = model.scripts.memory_bytes;
+  setup["resumed"] = run.facts.resumed;
+  plan.cores = static_cast<int>(model.architecture.dedicated_cores);
   plan.constants_fd = constants_fd;
-  plan.stop_limit_ns = static_cast<std::int64_t>(parts.model.architecture.timeout_seconds * 1e9);
+  plan.stop_limit_ns = static_cast<std::int64_t>(model.architecture.timeout_seconds * 1e9);
   return plan;
 }
 
 }  // namespace
 
-ScriptPool::ScriptPool(ScriptPoolParts parts)
-    : model_(parts.model),
-      log_(parts.log),
-      segment_start_(static_cast<const char*>(parts.segment_start)),
-      resumed_(parts.resumed),
-      store_(std::move(parts.store)),
-      wake_(std::move(parts.wake)),
-      session_(parts.session) {
-  if (!exists()) return;
-  plan_ = plan_of(parts, constants_.descriptor());
-  output_ = output_folder(parts);
+ScriptPool::ScriptPool(const Run& run, std::function<void(ScriptResults)> store,
+                       std::function<void()> wake)
+    : context_{run.model,         run.log,
+               run.executor,      run.segment.at<char>(0),
+               run.facts.resumed, std::move(store),
+               std::move(wake),   ScriptOutput(run.model, run.facts, run.folder)} {
+  if (exists()) context_.plan = plan_of(run, context_.constants.descriptor());
 }
 
 ScriptPool::~ScriptPool() {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    closing_ = true;
-    changed_.notify_all();
+    const std::lock_guard<std::mutex> lock(board_.mutex);
+    board_.closing = true;
+    board_.changed.notify_all();
   }
   if (dispatcher_.joinable()) dispatcher_.join();
-  for (const auto& worker : workers_) {
-    if (worker->thread.joinable()) worker->thread.join();
-  }
+  for (const auto& seat : board_.seats) seat->thread.join();
 }
 
 void ScriptPool::start() {
   if (!exists()) return;
-  dispatcher_ = std::thread([this] { hand_out(); });
+  dispatcher_ = context_.executor.run("leat scripts", Executor::Urgency::behind_others,
+                                      [this] { hand_out_.run(); });
 }
 
 void ScriptPool::submit(const Iteration& iteration) {
   if (!exists()) return;
   auto copy = std::make_shared<const Iteration>(iteration);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  inbox_.push_back(std::move(copy));
-  changed_.notify_all();
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  board_.inbox.push_back(std::move(copy));
+  board_.changed.notify_all();
 }
 
 bool ScriptPool::idle() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return inbox_.empty() && !handing_out_ &&
-         std::all_of(scripts_.begin(), scripts_.end(),
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  return board_.inbox.empty() && !board_.handing_out &&
+         std::all_of(board_.scripts.begin(), board_.scripts.end(),
                      [](const Script& script) { return script.waiting.empty(); }) &&
-         std::all_of(workers_.begin(), workers_.end(),
-                     [](const auto& worker) { return worker->running == nullptr; });
+         std::all_of(board_.seats.begin(), board_.seats.end(),
+                     [](const auto& seat) { return seat->running == nullptr; });
 }
 
 void ScriptPool::leave_inbox_out() {
-  for (const auto& iteration : inbox_) {
+  for (const auto& iteration : board_.inbox) {
     const WrittenVariables written = written_in(*iteration);
-    if (!have_looked_) before_first_look_.push_back(written);
-    for (Script& script : scripts_) script.leave_out(written);
+    if (!board_.have_looked) board_.before_first_look.push_back(written);
+    for (Script& script : board_.scripts) script.leave_out(written);
   }
-  inbox_.clear();
+  board_.inbox.clear();
 }
 
 void ScriptPool::let_go_for_memory() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const std::vector<model::ScriptSource>& sources = model_.scripts.sources;
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  const std::vector<model::ScriptSource>& sources = context_.model.scripts.sources;
   // Before the first look at the folders there may be a script in each.
   bool somebody_needs_all =
-      !have_looked_ && std::any_of(sources.begin(), sources.end(),
-                                   [](const model::ScriptSource& source) { return source.waits; });
-  for (Script& script : scripts_) {
+      !board_.have_looked &&
+      std::any_of(sources.begin(), sources.end(),
+                  [](const model::ScriptSource& source) { return source.waits; });
+  for (Script& script : board_.scripts) {
     somebody_needs_all |= script.source->waits;
     if (!script.source->waits) script.drop_waiting();
   }
@@ -122,38 +104,37 @@ void ScriptPool::let_go_for_memory() {
 }
 
 void ScriptPool::abandon() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::mutex> lock(board_.mutex);
   leave_inbox_out();
-  for (Script& script : scripts_) script.drop_waiting();
-  for (const auto& worker : workers_) {
-    if (worker->running && worker->process.runs()) kill(worker->process.pid(), SIGKILL);
+  for (Script& script : board_.scripts) script.drop_waiting();
+  for (const auto& seat : board_.seats) {
+    if (seat->running && seat->process.runs()) kill(seat->process.pid(), SIGKILL);
   }
 }
 
 std::vector<SteeringRequest> ScriptPool::take_steering() {
   if (!exists()) return {};  // asked on each turn of the event loop
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return std::exchange(steering_, {});
+  return context_.steering.take();
 }
 
 void ScriptPool::note_steering(const AuditEntry& entry) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  audit_.push_back(entry);
-  changed_.notify_all();
+  context_.steering.note(entry);
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  board_.changed.notify_all();
 }
 
 void ScriptPool::place(const platform::CpuSet& cpus) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  cpus_ = cpus;
-  for (const auto& worker : workers_) {
-    if (worker->process.runs()) platform::set_affinity_of_process(cpus, worker->process.pid());
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  board_.cpus = cpus;
+  for (const auto& seat : board_.seats) {
+    if (seat->process.runs()) platform::set_affinity_of_process(cpus, seat->process.pid());
   }
 }
 
 std::map<std::string, ScriptFate> ScriptPool::fates() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::mutex> lock(board_.mutex);
   std::map<std::string, ScriptFate> fates;
-  for (const Script& script : scripts_) {
+  for (const Script& script : board_.scripts) {
     ScriptFate& fate = fates[script.file.name];
     fate.calls += script.counts.calls;
     fate.failed += script.counts.failed;
@@ -165,21 +146,21 @@ std::map<std::string, ScriptFate> ScriptPool::fates() const {
 
 std::uint64_t ScriptPool::trouble() const {
   if (!exists()) return 0;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  std::uint64_t trouble = before_first_look_.size();
-  for (const Script& script : scripts_) trouble += script.counts.failed + script.left_out();
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  std::uint64_t trouble = board_.before_first_look.size();
+  for (const Script& script : board_.scripts) trouble += script.counts.failed + script.left_out();
   return trouble;
 }
 
 std::vector<std::string> ScriptPool::report() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::mutex> lock(board_.mutex);
   std::vector<std::string> lines;
-  if (!before_first_look_.empty()) {
+  if (!board_.before_first_look.empty()) {
     lines.push_back(
         fmt::format("scripts: {} iterations left out before their folders could be read",
-                    before_first_look_.size()));
+                    board_.before_first_look.size()));
   }
-  for (const Script& script : scripts_) {
+  for (const Script& script : board_.scripts) {
     const ScriptCounts& counts = script.counts;
     std::string text = fmt::format("script \"{}\": {} call{}, {:.3g} s", script.file.name,
                                    counts.calls, counts.calls == 1 ? "" : "s", counts.seconds);
@@ -194,16 +175,16 @@ std::vector<std::string> ScriptPool::report() const {
 }
 
 std::string ScriptPool::slowest() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::mutex> lock(board_.mutex);
   std::string text;
   std::int64_t longest_ns = 1'000'000'000;
-  for (const auto& worker : workers_) {
-    if (!worker->running || worker->running_iteration < 0) continue;
-    const std::int64_t since_ns = platform::now_ns() - worker->running_since_ns;
+  for (const auto& seat : board_.seats) {
+    if (!seat->running || seat->running_iteration < 0) continue;
+    const std::int64_t since_ns = platform::now_ns() - seat->running_since_ns;
     if (since_ns < longest_ns) continue;
     longest_ns = since_ns;
-    text = fmt::format("script \"{}\" has held iteration {} for {} s", worker->running->file.name,
-                       worker->running_iteration, since_ns / 1'000'000'000);
+    text = fmt::format("script \"{}\" has held iteration {} for {} s", seat->running->file.name,
+                       seat->running_iteration, since_ns / 1'000'000'000);
   }
   return text;
 }

@@ -106,8 +106,9 @@ void Memory::start_populating() {
 }
 
 void Memory::populate_in_background() {
-  populator_.start(static_cast<unsigned>(
-      std::clamp<std::int64_t>(run_.model.architecture.dedicated_cores, 1, kMostPopulating)));
+  populator_.start(run_.executor,
+                   static_cast<unsigned>(std::clamp<std::int64_t>(
+                       run_.model.architecture.dedicated_cores, 1, kMostPopulating)));
 }
 
 int Memory::take(shm::Region slice) const {

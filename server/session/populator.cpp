@@ -7,8 +7,6 @@
 #include <system_error>
 #include <utility>
 
-#include "lib/platform/priority.hpp"
-
 namespace leat::server {
 namespace {
 
@@ -31,13 +29,15 @@ void Populator::add(const std::vector<shm::Region>& ranges) {
   }
 }
 
-void Populator::start(unsigned threads) {
+void Populator::start(Executor& executor, unsigned threads) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (todo_.empty()) return;
   }
   try {
-    while (threads_.size() < threads) threads_.emplace_back([this] { run(); });
+    while (threads_.size() < threads)
+      threads_.push_back(
+          executor.run("leat memory", Executor::Urgency::background, [this] { run(); }));
   } catch (const std::system_error&) {
     // Memory is then taken as it is needed.
   }
@@ -45,12 +45,10 @@ void Populator::start(unsigned threads) {
 
 void Populator::stop() noexcept {
   stopping_.store(true, std::memory_order_relaxed);
-  for (std::thread& each : threads_) each.join();
-  threads_.clear();
+  threads_.clear();  // joins them
 }
 
 void Populator::run() {
-  platform::run_in_background();
   shm::Region slice;
   for (bool high = false; !stopping_.load(std::memory_order_relaxed) && claim(high, &slice);
        high = !high) {

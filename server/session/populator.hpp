@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lib/shm/region_arena.hpp"
+#include "server/session/executor.hpp"
 
 namespace leat::server {
 
@@ -36,7 +37,7 @@ class Populator {
   /// Before start(): ranges that are to be taken, by take_one_in() and by threads.
   void add(const std::vector<shm::Region>& ranges);
   /// Starts so many threads in all. The system may have no room for them: take_one_in() goes on.
-  void start(unsigned threads);
+  void start(Executor& executor, unsigned threads);
   /// Ends the threads after the slice that each is at.
   void stop() noexcept;
 
@@ -58,7 +59,7 @@ class Populator {
   std::deque<shm::Region> todo_;  // in order; nobody has begun them
   News news_;
   std::atomic<bool> has_news_{false}, stopping_{false};
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace leat::server

@@ -9,6 +9,7 @@
 
 #include "lib/model/model.hpp"
 #include "lib/shm/segment.hpp"
+#include "server/session/executor.hpp"
 #include "server/session/log.hpp"
 
 namespace leat::server {
@@ -32,6 +33,8 @@ struct Run {
   const shm::Segment& segment;
   RunFacts facts;
   std::shared_ptr<Log> log;
+  Executor& executor;
+  std::string folder;       ///< that output goes to, where the XML does not say another one
   std::int64_t now_ns = 0;  ///< of the engine's step in progress, by the clock of who calls it
 
   /// Those who wait for us see that something gets done. From any thread.

@@ -11,7 +11,6 @@
 #include "lib/platform/clock.hpp"
 #include "lib/platform/limits.hpp"
 #include "lib/platform/memory.hpp"
-#include "lib/platform/priority.hpp"
 #include "lib/platform/spill_folder.hpp"
 
 namespace leat::server {
@@ -26,16 +25,14 @@ constexpr std::uint64_t kDescriptorsForOthers = 48;
 Spiller::Spiller(SpillerParts parts, WaitingLine& line) : parts_(std::move(parts)), line_(line) {}
 
 Spiller::~Spiller() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    closing_ = true;
-    changed_.notify_one();
-  }
-  if (thread_.joinable()) thread_.join();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  closing_ = true;
+  changed_.notify_one();
 }
 
-void Spiller::start() {
-  if (parts_.folder >= 0) thread_ = std::thread([this] { run(); });
+void Spiller::start(Executor& executor) {
+  if (parts_.folder < 0) return;
+  thread_ = executor.run("leat spill", Executor::Urgency::behind_others, [this] { run(); });
 }
 
 void Spiller::make_room() {
@@ -126,7 +123,6 @@ std::string Spiller::report() const {
 }
 
 void Spiller::run() {
-  platform::go_behind_others();
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return closing_ || (wanted_ && !written_); });

@@ -23,6 +23,7 @@
 #include <thread>
 #include <vector>
 
+#include "server/session/executor.hpp"
 #include "server/session/log.hpp"
 #include "server/spill/spill_file.hpp"
 #include "server/spill/waiting_line.hpp"
@@ -46,7 +47,7 @@ class Spiller {
   /// Ends the thread after what it is writing. Files stay.
   ~Spiller();
 
-  void start();
+  void start(Executor& executor);
   /// A rank needs memory: one more iteration goes to the disk, if one can. Waits for nothing.
   void make_room();
   /// Puts what the thread has written into the pipeline's line, once `note` has said that it is in
@@ -106,7 +107,7 @@ class Spiller {
   Total total_;
   std::atomic<bool> said_failed_{false};
   Trouble trouble_;  // of the thread
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace leat::server

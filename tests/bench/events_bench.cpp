@@ -20,6 +20,7 @@
 #include "lib/model/schema.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/shm/region_arena.hpp"
+#include "server/driver/thread_executor.hpp"
 #include "server/engine/engine.hpp"
 #include "server/session/catalogue_writer.hpp"
 #include "tests/support/quiet_host.hpp"
@@ -34,7 +35,7 @@ class DrivenEngine {
                std::int32_t ranks)
       : facts_{"bench", ranks, ranks}, view_(model, facts_) {
     const auto log = std::make_shared<tests::QuietLog>();
-    EngineParts parts{model, segment, facts_, host_, log};
+    EngineParts parts{model, segment, facts_, host_, log, executor_, "."};
     parts.plugins.push_back(std::make_unique<PluginInstance>(plugin, model, 0, view_, log));
     parts.has_memory = true;
     engine_ = std::make_unique<Engine>(std::move(parts));
@@ -55,6 +56,7 @@ class DrivenEngine {
   RunFacts facts_;
   PluginView view_;
   tests::QuietHost host_;
+  ThreadExecutor executor_;
   std::unique_ptr<Engine> engine_;
 };
 

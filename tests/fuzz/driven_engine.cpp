@@ -150,7 +150,7 @@ void DrivenEngine::attach(std::uint32_t client, const shm::Hello& hello) {
 void DrivenEngine::make_engine() {
   static const auto log = std::make_shared<tests::QuietLog>();
   view_ = std::make_unique<PluginView>(run_model(when_full_), facts_);
-  EngineParts parts{run_model(when_full_), run_segment(), facts_, host_, log};
+  EngineParts parts{run_model(when_full_), run_segment(), facts_, host_, log, executor_, "."};
   parts.plugins.push_back(std::make_unique<PluginInstance>(&kPlugin, run_model(), 0, *view_, log));
   parts.has_memory = true;
   engine_ = std::make_unique<Engine>(std::move(parts));

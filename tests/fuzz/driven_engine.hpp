@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "server/driver/thread_executor.hpp"
 #include "tests/support/quiet_host.hpp"
 
 namespace leat::server {
@@ -47,6 +48,7 @@ class DrivenEngine {
   model::OverflowPolicy when_full_;
   ParameterLog log_;
   tests::QuietHost host_;
+  ThreadExecutor executor_;
   std::array<bool, kClients> hung_up_{};
   std::unique_ptr<PluginView> view_;
   std::unique_ptr<Engine> engine_;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,6 +17,7 @@
 #include "lib/model/reader.hpp"
 #include "lib/model/schema.hpp"
 #include "server/driver/in_process.hpp"
+#include "server/driver/thread_executor.hpp"
 #include "server/session/catalogue_writer.hpp"
 #include "tests/support/quiet_host.hpp"
 
@@ -89,10 +92,22 @@ std::vector<int> row_of(std::int64_t iteration, int rank) {
   return row;
 }
 
+class NotingExecutor final : public Executor {
+ public:
+  std::jthread run(const char* name, Urgency urgency, std::function<void()> work) override {
+    names.emplace_back(name);
+    return threads_.run(name, urgency, std::move(work));
+  }
+  std::vector<std::string> names;
+
+ private:
+  ThreadExecutor threads_;
+};
+
 // One run: its engine, and its ranks as they attach.
 class WholeRun {
  public:
-  WholeRun(const std::string& name, int ranks)
+  WholeRun(const std::string& name, int ranks, const std::string& folder = ".")
       : model_(model_of(name)),
         segment_(segment_of(model_, static_cast<std::uint32_t>(ranks))),
         facts_{name, ranks, ranks},
@@ -100,7 +115,7 @@ class WholeRun {
         host_(segment_, [this] { return now_ns_ += kMs / 1000; }) {
     stores[name] = {};
     const auto log = std::make_shared<tests::QuietLog>();
-    EngineParts parts{model_, segment_, facts_, host_, log};
+    EngineParts parts{model_, segment_, facts_, host_, log, executor_, folder};
     parts.plugins.push_back(std::make_unique<PluginInstance>(&kStore, model_, 0, view_, log));
     parts.has_memory = true;
     engine_ = std::make_unique<Engine>(std::move(parts));
@@ -138,6 +153,7 @@ class WholeRun {
     host_.step();
   }
   Engine& engine() { return *engine_; }
+  const std::vector<std::string>& threads() const { return executor_.names; }
   InProcess& host() { return host_; }
   const Store& store() const { return stores[facts_.session]; }
   std::int64_t now_ns() const { return now_ns_; }
@@ -149,6 +165,7 @@ class WholeRun {
   PluginView view_;
   std::int64_t now_ns_ = 1;
   InProcess host_;
+  NotingExecutor executor_;
   std::unique_ptr<Engine> engine_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<client::Session>> ranks_;
@@ -215,6 +232,32 @@ TEST(Engine, GivesUpARankThatNeverComesByItsOwnClock) {
   EXPECT_FALSE(run.engine().status().all_gone) << "2.5 s, three quarters of the timeout are 3 s";
   for (int i = 0; i < 3; ++i) run.pass_time(500 * kMs);
   EXPECT_TRUE(run.engine().status().all_gone);
+}
+
+TEST(Engine, WritesIntoItsOwnFolderBesideAnotherOneOfItsName) {
+  const std::filesystem::path folder =
+      testing::TempDir() + "leat-engine-" + std::to_string(getpid());
+  for (const char* part : {"left", "right"}) std::filesystem::create_directories(folder / part);
+  WholeRun left("same", 1, folder / "left"), right("same", 1, folder / "right");
+  for (WholeRun* run : {&left, &right}) {
+    run->engine().open_ledger();
+    run->attach(0);
+    EXPECT_EQ(run->finalize(0), Status::OK);
+  }
+  for (const char* part : {"left", "right"})
+    EXPECT_TRUE(std::filesystem::exists(folder / part / "same.ledger.json")) << part;
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Engine, HasNoThreadsButThoseOfItsExecutor) {
+  const auto threads = [] {
+    const std::filesystem::directory_iterator all("/proc/self/task");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = threads();
+  WholeRun run("threads", 1);
+  EXPECT_EQ(run.threads(), std::vector<std::string>{"leat stores"});
+  EXPECT_EQ(threads(), before + 1);
 }
 
 TEST(Engine, TakesNothingMoreWhenItIsDrained) {

@@ -8,6 +8,8 @@
 #include <set>
 #include <thread>
 
+#include "server/driver/thread_executor.hpp"
+
 namespace leat::server {
 namespace {
 
@@ -20,13 +22,14 @@ bool any(const Iteration&) { return true; }
 // A pipeline without plugins, whose thread does not run until the test says so.
 struct Line {
   std::atomic<bool> closed{false};
+  ThreadExecutor executor;
   Pipeline pipeline{{}, {}, [] {}};
 
   explicit Line(std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) pipeline.submit(iteration(i));
   }
   std::vector<std::int64_t> run() {
-    pipeline.start();
+    pipeline.start(executor);
     pipeline.close();
     std::vector<std::int64_t> done;
     for (bool closed = false; !closed; std::this_thread::yield()) {
@@ -88,7 +91,7 @@ TEST(Pipeline, PassesEachIterationOnOrGivesItAwayNeverBothWithManyThreadsAtIt) {
       if (auto newest = line.pipeline.newest(any)) line.pipeline.replace(*newest);
     }
   });
-  line.pipeline.start();
+  line.pipeline.start(line.executor);
   for (std::int64_t i = 0; i < kCount; ++i) line.pipeline.submit(iteration(i));
   while (line.pipeline.first_number()) std::this_thread::yield();
   stop = true;

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <condition_variable>
 
+#include "server/driver/thread_executor.hpp"
+
 namespace leat::server {
 namespace {
 
@@ -63,7 +65,8 @@ TEST(Populator, ThreadsTakeEachByteOnce) {
   Listener listener;
   Populator populator([](shm::Region) { return 0; }, [&] { listener.ring(); });
   populator.add({{kBegin, kEnd - kBegin}});
-  populator.start(3);
+  ThreadExecutor executor;
+  populator.start(executor, 3);
   listener.await(populator, kEnd - kBegin);
   EXPECT_TRUE(listener.is_all());
   EXPECT_TRUE(listener.lost_.empty());
@@ -110,7 +113,8 @@ TEST(Populator, EndsWhileThereIsMuchToDo) {
         },
         [] {});
     populator.add({{0, std::uint64_t{1} << 40}});
-    populator.start(2);
+    ThreadExecutor executor;
+    populator.start(executor, 2);
   }
   EXPECT_LT(calls, 1 << 18);
 }

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "lib/platform/spill_folder.hpp"
+#include "server/driver/thread_executor.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/spill/spill_file.hpp"
 #include "server/spill/spilled_blocks.hpp"
@@ -218,6 +219,7 @@ class Spilling : public SpillFiles {
   std::string segment_ = std::string(kCount * 2 * kBytes, ' ');
   std::shared_ptr<const void> held_;  // as of a script
   std::shared_ptr<Log> log_ = std::make_shared<tests::QuietLog>();
+  ThreadExecutor executor_;
   std::atomic<int> wakes_{0};
   std::vector<SpillRecord> noted_;
   bool may_note_ = true;
@@ -227,7 +229,7 @@ class Spilling : public SpillFiles {
 TEST_F(Spilling, MovesTheNewestFirstLeavesWhatOthersHoldAndGivesAllBackInOrder) {
   Spiller spiller(parts(1 << 20), pipeline_);
   EXPECT_EQ(spiller.report(), "");
-  spiller.start();
+  spiller.start(executor_);
   for (int moved = 1; moved <= 4; ++moved) {
     spiller.make_room();
     await_wakes(spiller, moved);
@@ -258,7 +260,7 @@ TEST_F(Spilling, MovesTheNewestFirstLeavesWhatOthersHoldAndGivesAllBackInOrder) 
 
 TEST_F(Spilling, PutsAPartThatComesLaterIntoAFileOfItsOwn) {
   Spiller spiller(parts(1 << 20), pipeline_);
-  spiller.start();
+  spiller.start(executor_);
   for (int moved = 1; moved <= 4; ++moved) {
     if (moved == 4) held_.reset();  // a script has read variable 1 of iteration 3
     spiller.make_room();
@@ -274,7 +276,7 @@ TEST_F(Spilling, PutsAPartThatComesLaterIntoAFileOfItsOwn) {
 
 TEST_F(Spilling, MovesNothingThatTheJournalDoesNotSay) {
   Spiller spiller(parts(1 << 20), pipeline_);
-  spiller.start();
+  spiller.start(executor_);
   may_note_ = false;
   spiller.make_room();
   await_wakes(spiller, 1);
@@ -288,7 +290,7 @@ TEST_F(Spilling, MovesNothingThatTheJournalDoesNotSay) {
 TEST_F(Spilling, TakesUpWhatTheJournalSaysAndRemovesTheRest) {
   {
     Spiller spiller(parts(1 << 20), pipeline_);
-    spiller.start();
+    spiller.start(executor_);
     for (int moved = 1; moved <= 3; ++moved) {
       spiller.make_room();
       await_wakes(spiller, moved);
@@ -314,7 +316,7 @@ TEST_F(Spilling, TakesUpWhatTheJournalSaysAndRemovesTheRest) {
 
 TEST_F(Spilling, TakesNoMoreOfTheDiskThanItMay) {
   Spiller spiller(parts(25000), pipeline_);
-  spiller.start();
+  spiller.start(executor_);
   for (int moved = 1; moved <= 2; ++moved) {
     spiller.make_room();
     await_wakes(spiller, moved);
@@ -338,8 +340,8 @@ TEST_F(Spilling, TakesNoMoreOfTheDiskThanItMay) {
 
 TEST_F(Spilling, WhileTheStoresAreAtWorkLosesNothingAndDoublesNothing) {
   Spiller spiller(parts(1 << 20), pipeline_);
-  spiller.start();
-  pipeline_.start();
+  spiller.start(executor_);
+  pipeline_.start(executor_);
   std::vector<std::int64_t> done;
   std::int64_t sent = kCount;
   while (done.size() < static_cast<std::size_t>(sent)) {

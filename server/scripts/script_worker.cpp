@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScriptPool: what one thread does at its process.
+#include "server/scripts/script_worker.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lib/platform/affinity.hpp"
 #include "lib/platform/clock.hpp"
-#include "lib/platform/priority.hpp"
 #include "server/scripts/frame.hpp"
-#include "server/scripts/part_files.hpp"
-#include "server/scripts/script_pool.hpp"
 #include "server/scripts/task.hpp"
 #include "server/scripts/worker_words.hpp"
 
@@ -33,50 +32,51 @@ ScriptFailure failure_in(const nlohmann::json& head) {
 
 }  // namespace
 
-void ScriptPool::work(Worker& worker, std::size_t index) {
+void ScriptWorker::run() {
   Order order;
-  while (next_order(worker, index, &order)) {
-    reap(worker);
-    const bool ran = ensure_runs(worker, index);
-    if (ran) carry_out(worker, order);
+  while (next_order(&order)) {
+    reap();
+    const bool ran = ensure_runs();
+    if (ran) carry_out(order);
     Script& script = *order.script;
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<std::mutex> lock(board_.mutex);
     if (!ran && order.job.iteration) script.leave_out(written_in(*order.job.iteration));
     if (order.kind == Order::Kind::load) script.loading = false;
     if (order.kind == Order::Kind::load && !script.unknown()) script.is_known(platform::now_ns());
     order = {};
-    worker.running = nullptr;
-    changed_.notify_all();  // one that overran may go on now
-    wake_();
+    seat_.running = nullptr;
+    board_.changed.notify_all();  // one that overran may go on now
+    context_.wake();
   }
-  worker.process.finish();
+  seat_.process.finish();
 }
 
 // Of what may always run one process is kept free of scripts that overran.
-bool ScriptPool::may_run(const Script& script) const {
+bool ScriptWorker::may_run(const Script& script) const {
   if (!script.overran || script.must_load || script.removed) return true;
-  const auto overrunning = std::count_if(workers_.begin(), workers_.end(), [](const auto& worker) {
-    return worker->running && worker->running->overran;
-  });
-  const auto most = static_cast<std::ptrdiff_t>(kMostGrowth * model_.scripts.workers);
+  const auto overrunning =
+      std::count_if(board_.seats.begin(), board_.seats.end(),
+                    [](const auto& seat) { return seat->running && seat->running->overran; });
+  const auto most =
+      static_cast<std::ptrdiff_t>(ScriptBoard::kMostGrowth * context_.model.scripts.workers);
   return overrunning + 1 < most;
 }
 
 // The next thing to do at this process: of the scripts that have work, for the one whose last order
 // is the oldest. So each has its turn, whatever the others do.
-bool ScriptPool::find_order(Worker& worker, std::size_t index, Order* order) {
-  if (!worker.moved_away.empty()) {
-    *order = {Order::Kind::unload, worker.moved_away.back(), {}};
-    worker.moved_away.pop_back();
+bool ScriptWorker::find_order(Order* order) {
+  if (!seat_.moved_away.empty()) {
+    *order = {Order::Kind::unload, seat_.moved_away.back(), {}};
+    seat_.moved_away.pop_back();
     return true;
   }
   Script* next = nullptr;
-  for (Script& script : scripts_) {
-    if (script.worker != index || !script.has_work() || !may_run(script)) continue;
+  for (Script& script : board_.scripts) {
+    if (script.worker != index_ || !script.has_work() || !may_run(script)) continue;
     if (!next || script.served < next->served) next = &script;
   }
   if (!next) return false;
-  next->served = ++orders_;
+  next->served = ++board_.orders;
   if (next->removed || next->must_load) {
     *order = {next->removed ? Order::Kind::unload : Order::Kind::load, next, {}};
     return true;
@@ -87,13 +87,13 @@ bool ScriptPool::find_order(Worker& worker, std::size_t index, Order* order) {
   return true;
 }
 
-bool ScriptPool::next_order(Worker& worker, std::size_t index, Order* order) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] { return closing_ || find_order(worker, index, order); });
+bool ScriptWorker::next_order(Order* order) {
+  std::unique_lock<std::mutex> lock(board_.mutex);
+  board_.changed.wait(lock, [&] { return board_.closing || find_order(order); });
   if (!order->script) return false;
-  worker.running = order->script;
-  worker.running_since_ns = platform::now_ns();
-  worker.running_iteration = order->job.iteration ? order->job.iteration->number : -1;
+  seat_.running = order->script;
+  seat_.running_since_ns = platform::now_ns();
+  seat_.running_iteration = order->job.iteration ? order->job.iteration->number : -1;
   if (order->kind == Order::Kind::load) {
     order->script->must_load = false;
     order->script->loading = true;
@@ -102,38 +102,36 @@ bool ScriptPool::next_order(Worker& worker, std::size_t index, Order* order) {
 }
 
 // A process that ended between two orders: nobody's call has failed.
-void ScriptPool::reap(Worker& worker) {
-  if (!worker.process.runs() || !worker.process.has_ended()) return;
-  log_->warn("a process of scripts {}; another one is started", worker.process.end());
-  process_died(worker);
+void ScriptWorker::reap() {
+  if (!seat_.process.runs() || !seat_.process.has_ended()) return;
+  context_.log->warn("a process of scripts {}; another one is started", seat_.process.end());
+  process_died();
 }
 
-void ScriptPool::ensure_guard() {
-  const std::string why = guard_.ensure();
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (!why.empty() && problems_.insert(why).second)
-    log_->warn("what scripts start would outlive a leatd that is killed: {}", why);
+void ScriptWorker::ensure_guard() {
+  const std::string why = context_.guard.ensure();
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  if (!why.empty() && board_.said.insert(why).second)
+    context_.log->warn("what scripts start would outlive a leatd that is killed: {}", why);
 }
 
 // Starts the process where it does not run. Without one, all its scripts are of no use.
-bool ScriptPool::ensure_runs(Worker& worker, std::size_t index) {
-  if (worker.process.runs()) return true;
+bool ScriptWorker::ensure_runs() {
+  if (seat_.process.runs()) return true;
   ensure_guard();
-  const WorkerStart started =
-      worker.why_not.empty() ? worker.process.start() : WorkerStart{worker.why_not};
+  const WorkerStart started = why_not_.empty() ? seat_.process.start() : WorkerStart{why_not_};
   const std::string& why = started.why;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::mutex> lock(board_.mutex);
   if (why.empty()) {
-    worker.running_since_ns = platform::now_ns();
-    if (!cpus_.empty()) platform::set_affinity_of_process(cpus_, worker.process.pid());
-    platform::go_behind_others(worker.process.pid());
+    seat_.running_since_ns = platform::now_ns();
+    if (!board_.cpus.empty()) platform::set_affinity_of_process(board_.cpus, seat_.process.pid());
     return true;
   }
-  if (worker.why_not.empty() && problems_.insert(why).second)
-    log_->error("scripts cannot run: {}", why);
-  if (!started.interfered) worker.why_not = why;  // the next one would not start either
-  for (Script& script : scripts_) {
-    if (script.worker != index) continue;
+  if (why_not_.empty() && board_.said.insert(why).second)
+    context_.log->error("scripts cannot run: {}", why);
+  if (!started.interfered) why_not_ = why;  // the next one would not start either
+  for (Script& script : board_.scripts) {
+    if (script.worker != index_) continue;
     script.give_up();
     script.functions.clear();
     script.counts.first_error.clear();  // that nothing runs is said before what a call did
@@ -142,39 +140,40 @@ bool ScriptPool::ensure_runs(Worker& worker, std::size_t index) {
   return false;
 }
 
-void ScriptPool::carry_out(Worker& worker, const Order& order) {
+void ScriptWorker::carry_out(const Order& order) {
   Script& script = *order.script;
   switch (order.kind) {
     case Order::Kind::load: {
-      const ScriptFailure failure = load(worker, script);
-      if (!failure.text.empty()) tell(script, "", failure, "");
+      const ScriptFailure failure = load(script);
+      if (!failure.text.empty()) tell(context_, script, "", failure, "");
       return;
     }
     case Order::Kind::unload: {
       Frame answer;
-      converse(worker, script, {{{"kind", "unload"}, {"script", script.file.name}}, ""},
-               kLeastLoadSeconds, -1, &answer);
-      const std::lock_guard<std::mutex> lock(mutex_);
+      converse(script, {{{"kind", "unload"}, {"script", script.file.name}}, ""}, kLeastLoadSeconds,
+               -1, &answer);
+      const std::lock_guard<std::mutex> lock(board_.mutex);
       if (script.removed) script.functions.clear();
       return;
     }
     case Order::Kind::run: {
       {
         // What it wants is known only now for iterations that came while it was loaded.
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const std::lock_guard<std::mutex> lock(board_.mutex);
         if (!script.may_want(written_in(*order.job.iteration))) return;
         if (script.must_load) return script.waiting.push_front(order.job);  // the process is new
       }
-      done(order, run(worker, script, *order.job.iteration));
+      note_call(context_, script, order.job.iteration->number,
+                run_script(script, *order.job.iteration));
       return;
     }
   }
 }
 
-ScriptFailure ScriptPool::load(Worker& worker, Script& script) {
+ScriptFailure ScriptWorker::load(Script& script) {
   Frame order, answer;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<std::mutex> lock(board_.mutex);
     order = {{{"kind", "load"},
               {"script", script.file.name},
               {"path", script.file.path},
@@ -183,10 +182,10 @@ ScriptFailure ScriptPool::load(Worker& worker, Script& script) {
              script.state};
   }
   const double seconds = std::max(kLeastLoadSeconds, script.source->timeout_seconds);
-  ScriptFailure failure = converse(worker, script, order, seconds, -1, &answer);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  ScriptFailure failure = converse(script, order, seconds, -1, &answer);
+  const std::lock_guard<std::mutex> lock(board_.mutex);
   if (!failure.text.empty()) {  // the process did not survive it
-    if (worker.interfered && ++script.loads_in_a_row < kMostLoads) {
+    if (interfered_ && ++script.loads_in_a_row < kMostLoads) {
       script.must_load = true;
       failure.text = "while it was loaded, " + failure.text + "; it is loaded again";
       return failure;
@@ -204,7 +203,7 @@ ScriptFailure ScriptPool::load(Worker& worker, Script& script) {
 }
 
 // With an error the worker has the version from before, if there was one.
-void ScriptPool::loaded(Script& script, const Frame& answer) {
+void ScriptWorker::loaded(Script& script, const Frame& answer) {
   const std::string error = text_in(answer.head, "error");
   script.functions = functions_in(answer.head);
   const bool is_new = std::exchange(script.was_changed, false);
@@ -219,14 +218,14 @@ void ScriptPool::loaded(Script& script, const Frame& answer) {
   script.drop_waiting();
 }
 
-ScriptFailure ScriptPool::run(Worker& worker, Script& script, const Iteration& iteration) {
-  const Frame order =
-      run_order(script.file.name, iteration, constants_.blocks(), segment_start_, model_);
+ScriptFailure ScriptWorker::run_script(Script& script, const Iteration& iteration) {
+  const Frame order = run_order(script.file.name, iteration, context_.constants.blocks(),
+                                context_.segment_start, context_.model);
   const std::int64_t began_ns = platform::now_ns();
   Frame answer;
   ScriptFailure failure =
-      converse(worker, script, order, script.source->timeout_seconds, iteration.number, &answer);
-  const std::lock_guard<std::mutex> lock(mutex_);
+      converse(script, order, script.source->timeout_seconds, iteration.number, &answer);
+  const std::lock_guard<std::mutex> lock(board_.mutex);
   script.counts.seconds += static_cast<double>(platform::now_ns() - began_ns) * 1e-9;
   if (!failure.text.empty()) return failure;
   script.overran = false;
@@ -235,15 +234,15 @@ ScriptFailure ScriptPool::run(Worker& worker, Script& script, const Iteration& i
 }
 
 // Gives an order and takes what the worker says until the answer. Returns why there is none.
-ScriptFailure ScriptPool::converse(Worker& worker, Script& script, const Frame& order,
-                                   double seconds, std::int64_t iteration, Frame* answer) {
+ScriptFailure ScriptWorker::converse(Script& script, const Frame& order, double seconds,
+                                     std::int64_t iteration, Frame* answer) {
   const std::int64_t deadline_ns =
       platform::now_ns() + static_cast<std::int64_t>((seconds + kGraceSeconds) * 1e9);
   FrameStatus status =
-      worker.process.send(order, deadline_ns) ? FrameStatus::frame : FrameStatus::ended;
+      seat_.process.send(order, deadline_ns) ? FrameStatus::frame : FrameStatus::ended;
   try {
     while (status == FrameStatus::frame) {
-      status = worker.process.receive(answer, deadline_ns);
+      status = seat_.process.receive(answer, deadline_ns);
       if (status != FrameStatus::frame) break;
       if (text_in(answer->head, "kind") == "answer") return {};
       take_message(script, *answer, iteration);
@@ -251,60 +250,59 @@ ScriptFailure ScriptPool::converse(Worker& worker, Script& script, const Frame& 
       if (platform::now_ns() >= deadline_ns) status = FrameStatus::late;
     }
   } catch (const std::exception& e) {  // more than there is memory for
-    log_->error("script \"{}\": what its process says cannot be taken: {}", script.file.name,
-                e.what());
+    context_.log->error("script \"{}\": what its process says cannot be taken: {}",
+                        script.file.name, e.what());
   }
-  const bool stopped = worker.process.was_stopped();
+  const bool stopped = seat_.process.was_stopped();
   const bool late = status == FrameStatus::late || platform::now_ns() >= deadline_ns;
-  const std::string how = worker.process.end();
-  worker.interfered = stopped || (!late && how.starts_with("was killed by signal 9"));
-  process_died(worker);
+  const std::string how = seat_.process.end();
+  interfered_ = stopped || (!late && how.starts_with("was killed by signal 9"));
+  process_died();
   if (stopped)
     return {fmt::format("its process was stopped for longer than {:g} s and was ended",
-                        static_cast<double>(plan_.stop_limit_ns) * 1e-9),
+                        static_cast<double>(context_.plan.stop_limit_ns) * 1e-9),
             ""};
-  ScriptFailure failure{"its process " + how, worker.process.all_last_words()};
+  ScriptFailure failure{"its process " + how, seat_.process.all_last_words()};
   if (late)
     failure.text = fmt::format("it took longer than {:g} s and was ended{}", seconds,
                                how.substr(std::min(how.find('\n'), how.size())));
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::mutex> lock(board_.mutex);
   script.overran = late;
   return failure;
 }
 
 // Its scripts are loaded into the next one.
-void ScriptPool::process_died(Worker& worker) {
-  remove_dead_parts(output_);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  worker.moved_away.clear();
-  for (Script& script : scripts_) {
-    if (workers_[script.worker].get() == &worker && !script.removed && script.usable)
+void ScriptWorker::process_died() {
+  context_.output.remove_dead_parts();
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  seat_.moved_away.clear();
+  for (Script& script : board_.scripts) {
+    if (board_.seats[script.worker].get() == &seat_ && !script.removed && script.usable)
       script.must_load = true;
   }
 }
 
-void ScriptPool::take_message(const Script& script, Frame& message, std::int64_t iteration) {
+void ScriptWorker::take_message(const Script& script, Frame& message, std::int64_t iteration) {
   const std::string kind = text_in(message.head, "kind");
   if (kind == "log") {
-    log_->log(log_level_of(text_in(message.head, "level")), "script \"{}\": {}", script.file.name,
-              text_in(message.head, "text"));
+    context_.log->log(log_level_of(text_in(message.head, "level")), "script \"{}\": {}",
+                      script.file.name, text_in(message.head, "text"));
   } else if (kind == "results") {
     take_results(script, message, iteration);
   } else if (kind == "set") {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    steering_.push_back(
+    context_.steering.ask(
         {script.file.name, text_in(message.head, "parameter"), value_in(message.head)});
-    wake_();
+    context_.wake();
   }
 }
 
-void ScriptPool::take_results(const Script& script, Frame& message, std::int64_t iteration) {
+void ScriptWorker::take_results(const Script& script, Frame& message, std::int64_t iteration) {
   ScriptResults results;
   results.script = script.file.name;
   results.iteration = iteration;
   results.arrays = arrays_in(message.head, message.data.size());
   results.data = std::move(message.data);
-  store_(std::move(results));
+  context_.store(std::move(results));
 }
 
 }  // namespace leat::server
