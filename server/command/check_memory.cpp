@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the screen that says what one iteration takes.
 #include "lib/base/bytes.hpp"
+#include "lib/base/words.hpp"
 #include "server/command/check_report.hpp"
-#include "server/command/words.hpp"
 
 namespace leat::command {
 namespace {

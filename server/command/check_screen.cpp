@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/base/bytes.hpp"
+#include "lib/base/words.hpp"
 #include "server/command/check_report.hpp"
-#include "server/command/words.hpp"
 
 namespace leat::command {
 namespace {

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lib/base/words.hpp"
 #include "lib/platform/file_facts.hpp"
 #include "lib/platform/process.hpp"
 #include "server/command/check_report.hpp"
-#include "server/command/words.hpp"
 #include "server/scripts/model_json.hpp"
 #include "server/scripts/python_tools.hpp"
 #include "server/scripts/script_files.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/drain.hpp"
+#include "lib/base/words.hpp"
 
 #include <unistd.h>
 
@@ -12,7 +13,6 @@
 #include "lib/platform/runtime_folder.hpp"
 #include "lib/platform/segment_name.hpp"
 #include "server/command/drain_watch.hpp"
-#include "server/command/words.hpp"
 
 namespace leat::command {
 namespace {

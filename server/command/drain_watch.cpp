@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/drain_watch.hpp"
+#include "lib/base/words.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +9,6 @@
 #include "lib/platform/clock.hpp"
 #include "lib/platform/file_lock.hpp"
 #include "lib/platform/process_facts.hpp"
-#include "server/command/words.hpp"
 
 namespace leat::command {
 namespace {

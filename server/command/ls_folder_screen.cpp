@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "lib/base/words.hpp"
 #include "server/command/ls_screen.hpp"
 
 #include <nlohmann/json.hpp>
 #include "server/command/ls_screen_parts.hpp"
-#include "server/command/words.hpp"
 
 namespace leat::command {
 namespace {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/ls_ledger.hpp"
+#include "lib/base/words.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-
-#include "server/command/words.hpp"
 
 namespace leat::command {
 namespace {

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/bytes.hpp"
+#include "lib/base/words.hpp"
 #include "server/command/placement_report.hpp"
-#include "server/command/words.hpp"
 
 namespace leat::command {
 namespace {

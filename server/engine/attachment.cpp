@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "lib/base/words.hpp"
+
 namespace leat::server {
 namespace {
 
@@ -169,9 +171,9 @@ void Attachment::count_untold(std::uint32_t index) {
   const std::int32_t rank = clients_[index].rank();
   const std::int64_t current = books_.iterations.current(index);
   run_.log->error(
-      "rank {}: {} more write{} failed, from iteration {} on; it ended before it could say "
+      "rank {}: {} failed, from iteration {} on; it ended before it could say "
       "which",
-      rank, untold, untold == 1 ? "" : "s", current);
+      rank, counted(untold, "more write"), current);
   books_.record.ledger().write_failed(
       rank, Ledger::kUntold, current,
       "from this iteration on; the rank ended before it could say which", 0, untold);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lib/base/words.hpp"
 #include "lib/platform/memory.hpp"
 #include "server/ledger/amiss.hpp"
 #include "server/ledger/text_table.hpp"
@@ -20,8 +21,6 @@ using Phase = ClientLink::Phase;
 constexpr std::size_t kMostReport = 3000;
 constexpr std::size_t kMostInLastLine = 200;
 constexpr int kExitLost = 1, kExitAmiss = 3;
-
-const char* plural(std::uint64_t count) { return count == 1 ? "" : "s"; }
 
 }  // namespace
 
@@ -70,8 +69,9 @@ std::string Ending::last_line() const {
   std::uint64_t bytes = 0;
   for (const auto& plugin : dispatcher_.pipeline().plugins()) bytes += plugin->bytes();
   const std::uint64_t stored = ledger.stored_iterations(), failed = ledger.failed_iterations();
-  std::string text = fmt::format("done: {} iteration{} ended, {} stored ({})", ended,
-                                 ended == 1 ? "" : "s", stored, platform::format_bytes(bytes));
+  std::string text = fmt::format("done: {} ended, {} stored ({})",
+                                 counted(static_cast<std::uint64_t>(ended), "iteration"), stored,
+                                 platform::format_bytes(bytes));
   if (books_.run.facts.resumed) {
     text += " since this server has taken over";
   } else if (const auto others =
@@ -125,10 +125,10 @@ int Ending::exit_status() const noexcept {
 void Ending::say_drained() {
   const DrainCount& count = *books_.record.ledger().drained();
   books_.run.log->warn(
-      "session {} was killed as a whole; {} iteration{}, {} block{}, {} that it had in memory {} "
+      "session {} was killed as a whole; {}, {}, {} that it had in memory {} "
       "stored now",
-      books_.run.facts.session, count.iterations, plural(count.iterations), count.blocks,
-      plural(count.blocks), platform::format_bytes(count.bytes),
+      books_.run.facts.session, counted(count.iterations, "iteration"),
+      counted(count.blocks, "block"), platform::format_bytes(count.bytes),
       books_.record.ledger().anything_lost() ? "are, as far as possible," : "are");
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/base/words.hpp"
 #include "lib/platform/memory.hpp"
 #include "lib/platform/numa_binding.hpp"
 #include "server/placement/policy.hpp"
@@ -49,10 +50,9 @@ void Placing::place() {
   if (has_memory_nodes()) bind_memory(memory, ranks.clients);
   books_.memory.populate_in_background();
   PlacementNote note{platform::describe(placement), platform::describe(memory, ranks.names), {}};
-  books_.run.log->info("{} rank{} on this node, buffer {} on {}, server on {}",
-                       books_.clients.size(), books_.clients.size() == 1 ? "" : "s",
-                       platform::format_bytes(books_.run.segment.header().data_bytes), note.memory,
-                       note.server);
+  books_.run.log->info(
+      "{} on this node, buffer {} on {}, server on {}", counted(books_.clients.size(), "rank"),
+      platform::format_bytes(books_.run.segment.header().data_bytes), note.memory, note.server);
   for (std::string& line :
        platform::warnings(machine, placement, ranks.affinities, ranks.names, wanted)) {
     books_.run.log->warn("{}", line);

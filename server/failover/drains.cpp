@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "lib/base/words.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/file_lock.hpp"
 #include "lib/platform/memory.hpp"
@@ -32,9 +33,8 @@ void Drains::start() {
 void Drains::start_one(const platform::UndrainedOne& one) {
   const shm::Undrained held = shm::undrained_in(one.segment);
   const std::string what =
-      fmt::format("session {} was killed with {} iteration{} of {} in memory", one.session,
-                  held.iterations.size(), held.iterations.size() == 1 ? "" : "s",
-                  held.run ? held.run->folder : "?");
+      fmt::format("session {} was killed with {} of {} in memory", one.session,
+                  counted(held.iterations.size(), "iteration"), held.run ? held.run->folder : "?");
   if (!held.problem.empty() || held.failovers_in_vain >= kMostInVain) {
     log_->warn("{}, which cannot be stored now ({}): `leat recover {}` tries again", what,
                held.problem.empty() ? "servers that tried have died" : held.problem, one.session);

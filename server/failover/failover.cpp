@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "lib/base/words.hpp"
 #include "lib/platform/crc32c.hpp"
 
 namespace leat::server {
@@ -82,8 +83,8 @@ void Failover::take_over(const std::string& journal_path) {
   if (run.facts.drained) return;
   run.log->warn(
       "the server before this one has died; this one has taken over its segment: all up to "
-      "iteration {} had been through the stores, {} block{} of later ones {} waiting",
-      done(), adopted_, adopted_ == 1 ? "" : "s", adopted_ == 1 ? "is" : "are");
+      "iteration {} had been through the stores, {} of later ones {} waiting",
+      done(), counted(adopted_, "block"), adopted_ == 1 ? "is" : "are");
 }
 
 void Failover::take_clients() {

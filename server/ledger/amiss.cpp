@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "lib/base/words.hpp"
 #include "server/ledger/text_table.hpp"
 #include "server/session/rank_sets.hpp"
 
@@ -43,14 +44,12 @@ void add_never_came(const Ledger& ledger, std::vector<std::string>* lines) {
 std::string text_of(const std::string& name, const ScriptFate& fate) {
   std::string text = "script \"" + cut(name, kMostName) + "\"";
   if (fate.failed > 0) {
-    text += fmt::format(" failed {} time{} in {} call{}", fate.failed, fate.failed == 1 ? "" : "s",
-                        fate.calls, fate.calls == 1 ? "" : "s");
+    text += " failed " + counted(fate.failed, "time") + " in " + counted(fate.calls, "call");
     if (!fate.why.empty()) text += " (" + cut(fate.why, kMostReason) + ")";
   }
-  if (fate.skipped > 0) {
-    text += fmt::format("{} left {} iteration{} out", fate.failed > 0 ? " and" : "", fate.skipped,
-                        fate.skipped == 1 ? "" : "s");
-  }
+  if (fate.skipped > 0)
+    text +=
+        (fate.failed > 0 ? " and left " : " left ") + counted(fate.skipped, "iteration") + " out";
   return text;
 }
 

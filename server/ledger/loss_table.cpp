@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "lib/base/words.hpp"
 #include "lib/platform/memory.hpp"
 #include "server/ledger/amiss.hpp"
 #include "server/ledger/text_table.hpp"
@@ -151,12 +152,6 @@ std::string headline(const Ledger& ledger, const std::string& file) {
   const std::uint64_t dropped = ledger.table().dropped_iterations();
   return fmt::format("{} iteration{} dropped, as the XML allows; see {}", dropped,
                      dropped == 1 ? " was" : "s were", file);
-}
-
-std::string joined(const std::vector<std::string>& lines, const char* between) {
-  std::string text;
-  for (const std::string& line : lines) text += (text.empty() ? "" : between) + line;
-  return text;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/base/words.hpp"
 #include "server/ledger/fates.hpp"
 #include "server/ledger/text_table.hpp"
 
@@ -92,7 +93,7 @@ std::string ReportBook::text_of_group(const Group& group) const {
   std::string text = ranks_in_words(group.ranks) + ": " + group.first;
   if (group.variables.size() < 2) return text;
   const std::size_t others = group.variables.size() - 1;
-  text += fmt::format("; the same of {} other variable{}:", others, others == 1 ? "" : "s");
+  text += "; the same of " + counted(others, "other variable") + ":";
   for (std::size_t i = 1; i <= others && i <= kMostNamed; ++i)
     text += fmt::format("{} \"{}\"", i > 1 ? "," : "", model_.variables[group.variables[i]].name);
   return others > kMostNamed ? text + ", ..." : text;

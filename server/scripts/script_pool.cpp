@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lib/base/words.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
 #include "server/scripts/model_json.hpp"
@@ -162,10 +163,10 @@ std::vector<std::string> ScriptPool::report() const {
   }
   for (const Script& script : board_.scripts) {
     const ScriptCounts& counts = script.counts;
-    std::string text = fmt::format("script \"{}\": {} call{}, {:.3g} s", script.file.name,
-                                   counts.calls, counts.calls == 1 ? "" : "s", counts.seconds);
+    std::string text = fmt::format("script \"{}\": {}, {:.3g} s", script.file.name,
+                                   counted(counts.calls, "call"), counts.seconds);
     if (const std::uint64_t left_out = script.left_out(); left_out > 0)
-      text += fmt::format(", {} iteration{} left out", left_out, left_out == 1 ? "" : "s");
+      text += ", " + counted(left_out, "iteration") + " left out";
     if (counts.failed > 0)
       text += fmt::format(", {} FAILED: {}", counts.failed, counts.first_error);
     if (!script.usable && !script.removed) text += "; not called any more";

@@ -5,6 +5,8 @@
 
 #include <iterator>
 
+#include "lib/base/words.hpp"
+
 namespace leat::server {
 namespace {
 
@@ -42,8 +44,7 @@ void Dropped::add(std::int64_t iteration) {
 
 std::string Dropped::text() const {
   if (numbers_.empty()) return "";
-  return fmt::format("{} iteration{} left out ({})", numbers_.size(),
-                     numbers_.size() == 1 ? "" : "s", ranges(numbers_));
+  return fmt::format("{} left out ({})", counted(numbers_.size(), "iteration"), ranges(numbers_));
 }
 
 std::vector<nlohmann::json> Dropped::entries() const {

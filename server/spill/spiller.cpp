@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lib/base/words.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/limits.hpp"
 #include "lib/platform/memory.hpp"
@@ -117,9 +118,8 @@ Spiller::Files Spiller::files_of(std::int64_t iteration) const {
 
 std::string Spiller::report() const {
   if (total_.iterations == 0) return "";
-  return fmt::format("{} iteration{}, {}, waited in {} for the stores", total_.iterations,
-                     total_.iterations == 1 ? "" : "s", platform::format_bytes(total_.bytes),
-                     parts_.path);
+  return fmt::format("{}, {}, waited in {} for the stores", counted(total_.iterations, "iteration"),
+                     platform::format_bytes(total_.bytes), parts_.path);
 }
 
 void Spiller::run() {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace leat::command {
+namespace leat {
 
 /// "a, b" of a and b.
 inline std::string joined(const std::vector<std::string>& items, const char* between) {
@@ -20,4 +20,4 @@ inline std::string counted(std::uint64_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-}  // namespace leat::command
+}  // namespace leat
