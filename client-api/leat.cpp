@@ -60,13 +60,24 @@ Status no_session(const Handle& the, const char* function) {
   return leat::client::fail(Status::ERROR_STATE, text, "no session");
 }
 
+// Before any leat_init, or switched off.
+[[gnu::noinline]] leat_status without_session(const char* function) noexcept {
+  if (is_switched_off()) return LEAT_OK;
+  try {
+    return to_c(no_session(handle(), function));
+  } catch (...) {
+    return to_c(fail_unexpected(function));
+  }
+}
+
 // Runs `body(session, call)` with the lock held; every exported function that needs a session goes
 // through here.
 template <class Body>
 leat_status guarded(const char* function, Body body) noexcept {
-  if (is_switched_off()) return LEAT_OK;
+  Handle* const used = leat::client::used_handle.load(std::memory_order_acquire);
+  if (!used) return without_session(function);
   try {
-    Handle& the = handle();
+    Handle& the = *used;
     Lock lock(the.mutex);
     if (!the.session) return to_c(no_session(the, function));
     // Declared after the lock: the mark is taken away while the lock is still held.
@@ -182,7 +193,8 @@ NumberList list_of(const leat_list* list) {
   return {list->numbers, std::max(list->count, 0), list->column_major != 0};
 }
 
-using SetNumbers = Status (BlockWriter::*)(const Call&, const char*, std::uint32_t, const NumberList&);
+using SetNumbers = Status (BlockWriter::*)(const Call&, const char*, std::uint32_t,
+                                           const NumberList&);
 
 leat_status set_numbers(const char* function, SetNumbers set, const char* variable, uint32_t block,
                         const NumberList& numbers) {
@@ -341,7 +353,8 @@ LEAT_API leat_status leat_get_string(const char* parameter, char* text, uint64_t
 
 LEAT_API leat_status leat_wanted(const char* variable) {
   if (is_switched_off()) return LEAT_UNWANTED;
-  return guarded(__func__, [&](Session& s, Call& call) { return s.blocks().wanted(call, variable); });
+  return guarded(__func__,
+                 [&](Session& s, Call& call) { return s.blocks().wanted(call, variable); });
 }
 
 }  // extern "C"

@@ -66,7 +66,7 @@ Status ServerWatch::wait(Lock& lock, WaitBudget& budget, std::uint64_t bytes) no
 }
 
 Status ServerWatch::check(WaitBudget& budget) noexcept {
-  const std::int64_t now = platform::now_ns();
+  const std::int64_t now = platform::last_tick_ns();
   if (!gone_ && now - last_check_ns_ >= kSliceNs) {
     last_check_ns_ = now;
     if (events_.link().is_gone()) return change_server(budget);
