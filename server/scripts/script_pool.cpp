@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "lib/model/run_description.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
 #include "server/scripts/frame.hpp"
-#include "server/scripts/model_json.hpp"
 #include "server/scripts/python_tools.hpp"
 
 namespace leat::server {
@@ -34,7 +34,7 @@ WorkerPlan plan_of(const ScriptPoolParts& parts, int constants_fd) {
   WorkerPlan plan;
   plan.interpreter = platform::find_program(scripts.interpreter);
   plan.launcher = python_launcher();
-  plan.setup = std::make_shared<nlohmann::json>(model_as_json(parts.model));
+  plan.setup = std::make_shared<nlohmann::json>(model::described(parts.model));
   nlohmann::json& setup = *plan.setup;
   setup["session"] = parts.session;
   setup["segment"] = parts.segment_path;
