@@ -15,6 +15,7 @@ namespace {
 
 using leat::Result;
 using leat::Status;
+using leat::client::BlockWriter;
 using leat::client::BusyMark;
 using leat::client::Call;
 using leat::client::Handle;
@@ -59,13 +60,24 @@ Status no_session(const Handle& the, const char* function) {
   return leat::client::fail(Status::ERROR_STATE, text, "no session");
 }
 
+// Before any leat_init, or switched off.
+[[gnu::noinline]] leat_status without_session(const char* function) noexcept {
+  if (is_switched_off()) return LEAT_OK;
+  try {
+    return to_c(no_session(handle(), function));
+  } catch (...) {
+    return to_c(fail_unexpected(function));
+  }
+}
+
 // Runs `body(session, call)` with the lock held; every exported function that needs a session goes
 // through here.
 template <class Body>
 leat_status guarded(const char* function, Body body) noexcept {
-  if (is_switched_off()) return LEAT_OK;
+  Handle* const used = leat::client::used_handle.load(std::memory_order_acquire);
+  if (!used) return without_session(function);
   try {
-    Handle& the = handle();
+    Handle& the = *used;
     Lock lock(the.mutex);
     if (!the.session) return to_c(no_session(the, function));
     // Declared after the lock: the mark is taken away while the lock is still held.
@@ -165,14 +177,14 @@ leat_status alloc(const char* function, const char* variable, uint32_t block, vo
   if (is_switched_off())
     return to_c(leat::client::alloc_without_server(function, variable, block, data));
   return guarded(function, [&](Session& session, Call& call) {
-    return session.alloc(call, variable, block, data);
+    return session.blocks().alloc(call, variable, block, data);
   });
 }
 
 leat_status commit(const char* function, const char* variable, uint32_t block) {
   if (is_switched_off()) return to_c(leat::client::commit_without_server(variable, block));
   return guarded(function, [&](Session& session, Call& call) {
-    return session.commit(call, variable, block);
+    return session.blocks().commit(call, variable, block);
   });
 }
 
@@ -181,12 +193,13 @@ NumberList list_of(const leat_list* list) {
   return {list->numbers, std::max(list->count, 0), list->column_major != 0};
 }
 
-using SetNumbers = Status (Session::*)(Call&, const char*, std::uint32_t, const NumberList&);
+using SetNumbers = Status (BlockWriter::*)(const Call&, const char*, std::uint32_t,
+                                           const NumberList&);
 
 leat_status set_numbers(const char* function, SetNumbers set, const char* variable, uint32_t block,
                         const NumberList& numbers) {
   return guarded(function, [&](Session& session, Call& call) {
-    return (session.*set)(call, variable, block, numbers);
+    return (session.blocks().*set)(call, variable, block, numbers);
   });
 }
 
@@ -226,13 +239,13 @@ LEAT_API leat_status leat_finalize(void) {
 
 LEAT_API leat_status leat_write(const char* variable, const void* data) {
   return guarded(__func__, [&](Session& session, Call& call) {
-    return session.write(call, variable, 0, data);
+    return session.blocks().write(call, variable, 0, data);
   });
 }
 
 LEAT_API leat_status leat_write_block(const char* variable, uint32_t block, const void* data) {
   return guarded(__func__, [&](Session& session, Call& call) {
-    return session.write(call, variable, block, data);
+    return session.blocks().write(call, variable, block, data);
   });
 }
 
@@ -248,7 +261,7 @@ LEAT_API leat_status leat_write_array(const char* variable, uint32_t block,
                                       const leat_array* array) {
   // Other languages call it leat_write, and so do their users' messages.
   return guarded("leat_write", [&](Session& session, Call& call) {
-    return session.write_array(call, variable, block, array);
+    return session.blocks().write_array(call, variable, block, array);
   });
 }
 
@@ -259,7 +272,7 @@ LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat
     return LEAT_UNWANTED;
   }
   return guarded("leat_alloc", [&](Session& session, Call& call) {
-    return session.alloc_array(call, variable, block, array);
+    return session.blocks().alloc_array(call, variable, block, array);
   });
 }
 
@@ -270,23 +283,23 @@ LEAT_API leat_status leat_commit_block(const char* variable, uint32_t block) {
 }
 
 LEAT_API leat_status leat_set_extent(const char* variable, uint32_t block, const int64_t* extent) {
-  return set_numbers(__func__, &Session::set_extent, variable, block, {extent});
+  return set_numbers(__func__, &BlockWriter::set_extent, variable, block, {extent});
 }
 
 LEAT_API leat_status leat_set_position(const char* variable, uint32_t block,
                                        const int64_t* position) {
-  return set_numbers(__func__, &Session::set_position, variable, block, {position});
+  return set_numbers(__func__, &BlockWriter::set_position, variable, block, {position});
 }
 
 LEAT_API leat_status leat_set_extent_list(const char* variable, uint32_t block,
                                           const leat_list* extent) {
-  return set_numbers("leat_set_extent", &Session::set_extent, variable, block, list_of(extent));
+  return set_numbers("leat_set_extent", &BlockWriter::set_extent, variable, block, list_of(extent));
 }
 
 LEAT_API leat_status leat_set_position_list(const char* variable, uint32_t block,
                                             const leat_list* position) {
   const NumberList list = list_of(position);
-  return set_numbers("leat_set_position", &Session::set_position, variable, block, list);
+  return set_numbers("leat_set_position", &BlockWriter::set_position, variable, block, list);
 }
 
 LEAT_API leat_status leat_end_iteration(void) {
@@ -303,44 +316,45 @@ LEAT_API int64_t leat_iteration(void) {
 
 LEAT_API leat_status leat_set_int(const char* parameter, int64_t value) {
   return guarded(__func__, [&](Session& session, Call& call) {
-    return session.set_integer(call, parameter, value);
+    return session.parameters().set_integer(call, parameter, value);
   });
 }
 
 LEAT_API leat_status leat_set_double(const char* parameter, double value) {
   return guarded(__func__, [&](Session& session, Call& call) {
-    return session.set_real(call, parameter, value);
+    return session.parameters().set_real(call, parameter, value);
   });
 }
 
 LEAT_API leat_status leat_set_string(const char* parameter, const char* value) {
   return guarded(__func__, [&](Session& session, Call& call) {
-    return session.set_text(call, parameter, value ? value : "");
+    return session.parameters().set_text(call, parameter, value ? value : "");
   });
 }
 
 LEAT_API leat_status leat_get_int(const char* parameter, int64_t* value) {
   return guarded(__func__, [&](Session& session, Call& call) {
-    return session.get_integer(call, parameter, value);
+    return session.parameters().get_integer(call, parameter, value);
   });
 }
 
 LEAT_API leat_status leat_get_double(const char* parameter, double* value) {
   return guarded(__func__, [&](Session& session, Call& call) {
-    return session.get_real(call, parameter, value);
+    return session.parameters().get_real(call, parameter, value);
   });
 }
 
 LEAT_API leat_status leat_get_string(const char* parameter, char* text, uint64_t size,
                                      uint64_t* needed) {
   return guarded(__func__, [&](Session& session, Call& call) {
-    return session.get_text(call, parameter, text, size, needed);
+    return session.parameters().get_text(call, parameter, text, size, needed);
   });
 }
 
 LEAT_API leat_status leat_wanted(const char* variable) {
   if (is_switched_off()) return LEAT_UNWANTED;
-  return guarded(__func__, [&](Session& s, Call& call) { return s.wanted(call, variable); });
+  return guarded(__func__,
+                 [&](Session& s, Call& call) { return s.blocks().wanted(call, variable); });
 }
 
 }  // extern "C"

@@ -24,37 +24,37 @@ bool is_strict() {
 
 }  // namespace
 
-void Session::detach(Call& call) noexcept {
-  if (wrote_since_end_) (void)end_iteration(call);
-  WaitBudget budget(channel_.timeout_ns());
-  (void)channel_.tell(call.lock, budget, event_of(shm::EventKind::finalize));
+void Session::detach(const Call& call) noexcept {
+  if (blocks_.wrote_since_end()) (void)end_iteration(call);
+  WaitBudget budget = channel_.budget();
+  (void)channel_.tell(call.lock, budget, channel_.event_of(shm::EventKind::finalize));
 }
 
 Status Session::await_drained(const char* call_name) {
   shm::DrainReport report{};
   const std::atomic<std::uint64_t>& progress = segment_.server_state().progress;
   std::uint64_t seen = progress.load(std::memory_order_relaxed);
-  WaitBudget budget(channel_.timeout_ns());
+  WaitBudget budget = channel_.budget();
   for (;;) {
-    switch (channel_.link().await(&report, kSliceNs)) {
+    switch (channel_.events().link().await(&report, kSliceNs)) {
       case shm::ToServer::Received::message:
         report.message[sizeof report.message - 1] = 0;
         if (report.amiss && is_strict()) report.status = static_cast<int>(Status::ERROR_LOST);
         return end_of_drain(call_name, report.message, static_cast<Status>(report.status),
                             report.speaks != 0);
       case shm::ToServer::Received::closed:
-        if (channel_.change_server(budget) == Status::OK) break;
+        if (channel_.server().change_server(budget) == Status::OK) break;
         return end_of_drain(call_name,
                             "the server died before it had stored everything, and no other one can "
                             "take over: " +
-                                channel_.why_gone(),
-                            Status::ERROR_SERVER, ranks_.node_rank == 0);
+                                channel_.server().why_gone(),
+                            Status::ERROR_SERVER, ranks().node_rank == 0);
       case shm::ToServer::Received::nothing:
         break;
     }
-    channel_.has_room();  // sends what found none before
+    channel_.events().has_room();  // sends what found none before
     const std::uint64_t now = progress.load(std::memory_order_relaxed);
-    if (now != seen) budget = WaitBudget(channel_.timeout_ns());
+    if (now != seen) budget = channel_.budget();
     seen = now;
     if (budget.left_ns() == 0) {
       return end_of_drain(
@@ -62,7 +62,7 @@ Status Session::await_drained(const char* call_name) {
           "for the whole timeout the server has made no progress, because other ranks "
           "of this node neither write nor end, or because it is stuck; it goes on "
           "by itself, and its log says what became of the data",
-          Status::ERROR_TIMEOUT, ranks_.node_rank == 0);
+          Status::ERROR_TIMEOUT, ranks().node_rank == 0);
     }
   }
 }
@@ -72,19 +72,21 @@ Status Session::end_of_drain(const char* call_name, const std::string& says, Sta
   if (server_pid_ > 0 && server_status != Status::ERROR_TIMEOUT) {
     platform::reap(server_pid_, kReapLimitNs);
   }
-  if (server_status == Status::OK && lost_ == 0) {
+  const std::uint64_t lost = failures_.lost();
+  if (server_status == Status::OK && lost == 0) {
     // No error, but nobody shall wonder.
     if (!says.empty() && speaks) tell(std::string(call_name) + ": " + says);
     return Status::OK;
   }
   std::string text = std::string(call_name) + ": ";
-  if (lost_ > 0) {
-    text += std::to_string(lost_) + (lost_ == 1 ? " write" : " writes") +
-            " of this rank failed, nothing of which is stored; the first: " + first_lost_;
+  if (lost > 0) {
+    text +=
+        std::to_string(lost) + (lost == 1 ? " write" : " writes") +
+        " of this rank failed, nothing of which is stored; the first: " + failures_.first_lost();
   }
-  if (!says.empty()) text += (lost_ > 0 ? "\nthe server: " : "") + says;
+  if (!says.empty()) text += (lost > 0 ? "\nthe server: " : "") + says;
   // What the node's server says is printed by one rank; what only a rank knows, by that rank.
-  const bool only_here = lost_ > 0 && server_status != Status::ERROR_LOST;
+  const bool only_here = lost > 0 && server_status != Status::ERROR_LOST;
   return fail_quietly(server_status == Status::OK ? Status::ERROR_LOST : server_status, text,
                       speaks || only_here);
 }

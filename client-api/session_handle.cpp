@@ -11,30 +11,29 @@
 namespace leat::client {
 namespace {
 
-// In a child: its own. Written while the child has only one thread.
-Handle* child_handle = nullptr;
-
-Handle& own_handle() {
-  static Handle* const the_handle = new Handle;
-  return *the_handle;
-}
-
 // The session itself is left as it is: threads that were in the midst of it are not here any more,
 // and its memory may be what the child reads.
 void on_fork_in_child() noexcept {
   alignas(Handle) static char place[sizeof(Handle)];
-  const Handle& own = own_handle();
-  if (!child_handle && !own.session && !own.opening) return;
-  const int parent = child_handle ? child_handle->parent : getppid();
-  if (!child_handle && own.session) own.session->leave_to_parent();
-  child_handle = new (place) Handle;  // a child of a child has a new one in the same place
-  child_handle->parent = parent;
+  Handle* const own = used_handle.load(std::memory_order_relaxed);
+  const bool is_child_of_child = own && own->parent != 0;
+  if (!own || (!is_child_of_child && !own->session && !own->opening)) return;
+  const int parent = is_child_of_child ? own->parent : getppid();
+  if (!is_child_of_child && own->session) own->session->leave_to_parent();
+  auto* const childs = new (place) Handle;  // a child of a child has a new one in the same place
+  childs->parent = parent;
+  used_handle.store(childs, std::memory_order_relaxed);  // while it has only one thread
   start_anew_in_child();
 }
 
 }  // namespace
 
-Handle& handle() { return child_handle ? *child_handle : own_handle(); }
+Handle& handle() {
+  static Handle* const own = new Handle;
+  Handle* none = nullptr;
+  used_handle.compare_exchange_strong(none, own);
+  return *used_handle.load(std::memory_order_acquire);
+}
 
 bool notices_forks() noexcept {
   static const bool registered = platform::call_in_forked_children(on_fork_in_child);

@@ -2,6 +2,7 @@
 // The one session of this process, and what becomes of it in a child that is forked.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 
@@ -34,7 +35,10 @@ class BusyMark {
   Handle& the_;
 };
 
-/// Never destroyed: a thread may still be in a call when the process ends.
+/// Null until handle() was called, and so for good where Leat is switched off.
+inline constinit std::atomic<Handle*> used_handle{nullptr};
+
+/// Made at the first call. Never destroyed: a thread may still be in a call when the process ends.
 Handle& handle();
 
 /// From here on a child that is forked while a session is open has a handle of its own, and lets go

@@ -33,6 +33,7 @@ bool alike(const Event& a, const Event& b) {
 
 void UnsentEvents::keep(const Event& event) noexcept {
   if (!merge(event) && !append(event)) count(event);
+  empty_ = false;
 }
 
 void UnsentEvents::pop_first() noexcept {
@@ -42,6 +43,7 @@ void UnsentEvents::pop_first() noexcept {
     events_.clear();  // keeps its memory
     first_ = 0;
   }
+  empty_ = events_.empty() && others_.block == 0;
 }
 
 // With room left, only what is of the same iteration becomes one.

@@ -21,7 +21,7 @@ class UnsentEvents {
 
   /// Never fails: what is not kept is counted as a write that was lost.
   void keep(const shm::Event& event) noexcept;
-  bool empty() const noexcept { return first_ == events_.size() && others_.block == 0; }
+  bool empty() const noexcept { return empty_; }
   /// To be sent next; not when empty.
   const shm::Event& first() const noexcept { return others_.block > 0 ? others_ : events_[first_]; }
   void pop_first() noexcept;
@@ -32,6 +32,7 @@ class UnsentEvents {
   shm::Event* last_like(const shm::Event& event, bool of_any_iteration) noexcept;
   void count(const shm::Event& event) noexcept;
 
+  bool empty_ = true;  // one word to look at before each event
   std::vector<shm::Event> events_;
   std::size_t first_ = 0;
   shm::Event others_{};  // writes that failed, of which nothing else is known any more

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the client knows of variables, layouts and parameters: names, values, and the shape of each
-// block. Private to the process; called with the session's mutex held. Lookups on the write path
-// take nothing from the heap.
+// The variables of the XML: which one a name means, and what is remembered of each of its blocks.
+// Private to the process; called with the session's mutex held. Lookups on the write path take
+// nothing from the heap.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -12,20 +11,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "client-api/declared_variable.hpp"
+#include "client-api/layout_table.hpp"
 #include "client-api/packing.hpp"
 #include "lib/base/status.hpp"
 #include "lib/shm/catalogue.hpp"
 
 namespace leat::client {
-
-/// Everything about one block that its header carries.
-struct BlockShape {
-  std::uint64_t bytes = 0;
-  std::uint32_t dims = 0;
-  bool has_position = false;
-  std::array<std::int64_t, kMaxDims> extent{};
-  std::array<std::int64_t, kMaxDims> position{};
-};
 
 /// What is remembered of one block of a variable from call to call.
 struct BlockState {
@@ -33,44 +25,31 @@ struct BlockState {
       0;  ///< of the header of a leat_alloc without its commit; 0: none
   std::uint64_t shape_generation = 0;  ///< 0: never
   BlockShape shape;                    ///< valid while shape_generation is the table's
-  bool has_extent = false;
-  bool has_position = false;
-  std::array<std::int64_t, kMaxDims> extent{};
-  std::array<std::int64_t, kMaxDims> position{};
-};
-
-/// How the caller of a typed write speaks of its array, for messages.
-struct CallersWords {
-  const char* type_name = nullptr;  ///< "real(4)"; null: Leat's own
-  bool column_major = false;
-};
-
-/// One number for each dimension, as a caller gives them.
-struct NumberList {
-  const std::int64_t* numbers = nullptr;
-  std::int32_t count = kAsMany;
-  bool column_major = false;                   ///< the dimension that varies fastest is the first
-  static constexpr std::int32_t kAsMany = -1;  ///< the caller has as many as there are dimensions
+  SaidOfBlock said;
 };
 
 class VariableTable {
  public:
   VariableTable(const shm::Catalogue& catalogue, std::string config);
 
-  /// Index of the variable, or -1. Names that come in the order in which they came before are found
-  /// without a search.
+  /// Index of the variable, or -1. Mostly without a search: the text at an address is mostly that
+  /// of the last time, as literals are; and names come in the order in which they came before. Both
+  /// are guesses, and the name is compared.
   std::int64_t find(const char* name) noexcept {
     if (states_.empty()) return -1;
-    const std::uint32_t expected = states_[found_].following;
-    if (std::strcmp(states_[expected].name.c_str(), name) != 0) return search(name);
-    return found_ = expected;
+    const std::uint32_t guess = guesses_[slot_of(name)];
+    if (!is_called(guess, name)) return find_elsewhere(name);
+    return found_ = guess;
   }
   /// The same with a search.
   std::int64_t index_of(std::string_view name) const noexcept;
-  std::int64_t find_parameter(std::string_view name) const noexcept;
   /// `heat.xml declares no variable "temprature"; did you mean "temperature"?`
   Error unknown_variable(std::string_view name) const;
-  Error unknown_parameter(std::string_view name) const;
+  std::string_view name(std::uint32_t variable) const noexcept { return states_[variable].name; }
+  const std::string& config() const noexcept { return config_; }
+  DeclaredVariable declared(std::uint32_t variable) const noexcept {
+    return {catalogue_, variable};
+  }
 
   bool wanted(std::uint32_t variable, std::int64_t iteration) const noexcept {
     const std::uint32_t every = states_[variable].wanted_every;
@@ -83,24 +62,21 @@ class VariableTable {
     return block == 0 ? state.first : state.others[block];
   }
 
+  /// The shape of a block now, when it is known: not before the first call of shape(), nor after a
+  /// change.
+  const BlockShape* known_shape(const BlockState& state) const noexcept {
+    return state.shape_generation == layouts_.generation() ? &state.shape : nullptr;
+  }
   /// The shape of a block now, computed at most once per change. Null, with `*error` filled, when
   /// something is missing or does not fit; with column_major it speaks as Fortran does.
   const BlockShape* shape(std::uint32_t variable, BlockState& state, Error* error,
-                          bool column_major = false) {
-    if (state.shape_generation == generation_) return &state.shape;
-    return compute_shape(variable, state, error, column_major);
-  }
-
+                          bool column_major = false);
   /// The shape of a block that is to be this array, whose extents are taken for "?" dimensions.
   /// Null, with `*error` filled, when the array is not what the XML declares.
   const BlockShape* adopt(std::uint32_t variable, BlockState& state, const ArrayView& array,
                           const CallersWords& words, Error* error);
-  ScalarType type(std::uint32_t variable) const noexcept;
-  std::uint32_t dims(std::uint32_t variable) const noexcept;
-  /// `variable "u" (flow.xml:8) has 2 dimensions (x, y): 2 numbers are needed, 3 were given`
-  Error wrong_count(std::uint32_t variable, const NumberList& list) const;
 
-  /// `dims` values each; copied. Checked at the next use, when all parameters are known; only
+  /// One value per dimension; copied. Checked at the next use, when all parameters are known; only
   /// negative extents are known to be wrong at once: ERROR_ARGUMENT, and nothing is changed.
   Result<void> set_extent(std::uint32_t variable, BlockState& state, const std::int64_t* extent,
                           bool column_major = false);
@@ -111,16 +87,7 @@ class VariableTable {
   /// From now on the parameters of this variable's layout are fixed.
   void mark_written(std::uint32_t variable) noexcept { states_[variable].written = true; }
 
-  std::string_view name(std::uint32_t variable) const noexcept { return states_[variable].name; }
-  std::string_view parameter_name(std::uint32_t index) const noexcept;
-  const shm::ParameterRecord& parameter(std::uint32_t index) const noexcept;
-  const std::string& config() const noexcept { return config_; }
-
  private:
-  struct LayoutShape {
-    std::uint64_t generation = 0;
-    std::array<std::int64_t, kMaxDims> extent{}, global{};
-  };
   /// What a write needs of a variable lies together: after a simulation has computed, each line of
   /// the cache is one to wait for.
   struct alignas(64) VariableState {
@@ -133,34 +100,23 @@ class VariableTable {
     std::unordered_map<std::uint32_t, BlockState> others;
   };
 
-  std::int64_t search(std::string_view name) noexcept;
-  const BlockShape* compute_shape(std::uint32_t variable, BlockState& state, Error* error,
-                                  bool column_major);
-  std::uint32_t layout_of(std::uint32_t variable) const noexcept {
-    return states_[variable].layout;
+  // Fibonacci hashing: the upper bits of the product depend on all bits of the address.
+  std::size_t slot_of(const char* name) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(name) * 0x9E3779B97F4A7C15u >> guess_shift_;
   }
-  const LayoutShape* layout_shape(std::uint32_t layout, Error* error);
-  bool evaluate_into(const shm::LayoutRecord& layout, shm::ProgramRef program, std::int64_t* out,
-                     Error* error) const;
-  bool fill_extent(std::uint32_t variable, const BlockState& state, const LayoutShape& layout,
-                   bool column_major, BlockShape* shape, Error* error) const;
-  bool fill_position(std::uint32_t variable, const BlockState& state, const LayoutShape& layout,
-                     bool column_major, BlockShape* shape, Error* error) const;
-  bool fill_bytes(std::uint32_t variable, BlockShape* shape, Error* error) const;
-  bool depends_on(const shm::LayoutRecord& layout, std::uint32_t parameter) const noexcept;
-  std::string title(std::uint32_t variable) const;
-  Error differs(Status status, std::uint32_t variable, const ArrayView& array,
-                const CallersWords& words);
+  bool is_called(std::uint32_t variable, const char* name) const noexcept {
+    return std::strcmp(states_[variable].name.c_str(), name) == 0;
+  }
+  std::int64_t find_elsewhere(const char* name) noexcept;
 
   shm::Catalogue catalogue_;
   std::string config_;
-  std::unordered_map<std::string_view, std::uint32_t> variables_, parameters_;
-  std::uint32_t found_ = 0;  // the variable that was found last
+  LayoutTable layouts_;
+  std::unordered_map<std::string_view, std::uint32_t> variables_;
   std::vector<VariableState> states_;
-  std::vector<LayoutShape> layouts_;
-  std::vector<std::int64_t> values_;
-  std::vector<std::uint8_t> set_;
-  std::uint64_t generation_ = 1;  // grows when a parameter changes
+  std::vector<std::uint32_t> guesses_;  // by address: the variable that was found there last
+  int guess_shift_;
+  std::uint32_t found_ = 0;  // the variable that was found last
 };
 
 }  // namespace leat::client

@@ -8,6 +8,15 @@
 #include <climits>
 
 namespace leat::platform {
+namespace {
+
+std::int64_t read(clockid_t clock) noexcept {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+}  // namespace
 
 void give_way() noexcept { sched_yield(); }
 
@@ -16,11 +25,9 @@ void pause_shortly() noexcept {
   nanosleep(&pause, nullptr);
 }
 
-std::int64_t now_ns() noexcept {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
+std::int64_t now_ns() noexcept { return read(CLOCK_MONOTONIC); }
+
+std::int64_t last_tick_ns() noexcept { return read(CLOCK_MONOTONIC_COARSE); }
 
 int left_ms(std::int64_t deadline_ns) noexcept {
   const std::int64_t left_ns = deadline_ns - now_ns();

@@ -9,6 +9,9 @@ namespace leat::platform {
 /// Nanoseconds of CLOCK_MONOTONIC; no system call on Linux (vDSO).
 std::int64_t now_ns() noexcept;
 
+/// The same, as it was at the last tick of the kernel, some milliseconds ago at most: cheaper.
+std::int64_t last_tick_ns() noexcept;
+
 /// Tells the processor that this thread only looks for a change in memory: its other hardware
 /// thread and its power go to others.
 inline void relax() noexcept {

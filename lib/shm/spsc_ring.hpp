@@ -28,17 +28,24 @@ class RingProducer {
       : slots_(slots), size_(size), tail_(tail), head_(head) {
     // Relaxed: nobody else writes our own counter.
     next_ = tail_.load(std::memory_order_relaxed);
-    seen_head_ = next_ >= size_ ? next_ - size_ : 0;
+    end_ = next_ >= size_ ? next_ : size_;
   }
 
   /// False when the ring is full; nothing is pushed then.
   bool push(const T& element) noexcept {
-    if (next_ - seen_head_ >= size_ && !refresh_head()) return false;
-    slots_[next_ & (size_ - 1)] = element;
+    if (full()) return false;
+    slot() = element;
+    push_slot();
+    return true;
+  }
+
+  /// Where the next element is to stand; only while the ring is not full. Nobody sees it until it is
+  /// pushed.
+  T& slot() noexcept { return slots_[next_ & (size_ - 1)]; }
+  void push_slot() noexcept {
     ++next_;
     // Release: the element is complete before the consumer can see the new tail.
     tail_.store(next_, std::memory_order_release);
-    return true;
   }
 
   /// Before looking whether the consumer sleeps.
@@ -46,15 +53,15 @@ class RingProducer {
 
   /// The number of the element that is pushed next.
   std::uint64_t next() const noexcept { return next_; }
-  bool full() noexcept { return next_ - seen_head_ >= size_ && !refresh_head(); }
+  bool full() noexcept { return next_ >= end_ && !refresh_head(); }
 
  private:
   // Acquire: the consumer has read a slot before we write it again. A head that ran ahead of the tail, or back, is no
   // head of ours and is not believed.
   bool refresh_head() noexcept {
     const std::uint64_t head = head_.load(std::memory_order_seq_cst);
-    if (head <= next_ && head >= seen_head_) seen_head_ = head;
-    return next_ - seen_head_ < size_;
+    if (head <= next_ && head >= end_ - size_) end_ = head + size_;
+    return next_ < end_;
   }
 
   T* slots_;
@@ -62,7 +69,8 @@ class RingProducer {
   std::atomic<std::uint64_t>& tail_;
   const std::atomic<std::uint64_t>& head_;
   std::uint64_t next_ = 0;
-  std::uint64_t seen_head_ = 0;
+  std::uint64_t end_ =
+      0;  // the head that was seen last and `size_`: the first number for which there is no slot
 };
 
 template <class T>

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "lib/base/words.hpp"
+#include "lib/model/run_description.hpp"
 #include "lib/platform/file_facts.hpp"
 #include "lib/platform/process.hpp"
 #include "server/command/check_report.hpp"
-#include "server/scripts/model_json.hpp"
 #include "server/scripts/python_tools.hpp"
 #include "server/scripts/script_files.hpp"
 
@@ -71,7 +71,7 @@ std::vector<server::ScriptFile> files_of(CheckReport& report) {
 Json order_for(const CheckReport& report, const std::vector<server::ScriptFile>& files) {
   Json paths = Json::array();
   for (const server::ScriptFile& file : files) paths.push_back(file.path);
-  return {{"model", server::model_as_json(*report.model)},
+  return {{"model", model::described(*report.model)},
           {"scripts", paths},
           {"limit", report.options.import_limit}};
 }

@@ -13,8 +13,10 @@ constexpr std::int64_t kCatchUpNs = 5'000'000'000;
 }  // namespace
 
 bool ScriptFunction::wants(std::uint32_t variable) const {
-  return all_variables ||
-         std::find(variables.begin(), variables.end(), variable) != variables.end();
+  const auto has = [variable](const std::vector<std::uint32_t>& list) {
+    return std::find(list.begin(), list.end(), variable) != list.end();
+  };
+  return all_variables || has(variables) || has(beside);
 }
 
 bool ScriptFunction::is_due(const WrittenVariables& iteration) const {

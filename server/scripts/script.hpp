@@ -27,6 +27,7 @@ struct ScriptFunction {
   std::int64_t every = 1;
   bool all_variables = true;
   std::vector<std::uint32_t> variables;  ///< that vary in time: due when all of them are there
+  std::vector<std::uint32_t> beside;     ///< that say where those lie: taken when they are there
 
   bool wants(std::uint32_t variable) const;
   bool is_due(const WrittenVariables& iteration) const;

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "lib/base/words.hpp"
+#include "lib/model/run_description.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
-#include "server/scripts/model_json.hpp"
 #include "server/scripts/python_tools.hpp"
 
 namespace leat::server {
@@ -22,7 +22,7 @@ WorkerPlan plan_of(const Run& run, int constants_fd) {
   WorkerPlan plan;
   plan.interpreter = platform::find_program(model.scripts.interpreter);
   plan.launcher = python_launcher();
-  plan.setup = std::make_shared<nlohmann::json>(model_as_json(model));
+  plan.setup = std::make_shared<nlohmann::json>(model::described(model));
   nlohmann::json& setup = *plan.setup;
   setup["session"] = run.facts.session;
   setup["segment"] = run.segment.path();

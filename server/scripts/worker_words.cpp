@@ -34,17 +34,26 @@ std::optional<std::uint64_t> size_in(const json& object, const char* key) {
   return static_cast<std::uint64_t>(*value);
 }
 
+// Only those that may be one.
+std::vector<std::uint32_t> indices_in(const json& list) {
+  std::vector<std::uint32_t> indices;
+  if (!list.is_array()) return indices;
+  for (const json& each : list) {
+    const std::int64_t index = integer_of(each).value_or(-1);
+    if (index >= 0 && index <= std::numeric_limits<std::uint32_t>::max())
+      indices.push_back(static_cast<std::uint32_t>(index));
+  }
+  return indices;
+}
+
 ScriptFunction function_of(const json& told) {
   ScriptFunction function;
   function.every = std::max<std::int64_t>(1, integer_of(member(told, "every")).value_or(1));
   const json& variables = member(told, "variables");
   function.all_variables = !variables.is_array();
   if (function.all_variables) return function;
-  for (const json& each : variables) {
-    const std::int64_t index = integer_of(each).value_or(-1);
-    if (index >= 0 && index <= std::numeric_limits<std::uint32_t>::max())
-      function.variables.push_back(static_cast<std::uint32_t>(index));
-  }
+  function.variables = indices_in(variables);
+  function.beside = indices_in(member(told, "beside"));
   return function;
 }
 

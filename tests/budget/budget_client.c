@@ -2,7 +2,7 @@
  * A simulation whose iterations are alike, for test_budget.py: what its calls cost, once all is in
  * swing, as instructions (callgrind) and as system calls (strace).
  *
- *   budget_client <config>      declares "small" (64 bytes), "text" (64 KiB) and "large" (1 MiB)
+ *   budget_client <config>      declares "small" (64 bytes), "kib" (1 KiB), "medium" (64 KiB) and "large" (1 MiB)
  *
  * Says where it is by system calls that fail: access("/leat/<what>/<iteration>"). */
 #include <fcntl.h>
@@ -80,6 +80,7 @@ static void await_server(const char* start, int iteration) {
 static void measure(const char* small) {
   void* place = NULL;
   COST("write", leat_write("small", small));
+  COST("kib", leat_write("kib", small));
   COST("alloc", leat_alloc("small", &place));
   memcpy(place, small, 64);
   COST("commit", leat_commit("small"));
@@ -95,6 +96,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kIterations; ++i) {
     say("begin", i);
     check(leat_write("small", data));
+    check(leat_write("kib", data));
     for (uint32_t b = 0; b < kMedium; ++b) check(leat_write_block("medium", b, data));
     for (uint32_t b = 0; b < kLarge; ++b) check(leat_write_block("large", b, data));
     void* place = NULL;

@@ -10,7 +10,7 @@ POSIX = {"cerrno", "dirent.h", "dlfcn.h", "elf.h", "errno.h", "fcntl.h", "grp.h"
          "sched.h",
          "signal.h", "spawn.h", "syscall.h", "time.h", "unistd.h", "sys/"}
 EPOLL = ("sys/epoll.h", "sys/eventfd.h", "sys/signalfd.h", "unistd.h", "signal.h")
-SCRIPT_TOOLS = tuple(f"server/scripts/{name}.hpp" for name in ("model_json", "python_tools", "script_files"))
+SCRIPT_TOOLS = tuple(f"server/scripts/{name}.hpp" for name in ("python_tools", "script_files"))
 ROOMS = ("server/session", "server/spill", "server/pipeline", "server/ledger", "server/scripts")
 SERVER = ("fmt/", "nlohmann/", "unistd.h")
 LIBS = ("lib/base", "lib/platform", "lib/shm", "lib/model")
@@ -28,7 +28,7 @@ RULES = {
     "lib/base": ((), ()),
     "lib/platform": (("lib/base",), (*POSIX, "immintrin.h", "numa.h", "numaif.h")),
     "lib/shm": (("lib/base", "lib/platform"), ("boost/interprocess/",)),
-    "lib/model": (("lib/base",), ("xercesc/",)),
+    "lib/model": (("lib/base",), ("nlohmann/", "xercesc/")),
     "lib/comm": (("lib/base",), ("mpi.h",)),
     "client-api": (("client-api/leat.h", "lib/base", "lib/platform", "lib/shm"),
                    ("dlfcn.h", "poll.h", "time.h", "unistd.h")),

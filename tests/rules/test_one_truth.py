@@ -2,7 +2,7 @@
 """What is said twice is said the same."""
 import re
 
-from tree import text
+from tree import files, text
 
 
 def test_leat_h_has_the_status_codes_of_status_def():
@@ -56,3 +56,33 @@ def test_the_readme_and_the_makefile_know_the_same_commands():
     made = set(re.findall(r"^## make (\w+)", text("Makefile"), re.M))
     named = set(re.findall(r"make (demo|test|build|bench|install)\b", text("README.md")))
     assert named <= made
+
+
+# The keys of a run's description in JSON: made of the model, and by the hdf5 store of what the ABI tells it, for its own file.
+DESCRIBES = ["lib/model/run_description.cpp", "server/plugins/hdf5/conventions/run_description.cpp"]
+READS = ["python-plugins/leat/scripting/coordinates.py", "python-plugins/leat/scripting/model.py"]
+KEY = re.compile(r'"(ghost_low|ghost_high|time_varying|time_parameter|cell_type)"')
+
+
+def test_what_a_variable_is_is_said_as_json_in_one_place():
+    rooms = ("lib/", "server/", "client-api/", "python-plugins/")
+    code = [p for p in files() if p.startswith(rooms) and p.endswith((".cpp", ".hpp", ".py"))]
+    assert sorted(p for p in code if KEY.search(text(p))) == sorted(DESCRIBES + READS)
+
+
+def test_the_store_describes_a_run_with_the_keys_of_the_model():
+    def keys(path):
+        return set(re.findall(r'put\(&said, "(\w+)"|said\["(\w+)"\]|\{"(\w+)", ', text(path)))
+
+    ours, stores = ({name for found in keys(path) for name in found if name} for path in DESCRIBES)
+    assert stores - ours == {"format", "store", "ranks"} and ours - stores == {"simulation", "parameters"}
+
+
+def test_scripts_know_the_numbers_of_types_and_meshes():
+    types = re.search(r"enumerate\(\((.*?)\), 1\)", text(READS[1]), re.S).group(1)
+    defined = re.findall(r'LEAT_SCALAR\(\w+, (\d+), .*"(\w+)"\)', text("lib/base/scalar_types.def"))
+    assert [(str(n), name) for n, name in enumerate(re.findall(r'"(\w+)"', types), 1)] == defined
+    kinds = enumerators("server/include/plugin.h", "leat_mesh_kind")
+    said = re.search(r"_UNIFORM = (\d)\n_CURVES = \((\d), (\d)\)", text(READS[0])).groups()
+    assert said == tuple(kinds[f"leat_mesh_{k}"] for k in ("uniform", "rectilinear", "curvilinear"))
+    assert f"_NODAL = {enumerators('server/include/plugin.h', 'leat_centering')['leat_nodal']}" in text(READS[1])

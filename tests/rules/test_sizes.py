@@ -7,9 +7,6 @@ from tree import sources, text
 MOST_METHODS, MOST_MEMBERS, MOST_LINES = 25, 15, 60
 # To be split; nothing is added here, and what has become small is taken out.
 STILL_TOO_LARGE = {
-    "client-api/channel.hpp": {"Channel"},
-    "client-api/session.hpp": {"Session"},
-    "client-api/variable_table.hpp": {"VariableTable"},
     "server/plugins/hdf5/disk/committed_file.hpp": {"CommittedFile"},
     "server/plugins/hdf5/vtkhdf/cells.cpp": {"CellsMesh"},
 }

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays of an iteration as an xarray.Dataset, or as a mapping of NumPy arrays where xarray is not there."""
+from dataclasses import dataclass
+
+from .coordinates import ITERATION, DimensionNames, axis_of, coordinates_of, is_coordinate_variable, places_of
 from .views import Expired, ExpiredError
 
 try:
@@ -9,7 +12,8 @@ except ImportError:
 
 
 class Arrays(dict):
-    """{name: NumPy array}; attrs as of an xarray.Dataset; units: {name: text}; coords: {name: (dim, values)}."""
+    """{name: NumPy array}; attrs as of an xarray.Dataset; units: {name: text}; coords: {name: (dim, values)}, or
+    (dims, values) where there are several."""
 
     def __init__(self, arrays, attrs, units, coords):
         super().__init__(arrays)
@@ -32,42 +36,101 @@ class Arrays(dict):
         self.coords.clear()
 
 
-def make_dataset(iteration, arrays, kind):
-    """(ds, function that ends it) of {name: blocks.Array}."""
+def make_dataset(iteration, arrays, kind, beside=()):
+    """(ds, function that ends it) of {name: blocks.Array}. beside: names of those that only say where the others lie."""
     if kind == "xarray" and xarray is None:
         raise ImportError('arrays="xarray": xarray is not installed in this Python: pip install xarray')
     attrs = {"simulation": iteration.model.simulation, "iteration": iteration.number, "complete": int(iteration.complete)}
+    named = _named(iteration.model, arrays)
     if kind == "numpy" or xarray is None:
-        return _mapping(iteration, arrays, attrs)
-    return _labelled(iteration, arrays, attrs)
+        return _mapping(iteration, named, attrs, beside)
+    return _labelled(iteration, named, attrs, beside)
 
 
-def _mapping(iteration, arrays, attrs):
-    by_name = iteration.model.by_name
-    coords = {name: coord for array in arrays.values() for name, coord in array.coords.items()}
-    ds = Arrays({name: array.data for name, array in arrays.items()}, attrs,
-                {name: by_name[name].unit for name in arrays}, coords)
+@dataclass
+class _Named:
+    """An array under the names that its dimensions have in the dataset. places: {dim: Places}. coords: {name: (dim, values)}."""
+    variable: object
+    dims: tuple
+    data: object
+    places: dict
+    coords: dict
+
+
+def _named(model, arrays):
+    names = DimensionNames(model)
+    in_order = sorted(map(model.by_name.get, arrays), key=lambda variable: variable.number)  # as a store names them
+    for variable in filter(is_coordinate_variable, in_order):
+        names.take_coordinates(variable.name, len(arrays[variable.name].data))
+    named = {variable.name: _with_names(model, names, variable, arrays[variable.name]) for variable in in_order}
+    return {name: named[name] for name in arrays}
+
+
+def _with_names(model, names, variable, array):
+    # A mesh is where the whole begins: a block of several has a place of its own.
+    is_whole = variable.has_global or (model.ranks == 1 and not variable.varies and not array.coords)
+    has_places = is_whole and len(array.dims) == len(variable.dimensions)
+    dims, places, renamed = [], {}, {}
+    for d, (wish, length) in enumerate(zip(array.dims, array.data.shape)):
+        there = places_of(variable, d) if has_places else None
+        dims.append(names.name(wish, length, there, variable.name if variable.varies else ""))
+        renamed[wish] = dims[-1]
+        if there:
+            places[dims[-1]] = there
+    coords = {coord if renamed[dim] == dim else f"{renamed[dim]}_rank": (renamed[dim], values)
+              for coord, (dim, values) in array.coords.items()}
+    return _Named(variable, tuple(dims), array.data, places, coords)
+
+
+def _mapping(iteration, named, attrs, beside):
+    coords, units = {}, {}
+    for name, array in named.items():
+        coords.update(array.coords)
+        for dim, places in array.places.items():
+            coords[dim], units[dim] = (dim, places.values(array.data.shape[array.dims.index(dim)])), places.unit
+        units[name] = array.variable.unit
+        if name in beside:
+            coords[name] = (array.dims if array.data.ndim > 1 else array.dims[0], array.data)
+    ds = Arrays({name: array.data for name, array in named.items() if name not in beside}, attrs, units, coords)
     return ds, ds._expire
 
 
-def _labelled(iteration, arrays, attrs):
-    by_name = iteration.model.by_name
-    sizes = {}
-    variables = {}
-    coords = {"iteration": iteration.number}
-    if isinstance(iteration.parameters.get("time"), (int, float)):
-        coords["time"] = iteration.parameters["time"]
-    for name, array in arrays.items():
-        # Two lengths of one dimension's name cannot stand in one dataset.
-        dims = tuple(dim if sizes.setdefault(dim, n) == n else f"{dim}_of_{name.replace('/', '_')}"
-                     for dim, n in zip(array.dims, array.data.shape))
-        renamed = dict(zip(array.dims, dims))
-        variables[name] = xarray.Variable(dims, array.data, by_name[name].attributes, fastpath=True)
-        for coord, (dim, values) in array.coords.items():
-            coords[coord if renamed[dim] == dim else f"{renamed[dim]}_rank"] = (renamed[dim], values)
+def _labelled(iteration, named, attrs, beside):
+    model = iteration.model
+    variables, coords = {}, {"iteration": xarray.Variable((), iteration.number, ITERATION), **_time_of(iteration)}
+    held = []
+    for name, array in named.items():
+        is_index = array.dims == (name,)  # xarray keeps its values
+        data = array.data.copy() if is_index else array.data
+        made = xarray.Variable(array.dims, data, {**array.variable.attributes, **axis_of(model, array.variable)}, fastpath=True)
+        (coords if is_index or name in beside else variables)[name] = made
+        if not is_index:
+            held.append(name)
+        coords.update(array.coords)
+        for dim, places in array.places.items():
+            coords[dim] = xarray.Variable((dim,), places.values(data.shape[array.dims.index(dim)]), places.attributes)
     ds = xarray.Dataset(variables, coords, attrs)
-    held, names, number = [ds.variables[name] for name in variables], list(variables), iteration.number
-    return ds, lambda: _expire(held, names, number)
+    say_where = {c.name for array in named.values() for c in coordinates_of(model, array.variable)}
+    if say_where := say_where.intersection(variables):
+        ds = ds.set_coords(sorted(say_where))
+    kept, number = [ds.variables[name] for name in held], iteration.number
+    return ds, lambda: _expire(kept, held, number)
+
+
+def _time_of(iteration):
+    time = iteration.model.time
+    if time is None:  # a parameter of that name
+        value = iteration.parameters.get("time")
+        return {"time": value} if isinstance(value, (int, float)) else {}
+    if iteration.time is None:
+        return {}
+    made = xarray.Variable((), iteration.time, time.attributes)
+    if time.counts_from_a_date:
+        try:
+            made = xarray.decode_cf(xarray.Dataset({"time": made}))["time"].variable
+        except (ImportError, OverflowError, ValueError):  # a calendar that is not installed, or no date of it
+            pass
+    return {"time": made}
 
 
 def _expire(variables, names, number):

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """One iteration as scripts see it: arrays, datasets, raw blocks."""
 from .blocks import Block, array_of, own_part, records_of
+from .coordinates import beside
 from .datasets import make_dataset
 
 
 class Iteration:
     """The blocks of one iteration. Arrays made of several blocks are made once, for all scripts of a worker."""
 
-    def __init__(self, model, number, complete, parameters):
-        self.model, self.number, self.complete, self.parameters = model, number, complete, parameters
+    def __init__(self, model, number, complete, parameters, time=None):
+        self.model, self.number, self.complete, self.parameters, self.time = model, number, complete, parameters, time
         self._assembled = {}
 
     def names(self):
@@ -34,16 +35,20 @@ class Iteration:
         raise NotImplementedError
 
     def dataset(self, variables, kind):
-        """Of these variables, or of all; kind: "xarray", "numpy" or None. Returns (ds, function that ends it)."""
-        names = [name for name in (self.names() if variables is None else variables) if name in self.names()]
-        return make_dataset(self, {name: self.array(name) for name in names}, kind)
+        """Of these variables, or of all, and of those that say where they lie; kind: "xarray", "numpy" or None. Returns (ds,
+        function that ends it)."""
+        here = self.names()
+        names = [name for name in (here if variables is None else variables) if name in here]
+        others = [name for name in beside(self.model, names) if name in here]
+        return make_dataset(self, {name: self.array(name) for name in names + others}, kind, others)
 
 
 class LiveIteration(Iteration):
     """Of a run in progress: blocks lie in shared memory. `records`: bytes of RECORDs. `memory`, `constants`: SharedMemory."""
 
     def __init__(self, model, head, records, memory, constants):
-        super().__init__(model, head["iteration"], head["complete"], head["parameters"])
+        time = head["parameters"].get(model.time.parameter) if model.time else None
+        super().__init__(model, head["iteration"], head["complete"], head["parameters"], time)
         self._memory, self._constants = memory, constants
         self.take_records(records)
 

@@ -5,6 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .coordinates import Mesh, Time
+
+_NODAL = 2
+
+
+# By the numbers of lib/base/scalar_types.def.
+_TYPES = dict(enumerate(("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8", "c16", "S1"), 1))
+
 
 @dataclass
 class Dimension:
@@ -12,6 +20,10 @@ class Dimension:
     low: int = 0        # layers of ghosts before and after a block's own cells
     high: int = 0
     varying: bool = False
+
+    @classmethod
+    def from_json(cls, told):
+        return cls(told["name"], told.get("ghost_low", 0), told.get("ghost_high", 0), bool(told.get("varying", 0)))
 
 
 @dataclass
@@ -24,6 +36,17 @@ class Variable:
     dimensions: list
     has_global: bool
     time_varying: bool
+    mesh: Mesh = None
+    nodal: bool = False     # values lie on the nodes of the mesh, else between them
+    standard_name: str = ""
+    cell_methods: str = ""
+
+    @classmethod
+    def from_json(cls, number, told, meshes):
+        return cls(number, told["name"], told.get("unit", ""), told.get("description", ""), np.dtype(_TYPES[told["type"]]),
+                   [Dimension.from_json(d) for d in told.get("dims", [])], bool(told.get("global", 0)),
+                   bool(told.get("time_varying", 1)), meshes[told["mesh"]] if "mesh" in told else None,
+                   told.get("centering") == _NODAL, told.get("standard_name", ""), told.get("cell_methods", ""))
 
     @property
     def varies(self):
@@ -31,7 +54,8 @@ class Variable:
 
     @property
     def attributes(self):
-        told = {"units": self.unit, "long_name": self.description}
+        told = {"units": self.unit, "long_name": self.description, "standard_name": self.standard_name,
+                "cell_methods": self.cell_methods}
         return {name: text for name, text in told.items() if text}
 
     @property
@@ -41,21 +65,21 @@ class Variable:
 
 
 class Model:
-    """variables: list of Variable by number. parameters: {name: "int" | "double" | "string"}. source: where all this is said,
-    for messages."""
+    """The run, as lib/model/run_description.hpp writes it. variables: list of Variable by number. parameters: {name: "int" |
+    "double" | "string"}. time: Time, or None. ranks: of the run. source: where all this is said, for messages."""
 
-    def __init__(self, simulation, variables, parameters=None, source="the XML"):
+    def __init__(self, simulation, variables, parameters=None, source="the XML", meshes=(), time=None, ranks=0):
         self.simulation, self.source = simulation, source
-        self.variables = variables
+        self.variables, self.meshes, self.time, self.ranks = variables, meshes, time, ranks
         self.parameters = parameters or {}
         self.by_name = {variable.name: variable for variable in variables}
 
     @classmethod
-    def from_json(cls, told):
-        variables = [Variable(number, v["name"], v["unit"], v["description"], dtype_of(v["type"]),
-                              [Dimension(d["name"], d["low"], d["high"], d["varying"]) for d in v["dimensions"]],
-                              v["global"], v["time_varying"]) for number, v in enumerate(told["variables"])]
-        return cls(told["simulation"], variables, {p["name"]: p["kind"] for p in told["parameters"]})
+    def from_json(cls, told, source="the XML"):
+        meshes = [Mesh.from_json(mesh) for mesh in told.get("meshes", [])]
+        variables = [Variable.from_json(number, v, meshes) for number, v in enumerate(told["variables"])]
+        parameters = {p["name"]: p["kind"] for p in told.get("parameters", [])}
+        return cls(told["simulation"], variables, parameters, source, meshes, Time.from_json(told), told.get("ranks", 0))
 
     def variable(self, name):
         """The variable of this name; LookupError with the nearest name."""
@@ -72,10 +96,6 @@ def fill_of(dtype):
         limits = np.iinfo(dtype)
         return limits.min if dtype.kind == "i" else limits.max
     return b""
-
-
-def dtype_of(scalar_type):
-    return np.dtype("S1" if scalar_type == "char" else scalar_type)
 
 
 def did_you_mean(name, names):

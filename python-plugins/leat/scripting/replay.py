@@ -182,7 +182,7 @@ class Replay:
         if not due:
             return
         every = any(f.variables is None for f in due)
-        iteration.offer(None if every else {v.name for f in due for v in f.variables})
+        iteration.offer(None if every else {v.name for f in due for v in (*f.variables, *f.beside)})
         began = time.monotonic()
         with self._speaking(tally.script.name):
             context, error = tally.script.call(iteration, self._services, lambda: [])

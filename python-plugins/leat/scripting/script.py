@@ -10,6 +10,7 @@ import traceback
 import types
 
 from .context import Context
+from .coordinates import beside
 from .declare import declarations_of
 
 _LIBRARIES = tuple({path + os.sep for path in (*map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")),
@@ -32,10 +33,11 @@ class ScriptError(Exception):
 
 
 class Function:
-    """A declared function of a script, and what it remembers of earlier iterations."""
+    """A declared function of a script, and what it remembers of earlier iterations. variables: what it asks for, None for all;
+    beside: what says where those lie."""
 
-    def __init__(self, declaration, variables):
-        self.declaration, self.variables = declaration, variables
+    def __init__(self, declaration, variables, beside=()):
+        self.declaration, self.variables, self.beside = declaration, variables, beside
         self._window = collections.deque()
 
     def remember(self, iteration, ds, n):
@@ -99,7 +101,7 @@ class Script:
                 variables = None if each.variables is None else [self.model.variable(name) for name in each.variables]
             except LookupError as error:
                 raise ScriptError(f"{each.place}: {error.args[0]}") from None
-            functions.append(Function(each, variables))
+            functions.append(Function(each, variables, [self.model.by_name[name] for name in beside(self.model, each.variables or ())]))
         return functions
 
     def due(self, iteration):

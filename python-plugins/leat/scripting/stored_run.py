@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run that the hdf5 store has written, as scripts saw it; docs/design/plugin-abi.md says what such a file has."""
+import json
 import os
 
 import numpy as np
@@ -25,12 +26,14 @@ class StoredRun:
         self._file = _open(path)
         _expect_parts(self._file, path)
         self._datasets = _datasets_in(self._file)
+        self._said = Model.from_json(self._described(), str(path)) if "leat_run" in self._file.attrs else None
         self._stored = {name: StoredVariable(self, name) for name, d in self._datasets.items() if "leat_layout" in d.attrs}
         if not self._stored:
             raise NotARun(f"{path} has no variables that could be replayed: its run has written nothing, or it was written by "
                           "a Leat from before there was replay")
         self._parameters = {d.attrs["leat_parameter"]: d[()] for d in self._datasets.values() if "leat_parameter" in d.attrs}
-        self.model = self._model_from_file(str(path))
+        self.model = self._model_of(str(path))
+        self._times = self.companion("", "time") if self.model.time else None
         numbers = self.companion("", "iteration", scale=True)
         self.iterations = [int(n) for n in numbers[:]]
         self._complete = self.companion("", "iteration_complete")[:len(self.iterations)]
@@ -44,7 +47,18 @@ class StoredRun:
                       if (value := _parameter_value(values[row])) is not None}
         order = sorted(self._stored.values(), key=lambda v: (not v.variable.time_varying, v.variable.number))
         here = {v.variable.name: v for v in order if v.is_in(row)}
-        return StoredIteration(self.model, self.iterations[row], bool(self._complete[row]), parameters, here, row)
+        time = None if self._times is None else _parameter_value(self._times[row])
+        return StoredIteration(self.model, self.iterations[row], bool(self._complete[row]), parameters, here, row, time)
+
+    def said_of(self, name):
+        """The Variable as the run's description has it, without the ghosts, which are not stored; None where there is none: the
+        file is of an older Leat."""
+        if self._said is None or name not in self._said.by_name:
+            return None
+        variable = self._said.by_name[name]
+        for dimension in variable.dimensions:
+            dimension.low = dimension.high = 0
+        return variable
 
     def dataset(self, name):
         return self._datasets[name]
@@ -60,11 +74,18 @@ class StoredRun:
             name += "_"
         return None
 
-    def _model_from_file(self, source):
+    def _described(self):
+        return {"simulation": str(self._file.attrs["simulation"]), **json.loads(self._file.attrs["leat_run"])}
+
+    def _model_of(self, source):
+        kinds = {name: _KINDS[values.dtype.kind] for name, values in self._parameters.items()}
+        if self._said:
+            self._said.parameters = kinds
+            self._said.by_name = {name: stored.variable for name, stored in self._stored.items()}
+            return self._said
         variables = sorted((v.variable for v in self._stored.values()), key=lambda v: v.number)
         for place, variable in enumerate(variables):
             variable.number = place
-        kinds = {name: _KINDS[values.dtype.kind] for name, values in self._parameters.items()}
         return Model(str(self._file.attrs["simulation"]), variables, kinds, source)
 
 
@@ -75,7 +96,7 @@ class StoredVariable:
         self._run, self._data = run, run.dataset(name)
         self.layout = self._data.attrs["leat_layout"]
         self.had_ghosts = "leat_ghosts" in self._data.attrs
-        self.variable = self._described(name)
+        self.variable = run.said_of(name) or self._described(name)
         self._rows = self.variable.time_varying
         self._written = self._table("_written")
         self._ranks, self._numbers, self._extents = None, None, None
@@ -137,6 +158,7 @@ class StoredVariable:
         return self._run.companion(self._data.name.lstrip("/"), suffix)
 
     def _described(self, name):
+        """As the attributes of the dataset have it."""
         attributes = self._data.attrs
         constant = "leat_constant" in attributes
         return Variable(int(attributes["leat_number"]), name, attributes.get("units", ""), attributes.get("long_name", ""),
@@ -160,8 +182,8 @@ class StoredVariable:
 class StoredIteration(Iteration):
     """One iteration of a StoredRun. here: {name: StoredVariable} of what was written in it."""
 
-    def __init__(self, model, number, complete, parameters, here, row):
-        super().__init__(model, number, complete, parameters)
+    def __init__(self, model, number, complete, parameters, here, row, time):
+        super().__init__(model, number, complete, parameters, time)
         self._here, self._row = here, row
         self._offered = list(here)
 

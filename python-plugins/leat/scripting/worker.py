@@ -86,6 +86,11 @@ class Services:
         return outputs.write_image(os.path.join(self._output, script), name, iteration, picture)
 
 
+def _varying(variables):
+    """Numbers of those that an iteration may bring; all others are there from the first on. None: all."""
+    return None if variables is None else [v.number for v in variables if v.time_varying]
+
+
 class Worker:
     def __init__(self, setup, channel):
         from . import iteration  # with xarray, which takes its time: not at the first call
@@ -133,8 +138,7 @@ class Worker:
             error, whole = str(why) + ("\nThe version from before is kept." if script.functions else ""), why.whole
         except Exception as why:  # its state cannot be read back, for example
             error, whole = f"{type(why).__name__}: {why}", ""
-        functions = [{"every": f.declaration.every,
-                      "variables": None if f.variables is None else [v.number for v in f.variables if v.time_varying]}
+        functions = [{"every": f.declaration.every, "variables": _varying(f.variables), "beside": _varying(f.beside)}
                      for f in script.functions]
         return ({"functions": functions, "error": error, "whole": whole},)
 

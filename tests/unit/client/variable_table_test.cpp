@@ -10,7 +10,10 @@ TEST_F(Variables, AreFoundByNameAndUnknownOnesGetTheNearest) {
   EXPECT_EQ(table_->find("temprature"), -1);
   EXPECT_EQ(table_->unknown_variable("temprature").message,
             "heat.xml declares no variable \"temprature\"; did you mean \"temperature\"?");
-  EXPECT_EQ(table_->unknown_parameter("nz").status, Status::ERROR_UNKNOWN_NAME);
+  const ParameterTable parameters(shm::Catalogue(*segment_), "heat.xml");
+  EXPECT_EQ(parameters.find("nz"), -1);
+  EXPECT_EQ(parameters.unknown("nz").message,
+            "heat.xml declares no parameter \"nz\"; did you mean \"nx\"?");
 }
 
 TEST_F(Variables, AreWantedWhenAStoreTakesTheIteration) {

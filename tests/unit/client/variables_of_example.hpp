@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "client-api/parameter_table.hpp"
 #include "client-api/variable_table.hpp"
 #include "lib/model/expression_parser.hpp"
 #include "lib/shm/segment.hpp"
@@ -77,7 +78,8 @@ class Variables : public testing::Test {
     return table_->shape(variable, table_->block(variable, block), &error_);
   }
   void set(const char* parameter, std::int64_t value) {
-    const auto index = static_cast<std::uint32_t>(table_->find_parameter(parameter));
+    const auto index = static_cast<std::uint32_t>(
+        ParameterTable(shm::Catalogue(*segment_), "heat.xml").find(parameter));
     const Result<void> done = table_->set_integer(index, value);
     error_ = done ? Error{Status::OK, ""} : done.error();
   }

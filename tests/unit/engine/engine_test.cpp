@@ -133,7 +133,8 @@ class WholeRun {
   void write_and_end(int rank, std::int64_t iteration) {
     client::Lock lock(mutex_);
     client::Call call{"test", lock};
-    EXPECT_EQ(ranks_[rank]->write(call, "a", 0, row_of(iteration, rank).data()), Status::OK);
+    EXPECT_EQ(ranks_[rank]->blocks().write(call, "a", 0, row_of(iteration, rank).data()),
+              Status::OK);
     EXPECT_EQ(ranks_[rank]->end_iteration(call), Status::OK);
   }
   Status finalize(int rank) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of Channel that waits for the server, and goes on with another one when it has died.
+#include "client-api/server_watch.hpp"
+
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
-#include "client-api/channel.hpp"
 #include "lib/platform/futex.hpp"
 #include "lib/platform/memory.hpp"
 
@@ -22,12 +23,20 @@ constexpr std::int64_t kLongWaitNs = 10'000'000'000;
 
 }  // namespace
 
+ServerWatch::ServerWatch(const shm::Segment& segment, const shm::ClientArea& area,
+                         EventSender& events, BlockMemory& memory, FindSuccessor find_successor)
+    : segment_(segment),
+      area_(area),
+      events_(events),
+      memory_(memory),
+      find_successor_(std::move(find_successor)) {}
+
 // What a call that wants `bytes` waits for: a lease, or with 0 room in the event ring.
-bool Channel::something_moved(std::uint64_t bytes) noexcept {
-  return bytes == 0 ? !events_.full() : !releases_.empty();
+bool ServerWatch::something_moved(std::uint64_t bytes) noexcept {
+  return bytes == 0 ? !events_.ring_is_full() : memory_.has_answers();
 }
 
-bool Channel::comes_soon(std::uint64_t bytes) noexcept {
+bool ServerWatch::comes_soon(std::uint64_t bytes) noexcept {
   const std::int64_t until = platform::now_ns() + kLookNs;
   do {
     if (something_moved(bytes)) return true;
@@ -36,10 +45,10 @@ bool Channel::comes_soon(std::uint64_t bytes) noexcept {
   return false;
 }
 
-Status Channel::wait(Lock& lock, WaitBudget& budget, std::uint64_t bytes) noexcept {
-  if (server_gone_) return Status::ERROR_SERVER;
+Status ServerWatch::wait(Lock& lock, WaitBudget& budget, std::uint64_t bytes) noexcept {
+  if (gone_) return Status::ERROR_SERVER;
   if (budget.left_ns() == 0) return Status::ERROR_FULL;
-  wake_server(true);
+  events_.wake_server(true);
   if (comes_soon(bytes)) return Status::OK;
   say_once_that_it_waits(budget, bytes);
   ++sleepers_;
@@ -53,42 +62,34 @@ Status Channel::wait(Lock& lock, WaitBudget& budget, std::uint64_t bytes) noexce
     lock.lock();
   }
   if (--sleepers_ == 0) area_.client->waiting.store(0, std::memory_order_seq_cst);
-  return check_server(budget);
+  return check(budget);
 }
 
-Status Channel::check_server(WaitBudget& budget) noexcept {
-  const std::int64_t now = platform::now_ns();
-  if (!server_gone_ && now - last_check_ns_ >= kSliceNs) {
+Status ServerWatch::check(WaitBudget& budget) noexcept {
+  const std::int64_t now = platform::last_tick_ns();
+  if (!gone_ && now - last_check_ns_ >= kSliceNs) {
     last_check_ns_ = now;
-    if (link_->is_gone()) return change_server(budget);
+    if (events_.link().is_gone()) return change_server(budget);
   }
-  return server_gone_ ? Status::ERROR_SERVER : Status::OK;
+  return gone_ ? Status::ERROR_SERVER : Status::OK;
 }
 
-Status Channel::change_server(WaitBudget& budget) noexcept {
-  if (server_gone_) return Status::ERROR_SERVER;
+Status ServerWatch::change_server(WaitBudget& budget) noexcept {
+  if (gone_) return Status::ERROR_SERVER;
   if (budget.left_ns() == 0) return Status::OK;  // the next call looks for one
-  // What dead servers have given is taken first, so that the next one learns all that is held here.
-  // It may have given something itself by then, which is not free again because it is not held.
-  const auto tell_held = [this] {
-    take_releases();
-    return Held{arena_.current(), arena_.spare()};
-  };
-  Result<Connection> next = find_successor_(tell_held, budget.left_ns());
+  Result<Connection> next = find_successor_([this] { return memory_.held(); }, budget.left_ns());
   if (!next && next.error().status == Status::ERROR_TIMEOUT) return Status::OK;  // looked for again
   if (!next) {
-    server_gone_ = true;
+    gone_ = true;
     why_gone_ = next.error().message;
     return Status::ERROR_SERVER;
   }
-  link_ = std::move(next->server);
-  rung_for_sleep_ = 0;
-  asked_common_ = Asked::nothing;
-  for (Waiter* waiter = waiters_; waiter; waiter = waiter->next) waiter->asked = false;
+  events_.connect(std::move(next->server));
+  memory_.ask_again();
   return Status::OK;
 }
 
-void Channel::say_once_that_it_waits(WaitBudget& budget, std::uint64_t bytes) noexcept {
+void ServerWatch::say_once_that_it_waits(WaitBudget& budget, std::uint64_t bytes) noexcept {
   const bool long_wait = budget.waited_ns() >= kLongWaitNs;
   if (!long_wait || said_that_it_waits_) return;
   said_that_it_waits_ = true;

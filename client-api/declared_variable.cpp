@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client-api/declared_variable.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace leat::client {
+namespace {
+
+// In the caller's order; `first` is the index of the first element of an array there.
+std::string shape_text(const std::int64_t* extents, std::uint32_t dims, bool column_major,
+                       std::int64_t first = 0) {
+  std::string text = "(";
+  for (std::uint32_t d = 0; d < dims; ++d)
+    text += (d ? ", " : "") + std::to_string(extents[column_major ? dims - 1 - d : d] + first);
+  return text + ")";
+}
+
+// "double" rather than "float64": the name that stands in most XML files.
+const char* familiar_name(ScalarType type) {
+  switch (type) {
+#define LEAT_SCALAR(id, value, name, alias, bytes, numpy) \
+  case ScalarType::id:                                    \
+    return *alias ? alias : name;
+#include "lib/base/scalar_types.def"
+#undef LEAT_SCALAR
+  }
+  return "unknown";
+}
+
+std::string joined(std::vector<std::string> parts, bool reversed) {
+  if (reversed) std::reverse(parts.begin(), parts.end());
+  std::string text = "(";
+  for (const std::string& part : parts) text += (text.size() > 1 ? ", " : "") + part;
+  return text + ")";
+}
+
+}  // namespace
+
+DeclaredVariable::DeclaredVariable(const shm::Catalogue& catalogue, std::uint32_t variable) noexcept
+    : catalogue_(catalogue),
+      record_(catalogue.variables()[variable]),
+      layout_(catalogue.layouts()[record_.layout]),
+      dimensions_(catalogue.dimensions_of(layout_)) {}
+
+std::string DeclaredVariable::title() const {
+  return "variable \"" + std::string(catalogue_.text(record_.name)) + "\" (" +
+         std::string(catalogue_.text(record_.where)) + ")";
+}
+
+bool DeclaredVariable::fill(BlockShape* shape, const LayoutShape& layout, const SaidOfBlock& said,
+                            bool column_major, Error* error) const {
+  shape->dims = layout_.dims;
+  return fill_extent(shape, layout, said, column_major, error) &&
+         fill_position(shape, layout, said, column_major, error) && fill_bytes(shape, error);
+}
+
+bool DeclaredVariable::fill_extent(BlockShape* shape, const LayoutShape& layout,
+                                   const SaidOfBlock& said, bool column_major, Error* error) const {
+  for (std::uint32_t d = 0; d < shape->dims; ++d) {
+    if (dimensions_[d].varying && !said.has_extent) {
+      *error = Error{Status::ERROR_SHAPE,
+                     title() + ": dimension " + std::to_string(column_major ? shape->dims - d : d) +
+                         " is \"?\": call leat_set_extent before writing this block"};
+      return false;
+    }
+    shape->extent[d] = dimensions_[d].varying ? said.extent[d] : layout.extent[d];
+    const bool differs = said.has_extent && said.extent[d] != shape->extent[d];
+    if (differs) {
+      *error = Error{Status::ERROR_SHAPE,
+                     title() + ": leat_set_extent said " +
+                         shape_text(said.extent.data(), shape->dims, column_major) +
+                         ", but dimension " + std::to_string(column_major ? shape->dims - d : d) +
+                         " is " + std::to_string(layout.extent[d]) +
+                         " in the layout: only \"?\" dimensions may differ"};
+      return false;
+    }
+  }
+  return true;
+}
+
+bool DeclaredVariable::fill_position(BlockShape* shape, const LayoutShape& layout,
+                                     const SaidOfBlock& said, bool column_major,
+                                     Error* error) const {
+  shape->has_position = layout_.has_global != 0;
+  if (!shape->has_position) return true;
+  std::array<std::int64_t, kMaxDims> own{};
+  bool whole = true, inside = true, empty = false;
+  for (std::uint32_t d = 0; d < shape->dims; ++d) {
+    const std::int64_t ghosts = dimensions_[d].ghost_low + dimensions_[d].ghost_high;
+    own[d] = shape->extent[d] - ghosts;
+    empty = empty || own[d] <= 0;
+    whole = whole && own[d] == layout.global[d];
+    shape->position[d] = said.position[d];
+    // Written so that no sum can overflow: extents and positions are the caller's.
+    inside = inside && said.position[d] >= 0 && own[d] <= layout.global[d] &&
+             said.position[d] <= layout.global[d] - own[d];
+  }
+  if (empty || (whole && !said.has_position)) return true;
+  if (said.has_position && inside) return true;
+  const std::string block = "a block of " + shape_text(own.data(), shape->dims, column_major);
+  const std::string global =
+      "the global " + shape_text(layout.global.data(), shape->dims, column_major);
+  *error = Error{Status::ERROR_SHAPE,
+                 title() + ": " + block +
+                     (said.has_position ? " at position " +
+                                              shape_text(said.position.data(), shape->dims,
+                                                         column_major, column_major ? 1 : 0) +
+                                              " does not lie inside " + global
+                                        : " (ghosts not counted) is not the whole of " + global +
+                                              ": call leat_set_position to say where it lies")};
+  return false;
+}
+
+bool DeclaredVariable::fill_bytes(BlockShape* shape, Error* error) const {
+  std::uint64_t bytes = scalar_bytes(type());
+  for (std::uint32_t d = 0; d < shape->dims; ++d) {
+    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(shape->extent[d]), &bytes)) {
+      *error =
+          Error{Status::ERROR_TOO_LARGE, title() + ": a block of " +
+                                             shape_text(shape->extent.data(), shape->dims, false) +
+                                             " has more bytes than 64 bits can count"};
+      return false;
+    }
+  }
+  shape->bytes = bytes;
+  return true;
+}
+
+bool DeclaredVariable::fits(const ArrayView& array, const LayoutShape& layout) const noexcept {
+  if (array.dims != layout_.dims) return false;
+  for (std::uint32_t d = 0; d < array.dims; ++d) {
+    const bool is_one = array.extent[d] >= 0 && (varies(d) || array.extent[d] == layout.extent[d]);
+    if (!is_one) return false;
+  }
+  return true;
+}
+
+Error DeclaredVariable::wrong_count(const NumberList& list) const {
+  std::vector<std::string> names;
+  for (const auto& dimension : dimensions_) names.emplace_back(catalogue_.text(dimension.name));
+  const auto counted = [](std::size_t count, const char* what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  };
+  const std::size_t dims = names.size();
+  return {Status::ERROR_ARGUMENT,
+          title() + " has " + counted(dims, "dimension") + " " +
+              joined(std::move(names), list.column_major) + ": as many numbers are needed, and " +
+              std::to_string(list.count) + (list.count == 1 ? " was given" : " were given")};
+}
+
+Error DeclaredVariable::differs(Status status, const LayoutShape* layout, const ArrayView& array,
+                                const CallersWords& words) const {
+  std::vector<std::string> declared, got;
+  for (std::size_t d = 0; d < dimensions_.size(); ++d) {
+    const bool known = layout && !dimensions_[d].varying;
+    declared.push_back(std::string(catalogue_.text(dimensions_[d].name)) + "=" +
+                       (known ? std::to_string(layout->extent[d]) : "?"));
+  }
+  for (std::uint32_t d = 0; d < array.dims; ++d) got.push_back(std::to_string(array.extent[d]));
+  const std::string type_name = words.type_name ? words.type_name : familiar_name(array.type);
+  return {status, "\"" + std::string(catalogue_.text(record_.name)) + "\" is declared " +
+                      familiar_name(type()) + " " + joined(declared, words.column_major) + " in " +
+                      std::string(catalogue_.text(layout_.where)) + ", got " + type_name + " " +
+                      joined(got, words.column_major)};
+}
+
+Error DeclaredVariable::negative_extent(const std::int64_t* extent, bool column_major) const {
+  for (std::uint32_t d = 0; d < dims(); ++d) {
+    if (extent[d] >= 0) continue;
+    return {Status::ERROR_ARGUMENT,
+            title() + ": leat_set_extent said " + shape_text(extent, dims(), column_major) +
+                ", but dimension " + std::to_string(column_major ? dims() - d : d) +
+                " cannot be negative"};
+  }
+  return {Status::OK, ""};
+}
+
+}  // namespace leat::client

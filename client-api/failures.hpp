@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What calls of this rank have failed: said to the server, which speaks for all ranks, or here, and
+// counted when data are lost by it. Called with the session's mutex held.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "client-api/channel.hpp"
+#include "client-api/variable_table.hpp"
+
+namespace leat::client {
+
+/// One call of the C API: its name for messages, the session's lock, and how long it may wait.
+struct Call {
+  const char* name;
+  Lock& lock;
+};
+
+class Failures {
+ public:
+  Failures(Channel& channel, const VariableTable& variables)
+      : channel_(channel), variables_(variables) {}
+
+  /// Keeps the message for leat_last_error; the first of a kind goes to the server, which says it
+  /// once for all ranks, or is printed where there is none. The error's status.
+  Status complain(const Call& call, const Error& error, std::string_view subject) noexcept;
+  /// The same for a write. `bytes`: 0 when they are not known.
+  Status lose(const Call& call, std::uint32_t variable, const Error& error,
+              std::uint64_t bytes = 0);
+  /// The same for one that complain() was called for, and of which no variable is known; `name`: as
+  /// the caller gave it. `variable`: as it was found, or kNoVariable.
+  void lose_unknown(std::string_view name, std::uint32_t variable, const Error& error);
+
+  /// Writes that failed.
+  std::uint64_t lost() const noexcept { return lost_; }
+  const std::string& first_lost() const noexcept { return first_lost_; }
+
+ private:
+  bool report(std::uint32_t number, std::string_view subject, const std::string& text) noexcept;
+  void count_lost(std::string_view variable, const Error& error);
+  void tell_lost(std::uint32_t variable, Status status, std::uint64_t bytes);
+
+  Channel& channel_;
+  const VariableTable& variables_;
+  std::uint64_t lost_ = 0;
+  std::uint32_t last_kind_ = 0;  // of the failure that was complained of last
+  std::string first_lost_;
+};
+
+}  // namespace leat::client

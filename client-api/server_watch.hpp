@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waits for the server, and goes on with another one when it has died. Every wait ends at its
+// deadline, earlier only when there is no server any more.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "client-api/block_memory.hpp"
+#include "client-api/event_sender.hpp"
+#include "client-api/rendezvous.hpp"
+#include "lib/base/status.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/shm/segment.hpp"
+
+namespace leat::client {
+
+using Lock = std::unique_lock<std::mutex>;
+
+/// Connects to a server that has taken over the segment, and starts it if need be, within
+/// `limit_ns`. ERROR_TIMEOUT: there may be one later; all else is for good.
+using FindSuccessor =
+    std::function<Result<Connection>(const TellHeld& tell_held, std::int64_t limit_ns)>;
+
+/// Called with the session's mutex held, given as `Lock` to what may wait: it lets it go while it
+/// sleeps.
+class ServerWatch {
+ public:
+  ServerWatch(const shm::Segment& segment, const shm::ClientArea& area, EventSender& events,
+              BlockMemory& memory, FindSuccessor find_successor);
+
+  /// Sleeps until the server has moved something, a slice has passed, or the deadline. `bytes` are
+  /// what for, 0 for room in the ring.
+  Status wait(Lock& lock, platform::WaitBudget& budget, std::uint64_t bytes) noexcept;
+  /// Looks whether the server has died, at most every 100 ms, and goes on with its successor.
+  /// ERROR_SERVER, for good, when there is none.
+  Status check(platform::WaitBudget& budget) noexcept;
+  /// The server has died: goes on with its successor.
+  Status change_server(platform::WaitBudget& budget) noexcept;
+  bool is_gone() const noexcept { return gone_; }
+  /// Why there is no server any more.
+  const std::string& why_gone() const noexcept { return why_gone_; }
+
+ private:
+  bool something_moved(std::uint64_t bytes) noexcept;
+  bool comes_soon(std::uint64_t bytes) noexcept;
+  void say_once_that_it_waits(platform::WaitBudget& budget, std::uint64_t bytes) noexcept;
+
+  const shm::Segment& segment_;
+  shm::ClientArea area_;
+  EventSender& events_;
+  BlockMemory& memory_;
+  FindSuccessor find_successor_;
+  int sleepers_ = 0;
+  bool gone_ = false;
+  std::string why_gone_;
+  bool said_that_it_waits_ = false;
+  std::int64_t last_check_ns_ = 0;
+};
+
+}  // namespace leat::client

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where values lie, and when: coordinates in the form of the CF conventions, called and described as the hdf5 store does it
+(server/plugins/hdf5/conventions), so that a script sees what xarray shows of the file."""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+_UNIFORM = 1
+_CURVES = (2, 3)  # rectilinear, curvilinear: each variable of coordinates has dimensions of the data
+_ANY = object()   # places of a coordinate variable, which are what they are
+ITERATION = {"long_name": "number of the simulation's iteration", "units": "1"}
+
+
+@dataclass
+class Mesh:
+    """Axes are x, y, z; x runs along the last dimension. coordinates: numbers of variables."""
+    name: str
+    kind: int
+    dims: int
+    unit: str = ""
+    origin: list = field(default_factory=list)
+    spacing: list = field(default_factory=list)
+    coordinates: list = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, told):
+        return cls(told["name"], told["kind"], told["dims"], told.get("unit", ""), told.get("origin", []), told.get("spacing", []),
+                   told.get("coordinates", []))
+
+
+@dataclass(frozen=True)
+class Places:
+    """Along one dimension: first + i * step."""
+    first: float
+    step: float
+    unit: str
+    axis: int  # 0, 1, 2 for x, y, z
+
+    def values(self, count):
+        return self.first + np.arange(count) * self.step
+
+    @property
+    def attributes(self):
+        return {**({"units": self.unit} if self.unit else {}), "long_name": f"place along {'XYZ'[self.axis]}", **axis_attribute(self.axis)}
+
+
+@dataclass
+class Time:
+    """parameter: the name of the one that is the time, "" where it is not known."""
+    parameter: str
+    unit: str = ""
+    calendar: str = ""
+
+    @classmethod
+    def from_json(cls, told):
+        number, parameters = told.get("time_parameter", -1), told.get("parameters", [])
+        if number < 0:
+            return None
+        return cls(parameters[number]["name"] if parameters else "", told.get("time_unit", ""), told.get("calendar", ""))
+
+    @property
+    def counts_from_a_date(self):
+        return " since " in self.unit
+
+    @property
+    def attributes(self):
+        told = {"long_name": "time of the simulation at the end of the iteration", **({"units": self.unit} if self.unit else {})}
+        if self.counts_from_a_date:
+            told.update(standard_name="time", axis="T", **({"calendar": self.calendar} if self.calendar else {}))
+        return told
+
+
+def axis_attribute(axis):
+    """"Z" of CF must say what is up, which nobody has said."""
+    return {"axis": "XY"[axis]} if axis < 2 else {}
+
+
+def is_coordinate_variable(variable):
+    """It gives the coordinates of the dimension that is called like it."""
+    own = variable.dimensions
+    return len(own) == 1 and not variable.time_varying and not own[0].varying and own[0].name == variable.name
+
+
+def places_of(variable, d):
+    """Of the values of a variable along its dimension d, where its mesh is uniform: nodes, or the centres between them."""
+    mesh, dims = variable.mesh, len(variable.dimensions)
+    if mesh is None or mesh.kind != _UNIFORM or mesh.dims != dims:
+        return None
+    axis = dims - 1 - d
+    to_centre = 0 if variable.nodal else mesh.spacing[axis] / 2
+    return Places(mesh.origin[axis] + to_centre, mesh.spacing[axis], mesh.unit, axis)
+
+
+def axis_of(model, variable):
+    """The attribute of a variable that alone has the coordinates along an axis of a rectilinear mesh."""
+    for mesh in model.meshes:
+        if mesh.kind == _CURVES[0] and variable.number in mesh.coordinates:
+            return axis_attribute(mesh.coordinates.index(variable.number))
+    return {}
+
+
+def coordinates_of(model, variable):
+    """The variables that say where the values of this one lie, as a file says it: from its group or the root, with dimensions of
+    its own."""
+    mesh = variable.mesh
+    if mesh is None or mesh.kind not in _CURVES:
+        return []
+    own, group = {d.name for d in variable.dimensions}, variable.name.rpartition("/")[0]
+    beside = [model.variables[number] for number in mesh.coordinates]
+    return [c for c in beside if c.name.rpartition("/")[0] in ("", group) and own.issuperset(d.name for d in c.dimensions)]
+
+
+def beside(model, names):
+    """Names of the variables that say where these lie and are not among them: what a dataset has beside what was asked for."""
+    found = {}
+    for variable in map(model.by_name.get, names):
+        if variable.mesh is not None and variable.mesh.kind not in (_UNIFORM, *_CURVES):
+            found.update((model.variables[number].name, None) for number in variable.mesh.coordinates)
+        found.update((c.name, None) for c in coordinates_of(model, variable))
+        dims = {d.name for d in variable.dimensions}
+        found.update((c.name, None) for c in model.variables if is_coordinate_variable(c) and c.name in dims)
+    return [name for name in found if name not in names and name in model.by_name]
+
+
+class DimensionNames:
+    """What dimensions are called in one dataset: one name for one length and places."""
+
+    def __init__(self, model):
+        self._taken = {"iteration", *(variable.name for variable in model.variables)}
+        self._known = {}  # what was wished: [(length, places, name)]
+
+    def take_coordinates(self, name, length):
+        """The variable of this name is the dimension's."""
+        self._known[name] = [(length, _ANY, name)]
+
+    def name(self, wish, length, places=None, owner=""):
+        """owner: of a length of its own in each iteration, what the second of a name is called after."""
+        known = self._known.setdefault(wish, [])
+        for n, there, name in known:
+            if n == length and (places is None or there is _ANY or there == places):
+                return name
+        name = wish if not known else f"{wish}_of_{owner.replace('/', '_')}" if owner else f"{wish}_{len(known) + 1}"
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        known.append((length, places, name))
+        return name
