@@ -8,18 +8,9 @@
 #include "server/plugins/hdf5/datasets/integers.hpp"
 
 namespace leat::hdf5 {
-namespace {
-
-bool varies_behind_the_first(const leat_variable& variable) {
-  return std::any_of(variable.dimension + 1, variable.dimension + variable.dims,
-                     [](const leat_dimension& d) { return d.varying != 0; });
-}
-
-}  // namespace
-
 RaggedWriter::RaggedWriter(const Target& target, const leat_variable& variable,
                            const BlockList& first)
-    : axes_(target, variable), variable_(variable), flat_(varies_behind_the_first(variable)) {
+    : axes_(target, variable), variable_(variable), flat_(varies_in_shape(variable, 1)) {
   const std::string name = variable_.name;
   const DimensionName slots{name + "_slot", 0, true};
   make_data(first);
@@ -37,11 +28,9 @@ RaggedWriter::RaggedWriter(const Target& target, const leat_variable& variable,
 
 void RaggedWriter::make_data(const BlockList& first) {
   if (first.empty()) {
-    const Shape stored = axes_.stored_extents();
-    rest_.assign(stored.begin() + 1, stored.end());
+    rest_ = behind(axes_.stored_extents());
   } else if (!flat_) {
-    const Shape own = own_extents(variable_, *first.front());
-    rest_.assign(own.begin() + 1, own.end());
+    rest_ = behind(own_extents(variable_, *first.front()));
   }
   std::vector<DimensionName> names{{axes_.name() + "_element", 0, true}};
   for (unsigned d = 1; d <= rest_.size(); ++d) names.push_back(axes_.name_of(d, rest_[d - 1]));
@@ -94,7 +83,7 @@ void RaggedWriter::write(hsize_t row, const BlockList& blocks, BlockErrors* erro
 
 void RaggedWriter::append(hsize_t at, const leat_block& block, Tables* tables) {
   const MemoryPart own = own_part(variable_, block);
-  if (!flat_ && !std::equal(own.count.begin() + 1, own.count.end(), rest_.begin(), rest_.end())) {
+  if (!flat_ && behind(own.count) != rest_) {
     throw std::runtime_error(
         "its fixed extents differ from those of the first block: make them \"?\" in the layout");
   }

@@ -31,14 +31,11 @@ constexpr std::uint64_t kListChunkBytes = 4 * 1024;
 // so each is written once, by one iteration, which for less than this is not worth it.
 constexpr std::uint64_t kSmallestCompressed = 4 * 1024;
 
-bool varies(const leat_variable& variable) {
-  return std::any_of(variable.dimension, variable.dimension + variable.dims,
-                     [](const leat_dimension& d) { return d.varying != 0; });
-}
-
 // What a reader cannot see in the dataset's shape: docs/design/plugin-abi.md lists it.
 void describe_layout(const Dataset& dataset, const leat_run& run, const leat_variable& variable) {
-  const char* layout = variable.has_global ? "global" : varies(variable) ? "varying" : "blocks";
+  const char* layout = variable.has_global         ? "global"
+                       : varies_in_shape(variable) ? "varying"
+                                                   : "blocks";
   set_attribute(dataset.id(), "leat_layout", std::string(layout));
   for (std::uint64_t i = 0; i < run.variable_count; ++i) {
     if (leat_variable_at(&run, i) == &variable)
@@ -79,7 +76,7 @@ std::unique_ptr<Writer> make_writer(const Target& target, const leat_variable& v
   if (variable.has_global && is_one_of_several_nodes(target.run))
     return std::make_unique<SubArrayWriter>(target, variable, first);
   if (variable.has_global) return std::make_unique<GridWriter>(target, variable, first);
-  if (varies(variable)) return std::make_unique<RaggedWriter>(target, variable, first);
+  if (varies_in_shape(variable)) return std::make_unique<RaggedWriter>(target, variable, first);
   return std::make_unique<SlotWriter>(target, variable, first);
 }
 
@@ -153,8 +150,7 @@ Dataset Axes::make_appended(const Shape& extents, hsize_t rows_at_once,
                             const std::vector<DimensionName>& names) const {
   DatasetPlan plan;
   plan.extents = extents;
-  const Shape row(extents.begin() + 1, extents.end());
-  plan.chunk = chunk_of_rows(row, bytes_of({}));
+  plan.chunk = chunk_of_rows(behind(extents), bytes_of({}));
   // The last chunk is compressed anew by the next iteration: it is a small part of one.
   Shape small = plan.chunk;
   small[0] = std::clamp<hsize_t>(rows_at_once / 4, 1, plan.chunk[0]);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/arrays/written_mask.hpp"
 
-#include "server/plugins/hdf5/conventions/mask.hpp"
-
 namespace leat::hdf5 {
 namespace {
 

@@ -2,6 +2,7 @@
 // Extents and places, one number for each dimension.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <numeric>
@@ -19,6 +20,12 @@ inline Shape joined(hsize_t first, const Shape& rest) {
   Shape all{first};
   all.insert(all.end(), rest.begin(), rest.end());
   return all;
+}
+
+/// Without the first `most` dimensions.
+inline Shape behind(const Shape& shape, std::size_t most = 1) {
+  return Shape(shape.begin() + static_cast<std::ptrdiff_t>(std::min(most, shape.size())),
+               shape.end());
 }
 
 /// As many zeros as `like` has dimensions.

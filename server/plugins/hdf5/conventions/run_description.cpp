@@ -91,11 +91,6 @@ json described(const leat_run& run) {
   return said;
 }
 
-// "" when the file has none.
-std::string text_in(hid_t file, const char* name) {
-  return check(H5Aexists(file, name), name) > 0 ? text_attribute(file, name) : "";
-}
-
 template <class T, std::size_t n>
 std::uint32_t copy_list(const json& values, T (&to)[n]) {
   const std::size_t count = std::min(n, values.size());
@@ -106,8 +101,8 @@ std::uint32_t copy_list(const json& values, T (&to)[n]) {
 }  // namespace
 
 void describe_run(hid_t file, const leat_run& run) {
-  if (check(H5Aexists(file, kName), kName) > 0) return;
-  set_attribute(file, kName, described(run).dump(-1, ' ', false, json::error_handler_t::replace));
+  if (!has_attribute(file, kName))
+    set_attribute(file, kName, described(run).dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 struct DescribedRun::Reader {
@@ -209,15 +204,15 @@ struct DescribedRun::Reader {
 };
 
 DescribedRun::DescribedRun(hid_t file) {
-  if (check(H5Aexists(file, kName), kName) == 0)
+  if (!has_attribute(file, kName))
     throw std::runtime_error(
         "the file has no attribute leat_run, in which newer versions of Leat say what is in it");
   Reader reader{*this};
   run_.size = sizeof run_;
-  run_.simulation = reader.keep(text_in(file, "simulation"));
-  run_.session = reader.keep(text_in(file, "session"));
-  run_.xml = reader.keep(text_in(file, "leat_xml"));
-  run_.description = reader.keep(text_in(file, "title"));
+  run_.simulation = reader.keep(text_attribute(file, "simulation", ""));
+  run_.session = reader.keep(text_attribute(file, "session", ""));
+  run_.xml = reader.keep(text_attribute(file, "leat_xml", ""));
+  run_.description = reader.keep(text_attribute(file, "title", ""));
   try {
     const json said = json::parse(text_attribute(file, kName));
     if (said.at("format") != kFormat)

@@ -16,13 +16,11 @@ bool is_variable(hid_t file, const std::string& name) {
 }  // namespace
 
 std::vector<std::int64_t> integers_of(hid_t file, const std::string& name, Shape* extents) {
-  const std::string what = "cannot read " + name;
-  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), what);
+  const Id dataset = open_dataset(file, name);
   const Shape shape = extents_of(dataset);
   std::vector<std::int64_t> all(product(shape));
-  if (!all.empty())
-    check(H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()), what);
-  // It may have grown between the two.
+  read_part(dataset, H5T_NATIVE_INT64, zeros(shape), shape, all.data(), "cannot read " + name);
+  // It may have grown meanwhile.
   if (extents) *extents = shape;
   return all;
 }
@@ -38,9 +36,7 @@ std::string table_of(hid_t file, const std::string& variable, const std::string&
 // What has no coordinate but that of its rows.
 std::string coordinate_of_rows(hid_t file) {
   const std::string name = table_of(file, "", "iteration_complete");
-  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
-  const bool has_some = check(H5Aexists(dataset, "coordinates"), name) > 0;
-  return has_some ? text_attribute(dataset, "coordinates") : "";
+  return text_attribute(open_dataset(file, name), "coordinates", "");
 }
 
 std::vector<double> times_of_rows(hid_t file, const std::vector<std::int64_t>& iterations) {

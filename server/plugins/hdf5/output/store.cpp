@@ -9,7 +9,6 @@
 
 #include "server/plugins/hdf5/arrays/parameter_tables.hpp"
 #include "server/plugins/hdf5/arrays/written_mask.hpp"
-#include "server/plugins/hdf5/conventions/mask.hpp"
 #include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/conventions/time_axis.hpp"
 #include "server/plugins/hdf5/datasets/integers.hpp"
@@ -18,7 +17,6 @@
 #include "server/plugins/hdf5/output/ledger_text.hpp"
 #include "server/plugins/hdf5/output/lent.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
-#include "server/plugins/hdf5/output/part_attributes.hpp"
 #include "server/plugins/hdf5/output/root_attributes.hpp"
 #include "server/plugins/hdf5/output/script_group.hpp"
 #include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"

@@ -2,15 +2,13 @@
 // What `leat recover FILE` starts for files of the hdf5 store: finishes the commit in which a
 // writer was killed, and says what the file holds. Exit status: 0 the file is good, 1 it is not, 3
 // its last commit could not be finished.
-#include <hdf5.h>
-
 #include <cstdio>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
-#include "server/plugins/hdf5/base/handle.hpp"
 #include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/base/shape.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/tools/program.hpp"
@@ -23,25 +21,22 @@ namespace {
 
 long long iterations_in(const std::string& path) {
   be_quiet();
-  const Id file =
-      open_plain(path, path + " cannot be opened: is it an HDF5 file that Leat has written?");
+  const Id file = open_of_leat(path);
   const Id iterations(H5Dopen2(file, "iteration", H5P_DEFAULT),
                       path + " has no \"iteration\": Leat has not written it");
-  const Id space(H5Dget_space(iterations), path);
-  return H5Sget_simple_extent_npoints(space);
+  return static_cast<long long>(product(extents_of(iterations)));
 }
 
 // Of a file or a part: what is wrong with its data, a line each. True when nothing is.
 bool has_whole_data(const std::string& path) {
   constexpr std::size_t kMost = 20;
-  const Verified verified = verify(path);
-  for (std::size_t i = 0; i < verified.damage.size() && i < kMost; ++i)
-    std::fprintf(stderr, "leat recover: %s: damaged: %s\n", path.c_str(),
-                 verified.damage[i].c_str());
-  if (verified.damage.size() > kMost)
+  const std::vector<std::string> damage = damage_in(path);
+  for (std::size_t i = 0; i < damage.size() && i < kMost; ++i)
+    std::fprintf(stderr, "leat recover: %s: damaged: %s\n", path.c_str(), damage[i].c_str());
+  if (damage.size() > kMost)
     std::fprintf(stderr, "leat recover: %s: %zu more are damaged\n", path.c_str(),
-                 verified.damage.size() - kMost);
-  return verified.damage.empty();
+                 damage.size() - kMost);
+  return damage.empty();
 }
 
 void say_not_finished(const std::string& path, const LastCommit& commit) {

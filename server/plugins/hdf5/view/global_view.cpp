@@ -83,12 +83,11 @@ std::vector<Box> boxes_of(const View& view, const ViewedVariable& variable,
 Mapping mapping_of(const Box& box, bool constant) {
   Mapping mapping;
   mapping.part = box.part;
-  const auto skip = constant ? 1 : 0;
-  mapping.to = Shape(box.to.begin() + skip, box.to.end());
-  mapping.to_count = Shape(box.count.begin() + skip, box.count.end());
-  mapping.from = {static_cast<hsize_t>(box.slot)};
-  mapping.from.insert(mapping.from.end(), box.from.begin() + 1, box.from.end());
-  mapping.from_count = joined(1, Shape(box.count.begin() + 1, box.count.end()));
+  const std::size_t skip = constant ? 1 : 0;
+  mapping.to = behind(box.to, skip);
+  mapping.to_count = behind(box.count, skip);
+  mapping.from = joined(static_cast<hsize_t>(box.slot), behind(box.from));
+  mapping.from_count = joined(1, behind(box.count));
   if (constant) return mapping;
   mapping.from = joined(box.from[0], mapping.from);
   mapping.from_count = joined(box.count[0], mapping.from_count);
@@ -179,7 +178,7 @@ void add_global(View& view, const ViewedVariable& variable) {
   for (const Box& box : boxes) plan.mappings.push_back(mapping_of(box, variable.constant));
   create_virtual(view.file, plan, variable.like());
   Dataset made(view.file, variable.name);
-  check(H5Adelete(made.id(), "leat_patches"), variable.name);
+  remove_attribute(made.id(), "leat_patches");
   remove_noted_axes(made.id());
   const std::vector<std::string> own = own_dimensions(variable, dims);
   if (variable.constant && dims == 1 && own[0] == variable.name)

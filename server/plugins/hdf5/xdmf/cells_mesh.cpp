@@ -42,8 +42,8 @@ class CellsMesh : public Mesh {
  public:
   CellsMesh(const Target& target, std::uint32_t number, LeftOut* left_out)
       : Mesh(target, number, left_out),
-        points_(target, axes()),
-        ids_(target, field_of(mesh_.connectivity)),
+        points_(target, vtk::axes_of(target, mesh_)),
+        ids_(target, field_of(static_cast<std::uint32_t>(mesh_.connectivity))),
         ids_extents_(extents_in(target.values, ids_.field().path())),
         shape_(shape_of(mesh_, ids_.components())),
         is_collection_(target.run.ranks > 1 || has_several_blocks()),

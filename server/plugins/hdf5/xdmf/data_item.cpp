@@ -44,26 +44,27 @@ NumberType number_type(std::uint32_t type) {
   throw std::runtime_error("XDMF has no such type");
 }
 
+// In the XML.
 void put_list(XmlStream& xml, const std::string& name, const char* type, hsize_t count,
               const std::string& text) {
-  xml.begin("DataItem", {{"Name", name},
-                         {"Dimensions", std::to_string(count)},
-                         {"NumberType", type},
-                         {"Precision", "8"},
-                         {"Format", "XML"}});
-  xml.text(text);
-  xml.end();
+  xml.element("DataItem",
+              {{"Name", name},
+               {"Dimensions", std::to_string(count)},
+               {"NumberType", type},
+               {"Precision", "8"},
+               {"Format", "XML"}},
+              text);
   xml.break_line();
 }
 
 void put_selection(XmlStream& xml, const Shape& start, const Shape& count) {
   const Shape stride(start.size(), 1);
-  xml.begin("DataItem", {{"Dimensions", "3 " + std::to_string(start.size())},
-                         {"NumberType", "Int"},
-                         {"Precision", "8"},
-                         {"Format", "XML"}});
-  xml.text(listed_plainly(start) + " " + listed_plainly(stride) + " " + listed_plainly(count));
-  xml.end();
+  xml.element("DataItem",
+              {{"Dimensions", "3 " + std::to_string(start.size())},
+               {"NumberType", "Int"},
+               {"Precision", "8"},
+               {"Format", "XML"}},
+              listed_plainly(start) + " " + listed_plainly(stride) + " " + listed_plainly(count));
 }
 
 }  // namespace
@@ -81,12 +82,12 @@ void put(const Output& to, const Slab& slab) {
                             {"NumberType", type.name},
                             {"Precision", type.bytes}});
   put_selection(to.xml, slab.start, slab.count);
-  to.xml.begin("DataItem", {{"Dimensions", listed_plainly(slab.extents)},
-                            {"NumberType", type.name},
-                            {"Precision", type.bytes},
-                            {"Format", "HDF"}});
-  to.xml.text(to.file + ":/" + slab.path);
-  to.xml.end();
+  to.xml.element("DataItem",
+                 {{"Dimensions", listed_plainly(slab.extents)},
+                  {"NumberType", type.name},
+                  {"Precision", type.bytes},
+                  {"Format", "HDF"}},
+                 to.file + ":/" + slab.path);
   to.xml.end();
 }
 
@@ -103,9 +104,7 @@ void put_numbers(XmlStream& xml, const std::string& name, const std::vector<std:
 }
 
 void put_shared(XmlStream& xml, const std::string& name) {
-  xml.begin("DataItem", {{"Reference", "XML"}});
-  xml.text("/Xdmf/Domain/DataItem[@Name=\"" + name + "\"]");
-  xml.end();
+  xml.element("DataItem", {{"Reference", "XML"}}, "/Xdmf/Domain/DataItem[@Name=\"" + name + "\"]");
 }
 
 void put_shared_rows(XmlStream& xml, const std::string& name, hsize_t rows, hsize_t columns) {

@@ -61,9 +61,9 @@ class Mesh {
   const std::vector<std::uint32_t>& variables() const { return variables_; }
   /// The same as arrays of elements.
   std::vector<BlockArray> block_arrays() const;
-  /// Its coordinates.
-  std::vector<vtk::Field> axes() const;
-  vtk::Field field_of(std::int32_t variable) const;
+  vtk::Field field_of(std::uint32_t variable) const {
+    return vtk::field_in(target_, variable).value();
+  }
   void leave_out(std::uint32_t variable, const std::string& why) const;
   std::string array_name(std::uint32_t variable) const;
 
@@ -103,9 +103,6 @@ void put_nothing(XmlStream& xml);
 void put_attribute(const Output& to, const std::string& name, const char* center, const Slab& slab,
                    hsize_t components);
 
-/// Type by which coordinates are read. Readers take that of the first axis for all of them.
-std::uint32_t type_of_points(const std::vector<vtk::Field>& axes);
-
 /// Point coordinates of blocks.
 class Points {
  public:
@@ -119,7 +116,7 @@ class Points {
  private:
   std::vector<vtk::Elements> axes_;
   std::vector<Shape> extents_;
-  std::uint32_t type_;
+  std::uint32_t type_;  // readers take that of the first axis for all of them
 };
 
 }  // namespace leat::hdf5::xdmf

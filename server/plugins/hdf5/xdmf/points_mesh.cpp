@@ -8,7 +8,9 @@ namespace {
 class PointsMesh : public Mesh {
  public:
   PointsMesh(const Target& target, std::uint32_t number, LeftOut* left_out)
-      : Mesh(target, number, left_out), points_(target, axes()), arrays_(block_arrays()) {}
+      : Mesh(target, number, left_out),
+        points_(target, vtk::axes_of(target, mesh_)),
+        arrays_(block_arrays()) {}
 
   void put(const Output& to, const Step& step, bool inside) override {
     const vtk::Elements::Row found = points_.at(step.row);

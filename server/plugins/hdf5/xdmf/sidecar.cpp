@@ -98,8 +98,7 @@ Facts make_sidecar(hid_t file, const leat_run& run, const std::string& path,
 
 Facts make_sidecar(const std::string& path, const std::string& maker) {
   be_quiet();
-  const Id file =
-      open_plain(path, path + " cannot be opened: is it an HDF5 file that Leat has written?");
+  const Id file = open_of_leat(path);
   const DescribedRun described(file);
   return make_sidecar(file, described.run(), path, maker, is_alive);
 }
