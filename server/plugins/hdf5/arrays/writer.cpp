@@ -10,10 +10,6 @@
 
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/arrays/block_check.hpp"
-#include "server/plugins/hdf5/arrays/grid_writer.hpp"
-#include "server/plugins/hdf5/arrays/ragged_writer.hpp"
-#include "server/plugins/hdf5/arrays/slot_writer.hpp"
-#include "server/plugins/hdf5/arrays/sub_array_writer.hpp"
 #include "server/plugins/hdf5/base/types.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/first_row.hpp"
@@ -74,10 +70,10 @@ void describe(const Dataset& dataset, const leat_run& run, const leat_variable& 
 std::unique_ptr<Writer> make_writer(const Target& target, const leat_variable& variable,
                                     const BlockList& first) {
   if (variable.has_global && is_one_of_several_nodes(target.run))
-    return std::make_unique<SubArrayWriter>(target, variable, first);
-  if (variable.has_global) return std::make_unique<GridWriter>(target, variable, first);
-  if (varies_in_shape(variable)) return std::make_unique<RaggedWriter>(target, variable, first);
-  return std::make_unique<SlotWriter>(target, variable, first);
+    return make_sub_array_writer(target, variable, first);
+  if (variable.has_global) return make_grid_writer(target, variable, first);
+  if (varies_in_shape(variable)) return make_ragged_writer(target, variable, first);
+  return make_slot_writer(target, variable, first);
 }
 
 Shape Axes::with_row(hsize_t row, const Shape& rest) const {

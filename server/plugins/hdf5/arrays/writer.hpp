@@ -51,6 +51,15 @@ class Writer {
 std::unique_ptr<Writer> make_writer(const Target& target, const leat_variable& variable,
                                     const BlockList& first);
 
+std::unique_ptr<Writer> make_grid_writer(const Target& target, const leat_variable& variable,
+                                         const BlockList& first);
+std::unique_ptr<Writer> make_slot_writer(const Target& target, const leat_variable& variable,
+                                         const BlockList& first);
+std::unique_ptr<Writer> make_ragged_writer(const Target& target, const leat_variable& variable,
+                                           const BlockList& first);
+std::unique_ptr<Writer> make_sub_array_writer(const Target& target, const leat_variable& variable,
+                                              const BlockList& first);
+
 /// What all forms share: the iteration dimension, or none, and the names of dimensions.
 class Axes {
  public:

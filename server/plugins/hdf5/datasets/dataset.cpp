@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "server/plugins/hdf5/datasets/chunks.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
-#include "server/plugins/hdf5/datasets/stale_rows.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
-#include "server/plugins/hdf5/datasets/direct_chunks.hpp"
+#include "server/plugins/hdf5/datasets/chunks.hpp"
 #include "server/plugins/hdf5/filters/compression.hpp"
 
 namespace leat::hdf5 {

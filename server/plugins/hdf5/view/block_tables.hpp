@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/conventions/row_table.hpp"
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 
 namespace leat::hdf5 {

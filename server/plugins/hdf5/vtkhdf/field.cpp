@@ -23,7 +23,22 @@ std::string name_beside(const leat_run& run, const std::string& wished) {
   return name;
 }
 
+std::string flat(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
 }  // namespace
+
+std::string array_name(const leat_run& run, std::uint32_t number) {
+  std::string name = flat(leat_variable_at(&run, number)->name);
+  for (std::uint32_t i = 0; i < run.variable_count; ++i) {
+    const std::string other = leat_variable_at(&run, i)->name;
+    const bool is_taken = i < number ? flat(other) == name : other == name;
+    if (is_taken && i != number) name += "_";
+  }
+  return name;
+}
 
 std::vector<std::uint32_t> variables_on(const leat_run& run, const leat_mesh& mesh) {
   std::vector<std::uint32_t> found;

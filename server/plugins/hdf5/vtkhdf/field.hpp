@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/plugins/hdf5/conventions/row_table.hpp"
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/vtkhdf/tools.hpp"
 
 namespace leat::hdf5::vtk {
@@ -29,6 +29,10 @@ struct Field {
 
   std::string path() const { return variable->name; }
 };
+
+/// What variable `number` is called in VTK, in /VTKHDF and in a sidecar alike: a link has no '/' in
+/// its name.
+std::string array_name(const leat_run& run, std::uint32_t number);
 
 /// Why VTK cannot show it, whatever it is written like; "" when it can.
 std::string why_vtk_cannot(const leat_variable& variable);

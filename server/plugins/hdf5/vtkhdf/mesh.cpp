@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "server/plugins/hdf5/base/types.hpp"
-#include "server/plugins/hdf5/vtkhdf/array_name.hpp"
+#include "server/plugins/hdf5/vtkhdf/field.hpp"
 
 namespace leat::hdf5::vtk {
 Mesh::Mesh(const Target& target, const Host& host, std::uint32_t number)

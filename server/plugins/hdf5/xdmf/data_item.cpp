@@ -6,42 +6,28 @@
 
 #include "server/include/plugin.h"
 
+#include "server/plugins/hdf5/base/types.hpp"
+
 namespace leat::hdf5::xdmf {
 namespace {
 
 struct NumberType {
-  const char* name;
-  const char* bytes;
+  std::string name, bytes;
 };
 
 // Readers know no unsigned numbers of 64 bits: these are read as signed ones, up to half of them.
-NumberType number_type(std::uint32_t type) {
-  switch (static_cast<leat_scalar>(type)) {
-    case LEAT_INT8:
-      return {"Char", "1"};
-    case LEAT_INT16:
-      return {"Short", "2"};
-    case LEAT_INT32:
-      return {"Int", "4"};
-    case LEAT_INT64:
-    case LEAT_UINT64:
-      return {"Int", "8"};
-    case LEAT_UINT8:
-      return {"UChar", "1"};
-    case LEAT_UINT16:
-      return {"UShort", "2"};
-    case LEAT_UINT32:
-      return {"UInt", "4"};
-    case LEAT_FLOAT32:
-      return {"Float", "4"};
-    case LEAT_FLOAT64:
-      return {"Float", "8"};
-    case LEAT_COMPLEX64:
-    case LEAT_COMPLEX128:
-    case LEAT_CHAR:
-      break;
-  }
-  throw std::runtime_error("XDMF has no such type");
+NumberType number_type(std::uint32_t scalar) {
+  const Id type = type_of(scalar);
+  const std::size_t bytes = H5Tget_size(type);
+  const bool is_integer = H5Tget_class(type) == H5T_INTEGER;
+  if (!is_integer && H5Tget_class(type) != H5T_FLOAT)
+    throw std::runtime_error("XDMF has no such type");
+  const bool is_unsigned = is_integer && H5Tget_sign(type) == H5T_SGN_NONE && bytes < 8;
+  const char* const name = !is_integer  ? "Float"
+                           : bytes == 1 ? "Char"
+                           : bytes == 2 ? "Short"
+                                        : "Int";
+  return {(is_unsigned ? "U" : "") + std::string(name), std::to_string(bytes)};
 }
 
 // In the XML.

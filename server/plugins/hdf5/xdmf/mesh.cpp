@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "server/plugins/hdf5/vtkhdf/array_name.hpp"
+#include "server/plugins/hdf5/vtkhdf/field.hpp"
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 
 namespace leat::hdf5::xdmf {
