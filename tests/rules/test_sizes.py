@@ -11,8 +11,6 @@ STILL_TOO_LARGE = {
     "client-api/session.hpp": {"Session"},
     "client-api/variable_table.hpp": {"VariableTable"},
     "server/ledger/ledger.hpp": {"Ledger"},
-    "server/plugins/hdf5/disk/committed_file.hpp": {"CommittedFile"},
-    "server/plugins/hdf5/vtkhdf/cells.cpp": {"CellsMesh"},
     "server/scripts/script_pool.hpp": {"ScriptPool"},
     "server/session/lease_book.hpp": {"LeaseBook"},
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
@@ -184,10 +183,8 @@ Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
 }
 
 Dataset Axes::make_list(const std::string& suffix, hsize_t width) const {
-  DatasetPlan plan;
-  plan.extents = {0, width};
-  plan.grows = {true, false};
-  plan.chunk = {std::max<hsize_t>(1, kListChunkBytes / (sizeof(std::int64_t) * width)), width};
+  const hsize_t rows = std::max<hsize_t>(1, kListChunkBytes / (sizeof(std::int64_t) * width));
+  const DatasetPlan plan{{0, width}, {true, false}, {rows, width}, {}, {}};
   const std::string title = name() + suffix;
   Dataset list(target_.file, target_.scales.take_name(title), H5T_NATIVE_INT64, plan);
   name_scales(list, false, {{title + "_record", 0, true}, {title + "_number", width}});

@@ -31,6 +31,17 @@ inline Shape behind(const Shape& shape, std::size_t most = 1) {
 /// As many zeros as `like` has dimensions.
 inline Shape zeros(const Shape& like) { return Shape(like.size(), 0); }
 
+/// The next of the pieces of `step` that `extents` is made of, the last dimension first. Those before
+/// dimension `first` stay; false after the last.
+inline bool next_piece(const Shape& extents, const Shape& step, Shape* at, std::size_t first = 0) {
+  for (std::size_t d = extents.size(); d-- > first;) {
+    (*at)[d] += step[d];
+    if ((*at)[d] < extents[d]) return true;
+    (*at)[d] = 0;
+  }
+  return false;
+}
+
 /// "(2, 3)"
 template <class Numbers>
 std::string listed(const Numbers& numbers) {

@@ -13,11 +13,8 @@ namespace {
 constexpr hsize_t kScaleChunk = 8192;
 
 DatasetPlan plan_of(hsize_t length, bool grows) {
-  DatasetPlan plan;
-  plan.extents = {length};
-  plan.grows = {grows || length == 0};  // HDF5 has no chunk that fits into a fixed length of 0
-  plan.chunk = {plan.grows[0] ? kScaleChunk : std::min(length, kScaleChunk)};
-  return plan;
+  grows = grows || length == 0;  // HDF5 has no chunk that fits into a fixed length of 0
+  return {{length}, {grows}, {grows ? kScaleChunk : std::min(length, kScaleChunk)}, {}, {}};
 }
 
 std::set<std::string> names_of_variables(const leat_run& run) {

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "server/plugins/hdf5/base/types.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"

@@ -26,16 +26,6 @@ bool is_contiguous(const Shape& whole, const Shape& part) {
 
 const std::string kWhat = "cannot clear the last rows of a dataset";
 
-// The next one in the same rows; false after the last.
-bool next_chunk(const Shape& extents, const Shape& chunk, Shape* at) {
-  for (std::size_t d = extents.size(); --d > 0;) {
-    (*at)[d] += chunk[d];
-    if ((*at)[d] < extents[d]) return true;
-    (*at)[d] = 0;
-  }
-  return false;
-}
-
 std::vector<std::uint8_t> fill_value_of(hid_t creation, hid_t type) {
   std::vector<std::uint8_t> fill(H5Tget_size(type));
   check(H5Pget_fill_value(creation, type, fill.data()), kWhat);
@@ -72,18 +62,12 @@ void write_whole_chunks(hid_t dataset, const Shape& chunk, const Shape& start, c
                         const void* data, const MemoryPart& memory, std::size_t element) {
   const auto* from = static_cast<const char*>(data) + first_element(memory) * element;
   const std::size_t bytes = product(chunk) * element;
-  Shape at = start;
-  while (true) {
+  Shape at = start, behind_start = zeros(start);
+  do {
+    for (std::size_t d = 0; d < at.size(); ++d) at[d] = start[d] + behind_start[d];
     check(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, at.data(), bytes, from), "cannot write a chunk");
     from += bytes;
-    // The next one, the last dimension first.
-    std::size_t d = at.size();
-    while (d > 0 && (at[d - 1] += chunk[d - 1]) == start[d - 1] + count[d - 1]) {
-      at[d - 1] = start[d - 1];
-      --d;
-    }
-    if (d == 0) return;
-  }
+  } while (next_piece(count, chunk, &behind_start));
 }
 
 void clear_behind(hid_t dataset, hsize_t rows) {
@@ -98,7 +82,7 @@ void clear_behind(hid_t dataset, hsize_t rows) {
   const std::size_t from = (rows - at[0]) * (data.size() / chunk[0]);
   do {
     clear_chunk(dataset, at, &data, from, fill);
-  } while (next_chunk(extents, chunk, &at));
+  } while (next_piece(extents, chunk, &at, 1));
 }
 
 }  // namespace leat::hdf5

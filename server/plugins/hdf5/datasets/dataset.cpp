@@ -70,13 +70,7 @@ Shape part_of_iteration(const Shape& extents, std::uint64_t bytes, std::uint64_t
 
 }  // namespace
 
-DatasetPlan growing_list(hsize_t length) {
-  DatasetPlan plan;
-  plan.extents = {length};
-  plan.grows = {true};
-  plan.chunk = {kListChunk};
-  return plan;
-}
+DatasetPlan growing_list(hsize_t length) { return {{length}, {true}, {kListChunk}, {}, {}}; }
 
 Dataset::Dataset(hid_t file, const std::string& name) : name_(name) { open(file); }
 

@@ -172,7 +172,7 @@ void OutputFile::go_on_in_folder() {
 // False when others have it.
 bool OutputFile::take_name(CommittedFile* file, const std::string& path) {
   const FilePlace place = path;
-  if (place.exists() && !file->is_at(place)) return false;
+  if (place.exists() && !file->named().is_at(place)) return false;
   const bool has_lock = lock_ && lock_->holds(place);
   std::optional<FileLock> lock = has_lock ? std::nullopt : FileLock::take(place);
   if (!has_lock && !lock) return false;

@@ -2,14 +2,12 @@
 #include "server/plugins/hdf5/output/store.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <set>
 #include <stdexcept>
 
 #include "server/plugins/hdf5/arrays/parameter_tables.hpp"
 #include "server/plugins/hdf5/arrays/written_mask.hpp"
-#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/conventions/time_axis.hpp"
 #include "server/plugins/hdf5/datasets/integers.hpp"
 #include "server/plugins/hdf5/output/blocks.hpp"

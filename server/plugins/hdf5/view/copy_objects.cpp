@@ -98,6 +98,13 @@ void copy_whole(hid_t from_file, const std::string& from, hid_t to_file, const s
   copy_attributes(source, target);
 }
 
+void copy_scales(hid_t from, hid_t to, hid_t file, const std::string& prefix) {
+  for (unsigned d = 0; d < extents_of(from).size(); ++d) {
+    for (const std::string& scale : scales_of(from, d))
+      attach_scale(to, d, open_dataset(file, prefix + scale), "cannot name a dimension");
+  }
+}
+
 std::string dimension_name(hid_t dataset, unsigned d) {
   const std::string label = label_of(dataset, d);
   if (!label.empty()) return label;

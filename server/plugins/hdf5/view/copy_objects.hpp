@@ -19,6 +19,9 @@ void set_small_chunks(hid_t creation, const Shape& extents);
 /// Copies a dataset with its values, which are few, and its attributes.
 void copy_whole(hid_t from_file, const std::string& from, hid_t to_file, const std::string& to);
 
+/// Names the dimensions of `to` by the scales of `file` that are called `prefix` and what those of
+/// `from` are called.
+void copy_scales(hid_t from, hid_t to, hid_t file, const std::string& prefix);
 /// Name of a dimension: its label, else its scale's without folders; "" when it has none.
 std::string dimension_name(hid_t dataset, unsigned d);
 /// Paths of all datasets below `group` ("" for all), not in the order of their making.

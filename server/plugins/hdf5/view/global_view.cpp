@@ -9,7 +9,6 @@
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/conventions/table_attributes.hpp"
 #include "server/plugins/hdf5/datasets/integers.hpp"
-#include "server/plugins/hdf5/view/copy_objects.hpp"
 #include "server/plugins/hdf5/view/sub_arrays.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 
@@ -144,11 +143,11 @@ void add_shapes(View& view, const ViewedVariable& variable, const std::vector<Sh
   const TableKind kind = extents_of_arrays(*std::max_element(values.begin(), values.end()));
   const std::string name = view.scales.take_name(variable.name + kind.suffix);
   const Id type = number_type(view.file, name, kind.largest);
-  DatasetPlan plan;
-  plan.extents = {shapes.size(), first.size()};
-  plan.grows = {true, true};
-  plan.chunk = {std::max<hsize_t>(1, shapes.size()), first.size()};
-  plan.fill = number_bytes(type, kind.nothing);
+  const DatasetPlan plan{{shapes.size(), first.size()},
+                         {true, true},
+                         {std::max<hsize_t>(1, shapes.size()), first.size()},
+                         {},
+                         number_bytes(type, kind.nothing)};
   Dataset table(view.file, name, type, plan);
   write_numbers(table, {0, 0}, plan.extents, values);
   describe_table(table, variable.name, kind, coordinates_of_rows(view.time, name));

@@ -109,9 +109,8 @@ class Merge {
   void name_dimensions(const std::string& path) {
     const Id source = open_object(from_, path), target = open_object(to_, path);
     if (is_scale(source)) return;
+    copy_scales(source, target, to_, "");
     for (unsigned d = 0; d < extents_of(source).size(); ++d) {
-      for (const std::string& scale : scales_of(source, d))
-        attach_scale(target, d, open_object(to_, scale), "cannot name a dimension of " + path);
       if (const std::string label = label_of(source, d); !label.empty())
         check(H5DSset_label(target, d, label.c_str()), "cannot label a dimension of " + path);
     }

@@ -64,15 +64,6 @@ Shape piece_for(const Shape& extents, Shape chunk, std::uint64_t bytes) {
   return piece;
 }
 
-bool next(const Shape& extents, const Shape& piece, Shape* at) {
-  for (std::size_t d = extents.size(); d-- > 0;) {
-    (*at)[d] += piece[d];
-    if ((*at)[d] < extents[d]) return true;
-    (*at)[d] = 0;
-  }
-  return false;
-}
-
 }  // namespace
 
 Id create_merged(hid_t source, hid_t file, const std::string& path, Sources* sources) {
@@ -118,7 +109,7 @@ void copy_values(hid_t source, hid_t target, const std::function<void(std::uint6
                    values.data()),
           what);
     copied(product(count) * bytes);
-  } while (next(extents, piece, &at));
+  } while (next_piece(extents, piece, &at));
 }
 
 std::uint64_t bytes_of_values(hid_t dataset) {

@@ -98,13 +98,7 @@ void add_script(View& view, std::size_t part, const std::string& script,
   }
   for (const std::string& name : datasets) {
     const Id source = open_dataset(view.parts[part].file, name);
-    if (is_scale(source)) continue;
-    const Id target = open_dataset(view.file, to + name);
-    for (unsigned d = 0; d < extents_of(source).size(); ++d) {
-      for (const std::string& scale : scales_of(source, d))
-        attach_scale(target, d, open_dataset(view.file, to + scale),
-                     "cannot name a dimension of " + name);
-    }
+    if (!is_scale(source)) copy_scales(source, open_dataset(view.file, to + name), view.file, to);
   }
 }
 

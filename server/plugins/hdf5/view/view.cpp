@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/view/view.hpp"
 
-#include <hdf5_hl.h>
-
 #include <algorithm>
 
 #include "server/plugins/hdf5/conventions/coordinates.hpp"

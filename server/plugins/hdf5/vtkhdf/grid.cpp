@@ -41,11 +41,8 @@ class GridArray : public Array {
 template <class T>
 void make_list(hid_t file, const std::string& name, hid_t type, hsize_t count,
                const std::function<T(hsize_t)>& value) {
-  DatasetPlan plan;
-  plan.extents = {count};
-  plan.grows = {false};
-  plan.chunk = {std::min(count, kAtOnce)};
-  plan.compression = compression_from("deflate:1");
+  const DatasetPlan plan{
+      {count}, {false}, {std::min(count, kAtOnce)}, compression_from("deflate:1"), {}};
   Dataset list(file, name, type, plan);
   if (!list.is_new()) return;
   std::vector<T> values(plan.chunk[0]);
@@ -151,15 +148,13 @@ class GridMesh : public Mesh {
     for (const Field& axis : axes_) values.push_back(values_of(axis));
     values.resize(3, {0.0});
     const hsize_t nx = values[0].size(), ny = values[1].size();
-    DatasetPlan plan;
-    plan.extents = {product(lengths_), 3};
-    plan.grows = {false, false};
-    plan.chunk = {std::min(plan.extents[0], kAtOnce), 3};
-    plan.compression = compression_from("deflate:1");
+    const hsize_t all = product(lengths_);
+    const DatasetPlan plan{
+        {all, 3}, {false, false}, {std::min(all, kAtOnce), 3}, compression_from("deflate:1"), {}};
     Dataset points(target_.file, path("Points"), H5T_NATIVE_DOUBLE, plan);
     std::vector<double> some(plan.chunk[0] * 3);
-    for (hsize_t at = 0; points.is_new() && at < plan.extents[0]; at += plan.chunk[0]) {
-      const hsize_t count = std::min(plan.chunk[0], plan.extents[0] - at);
+    for (hsize_t at = 0; points.is_new() && at < all; at += plan.chunk[0]) {
+      const hsize_t count = std::min(plan.chunk[0], all - at);
       for (hsize_t i = 0; i < count; ++i) {
         const hsize_t point = at + i;
         some[3 * i] = values[0][point % nx];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Particles: one part with all points of an iteration, and a vertex for each, so that they are
 // seen. The vertices of all iterations are the first ones of one list 0, 1, 2, ...
-#include <algorithm>
 #include <numeric>
 
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/xdmf/data_item.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 #include "server/include/plugin.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/xdmf/mesh.hpp"
 
-#include <algorithm>
-
 #include "server/plugins/hdf5/vtkhdf/field.hpp"
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/tools/ls/dataset_facts.hpp"
 
+#include <hdf5_hl.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
-#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/tools/ls/filter_names.hpp"
 
 namespace leat::hdf5 {
@@ -48,6 +49,11 @@ std::vector<std::string> scales_of(hid_t dataset, std::size_t dims, const Names&
   }
   H5Dvlen_reclaim(type, space, H5P_DEFAULT, lists.data());
   return scales;
+}
+
+std::string label_of(hid_t dataset, unsigned d) {
+  char label[256] = "";
+  return H5DSget_label(dataset, d, label, sizeof label) > 0 ? label : "";
 }
 
 Json dimensions_of(hid_t dataset, std::size_t dims, const Names& names) {

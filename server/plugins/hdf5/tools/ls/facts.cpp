@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/tools/ls/facts.hpp"
 
+#include <hdf5_hl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <thread>
 
 #include "server/plugins/hdf5/base/objects.hpp"
-#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/disk/plain_open.hpp"
@@ -121,7 +121,7 @@ class FileFacts {
   // A scale has coordinates: those that have none are no datasets to speak of.
   Json other(const std::string& name) const {
     Json facts = facts_of_dataset(file_, name, contents_.names);
-    facts["is_coordinate"] = made_by_leat_ && is_scale(open(name));
+    facts["is_coordinate"] = made_by_leat_ && H5DSis_scale(open(name)) > 0;
     return facts;
   }
 
