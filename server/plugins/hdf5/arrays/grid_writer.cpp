@@ -7,7 +7,6 @@
 #include "server/plugins/hdf5/arrays/block_check.hpp"
 #include "server/plugins/hdf5/arrays/writer.hpp"
 #include "server/plugins/hdf5/base/types.hpp"
-#include "server/plugins/hdf5/datasets/integers.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -49,10 +48,8 @@ class GridWriter : public Writer {
         variable_(variable),
         first_global_(first.empty() ? axes_.stored_rest()
                                     : global_of(*first.front(), variable.dims)) {
-    std::vector<DimensionName> names;
-    for (unsigned d = 0; d < variable.dims; ++d)
-      names.push_back(axes_.place_name_of(d, first_global_[d]));
-    data_ = axes_.make(first_global_, names, piece_of(variable, first_global_, first));
+    data_ = axes_.make(first_global_, axes_.place_names(first_global_),
+                       piece_of(variable, first_global_, first));
     if (axes_.has_table("_global")) make_globals(0);
   }
 
@@ -96,11 +93,9 @@ class GridWriter : public Writer {
       make_globals(std::max(*std::max_element(now.begin(), now.end()),
                             *std::max_element(before.begin(), before.end())));
     }
-    globals_.grow_to(axes_.with_row(row + 1, {now.size()}));
-    for (hsize_t old = 0; is_new && old < row; ++old) {
-      write_numbers(globals_, axes_.with_row(old, {0}), axes_.with_row(1, {now.size()}), before);
-    }
-    write_numbers(globals_, axes_.with_row(row, {0}), axes_.with_row(1, {now.size()}), now);
+    for (hsize_t old = 0; is_new && old < row; ++old)
+      axes_.put_row(globals_, old, {before.size()}, before);
+    axes_.put_row(globals_, row, {now.size()}, now);
   }
 
   Axes axes_;

@@ -121,19 +121,11 @@ class RaggedWriter : public Writer {
   }
 
   void write_tables(hsize_t row, hsize_t slots, const Tables& tables) {
-    const Shape start = axes_.with_row(row, {0}), count = axes_.with_row(1, {slots});
-    const auto put = [&](Dataset& table, const std::vector<std::int64_t>& values) {
-      table.grow_to(axes_.with_row(row + 1, {slots}));
-      write_numbers(table, start, count, values);
-    };
-    put(ranks_, tables.ranks);
-    put(numbers_, tables.numbers);
-    if (flat_) {
-      extents_.grow_to(axes_.with_row(row + 1, {slots, 0}));
-      write_numbers(extents_, axes_.with_row(row, {0, 0}),
-                    axes_.with_row(1, {slots, variable_.dims}), tables.extents);
-    }
-    put(counts_, tables.counts);  // last: a block counts once all that is said of it is there
+    axes_.put_row(ranks_, row, {slots}, tables.ranks);
+    axes_.put_row(numbers_, row, {slots}, tables.numbers);
+    if (flat_) axes_.put_row(extents_, row, {slots, variable_.dims}, tables.extents);
+    // Last: a block counts once all that is said of it is there.
+    axes_.put_row(counts_, row, {slots}, tables.counts);
   }
 
   Axes axes_;

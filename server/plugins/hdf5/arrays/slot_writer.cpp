@@ -22,10 +22,7 @@ class SlotWriter : public Writer {
                             : target.run.ranks == 1 && first.size() == 1 && first[0]->block == 0;
     first_extents_ = Shape(rest.end() - variable.dims, rest.end());
     if (single_) {
-      std::vector<DimensionName> names;
-      for (unsigned d = 0; d < variable.dims; ++d)
-        names.push_back(axes_.place_name_of(d, first_extents_[d]));
-      data_ = axes_.make(first_extents_, names, first_extents_);
+      data_ = axes_.make(first_extents_, axes_.place_names(first_extents_), first_extents_);
     } else {
       make_slots(first_extents_);
     }
@@ -68,15 +65,9 @@ class SlotWriter : public Writer {
       numbers.push_back(block.block);
       sizes.insert(sizes.end(), own.count.begin(), own.count.end());
     }
-    const Shape start = axes_.with_row(row, {0}), count = axes_.with_row(1, {blocks.size()});
-    for (Dataset* table : {&ranks_, &numbers_}) {
-      table->grow_to(axes_.with_row(row + 1, {blocks.size()}));
-      write_numbers(*table, start, count, table == &ranks_ ? ranks : numbers);
-    }
-    if (!sizes_.exists()) return;
-    sizes_.grow_to(axes_.with_row(row + 1, {blocks.size(), 0}));
-    write_numbers(sizes_, axes_.with_row(row, {0, 0}),
-                  axes_.with_row(1, {blocks.size(), variable_.dims}), sizes);
+    axes_.put_row(ranks_, row, {blocks.size()}, ranks);
+    axes_.put_row(numbers_, row, {blocks.size()}, numbers);
+    if (sizes_.exists()) axes_.put_row(sizes_, row, {blocks.size(), variable_.dims}, sizes);
   }
 
   void write_single(hsize_t row, const BlockList& blocks, BlockErrors* errors) {

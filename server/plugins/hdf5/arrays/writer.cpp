@@ -11,9 +11,9 @@
 #include "server/plugins/hdf5/arrays/block_check.hpp"
 #include "server/plugins/hdf5/base/types.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
-#include "server/plugins/hdf5/conventions/first_row.hpp"
 #include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/datasets/integers.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 
@@ -182,6 +182,12 @@ Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
   return table;
 }
 
+void Axes::put_row(Dataset& table, hsize_t row, const Shape& count,
+                   const std::vector<std::int64_t>& numbers) const {
+  table.grow_to(with_row(row + 1, count));
+  write_numbers(table, with_row(row, zeros(count)), with_row(1, count), numbers);
+}
+
 Dataset Axes::make_list(const std::string& suffix, hsize_t width) const {
   const hsize_t rows = std::max<hsize_t>(1, kListChunkBytes / (sizeof(std::int64_t) * width));
   const DatasetPlan plan{{0, width}, {true, false}, {rows, width}, {}, {}};
@@ -216,6 +222,12 @@ DimensionName Axes::place_name_of(unsigned dimension, hsize_t length) const {
   DimensionName name = name_of(dimension, length);
   name.values = uniform_axis(target_.run, variable_, dimension);
   return name;
+}
+
+std::vector<DimensionName> Axes::place_names(const Shape& extents) const {
+  std::vector<DimensionName> names;
+  for (unsigned d = 0; d < extents.size(); ++d) names.push_back(place_name_of(d, extents[d]));
+  return names;
 }
 
 void BlockErrors::add(const leat_block& block, const std::string& why) {

@@ -128,12 +128,19 @@ struct DescribedRun::Reader {
             from.value("ghost_high", std::int64_t{0}), from.value("varying", 0), 0};
   }
 
-  leat_variable variable(const json& from) {
-    leat_variable made{};
+  // A variable or a mesh, with what both have.
+  template <class Described>
+  Described begun(const json& from) {
+    Described made{};
     made.size = sizeof made;
     made.name = keep(from.at("name"));
     made.unit = text(from, "unit");
     made.description = text(from, "description");
+    return made;
+  }
+
+  leat_variable variable(const json& from) {
+    auto made = begun<leat_variable>(from);
     made.type = from.at("type");
     for (const json& one : from.value("dims", json::array())) {
       if (made.dims < LEAT_PLUGIN_MAX_DIMS) made.dimension[made.dims++] = dimension(one);
@@ -151,11 +158,7 @@ struct DescribedRun::Reader {
   }
 
   leat_mesh mesh(const json& from) {
-    leat_mesh made{};
-    made.size = sizeof made;
-    made.name = keep(from.at("name"));
-    made.unit = text(from, "unit");
-    made.description = text(from, "description");
+    auto made = begun<leat_mesh>(from);
     made.kind = from.at("kind");
     made.dims = std::min(from.at("dims").get<std::uint32_t>(), 3u);
     copy_list(from.value("origin", json::array()), made.origin);

@@ -6,9 +6,22 @@
 #include <string>
 #include <vector>
 
+#include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/shape.hpp"
 
 namespace leat::hdf5 {
+
+/// In which row of the file something was written that does not vary in time. Nothing else says so.
+inline constexpr const char* kFirstRow = "leat_row";
+
+inline void note_first_row(hid_t dataset, hsize_t row) {
+  set_attribute(dataset, kFirstRow, static_cast<std::int64_t>(row));
+}
+
+/// 0 where it is not noted: in files of an older Leat.
+inline hsize_t first_row(hid_t dataset) {
+  return static_cast<hsize_t>(integer_attribute(dataset, kFirstRow, 0));
+}
 
 /// All integers of a dataset; `extents`, when given, gets its shape.
 std::vector<std::int64_t> integers_of(hid_t file, const std::string& name,

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
-#include "server/plugins/hdf5/conventions/first_row.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/conventions/table_attributes.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"

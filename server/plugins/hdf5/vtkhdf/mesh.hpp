@@ -123,11 +123,9 @@ class Mesh {
   Dataset values_;
 };
 
-std::unique_ptr<Mesh> make_image_mesh(const Target& target, const Host& host, std::uint32_t number);
-std::unique_ptr<Mesh> make_grid_mesh(const Target& target, const Host& host, std::uint32_t number);
-std::unique_ptr<Mesh> make_cells_mesh(const Target& target, const Host& host, std::uint32_t number);
-std::unique_ptr<Mesh> make_points_mesh(const Target& target, const Host& host,
+using MakeMesh = std::unique_ptr<Mesh>(const Target& target, const Host& host,
                                        std::uint32_t number);
+MakeMesh make_image_mesh, make_grid_mesh, make_cells_mesh, make_points_mesh;
 
 /// Array of the elements of blocks: what was not written, or not for all points or cells of an
 /// iteration, is shown as fill values.

@@ -11,9 +11,7 @@ namespace {
 
 constexpr char kRoot[] = "VTKHDF";
 
-using Make = std::unique_ptr<vtk::Mesh> (*)(const vtk::Target&, const Host&, std::uint32_t);
-
-Make maker_of(std::uint32_t kind) {
+vtk::MakeMesh* maker_of(std::uint32_t kind) {
   switch (static_cast<leat_mesh_kind>(kind)) {
     case LEAT_MESH_UNIFORM:
       return vtk::make_image_mesh;
@@ -54,7 +52,8 @@ VtkHdf::VtkHdf(const vtk::Target& target, const Host& host) : target_(target), h
   if (!shows(run)) return;
   for (std::uint32_t i = 0; i < leat_run_mesh_count(&run); ++i) {
     const leat_mesh* mesh = leat_mesh_at(&run, i);
-    if (const Make make = maker_of(mesh->kind); make && !vtk::variables_on(run, *mesh).empty())
+    if (vtk::MakeMesh* const make = maker_of(mesh->kind);
+        make && !vtk::variables_on(run, *mesh).empty())
       meshes_.push_back(make(target, host, i));
   }
   is_collection_ = meshes_.size() > 1;

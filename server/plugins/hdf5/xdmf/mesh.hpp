@@ -80,13 +80,11 @@ class Mesh {
 
 /// The mesh; none while the file does not have all that it is made of. Throws when XDMF cannot show
 /// it.
-std::unique_ptr<Mesh> make_mesh(const Target& target, std::uint32_t number, LeftOut* left_out);
-
-std::unique_ptr<Mesh> make_grid_mesh(const Target& target, std::uint32_t number, LeftOut* left_out);
-std::unique_ptr<Mesh> make_cells_mesh(const Target& target, std::uint32_t number,
-                                      LeftOut* left_out);
-std::unique_ptr<Mesh> make_points_mesh(const Target& target, std::uint32_t number,
+using MakeMesh = std::unique_ptr<Mesh>(const Target& target, std::uint32_t number,
                                        LeftOut* left_out);
+MakeMesh make_mesh;
+/// The same of one that is whole.
+MakeMesh make_grid_mesh, make_cells_mesh, make_points_mesh;
 
 /// Its name has the iteration in it: readers give Grids of the same name others by trying all
 /// numbers, which takes them minutes where there are thousands
