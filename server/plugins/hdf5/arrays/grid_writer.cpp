@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/arrays/grid_writer.hpp"
-
+// Blocks that are parts of a global array. When its shape changes during the run the dataset has
+// the largest one, and
+// "<variable>_global" (iteration, dims) has the shape of each iteration.
 #include <algorithm>
 
 #include "server/plugins/hdf5/arrays/block_check.hpp"
+#include "server/plugins/hdf5/arrays/writer.hpp"
 #include "server/plugins/hdf5/base/types.hpp"
-#include "server/plugins/hdf5/datasets/integers.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -40,64 +41,74 @@ Shape piece_of(const leat_variable& variable, const Shape& global, const BlockLi
   return fit ? cell : global;
 }
 
-}  // namespace
+class GridWriter : public Writer {
+ public:
+  GridWriter(const Target& target, const leat_variable& variable, const BlockList& first)
+      : axes_(target, variable),
+        variable_(variable),
+        first_global_(first.empty() ? axes_.stored_rest()
+                                    : global_of(*first.front(), variable.dims)) {
+    data_ = axes_.make(first_global_, axes_.place_names(first_global_),
+                       piece_of(variable, first_global_, first));
+    if (axes_.has_table("_global")) make_globals(0);
+  }
 
-GridWriter::GridWriter(const Target& target, const leat_variable& variable, const BlockList& first)
-    : axes_(target, variable),
-      variable_(variable),
-      first_global_(first.empty() ? axes_.stored_rest()
-                                  : global_of(*first.front(), variable.dims)) {
-  std::vector<DimensionName> names;
-  for (unsigned d = 0; d < variable.dims; ++d)
-    names.push_back(axes_.place_name_of(d, first_global_[d]));
-  data_ = axes_.make(first_global_, names, piece_of(variable, first_global_, first));
-  if (axes_.has_table("_global")) make_globals(0);
-}
-
-void GridWriter::make_globals(std::int64_t largest) {
-  globals_ = axes_.make_table(extents_of_arrays(largest), {},
-                              {{axes_.name() + "_global_dim", variable_.dims}});
-}
-
-void GridWriter::write(hsize_t row, const BlockList& blocks, BlockErrors* errors) {
-  const Shape global = global_of(*blocks.front(), variable_.dims);
-  data_.grow_to(axes_.with_row(row + 1, global));
-  if (globals_.exists() || global != first_global_) note_global(row, global);
-  for (const leat_block* block : blocks) {
-    try {
-      if (global_of(*block, variable_.dims) != global)
-        throw std::runtime_error("its global extents differ from those of the iteration's first");
-      write_block(row, *block);
-    } catch (const std::exception& e) {
-      errors->add(*block, e.what());
+  void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) override {
+    const Shape global = global_of(*blocks.front(), variable_.dims);
+    data_.grow_to(axes_.with_row(row + 1, global));
+    if (globals_.exists() || global != first_global_) note_global(row, global);
+    for (const leat_block* block : blocks) {
+      try {
+        if (global_of(*block, variable_.dims) != global)
+          throw std::runtime_error("its global extents differ from those of the iteration's first");
+        write_block(row, *block);
+      } catch (const std::exception& e) {
+        errors->add(*block, e.what());
+      }
     }
   }
-}
 
-void GridWriter::write_block(hsize_t row, const leat_block& block) {
-  const Shape start(block.position, block.position + variable_.dims);
-  const MemoryPart memory = own_part(variable_, block);
-  data_.write(axes_.with_row(row, start), axes_.with_row(1, memory.count), block.data, memory);
-}
-
-void GridWriter::note_global(hsize_t row, const Shape& global) {
-  const std::vector<std::int64_t> now(global.begin(), global.end());
-  const std::vector<std::int64_t> before(first_global_.begin(), first_global_.end());
-  const bool is_new = !globals_.exists();
-  if (is_new) {
-    make_globals(std::max(*std::max_element(now.begin(), now.end()),
-                          *std::max_element(before.begin(), before.end())));
+  void grow_to_rows(hsize_t rows) override {
+    data_.grow_to(axes_.with_row(rows, Shape(first_global_.size(), 0)));
+    if (globals_.exists()) globals_.grow_to(axes_.with_row(rows, {0}));
   }
-  globals_.grow_to(axes_.with_row(row + 1, {now.size()}));
-  for (hsize_t old = 0; is_new && old < row; ++old) {
-    write_numbers(globals_, axes_.with_row(old, {0}), axes_.with_row(1, {now.size()}), before);
-  }
-  write_numbers(globals_, axes_.with_row(row, {0}), axes_.with_row(1, {now.size()}), now);
-}
 
-void GridWriter::grow_to_rows(hsize_t rows) {
-  data_.grow_to(axes_.with_row(rows, Shape(first_global_.size(), 0)));
-  if (globals_.exists()) globals_.grow_to(axes_.with_row(rows, {0}));
+ private:
+  void write_block(hsize_t row, const leat_block& block) {
+    const Shape start(block.position, block.position + variable_.dims);
+    const MemoryPart memory = own_part(variable_, block);
+    data_.write(axes_.with_row(row, start), axes_.with_row(1, memory.count), block.data, memory);
+  }
+
+  void make_globals(std::int64_t largest) {
+    globals_ = axes_.make_table(extents_of_arrays(largest), {},
+                                {{axes_.name() + "_global_dim", variable_.dims}});
+  }
+
+  void note_global(hsize_t row, const Shape& global) {
+    const std::vector<std::int64_t> now(global.begin(), global.end());
+    const std::vector<std::int64_t> before(first_global_.begin(), first_global_.end());
+    const bool is_new = !globals_.exists();
+    if (is_new) {
+      make_globals(std::max(*std::max_element(now.begin(), now.end()),
+                            *std::max_element(before.begin(), before.end())));
+    }
+    for (hsize_t old = 0; is_new && old < row; ++old)
+      axes_.put_row(globals_, old, {before.size()}, before);
+    axes_.put_row(globals_, row, {now.size()}, now);
+  }
+
+  Axes axes_;
+  const leat_variable& variable_;
+  Shape first_global_;  // as long as it is all there was; then globals_ exists
+  Dataset data_, globals_;
+};
+
+}  // namespace
+
+std::unique_ptr<Writer> make_grid_writer(const Target& target, const leat_variable& variable,
+                                         const BlockList& first) {
+  return std::make_unique<GridWriter>(target, variable, first);
 }
 
 }  // namespace leat::hdf5

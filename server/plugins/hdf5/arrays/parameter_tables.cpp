@@ -16,13 +16,6 @@ constexpr std::uint64_t kChunkBytes = 4096;
 // longer is cut.
 constexpr std::size_t kLeastText = 128;
 
-Id text_type(std::size_t bytes) {
-  Id type(H5Tcopy(H5T_C_S1), "making a type");
-  check(H5Tset_size(type, bytes), "making a type");
-  check(H5Tset_cset(type, H5T_CSET_UTF8), "making a type");
-  return type;
-}
-
 // Not in the middle of a character of UTF-8.
 std::size_t cut_at(const char* text, std::size_t most) {
   std::size_t length = std::strlen(text);

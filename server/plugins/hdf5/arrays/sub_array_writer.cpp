@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/arrays/sub_array_writer.hpp"
-
+// Blocks that are parts of a global array, of which this server has some: the others are in the
+// files of other servers. The dataset is (iteration, slot, dims...), a slot for each block, ghosts
+// left out, so that a file has no more bytes than its server got, however the blocks lie;
+// "<variable>_region" says where each belongs (SubArrayTable). The view shows the global array.
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "server/plugins/hdf5/arrays/block_check.hpp"
+#include "server/plugins/hdf5/arrays/writer.hpp"
 #include "server/plugins/hdf5/base/types.hpp"
 #include "server/plugins/hdf5/conventions/part_axes.hpp"
+#include "server/plugins/hdf5/conventions/sub_array_table.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -27,113 +33,129 @@ Shape usual_size(const std::vector<SubArray>& sub_arrays, std::uint64_t bytes_ea
   return product(least) * bytes_each >= kSmallestChunk ? least : most;
 }
 
-}  // namespace
-
-SubArrayWriter::SubArrayWriter(const Target& target, const leat_variable& variable,
-                               const BlockList& first)
-    : axes_(target, variable), variable_(variable) {
-  std::vector<SubArray> sub_arrays;
-  for (const leat_block* block : first) sub_arrays.push_back(sub_array_of(*block));
-  Shape size = usual_size(sub_arrays, H5Tget_size(type_of(variable.type)));
-  size.resize(variable.dims, 0);
-  make_data(size);
-  const std::size_t width = numbers_of_sub_array(variable.dims);
-  table_ = axes_.make_list("_region", width);
-  records_ = table_.extents()[0];
-  std::vector<std::int64_t> all(records_ * width);
-  table_.read({0, 0}, {records_, width}, all.data());
-  for (hsize_t i = 0; i < records_; ++i) {
-    SubArray sub_array = sub_array_of_record(&all[i * width], variable.dims);
-    now_[{sub_array.rank, sub_array.block}] = std::move(sub_array);
-  }
-}
-
-void SubArrayWriter::make_data(const Shape& extents) {
-  std::vector<DimensionName> names{{axes_.name() + "_slot", 0, true}};
-  for (unsigned d = 0; d < variable_.dims; ++d)
-    names.push_back({axes_.name() + "_" + variable_.dimension[d].name, 0, true});
-  const Shape slot = joined(0, extents);
-  data_ = axes_.make(slot, names, slot);
-  if (!data_.is_new()) return;
-  set_attribute(data_.id(), "leat_patches", std::int64_t{1});
-  for (unsigned d = 0; d < variable_.dims; ++d) {
-    const std::optional<AxisValues> axis = axes_.place_name_of(d, 0).values;
-    if (axis) note_axis(data_.id(), d, *axis);
-  }
-}
-
-SubArray SubArrayWriter::sub_array_of(const leat_block& block) const {
-  SubArray sub_array;
-  sub_array.rank = block.rank;
-  sub_array.block = block.block;
-  sub_array.count = own_extents(variable_, block);
-  for (unsigned d = 0; d < variable_.dims; ++d) {
-    sub_array.start.push_back(static_cast<hsize_t>(std::max<std::int64_t>(0, block.position[d])));
-    sub_array.global.push_back(static_cast<hsize_t>(block.global[d]));
-  }
-  if (!sub_array.is_there()) sub_array.count = sub_array.start = zeros(sub_array.count);
-  return sub_array;
-}
-
-void SubArrayWriter::write(hsize_t row, const BlockList& blocks, BlockErrors* errors) {
-  const Shape global = sub_array_of(*blocks.front()).global;
-  close_others(row, blocks);
-  for (const leat_block* block : blocks) {
-    SubArray sub_array = sub_array_of(*block);
-    try {
-      if (sub_array.global != global)
-        throw std::runtime_error("its global extents differ from those of the iteration's first");
-      sub_array.slot = slot_of({sub_array.rank, sub_array.block});
-      if (sub_array.is_there()) write_block(row, *block, sub_array);
-      note(row, std::move(sub_array));
-    } catch (const std::exception& e) {
-      errors->add(*block, e.what());
+class SubArrayWriter : public Writer {
+ public:
+  SubArrayWriter(const Target& target, const leat_variable& variable, const BlockList& first)
+      : axes_(target, variable), variable_(variable) {
+    std::vector<SubArray> sub_arrays;
+    for (const leat_block* block : first) sub_arrays.push_back(sub_array_of(*block));
+    Shape size = usual_size(sub_arrays, H5Tget_size(type_of(variable.type)));
+    size.resize(variable.dims, 0);
+    make_data(size);
+    const std::size_t width = numbers_of_sub_array(variable.dims);
+    table_ = axes_.make_list("_region", width);
+    records_ = table_.extents()[0];
+    std::vector<std::int64_t> all(records_ * width);
+    table_.read({0, 0}, {records_, width}, all.data());
+    for (hsize_t i = 0; i < records_; ++i) {
+      SubArray sub_array = sub_array_of_record(&all[i * width], variable.dims);
+      now_[{sub_array.rank, sub_array.block}] = std::move(sub_array);
     }
   }
-}
 
-void SubArrayWriter::write_block(hsize_t row, const leat_block& block, const SubArray& sub_array) {
-  const MemoryPart memory = own_part(variable_, block);
-  const auto slot = static_cast<hsize_t>(sub_array.slot);
-  data_.grow_to(axes_.with_row(row + 1, joined(slot + 1, sub_array.count)));
-  data_.write(axes_.with_row(row, joined(slot, zeros(sub_array.count))),
-              axes_.with_row(1, joined(1, sub_array.count)), block.data, memory);
-}
-
-// Blocks of before that are not written now: their place may be another block's, on any node.
-void SubArrayWriter::close_others(hsize_t row, const BlockList& blocks) {
-  if (!axes_.has_rows()) return;
-  std::set<Key> here;
-  for (const leat_block* block : blocks) here.insert({block->rank, block->block});
-  std::vector<SubArray> gone;
-  for (const auto& [key, sub_array] : now_) {
-    if (sub_array.is_there() && here.count(key) == 0) gone.push_back(sub_array);
+  void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) override {
+    const Shape global = sub_array_of(*blocks.front()).global;
+    close_others(row, blocks);
+    for (const leat_block* block : blocks) {
+      SubArray sub_array = sub_array_of(*block);
+      try {
+        if (sub_array.global != global)
+          throw std::runtime_error("its global extents differ from those of the iteration's first");
+        sub_array.slot = slot_of({sub_array.rank, sub_array.block});
+        if (sub_array.is_there()) write_block(row, *block, sub_array);
+        note(row, std::move(sub_array));
+      } catch (const std::exception& e) {
+        errors->add(*block, e.what());
+      }
+    }
   }
-  for (SubArray& sub_array : gone) {
-    sub_array.count = sub_array.start = zeros(sub_array.count);
-    note(row, std::move(sub_array));
+
+  void grow_to_rows(hsize_t rows) override {
+    data_.grow_to(axes_.with_row(rows, Shape(variable_.dims + 1, 0)));
   }
-}
 
-std::int64_t SubArrayWriter::slot_of(const Key& key) const {
-  const auto known = now_.find(key);
-  return known != now_.end() ? known->second.slot : static_cast<std::int64_t>(now_.size());
-}
+ private:
+  using Key = std::pair<std::int64_t, std::int64_t>;  // rank and block
 
-void SubArrayWriter::note(hsize_t row, SubArray sub_array) {
-  const Key key{sub_array.rank, sub_array.block};
-  const auto before = now_.find(key);
-  if (before != now_.end() && before->second.lies_like(sub_array)) return;
-  sub_array.row = static_cast<std::int64_t>(axes_.has_rows() ? row : 0);
-  const std::vector<std::int64_t> record = record_of(sub_array);
-  table_.grow_to({records_ + 1, record.size()});
-  table_.write({records_, 0}, {1, record.size()}, record.data());
-  ++records_;
-  now_[key] = std::move(sub_array);
-}
+  SubArray sub_array_of(const leat_block& block) const {
+    SubArray sub_array;
+    sub_array.rank = block.rank;
+    sub_array.block = block.block;
+    sub_array.count = own_extents(variable_, block);
+    for (unsigned d = 0; d < variable_.dims; ++d) {
+      sub_array.start.push_back(static_cast<hsize_t>(std::max<std::int64_t>(0, block.position[d])));
+      sub_array.global.push_back(static_cast<hsize_t>(block.global[d]));
+    }
+    if (!sub_array.is_there()) sub_array.count = sub_array.start = zeros(sub_array.count);
+    return sub_array;
+  }
 
-void SubArrayWriter::grow_to_rows(hsize_t rows) {
-  data_.grow_to(axes_.with_row(rows, Shape(variable_.dims + 1, 0)));
+  void make_data(const Shape& extents) {
+    std::vector<DimensionName> names{{axes_.name() + "_slot", 0, true}};
+    for (unsigned d = 0; d < variable_.dims; ++d)
+      names.push_back({axes_.name() + "_" + variable_.dimension[d].name, 0, true});
+    const Shape slot = joined(0, extents);
+    data_ = axes_.make(slot, names, slot);
+    if (!data_.is_new()) return;
+    set_attribute(data_.id(), "leat_patches", std::int64_t{1});
+    for (unsigned d = 0; d < variable_.dims; ++d) {
+      const std::optional<AxisValues> axis = axes_.place_name_of(d, 0).values;
+      if (axis) note_axis(data_.id(), d, *axis);
+    }
+  }
+
+  void write_block(hsize_t row, const leat_block& block, const SubArray& sub_array) {
+    const MemoryPart memory = own_part(variable_, block);
+    const auto slot = static_cast<hsize_t>(sub_array.slot);
+    data_.grow_to(axes_.with_row(row + 1, joined(slot + 1, sub_array.count)));
+    data_.write(axes_.with_row(row, joined(slot, zeros(sub_array.count))),
+                axes_.with_row(1, joined(1, sub_array.count)), block.data, memory);
+  }
+
+  // Blocks of before that are not written now: their place may be another block's, on any node.
+  void close_others(hsize_t row, const BlockList& blocks) {
+    if (!axes_.has_rows()) return;
+    std::set<Key> here;
+    for (const leat_block* block : blocks) here.insert({block->rank, block->block});
+    std::vector<SubArray> gone;
+    for (const auto& [key, sub_array] : now_) {
+      if (sub_array.is_there() && here.count(key) == 0) gone.push_back(sub_array);
+    }
+    for (SubArray& sub_array : gone) {
+      sub_array.count = sub_array.start = zeros(sub_array.count);
+      note(row, std::move(sub_array));
+    }
+  }
+
+  std::int64_t slot_of(const Key& key) const {
+    const auto known = now_.find(key);
+    return known != now_.end() ? known->second.slot : static_cast<std::int64_t>(now_.size());
+  }
+
+  void note(hsize_t row, SubArray sub_array) {
+    const Key key{sub_array.rank, sub_array.block};
+    const auto before = now_.find(key);
+    if (before != now_.end() && before->second.lies_like(sub_array)) return;
+    sub_array.row = static_cast<std::int64_t>(axes_.has_rows() ? row : 0);
+    const std::vector<std::int64_t> record = record_of(sub_array);
+    table_.grow_to({records_ + 1, record.size()});
+    table_.write({records_, 0}, {1, record.size()}, record.data());
+    ++records_;
+    now_[key] = std::move(sub_array);
+  }
+
+  Axes axes_;
+  const leat_variable& variable_;
+  Dataset data_, table_;
+  std::map<Key, SubArray> now_;  // the last one said of each block
+  hsize_t records_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Writer> make_sub_array_writer(const Target& target, const leat_variable& variable,
+                                              const BlockList& first) {
+  return std::make_unique<SubArrayWriter>(target, variable, first);
 }
 
 }  // namespace leat::hdf5

@@ -3,22 +3,17 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
 
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/arrays/block_check.hpp"
-#include "server/plugins/hdf5/arrays/grid_writer.hpp"
-#include "server/plugins/hdf5/arrays/ragged_writer.hpp"
-#include "server/plugins/hdf5/arrays/slot_writer.hpp"
-#include "server/plugins/hdf5/arrays/sub_array_writer.hpp"
 #include "server/plugins/hdf5/base/types.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
-#include "server/plugins/hdf5/conventions/first_row.hpp"
 #include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/datasets/integers.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 
@@ -31,14 +26,11 @@ constexpr std::uint64_t kListChunkBytes = 4 * 1024;
 // so each is written once, by one iteration, which for less than this is not worth it.
 constexpr std::uint64_t kSmallestCompressed = 4 * 1024;
 
-bool varies(const leat_variable& variable) {
-  return std::any_of(variable.dimension, variable.dimension + variable.dims,
-                     [](const leat_dimension& d) { return d.varying != 0; });
-}
-
 // What a reader cannot see in the dataset's shape: docs/design/plugin-abi.md lists it.
 void describe_layout(const Dataset& dataset, const leat_run& run, const leat_variable& variable) {
-  const char* layout = variable.has_global ? "global" : varies(variable) ? "varying" : "blocks";
+  const char* layout = variable.has_global         ? "global"
+                       : varies_in_shape(variable) ? "varying"
+                                                   : "blocks";
   set_attribute(dataset.id(), "leat_layout", std::string(layout));
   for (std::uint64_t i = 0; i < run.variable_count; ++i) {
     if (leat_variable_at(&run, i) == &variable)
@@ -77,10 +69,10 @@ void describe(const Dataset& dataset, const leat_run& run, const leat_variable& 
 std::unique_ptr<Writer> make_writer(const Target& target, const leat_variable& variable,
                                     const BlockList& first) {
   if (variable.has_global && is_one_of_several_nodes(target.run))
-    return std::make_unique<SubArrayWriter>(target, variable, first);
-  if (variable.has_global) return std::make_unique<GridWriter>(target, variable, first);
-  if (varies(variable)) return std::make_unique<RaggedWriter>(target, variable, first);
-  return std::make_unique<SlotWriter>(target, variable, first);
+    return make_sub_array_writer(target, variable, first);
+  if (variable.has_global) return make_grid_writer(target, variable, first);
+  if (varies_in_shape(variable)) return make_ragged_writer(target, variable, first);
+  return make_slot_writer(target, variable, first);
 }
 
 Shape Axes::with_row(hsize_t row, const Shape& rest) const {
@@ -153,8 +145,7 @@ Dataset Axes::make_appended(const Shape& extents, hsize_t rows_at_once,
                             const std::vector<DimensionName>& names) const {
   DatasetPlan plan;
   plan.extents = extents;
-  const Shape row(extents.begin() + 1, extents.end());
-  plan.chunk = chunk_of_rows(row, bytes_of({}));
+  plan.chunk = chunk_of_rows(behind(extents), bytes_of({}));
   // The last chunk is compressed anew by the next iteration: it is a small part of one.
   Shape small = plan.chunk;
   small[0] = std::clamp<hsize_t>(rows_at_once / 4, 1, plan.chunk[0]);
@@ -191,11 +182,15 @@ Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
   return table;
 }
 
+void Axes::put_row(Dataset& table, hsize_t row, const Shape& count,
+                   const std::vector<std::int64_t>& numbers) const {
+  table.grow_to(with_row(row + 1, count));
+  write_numbers(table, with_row(row, zeros(count)), with_row(1, count), numbers);
+}
+
 Dataset Axes::make_list(const std::string& suffix, hsize_t width) const {
-  DatasetPlan plan;
-  plan.extents = {0, width};
-  plan.grows = {true, false};
-  plan.chunk = {std::max<hsize_t>(1, kListChunkBytes / (sizeof(std::int64_t) * width)), width};
+  const hsize_t rows = std::max<hsize_t>(1, kListChunkBytes / (sizeof(std::int64_t) * width));
+  const DatasetPlan plan{{0, width}, {true, false}, {rows, width}, {}, {}};
   const std::string title = name() + suffix;
   Dataset list(target_.file, target_.scales.take_name(title), H5T_NATIVE_INT64, plan);
   name_scales(list, false, {{title + "_record", 0, true}, {title + "_number", width}});
@@ -227,6 +222,12 @@ DimensionName Axes::place_name_of(unsigned dimension, hsize_t length) const {
   DimensionName name = name_of(dimension, length);
   name.values = uniform_axis(target_.run, variable_, dimension);
   return name;
+}
+
+std::vector<DimensionName> Axes::place_names(const Shape& extents) const {
+  std::vector<DimensionName> names;
+  for (unsigned d = 0; d < extents.size(); ++d) names.push_back(place_name_of(d, extents[d]));
+  return names;
 }
 
 void BlockErrors::add(const leat_block& block, const std::string& why) {

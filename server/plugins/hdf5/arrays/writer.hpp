@@ -48,8 +48,10 @@ class Writer {
 
 /// The writer for a variable whose first blocks these are; makes its datasets. `first` is empty for
 /// a variable whose datasets are in the file.
-std::unique_ptr<Writer> make_writer(const Target& target, const leat_variable& variable,
-                                    const BlockList& first);
+using MakeWriter = std::unique_ptr<Writer>(const Target& target, const leat_variable& variable,
+                                           const BlockList& first);
+MakeWriter make_writer, make_grid_writer, make_slot_writer, make_ragged_writer,
+    make_sub_array_writer;
 
 /// What all forms share: the iteration dimension, or none, and the names of dimensions.
 class Axes {
@@ -72,6 +74,9 @@ class Axes {
   Dataset make_table(const TableKind& kind, const Shape& rest,
                      const std::vector<DimensionName>& names) const;
   bool has_table(const std::string& suffix) const;
+  /// Writes a row of a table: `count` numbers of (slots, rest...).
+  void put_row(Dataset& table, hsize_t row, const Shape& count,
+               const std::vector<std::int64_t>& numbers) const;
   /// A list of records of `width` integers each, empty at first.
   Dataset make_list(const std::string& suffix, hsize_t width) const;
   /// Extents of the variable's dataset in the file.
@@ -81,6 +86,8 @@ class Axes {
   DimensionName name_of(unsigned dimension, hsize_t length) const;
   /// The same with what the mesh says of places; for arrays that begin where the mesh begins.
   DimensionName place_name_of(unsigned dimension, hsize_t length) const;
+  /// Those of all dimensions.
+  std::vector<DimensionName> place_names(const Shape& extents) const;
   std::string name() const { return variable_.name; }
 
  private:

@@ -14,12 +14,31 @@ class WrittenMask {
   /// Of a variable that is not in the file yet.
   WrittenMask() = default;
   /// Of one that is there, in a file of `rows` rows.
-  WrittenMask(const Target& target, const std::string& variable, hsize_t rows);
+  WrittenMask(const Target& target, const std::string& variable, hsize_t rows) : rows_(rows) {
+    if (target.scales.has(variable + kSuffix)) make(target, variable);
+  }
   /// To be called with ascending rows; one that is left out counts as without the variable.
-  void note(const Target& target, const std::string& variable, hsize_t row, bool written);
+  void note(const Target& target, const std::string& variable, hsize_t row, bool written) {
+    if (!table_.exists() && written && row == rows_) {
+      ++rows_;
+      return;
+    }
+    if (!table_.exists()) make(target, variable);
+    const std::int8_t value = written;
+    table_.grow_to({row + 1});
+    table_.write({row}, {1}, &value);
+  }
 
  private:
-  void make(const Target& target, const std::string& variable);
+  static constexpr char kSuffix[] = "_written";
+
+  void make(const Target& target, const std::string& variable) {
+    table_ = open_mask(target, target.scales.take_name(variable + kSuffix),
+                       written_mask_of(variable), rows_);
+    if (!table_.is_new()) return;
+    const std::vector<std::int8_t> before(rows_, 1);
+    table_.write({0}, {rows_}, before.data());
+  }
 
   hsize_t rows_ = 0;  // all written, till there is a table
   Dataset table_;

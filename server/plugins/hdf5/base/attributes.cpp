@@ -4,30 +4,96 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/base/objects.hpp"
+
 namespace leat::hdf5 {
 namespace {
 
-void set_list(hid_t object, const char* name, hid_t type, hsize_t count, const void* values) {
+void write(hid_t object, const char* name, hid_t type, const Shape& extents, const void* value) {
   const std::string what = std::string("cannot write the attribute ") + name;
-  const Id space(H5Screate_simple(1, &count, nullptr), what);
-  const Id attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), what);
-  check(H5Awrite(attribute, type, values), what);
+  const Id attribute(has_attribute(object, name) ? H5Aopen(object, name, H5P_DEFAULT)
+                                                 : H5Acreate2(object, name, type, space_of(extents),
+                                                              H5P_DEFAULT, H5P_DEFAULT),
+                     what);
+  check(H5Awrite(attribute, type, value), what);
+}
+
+Id opened(hid_t object, const char* name) {
+  return Id(H5Aopen(object, name, H5P_DEFAULT), std::string("cannot read the attribute ") + name);
 }
 
 }  // namespace
 
+bool has_attribute(hid_t object, const std::string& name) {
+  return check(H5Aexists(object, name.c_str()), "cannot look for the attribute " + name) > 0;
+}
+
+void remove_attribute(hid_t object, const std::string& name) {
+  if (has_attribute(object, name))
+    check(H5Adelete(object, name.c_str()), "cannot remove the attribute " + name);
+}
+
+void set_attribute(hid_t object, const char* name, const std::string& value) {
+  remove_attribute(object, name);
+  const char* text = value.c_str();
+  // What h5py and netCDF tools read as text.
+  write(object, name, text_type(H5T_VARIABLE), {}, &text);
+}
+
+void set_attribute(hid_t object, const char* name, const char* value) {
+  set_attribute(object, name, std::string(value));
+}
+
+void set_attribute(hid_t object, const char* name, std::int64_t value) {
+  write(object, name, H5T_NATIVE_INT64, {}, &value);
+}
+
+void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values) {
+  write(object, name, H5T_NATIVE_INT64, {values.size()}, values.data());
+}
+
+void set_attribute(hid_t object, const char* name, const std::vector<std::int8_t>& values) {
+  write(object, name, H5T_NATIVE_INT8, {values.size()}, values.data());
+}
+
+void set_attribute(hid_t object, const char* name, const std::vector<double>& values) {
+  write(object, name, H5T_NATIVE_DOUBLE, {values.size()}, values.data());
+}
+
+void set_fixed_attribute(hid_t object, const char* name, const std::string& value) {
+  write(object, name, text_type(value.size() + 1), {}, value.c_str());
+}
+
+void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill) {
+  write(dataset, "_FillValue", type, {1}, fill.data());
+}
+
+std::string fixed_attribute(hid_t object, const char* name) {
+  if (H5Aexists(object, name) <= 0) return "";
+  const Id type(H5Aget_type(opened(object, name)), name);
+  return H5Tis_variable_str(type) > 0 ? "" : text_attribute(object, name);
+}
+
 std::int64_t integer_attribute(hid_t object, const char* name, std::int64_t otherwise) {
-  const std::string what = std::string("cannot read the attribute ") + name;
-  if (check(H5Aexists(object, name), what) == 0) return otherwise;
-  const Id attribute(H5Aopen(object, name, H5P_DEFAULT), what);
+  if (!has_attribute(object, name)) return otherwise;
   std::int64_t value = otherwise;
-  check(H5Aread(attribute, H5T_NATIVE_INT64, &value), what);
+  check(H5Aread(opened(object, name), H5T_NATIVE_INT64, &value),
+        std::string("cannot read the attribute ") + name);
   return value;
+}
+
+std::vector<double> numbers_attribute(hid_t object, const char* name) {
+  const std::string what = std::string("cannot read the attribute ") + name;
+  const Id attribute = opened(object, name), space(H5Aget_space(attribute), what);
+  std::vector<double> numbers(
+      static_cast<std::size_t>(check(H5Sget_simple_extent_npoints(space), what)));
+  check(H5Aread(attribute, H5T_NATIVE_DOUBLE, numbers.data()), what);
+  return numbers;
 }
 
 std::string text_attribute(hid_t object, const char* name) {
   const std::string what = std::string("cannot read the attribute ") + name;
-  const Id attribute(H5Aopen(object, name, H5P_DEFAULT), what), type(H5Aget_type(attribute), what);
+  const Id attribute = opened(object, name), type(H5Aget_type(attribute), what);
   std::string text;
   if (H5Tis_variable_str(type) > 0) {
     char* stored = nullptr;
@@ -43,54 +109,8 @@ std::string text_attribute(hid_t object, const char* name) {
   return text;
 }
 
-void set_attribute(hid_t object, const char* name, const std::string& value) {
-  const std::string what = std::string("cannot write the attribute ") + name;
-  const Id type(H5Tcopy(H5T_C_S1), what), space(H5Screate(H5S_SCALAR), what);
-  check(H5Tset_size(type, H5T_VARIABLE), what);  // what h5py and netCDF tools read as text
-  check(H5Tset_cset(type, H5T_CSET_UTF8), what);
-  const Id attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), what);
-  const char* text = value.c_str();
-  check(H5Awrite(attribute, type, &text), what);
-}
-
-void set_fixed_attribute(hid_t object, const char* name, const std::string& value) {
-  const std::string what = std::string("cannot write the attribute ") + name;
-  const Id type(H5Tcopy(H5T_C_S1), what), space(H5Screate(H5S_SCALAR), what);
-  check(H5Tset_size(type, value.size() + 1), what);
-  check(H5Tset_cset(type, H5T_CSET_UTF8), what);
-  const Id attribute(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), what);
-  check(H5Awrite(attribute, type, value.c_str()), what);
-}
-
-std::string fixed_attribute(hid_t object, const char* name) {
-  if (H5Aexists(object, name) <= 0) return "";
-  const std::string what = std::string("cannot read the attribute ") + name;
-  const Id attribute(H5Aopen(object, name, H5P_DEFAULT), what), type(H5Aget_type(attribute), what);
-  return H5Tis_variable_str(type) > 0 ? "" : text_attribute(object, name);
-}
-
-void set_attribute(hid_t object, const char* name, const char* value) {
-  set_attribute(object, name, std::string(value));
-}
-
-void set_attribute(hid_t object, const char* name, std::int64_t value) {
-  const std::string what = std::string("cannot write the attribute ") + name;
-  const Id space(H5Screate(H5S_SCALAR), what);
-  const Id attribute(H5Acreate2(object, name, H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT),
-                     what);
-  check(H5Awrite(attribute, H5T_NATIVE_INT64, &value), what);
-}
-
-void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values) {
-  set_list(object, name, H5T_NATIVE_INT64, values.size(), values.data());
-}
-
-void set_attribute(hid_t object, const char* name, const std::vector<std::int8_t>& values) {
-  set_list(object, name, H5T_NATIVE_INT8, values.size(), values.data());
-}
-
-void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill) {
-  set_list(dataset, "_FillValue", type, 1, fill.data());
+std::string text_attribute(hid_t object, const char* name, const std::string& otherwise) {
+  return has_attribute(object, name) ? text_attribute(object, name) : otherwise;
 }
 
 }  // namespace leat::hdf5

@@ -50,6 +50,10 @@ Id open_plain(const std::string& path, const std::string& what) {
   return Id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, list_without_locks()), what);
 }
 
+Id open_of_leat(const std::string& path) {
+  return open_plain(path, path + " cannot be opened: is it an HDF5 file that Leat has written?");
+}
+
 Id change_plain(const std::string& path, const std::string& what) {
   expect_file(path);
   return Id(H5Fopen(path.c_str(), H5F_ACC_RDWR, list_without_locks()), what);

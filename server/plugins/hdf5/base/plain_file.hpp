@@ -15,7 +15,9 @@ void expect_file(const std::string& path);
 
 /// For reading; `what` could not be done when it cannot be opened.
 Id open_plain(const std::string& path, const std::string& what);
-/// The same, to change it.
+/// The same for a file that Leat has written, it is said.
+Id open_of_leat(const std::string& path);
+/// To change it.
 Id change_plain(const std::string& path, const std::string& what);
 /// A new one, in the place of what is there.
 Id make_plain(const std::string& path);

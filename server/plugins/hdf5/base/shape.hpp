@@ -2,6 +2,7 @@
 // Extents and places, one number for each dimension.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <numeric>
@@ -21,8 +22,25 @@ inline Shape joined(hsize_t first, const Shape& rest) {
   return all;
 }
 
+/// Without the first `most` dimensions.
+inline Shape behind(const Shape& shape, std::size_t most = 1) {
+  return Shape(shape.begin() + static_cast<std::ptrdiff_t>(std::min(most, shape.size())),
+               shape.end());
+}
+
 /// As many zeros as `like` has dimensions.
 inline Shape zeros(const Shape& like) { return Shape(like.size(), 0); }
+
+/// The next of the pieces of `step` that `extents` is made of, the last dimension first. Those before
+/// dimension `first` stay; false after the last.
+inline bool next_piece(const Shape& extents, const Shape& step, Shape* at, std::size_t first = 0) {
+  for (std::size_t d = extents.size(); d-- > first;) {
+    (*at)[d] += step[d];
+    if ((*at)[d] < extents[d]) return true;
+    (*at)[d] = 0;
+  }
+  return false;
+}
 
 /// "(2, 3)"
 template <class Numbers>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -19,13 +17,13 @@ class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& path) : path_(path), place_(path) {
     place_.remove();
-    fd_ = place_.make();
-    if (fd_ < 0) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
+    fd_ = Descriptor(place_.make());
+    if (!fd_.is_open())
+      throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
   }
   TemporaryFile(const TemporaryFile&) = delete;
   ~TemporaryFile() {
     if (!path_.empty()) place_.remove();
-    ::close(fd_);
   }
 
   const std::string& path() const { return path_; }
@@ -42,7 +40,7 @@ class TemporaryFile {
  private:
   std::string path_;
   FilePlace place_;
-  int fd_ = -1;
+  Descriptor fd_;
 };
 
 }  // namespace leat::hdf5

@@ -19,81 +19,58 @@ Id complex_of(hid_t part, std::size_t bytes) {
   return type;
 }
 
-template <class T>
-std::vector<std::uint8_t> bytes_of(T value, int times = 1) {
-  std::vector<std::uint8_t> bytes(sizeof value * static_cast<std::size_t>(times));
-  for (int i = 0; i < times; ++i)
-    std::memcpy(&bytes[sizeof value * static_cast<std::size_t>(i)], &value, sizeof value);
-  return bytes;
-}
+// Or each of the two parts of a complex number.
+struct Element {
+  template <class T>
+  Element(leat_scalar number, hid_t in_hdf5, T nothing, int times = 1)
+      : scalar(number), type(in_hdf5), bytes(sizeof nothing), parts(times) {
+    std::memcpy(fill, &nothing, sizeof nothing);
+  }
+  leat_scalar scalar;
+  hid_t type;
+  std::size_t bytes;
+  int parts;
+  std::uint8_t fill[sizeof(double)];
+};
 
 template <class T>
 using Limits = std::numeric_limits<T>;
 
-}  // namespace
-
-Id type_of(std::uint32_t scalar) {
-  switch (static_cast<leat_scalar>(scalar)) {
-    case LEAT_INT8:
-      return copy_of(H5T_NATIVE_INT8);
-    case LEAT_INT16:
-      return copy_of(H5T_NATIVE_INT16);
-    case LEAT_INT32:
-      return copy_of(H5T_NATIVE_INT32);
-    case LEAT_INT64:
-      return copy_of(H5T_NATIVE_INT64);
-    case LEAT_UINT8:
-      return copy_of(H5T_NATIVE_UINT8);
-    case LEAT_UINT16:
-      return copy_of(H5T_NATIVE_UINT16);
-    case LEAT_UINT32:
-      return copy_of(H5T_NATIVE_UINT32);
-    case LEAT_UINT64:
-      return copy_of(H5T_NATIVE_UINT64);
-    case LEAT_FLOAT32:
-      return copy_of(H5T_NATIVE_FLOAT);
-    case LEAT_FLOAT64:
-      return copy_of(H5T_NATIVE_DOUBLE);
-    case LEAT_COMPLEX64:
-      return complex_of(H5T_NATIVE_FLOAT, sizeof(float));
-    case LEAT_COMPLEX128:
-      return complex_of(H5T_NATIVE_DOUBLE, sizeof(double));
-    case LEAT_CHAR:
-      return copy_of(H5T_C_S1);
+const Element& element_of(std::uint32_t scalar) {
+  static const Element all[] = {
+      {LEAT_INT8, H5T_NATIVE_INT8, Limits<std::int8_t>::min()},
+      {LEAT_INT16, H5T_NATIVE_INT16, Limits<std::int16_t>::min()},
+      {LEAT_INT32, H5T_NATIVE_INT32, Limits<std::int32_t>::min()},
+      {LEAT_INT64, H5T_NATIVE_INT64, Limits<std::int64_t>::min()},
+      {LEAT_UINT8, H5T_NATIVE_UINT8, Limits<std::uint8_t>::max()},
+      {LEAT_UINT16, H5T_NATIVE_UINT16, Limits<std::uint16_t>::max()},
+      {LEAT_UINT32, H5T_NATIVE_UINT32, Limits<std::uint32_t>::max()},
+      {LEAT_UINT64, H5T_NATIVE_UINT64, Limits<std::uint64_t>::max()},
+      {LEAT_FLOAT32, H5T_NATIVE_FLOAT, Limits<float>::quiet_NaN()},
+      {LEAT_FLOAT64, H5T_NATIVE_DOUBLE, Limits<double>::quiet_NaN()},
+      {LEAT_COMPLEX64, H5T_NATIVE_FLOAT, Limits<float>::quiet_NaN(), 2},
+      {LEAT_COMPLEX128, H5T_NATIVE_DOUBLE, Limits<double>::quiet_NaN(), 2},
+      {LEAT_CHAR, H5T_C_S1, '\0'},
+  };
+  for (const Element& element : all) {
+    if (element.scalar == scalar) return element;
   }
   throw std::runtime_error("unknown element type " + std::to_string(scalar));
 }
 
+}  // namespace
+
+Id type_of(std::uint32_t scalar) {
+  const Element& element = element_of(scalar);
+  return element.parts == 2 ? complex_of(element.type, element.bytes) : copy_of(element.type);
+}
+
 std::vector<std::uint8_t> fill_value(std::uint32_t scalar) {
-  switch (static_cast<leat_scalar>(scalar)) {
-    case LEAT_INT8:
-      return bytes_of(Limits<std::int8_t>::min());
-    case LEAT_INT16:
-      return bytes_of(Limits<std::int16_t>::min());
-    case LEAT_INT32:
-      return bytes_of(Limits<std::int32_t>::min());
-    case LEAT_INT64:
-      return bytes_of(Limits<std::int64_t>::min());
-    case LEAT_UINT8:
-      return bytes_of(Limits<std::uint8_t>::max());
-    case LEAT_UINT16:
-      return bytes_of(Limits<std::uint16_t>::max());
-    case LEAT_UINT32:
-      return bytes_of(Limits<std::uint32_t>::max());
-    case LEAT_UINT64:
-      return bytes_of(Limits<std::uint64_t>::max());
-    case LEAT_FLOAT32:
-      return bytes_of(Limits<float>::quiet_NaN());
-    case LEAT_FLOAT64:
-      return bytes_of(Limits<double>::quiet_NaN());
-    case LEAT_COMPLEX64:
-      return bytes_of(Limits<float>::quiet_NaN(), 2);
-    case LEAT_COMPLEX128:
-      return bytes_of(Limits<double>::quiet_NaN(), 2);
-    case LEAT_CHAR:
-      return bytes_of('\0');
-  }
-  throw std::runtime_error("unknown element type " + std::to_string(scalar));
+  const Element& element = element_of(scalar);
+  std::vector<std::uint8_t> fill;
+  for (int part = 0; part < element.parts; ++part)
+    fill.insert(fill.end(), element.fill, element.fill + element.bytes);
+  return fill;
 }
 
 }  // namespace leat::hdf5

@@ -2,7 +2,6 @@
 // Leat's element types in HDF5.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

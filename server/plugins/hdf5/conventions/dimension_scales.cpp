@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/conventions/dimension_scales.hpp"
 
-#include <hdf5_hl.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 
+#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/datasets/integers.hpp"
 
 namespace leat::hdf5 {
@@ -14,26 +12,9 @@ namespace {
 
 constexpr hsize_t kScaleChunk = 8192;
 
-// A dimension without coordinates carries this text as the scale's name, with its length in ten
-// places.
-std::string no_coordinates(hsize_t length) {
-  char text[80];
-  std::snprintf(text, sizeof text, "This is a netCDF dimension but not a netCDF variable.%10llu",
-                static_cast<unsigned long long>(length));
-  return text;
-}
-
 DatasetPlan plan_of(hsize_t length, bool grows) {
-  DatasetPlan plan;
-  plan.extents = {length};
-  plan.grows = {grows || length == 0};  // HDF5 has no chunk that fits into a fixed length of 0
-  plan.chunk = {plan.grows[0] ? kScaleChunk : std::min(length, kScaleChunk)};
-  return plan;
-}
-
-bool is_scale(hid_t file, const std::string& name) {
-  if (!is_dataset(file, name)) return false;
-  return H5DSis_scale(Id(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name)) > 0;
+  grows = grows || length == 0;  // HDF5 has no chunk that fits into a fixed length of 0
+  return {{length}, {grows}, {grows ? kScaleChunk : std::min(length, kScaleChunk)}, {}, {}};
 }
 
 std::set<std::string> names_of_variables(const leat_run& run) {
@@ -43,20 +24,10 @@ std::set<std::string> names_of_variables(const leat_run& run) {
   return names;
 }
 
-std::string scale_name(const Dataset& scale) {
-  char text[80] = "";
-  check(H5DSget_scale_name(scale.id(), text, sizeof text), "cannot read " + scale.name());
-  return text;
-}
-
-bool has_coordinates(const Dataset& scale) {
-  return scale_name(scale).rfind("This is a netCDF dimension", 0) != 0;
-}
-
 // What no_coordinates() was called with.
 hsize_t length_at_first(const Dataset& scale) {
-  const std::string all = scale_name(scale);
-  if (has_coordinates(scale)) return scale.extents()[0];
+  if (has_coordinates(scale.id())) return scale.extents()[0];
+  const std::string all = scale_title(scale.id());
   return all.size() < 10 ? 0 : std::strtoull(all.substr(all.size() - 10).c_str(), nullptr, 10);
 }
 
@@ -64,7 +35,7 @@ hsize_t length_at_first(const Dataset& scale) {
 Dataset make_axis(hid_t file, const std::string& name, hsize_t length, const AxisValues& values) {
   Dataset scale(file, name, H5T_NATIVE_DOUBLE, plan_of(length, false));
   if (!scale.is_new()) return scale;
-  check(H5DSset_scale(scale.id(), name.c_str()), "naming the dimension " + name);
+  make_scale(scale.id(), name);
   if (!values.unit.empty()) set_attribute(scale.id(), "units", values.unit);
   set_attribute(scale.id(), "long_name", "place along " + std::string(1, "XYZ"[values.axis]));
   const std::string axis = cf_axis(values.axis);
@@ -78,7 +49,7 @@ Dataset make_axis(hid_t file, const std::string& name, hsize_t length, const Axi
 Dataset make_iterations(hid_t file, const std::string& name) {
   Dataset iterations(file, name, number_type(file, name), growing_list());
   if (!iterations.is_new()) return iterations;
-  check(H5DSset_scale(iterations.id(), "iteration"), "naming the iterations");
+  make_scale(iterations.id(), "iteration");
   set_attribute(iterations.id(), "long_name", "number of the simulation's iteration");
   set_attribute(iterations.id(), "units", "1");
   return iterations;
@@ -92,9 +63,7 @@ std::vector<std::int64_t> numbers_in(const Dataset& iterations) {
 
 Dataset make_dimension(hid_t file, const std::string& name, hsize_t length, bool grows) {
   Dataset scale(file, name, H5T_NATIVE_FLOAT, plan_of(length, grows));
-  if (scale.is_new())
-    check(H5DSset_scale(scale.id(), no_coordinates(length).c_str()),
-          "naming the dimension " + name);
+  if (scale.is_new()) make_scale(scale.id(), no_coordinates(length));
   return scale;
 }
 
@@ -111,7 +80,10 @@ DimensionScales::DimensionScales(hid_t file, std::set<std::string> variables)
 // What is in the file and is no scale has this name from a writer before this one, for the same.
 std::string DimensionScales::name_for(const std::string& wished) const {
   std::string name = wished;
-  while (taken_.count(name) > 0 || is_scale(file_, name)) name += "_";
+  const auto is_of_a_scale = [&] {
+    return is_dataset(file_, name) && is_scale(open_dataset(file_, name));
+  };
+  while (taken_.count(name) > 0 || is_of_a_scale()) name += "_";
   return name;
 }
 
@@ -131,8 +103,8 @@ std::string DimensionScales::take_new_name(const std::string& wished) {
 }
 
 Dataset& DimensionScales::name(Dataset& dataset, std::size_t d, const DimensionName& wish) {
-  const std::string path = dataset.scale_of(d);
-  Dataset& scale = path.empty() ? scale_for(wish) : known_scale(path, wish);
+  const std::string there = dataset.scale_of(d);
+  Dataset& scale = there.empty() ? scale_for(wish) : known_scale(there, wish);
   dataset.attach_scale(d, scale);
   return scale;
 }
@@ -166,19 +138,17 @@ DimensionScales::Scale* DimensionScales::known(const DimensionName& wish) {
 void DimensionScales::take_coordinates(const Dataset& variable) {
   std::vector<Scale>& all = scales_[variable.name()];
   if (!all.empty() && all.front().is_variable) return;
-  if (!H5DSis_scale(variable.id()))
-    check(H5DSset_scale(variable.id(), variable.name().c_str()),
-          "naming the dimension " + variable.name());
+  if (!is_scale(variable.id())) make_scale(variable.id(), variable.name());
   all.insert(
       all.begin(),
       Scale{variable.extents()[0], {}, true, std::make_unique<Dataset>(file_, variable.name())});
 }
 
-Dataset& DimensionScales::known_scale(const std::string& path, const DimensionName& wish) {
-  Dataset scale(file_, path.substr(1));
+Dataset& DimensionScales::known_scale(const std::string& there, const DimensionName& wish) {
+  Dataset scale(file_, there);
   DimensionName was = wish;
   was.length = length_at_first(scale);
-  const bool is_variable = has_coordinates(scale) && scale.name() == wish.name && !wish.values;
+  const bool is_variable = has_coordinates(scale.id()) && scale.name() == wish.name && !wish.values;
   if (Scale* old = known(was)) return *old->dataset;
   std::vector<Scale>& all = scales_[wish.name];
   all.push_back({wish.grows ? H5S_UNLIMITED : was.length, wish.values, is_variable,

@@ -63,7 +63,7 @@ class DimensionScales {
 
   Scale* known(const DimensionName& wish);
   Dataset& scale_for(const DimensionName& wish);
-  Dataset& known_scale(const std::string& path, const DimensionName& wish);
+  Dataset& known_scale(const std::string& there, const DimensionName& wish);
   std::string name_for(const std::string& wished) const;
   std::string take_new_name(const std::string& wished);
 

@@ -40,6 +40,12 @@ std::optional<AxisValues> uniform_axis(const leat_run& run, const leat_variable&
   return AxisValues{mesh->origin[axis] + to_centre, mesh->spacing[axis], mesh->unit, axis};
 }
 
+bool varies_in_shape(const leat_variable& variable, unsigned first) {
+  return std::any_of(variable.dimension + std::min(first, variable.dims),
+                     variable.dimension + variable.dims,
+                     [](const leat_dimension& d) { return d.varying != 0; });
+}
+
 bool is_coordinate_variable(const leat_variable& variable) {
   return variable.dims == 1 && !variable.time_varying && !variable.dimension[0].varying &&
          std::strcmp(variable.name, variable.dimension[0].name) == 0;

@@ -27,6 +27,9 @@ struct AxisValues {
 std::optional<AxisValues> uniform_axis(const leat_run& run, const leat_variable& variable,
                                        unsigned d);
 
+/// Whether the extent of a dimension, from number `first` on, may be another in each block.
+bool varies_in_shape(const leat_variable& variable, unsigned first = 0);
+
 /// Whether a variable gives the coordinates of the dimension that is called like it: written once,
 /// of one dimension of its own name, and not in a group. It is that dimension's scale then.
 bool is_coordinate_variable(const leat_variable& variable);

@@ -91,11 +91,6 @@ json described(const leat_run& run) {
   return said;
 }
 
-// "" when the file has none.
-std::string text_in(hid_t file, const char* name) {
-  return check(H5Aexists(file, name), name) > 0 ? text_attribute(file, name) : "";
-}
-
 template <class T, std::size_t n>
 std::uint32_t copy_list(const json& values, T (&to)[n]) {
   const std::size_t count = std::min(n, values.size());
@@ -106,8 +101,8 @@ std::uint32_t copy_list(const json& values, T (&to)[n]) {
 }  // namespace
 
 void describe_run(hid_t file, const leat_run& run) {
-  if (check(H5Aexists(file, kName), kName) > 0) return;
-  set_attribute(file, kName, described(run).dump(-1, ' ', false, json::error_handler_t::replace));
+  if (!has_attribute(file, kName))
+    set_attribute(file, kName, described(run).dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 struct DescribedRun::Reader {
@@ -133,12 +128,19 @@ struct DescribedRun::Reader {
             from.value("ghost_high", std::int64_t{0}), from.value("varying", 0), 0};
   }
 
-  leat_variable variable(const json& from) {
-    leat_variable made{};
+  // A variable or a mesh, with what both have.
+  template <class Described>
+  Described begun(const json& from) {
+    Described made{};
     made.size = sizeof made;
     made.name = keep(from.at("name"));
     made.unit = text(from, "unit");
     made.description = text(from, "description");
+    return made;
+  }
+
+  leat_variable variable(const json& from) {
+    auto made = begun<leat_variable>(from);
     made.type = from.at("type");
     for (const json& one : from.value("dims", json::array())) {
       if (made.dims < LEAT_PLUGIN_MAX_DIMS) made.dimension[made.dims++] = dimension(one);
@@ -156,11 +158,7 @@ struct DescribedRun::Reader {
   }
 
   leat_mesh mesh(const json& from) {
-    leat_mesh made{};
-    made.size = sizeof made;
-    made.name = keep(from.at("name"));
-    made.unit = text(from, "unit");
-    made.description = text(from, "description");
+    auto made = begun<leat_mesh>(from);
     made.kind = from.at("kind");
     made.dims = std::min(from.at("dims").get<std::uint32_t>(), 3u);
     copy_list(from.value("origin", json::array()), made.origin);
@@ -209,15 +207,15 @@ struct DescribedRun::Reader {
 };
 
 DescribedRun::DescribedRun(hid_t file) {
-  if (check(H5Aexists(file, kName), kName) == 0)
+  if (!has_attribute(file, kName))
     throw std::runtime_error(
         "the file has no attribute leat_run, in which newer versions of Leat say what is in it");
   Reader reader{*this};
   run_.size = sizeof run_;
-  run_.simulation = reader.keep(text_in(file, "simulation"));
-  run_.session = reader.keep(text_in(file, "session"));
-  run_.xml = reader.keep(text_in(file, "leat_xml"));
-  run_.description = reader.keep(text_in(file, "title"));
+  run_.simulation = reader.keep(text_attribute(file, "simulation", ""));
+  run_.session = reader.keep(text_attribute(file, "session", ""));
+  run_.xml = reader.keep(text_attribute(file, "leat_xml", ""));
+  run_.description = reader.keep(text_attribute(file, "title", ""));
   try {
     const json said = json::parse(text_attribute(file, kName));
     if (said.at("format") != kFormat)

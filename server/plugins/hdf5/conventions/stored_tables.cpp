@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "server/plugins/hdf5/base/attributes.hpp"
@@ -9,6 +10,8 @@
 namespace leat::hdf5 {
 namespace {
 
+constexpr hsize_t kAtOnce = 1 << 16;  // numbers
+
 bool is_variable(hid_t file, const std::string& name) {
   return check(H5Aexists_by_name(file, name.c_str(), "leat_layout", H5P_DEFAULT), name) > 0;
 }
@@ -16,13 +19,11 @@ bool is_variable(hid_t file, const std::string& name) {
 }  // namespace
 
 std::vector<std::int64_t> integers_of(hid_t file, const std::string& name, Shape* extents) {
-  const std::string what = "cannot read " + name;
-  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), what);
+  const Id dataset = open_dataset(file, name);
   const Shape shape = extents_of(dataset);
   std::vector<std::int64_t> all(product(shape));
-  if (!all.empty())
-    check(H5Dread(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()), what);
-  // It may have grown between the two.
+  read_part(dataset, H5T_NATIVE_INT64, zeros(shape), shape, all.data(), "cannot read " + name);
+  // It may have grown meanwhile.
   if (extents) *extents = shape;
   return all;
 }
@@ -38,9 +39,7 @@ std::string table_of(hid_t file, const std::string& variable, const std::string&
 // What has no coordinate but that of its rows.
 std::string coordinate_of_rows(hid_t file) {
   const std::string name = table_of(file, "", "iteration_complete");
-  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
-  const bool has_some = check(H5Aexists(dataset, "coordinates"), name) > 0;
-  return has_some ? text_attribute(dataset, "coordinates") : "";
+  return text_attribute(open_dataset(file, name), "coordinates", "");
 }
 
 std::vector<double> times_of_rows(hid_t file, const std::vector<std::int64_t>& iterations) {
@@ -54,6 +53,35 @@ std::vector<double> times_of_rows(hid_t file, const std::vector<std::int64_t>& i
     if (std::isfinite(said[row])) times[row] = said[row];
   }
   return times;
+}
+
+RowTable::RowTable(hid_t file, const std::string& name, bool has_rows)
+    : name_(name), has_rows_(has_rows) {
+  if (is_dataset(file, name)) data_ = open_dataset(file, name);
+}
+
+std::vector<std::int64_t> RowTable::row(hsize_t row) {
+  if (!has_rows_) row = 0;
+  if (!exists()) return {};
+  if (row < first_ || row >= first_ + count_) read_from(row);
+  if (count_ == 0) return {};
+  const auto begin = values_.begin() + static_cast<std::ptrdiff_t>((row - first_) * width_);
+  return {begin, begin + static_cast<std::ptrdiff_t>(width_)};
+}
+
+void RowTable::read_from(hsize_t row) {
+  Shape count = extents_of(data_);  // it grows
+  if (!has_rows_) count = joined(1, count);
+  width_ = product(behind(count));
+  first_ = row;
+  count_ = row < count[0] ? std::min(count[0] - row,
+                                     std::max<hsize_t>(1, kAtOnce / std::max<hsize_t>(1, width_)))
+                          : 0;
+  count[0] = count_;
+  const Shape start = joined(row, zeros(behind(count)));
+  values_.resize(count_ * width_);
+  read_part(data_, H5T_NATIVE_INT64, has_rows_ ? start : behind(start),
+            has_rows_ ? count : behind(count), values_.data(), "cannot read " + name_);
 }
 
 }  // namespace leat::hdf5

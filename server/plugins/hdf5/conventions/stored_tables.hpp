@@ -6,9 +6,22 @@
 #include <string>
 #include <vector>
 
+#include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/shape.hpp"
 
 namespace leat::hdf5 {
+
+/// In which row of the file something was written that does not vary in time. Nothing else says so.
+inline constexpr const char* kFirstRow = "leat_row";
+
+inline void note_first_row(hid_t dataset, hsize_t row) {
+  set_attribute(dataset, kFirstRow, static_cast<std::int64_t>(row));
+}
+
+/// 0 where it is not noted: in files of an older Leat.
+inline hsize_t first_row(hid_t dataset) {
+  return static_cast<hsize_t>(integer_attribute(dataset, kFirstRow, 0));
+}
 
 /// All integers of a dataset; `extents`, when given, gets its shape.
 std::vector<std::int64_t> integers_of(hid_t file, const std::string& name,
@@ -21,5 +34,28 @@ std::string coordinate_of_rows(hid_t file);
 /// What stands for the time of each row: the simulation's, where it has said one, else the number
 /// of the iteration. `iterations`: those numbers.
 std::vector<double> times_of_rows(hid_t file, const std::vector<std::int64_t>& iterations);
+
+/// Whole numbers that stand beside a variable, row by row: "<variable>_rank", "_written", ... Kept
+/// open, and some rows are read ahead where they are there, so that asking for each row of a long
+/// run costs a few reads.
+class RowTable {
+ public:
+  RowTable() = default;
+  /// `has_rows`: false for one that is of a variable which does not vary in time. A file that has
+  /// none of this name has no rows of it.
+  RowTable(hid_t file, const std::string& name, bool has_rows);
+  bool exists() const { return data_.is_open(); }
+  /// {} where the table is shorter. A row may be asked for when nothing is written to it any more.
+  std::vector<std::int64_t> row(hsize_t row);
+
+ private:
+  void read_from(hsize_t row);
+
+  Id data_;
+  std::string name_;
+  bool has_rows_ = true;
+  hsize_t first_ = 0, count_ = 0, width_ = 0;  // of the rows in values_
+  std::vector<std::int64_t> values_;
+};
 
 }  // namespace leat::hdf5

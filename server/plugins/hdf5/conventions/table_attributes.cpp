@@ -42,4 +42,14 @@ void describe_mask(const Dataset& flags, const MaskKind& kind, const std::string
   set_coordinates(flags, coordinates);
 }
 
+Dataset open_mask(const Target& target, const std::string& name, const MaskKind& kind,
+                  hsize_t length) {
+  DatasetPlan plan = growing_list(length);
+  plan.fill = {0};
+  Dataset flags(target.file, name, H5T_NATIVE_INT8, plan);
+  flags.attach_iterations(target.scales.iteration());
+  if (flags.is_new()) describe_mask(flags, kind, coordinates_of_rows(target.time, name));
+  return flags;
+}
+
 }  // namespace leat::hdf5

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "server/plugins/hdf5/datasets/dataset.hpp"
+#include "server/plugins/hdf5/conventions/target.hpp"
 
 namespace leat::hdf5 {
 
@@ -34,5 +34,8 @@ void describe_table(const Dataset& table, const std::string& variable, const Tab
                     const std::string& coordinates);
 /// The same for flags. Source: CF Conventions 1.8, section 3.5, "Flags".
 void describe_mask(const Dataset& flags, const MaskKind& kind, const std::string& coordinates);
+/// A list of int8 along the iterations, 1 or 0, of `length` zeros when it is new.
+Dataset open_mask(const Target& target, const std::string& name, const MaskKind& kind,
+                  hsize_t length = 0);
 
 }  // namespace leat::hdf5

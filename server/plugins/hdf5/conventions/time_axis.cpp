@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "server/plugins/hdf5/base/types.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
@@ -31,25 +30,15 @@ double value_of(const leat_iteration_data& data, std::int32_t number) {
   return parameter.type == LEAT_FLOAT64 && parameter.has_value ? parameter.real : kNone;
 }
 
-herr_t keep_name(hid_t, const char* name, const H5L_info_t* link, void* names) {
-  if (link->type == H5L_TYPE_HARD) static_cast<std::vector<std::string>*>(names)->push_back(name);
-  return 0;
-}
-
 // What has a row for each iteration names its time; what was made before there was one does not.
 void name_time_of_rows(hid_t file, const std::string& iterations, const std::string& time) {
-  std::vector<std::string> names;
-  check(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, keep_name, &names), "cannot list datasets");
-  for (const std::string& name : names) {
+  for (const std::string& name : names_in(file, true)) {
     if (name == time || !is_dataset(file, name)) continue;
     const Dataset dataset(file, name);
-    if (dataset.extents().empty() || dataset.scale_of(0) != "/" + iterations) continue;
-    std::string coordinates = coordinates_of_rows(time, name);
-    if (H5Aexists(dataset.id(), "coordinates") > 0) {
-      coordinates += " " + text_attribute(dataset.id(), "coordinates");
-      check(H5Adelete(dataset.id(), "coordinates"), "cannot write the coordinates of " + name);
-    }
-    set_coordinates(dataset, coordinates);
+    if (dataset.extents().empty() || dataset.scale_of(0) != iterations) continue;
+    const std::string others = text_attribute(dataset.id(), "coordinates", "");
+    set_coordinates(dataset,
+                    coordinates_of_rows(time, name) + (others.empty() ? "" : " " + others));
   }
 }
 

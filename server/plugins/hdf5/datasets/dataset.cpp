@@ -4,11 +4,9 @@
 #include <hdf5_hl.h>
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
+#include "server/plugins/hdf5/datasets/chunks.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
-#include "server/plugins/hdf5/datasets/stale_rows.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -25,16 +23,6 @@ constexpr std::uint64_t kCompressedChunk = 512 * 1024;
 // Compressed chunks are complete only when all blocks that touch them are written; till then they
 // wait here. All else goes to the file at once.
 constexpr std::uint64_t kCacheOfCompressed = 64 << 20;
-
-Id space_of(const DatasetPlan& plan) {
-  if (plan.extents.empty()) return Id(H5Screate(H5S_SCALAR), "making a scalar space");
-  Shape most = plan.extents;
-  for (std::size_t d = 0; d < most.size(); ++d) {
-    if (plan.grows[d]) most[d] = H5S_UNLIMITED;
-  }
-  return Id(H5Screate_simple(static_cast<int>(most.size()), plan.extents.data(), most.data()),
-            "making a space");
-}
 
 Id creation_of(hid_t type, const DatasetPlan& plan, const std::string& name) {
   Id list(H5Pcreate(H5P_DATASET_CREATE), "making a property list");
@@ -57,25 +45,6 @@ Id access_of(bool compressed) {
   const std::uint64_t bytes = compressed ? kCacheOfCompressed : 0;
   check(H5Pset_chunk_cache(list, kSlots, bytes, kEvictWholeChunksFirst), "chunk cache");
   return list;
-}
-
-Id space_in_memory(const MemoryPart& memory, const std::string& what) {
-  if (memory.extents.empty()) return Id(H5Screate(H5S_SCALAR), what);
-  Id space(
-      H5Screate_simple(static_cast<int>(memory.extents.size()), memory.extents.data(), nullptr),
-      what);
-  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, memory.start.data(), nullptr,
-                            memory.count.data(), nullptr),
-        what);
-  return space;
-}
-
-// For H5DSiterate_scales: ends at the first.
-herr_t keep_path(hid_t, unsigned, hid_t scale, void* path) {
-  char name[4096];
-  if (H5Iget_name(scale, name, sizeof name) <= 0) return -1;
-  *static_cast<std::string*>(path) = name;
-  return 1;
 }
 
 // A length of at most `most`, of which `extent` is a multiple where there is one that is not small;
@@ -101,20 +70,7 @@ Shape part_of_iteration(const Shape& extents, std::uint64_t bytes, std::uint64_t
 
 }  // namespace
 
-Id link_creation() {
-  Id list(H5Pcreate(H5P_LINK_CREATE), "making a property list");
-  check(H5Pset_create_intermediate_group(list, 1), "groups");
-  check(H5Pset_char_encoding(list, H5T_CSET_UTF8), "names");
-  return list;
-}
-
-DatasetPlan growing_list(hsize_t length) {
-  DatasetPlan plan;
-  plan.extents = {length};
-  plan.grows = {true};
-  plan.chunk = {kListChunk};
-  return plan;
-}
+DatasetPlan growing_list(hsize_t length) { return {{length}, {true}, {kListChunk}, {}, {}}; }
 
 Dataset::Dataset(hid_t file, const std::string& name) : name_(name) { open(file); }
 
@@ -140,7 +96,11 @@ void Dataset::create(hid_t file, hid_t type, const DatasetPlan& plan) {
   extents_ = plan.extents;
   grows_ = plan.grows;
   if (!plan.compression) chunk_ = plan.chunk;
-  const Id space = space_of(plan), creation = creation_of(type, plan, name_);
+  Shape most = plan.extents;
+  for (std::size_t d = 0; d < most.size(); ++d) {
+    if (grows_[d]) most[d] = H5S_UNLIMITED;
+  }
+  const Id space = space_of(extents_, most), creation = creation_of(type, plan, name_);
   id_ = Id(H5Dcreate2(file, name_.c_str(), type, space, link_creation(), creation,
                       access_of(bool{plan.compression})),
            "cannot create the dataset " + name_);
@@ -148,7 +108,7 @@ void Dataset::create(hid_t file, hid_t type, const DatasetPlan& plan) {
 
 void Dataset::open(hid_t file) {
   const std::string what = "cannot go on with the dataset " + name_;
-  id_ = Id(H5Dopen2(file, name_.c_str(), H5P_DEFAULT), what);
+  id_ = open_dataset(file, name_);
   const Id creation(H5Dget_create_plist(id_), what);
   const bool compressed = H5Pget_nfilters(creation) > 0;
   id_ = Id();  // how it is cached is said when it is opened
@@ -194,11 +154,9 @@ void Dataset::attach_iterations(const Dataset& scale) {
 }
 
 std::string Dataset::scale_of(std::size_t d) const {
-  std::string path;
-  if (is_new_) return path;
-  check(H5DSiterate_scales(id_, static_cast<unsigned>(d), nullptr, keep_path, &path),
-        "cannot read the names of the dimensions of " + name_);
-  return path;
+  if (is_new_) return "";
+  const std::vector<std::string> scales = scales_of(id_, static_cast<unsigned>(d));
+  return scales.empty() ? "" : scales.front();
 }
 
 void Dataset::label(const std::vector<std::string>& names) {
@@ -224,45 +182,16 @@ void Dataset::write(const Shape& start, const Shape& count, const void* data,
     write_whole_chunks(id_, chunk_, start, count, data, memory, H5Tget_size(type_));
     return;
   }
-  const Id file_space(H5Dget_space(id_), what);
-  check(
-      H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-      what);
-  const Id memory_space = space_in_memory(memory, what);
-  check(H5Dwrite(id_, type_, memory_space, file_space, H5P_DEFAULT, data), what);
+  const Id from = space_of(memory.extents);
+  if (!memory.extents.empty())
+    check(H5Sselect_hyperslab(from, H5S_SELECT_SET, memory.start.data(), nullptr,
+                              memory.count.data(), nullptr),
+          what);
+  check(H5Dwrite(id_, type_, from, part_of(id_, start, count, what), H5P_DEFAULT, data), what);
 }
 
 void Dataset::read(const Shape& start, const Shape& count, void* data) const {
-  const std::string what = "cannot read " + name_;
-  if (product(count) == 0) return;
-  const Id file_space(H5Dget_space(id_), what);
-  check(
-      H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-      what);
-  const Id memory_space = space_in_memory({count, zeros(count), count}, what);
-  check(H5Dread(id_, type_, memory_space, file_space, H5P_DEFAULT, data), what);
-}
-
-bool is_in(hid_t file, const std::string& name) {
-  for (std::size_t end = name.find('/', 1);; end = name.find('/', end + 1)) {
-    const std::string part = name.substr(0, end);
-    if (check(H5Lexists(file, part.c_str(), H5P_DEFAULT), "cannot look for " + part) == 0)
-      return false;
-    if (end == std::string::npos || end + 1 == name.size()) return true;
-  }
-}
-
-bool is_dataset(hid_t file, const std::string& name) {
-  if (!is_in(file, name)) return false;
-  // Not opened: that reads all mappings of a virtual dataset.
-  H5O_info_t info;
-  check(H5Oget_info_by_name2(file, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT),
-        "cannot look at " + name);
-  return info.type == H5O_TYPE_DATASET;
-}
-
-Shape extents_in(hid_t file, const std::string& name) {
-  return extents_of(Id(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name));
+  read_part(id_, type_, start, count, data, "cannot read " + name_);
 }
 
 Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes) {

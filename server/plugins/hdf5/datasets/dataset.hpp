@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "server/plugins/hdf5/base/attributes.hpp"
-#include "server/plugins/hdf5/base/handle.hpp"
-#include "server/plugins/hdf5/base/shape.hpp"
-#include "server/plugins/hdf5/datasets/direct_chunks.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
+#include "server/plugins/hdf5/datasets/chunks.hpp"
 #include "server/plugins/hdf5/filters/compression.hpp"
 
 namespace leat::hdf5 {
@@ -55,7 +54,7 @@ class Dataset {
   /// of that says that all of the iteration is in the file. What a writer before this one left
   /// behind the rows of that is gone after this.
   void attach_iterations(const Dataset& scale);
-  /// Path of the scale that dimension `d` has, "" for none.
+  /// Name of the scale that dimension `d` has, "" for none.
   std::string scale_of(std::size_t d) const;
 
   /// Names dimensions by labels too: those whose scale is called otherwise, since a scale's name
@@ -84,15 +83,6 @@ class Dataset {
   std::vector<bool> grows_;
   std::vector<std::pair<std::size_t, Dataset*>> scales_;  // that grow with a dimension
 };
-
-/// For making an object under a path, of UTF-8: groups above it are made too.
-Id link_creation();
-/// Whether `file` has something of this name, which may be a path.
-bool is_in(hid_t file, const std::string& name);
-/// Whether that is a dataset.
-bool is_dataset(hid_t file, const std::string& name);
-/// Extents of a dataset that is in `file`.
-Shape extents_in(hid_t file, const std::string& name);
 
 /// Chunk for one iteration of `extents` elements of `bytes` each, the iteration dimension first:
 /// small arrays are bundled over iterations up to 64 KiB, large ones are split along their slowest

@@ -4,10 +4,10 @@
 
 #include <hdf5_hl.h>
 
-#include <vector>
+#include <cstdio>
 
-#include "server/plugins/hdf5/base/handle.hpp"
-#include "server/plugins/hdf5/base/shape.hpp"
+#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -17,9 +17,10 @@ constexpr const char* kOfDataset = "DIMENSION_LIST";
 // HDF5 makes the list anew with each dataset, and places in a file are never used twice: all lists
 // up to this one take 2 MB, up to the 4,084th, the longest, 130 MB.
 constexpr hssize_t kMostListed = 512;
+constexpr const char* kNoCoordinates = "This is a netCDF dimension but not a netCDF variable";
 
 hssize_t listed_by(hid_t scale, const std::string& what) {
-  if (check(H5Aexists(scale, kOfScale), what) == 0) return 0;
+  if (!has_attribute(scale, kOfScale)) return 0;
   const Id list(H5Aopen(scale, kOfScale, H5P_DEFAULT), what);
   return H5Sget_simple_extent_npoints(Id(H5Aget_space(list), what));
 }
@@ -31,13 +32,13 @@ struct List {  // of a dataset: for each dimension the scales that it has
 List list_of(hid_t dataset, const std::string& what) {
   List list;
   list.type = Id(H5Tvlen_create(H5T_STD_REF_OBJ), what);
-  if (check(H5Aexists(dataset, kOfDataset), what) > 0) {
+  if (has_attribute(dataset, kOfDataset)) {
     list.attribute = Id(H5Aopen(dataset, kOfDataset, H5P_DEFAULT), what);
     list.space = Id(H5Aget_space(list.attribute), what);
     return list;
   }
   const hsize_t dims = extents_of(dataset).size();
-  list.space = Id(H5Screate_simple(1, &dims, nullptr), what);
+  list.space = space_of({dims});
   list.attribute =
       Id(H5Acreate2(dataset, kOfDataset, list.type, list.space, H5P_DEFAULT, H5P_DEFAULT), what);
   const std::vector<hvl_t> nothing(dims, hvl_t{0, nullptr});
@@ -59,13 +60,53 @@ void name_one_way(hid_t dataset, unsigned d, hid_t scale, const std::string& wha
   check(written, what);
 }
 
+herr_t keep_path(hid_t, unsigned, hid_t scale, void* paths) {
+  char name[4096];
+  if (H5Iget_name(scale, name, sizeof name) <= 0) return -1;
+  static_cast<std::vector<std::string>*>(paths)->push_back(name + (name[0] == '/' ? 1 : 0));
+  return 0;
+}
+
 }  // namespace
+
+void make_scale(hid_t dataset, const std::string& title) {
+  check(H5DSset_scale(dataset, title.c_str()), "cannot make the dimension " + title);
+}
+
+bool is_scale(hid_t dataset) { return H5DSis_scale(dataset) > 0; }
+
+std::string scale_title(hid_t scale) {
+  char title[256] = "";
+  check(H5DSget_scale_name(scale, title, sizeof title), "cannot read the name of a dimension");
+  return title;
+}
+
+std::string no_coordinates(hsize_t length) {
+  char text[80];
+  std::snprintf(text, sizeof text, "%s.%10llu", kNoCoordinates,
+                static_cast<unsigned long long>(length));
+  return text;
+}
+
+bool has_coordinates(hid_t scale) { return scale_title(scale).rfind(kNoCoordinates, 0) != 0; }
 
 void attach_scale(hid_t dataset, unsigned d, hid_t scale, const std::string& what) {
   if (listed_by(scale, what) < kMostListed)
     check(H5DSattach_scale(dataset, scale, d), what);
   else
     name_one_way(dataset, d, scale, what);
+}
+
+std::vector<std::string> scales_of(hid_t dataset, unsigned d) {
+  std::vector<std::string> paths;
+  check(H5DSiterate_scales(dataset, d, nullptr, keep_path, &paths),
+        "cannot read the names of dimensions");
+  return paths;
+}
+
+std::string label_of(hid_t dataset, unsigned d) {
+  char label[1024] = "";
+  return H5DSget_label(dataset, d, label, sizeof label) > 0 ? label : "";
 }
 
 }  // namespace leat::hdf5

@@ -21,8 +21,8 @@ bool is_small(std::int64_t value) {
 Id number_type(hid_t file, const std::string& name, std::int64_t largest) {
   bool wide = !is_small(largest);
   if (is_dataset(file, name)) {
-    const Id there(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
-    wide = H5Tequal(Id(H5Dget_type(there), "type of " + name), H5T_NATIVE_INT64) > 0;
+    const Id type(H5Dget_type(open_dataset(file, name)), "type of " + name);
+    wide = H5Tequal(type, H5T_NATIVE_INT64) > 0;
   }
   return Id(H5Tcopy(wide ? H5T_NATIVE_INT64 : H5T_NATIVE_INT32), "copying a type");
 }

@@ -2,18 +2,11 @@
 #include "server/plugins/hdf5/disk/committed_file.hpp"
 
 #include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <stdexcept>
-#include <utility>
 
-#include "server/plugins/hdf5/disk/copy_content.hpp"
 #include "server/plugins/hdf5/disk/whole_io.hpp"
 
 namespace leat::hdf5 {
@@ -21,86 +14,35 @@ namespace {
 
 // Bulk data leave so much for the structures that describe them.
 constexpr std::uint64_t kKeptForStructures = 512 * 1024;
-// Taken at once, so that the disk is not asked for each little piece.
-constexpr std::uint64_t kStep = 1024 * 1024;
-
-// A write beyond the limit of the process would raise SIGXFSZ.
-bool over_the_limit(std::uint64_t end) {
-  rlimit limit{};
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-         end > limit.rlim_cur;
-}
-
 }  // namespace
 
 CommittedFile::CommittedFile(const FilePlace& place, Start start, Durability durability)
-    : place_(place), durability_(durability), journal_(place, durability == Durability::iteration) {
-  fd_ = start == Start::anew ? new_.make(place) : place.open(O_RDWR);
-  if (fd_ < 0)
-    throw std::runtime_error("cannot open " + place.path() + ": " + std::strerror(errno));
-  note_identity();
-  const off_t bytes = ::lseek(fd_, 0, SEEK_END);
-  room_ = static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes);
-  places_ = FileSpace(room_);
+    : file_(place, start == Start::anew),
+      durability_(durability),
+      journal_(place, durability == Durability::iteration) {
+  const off_t bytes = ::lseek(file_.fd(), 0, SEEK_END);
+  room_ = Room(static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes));
+  places_ = FileSpace(room_.end());
 }
 
 int CommittedFile::publish() {
-  const int code = new_.publish(fd_);
+  const int code = file_.publish();
   return code == 0 ? sync() : code;
 }
 
-void CommittedFile::note_identity() {
-  struct stat facts {};
-  if (fstat(fd_, &facts) != 0) return;
-  device_ = facts.st_dev;
-  inode_ = facts.st_ino;
-}
-
-std::string CommittedFile::name_now() const {
-  std::error_code unknown;
-  const std::string path =
-      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd_), unknown);
-  return !unknown && FilePlace(path).names(fd_) ? path : "";
-}
-
 int CommittedFile::move_to(const FilePlace& place) {
-  int code = place.names(fd_) ? 0 : place.give_to(fd_);
-  if (code != 0 && code != EEXIST) code = copy_to(place);
+  const int code = file_.move_to(place, waits_for_disk());
   if (code != 0) return code;
-  place_ = place;
-  name_is_safe_ = false;
+  if (direct_.is_open()) direct_.open(file_.fd());
   journal_.move_to(place);
   return sync();
-}
-
-// HDF5 and all who write go on with the copy, by the descriptor that they have.
-int CommittedFile::copy_to(const FilePlace& place) {
-  NewFile copy;
-  const int fd = copy.make(place);
-  if (fd < 0) return errno;
-  struct stat facts {};
-  int code = fstat(fd_, &facts) == 0 ? 0 : errno;
-  const auto bytes = static_cast<std::uint64_t>(facts.st_size);
-  if (code == 0) code = copy_content(fd_, fd, bytes);
-  if (code == 0 && waits_for_disk()) code = sync_data(fd);
-  if (code == 0) code = copy.publish(fd);
-  if (code == 0 && ::dup3(fd, fd_, O_CLOEXEC) < 0) code = errno;
-  ::close(fd);
-  if (code == 0) note_identity();
-  if (code == 0 && direct_.is_open()) direct_.open(fd_);
-  return code;
-}
-
-CommittedFile::~CommittedFile() {
-  early_.stop();
-  ::close(fd_);
 }
 
 int CommittedFile::allocate(std::uint64_t bytes, bool bulk, std::uint64_t* address) {
   FileSpace places = places_;
   const std::uint64_t at = places.take(bytes, bulk);
   const std::uint64_t kept = bulk ? kKeptForStructures : 0;
-  const int code = take_room(std::max(room_, places.end() + kept));
+  const int code = room_.take(file_.fd(), places.end() + kept);
   if (code != 0) return code;
   // Behind all that was ever given away there are zeros.
   if (!bulk && places.next() > places_.next()) in_place_.note_zeros(at, places.next() - at);
@@ -111,40 +53,18 @@ int CommittedFile::allocate(std::uint64_t bytes, bool bulk, std::uint64_t* addre
 }
 
 int CommittedFile::set_end(std::uint64_t end) {
-  const int code = take_room(end);
+  const int code = room_.take(file_.fd(), end);
   if (code == 0) places_.set_end(end);
   return code;
 }
 
 int CommittedFile::make_room(std::uint64_t bytes) {
-  return take_room(size() + bytes + kKeptForStructures);
-}
-
-int CommittedFile::take_room(std::uint64_t end) {
-  if (end <= room_) return 0;
-  const std::uint64_t ahead = (end + kStep - 1) / kStep * kStep;
-  int code = 0;
-  for (const std::uint64_t upto : {ahead, end}) {
-    if (over_the_limit(upto)) {
-      code = EFBIG;
-      continue;
-    }
-    const auto from = static_cast<off_t>(room_), bytes = static_cast<off_t>(upto - room_);
-    do {
-      code = ::fallocate(fd_, 0, from, bytes) == 0 ? 0 : errno;
-    } while (code == EINTR);
-    // Others: a file system that cannot reserve. There a write fails, before what it is for.
-    if (code != ENOSPC && code != EFBIG && code != EDQUOT) {
-      room_ = upto;
-      return 0;
-    }
-  }
-  return code;
+  return room_.take(file_.fd(), size() + bytes + kKeptForStructures);
 }
 
 int CommittedFile::read(std::uint64_t address, void* to, std::size_t bytes) {
-  if (gathered_.touches(address, bytes)) write_gathered();
-  const int code = read_whole(fd_, to, bytes, address);
+  if (gathered_.touches(address, bytes)) gathered_.write(file_.fd());
+  const int code = read_whole(file_.fd(), to, bytes, address);
   if (code != 0) return code;
   did(bytes);
   for (const Changes* changes : {&staged_, &waiting_})
@@ -163,13 +83,13 @@ int CommittedFile::write(std::uint64_t address, const void* from, std::size_t by
 int CommittedFile::write_bulk(std::uint64_t address, const void* from, std::size_t bytes) {
   in_place_.note_other(address, bytes);
   if (gathered_.fits(from, bytes)) {
-    if (gathered_.is_in_the_way(address)) write_gathered();
+    if (gathered_.is_in_the_way(address)) gathered_.write(file_.fd());
     gathered_.add(address, from, bytes);
     return 0;
   }
-  if (gathered_.touches(address, bytes)) write_gathered();
+  if (gathered_.touches(address, bytes)) gathered_.write(file_.fd());
   return direct_.fits(address, from, bytes) ? direct_.write(address, from, bytes)
-                                            : write_whole(fd_, from, bytes, address);
+                                            : write_whole(file_.fd(), from, bytes, address);
 }
 
 void CommittedFile::lend(const std::vector<LentRange>& ranges) {
@@ -181,16 +101,10 @@ void CommittedFile::lend(const std::vector<LentRange>& ranges) {
   if (large != ranges.end()) places_.set_phase(DirectIo::phase_of(large->begin));
 }
 
-// What fails is not what is written now: return_lent() says it.
-void CommittedFile::write_gathered() {
-  const int code = gathered_.write(fd_);
-  if (gathered_failed_ == 0) gathered_failed_ = code;
-}
-
 int CommittedFile::return_lent() {
-  write_gathered();
+  gathered_.write(file_.fd());
   gathered_.lend({});
-  return std::exchange(gathered_failed_, 0);
+  return gathered_.take_failure();
 }
 
 int CommittedFile::commit() {
@@ -199,18 +113,15 @@ int CommittedFile::commit() {
   if (code == 0) code = change_in_place();
   if (code != 0) return code;
   places_.commit();
-  if (durability_ == Durability::close) early_.upto(fd_, end());
+  if (durability_ == Durability::close) early_.upto(file_.fd(), end());
   return 0;
 }
 
 // What was written up to now is on the disk, under the file's name when it has one.
 int CommittedFile::sync() {
   if (!waits_for_disk()) return 0;
-  const int code = sync_data(fd_);
-  if (code != 0 || name_is_safe_ || !new_.is_published()) return code;
-  const int code_of_name = place_.sync_folder();
-  name_is_safe_ = code_of_name == 0;
-  return code_of_name;
+  const int code = sync_data(file_.fd());
+  return code == 0 ? file_.sync_name() : code;
 }
 
 int CommittedFile::stage() {
@@ -234,7 +145,7 @@ int CommittedFile::write_new() {
       ++piece;
       continue;
     }
-    const int code = write_whole(fd_, bytes.data(), bytes.size(), address);
+    const int code = write_whole(file_.fd(), bytes.data(), bytes.size(), address);
     if (code != 0) return code;
     in_place_.note_structure(address, bytes.data(), bytes.size());
     piece = waiting_.erase(piece);
@@ -245,7 +156,7 @@ int CommittedFile::write_new() {
 // The head of the file, which says how long it is, lies at 0 and comes first.
 int CommittedFile::change_in_place() {
   if (staged_.empty() && waiting_.empty()) return journal_.forget();
-  const int code = in_place_.make(fd_, &journal_, &staged_, waiting_);
+  const int code = in_place_.make(file_.fd(), &journal_, &staged_, waiting_);
   if (code != 0) return code;
   staged_.clear();
   waiting_.clear();
@@ -258,19 +169,19 @@ void CommittedFile::write_back() const {
   constexpr unsigned kWait =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   for (std::uint64_t at = 0; at < end(); at += kPiece) {
-    if (::sync_file_range(fd_, static_cast<off_t>(at), kPiece, kWait) != 0) return;
+    if (::sync_file_range(file_.fd(), static_cast<off_t>(at), kPiece, kWait) != 0) return;
     did(kPiece);
   }
 }
 
 int CommittedFile::finish() {
-  room_ = end();
-  int code = ::ftruncate(fd_, static_cast<off_t>(end())) == 0 ? 0 : errno;
+  room_.cut(end());
+  int code = ::ftruncate(file_.fd(), static_cast<off_t>(end())) == 0 ? 0 : errno;
   const bool waits = durability_ != Durability::none;
   if (code == 0 && durability_ == Durability::close) write_back();
-  if (code == 0 && waits) code = ::fsync(fd_) == 0 ? 0 : errno;
+  if (code == 0 && waits) code = ::fsync(file_.fd()) == 0 ? 0 : errno;
   if (code == 0) journal_.remove();
-  return code == 0 && waits ? place_.sync_folder() : code;
+  return code == 0 && waits ? file_.sync_folder() : code;
 }
 
 }  // namespace leat::hdf5

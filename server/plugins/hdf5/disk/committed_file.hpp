@@ -4,31 +4,14 @@
 // Bulk data go to the file at once: to places that nothing in the file speaks of yet. All else (the
 // structures that say where data are) waits in memory until commit(), which writes what is new
 // first and what changes last, so that a reader finds either the state of the last commit or that
-// of this one. What is changed in place are a few hundred bytes for each variable. A process that
-// is killed in the microseconds between two of these writes leaves a mixture behind, and a journal
-// with which finish_last_commit() makes it whole.
+// of this one. docs/design/hdf5-file.md has the order of it, what a writer that is killed in
+// between leaves behind, and what a power cut does.
 //
 // stage() is for what readers must find before what is written after it: commit() makes the changes
 // in this order. Nothing of it is in the file before that. So who continues the file of a killed
 // writer finds the state of a commit(), and nothing of what came later, but for bulk data in places
 // that were given away before it. Places that the killed writer may have used are not used again: a
 // reader may be looking there.
-//
-// With Durability::iteration that holds for a power cut too: what commit() has returned 0 for is on
-// the disk, and a cut at any moment leaves a file that finish_last_commit() makes whole. The system
-// writes in any order what is not waited for, so commit() waits (fdatasync) twice, each before the
-// first write that counts on what was written before:
-//   1. What is new, and what the last commit changed in place. Waits: the record that comes now
-//   stands
-//      in the place of the last one, and speaks of what is new.
-//   2. Journal: the changes. Waits, then notes there that they begin, and makes them in place. That
-//      these are on the disk needs no wait: as long as the record is there, they are made once
-//      more.
-// A record that is on the disk in part has a wrong sum, and nothing that it is for was begun. The
-// names of file and journal are there (fsync of the folder) before anything counts on them.
-// Durability::close has the system write what is new early, waits for the file in finish(), and
-// then for the folder in which the journal is no more: an old record that comes back after a cut
-// would undo what is in the file.
 //
 // Small pieces of bulk data in memory that is lent go to the file together, before the commit.
 //
@@ -39,7 +22,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -51,7 +33,8 @@
 #include "server/plugins/hdf5/disk/gathered.hpp"
 #include "server/plugins/hdf5/disk/in_place.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
-#include "server/plugins/hdf5/disk/new_file.hpp"
+#include "server/plugins/hdf5/disk/named_file.hpp"
+#include "server/plugins/hdf5/disk/room.hpp"
 
 namespace leat::hdf5 {
 
@@ -64,12 +47,11 @@ class CommittedFile final : public File {
   CommittedFile(const FilePlace& place, Start start, Durability durability);
   CommittedFile(const CommittedFile&) = delete;
   /// Large pieces of bulk data go past the page cache from now on. 0 or the errno why not.
-  int write_direct() { return direct_.open(fd_); }
+  int write_direct() { return direct_.open(file_.fd()); }
   /// Called with the bytes of each piece that is written or read, or known to be on the disk.
   void report_progress(std::function<void(std::uint64_t bytes)> progress) {
     progress_ = std::move(progress);
   }
-  ~CommittedFile() override;
 
   int allocate(std::uint64_t bytes, bool bulk, std::uint64_t* address) override;
   int set_end(std::uint64_t end) override;
@@ -95,15 +77,9 @@ class CommittedFile final : public File {
   /// Gives the file its name, when there is something in it that can be read: after the first
   /// commit. EEXIST when something else has the name, which stays.
   int publish();
-  /// False when somebody has removed or renamed the file, or put another one in its place: what is
-  /// in it goes with this process then, unless it has a name elsewhere. Costs one system call.
-  bool has_its_name() const { return place_.leads_to(device_, inode_); }
-  bool is_at(const FilePlace& place) const { return place.names(fd_); }
-  /// What it is called now; "" when it has no name, or none that the system knows.
-  std::string name_now() const;
-  /// Gives the file another name, or its own once more, with all that is in it: of a file that has
-  /// no name anywhere everything is copied. EEXIST when something else has that name. Between two
-  /// commits.
+  /// The name that it has.
+  const NamedFile& named() const { return file_; }
+  /// As NamedFile::move_to(). Between two commits.
   int move_to(const FilePlace& place);
   /// Gives back room that was taken and not used, and removes the journal. After the last commit.
   int finish();
@@ -115,28 +91,18 @@ class CommittedFile final : public File {
     if (progress_) progress_(bytes);
   }
   void write_back() const;
-  int take_room(std::uint64_t end);
   int write_new();
   int write_bulk(std::uint64_t address, const void* from, std::size_t bytes);
-  void write_gathered();
   int change_in_place();
-  int copy_to(const FilePlace& place);
-  void note_identity();
 
-  FilePlace place_;
+  NamedFile file_;
   Durability durability_;
-  NewFile new_;
-  bool name_is_safe_ = false;  // from a power cut
   Journal journal_;
-  int fd_ = -1;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
   FileSpace places_;
-  std::uint64_t room_ = 0;  // the disk has room up to here
+  Room room_;
   Changes staged_, waiting_;
   InPlace in_place_;
   Gathered gathered_;
-  int gathered_failed_ = 0;  // errno
   DirectIo direct_;
   EarlyWriteback early_;
   std::function<void(std::uint64_t)> progress_;

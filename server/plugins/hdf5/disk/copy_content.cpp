@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "server/plugins/hdf5/disk/room.hpp"
 #include "server/plugins/hdf5/disk/whole_io.hpp"
 
 namespace leat::hdf5 {
@@ -17,16 +18,6 @@ namespace {
 // FICLONE of linux/fs.h.
 constexpr unsigned long kShareContent = _IOW(0x94, 9, int);
 constexpr std::size_t kAtOnce = 4 << 20;
-
-int reserve(int file, off_t bytes) {
-  int code = 0;
-  do {
-    code = ::fallocate(file, 0, 0, bytes) == 0 ? 0 : errno;
-  } while (code == EINTR);
-  if (code == ENOSPC || code == EDQUOT || code == EFBIG) return code;
-  // Others: a file system that cannot reserve.
-  return code == 0 || ::ftruncate(file, bytes) == 0 ? 0 : errno;
-}
 
 // By hand: not every pair of files can be copied by the system.
 int copy_by_hand(int from, int to, off_t at, off_t end) {
@@ -58,7 +49,9 @@ int copy_piece(int from, int to, off_t at, off_t end) {
 int copy_content(int from, int to, std::uint64_t bytes) {
   const auto size = static_cast<off_t>(bytes);
   if (size == 0 || ::ioctl(to, kShareContent, from) == 0) return 0;
-  int code = reserve(to, size);
+  int code = reserve(to, 0, bytes);
+  // Where the file system cannot reserve.
+  if (code == 0 && ::ftruncate(to, size) != 0) code = errno;
   for (off_t at = 0, end = 0; code == 0 && at < size; at = end) {
     const off_t data = ::lseek(from, at, SEEK_DATA);
     if (data < 0 && errno == ENXIO) return 0;  // nothing but holes follows

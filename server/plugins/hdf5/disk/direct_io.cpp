@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <string>
 
@@ -13,16 +12,10 @@
 
 namespace leat::hdf5 {
 int DirectIo::open(int file) {
-  close();
   file_ = file;
-  direct_ =
-      ::open(("/proc/self/fd/" + std::to_string(file)).c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC);
-  return direct_ < 0 ? errno : 0;
-}
-
-void DirectIo::close() {
-  if (direct_ >= 0) ::close(direct_);
-  direct_ = -1;
+  direct_ = Descriptor(
+      ::open(("/proc/self/fd/" + std::to_string(file)).c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
+  return direct_.is_open() ? 0 : errno;
 }
 
 std::uint64_t DirectIo::phase_of(const void* from) {
@@ -52,7 +45,7 @@ int DirectIo::write_pages(std::uint64_t address, const char* from, std::size_t b
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno != EINVAL) return errno;
     if (n <= 0) {
-      close();
+      direct_ = Descriptor();
       break;
     }
     done += static_cast<std::size_t>(n);

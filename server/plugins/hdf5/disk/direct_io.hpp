@@ -10,17 +10,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "server/plugins/hdf5/disk/descriptor.hpp"
+
 namespace leat::hdf5 {
 
 class DirectIo {
  public:
-  DirectIo() = default;
-  DirectIo(const DirectIo&) = delete;
-  ~DirectIo() { close(); }
-
   /// Opens what `file` is once more. 0, or the errno for which it goes through the page cache.
   int open(int file);
-  bool is_open() const { return direct_ >= 0; }
+  bool is_open() const { return direct_.is_open(); }
   /// Whether this piece is one for which it is worth while.
   bool fits(std::uint64_t address, const void* from, std::size_t bytes) const;
   /// Where such a piece in this memory is to lie behind the begin of a page.
@@ -32,10 +30,10 @@ class DirectIo {
   int write(std::uint64_t address, const void* from, std::size_t bytes);
 
  private:
-  void close();
   int write_pages(std::uint64_t address, const char* from, std::size_t bytes);
 
-  int file_ = -1, direct_ = -1;
+  int file_ = -1;
+  Descriptor direct_;
 };
 
 }  // namespace leat::hdf5

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -28,9 +27,9 @@ std::string advice(int code) {
   return ": give the run the right to write there, or change folder=\"...\" of the store";
 }
 
-int open_lock(const FilePlace& lock) {
-  const int fd = lock.open_or_make();
-  if (fd >= 0) return fd;
+Descriptor open_lock(const FilePlace& lock) {
+  Descriptor fd(lock.open_or_make());
+  if (fd.is_open()) return fd;
   const int code = errno;
   throw std::runtime_error("cannot write into the output folder \"" +
                            fs::absolute(lock.path()).parent_path().string() +
@@ -65,9 +64,8 @@ FilePlace owner_of(const FilePlace& file) { return file.beside(".owner"); }
 }  // namespace
 
 bool FileLock::is_taken(const FilePlace& file) {
-  const int fd = lock_of(file).open(O_RDONLY);
-  const bool taken = fd >= 0 && try_lock(fd, LOCK_SH) == EWOULDBLOCK;
-  if (fd >= 0) ::close(fd);
+  const Descriptor fd(lock_of(file).open(O_RDONLY));
+  const bool taken = fd.is_open() && try_lock(fd, LOCK_SH) == EWOULDBLOCK;
   return taken || is_claimed(owner_of(file));
 }
 
@@ -88,45 +86,29 @@ std::optional<FileLock> FileLock::take(const FilePlace& file) {
   std::string removed;
   for (;;) {
     if (is_no_file(lock) && lock.remove() == 0) removed = lock.path();
-    const int fd = open_lock(lock);
+    Descriptor fd = open_lock(lock);
     const int code = lock_now(fd);
-    FileLock taken(lock, fd);
-    if (code == EWOULDBLOCK) taken.place_.reset();
     if (code == EWOULDBLOCK) return std::nullopt;
+    FileLock taken(lock, std::move(fd));
     if (code != 0) return take_without_locks(file);
     taken.removed_ = removed;
     // Its last owner may have removed the file between our open and our lock: then we have locked
     // nothing, and what has the name now is not ours to remove.
-    if (lock.names(fd)) return taken;
-    taken.place_.reset();
+    if (lock.names(taken.held_->fd)) return taken;
   }
 }
 
 std::optional<FileLock> FileLock::take_without_locks(const FilePlace& file) {
   if (!claim(owner_of(file))) return std::nullopt;
-  return FileLock(owner_of(file), -1);
+  return FileLock(owner_of(file), Descriptor());
 }
 
 bool FileLock::holds(const FilePlace& file) const {
-  if (!place_) return false;
-  return fd_ >= 0 ? lock_of(file).names(fd_) : is_claimed(owner_of(file));
+  return held_->fd.is_open() ? lock_of(file).names(held_->fd) : is_claimed(owner_of(file));
 }
 
-FileLock::FileLock(FileLock&& other) noexcept
-    : place_(std::exchange(other.place_, std::nullopt)),
-      fd_(std::exchange(other.fd_, -1)),
-      removed_(std::move(other.removed_)) {}
-
-FileLock& FileLock::operator=(FileLock&& other) noexcept {
-  std::swap(place_, other.place_);
-  std::swap(fd_, other.fd_);
-  std::swap(removed_, other.removed_);
-  return *this;
-}
-
-FileLock::~FileLock() {
-  if (place_ && (fd_ < 0 || place_->names(fd_))) place_->remove();
-  if (fd_ >= 0) ::close(fd_);
+FileLock::Held::~Held() {
+  if (!fd.is_open() || place.names(fd)) place.remove();
 }
 
 }  // namespace leat::hdf5

@@ -4,6 +4,7 @@
 // systems without locks ".<file>.owner" stands in for it (owner_file.hpp).
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -27,16 +28,18 @@ class FileLock {
   bool holds(const FilePlace& file) const;
   /// What was removed since it had the name of the lock and was no file, or "".
   const std::string& removed() const { return removed_; }
-  FileLock(FileLock&& other) noexcept;
-  FileLock& operator=(FileLock&& other) noexcept;
-  ~FileLock();
 
  private:
   static std::optional<FileLock> take_without_locks(const FilePlace& file);
-  FileLock(FilePlace place, int fd) : place_(std::move(place)), fd_(fd) {}
+  // A file that is there as long as it is held.
+  struct Held {
+    ~Held();
+    FilePlace place;
+    Descriptor fd;  // none where there are no locks
+  };
+  FileLock(FilePlace place, Descriptor fd) : held_(new Held{std::move(place), std::move(fd)}) {}
 
-  std::optional<FilePlace> place_;  // none: not ours
-  int fd_;
+  std::unique_ptr<const Held> held_;
   std::string removed_;
 };
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 
 namespace leat::hdf5 {
@@ -38,11 +37,7 @@ int code_of(int result) { return result == 0 ? 0 : errno; }
 FilePlace::Folder::Folder(const std::string& folder)
     : path(folder),
       fd(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
-      error(fd < 0 ? errno : 0) {}
-
-FilePlace::Folder::~Folder() {
-  if (fd >= 0) ::close(fd);
-}
+      error(fd.is_open() ? 0 : errno) {}
 
 FilePlace::FilePlace(const std::string& path)
     : folder_(std::make_shared<Folder>(std::filesystem::path(path).parent_path().string())),

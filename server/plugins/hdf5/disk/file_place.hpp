@@ -13,6 +13,8 @@
 #include <memory>
 #include <string>
 
+#include "server/plugins/hdf5/disk/descriptor.hpp"
+
 namespace leat::hdf5 {
 
 /// Functions that return int return 0 or an errno; those that open something a descriptor, or -1
@@ -64,10 +66,9 @@ class FilePlace {
  private:
   struct Folder {
     explicit Folder(const std::string& folder);
-    Folder(const Folder&) = delete;
-    ~Folder();
     std::string path;
-    int fd = -1, error = 0;
+    Descriptor fd;
+    int error;
   };
   int opened(int file) const;
   FilePlace(std::shared_ptr<const Folder> folder, std::string name)

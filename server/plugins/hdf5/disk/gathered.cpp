@@ -55,16 +55,14 @@ bool Gathered::follows(const Piece& piece, const Piece& before) const {
          piece.address - before.end() <= kMostOfGap;
 }
 
-int Gathered::write(int file) {
-  int code = 0;
+void Gathered::write(int file) {
   for (std::size_t first = 0, last = 0; first < pieces_.size(); first = last) {
     last = first + 1;
     while (last < pieces_.size() && follows(pieces_[last], pieces_[last - 1])) ++last;
     const int failed = write_run(file, first, last);
-    if (code == 0) code = failed;
+    if (failed_ == 0) failed_ = failed;
   }
   pieces_.clear();
-  return code;
 }
 
 int Gathered::write_run(int file, std::size_t first, std::size_t last) const {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace leat::hdf5 {
@@ -32,8 +33,10 @@ class Gathered {
   void add(std::uint64_t address, const void* from, std::size_t bytes);
   /// Something of these bytes of the file waits here.
   bool touches(std::uint64_t address, std::size_t bytes) const;
-  /// Writes all, and forgets it. 0 or the errno of what failed; all else is written.
-  int write(int file);
+  /// Writes all, and forgets it. What fails is kept for take_failure(); all else is written.
+  void write(int file);
+  /// The errno of what has failed since the last call, 0 for nothing.
+  int take_failure() { return std::exchange(failed_, 0); }
 
  private:
   struct Piece {
@@ -48,6 +51,7 @@ class Gathered {
   std::map<const char*, const char*> lent_;      // begin -> end
   std::map<std::uint64_t, std::uint64_t> gaps_;  // begin -> end
   std::vector<Piece> pieces_;
+  int failed_ = 0;  // errno
 };
 
 }  // namespace leat::hdf5

@@ -95,8 +95,6 @@ Journal::Journal(const FilePlace& file, bool durable)
   make_way();
 }
 
-Journal::~Journal() { close(); }
-
 // Whoever made it has seen to it; what cannot be removed, as a folder, must not be in the way.
 void Journal::make_way() const {
   const int code = place_.remove();
@@ -106,13 +104,12 @@ void Journal::make_way() const {
 // One that somebody has removed is made again.
 int Journal::open() {
   if (is_published_ && !place_.names(fd_)) close();
-  if (fd_ < 0) fd_ = new_.make(place_);
-  return fd_ < 0 ? errno : 0;
+  if (!fd_.is_open()) fd_ = Descriptor(new_.make(place_));
+  return fd_.is_open() ? 0 : errno;
 }
 
 void Journal::close() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
+  fd_ = Descriptor();
   end_ = 0;
   name_is_safe_ = is_published_ = false;
   new_.give_up();
@@ -162,10 +159,10 @@ int Journal::mark_all(RecordState state) {
   return code;
 }
 
-int Journal::done() { return fd_ < 0 ? 0 : mark_all(RecordState::made); }
+int Journal::done() { return fd_.is_open() ? mark_all(RecordState::made) : 0; }
 
 int Journal::forget() {
-  if (fd_ < 0) return 0;
+  if (!fd_.is_open()) return 0;
   const int code = mark_all(RecordState::forgotten);
   return code == 0 && durable_ ? sync_data(fd_) : code;
 }

@@ -2,22 +2,13 @@
 // What a commit is about to change in place, written beside the file first: ".<file>.journal".
 // Should the writer be killed in the midst, the changes are made once more, however far they came.
 //
-// Bytes, numbers as this machine has them: a head (journal_record.hpp), then for each change:
-// address, length, the bytes that are to be there, the bytes that were. More records follow when a
-// commit was tried again; the last one counts. Behind it is a head of zeros. Changes are the blocks
-// of 64 bytes of a structure that have something new in them.
+// docs/design/hdf5-file.md has its bytes, and what is done with which record.
 //
 // A record is written as `being_written`, and is `ready` from the moment in which its changes may
 // have begun. So a record that is not whole is either one for which nothing was begun, or damage,
-// and it is known which. The journal has its name when there is a record in it.
-//
-// A record is applied only to the file that it was made for: it has its inode, and at each place
-// each byte is the one that was there or the one that is to be. All else is said, and kept.
-//
-// A record is `made` when all of its changes are in the file, in the boot of the system that is
-// noted. As long as the system runs, they are there for all that look, and the file may have been
-// changed since: nothing is to be done. After a power cut they may be gone, though that they were
-// made is not, so they are made once more.
+// and it is known which. It is `made` when all of its changes are in the file, in the boot of the
+// system that is noted: after a power cut they may be gone, and are made once more. A record is
+// applied only to the file that it was made for: all else is said, and kept.
 #pragma once
 
 #include <string>
@@ -37,7 +28,6 @@ class Journal {
   /// the disk before add() returns.
   Journal(const FilePlace& file, bool durable);
   Journal(const Journal&) = delete;
-  ~Journal();
 
   /// Adds a record; what is `there` now is known. 0 or an errno; after 0 the changes may be made.
   int add(const Changes& changes, const KnownBytes& there, int file);
@@ -63,7 +53,7 @@ class Journal {
   bool name_is_safe_ = false;  // from a power cut
   NewFile new_;
   bool is_published_ = false;
-  int fd_ = -1;
+  Descriptor fd_;
   std::uint64_t end_ = 0;  // of the last record
 };
 

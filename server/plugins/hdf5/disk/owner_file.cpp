@@ -45,11 +45,8 @@ std::string start_of(long process) {
 
 Owner in_file(const FilePlace& place) {
   char text[512] = "";
-  const int fd = place.open(O_RDONLY);
-  if (fd >= 0) {
+  if (const Descriptor fd(place.open(O_RDONLY)); fd.is_open())
     (void)read_whole(fd, text, sizeof text - 1, 0);
-    ::close(fd);
-  }
   Owner owner;
   std::istringstream(text) >> owner.host >> owner.process >> owner.start;
   return owner;
@@ -67,10 +64,9 @@ bool make(const FilePlace& place, const Owner& owner) {
   const FilePlace draft = place.called(place.name() + "." + owner.host + "." +
                                        std::to_string(owner.process) + "." + owner.start);
   draft.remove();
-  const int fd = draft.make();
-  int code = fd < 0 ? errno : write_whole(fd, (who + '\n').data(), who.size() + 1, 0);
+  const Descriptor fd(draft.make());
+  int code = !fd.is_open() ? errno : write_whole(fd, (who + '\n').data(), who.size() + 1, 0);
   if (code == 0) code = place.give_to(fd);
-  if (fd >= 0) ::close(fd);
   draft.remove();
   if (code != 0 && code != EEXIST)
     throw std::runtime_error("cannot write " + place.path() + ": " + std::strerror(code));

@@ -4,11 +4,12 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <string>
+
+#include "server/plugins/hdf5/disk/descriptor.hpp"
 
 namespace leat::hdf5 {
 
@@ -32,15 +33,11 @@ class OpenedFile {
     const int found = follows ? ::stat(path.c_str(), &facts) : ::lstat(path.c_str(), &facts);
     if (found == 0) why_ = why_no_file(facts);
     if (!why_.empty()) return;
-    fd_ = ::open(path.c_str(), flags | O_NONBLOCK | O_CLOEXEC);
-    if (fd_ < 0)
+    fd_ = Descriptor(::open(path.c_str(), flags | O_NONBLOCK | O_CLOEXEC));
+    if (!fd_.is_open())
       why_ = std::string("cannot be opened: ") + std::strerror(errno);
     else if (::fstat(fd_, &facts) == 0)
       why_ = why_no_file(facts);
-  }
-  OpenedFile(const OpenedFile&) = delete;
-  ~OpenedFile() {
-    if (fd_ >= 0) ::close(fd_);
   }
 
   /// "" or why it is not open.
@@ -48,7 +45,7 @@ class OpenedFile {
   int fd() const noexcept { return fd_; }
 
  private:
-  int fd_ = -1;
+  Descriptor fd_;
   std::string why_;
 };
 

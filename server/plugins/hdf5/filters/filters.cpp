@@ -46,10 +46,12 @@ std::string folders() {
   return all;
 }
 
-const KnownFilter& known(H5Z_filter_t number) {
-  const auto& all = known_filters();
-  return *std::find_if(all.begin(), all.end(),
-                       [number](const KnownFilter& each) { return each.number == number; });
+// Null when it is none of ours.
+const KnownFilter* known(H5Z_filter_t number) {
+  for (const KnownFilter& each : known_filters()) {
+    if (each.number == number) return &each;
+  }
+  return nullptr;
 }
 
 std::string what_is_there() {
@@ -83,19 +85,16 @@ std::string why_not_there(const Compression& compression, const std::string& who
   show_hdf5_to_filters();
   if (is_there(compression.filter)) return "";
   return "compression=\"" + compression.text + "\" of " + whose + ": HDF5 has no filter \"" +
-         known(compression.filter).name + "\" here (number " + std::to_string(compression.filter) +
+         known(compression.filter)->name + "\" here (number " + std::to_string(compression.filter) +
          "). " + what_is_there();
 }
 
 std::string why_cannot_expand(H5Z_filter_t number, const std::string& name) {
-  const auto& all = known_filters();
-  const auto ours = std::find_if(
-      all.begin(), all.end(), [number](const KnownFilter& each) { return each.number == number; });
+  const KnownFilter* const ours = known(number);
   show_hdf5_to_filters();
   if (is_there(number)) return "";
-  return "is compressed by the filter \"" + (ours != all.end() ? ours->name : name) +
-         "\" (number " + std::to_string(number) + "), which HDF5 does not find here. " +
-         what_is_there();
+  return "is compressed by the filter \"" + (ours ? ours->name : name) + "\" (number " +
+         std::to_string(number) + "), which HDF5 does not find here. " + what_is_there();
 }
 
 std::string why_not_for(const Compression& compression, std::uint32_t type, std::uint32_t dims) {

@@ -15,18 +15,14 @@ constexpr const char* kMark = "leat_ledger";  // on our own, for whoever comes b
 constexpr const char* kLoss = "leat_lost_before";
 constexpr const char* kWhat = "cannot write the ledger";
 
-bool is_there(hid_t file, const std::string& name) {
-  return check(H5Lexists(file, name.c_str(), H5P_DEFAULT), kWhat) > 0;
-}
-
 bool is_ledger(hid_t file, const std::string& name) {
   return check(H5Aexists_by_name(file, name.c_str(), kMark, H5P_DEFAULT), kWhat) > 0;
 }
 
 std::string free_name(hid_t file) {
   std::string name = "ledger";
-  while (is_there(file, name) && !is_ledger(file, name)) name += "_";
-  if (is_there(file, name)) check(H5Ldelete(file, name.c_str(), H5P_DEFAULT), kWhat);
+  while (is_in(file, name) && !is_ledger(file, name)) name += "_";
+  if (is_in(file, name)) check(H5Ldelete(file, name.c_str(), H5P_DEFAULT), kWhat);
   return name;
 }
 
@@ -41,17 +37,14 @@ std::int64_t lost_of(const std::string& json) {
 
 void write_ledger(hid_t file, const std::string& json) {
   if (json.empty()) return;
-  const Id type(H5Tcopy(H5T_C_S1), kWhat), space(H5Screate(H5S_SCALAR), kWhat);
-  check(H5Tset_size(type, json.size()), kWhat);
+  const Id type = text_type(json.size());
   check(H5Tset_strpad(type, H5T_STR_NULLPAD), kWhat);
-  check(H5Tset_cset(type, H5T_CSET_UTF8), kWhat);
-  const std::string name = free_name(file);
-  const Id dataset(
-      H5Dcreate2(file, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), kWhat);
+  const Id dataset(H5Dcreate2(file, free_name(file).c_str(), type, space_of({}), H5P_DEFAULT,
+                              H5P_DEFAULT, H5P_DEFAULT),
+                   kWhat);
   check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, json.data()), kWhat);
   set_attribute(dataset, kMark, std::int64_t{1});
   set_attribute(dataset, "long_name", "what was written, stored, dropped and lost, as JSON");
-  if (check(H5Aexists(file, "lost"), kWhat) > 0) check(H5Adelete(file, "lost"), kWhat);
   set_attribute(file, "lost", lost_of(json));
 }
 
@@ -59,9 +52,7 @@ void note_loss(hid_t file, const std::string& loss) {
   if (!loss.empty()) set_attribute(file, kLoss, loss);
 }
 
-std::string noted_loss(hid_t file) {
-  return check(H5Aexists(file, kLoss), kLoss) > 0 ? text_attribute(file, kLoss) : "";
-}
+std::string noted_loss(hid_t file) { return text_attribute(file, kLoss, ""); }
 
 std::string loss_of_stored(const std::string& json, const std::string& store) {
   const auto ledger = nlohmann::json::parse(json, nullptr, false);

@@ -14,7 +14,7 @@ std::string described_iterations(const std::vector<std::int64_t>& ascending) {
 }
 
 bool NameKeeper::find_name(const Content& content) {
-  const std::string was = output_.path(), now = file_.name_now();
+  const std::string was = output_.path(), now = file_.named().name_now();
   const std::string what =
       was + (now.empty() ? " was removed or replaced while this run was writing it"
                          : " was renamed to " + now + " while this run was writing it");

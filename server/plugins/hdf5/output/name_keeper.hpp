@@ -28,7 +28,7 @@ class NameKeeper {
   /// After a commit, or when one fails, as it does in a folder that is gone. When the file has lost
   /// its name, it gets one again with all that is in it (OutputFile::name_again), and the log says
   /// so. One system call when it has it. True when it has another name now, or its own again.
-  bool look(const Content& content) { return !file_.has_its_name() && find_name(content); }
+  bool look(const Content& content) { return !file_.named().has_its_name() && find_name(content); }
   /// The same for a file that has been found without a name, and could not get another one.
   void try_again(const Content& content) {
     if (!why_none_.empty()) find_name(content);

@@ -62,17 +62,21 @@ void OutputFile::take(const leat_run& run) {
   const std::string wanted = wanted_path(run);
   if (leat_run_is_resumed(&run)) {
     if (find_own_anywhere(run, wanted)) return;
-    is_missing_ = !gave_up_;
     const std::string fresh = leat_run_is_drained(&run) && fs::exists(wanted)
                                   ? unused_name(of_session(wanted, run)).string()
                                   : wanted;
-    host_.warn(
-        "the file that this run was writing before the server died is not there: it goes on in a "
-        "new " +
-        fresh);
+    say_missing(fresh);
     return take_new(run, fresh);
   }
   take_new(run, wanted);
+}
+
+void OutputFile::say_missing(const std::string& fresh) {
+  is_missing_ = !gave_up_;
+  host_.warn(
+      "the file that this run was writing before the server died is not there: it goes on in a "
+      "new " +
+      fresh);
 }
 
 // Under its own names, and those that it got when a later run set it aside.
@@ -97,11 +101,7 @@ void OutputFile::take_part(const leat_run& run) {
   const std::string path = fs::path(folder) / (name_of_part(leat_run_first_rank(&run)) + ".h5");
   if (leat_run_is_resumed(&run)) {
     if (find_own(run, path)) return;
-    is_missing_ = !gave_up_;
-    host_.warn(
-        "the file that this run was writing before the server died is not there: it goes on in a "
-        "new " +
-        path);
+    say_missing(path);
   }
   path_ = path;
   std::optional<FileLock> lock = lock_soon(path);
@@ -172,7 +172,7 @@ void OutputFile::go_on_in_folder() {
 // False when others have it.
 bool OutputFile::take_name(CommittedFile* file, const std::string& path) {
   const FilePlace place = path;
-  if (place.exists() && !file->is_at(place)) return false;
+  if (place.exists() && !file->named().is_at(place)) return false;
   const bool has_lock = lock_ && lock_->holds(place);
   std::optional<FileLock> lock = has_lock ? std::nullopt : FileLock::take(place);
   if (!has_lock && !lock) return false;

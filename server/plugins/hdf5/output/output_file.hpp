@@ -46,6 +46,7 @@ class OutputFile {
   bool find_own(const leat_run& run, const std::string& path, bool is_aside = false);
   bool find_own_anywhere(const leat_run& run, const std::string& wanted);
   bool find_renamed(const leat_run& run, const std::string& path);
+  void say_missing(const std::string& fresh);
   void hold(FileLock lock);
   void go_on_in_folder();
   bool take_name(CommittedFile* file, const std::string& path);

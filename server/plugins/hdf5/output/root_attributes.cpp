@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/output/root_attributes.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <ctime>
+#include <filesystem>
 
+#include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
 
@@ -45,12 +48,18 @@ void describe_file(hid_t file, const leat_run& run) {
   describe_run(file, run);
 }
 
+void describe_part(hid_t file, const leat_run& run, const std::string& view) {
+  using namespace std::chrono;
+  const auto now = duration_cast<nanoseconds>(system_clock::now().time_since_epoch());
+  set_attribute(file, kFirstRank, std::int64_t{leat_run_first_rank(&run)});
+  set_attribute(file, kNodeRanks, std::int64_t{run.node_ranks});
+  set_attribute(file, kStarted, std::int64_t{now.count()});
+  set_attribute(file, kViewName, std::filesystem::path(view).filename().string());
+}
+
 void note_continued(hid_t file, const leat_run& run) {
-  std::string history;
-  if (check(H5Aexists(file, "history"), "looking for the attribute history") > 0) {
-    history = text_attribute(file, "history") + "\n";
-    check(H5Adelete(file, "history"), "cannot replace the attribute history");
-  }
+  std::string history = text_attribute(file, "history", "");
+  if (!history.empty()) history += "\n";
   set_attribute(
       file, "history",
       history + history_line(run, leat_run_is_drained(&run)

@@ -3,6 +3,8 @@
 // "Description of file contents".
 #pragma once
 
+#include <string>
+
 #include "server/include/plugin.h"
 #include "server/plugins/hdf5/base/attributes.hpp"
 
@@ -10,6 +12,8 @@ namespace leat::hdf5 {
 
 /// Of a new file.
 void describe_file(hid_t file, const leat_run& run);
+/// Of a part: what its view is made by.
+void describe_part(hid_t file, const leat_run& run, const std::string& view);
 /// Of one that this process goes on with for one that died: a line more in `history`.
 void note_continued(hid_t file, const leat_run& run);
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/output/script_group.hpp"
 
-#include <hdf5_hl.h>
-
 #include <algorithm>
 #include <stdexcept>
 
 #include "server/plugins/hdf5/base/types.hpp"
 #include "server/plugins/hdf5/conventions/dimension_scales.hpp"
+#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/datasets/integers.hpp"
 
 namespace leat::hdf5 {
@@ -29,34 +28,23 @@ ScriptGroup::ScriptGroup(hid_t file, const std::string& script)
   if (iteration_.is_new()) return;
   rows_ = iteration_.extents()[0];
   stored_before_ = numbers_in(iteration_);
-  for (const std::string& name : names_in_file()) take_up(name);
+  const Id group(H5Gopen2(file_, group_.c_str(), H5P_DEFAULT), "cannot read the group " + group_);
+  for (const std::string& name : names_in(group, true)) take_up(name);
   for (auto& [name, dataset] : results_) take_scales_of(dataset);
-}
-
-std::vector<std::string> ScriptGroup::names_in_file() const {
-  const std::string what = "cannot read the group " + group_;
-  const Id group(H5Gopen2(file_, group_.c_str(), H5P_DEFAULT), what);
-  std::vector<std::string> names;
-  const auto keep = [](hid_t, const char* name, const H5L_info_t*, void* to) {
-    static_cast<std::vector<std::string>*>(to)->push_back(name);
-    return 0;
-  };
-  check(H5Lvisit(group, H5_INDEX_NAME, H5_ITER_INC, keep, &names), what);
-  return names;
 }
 
 void ScriptGroup::take_up(const std::string& name) {
   if (name == "iteration" || !is_dataset(file_, group_ + name)) return;
   Dataset dataset(file_, group_ + name);
-  (H5DSis_scale(dataset.id()) > 0 ? scales_ : results_).emplace(name, std::move(dataset));
+  (is_scale(dataset.id()) ? scales_ : results_).emplace(name, std::move(dataset));
 }
 
 void ScriptGroup::take_scales_of(Dataset& result) {
   result.attach_iterations(iteration_);
   for (std::size_t d = 1; d < result.extents().size(); ++d) {
-    const std::string path = result.scale_of(d), group = "/" + group_;
-    if (path.compare(0, group.size(), group) != 0) continue;
-    const auto scale = scales_.find(path.substr(group.size()));
+    const std::string path = result.scale_of(d);
+    if (path.rfind(group_, 0) != 0) continue;
+    const auto scale = scales_.find(path.substr(group_.size()));
     if (scale != scales_.end()) result.attach_scale(d, scale->second);
   }
 }
@@ -105,7 +93,7 @@ Dataset& ScriptGroup::dataset_for(const leat_result& result) {
       H5Tequal(dataset.type(), type_of(result.type)) <= 0) {
     throw std::runtime_error(
         "it has another type or number of dimensions than at first, where one iteration was " +
-        listed(Shape(dataset.extents().begin() + 1, dataset.extents().end())));
+        listed(behind(dataset.extents())));
   }
   return dataset;
 }
@@ -135,7 +123,7 @@ Dataset& ScriptGroup::scale_for(const leat_result& result, unsigned d) {
     std::string name = wished + (number == 1 ? "" : "_" + std::to_string(number));
     const auto found = scales_.find(name);
     if (found != scales_.end() && found->second.extents() == Shape{length}) return found->second;
-    const bool taken = H5Lexists(file_, (group_ + name).c_str(), H5P_DEFAULT) > 0;
+    const bool taken = is_in(file_, group_ + name);
     if (taken || name == result.name) continue;
     return scales_.emplace(name, make_dimension(file_, group_ + name, length, true)).first->second;
   }

@@ -28,7 +28,6 @@ class ScriptGroup {
   void finish_row(std::int64_t iteration);
 
  private:
-  std::vector<std::string> names_in_file() const;
   void take_up(const std::string& name);
   void take_scales_of(Dataset& result);
   Dataset& dataset_for(const leat_result& result);

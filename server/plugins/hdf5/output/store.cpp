@@ -2,23 +2,18 @@
 #include "server/plugins/hdf5/output/store.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <set>
 #include <stdexcept>
 
 #include "server/plugins/hdf5/arrays/parameter_tables.hpp"
 #include "server/plugins/hdf5/arrays/written_mask.hpp"
-#include "server/plugins/hdf5/conventions/mask.hpp"
-#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/conventions/time_axis.hpp"
 #include "server/plugins/hdf5/datasets/integers.hpp"
-#include "server/plugins/hdf5/output/by_variable.hpp"
+#include "server/plugins/hdf5/output/blocks.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/ledger_text.hpp"
-#include "server/plugins/hdf5/output/lent.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
-#include "server/plugins/hdf5/output/part_attributes.hpp"
 #include "server/plugins/hdf5/output/root_attributes.hpp"
 #include "server/plugins/hdf5/output/script_group.hpp"
 #include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"
@@ -34,6 +29,15 @@ bool has(const std::vector<std::int64_t>& ascending, std::int64_t number) {
 
 Durability durability_of(const leat_run& run) {
   return durability_from(option(run.options, run.option_count, "durability"));
+}
+
+// `what` is what could not be done when there is an errno.
+void expect_done(int code, const std::string& what) {
+  if (code != 0) throw std::runtime_error(what + ": " + std::strerror(code));
+}
+
+void add_error(std::string* all, const std::string& one) {
+  *all += (all->empty() ? "" : "; ") + one;
 }
 
 OutputFile output_for(const leat_run& run, const Host& host) {
@@ -133,9 +137,7 @@ void Store::start_file() {
   if (!output_.view().empty()) describe_part(file_, run_, output_.view());
   open_ = std::make_unique<Open>(file_, run_, host_);
   commit(Keep::always);
-  const int code = disk_->publish();
-  if (code != 0)
-    throw std::runtime_error("cannot create " + output_.path() + ": " + std::strerror(code));
+  expect_done(disk_->publish(), "cannot create " + output_.path());
   host_.info("writing " + output_.path());
 }
 
@@ -162,21 +164,17 @@ void Store::iteration(const leat_iteration_data& data) {
   try {
     finish_row(data, errors.empty() && data.complete != 0);
   } catch (const std::exception& e) {
-    errors += (errors.empty() ? "" : "; ") + std::string(e.what());
+    add_error(&errors, e.what());
   }
-  if (!errors.empty()) {
-    throw std::runtime_error(what + errors);
-  }
+  if (!errors.empty()) throw std::runtime_error(what + errors);
 }
 
 // A full disk is found before anything of the iteration is written.
 void Store::make_room(const leat_iteration_data& data) {
   std::uint64_t bytes = 0;
   for (const leat_block& block : Blocks(data)) bytes += block.bytes;
-  const int code = disk_->make_room(bytes);
-  if (code == 0) return;
-  throw std::runtime_error("no room on the disk for its " + std::to_string(bytes) +
-                           " bytes: " + std::strerror(code));
+  expect_done(disk_->make_room(bytes),
+              "no room on the disk for its " + std::to_string(bytes) + " bytes");
 }
 
 // Returns what went wrong.
@@ -187,15 +185,12 @@ std::string Store::write_variables(const std::vector<BlockList>& by_variable) {
   int failed = 0;
   for (const BlockList& blocks : by_variable) {
     const std::string error = write_variable(blocks);
-    if (!error.empty() && ++failed <= kMostNamed) errors += (errors.empty() ? "" : "; ") + error;
+    if (!error.empty() && ++failed <= kMostNamed) add_error(&errors, error);
   }
-  if (failed > kMostNamed) {
-    errors += "; and so for " + std::to_string(failed - kMostNamed) + " more variables";
-  }
-  const int code = lent.give_back();
-  if (code != 0)
-    errors +=
-        (errors.empty() ? "" : "; ") + ("cannot write blocks: " + std::string(std::strerror(code)));
+  if (failed > kMostNamed)
+    add_error(&errors, "and so for " + std::to_string(failed - kMostNamed) + " more variables");
+  if (const int code = lent.give_back(); code != 0)
+    add_error(&errors, std::string("cannot write blocks: ") + std::strerror(code));
   return errors;
 }
 
@@ -279,8 +274,7 @@ void Store::commit(Keep keep) {
   int code = keep == Keep::always ? disk_->commit() : disk_->stage();
   if (code != 0 && name_ && name_->look([this] { return content(); }))
     code = keep == Keep::always ? disk_->commit() : disk_->stage();
-  if (code != 0)
-    throw std::runtime_error("cannot write " + output_.path() + ": " + std::strerror(code));
+  expect_done(code, "cannot write " + output_.path());
 }
 
 // Nothing is stored in a file that nobody can open.
@@ -317,11 +311,8 @@ void Store::close() {
   open_.reset();
   keep_ledger();
   check(H5Fclose(file_.take()), "cannot finish " + output_.path());
-  for (const int code : {disk_->commit(), disk_->finish()}) {
-    if (code != 0) {
-      throw std::runtime_error("cannot finish " + output_.path() + ": " + std::strerror(code));
-    }
-  }
+  for (const int code : {disk_->commit(), disk_->finish()})
+    expect_done(code, "cannot finish " + output_.path());
   name_->look(all);
   if (view_) view_->at_close();
   if (sidecar_) sidecar_->at_close(output_.path());

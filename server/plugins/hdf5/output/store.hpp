@@ -4,29 +4,17 @@
 //
 // Can be opened at any moment, by any reader. /iteration gets the number of an iteration after all
 // else of it is in the file, so each of its rows stands for data that are there; CommittedFile sees
-// to it that a reader, or the kill of the writer, meets no half-written structure. For that HDF5
-// must never use a place twice: free space is not managed, and compressed chunks are made such that
-// they are written once. The file format is that of HDF5 1.8: the single-writer mode of later ones
-// marks a file as open for writing, and a killed writer leaves it so, unreadable without a repair
-// tool.
+// to it that a reader, or the kill of the writer, meets no half-written structure. In a resumed run
+// (leat_run.resumed) the file of the dead writer is continued as if it had not died: nothing but
+// the file says how to go on, and what has a row is not stored again. docs/design/hdf5-file.md says
+// why the file is as it is, and how that comes about.
 //
-// In a resumed run (leat_run.resumed) the file of the dead writer is continued as if it had not
-// died:
-//   - It is what it was after the last row of /iteration (and of each script's): its writer staged
-//   all
-//     else, so finish_last_commit() has taken that back. What the data of a row that never came
-//     left in chunks is cleared when the dataset is opened, so that it is never seen.
-//   - Nothing but the file says how to go on. Each object of ours that stands for something in it
-//     opens it when it is there and makes it when it is not; a new file is one where nothing is.
-//   - Iterations, and results of scripts, that have a row are not stored again.
-//   - A kill while the file is being continued is like any other.
 // While the file has lost its name (name_keeper.hpp), and cannot get one again, no iteration is
 // taken; a file that has none at the end is a store that has failed.
 //
 // A file that cannot be continued gets another name, and the run goes on in a new one.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>

@@ -16,6 +16,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "server/plugins/hdf5/disk/descriptor.hpp"
+
 namespace leat::hdf5 {
 namespace {
 
@@ -116,20 +118,14 @@ std::vector<std::string> make_view_outside(const ViewOrder& order, std::chrono::
                                            const std::function<void()>& progress) {
   int pipe_ends[2];
   if (::pipe2(pipe_ends, O_CLOEXEC) != 0) throw std::runtime_error(std::strerror(errno));
-  pid_t process = 0;
-  try {
-    process = start(
-        {program(), order.folder, order.path, kKinds[static_cast<int>(order.kind)], order.maker},
-        pipe_ends[1]);
-  } catch (...) {
-    ::close(pipe_ends[0]);
-    ::close(pipe_ends[1]);
-    throw;
-  }
-  ::close(pipe_ends[1]);
+  const Descriptor from_it(pipe_ends[0]);
+  Descriptor to_us(pipe_ends[1]);
+  const pid_t process = start(
+      {program(), order.folder, order.path, kKinds[static_cast<int>(order.kind)], order.maker},
+      to_us);
+  to_us = Descriptor();
   std::string said;
-  const bool ended = listen(pipe_ends[0], Clock::now() + limit, progress, &said);
-  ::close(pipe_ends[0]);
+  const bool ended = listen(from_it, Clock::now() + limit, progress, &said);
   if (!ended) ::kill(process, SIGKILL);
   int status = 0;
   while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {

@@ -4,7 +4,6 @@
 // number of dimensions of the variable that has it (0 and 0: a store has it), its name, its value,
 // and what is to stand in front of the answer. Standard output: three words for each that is wrong:
 // that, "error" or "warning", and the message.
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <iostream>

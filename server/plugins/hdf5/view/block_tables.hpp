@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 
 namespace leat::hdf5 {
@@ -26,21 +27,13 @@ class BlockTables {
   hsize_t rows() const { return variable_.constant ? 1 : view_.rows.size(); }
 
  private:
-  // Some rows of an integer table, read ahead.
-  struct Table {
-    Id dataset;
-    Shape extents;
-    hsize_t first = 0, count = 0;
-    std::vector<std::int64_t> values;
-  };
   struct OfPart {
     bool exists = false;
-    Table ranks, numbers, counts;
+    RowTable ranks, numbers, counts;
     hsize_t next_row = 0, next_element = 0;
   };
 
-  Table open_table(std::size_t part, const std::string& suffix);
-  const std::int64_t* row_of(Table* table, hsize_t row) const;
+  RowTable open_table(std::size_t part, const std::string& suffix);
   void add_blocks(std::size_t part, hsize_t row, std::vector<StoredBlock>* blocks);
 
   View& view_;

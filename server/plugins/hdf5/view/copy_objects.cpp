@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/view/copy_objects.hpp"
 
-#include <hdf5_hl.h>
-
 #include <algorithm>
 #include <cstdint>
 
-#include "server/plugins/hdf5/datasets/dataset.hpp"
+#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -43,7 +42,7 @@ void copy_attribute(hid_t from, const char* name, const AttributeCopy& copy) {
 
 herr_t visit_attribute(hid_t from, const char* name, const H5A_info_t*, void* data) {
   const auto& copy = *static_cast<AttributeCopy*>(data);
-  if (is_of_scales(name) || H5Aexists(copy.to, name) > 0) return 0;
+  if (is_of_scales(name) || has_attribute(copy.to, name)) return 0;
   if (std::find(copy.but.begin(), copy.but.end(), name) != copy.but.end()) return 0;
   try {
     copy_attribute(from, name, copy);
@@ -51,18 +50,6 @@ herr_t visit_attribute(hid_t from, const char* name, const H5A_info_t*, void* da
   } catch (const std::exception&) {
     return -1;
   }
-}
-
-herr_t keep_scale(hid_t, unsigned, hid_t scale, void* paths) {
-  char name[4096];
-  if (H5Iget_name(scale, name, sizeof name) <= 0) return -1;
-  static_cast<std::vector<std::string>*>(paths)->push_back(name + (name[0] == '/' ? 1 : 0));
-  return 0;
-}
-
-herr_t keep_link(hid_t, const char* name, const H5L_info_t* info, void* paths) {
-  if (info->type == H5L_TYPE_HARD) static_cast<std::vector<std::string>*>(paths)->push_back(name);
-  return 0;
 }
 
 }  // namespace
@@ -96,7 +83,7 @@ void set_small_chunks(hid_t creation, const Shape& extents) {
 
 void copy_whole(hid_t from_file, const std::string& from, hid_t to_file, const std::string& to) {
   const std::string what = "cannot copy " + from;
-  const Id source(H5Dopen2(from_file, from.c_str(), H5P_DEFAULT), what);
+  const Id source = open_dataset(from_file, from);
   const Id type(H5Dget_type(source), what), space(H5Dget_space(source), what);
   const Id creation(H5Pcreate(H5P_DATASET_CREATE), what);
   copy_fill_value(Id(H5Dget_create_plist(source), what), creation, type);
@@ -111,29 +98,26 @@ void copy_whole(hid_t from_file, const std::string& from, hid_t to_file, const s
   copy_attributes(source, target);
 }
 
-std::vector<std::string> scales_of(hid_t dataset, unsigned d) {
-  std::vector<std::string> paths;
-  check(H5DSiterate_scales(dataset, d, nullptr, keep_scale, &paths),
-        "cannot read the names of dimensions");
-  return paths;
+void copy_scales(hid_t from, hid_t to, hid_t file, const std::string& prefix) {
+  for (unsigned d = 0; d < extents_of(from).size(); ++d) {
+    for (const std::string& scale : scales_of(from, d))
+      attach_scale(to, d, open_dataset(file, prefix + scale), "cannot name a dimension");
+  }
 }
 
 std::string dimension_name(hid_t dataset, unsigned d) {
-  char label[1024] = "";
-  if (H5DSget_label(dataset, d, label, sizeof label) > 0 && *label) return label;
+  const std::string label = label_of(dataset, d);
+  if (!label.empty()) return label;
   const std::vector<std::string> scales = scales_of(dataset, d);
   return scales.empty() ? "" : scales[0].substr(scales[0].rfind('/') + 1);
 }
-
-bool is_scale(hid_t dataset) { return H5DSis_scale(dataset) > 0; }
 
 std::vector<std::string> datasets_in(hid_t file, const std::string& group) {
   const std::string what = "cannot read the group /" + group;
   if (!group.empty() && !is_in(file, group)) return {};
   const Id top(H5Gopen2(file, ("/" + group).c_str(), H5P_DEFAULT), what);
-  std::vector<std::string> names, datasets;
-  check(H5Lvisit(top, H5_INDEX_NAME, H5_ITER_INC, keep_link, &names), what);
-  for (const std::string& name : names) {
+  std::vector<std::string> datasets;
+  for (const std::string& name : names_in(top, true)) {
     const std::string path = group.empty() ? name : group + "/" + name;
     if (is_dataset(file, path)) datasets.push_back(path);
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/base/shape.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
 
@@ -19,11 +19,11 @@ void set_small_chunks(hid_t creation, const Shape& extents);
 /// Copies a dataset with its values, which are few, and its attributes.
 void copy_whole(hid_t from_file, const std::string& from, hid_t to_file, const std::string& to);
 
-/// What HDF5 has as dimension scales of dimension `d`: their paths.
-std::vector<std::string> scales_of(hid_t dataset, unsigned d);
+/// Names the dimensions of `to` by the scales of `file` that are called `prefix` and what those of
+/// `from` are called.
+void copy_scales(hid_t from, hid_t to, hid_t file, const std::string& prefix);
 /// Name of a dimension: its label, else its scale's without folders; "" when it has none.
 std::string dimension_name(hid_t dataset, unsigned d);
-bool is_scale(hid_t dataset);
 /// Paths of all datasets below `group` ("" for all), not in the order of their making.
 std::vector<std::string> datasets_in(hid_t file, const std::string& group = "");
 

@@ -9,7 +9,6 @@
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/conventions/table_attributes.hpp"
 #include "server/plugins/hdf5/datasets/integers.hpp"
-#include "server/plugins/hdf5/view/copy_objects.hpp"
 #include "server/plugins/hdf5/view/sub_arrays.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 
@@ -83,12 +82,11 @@ std::vector<Box> boxes_of(const View& view, const ViewedVariable& variable,
 Mapping mapping_of(const Box& box, bool constant) {
   Mapping mapping;
   mapping.part = box.part;
-  const auto skip = constant ? 1 : 0;
-  mapping.to = Shape(box.to.begin() + skip, box.to.end());
-  mapping.to_count = Shape(box.count.begin() + skip, box.count.end());
-  mapping.from = {static_cast<hsize_t>(box.slot)};
-  mapping.from.insert(mapping.from.end(), box.from.begin() + 1, box.from.end());
-  mapping.from_count = joined(1, Shape(box.count.begin() + 1, box.count.end()));
+  const std::size_t skip = constant ? 1 : 0;
+  mapping.to = behind(box.to, skip);
+  mapping.to_count = behind(box.count, skip);
+  mapping.from = joined(static_cast<hsize_t>(box.slot), behind(box.from));
+  mapping.from_count = joined(1, behind(box.count));
   if (constant) return mapping;
   mapping.from = joined(box.from[0], mapping.from);
   mapping.from_count = joined(box.count[0], mapping.from_count);
@@ -145,11 +143,11 @@ void add_shapes(View& view, const ViewedVariable& variable, const std::vector<Sh
   const TableKind kind = extents_of_arrays(*std::max_element(values.begin(), values.end()));
   const std::string name = view.scales.take_name(variable.name + kind.suffix);
   const Id type = number_type(view.file, name, kind.largest);
-  DatasetPlan plan;
-  plan.extents = {shapes.size(), first.size()};
-  plan.grows = {true, true};
-  plan.chunk = {std::max<hsize_t>(1, shapes.size()), first.size()};
-  plan.fill = number_bytes(type, kind.nothing);
+  const DatasetPlan plan{{shapes.size(), first.size()},
+                         {true, true},
+                         {std::max<hsize_t>(1, shapes.size()), first.size()},
+                         {},
+                         number_bytes(type, kind.nothing)};
   Dataset table(view.file, name, type, plan);
   write_numbers(table, {0, 0}, plan.extents, values);
   describe_table(table, variable.name, kind, coordinates_of_rows(view.time, name));
@@ -179,7 +177,7 @@ void add_global(View& view, const ViewedVariable& variable) {
   for (const Box& box : boxes) plan.mappings.push_back(mapping_of(box, variable.constant));
   create_virtual(view.file, plan, variable.like());
   Dataset made(view.file, variable.name);
-  check(H5Adelete(made.id(), "leat_patches"), variable.name);
+  remove_attribute(made.id(), "leat_patches");
   remove_noted_axes(made.id());
   const std::vector<std::string> own = own_dimensions(variable, dims);
   if (variable.constant && dims == 1 && own[0] == variable.name)

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/view/make_view.hpp"
 
-#include <hdf5_hl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <stdexcept>
 
 #include "server/plugins/hdf5/base/plain_file.hpp"
 #include "server/plugins/hdf5/base/temporary_file.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/part_axes.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
+#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/view/copy_objects.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 #include "server/plugins/hdf5/vtkhdf/whole_file.hpp"
@@ -34,8 +31,8 @@ std::vector<ViewedVariable> variables_of(const std::vector<Part>& parts) {
   std::map<std::string, ViewedVariable> found;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     for (const std::string& name : datasets_in(parts[i].file)) {
-      Id dataset(H5Dopen2(parts[i].file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
-      if (check(H5Aexists(dataset, "leat_layout"), name) == 0) continue;
+      Id dataset = open_dataset(parts[i].file, name);
+      if (!has_attribute(dataset, "leat_layout")) continue;
       ViewedVariable& variable = found[name];
       if (variable.in_part.empty()) {
         variable.name = name;
@@ -64,32 +61,29 @@ std::vector<ViewedVariable> variables_of(const std::vector<Part>& parts) {
 template <class T>
 void write_list(hid_t file, const std::string& name, hid_t memory, const std::vector<T>& values,
                 hid_t like) {
-  const hsize_t count = values.size(), most = H5S_UNLIMITED;
+  const Shape count{values.size()};
   const std::string what = "cannot write " + name;
-  const Id type(H5Dget_type(like), what), space(H5Screate_simple(1, &count, &most), what),
-      creation(H5Pcreate(H5P_DATASET_CREATE), what);
-  set_small_chunks(creation, {count});
-  const Id dataset(
-      H5Dcreate2(file, name.c_str(), type, space, link_creation(), creation, H5P_DEFAULT), what);
-  if (count > 0)
+  const Id type(H5Dget_type(like), what), creation(H5Pcreate(H5P_DATASET_CREATE), what);
+  set_small_chunks(creation, count);
+  const Id dataset(H5Dcreate2(file, name.c_str(), type, space_of(count, {H5S_UNLIMITED}),
+                              link_creation(), creation, H5P_DEFAULT),
+                   what);
+  if (!values.empty())
     check(H5Dwrite(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), what);
   copy_attributes(like, dataset);
 }
 
 void write_iterations(hid_t file, const std::vector<Part>& parts, const Rows& rows) {
   const std::string name = parts.front().iteration_name;
-  const Id like(H5Dopen2(parts.front().file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
-  write_list(file, name, H5T_NATIVE_INT64, rows.numbers(), like);
-  const Id numbers(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
-  check(H5DSset_scale(numbers, "iteration"), "naming the iterations");
+  write_list(file, name, H5T_NATIVE_INT64, rows.numbers(), open_dataset(parts.front().file, name));
+  make_scale(open_dataset(file, name), "iteration");
 }
 
 void write_flags(View& view, const std::string& source, const std::string& name,
                  const std::vector<std::uint8_t>& flags) {
   for (const Part& part : view.parts) {
     if (!is_dataset(part.file, source)) continue;
-    const Id like(H5Dopen2(part.file, source.c_str(), H5P_DEFAULT), "cannot open " + source);
-    write_list(view.file, name, H5T_NATIVE_UINT8, flags, like);
+    write_list(view.file, name, H5T_NATIVE_UINT8, flags, open_dataset(part.file, source));
     break;
   }
   if (is_in(view.file, name)) name_dimensions(view, name, true, {});
@@ -138,7 +132,7 @@ ViewFacts facts_of(const std::vector<Part>& parts) {
   for (const Part& part : parts) {
     if (nodes.insert(part.first_rank).second) facts.ranks_in_parts += part.node_ranks;
     facts.state += part.name + " " + std::to_string(part.iterations.size()) +
-                   (H5Aexists(part.file, "lost") > 0 ? " closed\n" : "\n");
+                   (has_attribute(part.file, "lost") ? " closed\n" : "\n");
   }
   return facts;
 }

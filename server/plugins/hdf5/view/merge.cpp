@@ -4,26 +4,21 @@
 #include <fcntl.h>
 #include <hdf5_hl.h>
 #include <stdio.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <stdexcept>
-#include <vector>
 
 #include "server/plugins/hdf5/base/plain_file.hpp"
 #include "server/plugins/hdf5/base/temporary_file.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
-#include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/view/copy_objects.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
 #include "server/plugins/hdf5/view/merged_dataset.hpp"
-#include "server/plugins/hdf5/view/part.hpp"
 #include "server/plugins/hdf5/vtkhdf/whole_file.hpp"
 
 namespace leat::hdf5 {
@@ -37,24 +32,17 @@ struct Object {
   haddr_t address;
 };
 
-herr_t keep_object(hid_t group, const char* name, const H5L_info_t* link, void* to) {
-  if (link->type != H5L_TYPE_HARD) return 0;
-  H5O_info_t info;
-  if (H5Oget_info_by_name(group, name, &info, H5P_DEFAULT) < 0) return -1;
-  static_cast<std::vector<Object>*>(to)->push_back({name, info.type, info.addr});
-  return 0;
-}
-
 // Without /VTKHDF, which shows in its way what is copied, and is made anew: unless it is a group of
 // variables.
 std::vector<Object> objects_in(hid_t file) {
   std::vector<Object> objects;
-  check(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, keep_object, &objects), "cannot read the view");
-  if (!is_for_vtk(file)) return objects;
-  const auto is_made_anew = [](const Object& object) {
-    return object.path == "VTKHDF" || object.path.rfind("VTKHDF/", 0) == 0;
-  };
-  objects.erase(std::remove_if(objects.begin(), objects.end(), is_made_anew), objects.end());
+  const bool is_made_anew = is_for_vtk(file);
+  for (const std::string& path : names_in(file, true)) {
+    if (is_made_anew && (path == "VTKHDF" || path.rfind("VTKHDF/", 0) == 0)) continue;
+    H5O_info_t info;
+    check(H5Oget_info_by_name(file, path.c_str(), &info, H5P_DEFAULT), "cannot read the view");
+    objects.push_back({path, info.type, info.addr});
+  }
   return objects;
 }
 
@@ -94,9 +82,7 @@ class Merge {
 
   void copy(const Object& object) {
     if (!is_first(object)) {
-      check(H5Lcreate_hard(to_, names_[object.address].c_str(), to_, object.path.c_str(),
-                           link_creation(), H5P_DEFAULT),
-            "cannot write " + object.path);
+      link_hard(to_, names_[object.address], object.path);
     } else if (object.type == H5O_TYPE_GROUP) {
       const Id group(
           H5Gcreate2(to_, object.path.c_str(), link_creation(), H5P_DEFAULT, H5P_DEFAULT),
@@ -116,23 +102,17 @@ class Merge {
       progress_(facts_.bytes, all_bytes_);
     });
     copy_attributes(source, target);
-    if (is_scale(source)) {
-      char title[256] = "";
-      H5DSget_scale_name(source, title, sizeof title);
-      check(H5DSset_scale(target, title), "cannot name the dimension " + path);
-    }
+    if (is_scale(source)) make_scale(target, scale_title(source));
     ++facts_.datasets;
   }
 
   void name_dimensions(const std::string& path) {
     const Id source = open_object(from_, path), target = open_object(to_, path);
     if (is_scale(source)) return;
+    copy_scales(source, target, to_, "");
     for (unsigned d = 0; d < extents_of(source).size(); ++d) {
-      for (const std::string& scale : scales_of(source, d))
-        attach_scale(target, d, open_object(to_, scale), "cannot name a dimension of " + path);
-      char label[1024] = "";
-      if (H5DSget_label(source, d, label, sizeof label) > 0)
-        check(H5DSset_label(target, d, label), "cannot label a dimension of " + path);
+      if (const std::string label = label_of(source, d); !label.empty())
+        check(H5DSset_label(target, d, label.c_str()), "cannot label a dimension of " + path);
     }
   }
 

@@ -2,10 +2,10 @@
 #include "server/plugins/hdf5/view/merged_dataset.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
 
 #include "server/plugins/hdf5/datasets/dataset.hpp"
+#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/filters/compression.hpp"
 #include "server/plugins/hdf5/filters/stored_filters.hpp"
 #include "server/plugins/hdf5/filters/zfp_guard.hpp"
@@ -45,7 +45,7 @@ bool has_rows(hid_t dataset) {
 }
 
 Shape chunk_for(hid_t dataset, const Shape& extents, std::uint64_t bytes, bool compressed) {
-  const Shape rest(extents.begin() + 1, extents.end());
+  const Shape rest = behind(extents);
   Shape chunk = has_rows(dataset) ? chunk_of_iterations(rest, bytes) : chunk_of_rows(rest, bytes);
   if (compressed && has_rows(dataset)) chunk[0] = 1;
   if (!has_rows(dataset)) chunk[0] = std::clamp<hsize_t>(extents[0], 1, chunk[0]);
@@ -62,15 +62,6 @@ Shape piece_for(const Shape& extents, Shape chunk, std::uint64_t bytes) {
     piece[d] = std::min(piece[d], std::max<hsize_t>(chunk[d], fit / chunk[d] * chunk[d]));
   }
   return piece;
-}
-
-bool next(const Shape& extents, const Shape& piece, Shape* at) {
-  for (std::size_t d = extents.size(); d-- > 0;) {
-    (*at)[d] += piece[d];
-    if ((*at)[d] < extents[d]) return true;
-    (*at)[d] = 0;
-  }
-  return false;
 }
 
 }  // namespace
@@ -113,20 +104,12 @@ void copy_values(hid_t source, hid_t target, const std::function<void(std::uint6
     Shape count = piece;
     for (std::size_t d = 0; d < count.size(); ++d)
       count[d] = std::min(count[d], extents[d] - at[d]);
-    const Id memory(count.empty()
-                        ? H5Screate(H5S_SCALAR)
-                        : H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),
-                    what);
-    const Id from(H5Dget_space(source), what), to(H5Dget_space(target), what);
-    if (!count.empty()) {
-      for (const hid_t space : {static_cast<hid_t>(from), static_cast<hid_t>(to)})
-        check(H5Sselect_hyperslab(space, H5S_SELECT_SET, at.data(), nullptr, count.data(), nullptr),
-              what);
-    }
-    check(H5Dread(source, type, memory, from, H5P_DEFAULT, values.data()), what);
-    check(H5Dwrite(target, type, memory, to, H5P_DEFAULT, values.data()), what);
+    read_part(source, type, at, count, values.data(), what);
+    check(H5Dwrite(target, type, space_of(count), part_of(target, at, count, what), H5P_DEFAULT,
+                   values.data()),
+          what);
     copied(product(count) * bytes);
-  } while (next(extents, piece, &at));
+  } while (next_piece(extents, piece, &at));
 }
 
 std::uint64_t bytes_of_values(hid_t dataset) {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is no variable: parameters and other things that each part has for all nodes, of which the
 // view shows the first; and what a node has of its own, /parts/<part>/...
-#include <hdf5_hl.h>
-
 #include <algorithm>
-#include <set>
 
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/view/copy_objects.hpp"
@@ -15,22 +12,13 @@ namespace {
 
 constexpr std::uint64_t kSmall = 64 * 1024;
 
-Id open_dataset(hid_t file, const std::string& name) {
-  return Id(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
-}
-
 bool has_rows(const Part& part, hid_t dataset) {
   if (extents_of(dataset).empty()) return false;
   const std::vector<std::string> scales = scales_of(dataset, 0);
   return std::find(scales.begin(), scales.end(), part.iteration_name) != scales.end();
 }
 
-bool is_dimension_only(hid_t dataset) {
-  char name[80] = "";
-  if (!is_scale(dataset)) return false;
-  H5DSget_scale_name(dataset, name, sizeof name);
-  return std::string(name).rfind("This is a netCDF dimension", 0) == 0;
-}
+bool is_dimension_only(hid_t dataset) { return is_scale(dataset) && !has_coordinates(dataset); }
 
 // For each row the first part that has it. Texts are as long as each part had them first.
 void add_row_dataset(View& view, const std::string& name, std::size_t first) {
@@ -38,14 +26,14 @@ void add_row_dataset(View& view, const std::string& name, std::size_t first) {
   Shape extents = extents_of(like);
   extents[0] = view.rows.size();
   VirtualPlan plan = plan_for(view, name, name, extents);
-  const Shape rest(extents.begin() + 1, extents.end());
+  const Shape rest = behind(extents);
   MappingList list;
   for (hsize_t row = 0; row < view.rows.size(); ++row) {
     for (std::size_t part = 0; part < view.parts.size(); ++part) {
       const std::int64_t from = view.rows.in_part(part, row);
       const Shape& source = plan.source_extents[part];
       if (from < 0 || source.empty() || static_cast<hsize_t>(from) >= source[0] ||
-          Shape(source.begin() + 1, source.end()) != rest)
+          behind(source) != rest)
         continue;
       list.add({part, joined(static_cast<hsize_t>(from), zeros(rest)), joined(1, rest),
                 joined(row, zeros(rest)), joined(1, rest)});
@@ -106,20 +94,11 @@ void add_script(View& view, std::size_t part, const std::string& script,
     const Id source = open_dataset(view.parts[part].file, name);
     const bool grows = name == iteration || (!is_scale(source) && !extents_of(source).empty());
     map_whole(view, part, name, to + name, grows ? rows : H5S_UNLIMITED);
-    if (!is_scale(source)) continue;
-    char title[80] = "";
-    H5DSget_scale_name(source, title, sizeof title);
-    check(H5DSset_scale(open_dataset(view.file, to + name), title), "naming a dimension");
+    if (is_scale(source)) make_scale(open_dataset(view.file, to + name), scale_title(source));
   }
   for (const std::string& name : datasets) {
     const Id source = open_dataset(view.parts[part].file, name);
-    if (is_scale(source)) continue;
-    const Id target = open_dataset(view.file, to + name);
-    for (unsigned d = 0; d < extents_of(source).size(); ++d) {
-      for (const std::string& scale : scales_of(source, d))
-        attach_scale(target, d, open_dataset(view.file, to + scale),
-                     "cannot name a dimension of " + name);
-    }
+    if (!is_scale(source)) copy_scales(source, open_dataset(view.file, to + name), view.file, to);
   }
 }
 
@@ -148,12 +127,11 @@ void add_nodes(View& view) {
       scripts[name.substr(0, name.find('/', 8))].push_back(name);
     for (const auto& [script, datasets] : scripts) add_script(view, part, script, datasets);
     for (std::string name = "ledger"; is_in(file, name); name += "_") {
-      if (check(H5Aexists_by_name(file, name.c_str(), "leat_ledger", H5P_DEFAULT), name) <= 0)
-        continue;
+      if (!has_attribute(open_dataset(file, name), "leat_ledger")) continue;
       copy_whole(file, name, view.file, "parts/" + view.parts[part].name + "/ledger");
       view.done.insert(name);
     }
-    if (check(H5Aexists(file, "lost"), "lost") <= 0) continue;
+    if (!has_attribute(file, "lost")) continue;
     closed = true;
     lost += integer_attribute(file, "lost", 0);
   }

@@ -47,7 +47,7 @@ fs::path folder_with_parts(const fs::path& folder) {
 
 std::string name_in(const fs::path& part) {
   const Id file = open_plain(part, part.string() + " cannot be read");
-  if (check(H5Aexists(file, kViewName), part) == 0)
+  if (!has_attribute(file, kViewName))
     throw std::runtime_error(part.string() + " is no part of a run on several nodes");
   return text_attribute(file, kViewName);
 }

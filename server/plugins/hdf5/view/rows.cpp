@@ -2,7 +2,6 @@
 #include "server/plugins/hdf5/view/rows.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 namespace leat::hdf5 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Variables without a global shape: the blocks of all parts, row by row, ordered by rank and block.
 #include <algorithm>
-#include <functional>
 
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/view/block_tables.hpp"
@@ -72,13 +71,11 @@ void add_slot_dataset(View& view, const ViewedVariable& variable, const std::str
   plan.extents = front;
   plan.extents.insert(plan.extents.end(), rest.begin(), rest.end());
   for (const Mapping& mapping : slots.list.all()) {
-    const Shape& extents = plan.source_extents[mapping.part];
-    const Shape own(extents.begin() + static_cast<std::ptrdiff_t>(before), extents.end());
+    const Shape own = behind(plan.source_extents[mapping.part], before);
     plan.mappings.push_back(with_rest(mapping, own));
   }
   const Part& widest = view.parts[widest_part(view, source, variable.first)];
-  const Id like(H5Dopen2(widest.file, source.c_str(), H5P_DEFAULT), source);
-  create_virtual(view.file, plan, like);
+  create_virtual(view.file, plan, open_dataset(widest.file, source));
 }
 
 void add_table(View& view, const ViewedVariable& variable, const std::string& suffix,
@@ -144,7 +141,7 @@ void add_ragged(View& view, const ViewedVariable& variable) {
     add_run();
   }
   const Shape like = extents_of(variable.like());
-  const Shape rest(like.begin() + 1, like.end());
+  const Shape rest = behind(like);
   VirtualPlan plan = plan_for(view, variable.name, variable.name, joined(total, rest));
   for (const Mapping& mapping : data.all()) plan.mappings.push_back(with_rest(mapping, rest));
   create_virtual(view.file, plan, variable.like());
@@ -155,11 +152,7 @@ void add_ragged(View& view, const ViewedVariable& variable) {
   name_dimensions(view, variable.name, false, names,
                   extent.empty() ? own : std::vector<std::string>{});
   const std::size_t dims =
-      extent.empty()
-          ? like.size()
-          : extents_of(
-                Id(H5Dopen2(view.parts[variable.first].file, extent.c_str(), H5P_DEFAULT), extent))
-                .back();
+      extent.empty() ? like.size() : extents_in(view.parts[variable.first].file, extent).back();
   add_tables(view, variable, slots, dims);
 }
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/view/view.hpp"
 
-#include <hdf5_hl.h>
-
 #include <algorithm>
 
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
-#include "server/plugins/hdf5/conventions/first_row.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/conventions/table_attributes.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
@@ -18,8 +15,8 @@ std::size_t widest_part(const View& view, const std::string& name, std::size_t f
   std::size_t which = first, bytes = 0;
   for (std::size_t i = 0; i < view.parts.size(); ++i) {
     if (!is_dataset(view.parts[i].file, name)) continue;
-    const Id dataset(H5Dopen2(view.parts[i].file, name.c_str(), H5P_DEFAULT), name);
-    const std::size_t here = H5Tget_size(Id(H5Dget_type(dataset), name));
+    const Id type(H5Dget_type(open_dataset(view.parts[i].file, name)), name);
+    const std::size_t here = H5Tget_size(type);
     if (here > bytes) which = i, bytes = here;
   }
   return which;
@@ -86,8 +83,7 @@ void add_first_row(View& view, const ViewedVariable& variable) {
       first = std::min(first, run.to);
   }
   const Dataset made(view.file, variable.name);
-  if (check(H5Aexists(made.id(), kFirstRow), variable.name) > 0)
-    check(H5Adelete(made.id(), kFirstRow), variable.name);
+  remove_attribute(made.id(), kFirstRow);
   if (first != H5S_UNLIMITED) note_first_row(made.id(), first);
 }
 

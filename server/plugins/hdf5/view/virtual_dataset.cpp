@@ -10,10 +10,6 @@
 namespace leat::hdf5 {
 namespace {
 
-Shape tail(const Shape& shape) {
-  return shape.empty() ? shape : Shape(shape.begin() + 1, shape.end());
-}
-
 void select(hid_t space, const Shape& start, const Shape& count, hsize_t times, hsize_t step) {
   Shape stride, ones(start.size(), 1);
   for (const hsize_t n : count) stride.push_back(std::max<hsize_t>(1, n));
@@ -24,11 +20,8 @@ void select(hid_t space, const Shape& start, const Shape& count, hsize_t times, 
         "selecting what is mapped");
 }
 
-Id space_of(const Shape& extents, bool grows) {
-  const Shape most(extents.size(), H5S_UNLIMITED);
-  return Id(H5Screate_simple(static_cast<int>(extents.size()), extents.data(),
-                             grows ? most.data() : nullptr),
-            "making a space");
+Id growing_space(const Shape& extents) {
+  return space_of(extents, Shape(extents.size(), H5S_UNLIMITED));
 }
 
 // Boxes that touch are one for HDF5. Others it keeps as a list in this file format, and reads n of
@@ -41,8 +34,7 @@ bool all_touch(const Mapping& mapping) {
 }
 
 void map(hid_t creation, const VirtualPlan& plan, const Mapping& mapping) {
-  const Id from = space_of(plan.source_extents[mapping.part], false);
-  const Id to = space_of(plan.extents, true);
+  const Id from = space_of(plan.source_extents[mapping.part]), to = growing_space(plan.extents);
   select(from, mapping.from, mapping.from_count, mapping.times, mapping.from_step);
   select(to, mapping.to, mapping.to_count, mapping.times, mapping.to_step);
   check(H5Pset_virtual(creation, to, plan.files[mapping.part].c_str(), plan.source.c_str(), from),
@@ -65,7 +57,7 @@ void map_in_pieces(hid_t creation, const VirtualPlan& plan, const Mapping& mappi
 }  // namespace
 
 void MappingList::add(Mapping mapping) {
-  const Key key{mapping.part, tail(mapping.from), mapping.from_count, tail(mapping.to),
+  const Key key{mapping.part, behind(mapping.from), mapping.from_count, behind(mapping.to),
                 mapping.to_count};
   const auto known = last_.find(key);
   if (known != last_.end() && !mapping.to.empty()) {
@@ -100,7 +92,7 @@ void create_virtual(hid_t file, const VirtualPlan& plan, hid_t like) {
     is_empty = false;
   }
   if (is_empty) set_small_chunks(creation, plan.extents);
-  const Id dataset(H5Dcreate2(file, plan.name.c_str(), type, space_of(plan.extents, true),
+  const Id dataset(H5Dcreate2(file, plan.name.c_str(), type, growing_space(plan.extents),
                               link_creation(), creation, H5P_DEFAULT),
                    what);
   copy_attributes(like, dataset);

@@ -4,7 +4,8 @@
 // VTK finds the offsets of a part behind all cells and parts before it: at its first cell plus its
 // number (vtkHDFReader::Read). So numbers of parts follow from where the blocks lie, and a mesh
 // that changes has a part without cells as the first one: that of iterations without a mesh.
-#include <algorithm>
+#include <map>
+#include <optional>
 #include <tuple>
 
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
@@ -14,73 +15,104 @@ namespace {
 
 constexpr hsize_t kOffsetsAtOnce = 16 * 1024;  // in a chunk
 
+// Points of a cell. Source: vtkCellType.h and "VTK file formats", linear and quadratic cells.
+hsize_t points_of(std::uint32_t type, hsize_t components) {
+  static constexpr std::pair<std::uint32_t, hsize_t> kPoints[] = {
+      {1, 1},  {3, 2},  {5, 3},  {8, 4},  {9, 4},  {10, 4},  {11, 8}, {12, 8},
+      {13, 6}, {14, 5}, {21, 3}, {22, 6}, {23, 8}, {24, 10}, {25, 20}};
+  for (const auto& [known, points] : kPoints) {
+    if (known == type) return points;
+  }
+  return components > 1 ? components : 0;
+}
+
+// Types and offsets of cells of one shape, which no variable has. Those of a step are the ones of a
+// step before that has as many cells and points in each part, or new ones.
+class OwnShapes {
+ public:
+  // Types are all fill value, and take no room.
+  OwnShapes(hid_t file, const std::string& group, std::uint32_t type, hsize_t points)
+      : points_(points) {
+    DatasetPlan plan = growing_list();
+    plan.fill = {static_cast<std::uint8_t>(type)};
+    types_ = Dataset(file, group + "Types", H5T_NATIVE_UINT8, plan);
+    offsets_ = List(file, group + "Offsets", 0, kOffsetsAtOnce);
+  }
+
+  // Of the part without cells.
+  void begin() { offsets_.put(0, std::vector<std::int64_t>{0}); }
+
+  // The first part and the first cell of what has so many `cells` and `points`. New ones get parts
+  // from number `next` on.
+  std::pair<hsize_t, hsize_t> find(const std::vector<hsize_t>& cells,
+                                   const std::vector<hsize_t>& points, hsize_t next) {
+    const auto known = places_.find({cells, points});
+    if (known != places_.end()) return known->second;
+    const std::pair<hsize_t, hsize_t> place{next, types_.extents()[0]};
+    hsize_t cell = place.second;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      std::vector<std::int64_t> offsets(cells[i] + 1);
+      for (hsize_t j = 0; j <= cells[i]; ++j) offsets[j] = static_cast<std::int64_t>(j * points_);
+      offsets_.put(cell + next + i, offsets);
+      cell += cells[i];
+    }
+    types_.grow_to({cell});
+    return places_[{cells, points}] = place;
+  }
+
+ private:
+  hsize_t points_;  // of a cell
+  Dataset types_;
+  List offsets_;
+  std::map<std::pair<std::vector<hsize_t>, std::vector<hsize_t>>, std::pair<hsize_t, hsize_t>>
+      places_;  // by counts
+};
+
 class CellsMesh : public Mesh {
  public:
   using Mesh::Mesh;
-
-  bool is_ready() override {
-    for (const std::int32_t variable : made_of()) {
-      if (!is_there(variable)) return false;
-    }
-    for (const std::int32_t variable : made_of()) needed(variable);
-    return true;
-  }
 
  protected:
   const char* type() const override { return "UnstructuredGrid"; }
 
   void make_head() override {
-    for (const Field& axis : axes()) points_.emplace_back(target_, axis);
-    connectivity_.emplace_back(target_, needed(mesh_.connectivity));
-    for (const std::int32_t variable : {mesh_.offsets, mesh_.types}) {
-      if (mesh_.cell_type == 0) shapes_.emplace_back(target_, needed(variable));
+    for (const Field& axis : axes_of(target_, mesh_)) points_.emplace_back(target_, axis);
+    connectivity_.emplace_back(target_, field_of(mesh_.connectivity));
+    if (mesh_.cell_type == 0) {
+      for (const std::int32_t variable : {mesh_.offsets, mesh_.types})
+        shapes_.emplace_back(target_, field_of(variable));
     }
-    for (const std::int32_t variable : made_of()) {
-      const leat_variable& described =
-          *leat_variable_at(&target_.run, static_cast<std::uint64_t>(variable));
-      changes_ = changes_ || described.time_varying != 0;
-    }
+    for (const std::uint32_t variable : made_of(mesh_))
+      changes_ = changes_ || leat_variable_at(&target_.run, variable)->time_varying != 0;
     link_points(target_.file, path("Points"), points_);
     link_cells();
     point_counts_ = List(target_.file, path("NumberOfPoints"));
     cell_counts_ = List(target_.file, path("NumberOfCells"));
     id_counts_ = List(target_.file, path("NumberOfConnectivityIds"));
-    parts_ = List(target_.file, steps_path("NumberOfParts"));
-    part_offsets_ = List(target_.file, steps_path("PartOffsets"));
-    point_offsets_ = List(target_.file, steps_path("PointOffsets"));
-    cell_offsets_ = List(target_.file, steps_path("CellOffsets"), 1);
-    id_offsets_ = List(target_.file, steps_path("ConnectivityIdOffsets"), 1);
+    offsets_ = StepOffsets(target_.file, steps_path(""), 1);
     if (changes_ && point_counts_.length() == 0) {
       put_part(0, {0, 0, 0});
-      if (mesh_.cell_type != 0) own_offsets_.put(0, 0);
+      if (own_) own_->begin();
     }
   }
 
   void put_step(hsize_t step, hsize_t row) override {
     const Parts parts = parts_at(row);
-    const bool has_cells = !parts.points.is_empty();
-    hsize_t part = 0, cell = 0;
-    if (has_cells) {
-      if (mesh_.cell_type != 0) {
-        find_own(parts, &part, &cell);
-      } else {
-        cell = parts.first_cell;
-        part = parts.first_offset - parts.first_cell + (changes_ ? 1 : 0);
-      }
-      for (std::size_t i = 0; i < parts.cells.size(); ++i)
-        put_part(part + i, {parts.points.counts[i], parts.cells[i], parts.ids[i]});
+    if (parts.points.is_empty()) return offsets_.put(step, {});
+    StepOffsets::Begin begin{static_cast<std::int64_t>(parts.cells.size()), 0, parts.points.first,
+                             parts.first_cell, parts.first_id};
+    if (own_) {
+      std::tie(begin.part, begin.cell) =
+          own_->find(parts.cells, parts.points.counts, point_counts_.length());
+    } else {
+      begin.part = parts.first_offset - parts.first_cell + (changes_ ? 1 : 0);
     }
-    parts_.put(step, has_cells ? static_cast<std::int64_t>(parts.cells.size()) : 1);
-    part_offsets_.put(step, static_cast<std::int64_t>(part));
-    point_offsets_.put(step, static_cast<std::int64_t>(has_cells ? parts.points.first : 0));
-    cell_offsets_.put(step, static_cast<std::int64_t>(cell));
-    id_offsets_.put(step, static_cast<std::int64_t>(has_cells ? parts.first_id : 0));
+    for (std::size_t i = 0; i < parts.cells.size(); ++i)
+      put_part(begin.part + i, {parts.points.counts[i], parts.cells[i], parts.ids[i]});
+    offsets_.put(step, begin);
   }
 
-  std::vector<List*> lists() override {
-    return {&point_counts_,  &cell_counts_,  &id_counts_,  &parts_,      &part_offsets_,
-            &point_offsets_, &cell_offsets_, &id_offsets_, &own_offsets_};
-  }
+  std::vector<List*> lists() override { return {&point_counts_, &cell_counts_, &id_counts_}; }
 
   std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
     const bool nodal = field.variable->centering == LEAT_NODAL;
@@ -106,14 +138,6 @@ class CellsMesh : public Mesh {
   struct Counts {
     hsize_t points, cells, ids;
   };
-
-  std::vector<std::int32_t> made_of() const {
-    std::vector<std::int32_t> variables(mesh_.coordinate,
-                                        mesh_.coordinate + mesh_.coordinate_count);
-    variables.push_back(mesh_.connectivity);
-    if (mesh_.cell_type == 0) variables.insert(variables.end(), {mesh_.offsets, mesh_.types});
-    return variables;
-  }
 
   Parts parts_at(hsize_t row) {
     Parts found;
@@ -154,49 +178,6 @@ class CellsMesh : public Mesh {
     return true;
   }
 
-  // Points of a cell. Source: vtkCellType.h and "VTK file formats", linear and quadratic cells.
-  static hsize_t points_of(std::uint32_t type, hsize_t components) {
-    static constexpr std::pair<std::uint32_t, hsize_t> kPoints[] = {
-        {1, 1},  {3, 2},  {5, 3},  {8, 4},  {9, 4},  {10, 4},  {11, 8}, {12, 8},
-        {13, 6}, {14, 5}, {21, 3}, {22, 6}, {23, 8}, {24, 10}, {25, 20}};
-    for (const auto& [known, points] : kPoints) {
-      if (known == type) return points;
-    }
-    return components > 1 ? components : 0;
-  }
-
-  // Where the cells of one shape are: with the same ones as in the step before, or new ones.
-  void find_own(const Parts& parts, hsize_t* part, hsize_t* cell) {
-    const std::vector<hsize_t> key = key_of(parts);
-    const auto known = own_.find(key);
-    if (known != own_.end()) {
-      std::tie(*part, *cell) = known->second;
-      return;
-    }
-    *part = point_counts_.length();
-    *cell = own_types_.extents()[0];
-    const hsize_t points = points_of(mesh_.cell_type, connectivity_[0].components());
-    hsize_t cells = *cell;
-    for (std::size_t i = 0; i < parts.cells.size(); ++i) {
-      write_own_offsets(cells + *part + i, parts.cells[i], points);
-      cells += parts.cells[i];
-    }
-    own_types_.grow_to({cells});
-    own_[key] = {*part, *cell};
-  }
-
-  static std::vector<hsize_t> key_of(const Parts& parts) {
-    std::vector<hsize_t> key = parts.cells;
-    key.insert(key.end(), parts.points.counts.begin(), parts.points.counts.end());
-    return key;
-  }
-
-  void write_own_offsets(hsize_t at, hsize_t cells, hsize_t points) {
-    std::vector<std::int64_t> offsets(cells + 1);
-    for (hsize_t i = 0; i <= cells; ++i) offsets[i] = static_cast<std::int64_t>(i * points);
-    own_offsets_.put(at, offsets);
-  }
-
   void put_part(hsize_t part, const Counts& counts) {
     point_counts_.put(part, static_cast<std::int64_t>(counts.points));
     cell_counts_.put(part, static_cast<std::int64_t>(counts.cells));
@@ -207,7 +188,11 @@ class CellsMesh : public Mesh {
     const hsize_t ids = connectivity_[0].most() * connectivity_[0].components();
     make_virtual(target_.file, path("Connectivity"), H5T_NATIVE_INT64, {ids},
                  {connectivity_[0].shown({0}, {ids})}, {});
-    if (mesh_.cell_type != 0) return make_own_shapes();
+    if (mesh_.cell_type != 0) {
+      own_.emplace(target_.file, group() + "/", mesh_.cell_type,
+                   points_of(mesh_.cell_type, connectivity_[0].components()));
+      return;
+    }
     const hsize_t shift = changes_ ? 1 : 0, offsets = shapes_[0].most(), types = shapes_[1].most();
     make_virtual(target_.file, path("Offsets"), H5T_NATIVE_INT64, {offsets + shift},
                  {shapes_[0].shown({shift}, {offsets})}, {});
@@ -215,21 +200,10 @@ class CellsMesh : public Mesh {
                  {shapes_[1].shown({0}, {types})}, {});
   }
 
-  // Types are all fill value, and take no room.
-  void make_own_shapes() {
-    DatasetPlan plan = growing_list();
-    plan.fill = {static_cast<std::uint8_t>(mesh_.cell_type)};
-    own_types_ = Dataset(target_.file, path("Types"), H5T_NATIVE_UINT8, plan);
-    own_offsets_ = List(target_.file, path("Offsets"), 0, kOffsetsAtOnce);
-  }
-
   std::vector<Elements> points_, connectivity_, shapes_;  // shapes: offsets, types
   bool changes_ = false, told_ = false;
   List point_counts_, cell_counts_, id_counts_;
-  List parts_, part_offsets_, point_offsets_, cell_offsets_, id_offsets_;
-  Dataset own_types_;
-  List own_offsets_;
-  std::map<std::vector<hsize_t>, std::pair<hsize_t, hsize_t>> own_;  // part and cell of counts
+  std::optional<OwnShapes> own_;  // of cells of one shape
 };
 
 }  // namespace

@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <numeric>
 
-#include "server/plugins/hdf5/conventions/first_row.hpp"
+#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 
 namespace leat::hdf5::vtk {
 namespace {
 
 constexpr hsize_t kMostElements = hsize_t{1} << 40;
-
-bool varies(const leat_dimension& dimension) { return dimension.varying != 0; }
 
 // As DimensionScales::take_name() gave it to the writer.
 std::string name_beside(const leat_run& run, const std::string& wished) {
@@ -24,21 +23,90 @@ std::string name_beside(const leat_run& run, const std::string& wished) {
   return name;
 }
 
+std::string flat(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
 }  // namespace
 
-bool is_used(const leat_run& run, const leat_mesh* mesh) {
-  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
-    if (leat_variable_mesh(&run, leat_variable_at(&run, i)) == mesh) return true;
+std::string array_name(const leat_run& run, std::uint32_t number) {
+  std::string name = flat(leat_variable_at(&run, number)->name);
+  for (std::uint32_t i = 0; i < run.variable_count; ++i) {
+    const std::string other = leat_variable_at(&run, i)->name;
+    const bool is_taken = i < number ? flat(other) == name : other == name;
+    if (is_taken && i != number) name += "_";
   }
-  return false;
+  return name;
+}
+
+std::vector<std::uint32_t> variables_on(const leat_run& run, const leat_mesh& mesh) {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t i = 0; i < run.variable_count; ++i) {
+    if (leat_variable_mesh(&run, leat_variable_at(&run, i)) == &mesh) found.push_back(i);
+  }
+  return found;
+}
+
+std::vector<std::uint32_t> made_of(const leat_mesh& mesh) {
+  std::vector<std::uint32_t> all;
+  if (mesh.kind == LEAT_MESH_UNIFORM) return all;
+  all.assign(mesh.coordinate, mesh.coordinate + mesh.coordinate_count);
+  if (mesh.kind != LEAT_MESH_UNSTRUCTURED) return all;
+  for (const std::int32_t one : {mesh.connectivity, mesh.offsets, mesh.types}) {
+    if (one >= 0) all.push_back(static_cast<std::uint32_t>(one));
+  }
+  return all;
+}
+
+bool is_whole(const Target& target, const leat_mesh& mesh, const WhyNot& why_not) {
+  for (const std::uint32_t one : made_of(mesh)) {
+    if (!is_dataset(target.file, leat_variable_at(&target.run, one)->name)) return false;
+  }
+  for (const std::uint32_t one : made_of(mesh)) {
+    const leat_variable& variable = *leat_variable_at(&target.run, one);
+    const std::string why = why_not(variable);
+    if (!why.empty())
+      throw std::runtime_error("\"" + std::string(variable.name) +
+                               "\", of which it is made: " + why);
+  }
+  return true;
+}
+
+std::vector<Field> axes_of(const Target& target, const leat_mesh& mesh) {
+  std::vector<Field> fields;
+  for (std::uint32_t axis = 0; axis < mesh.coordinate_count; ++axis)
+    fields.push_back(field_in(target, static_cast<std::uint32_t>(mesh.coordinate[axis])).value());
+  return fields;
+}
+
+bool are_single(const std::vector<Field>& axes) {
+  return std::all_of(axes.begin(), axes.end(),
+                     [](const Field& axis) { return axis.variable->type == LEAT_FLOAT32; });
+}
+
+Shape nodes_of(const leat_mesh& mesh, const std::vector<Field>& axes) {
+  Shape nodes;
+  for (const Field& axis : axes) {
+    const bool curvilinear = mesh.kind == LEAT_MESH_CURVILINEAR;
+    if (axis.form == Field::Form::ragged || axis.shape.empty() ||
+        (curvilinear && axis.form == Field::Form::slots))
+      throw std::runtime_error("its coordinate \"" + axis.path() + "\" is in many pieces");
+    if (curvilinear && !nodes.empty() && axis.shape != nodes)
+      throw std::runtime_error("its coordinates have different shapes");
+    if (curvilinear)
+      nodes = axis.shape;
+    else
+      nodes.insert(nodes.begin(), axis.shape.back());
+  }
+  return nodes;
 }
 
 std::string why_vtk_cannot(const leat_variable& variable) {
   if (variable.type == LEAT_COMPLEX64 || variable.type == LEAT_COMPLEX128)
     return "VTK has no complex numbers";
   if (variable.type == LEAT_CHAR) return "it is text";
-  if (variable.dims > 0 && !variable.has_global &&
-      std::any_of(variable.dimension + 1, variable.dimension + variable.dims, varies))
+  if (!variable.has_global && varies_in_shape(variable, 1))
     return "each of its blocks has a shape of its own";
   return "";
 }
@@ -50,8 +118,7 @@ std::optional<Field> field_in(const Target& target, std::uint32_t number) {
   field.variable = &variable;
   field.varies = variable.time_varying != 0;
   field.shape = extents_in(target.values, variable.name);
-  const bool ragged = !variable.has_global &&
-                      std::any_of(variable.dimension, variable.dimension + variable.dims, varies);
+  const bool ragged = !variable.has_global && varies_in_shape(variable);
   if (ragged || field.varies) field.shape.erase(field.shape.begin());
   if (ragged) {
     field.form = Field::Form::ragged;
@@ -92,8 +159,7 @@ void RowsOfAny::watch(const Target& target, const Field& field) {
     varying_.emplace_back(target, field);
     return;
   }
-  const Id dataset(H5Dopen2(target.values, field.path().c_str(), H5P_DEFAULT), field.path());
-  once_.insert(first_row(dataset));
+  once_.insert(first_row(open_dataset(target.values, field.path())));
 }
 
 bool RowsOfAny::at(hsize_t row) {
@@ -117,9 +183,7 @@ hsize_t Elements::components() const {
   const std::size_t before = field_.form == Field::Form::ragged  ? 0
                              : field_.form == Field::Form::slots ? 2
                                                                  : 1;
-  if (field_.shape.size() <= before) return 1;
-  return product(
-      Shape(field_.shape.begin() + static_cast<std::ptrdiff_t>(before), field_.shape.end()));
+  return product(behind(field_.shape, before));
 }
 
 hsize_t Elements::most() const {

@@ -3,6 +3,7 @@
 // iteration are.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/plugins/hdf5/vtkhdf/row_table.hpp"
+#include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/vtkhdf/tools.hpp"
 
 namespace leat::hdf5::vtk {
@@ -29,14 +30,30 @@ struct Field {
   std::string path() const { return variable->name; }
 };
 
-/// Whether a variable is on the mesh.
-bool is_used(const leat_run& run, const leat_mesh* mesh);
+/// What variable `number` is called in VTK, in /VTKHDF and in a sidecar alike: a link has no '/' in
+/// its name.
+std::string array_name(const leat_run& run, std::uint32_t number);
 
 /// Why VTK cannot show it, whatever it is written like; "" when it can.
 std::string why_vtk_cannot(const leat_variable& variable);
 
 /// The variable when it is in the file, which it is from its first block on.
 std::optional<Field> field_in(const Target& target, std::uint32_t number);
+
+std::vector<std::uint32_t> variables_on(const leat_run& run, const leat_mesh& mesh);
+/// Variables of which a mesh is made; a uniform one of none.
+std::vector<std::uint32_t> made_of(const leat_mesh& mesh);
+/// Why a variable cannot be shown; "" when it can.
+using WhyNot = std::function<std::string(const leat_variable&)>;
+/// Whether the file has all that the mesh is made of. Throws when some of it cannot be shown.
+bool is_whole(const Target& target, const leat_mesh& mesh, const WhyNot& why_not);
+/// Coordinates of a mesh that is whole.
+std::vector<Field> axes_of(const Target& target, const leat_mesh& mesh);
+/// Whether all of them are floats of 32 bits.
+bool are_single(const std::vector<Field>& axes);
+/// Points in each dimension of a rectilinear or curvilinear mesh, as variables have them: z, y, x.
+/// Throws when these axes are none of such a mesh.
+Shape nodes_of(const leat_mesh& mesh, const std::vector<Field>& axes);
 
 /// In which rows anything of a variable was written.
 class WrittenRows {

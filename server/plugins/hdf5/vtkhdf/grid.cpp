@@ -41,11 +41,8 @@ class GridArray : public Array {
 template <class T>
 void make_list(hid_t file, const std::string& name, hid_t type, hsize_t count,
                const std::function<T(hsize_t)>& value) {
-  DatasetPlan plan;
-  plan.extents = {count};
-  plan.grows = {false};
-  plan.chunk = {std::min(count, kAtOnce)};
-  plan.compression = compression_from("deflate:1");
+  const DatasetPlan plan{
+      {count}, {false}, {std::min(count, kAtOnce)}, compression_from("deflate:1"), {}};
   Dataset list(file, name, type, plan);
   if (!list.is_new()) return;
   std::vector<T> values(plan.chunk[0]);
@@ -61,9 +58,14 @@ class GridMesh : public Mesh {
   using Mesh::Mesh;
 
   bool is_ready() override {
-    if (!are_coordinates_there()) return false;
-    axes_ = axes();
-    find_lengths();
+    if (!Mesh::is_ready()) return false;
+    axes_ = axes_of(target_, mesh_);
+    lengths_ = nodes_of(mesh_, axes_);
+    for (const Field& axis : axes_) {
+      if (axis.varies && mesh_.kind != LEAT_MESH_CURVILINEAR)
+        throw std::runtime_error("its coordinate \"" + axis.path() +
+                                 "\" varies in time: say time-varying=\"false\"");
+    }
     return true;
   }
 
@@ -87,23 +89,11 @@ class GridMesh : public Mesh {
       counts.put(0, static_cast<std::int64_t>(count));
       counts.flush();
     }
-    parts_ = List(target_.file, steps_path("NumberOfParts"));
-    part_offsets_ = List(target_.file, steps_path("PartOffsets"));
-    point_offsets_ = List(target_.file, steps_path("PointOffsets"));
-    cell_offsets_ = List(target_.file, steps_path("CellOffsets"), 1);
-    id_offsets_ = List(target_.file, steps_path("ConnectivityIdOffsets"), 1);
+    offsets_ = StepOffsets(target_.file, steps_path(""), 1);
   }
 
   void put_step(hsize_t step, hsize_t row) override {
-    parts_.put(step, 1);
-    part_offsets_.grow_to(step + 1);
-    point_offsets_.put(step, static_cast<std::int64_t>(point_offset(row)));
-    cell_offsets_.grow_to(step + 1);
-    id_offsets_.grow_to(step + 1);
-  }
-
-  std::vector<List*> lists() override {
-    return {&parts_, &part_offsets_, &point_offsets_, &cell_offsets_, &id_offsets_};
+    offsets_.put(step, {1, 0, point_offset(row)});
   }
 
   std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
@@ -120,24 +110,6 @@ class GridMesh : public Mesh {
   }
 
  private:
-  void find_lengths() {
-    lengths_.assign(mesh_.dims, 0);
-    for (std::uint32_t axis = 0; axis < axes_.size(); ++axis) {
-      const Field& field = axes_[axis];
-      const bool curvilinear = mesh_.kind == LEAT_MESH_CURVILINEAR;
-      if (field.form == Field::Form::ragged || field.shape.empty() ||
-          (curvilinear && field.form == Field::Form::slots))
-        throw std::runtime_error("its coordinate \"" + field.path() + "\" is in many pieces");
-      if (!curvilinear && field.varies)
-        throw std::runtime_error("its coordinate \"" + field.path() +
-                                 "\" varies in time: say time-varying=\"false\"");
-      if (!curvilinear) lengths_[mesh_.dims - 1 - axis] = field.shape.back();
-      if (curvilinear && axis > 0 && field.shape != lengths_)
-        throw std::runtime_error("its coordinates have different shapes");
-      if (curvilinear) lengths_ = field.shape;
-    }
-  }
-
   // A mesh stays where it is till it is moved.
   hsize_t point_offset(hsize_t row) {
     return axes_.front().varies ? moved_->last_upto(row) * product(lengths_) : 0;
@@ -145,11 +117,8 @@ class GridMesh : public Mesh {
 
   void link_points() {
     const hsize_t points = product(lengths_);
-    bool all_single = true, any_varies = false;
-    for (const Field& axis : axes_) {
-      all_single = all_single && axis.variable->type == LEAT_FLOAT32;
-      any_varies = any_varies || axis.varies;
-    }
+    const bool any_varies =
+        std::any_of(axes_.begin(), axes_.end(), [](const Field& axis) { return axis.varies; });
     const hsize_t rows = any_varies ? most_rows(points * 3) : 1;
     std::vector<Shown> parts;
     for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
@@ -159,16 +128,17 @@ class GridMesh : public Mesh {
                        {0, axis},
                        {varies ? rows * points : points, 1}});
     }
-    make_virtual(target_.file, path("Points"), all_single ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE,
-                 {rows * points, 3}, parts, {});
+    make_virtual(target_.file, path("Points"),
+                 are_single(axes_) ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, {rows * points, 3},
+                 parts, {});
   }
 
   std::vector<double> values_of(const Field& field) const {
     const Dataset dataset(target_.values, field.path());
     const Shape count = dataset.extents();
     std::vector<double> all(product(count));
-    check(H5Dread(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()),
-          "cannot read " + field.path());
+    read_part(dataset.id(), H5T_NATIVE_DOUBLE, zeros(count), count, all.data(),
+              "cannot read " + field.path());
     all.resize(count.back());  // of the first rank, where each has written them
     return all;
   }
@@ -178,15 +148,13 @@ class GridMesh : public Mesh {
     for (const Field& axis : axes_) values.push_back(values_of(axis));
     values.resize(3, {0.0});
     const hsize_t nx = values[0].size(), ny = values[1].size();
-    DatasetPlan plan;
-    plan.extents = {product(lengths_), 3};
-    plan.grows = {false, false};
-    plan.chunk = {std::min(plan.extents[0], kAtOnce), 3};
-    plan.compression = compression_from("deflate:1");
+    const hsize_t all = product(lengths_);
+    const DatasetPlan plan{
+        {all, 3}, {false, false}, {std::min(all, kAtOnce), 3}, compression_from("deflate:1"), {}};
     Dataset points(target_.file, path("Points"), H5T_NATIVE_DOUBLE, plan);
     std::vector<double> some(plan.chunk[0] * 3);
-    for (hsize_t at = 0; points.is_new() && at < plan.extents[0]; at += plan.chunk[0]) {
-      const hsize_t count = std::min(plan.chunk[0], plan.extents[0] - at);
+    for (hsize_t at = 0; points.is_new() && at < all; at += plan.chunk[0]) {
+      const hsize_t count = std::min(plan.chunk[0], all - at);
       for (hsize_t i = 0; i < count; ++i) {
         const hsize_t point = at + i;
         some[3 * i] = values[0][point % nx];
@@ -237,7 +205,6 @@ class GridMesh : public Mesh {
   Shape lengths_;  // points in each dimension, as the variables have them: z, y, x
   hsize_t cells_ = 1;
   std::vector<hsize_t> corners_;
-  List parts_, part_offsets_, point_offsets_, cell_offsets_, id_offsets_;
 };
 
 }  // namespace

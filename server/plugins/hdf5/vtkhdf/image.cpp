@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 
 namespace leat::hdf5::vtk {
@@ -41,11 +42,7 @@ class ImageArray : public Array {
     return shown;
   }
 
-  void link_dataset(const std::string& path) const {
-    check(H5Lcreate_hard(file_, field_.path().c_str(), file_, path.c_str(), link_creation(),
-                         H5P_DEFAULT),
-          "cannot link " + path);
-  }
+  void link_dataset(const std::string& path) const { link_hard(file_, field_.path(), path); }
 
   hid_t file_;
   Field field_;
@@ -56,12 +53,11 @@ class ImageMesh : public Mesh {
   using Mesh::Mesh;
 
   bool is_ready() override {
-    for (std::uint32_t i = 0; i < target_.run.variable_count && cells_.empty(); ++i) {
+    for (const std::uint32_t i : variables_on(target_.run, mesh_)) {
       const leat_variable& variable = *leat_variable_at(&target_.run, i);
-      if (leat_variable_mesh(&target_.run, &variable) != &mesh_) continue;
-      if (!why_vtk_cannot(variable).empty() || !why_not_of(variable).empty()) continue;
+      if (!why_vtk_cannot(variable).empty() || varies_in_shape(variable)) continue;
       const std::optional<Field> field = field_in(target_, i);
-      if (field && field->form == Field::Form::whole) cells_ = cells_of(*field);
+      if (cells_.empty() && field && field->form == Field::Form::whole) cells_ = cells_of(*field);
     }
     return !cells_.empty();
   }
@@ -79,16 +75,16 @@ class ImageMesh : public Mesh {
     }
     const Id object = group_at(target_.file, group());
     if (!is_new()) return take_extents(object);
-    put_attribute(object, "WholeExtent", whole);
-    put_attribute(object, "Origin", origin);
-    put_attribute(object, "Spacing", spacing);
-    put_attribute(object, "Direction", std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 1});
+    set_attribute(object, "WholeExtent", whole);
+    set_attribute(object, "Origin", origin);
+    set_attribute(object, "Spacing", spacing);
+    set_attribute(object, "Direction", std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 1});
   }
 
   void put_step(hsize_t, hsize_t) override {}
 
   std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
-    std::string why = why_not_of(*field.variable);
+    std::string why = varies_in_shape(*field.variable) ? "its shape may change" : "";
     if (why.empty() && field.form != Field::Form::whole)
       why = "it has many blocks and no global shape";
     if (why.empty() && cells_of(field) != cells_)
@@ -100,13 +96,6 @@ class ImageMesh : public Mesh {
   }
 
  private:
-  static std::string why_not_of(const leat_variable& variable) {
-    for (unsigned d = 0; d < variable.dims; ++d) {
-      if (variable.dimension[d].varying) return "its shape may change";
-    }
-    return "";
-  }
-
   // In each dimension; nodes are one more. None when it is less than a cell thick.
   Shape cells_of(const Field& field) const {
     Shape cells = field.shape;
@@ -119,10 +108,8 @@ class ImageMesh : public Mesh {
   }
 
   void take_extents(hid_t group) {
-    std::int64_t whole[6] = {};
-    check(H5Aread(Id(H5Aopen(group, "WholeExtent", H5P_DEFAULT), "reading WholeExtent"),
-                  H5T_NATIVE_INT64, whole),
-          "reading WholeExtent");
+    std::vector<double> whole = numbers_attribute(group, "WholeExtent");
+    whole.resize(6);
     for (std::uint32_t axis = 0; axis < mesh_.dims; ++axis)
       cells_[mesh_.dims - 1 - axis] = static_cast<hsize_t>(whole[2 * axis + 1]);
   }

@@ -4,47 +4,17 @@
 #include <algorithm>
 
 #include "server/plugins/hdf5/base/types.hpp"
-#include "server/plugins/hdf5/vtkhdf/array_name.hpp"
+#include "server/plugins/hdf5/vtkhdf/field.hpp"
 
 namespace leat::hdf5::vtk {
 Mesh::Mesh(const Target& target, const Host& host, std::uint32_t number)
-    : target_(target), host_(host), mesh_(*leat_mesh_at(&target.run, number)) {
-  for (std::uint32_t i = 0; i < target.run.variable_count; ++i) {
-    if (leat_variable_mesh(&target.run, leat_variable_at(&target.run, i)) == &mesh_)
-      waiting_.push_back(i);
-  }
-}
+    : target_(target),
+      host_(host),
+      mesh_(*leat_mesh_at(&target.run, number)),
+      waiting_(variables_on(target.run, mesh_)) {}
 
 void Mesh::say(const std::string& text) const {
   host_.info("/VTKHDF, mesh \"" + std::string(mesh_.name) + "\": " + text);
-}
-
-bool Mesh::is_there(std::int32_t variable) const {
-  return variable >= 0 &&
-         is_dataset(target_.file,
-                    leat_variable_at(&target_.run, static_cast<std::uint64_t>(variable))->name);
-}
-
-Field Mesh::needed(std::int32_t variable) const {
-  const auto number = static_cast<std::uint32_t>(variable);
-  const leat_variable& described = *leat_variable_at(&target_.run, number);
-  const std::string why = why_vtk_cannot(described);
-  if (!why.empty())
-    throw std::runtime_error("\"" + std::string(described.name) +
-                             "\", of which it is made: " + why);
-  return field_in(target_, number).value();
-}
-
-bool Mesh::are_coordinates_there() const {
-  return std::all_of(mesh_.coordinate, mesh_.coordinate + mesh_.coordinate_count,
-                     [this](std::int32_t axis) { return is_there(axis); });
-}
-
-std::vector<Field> Mesh::axes() const {
-  std::vector<Field> fields;
-  for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
-    fields.push_back(needed(mesh_.coordinate[axis]));
-  return fields;
 }
 
 void Mesh::open(const std::string& group) {
@@ -52,13 +22,13 @@ void Mesh::open(const std::string& group) {
   const Id object = group_at(target_.file, group_);
   const std::string text = type();
   put_text(object, "Type", text);
-  put_attribute(object, "Version", std::vector<std::int64_t>{2, 0});
+  set_attribute(object, "Version", std::vector<std::int64_t>{2, 0});
   put_text(object, "leat_mesh", mesh_.name);
   // The number of steps lies before their values in the file and is written first: VTK trusts that
   // there are not more values than steps.
   const Id steps = group_at(target_.file, path("Steps"));
   count_ = static_cast<hsize_t>(std::max<std::int64_t>(0, integer_attribute(steps, "NSteps", -1)));
-  put_attribute(steps, "NSteps", std::vector<std::int64_t>{static_cast<std::int64_t>(count_)});
+  set_attribute(steps, "NSteps", static_cast<std::int64_t>(count_));
   DatasetPlan plan = growing_list();
   plan.chunk = {512};
   values_ = Dataset(target_.file, steps_path("Values"), H5T_NATIVE_DOUBLE, plan);
@@ -82,6 +52,7 @@ void Mesh::add(const std::vector<Step>& steps) {
     rows_.put(step, static_cast<std::int64_t>(steps[step].row));
   }
   for (List* list : lists()) list->flush();
+  offsets_.flush();
   rows_.flush();
   while (in_step_ < steps.size() && steps[in_step_].row == in_step_) ++in_step_;
   for (auto& [number, known] : known_) put_offsets(&known, steps);
@@ -100,8 +71,8 @@ void Mesh::put_values(const std::vector<Step>& steps) {
   std::vector<double> times;
   for (hsize_t step = count_; step < steps.size(); ++step) times.push_back(steps[step].time);
   values_.write({count_}, {times.size()}, times.data());
-  put_attribute(group_at(target_.file, path("Steps")), "NSteps",
-                std::vector<std::int64_t>{static_cast<std::int64_t>(steps.size())});
+  set_attribute(group_at(target_.file, path("Steps")), "NSteps",
+                static_cast<std::int64_t>(steps.size()));
 }
 
 // True when the variable waits no longer.
@@ -110,8 +81,8 @@ bool Mesh::take(std::uint32_t variable, const std::vector<Step>& steps) {
   std::string why = why_vtk_cannot(described);
   if (why.empty()) {
     try {
-      if (!is_there(static_cast<std::int32_t>(variable))) return false;
-      take_up(variable, steps);
+      const std::optional<Field> field = field_in(target_, variable);
+      if (field) take_up(variable, *field, steps);
       return known_.count(variable) > 0;
     } catch (const std::exception& e) {
       why = e.what();
@@ -121,8 +92,7 @@ bool Mesh::take(std::uint32_t variable, const std::vector<Step>& steps) {
   return true;
 }
 
-void Mesh::take_up(std::uint32_t variable, const std::vector<Step>& steps) {
-  const Field field = field_in(target_, variable).value();
+void Mesh::take_up(std::uint32_t variable, const Field& field, const std::vector<Step>& steps) {
   std::string group;
   Known known;
   known.array = array_for(field, &group);
@@ -156,6 +126,25 @@ void Mesh::put_offsets(Known* known, const std::vector<Step>& steps) const {
   known->offsets.flush();
 }
 
+StepOffsets::StepOffsets(hid_t file, const std::string& steps, hsize_t kinds)
+    : parts_(file, steps + "NumberOfParts"),
+      part_(file, steps + "PartOffsets"),
+      point_(file, steps + "PointOffsets"),
+      cell_(file, steps + "CellOffsets", kinds),
+      id_(file, steps + "ConnectivityIdOffsets", kinds) {}
+
+void StepOffsets::put(hsize_t step, const Begin& begin) {
+  parts_.put(step, begin.parts);
+  part_.put(step, static_cast<std::int64_t>(begin.part));
+  point_.put(step, static_cast<std::int64_t>(begin.point));
+  cell_.put(step, static_cast<std::int64_t>(begin.cell));
+  id_.put(step, static_cast<std::int64_t>(begin.id));
+}
+
+void StepOffsets::flush() {
+  for (List* list : {&parts_, &part_, &point_, &cell_, &id_}) list->flush();
+}
+
 bool ElementArray::is_at(hsize_t row) {
   const Elements::Row mine = elements_.at(row);
   return !mine.is_empty() && mine.matches(wanted_(mesh_, row));
@@ -182,19 +171,17 @@ void ElementArray::link(const std::string& path, const std::vector<Step>&) {
 }
 
 void link_points(hid_t file, const std::string& path, const std::vector<Elements>& coordinates) {
-  bool all_single = true;
-  hsize_t most = coordinates.front().most();
-  for (const Elements& axis : coordinates) {
-    all_single = all_single && axis.field().variable->type == LEAT_FLOAT32;
-    most = std::min(most, axis.most());
-  }
+  hsize_t most = 0;
+  std::vector<Field> axes;
   std::vector<Shown> parts;
   for (std::size_t axis = 0; axis < coordinates.size(); ++axis) {
     const hsize_t components = coordinates[axis].components();
     parts.push_back(coordinates[axis].shown({0, axis}, {coordinates[axis].most(), components}));
     most = std::max(most, coordinates[axis].most());
+    axes.push_back(coordinates[axis].field());
   }
-  make_virtual(file, path, all_single ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, {most, 3}, parts, {});
+  make_virtual(file, path, are_single(axes) ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, {most, 3},
+               parts, {});
 }
 
 Elements::Row blocks_of(std::vector<Elements>* coordinates, hsize_t row) {

@@ -43,13 +43,30 @@ class Array {
   virtual void show_time(const std::string& /*path*/) {}
 };
 
+/// Where in the lists of a mesh its steps begin.
+class StepOffsets {
+ public:
+  struct Begin {
+    std::int64_t parts = 1;  ///< of the step
+    hsize_t part = 0, point = 0, cell = 0, id = 0;
+  };
+  StepOffsets() = default;
+  /// In the group `steps`. `kinds`: of cells, each of which has offsets of its own.
+  StepOffsets(hid_t file, const std::string& steps, hsize_t kinds);
+  void put(hsize_t step, const Begin& begin);
+  void flush();
+
+ private:
+  List parts_, part_, point_, cell_, id_;
+};
+
 class Mesh {
  public:
   Mesh(const Target& target, const Host& host, std::uint32_t number);
   virtual ~Mesh() = default;
 
   /// Whether it can be made. Throws when it never can.
-  virtual bool is_ready() = 0;
+  virtual bool is_ready() { return is_whole(target_, mesh_, why_vtk_cannot); }
   /// Makes the group, or goes on with what is there.
   void open(const std::string& group);
   bool is_open() const { return !group_.empty(); }
@@ -65,16 +82,15 @@ class Mesh {
   /// What is made once.
   virtual void make_head() = 0;
   virtual void put_step(hsize_t step, hsize_t row) = 0;
-  /// What put_step() puts into.
+  /// What put_step() puts into, but for offsets_.
   virtual std::vector<List*> lists() { return {}; }
   /// `group`: gets PointData or CellData. Throws when the variable does not fit.
   virtual std::unique_ptr<Array> array_for(const Field& field, std::string* group) = 0;
 
-  Field needed(std::int32_t variable) const;
-  bool is_there(std::int32_t variable) const;
-  bool are_coordinates_there() const;
-  /// Its coordinates; throws as needed() does.
-  std::vector<Field> axes() const;
+  /// Of what is there.
+  Field field_of(std::int32_t variable) const {
+    return field_in(target_, static_cast<std::uint32_t>(variable)).value();
+  }
   std::string path(const std::string& name) const { return group_ + "/" + name; }
   std::string steps_path(const std::string& name) const { return group_ + "/Steps/" + name; }
   bool is_new() const { return count_ == 0; }
@@ -83,6 +99,7 @@ class Mesh {
   Target target_;
   Host host_;
   const leat_mesh& mesh_;
+  StepOffsets offsets_;
 
  private:
   struct Known {
@@ -91,7 +108,7 @@ class Mesh {
     List offsets;  // none while they would be the numbers of the steps
   };
 
-  void take_up(std::uint32_t variable, const std::vector<Step>& steps);
+  void take_up(std::uint32_t variable, const Field& field, const std::vector<Step>& steps);
   bool take(std::uint32_t variable, const std::vector<Step>& steps);
   bool is_at_any(Array* array, const std::vector<Step>& steps) const;
   void put_offsets(Known* known, const std::vector<Step>& steps) const;
@@ -106,11 +123,9 @@ class Mesh {
   Dataset values_;
 };
 
-std::unique_ptr<Mesh> make_image_mesh(const Target& target, const Host& host, std::uint32_t number);
-std::unique_ptr<Mesh> make_grid_mesh(const Target& target, const Host& host, std::uint32_t number);
-std::unique_ptr<Mesh> make_cells_mesh(const Target& target, const Host& host, std::uint32_t number);
-std::unique_ptr<Mesh> make_points_mesh(const Target& target, const Host& host,
+using MakeMesh = std::unique_ptr<Mesh>(const Target& target, const Host& host,
                                        std::uint32_t number);
+MakeMesh make_image_mesh, make_grid_mesh, make_cells_mesh, make_points_mesh;
 
 /// Array of the elements of blocks: what was not written, or not for all points or cells of an
 /// iteration, is shown as fill values.

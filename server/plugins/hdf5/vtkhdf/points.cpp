@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Particles: one part with all points of an iteration, and a vertex for each, so that they are
 // seen. The vertices of all iterations are the first ones of one list 0, 1, 2, ...
-#include <algorithm>
 #include <numeric>
 
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
@@ -15,26 +14,16 @@ class PointsMesh : public Mesh {
  public:
   using Mesh::Mesh;
 
-  bool is_ready() override {
-    if (!are_coordinates_there()) return false;
-    axes();
-    return true;
-  }
-
  protected:
   const char* type() const override { return "PolyData"; }
 
   void make_head() override {
-    for (const Field& axis : axes()) points_.emplace_back(target_, axis);
+    for (const Field& axis : axes_of(target_, mesh_)) points_.emplace_back(target_, axis);
     link_points(target_.file, path("Points"), points_);
     counts_ = List(target_.file, path("NumberOfPoints"));
     none_ = List(target_.file, path("Lines/NumberOfCells"));
     none_.grow_to(1);
-    parts_ = List(target_.file, steps_path("NumberOfParts"));
-    part_offsets_ = List(target_.file, steps_path("PartOffsets"));
-    point_offsets_ = List(target_.file, steps_path("PointOffsets"));
-    cell_offsets_ = List(target_.file, steps_path("CellOffsets"), 4);
-    id_offsets_ = List(target_.file, steps_path("ConnectivityIdOffsets"), 4);
+    offsets_ = StepOffsets(target_.file, steps_path(""), 4);
     make_numbers();
     share("NumberOfPoints", "Vertices", {"NumberOfCells", "NumberOfConnectivityIds"});
     share("Vertices/Connectivity", "Vertices", {"Offsets"});
@@ -45,21 +34,13 @@ class PointsMesh : public Mesh {
 
   void put_step(hsize_t step, hsize_t row) override {
     const Elements::Row points = blocks_of(&points_, row);
-    const auto at = static_cast<std::int64_t>(step);
     counts_.put(step, static_cast<std::int64_t>(points.total()));
     none_.grow_to(step + 1);
-    parts_.put(step, 1);
-    part_offsets_.put(step, at);
-    point_offsets_.put(step, static_cast<std::int64_t>(points.is_empty() ? 0 : points.first));
-    cell_offsets_.grow_to(step + 1);
-    id_offsets_.grow_to(step + 1);
+    offsets_.put(step, {1, step, points.first});
     number_to(points.total() + 1);
   }
 
-  std::vector<List*> lists() override {
-    return {&counts_,        &none_,         &parts_,     &part_offsets_,
-            &point_offsets_, &cell_offsets_, &id_offsets_};
-  }
+  std::vector<List*> lists() override { return {&counts_, &none_}; }
 
   std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
     *group = "PointData";
@@ -93,15 +74,12 @@ class PointsMesh : public Mesh {
     const Id made = group_at(target_.file, path(group));
     for (const std::string& name : names) {
       const std::string to = path(group + "/" + name);
-      if (is_in(target_.file, to)) continue;
-      check(H5Lcreate_hard(target_.file, path(one).c_str(), target_.file, to.c_str(),
-                           link_creation(), H5P_DEFAULT),
-            "cannot link " + to);
+      if (!is_in(target_.file, to)) link_hard(target_.file, path(one), to);
     }
   }
 
   std::vector<Elements> points_;
-  List counts_, none_, parts_, part_offsets_, point_offsets_, cell_offsets_, id_offsets_;
+  List counts_, none_;
   Dataset numbers_;
 };
 

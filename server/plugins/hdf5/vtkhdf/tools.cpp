@@ -11,23 +11,9 @@ constexpr hsize_t kMostRows = hsize_t{1} << 31;
 // Twice as many elements of 16 bytes are still counted in 63 bits.
 constexpr hsize_t kMostElements = hsize_t{1} << 57;
 
-Id attribute_for(hid_t object, const char* name, hid_t type, hsize_t count) {
-  const std::string what = std::string("cannot write the attribute ") + name;
-  if (check(H5Aexists(object, name), what) > 0) return Id(H5Aopen(object, name, H5P_DEFAULT), what);
-  const Id space(count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &count, nullptr), what);
-  return Id(H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT), what);
-}
-
-template <class T>
-void put(hid_t object, const char* name, hid_t type, const std::vector<T>& values) {
-  const Id attribute = attribute_for(object, name, type, values.size());
-  check(H5Awrite(attribute, type, values.data()),
-        std::string("cannot write the attribute ") + name);
-}
-
 Id selected(const Shape& extents, const Shape& start, const Shape& count) {
   const char what[] = "selecting a part of a virtual dataset";
-  Id space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), what);
+  Id space = space_of(extents);
   const Shape once(extents.size(), 1);
   check(
       H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, once.data(), count.data()),
@@ -45,21 +31,13 @@ Id group_at(hid_t file, const std::string& path) {
   return Id(H5Gcreate2(file, path.c_str(), link_creation(), creation, H5P_DEFAULT), what);
 }
 
-void put_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values) {
-  put(object, name, H5T_NATIVE_INT64, values);
-}
-
-void put_attribute(hid_t object, const char* name, const std::vector<double>& values) {
-  put(object, name, H5T_NATIVE_DOUBLE, values);
-}
-
 void put_text(hid_t object, const char* name, const std::string& text) {
   const std::string what = std::string("cannot write the attribute ") + name;
-  if (check(H5Aexists(object, name), what) > 0) return;
+  if (has_attribute(object, name)) return;
   const Id type(H5Tcopy(H5T_C_S1), what);
   check(H5Tset_size(type, std::max<std::size_t>(1, text.size())), what);
   check(H5Tset_strpad(type, H5T_STR_NULLPAD), what);
-  const Id attribute = attribute_for(object, name, type, 1);
+  const Id attribute(H5Acreate2(object, name, type, space_of({}), H5P_DEFAULT, H5P_DEFAULT), what);
   check(H5Awrite(attribute, type, text.c_str()), what);
 }
 
@@ -126,8 +104,8 @@ void make_virtual(hid_t file, const std::string& name, hid_t type, const Shape& 
     const Id from = selected(part.space, first, rest);
     check(H5Pset_virtual(creation, to, ".", ("/" + part.source).c_str(), from), what);
   }
-  const Id space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), what);
-  const Id made(H5Dcreate2(file, name.c_str(), type, space, link_creation(), creation, H5P_DEFAULT),
+  const Id made(H5Dcreate2(file, name.c_str(), type, space_of(extents), link_creation(), creation,
+                           H5P_DEFAULT),
                 what);
 }
 

@@ -25,9 +25,6 @@ struct Target {
 /// creation, as VTK wants it for collections.
 Id group_at(hid_t file, const std::string& path);
 
-/// Makes the attribute, or changes it in place. One value is a scalar.
-void put_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values);
-void put_attribute(hid_t object, const char* name, const std::vector<double>& values);
 /// A text of fixed length: what all versions of VTK read. It stays as it is made.
 void put_text(hid_t object, const char* name, const std::string& text);
 

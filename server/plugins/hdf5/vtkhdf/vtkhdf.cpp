@@ -11,9 +11,7 @@ namespace {
 
 constexpr char kRoot[] = "VTKHDF";
 
-using Make = std::unique_ptr<vtk::Mesh> (*)(const vtk::Target&, const Host&, std::uint32_t);
-
-Make maker_of(std::uint32_t kind) {
+vtk::MakeMesh* maker_of(std::uint32_t kind) {
   switch (static_cast<leat_mesh_kind>(kind)) {
     case LEAT_MESH_UNIFORM:
       return vtk::make_image_mesh;
@@ -54,7 +52,8 @@ VtkHdf::VtkHdf(const vtk::Target& target, const Host& host) : target_(target), h
   if (!shows(run)) return;
   for (std::uint32_t i = 0; i < leat_run_mesh_count(&run); ++i) {
     const leat_mesh* mesh = leat_mesh_at(&run, i);
-    if (const Make make = maker_of(mesh->kind); make && vtk::is_used(run, mesh))
+    if (vtk::MakeMesh* const make = maker_of(mesh->kind);
+        make && !vtk::variables_on(run, *mesh).empty())
       meshes_.push_back(make(target, host, i));
   }
   is_collection_ = meshes_.size() > 1;
@@ -69,7 +68,7 @@ VtkHdf::VtkHdf(const vtk::Target& target, const Host& host) : target_(target), h
 bool VtkHdf::shows(const leat_run& run) {
   if (run.ranks > run.node_ranks || is_name_taken(run)) return false;
   for (std::uint32_t i = 0; i < leat_run_mesh_count(&run); ++i) {
-    if (vtk::is_used(run, leat_mesh_at(&run, i))) return true;
+    if (!vtk::variables_on(run, *leat_mesh_at(&run, i)).empty()) return true;
   }
   return false;
 }
@@ -142,7 +141,7 @@ std::string VtkHdf::group_of(const vtk::Mesh& mesh) const {
 void VtkHdf::head_of_collection() const {
   const Id root = vtk::group_at(target_.file, kRoot);
   vtk::put_text(root, "Type", "PartitionedDataSetCollection");
-  vtk::put_attribute(root, "Version", std::vector<std::int64_t>{2, 1});
+  set_attribute(root, "Version", std::vector<std::int64_t>{2, 1});
   vtk::group_at(target_.file, std::string(kRoot) + "/Assembly");
 }
 
@@ -153,8 +152,8 @@ void VtkHdf::list_in_assembly(const vtk::Mesh& mesh) const {
   check(H5Gget_info_by_name(target_.file, (std::string(kRoot) + "/Assembly").c_str(), &assembly,
                             H5P_DEFAULT),
         "cannot read /VTKHDF/Assembly");
-  vtk::put_attribute(vtk::group_at(target_.file, mesh.group()), "Index",
-                     std::vector<std::int64_t>{static_cast<std::int64_t>(assembly.nlinks)});
+  set_attribute(vtk::group_at(target_.file, mesh.group()), "Index",
+                static_cast<std::int64_t>(assembly.nlinks));
   const Id group = vtk::group_at(target_.file, node);
   check(H5Lcreate_soft(("/" + mesh.group()).c_str(), group,
                        node_name(mesh.described().name).c_str(), link_creation(), H5P_DEFAULT),
@@ -164,8 +163,8 @@ void VtkHdf::list_in_assembly(const vtk::Mesh& mesh) const {
 void VtkHdf::count_steps() const {
   const std::string first = std::string(kRoot) + "/Steps";
   if (!is_in(target_.file, first)) return;
-  vtk::put_attribute(vtk::group_at(target_.file, first), "NSteps",
-                     std::vector<std::int64_t>{static_cast<std::int64_t>(steps_.size())});
+  set_attribute(vtk::group_at(target_.file, first), "NSteps",
+                static_cast<std::int64_t>(steps_.size()));
 }
 
 bool VtkHdf::is_of_a_mesh(std::uint32_t variable) const {

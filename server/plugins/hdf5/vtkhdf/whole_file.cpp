@@ -37,8 +37,7 @@ std::vector<Id> opened(hid_t values, const leat_run& run) {
   std::vector<Id> all;
   for (std::uint64_t i = 0; i < run.variable_count; ++i) {
     const std::string name = leat_variable_at(&run, i)->name;
-    if (is_dataset(values, name))
-      all.emplace_back(H5Dopen2(values, name.c_str(), H5P_DEFAULT), "cannot open " + name);
+    if (is_dataset(values, name)) all.push_back(open_dataset(values, name));
   }
   return all;
 }

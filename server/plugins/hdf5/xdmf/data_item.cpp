@@ -1,69 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/xdmf/data_item.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 #include "server/include/plugin.h"
+
+#include "server/plugins/hdf5/base/types.hpp"
 
 namespace leat::hdf5::xdmf {
 namespace {
 
 struct NumberType {
-  const char* name;
-  const char* bytes;
+  std::string name, bytes;
 };
 
 // Readers know no unsigned numbers of 64 bits: these are read as signed ones, up to half of them.
-NumberType number_type(std::uint32_t type) {
-  switch (static_cast<leat_scalar>(type)) {
-    case LEAT_INT8:
-      return {"Char", "1"};
-    case LEAT_INT16:
-      return {"Short", "2"};
-    case LEAT_INT32:
-      return {"Int", "4"};
-    case LEAT_INT64:
-    case LEAT_UINT64:
-      return {"Int", "8"};
-    case LEAT_UINT8:
-      return {"UChar", "1"};
-    case LEAT_UINT16:
-      return {"UShort", "2"};
-    case LEAT_UINT32:
-      return {"UInt", "4"};
-    case LEAT_FLOAT32:
-      return {"Float", "4"};
-    case LEAT_FLOAT64:
-      return {"Float", "8"};
-    case LEAT_COMPLEX64:
-    case LEAT_COMPLEX128:
-    case LEAT_CHAR:
-      break;
-  }
-  throw std::runtime_error("XDMF has no such type");
+NumberType number_type(std::uint32_t scalar) {
+  const Id type = type_of(scalar);
+  const std::size_t bytes = H5Tget_size(type);
+  const bool is_integer = H5Tget_class(type) == H5T_INTEGER;
+  if (!is_integer && H5Tget_class(type) != H5T_FLOAT)
+    throw std::runtime_error("XDMF has no such type");
+  const bool is_unsigned = is_integer && H5Tget_sign(type) == H5T_SGN_NONE && bytes < 8;
+  const char* const name = !is_integer  ? "Float"
+                           : bytes == 1 ? "Char"
+                           : bytes == 2 ? "Short"
+                                        : "Int";
+  return {(is_unsigned ? "U" : "") + std::string(name), std::to_string(bytes)};
 }
 
+// In the XML.
 void put_list(XmlStream& xml, const std::string& name, const char* type, hsize_t count,
               const std::string& text) {
-  xml.begin("DataItem", {{"Name", name},
-                         {"Dimensions", std::to_string(count)},
-                         {"NumberType", type},
-                         {"Precision", "8"},
-                         {"Format", "XML"}});
-  xml.text(text);
-  xml.end();
+  xml.element("DataItem",
+              {{"Name", name},
+               {"Dimensions", std::to_string(count)},
+               {"NumberType", type},
+               {"Precision", "8"},
+               {"Format", "XML"}},
+              text);
   xml.break_line();
 }
 
 void put_selection(XmlStream& xml, const Shape& start, const Shape& count) {
   const Shape stride(start.size(), 1);
-  xml.begin("DataItem", {{"Dimensions", "3 " + std::to_string(start.size())},
-                         {"NumberType", "Int"},
-                         {"Precision", "8"},
-                         {"Format", "XML"}});
-  xml.text(listed_plainly(start) + " " + listed_plainly(stride) + " " + listed_plainly(count));
-  xml.end();
+  xml.element("DataItem",
+              {{"Dimensions", "3 " + std::to_string(start.size())},
+               {"NumberType", "Int"},
+               {"Precision", "8"},
+               {"Format", "XML"}},
+              listed_plainly(start) + " " + listed_plainly(stride) + " " + listed_plainly(count));
 }
 
 }  // namespace
@@ -81,12 +67,12 @@ void put(const Output& to, const Slab& slab) {
                             {"NumberType", type.name},
                             {"Precision", type.bytes}});
   put_selection(to.xml, slab.start, slab.count);
-  to.xml.begin("DataItem", {{"Dimensions", listed_plainly(slab.extents)},
-                            {"NumberType", type.name},
-                            {"Precision", type.bytes},
-                            {"Format", "HDF"}});
-  to.xml.text(to.file + ":/" + slab.path);
-  to.xml.end();
+  to.xml.element("DataItem",
+                 {{"Dimensions", listed_plainly(slab.extents)},
+                  {"NumberType", type.name},
+                  {"Precision", type.bytes},
+                  {"Format", "HDF"}},
+                 to.file + ":/" + slab.path);
   to.xml.end();
 }
 
@@ -103,9 +89,7 @@ void put_numbers(XmlStream& xml, const std::string& name, const std::vector<std:
 }
 
 void put_shared(XmlStream& xml, const std::string& name) {
-  xml.begin("DataItem", {{"Reference", "XML"}});
-  xml.text("/Xdmf/Domain/DataItem[@Name=\"" + name + "\"]");
-  xml.end();
+  xml.element("DataItem", {{"Reference", "XML"}}, "/Xdmf/Domain/DataItem[@Name=\"" + name + "\"]");
 }
 
 void put_shared_rows(XmlStream& xml, const std::string& name, hsize_t rows, hsize_t columns) {

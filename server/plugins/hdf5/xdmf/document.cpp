@@ -24,7 +24,7 @@ Meshes meshes_in(const Target& target, LeftOut* left_out) {
   int count = 0;
   for (std::uint32_t i = 0; i < leat_run_mesh_count(&target.run); ++i) {
     const leat_mesh* mesh = leat_mesh_at(&target.run, i);
-    if (!vtk::is_used(target.run, mesh)) continue;
+    if (vtk::variables_on(target.run, *mesh).empty()) continue;
     try {
       if (std::unique_ptr<Mesh> made = make_mesh(target, i, left_out))
         meshes.shown.push_back(std::move(made));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/xdmf/mesh.hpp"
 
 namespace leat::hdf5::xdmf {
@@ -33,11 +34,11 @@ class GridMesh : public Mesh {
  public:
   GridMesh(const Target& target, std::uint32_t number, LeftOut* left_out)
       : Mesh(target, number, left_out) {
-    for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
-      take_axis(field_of(mesh_.coordinate[axis]));
-    std::vector<vtk::Field> fields;
-    for (const Axis& axis : axes_) fields.push_back(axis.field);
-    type_ = type_of_points(fields);
+    const std::vector<vtk::Field> fields = vtk::axes_of(target, mesh_);
+    nodes_ = vtk::nodes_of(mesh_, fields);
+    type_ = vtk::are_single(fields) ? LEAT_FLOAT32 : LEAT_FLOAT64;
+    for (const vtk::Field& field : fields)
+      axes_.push_back({field, extents_in(target.values, field.path()), {target, field}});
     for (const std::uint32_t variable : variables()) {
       try {
         take_up(variable);
@@ -136,14 +137,8 @@ class GridMesh : public Mesh {
     Shape count(axis.extents.size(), 1);
     count.back() = axis.extents.back();
     std::vector<double> places(count.back());
-    const std::string what = "cannot read " + axis.field.path();
-    const Id dataset(H5Dopen2(target_.values, axis.field.path().c_str(), H5P_DEFAULT), what),
-        space(H5Dget_space(dataset), what),
-        memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), what);
-    check(H5Sselect_hyperslab(space, H5S_SELECT_SET, zeros(count).data(), nullptr, count.data(),
-                              nullptr),
-          what);
-    check(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, places.data()), what);
+    read_part(open_dataset(target_.values, axis.field.path()), H5T_NATIVE_DOUBLE, zeros(count),
+              count, places.data(), "cannot read " + axis.field.path());
     for (std::size_t i = 0; i + 1 < places.size(); ++i) places[i] = (places[i] + places[i + 1]) / 2;
     places.pop_back();
     return places;
@@ -153,26 +148,12 @@ class GridMesh : public Mesh {
     return field.varies ? joined(rows, field.shape) : field.shape;
   }
 
-  // x is the last dimension.
-  void take_axis(const vtk::Field& field) {
-    const bool curvilinear = mesh_.kind == LEAT_MESH_CURVILINEAR;
-    if (field.form == vtk::Field::Form::ragged || field.shape.empty() ||
-        (curvilinear && field.form == vtk::Field::Form::slots))
-      throw std::runtime_error("its coordinate \"" + field.path() + "\" is in many pieces");
-    if (curvilinear && !nodes_.empty() && field.shape != nodes_)
-      throw std::runtime_error("its coordinates have different shapes");
-    if (curvilinear)
-      nodes_ = field.shape;
-    else
-      nodes_.insert(nodes_.begin(), field.shape.back());
-    axes_.push_back({field, extents_in(target_.values, field.path()), {target_, field}});
-  }
-
   void take_up(std::uint32_t variable) {
-    const vtk::Field field = field_of(static_cast<std::int32_t>(variable));
+    const vtk::Field field = field_of(variable);
     if (field.form != vtk::Field::Form::whole)
       throw std::runtime_error("it has many blocks and no global shape");
-    if (is_uniform()) expect_fixed(*field.variable);
+    if (is_uniform() && varies_in_shape(*field.variable))
+      throw std::runtime_error("its shape may change");
     const bool nodal = is_nodal(field);
     const bool moves =
         std::any_of(axes_.begin(), axes_.end(), [](const Axis& axis) { return axis.field.varies; });
@@ -180,12 +161,6 @@ class GridMesh : public Mesh {
       throw std::runtime_error("it has values for cells of a 2-d mesh whose axes vary in time");
     const hsize_t rows = field.varies ? extents_in(target_.values, field.path())[0] : 1;
     arrays_.push_back({array_name(variable), nodal ? "Node" : "Cell", rows, field});
-  }
-
-  static void expect_fixed(const leat_variable& variable) {
-    for (unsigned d = 0; d < variable.dims; ++d) {
-      if (variable.dimension[d].varying) throw std::runtime_error("its shape may change");
-    }
   }
 
   // Throws when it has values for neither. The first one says how large a uniform mesh is.
@@ -251,13 +226,11 @@ class GridMesh : public Mesh {
       spacing += (spacing.empty() ? "" : " ") + number_text(step);
     }
     xml.begin("Geometry", {{"GeometryType", "ORIGIN_DXDYDZ"}});
-    for (const std::string& three : {origin, spacing}) {
-      xml.begin(
+    for (const std::string& three : {origin, spacing})
+      xml.element(
           "DataItem",
-          {{"Dimensions", "3"}, {"NumberType", "Float"}, {"Precision", "8"}, {"Format", "XML"}});
-      xml.text(three);
-      xml.end();
-    }
+          {{"Dimensions", "3"}, {"NumberType", "Float"}, {"Precision", "8"}, {"Format", "XML"}},
+          three);
     xml.end();
   }
 

@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/xdmf/mesh.hpp"
 
-#include <algorithm>
-
-#include "server/plugins/hdf5/vtkhdf/array_name.hpp"
+#include "server/plugins/hdf5/vtkhdf/field.hpp"
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 
 namespace leat::hdf5::xdmf {
 namespace {
-
-bool is_in_file(const Target& target, std::int32_t variable) {
-  return variable >= 0 &&
-         is_dataset(target.values,
-                    leat_variable_at(&target.run, static_cast<std::uint64_t>(variable))->name);
-}
-
-// Of what a mesh is made; a uniform one of nothing.
-std::vector<std::int32_t> made_of(const leat_mesh& mesh) {
-  if (mesh.kind == LEAT_MESH_UNIFORM) return {};
-  std::vector<std::int32_t> all(mesh.coordinate, mesh.coordinate + mesh.coordinate_count);
-  if (mesh.kind == LEAT_MESH_UNSTRUCTURED)
-    all.insert(all.end(), {mesh.connectivity, mesh.offsets, mesh.types});
-  all.erase(std::remove(all.begin(), all.end(), -1), all.end());
-  return all;
-}
 
 std::string why_not(const leat_variable& variable) {
   const std::string why = why_no_name(variable.name);
@@ -49,40 +31,28 @@ std::unique_ptr<Mesh> made(const Target& target, std::uint32_t number, LeftOut* 
 Mesh::Mesh(const Target& target, std::uint32_t number, LeftOut* left_out)
     : target_(target), mesh_(*leat_mesh_at(&target.run, number)), left_out_(left_out) {
   variables_ = find_variables();
-  for (const std::int32_t variable : made_of(mesh_)) written_.watch(target_, field_of(variable));
-  for (const std::uint32_t variable : variables_)
-    written_.watch(target_, field_of(static_cast<std::int32_t>(variable)));
+  for (const std::uint32_t variable : vtk::made_of(mesh_))
+    written_.watch(target_, field_of(variable));
+  for (const std::uint32_t variable : variables_) written_.watch(target_, field_of(variable));
 }
 
 std::vector<std::uint32_t> Mesh::find_variables() const {
   std::vector<std::uint32_t> found;
-  for (std::uint32_t i = 0; i < target_.run.variable_count; ++i) {
+  for (const std::uint32_t i : vtk::variables_on(target_.run, mesh_)) {
     const leat_variable& variable = *leat_variable_at(&target_.run, i);
-    if (leat_variable_mesh(&target_.run, &variable) != &mesh_) continue;
     const std::string why = why_not(variable);
     if (!why.empty())
       leave_out(i, why);
-    else if (is_in_file(target_, static_cast<std::int32_t>(i)))
+    else if (is_dataset(target_.values, variable.name))
       found.push_back(i);
   }
   return found;
 }
 
-vtk::Field Mesh::field_of(std::int32_t variable) const {
-  return vtk::field_in(target_, static_cast<std::uint32_t>(variable)).value();
-}
-
-std::vector<vtk::Field> Mesh::axes() const {
-  std::vector<vtk::Field> fields;
-  for (std::uint32_t axis = 0; axis < mesh_.coordinate_count; ++axis)
-    fields.push_back(field_of(mesh_.coordinate[axis]));
-  return fields;
-}
-
 std::vector<BlockArray> Mesh::block_arrays() const {
   std::vector<BlockArray> arrays;
   for (const std::uint32_t variable : variables_) {
-    const vtk::Field field = field_of(static_cast<std::int32_t>(variable));
+    const vtk::Field field = field_of(variable);
     arrays.push_back({array_name(variable), vtk::Elements(target_, field),
                       extents_in(target_.values, field.path())});
   }
@@ -99,17 +69,7 @@ std::string Mesh::array_name(std::uint32_t variable) const {
 }
 
 std::unique_ptr<Mesh> make_mesh(const Target& target, std::uint32_t number, LeftOut* left_out) {
-  const leat_mesh& mesh = *leat_mesh_at(&target.run, number);
-  for (const std::int32_t variable : made_of(mesh)) {
-    if (!is_in_file(target, variable)) return nullptr;
-  }
-  for (const std::int32_t variable : made_of(mesh)) {
-    const leat_variable& part =
-        *leat_variable_at(&target.run, static_cast<std::uint64_t>(variable));
-    const std::string why = why_not(part);
-    if (!why.empty())
-      throw std::runtime_error("\"" + std::string(part.name) + "\", of which it is made: " + why);
-  }
+  if (!vtk::is_whole(target, *leat_mesh_at(&target.run, number), why_not)) return nullptr;
   return made(target, number, left_out);
 }
 
@@ -146,15 +106,8 @@ void put_attribute(const Output& to, const std::string& name, const char* center
   to.xml.end();
 }
 
-std::uint32_t type_of_points(const std::vector<vtk::Field>& axes) {
-  const bool all_single = std::all_of(axes.begin(), axes.end(), [](const vtk::Field& axis) {
-    return axis.variable->type == LEAT_FLOAT32;
-  });
-  return all_single ? LEAT_FLOAT32 : LEAT_FLOAT64;
-}
-
 Points::Points(const Target& target, const std::vector<vtk::Field>& axes)
-    : type_(type_of_points(axes)) {
+    : type_(vtk::are_single(axes) ? LEAT_FLOAT32 : LEAT_FLOAT64) {
   for (const vtk::Field& axis : axes) {
     axes_.emplace_back(target, axis);
     extents_.push_back(extents_in(target.values, axis.path()));

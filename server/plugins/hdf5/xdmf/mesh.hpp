@@ -61,9 +61,9 @@ class Mesh {
   const std::vector<std::uint32_t>& variables() const { return variables_; }
   /// The same as arrays of elements.
   std::vector<BlockArray> block_arrays() const;
-  /// Its coordinates.
-  std::vector<vtk::Field> axes() const;
-  vtk::Field field_of(std::int32_t variable) const;
+  vtk::Field field_of(std::uint32_t variable) const {
+    return vtk::field_in(target_, variable).value();
+  }
   void leave_out(std::uint32_t variable, const std::string& why) const;
   std::string array_name(std::uint32_t variable) const;
 
@@ -80,13 +80,11 @@ class Mesh {
 
 /// The mesh; none while the file does not have all that it is made of. Throws when XDMF cannot show
 /// it.
-std::unique_ptr<Mesh> make_mesh(const Target& target, std::uint32_t number, LeftOut* left_out);
-
-std::unique_ptr<Mesh> make_grid_mesh(const Target& target, std::uint32_t number, LeftOut* left_out);
-std::unique_ptr<Mesh> make_cells_mesh(const Target& target, std::uint32_t number,
-                                      LeftOut* left_out);
-std::unique_ptr<Mesh> make_points_mesh(const Target& target, std::uint32_t number,
+using MakeMesh = std::unique_ptr<Mesh>(const Target& target, std::uint32_t number,
                                        LeftOut* left_out);
+MakeMesh make_mesh;
+/// The same of one that is whole.
+MakeMesh make_grid_mesh, make_cells_mesh, make_points_mesh;
 
 /// Its name has the iteration in it: readers give Grids of the same name others by trying all
 /// numbers, which takes them minutes where there are thousands
@@ -103,9 +101,6 @@ void put_nothing(XmlStream& xml);
 void put_attribute(const Output& to, const std::string& name, const char* center, const Slab& slab,
                    hsize_t components);
 
-/// Type by which coordinates are read. Readers take that of the first axis for all of them.
-std::uint32_t type_of_points(const std::vector<vtk::Field>& axes);
-
 /// Point coordinates of blocks.
 class Points {
  public:
@@ -119,7 +114,7 @@ class Points {
  private:
   std::vector<vtk::Elements> axes_;
   std::vector<Shape> extents_;
-  std::uint32_t type_;
+  std::uint32_t type_;  // readers take that of the first axis for all of them
 };
 
 }  // namespace leat::hdf5::xdmf

@@ -2,7 +2,6 @@
 #include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -29,11 +28,9 @@ std::string first_lines(const std::string& file_name) {
 
 bool is_sidecar_of(const std::string& sidecar, const std::string& file_name) {
   const std::string wanted = first_lines(file_name);
-  const int fd = FilePlace(sidecar).open(O_RDONLY);
+  const Descriptor fd(FilePlace(sidecar).open(O_RDONLY));
   std::string found(wanted.size(), '\0');
-  if (fd < 0 || read_whole(fd, found.data(), found.size(), 0) != 0) found.clear();
-  if (fd >= 0) ::close(fd);
-  return found == wanted;
+  return fd.is_open() && read_whole(fd, found.data(), found.size(), 0) == 0 && found == wanted;
 }
 
 TemporaryFile temporary_for(const std::string& sidecar, const std::string& maker) {
@@ -98,8 +95,7 @@ Facts make_sidecar(hid_t file, const leat_run& run, const std::string& path,
 
 Facts make_sidecar(const std::string& path, const std::string& maker) {
   be_quiet();
-  const Id file =
-      open_plain(path, path + " cannot be opened: is it an HDF5 file that Leat has written?");
+  const Id file = open_of_leat(path);
   const DescribedRun described(file);
   return make_sidecar(file, described.run(), path, maker, is_alive);
 }

@@ -74,7 +74,11 @@ void XmlStream::empty(const char* tag, Attributes attributes) {
   put("/>");
 }
 
-void XmlStream::text(const std::string& text) { put(escaped(text)); }
+void XmlStream::element(const char* tag, Attributes attributes, const std::string& text) {
+  begin(tag, attributes);
+  put(escaped(text));
+  end();
+}
 
 void XmlStream::comment(const std::string& text) { put(comment_text(text)); }
 

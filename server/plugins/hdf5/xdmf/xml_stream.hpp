@@ -21,9 +21,10 @@ class XmlStream {
   explicit XmlStream(const std::string& path);
   void begin(const char* tag, Attributes attributes = {});
   void end();
+  /// An element of nothing but this text.
+  void element(const char* tag, Attributes attributes, const std::string& text);
   /// An element that has nothing inside.
   void empty(const char* tag, Attributes attributes);
-  void text(const std::string& text);
   void comment(const std::string& text);
   void break_line() { put("\n"); }
   /// Closes what is open. All is in the file then; throws when it is not.

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/tools/ls/contents.hpp"
 
-#include <hdf5_hl.h>
-
-#include <algorithm>
 #include <set>
 
-#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -23,9 +20,9 @@ struct Found {
 };
 
 Role role_of(hid_t dataset) {
-  if (has_attribute(dataset, "leat_layout")) return Role::variable;
-  if (has_attribute(dataset, "leat_parameter")) return Role::parameter;
-  if (has_attribute(dataset, "leat_ledger")) return Role::ledger;
+  if (says(dataset, "leat_layout")) return Role::variable;
+  if (says(dataset, "leat_parameter")) return Role::parameter;
+  if (says(dataset, "leat_ledger")) return Role::ledger;
   if (text_of(dataset, "CLASS") != "DIMENSION_SCALE") return Role::plain;
   return text_of(dataset, "NAME").rfind(kNoCoordinates, 0) == 0 ? Role::dimension : Role::scale;
 }
@@ -39,16 +36,9 @@ class Walk {
   Names names;
 
  private:
-  static herr_t keep(hid_t, const char* name, const H5L_info_t* link, void* to) {
-    if (link->type == H5L_TYPE_HARD) static_cast<std::vector<std::string>*>(to)->push_back(name);
-    return 0;
-  }
-
   void group(const std::string& prefix, int depth) {
     const Id here(H5Gopen2(file_, ("/" + prefix).c_str(), H5P_DEFAULT), "cannot open a group");
-    std::vector<std::string> names;
-    check(H5Literate(here, H5_INDEX_NAME, H5_ITER_INC, nullptr, keep, &names), "reading a group");
-    for (const std::string& name : names) object(here, prefix, name, depth);
+    for (const std::string& name : names_in(here, false)) object(here, prefix, name, depth);
   }
 
   void object(hid_t group_id, const std::string& prefix, const std::string& name, int depth) {

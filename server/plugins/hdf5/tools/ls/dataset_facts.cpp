@@ -8,7 +8,7 @@
 #include <set>
 
 #include "server/plugins/hdf5/base/attributes.hpp"
-#include "server/plugins/hdf5/base/shape.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/tools/ls/filter_names.hpp"
 
 namespace leat::hdf5 {
@@ -33,7 +33,7 @@ std::string with_bits(const char* name, hid_t type) {
 // has a list of object references for each dimension, and such a reference is an address.
 std::vector<std::string> scales_of(hid_t dataset, std::size_t dims, const Names& names) {
   std::vector<std::string> scales(dims);
-  if (!has_attribute(dataset, "DIMENSION_LIST")) return scales;
+  if (!says(dataset, "DIMENSION_LIST")) return scales;
   const std::string what = "DIMENSION_LIST";
   const Id attribute(H5Aopen(dataset, what.c_str(), H5P_DEFAULT), what),
       space(H5Aget_space(attribute), what), stored(H5Aget_type(attribute), what),
@@ -58,7 +58,7 @@ std::string label_of(hid_t dataset, unsigned d) {
 
 Json dimensions_of(hid_t dataset, std::size_t dims, const Names& names) {
   std::vector<std::string> titles = scales_of(dataset, dims, names);
-  if (!has_attribute(dataset, "DIMENSION_LABELS")) return titles;
+  if (!says(dataset, "DIMENSION_LABELS")) return titles;
   for (unsigned d = 0; d < dims; ++d) {
     const std::string label = label_of(dataset, d);
     if (!label.empty()) titles[d] = label;
@@ -82,21 +82,21 @@ Json parts_of(hid_t creation) {
   return files;
 }
 
-Json text_in(hid_t dataset, hid_t type, hid_t memory, hid_t space) {
+Json text_in(hid_t dataset, hid_t type, hsize_t row) {
   if (H5Tis_variable_str(type) > 0) return nullptr;
   std::string text(H5Tget_size(type), '\0');
-  if (H5Dread(dataset, type, memory, space, H5P_DEFAULT, text.data()) < 0) return nullptr;
+  read_part(dataset, type, {row}, {1}, text.data(), "reading");
   return std::string(text.c_str());
 }
 
-Json number_in(hid_t dataset, hid_t type, hid_t memory, hid_t space) {
+Json number_in(hid_t dataset, hid_t type, hsize_t row) {
   if (H5Tget_class(type) == H5T_FLOAT) {
     double value = 0;
-    if (H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, &value) < 0) return nullptr;
+    read_part(dataset, H5T_NATIVE_DOUBLE, {row}, {1}, &value, "reading");
     return std::isfinite(value) ? Json(value) : Json(nullptr);
   }
   std::int64_t value = 0;
-  if (H5Dread(dataset, H5T_NATIVE_INT64, memory, space, H5P_DEFAULT, &value) < 0) return nullptr;
+  read_part(dataset, H5T_NATIVE_INT64, {row}, {1}, &value, "reading");
   return value == INT64_MIN ? Json(nullptr) : Json(value);
 }
 
@@ -125,10 +125,10 @@ std::string type_name(hid_t type) {
   }
 }
 
-bool has_attribute(hid_t object, const char* name) { return H5Aexists(object, name) > 0; }
+bool says(hid_t object, const char* attribute) { return H5Aexists(object, attribute) > 0; }
 
 std::string text_of(hid_t object, const char* attribute) {
-  if (!has_attribute(object, attribute)) return "";
+  if (!says(object, attribute)) return "";
   try {
     return text_attribute(object, attribute);
   } catch (const std::exception&) {
@@ -137,7 +137,7 @@ std::string text_of(hid_t object, const char* attribute) {
 }
 
 std::int64_t number_of(hid_t object, const char* attribute, std::int64_t otherwise) {
-  if (!has_attribute(object, attribute)) return otherwise;
+  if (!says(object, attribute)) return otherwise;
   const Id found(H5Aopen(object, attribute, H5P_DEFAULT), attribute);
   const Id space(H5Aget_space(found), attribute), type(H5Aget_type(found), attribute);
   std::int64_t value = otherwise;
@@ -149,36 +149,32 @@ std::int64_t number_of(hid_t object, const char* attribute, std::int64_t otherwi
 std::vector<std::int64_t> integers_in(hid_t dataset, std::uint64_t most) {
   const Shape shape = extents_of(dataset);
   if (shape.size() != 1) return {};
-  const hsize_t start = 0, count = std::min<std::uint64_t>(most, product(shape));
-  std::vector<std::int64_t> values(count);
-  if (count == 0) return values;
-  const Id space(H5Dget_space(dataset), "reading"),
-      memory(H5Screate_simple(1, &count, nullptr), "reading");
-  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, nullptr, &count, nullptr), "reading");
-  check(H5Dread(dataset, H5T_NATIVE_INT64, memory, space, H5P_DEFAULT, values.data()), "reading");
+  std::vector<std::int64_t> values(std::min<std::uint64_t>(most, shape[0]));
+  read_part(dataset, H5T_NATIVE_INT64, {0}, {values.size()}, values.data(), "reading");
   return values;
 }
 
 Json element(hid_t dataset, std::uint64_t row) {
   const Shape shape = extents_of(dataset);
   if (shape.size() != 1 || row >= product(shape)) return nullptr;
-  const hsize_t start = row, one = 1;
-  const Id space(H5Dget_space(dataset), "reading"), type(H5Dget_type(dataset), "reading"),
-      memory(H5Screate_simple(1, &one, nullptr), "reading");
-  check(H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, nullptr, &one, nullptr), "reading");
-  switch (H5Tget_class(type)) {
-    case H5T_INTEGER:
-    case H5T_FLOAT:
-      return number_in(dataset, type, memory, space);
-    case H5T_STRING:
-      return text_in(dataset, type, memory, space);
-    default:
-      return nullptr;
+  const Id type(H5Dget_type(dataset), "reading");
+  try {
+    switch (H5Tget_class(type)) {
+      case H5T_INTEGER:
+      case H5T_FLOAT:
+        return number_in(dataset, type, row);
+      case H5T_STRING:
+        return text_in(dataset, type, row);
+      default:
+        return nullptr;
+    }
+  } catch (const std::exception&) {
+    return nullptr;
   }
 }
 
 Json facts_of_dataset(hid_t file, const std::string& name, const Names& names) {
-  const Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
+  const Id dataset = open_dataset(file, name);
   const Id type(H5Dget_type(dataset), name), creation(H5Dget_create_plist(dataset), name);
   const Shape shape = extents_of(dataset);
   const Shape chunk = chunk_of(creation);

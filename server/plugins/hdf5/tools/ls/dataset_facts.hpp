@@ -25,7 +25,8 @@ Json facts_of_dataset(hid_t file, const std::string& name, const Names& names);
 /// "float64", "complex128", "text", ...
 std::string type_name(hid_t type);
 
-bool has_attribute(hid_t object, const char* name);
+/// Whether it has such an attribute; false where that cannot be read.
+bool says(hid_t object, const char* attribute);
 /// "" when it is not there, or is no text.
 std::string text_of(hid_t object, const char* attribute);
 /// `otherwise` when it is not there, or is no number.
@@ -34,8 +35,8 @@ std::int64_t number_of(hid_t object, const char* attribute, std::int64_t otherwi
 /// A dataset of one dimension as integers; at most `most` from its start.
 std::vector<std::int64_t> integers_in(hid_t dataset, std::uint64_t most = UINT64_MAX);
 
-/// Element `row` of a dataset of one dimension: a number, a text, or null when there is none, it is
-/// no number and no text, or the value that stands for "not set".
+/// Element `row` of a dataset of one dimension: a number, a text, or null when there is none, it
+/// cannot be read, is no number and no text, or the value that stands for "not set".
 Json element(hid_t dataset, std::uint64_t row);
 
 }  // namespace leat::hdf5

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/disk/plain_open.hpp"
@@ -43,7 +44,7 @@ class FileFacts {
       throw std::runtime_error("it " + opened.why());
     const Id access(H5Pcreate(H5P_FILE_ACCESS), path);
     file_ = Id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), "HDF5 cannot open it");
-    made_by_leat_ = has_attribute(file_, "leat_version");
+    made_by_leat_ = says(file_, "leat_version");
     contents_ = contents_of(file_, made_by_leat_);
   }
 
@@ -54,8 +55,7 @@ class FileFacts {
     facts["session"] = text_of(file_, "session");
     facts["ranks"] = number_of(file_, "ranks", 0);
     facts["leat_version"] = text_of(file_, "leat_version");
-    facts["lost"] =
-        has_attribute(file_, "lost") ? Json(number_of(file_, "lost", 0)) : Json(nullptr);
+    facts["lost"] = says(file_, "lost") ? Json(number_of(file_, "lost", 0)) : Json(nullptr);
     facts["iterations"] = iterations();
     facts["variable_count"] = contents_.variables.size();
     if (detail_ == Detail::all) add_details(&facts);
@@ -79,9 +79,7 @@ class FileFacts {
     (*facts)["ledger"] = ledger();
   }
 
-  Id open(const std::string& name) const {
-    return Id(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), "cannot open " + name);
-  }
+  Id open(const std::string& name) const { return open_dataset(file_, name); }
 
   Json iterations() {
     if (contents_.iterations.empty()) return nullptr;
@@ -110,7 +108,7 @@ class FileFacts {
     facts["number"] = number_of(dataset, "leat_number", 0);
     facts["layout"] = text_of(dataset, "leat_layout");
     facts["iterations"] = Json(nullptr);
-    if (has_attribute(dataset, "leat_constant")) return facts;
+    if (says(dataset, "leat_constant")) return facts;
     std::uint64_t written = rows_;
     if (const auto found = contents_.written.find(name); found != contents_.written.end()) {
       const std::vector<std::int64_t> rows = integers_in(open(found->second), rows_);
@@ -138,7 +136,7 @@ class FileFacts {
     const std::string prefix = "scripts/" + name + "/";
     Json results = Json::array();
     const std::string numbers = prefix + "iteration";
-    const std::uint64_t rows = is_dataset_there(numbers) ? integers_in(open(numbers)).size() : 0;
+    const std::uint64_t rows = is_in(file_, numbers) ? integers_in(open(numbers)).size() : 0;
     for (const std::string& each : datasets) {
       Json facts = facts_of_dataset(file_, each, contents_.names);
       facts["name"] = each.substr(prefix.size());
@@ -149,17 +147,12 @@ class FileFacts {
     return {{"name", name}, {"iterations", rows}, {"results", std::move(results)}};
   }
 
-  bool is_dataset_there(const std::string& name) const {
-    return H5Lexists(file_, name.c_str(), H5P_DEFAULT) > 0;
-  }
-
   Json vtkhdf() const {
     Json groups = Json::array();
     for (const std::string& name : contents_.vtkhdf) {
       const Id group(H5Gopen2(file_, name.c_str(), H5P_DEFAULT), "cannot open " + name);
-      Json arrays = arrays_in(group, ""), meshes = Json::array();
-      H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, keep_name, &meshes);
-      for (const Json& mesh : meshes) add_mesh(group, mesh.get<std::string>(), &arrays);
+      Json arrays = arrays_in(group, "");
+      for (const std::string& mesh : names_in(group, false)) add_mesh(group, mesh, &arrays);
       groups.push_back({{"name", name}, {"type", text_of(group, "Type")}, {"arrays", arrays}});
     }
     return groups;
@@ -168,7 +161,7 @@ class FileFacts {
   // A collection has a group for each mesh.
   static void add_mesh(hid_t collection, const std::string& name, Json* arrays) {
     const Id mesh(H5Oopen(collection, name.c_str(), H5P_DEFAULT), name);
-    if (H5Iget_type(mesh) != H5I_GROUP || !has_attribute(mesh, "Type")) return;
+    if (H5Iget_type(mesh) != H5I_GROUP || !says(mesh, "Type")) return;
     for (const Json& each : arrays_in(mesh, name + "/")) arrays->push_back(each);
   }
 
@@ -176,17 +169,10 @@ class FileFacts {
     Json arrays = Json::array();
     for (const char* kind : {"PointData", "CellData", "FieldData"}) {
       if (H5Lexists(group, kind, H5P_DEFAULT) <= 0) continue;
-      Json names = Json::array();
       const Id data(H5Gopen2(group, kind, H5P_DEFAULT), kind);
-      H5Literate(data, H5_INDEX_NAME, H5_ITER_INC, nullptr, keep_name, &names);
-      for (const Json& name : names) arrays.push_back(prefix + name.get<std::string>());
+      for (const std::string& name : names_in(data, false)) arrays.push_back(prefix + name);
     }
     return arrays;
-  }
-
-  static herr_t keep_name(hid_t, const char* name, const H5L_info_t*, void* to) {
-    static_cast<Json*>(to)->push_back(name);
-    return 0;
   }
 
   // Its text, for who understands it.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unstructured meshes with cells of one shape: a Grid is a block of ours, with point numbers of its
-// own. Where a mesh has several blocks, or may have, its Grids are a spatial collection.
+// Meshes of blocks.
 #include <optional>
 
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
@@ -38,12 +37,14 @@ CellShape shape_of(const leat_mesh& mesh, hsize_t components) {
                            ": open /VTKHDF");
 }
 
+// Unstructured ones with cells of one shape: a Grid is a block of ours, with point numbers of its
+// own. Where a mesh has several blocks, or may have, its Grids are a spatial collection.
 class CellsMesh : public Mesh {
  public:
   CellsMesh(const Target& target, std::uint32_t number, LeftOut* left_out)
       : Mesh(target, number, left_out),
-        points_(target, axes()),
-        ids_(target, field_of(mesh_.connectivity)),
+        points_(target, vtk::axes_of(target, mesh_)),
+        ids_(target, field_of(static_cast<std::uint32_t>(mesh_.connectivity))),
         ids_extents_(extents_in(target.values, ids_.field().path())),
         shape_(shape_of(mesh_, ids_.components())),
         is_collection_(target.run.ranks > 1 || has_several_blocks()),
@@ -134,11 +135,52 @@ class CellsMesh : public Mesh {
   std::vector<BlockArray> arrays_;
 };
 
+// Particles: one Grid with the points of all blocks, which lie one after the other in the file.
+class PointsMesh : public Mesh {
+ public:
+  PointsMesh(const Target& target, std::uint32_t number, LeftOut* left_out)
+      : Mesh(target, number, left_out),
+        points_(target, vtk::axes_of(target, mesh_)),
+        arrays_(block_arrays()) {}
+
+  void put(const Output& to, const Step& step, bool inside) override {
+    const vtk::Elements::Row found = points_.at(step.row);
+    begin_grid(to.xml, name(), step, inside);
+    if (found.total() > 0)
+      put_points(to, found, step.row);
+    else
+      put_nothing(to.xml);
+    to.xml.end();
+  }
+
+ private:
+  void put_points(const Output& to, const vtk::Elements::Row& found, hsize_t row) {
+    to.xml.empty("Topology", {{"TopologyType", "Polyvertex"},
+                              {"NumberOfElements", std::to_string(found.total())}});
+    points_.put(to, found, row, 0, found.counts.size());
+    for (BlockArray& array : arrays_) {
+      const vtk::Elements::Row mine = array.values.at(row);
+      if (!mine.matches(found)) continue;
+      put_attribute(to, array.name, "Node",
+                    elements(array.values, array.extents, mine, row, 0, mine.counts.size()),
+                    array.values.components());
+    }
+  }
+
+  Points points_;
+  std::vector<BlockArray> arrays_;
+};
+
 }  // namespace
 
 std::unique_ptr<Mesh> make_cells_mesh(const Target& target, std::uint32_t number,
                                       LeftOut* left_out) {
   return std::make_unique<CellsMesh>(target, number, left_out);
+}
+
+std::unique_ptr<Mesh> make_points_mesh(const Target& target, std::uint32_t number,
+                                       LeftOut* left_out) {
+  return std::make_unique<PointsMesh>(target, number, left_out);
 }
 
 }  // namespace leat::hdf5::xdmf

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of an iteration, in the order in which a store writes them.
+// Blocks of an iteration, in the order in which a store writes them, and their memory.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/arrays/writer.hpp"
 #include "server/plugins/hdf5/conventions/mesh_axes.hpp"
+#include "server/plugins/hdf5/disk/committed_file.hpp"
 
 namespace leat::hdf5 {
 
@@ -39,5 +40,24 @@ inline std::vector<BlockList> by_variable_of(const leat_iteration_data& data,
   });
   return lists;
 }
+
+/// The memory of blocks, which is theirs as long as their iteration is being stored.
+class Lent {
+ public:
+  Lent(CommittedFile& disk, const std::vector<BlockList>& by_variable) : disk_(disk) {
+    std::vector<LentRange> ranges;
+    for (const BlockList& blocks : by_variable) {
+      for (const leat_block* block : blocks) ranges.push_back({block->data, block->bytes});
+    }
+    disk_.lend(ranges);
+  }
+  Lent(const Lent&) = delete;
+  ~Lent() { disk_.return_lent(); }
+  /// Or the errno of what could not be written.
+  int give_back() { return disk_.return_lent(); }
+
+ private:
+  CommittedFile& disk_;
+};
 
 }  // namespace leat::hdf5

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole chunks go from the block to the file as they are. HDF5's own way through a new chunk copies
-// it once more, because of the fill value that it would need where nobody writes.
+// Chunks that go to the file as they are. HDF5's own way through a new chunk copies it once more,
+// because of the fill value that it would need where nobody writes.
 #pragma once
 
 #include "server/plugins/hdf5/base/shape.hpp"
@@ -22,5 +22,10 @@ bool is_whole_chunks(const Shape& chunk, const Shape& start, const Shape& count,
 /// what HDF5 says.
 void write_whole_chunks(hid_t dataset, const Shape& chunk, const Shape& start, const Shape& count,
                         const void* data, const MemoryPart& memory, std::size_t element);
+
+/// Behind `rows` rows, which are all that `dataset` has, there are fill values after this: what a
+/// killed writer left in chunks that have room for rows to come would be seen where nobody writes
+/// later.
+void clear_behind(hid_t dataset, hsize_t rows);
 
 }  // namespace leat::hdf5

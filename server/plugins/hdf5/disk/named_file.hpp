@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// An open file and its name, which it gets when there is something in it, and which others may take
+// from it while it is written: what is in it would go with this process then.
+#pragma once
+
+#include <string>
+
+#include "server/plugins/hdf5/disk/descriptor.hpp"
+#include "server/plugins/hdf5/disk/new_file.hpp"
+
+namespace leat::hdf5 {
+
+/// Functions that return int return 0 or an errno.
+class NamedFile {
+ public:
+  /// Makes it without a name (".<file>.part" where the file system cannot do that), or opens an
+  /// existing one; throws when it cannot.
+  NamedFile(const FilePlace& place, bool is_new);
+  int fd() const { return fd_; }
+
+  /// Gives it its name. EEXIST when something else has the name, which stays.
+  int publish() { return new_.publish(fd_); }
+  /// False when somebody has removed or renamed it, or put another one in its place. Costs one
+  /// system call.
+  bool has_its_name() const { return place_.leads_to(device_, inode_); }
+  /// What it is called now; "" when it has no name, or none that the system knows.
+  std::string name_now() const;
+  bool is_at(const FilePlace& place) const { return place.names(fd_); }
+  /// Gives it another name, or its own once more, with all that is in it: of a file that has no
+  /// name anywhere everything is copied, and fd() is the copy then. EEXIST when something else has
+  /// that name. `durable`: what is copied is on the disk before it has the name.
+  int move_to(const FilePlace& place, bool durable);
+  /// The name that it has, when it has one, is on the disk.
+  int sync_name();
+  /// All names in its folder are.
+  int sync_folder() const { return place_.sync_folder(); }
+
+ private:
+  int copy_to(const FilePlace& place, bool durable);
+  void note_identity();
+
+  FilePlace place_;
+  NewFile new_;
+  bool name_is_safe_ = false;  // from a power cut
+  Descriptor fd_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
+
+}  // namespace leat::hdf5
