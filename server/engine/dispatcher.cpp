@@ -20,7 +20,7 @@ SpillerParts spiller_parts(const Run& run, const DispatcherParts& parts) {
 }
 
 ScriptPoolParts script_parts(const Run& run, const std::function<void()>& wake,
-                             std::function<void(ScriptResults)> store) {
+                             std::function<void(Publication)> publish) {
   ScriptPoolParts pool{run.model, run.facts.session};
   pool.segment_path = run.segment.path();
   pool.segment_start = run.segment.at<char>(0);
@@ -28,7 +28,7 @@ ScriptPoolParts script_parts(const Run& run, const std::function<void()>& wake,
   pool.node_ranks = run.facts.node_ranks;
   pool.resumed = run.facts.resumed;
   pool.log = run.log;
-  pool.store = std::move(store);
+  pool.publish = std::move(publish);
   pool.wake = wake;
   return pool;
 }
@@ -48,12 +48,12 @@ Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
       pipeline_(std::move(parts.plugins), run_.segment.stores(), parts.wake),
       spiller_(spiller_parts(run_, parts), pipeline_),
       pins_(parts.wake),
-      scripts_(script_parts(run_, parts.wake, [this](ScriptResults results) {
-        pipeline_.submit(std::move(results));
+      scripts_(script_parts(run_, parts.wake, [this](Publication publication) {
+        pipeline_.submit(std::move(publication));
       })) {
   for (const auto& plugin : pipeline_.plugins()) {
-    plugin->show_ledger([this] { return record_.text(); });
-    plugin->report_progress([this] { run_.made_progress(); });
+    plugin->host().show_ledger([this] { return record_.text(); });
+    plugin->host().report_progress([this] { run_.made_progress(); });
   }
   check_arrays(parts.check_overlaps);
 }
@@ -120,7 +120,7 @@ void Dispatcher::take(PipelineResult& result) {
       return note_done(result);
     case PipelineResult::Kind::opened:
       return stores_opened(result);
-    case PipelineResult::Kind::script_results:
+    case PipelineResult::Kind::products:
       return;
     case PipelineResult::Kind::closed:
       state_ = State::closed;

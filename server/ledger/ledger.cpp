@@ -6,7 +6,7 @@
 namespace leat::server {
 namespace {
 
-constexpr const char* kExtras[] = {"(unknown name)", "(whole iteration)", "(script results)",
+constexpr const char* kExtras[] = {"(unknown name)", "(whole iteration)", "(products)",
                                    "(not known which)"};
 
 Row one_iteration(std::int64_t iteration) {
@@ -92,8 +92,8 @@ void Ledger::settled(const PipelineResult& result) {
   switch (result.kind) {
     case PipelineResult::Kind::iteration:
       return settle_iteration(result);
-    case PipelineResult::Kind::script_results:
-      return settle_script_results(result);
+    case PipelineResult::Kind::products:
+      return settle_products(result);
     case PipelineResult::Kind::opened:
     case PipelineResult::Kind::closed:
       return note_failed_stores(result);
@@ -132,15 +132,15 @@ void Ledger::settle_at(const StoreOutcome& outcome, std::int64_t iteration,
   persist_losses(losses_);
 }
 
-void Ledger::settle_script_results(const PipelineResult& result) {
+void Ledger::settle_products(const PipelineResult& result) {
   for (const StoreOutcome& outcome : result.outcomes) {
     if (store_number(outcome.store) == names_->stores.size()) continue;
     Row row = one_iteration(result.iteration);
     row.fate = fate_at(outcome);
     row.blocks = 1;
-    add(place_of(Extra::script_results), row);
+    add(place_of(Extra::products), row);
     if (persist_ && fates_[row.fate].is_loss())
-      persist_losses({{place_of(Extra::script_results), row}});
+      persist_losses({{place_of(Extra::products), row}});
   }
 }
 

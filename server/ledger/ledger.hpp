@@ -179,7 +179,7 @@ class Ledger {
     std::uint64_t blocks = 1, bytes = 0;
     auto operator<=>(const Failure&) const = default;
   };
-  enum class Extra : std::uint32_t { unknown_name, whole_iteration, script_results, untold };
+  enum class Extra : std::uint32_t { unknown_name, whole_iteration, products, untold };
 
   std::uint32_t place_of(Extra extra) const;
   std::uint32_t store_number(const std::string& name) const;
@@ -189,7 +189,7 @@ class Ledger {
   void settle_iteration(const PipelineResult& result);
   void settle_at(const StoreOutcome& outcome, std::int64_t iteration,
                  const std::vector<Written>& written);
-  void settle_script_results(const PipelineResult& result);
+  void settle_products(const PipelineResult& result);
   void note_failed_stores(const PipelineResult& result);
   void settle_failures(std::int64_t until);
   void add(std::uint32_t place, const Row& row);

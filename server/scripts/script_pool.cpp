@@ -55,7 +55,7 @@ ScriptPool::ScriptPool(ScriptPoolParts parts)
       log_(parts.log),
       segment_start_(static_cast<const char*>(parts.segment_start)),
       resumed_(parts.resumed),
-      store_(std::move(parts.store)),
+      publish_(std::move(parts.publish)),
       wake_(std::move(parts.wake)),
       session_(parts.session) {
   if (!exists()) return;

@@ -29,7 +29,7 @@
 #include "lib/model/model.hpp"
 #include "lib/platform/affinity.hpp"
 #include "server/ledger/ledger.hpp"
-#include "server/pipeline/script_results.hpp"
+#include "server/products/publication.hpp"
 #include "server/scripts/constants_file.hpp"
 #include "server/scripts/script.hpp"
 #include "server/scripts/script_guard.hpp"
@@ -48,7 +48,7 @@ struct ScriptPoolParts {
   std::int32_t node_ranks = 1;
   bool resumed = false;  ///< what there is of output is this run's
   std::shared_ptr<spdlog::logger> log{};
-  std::function<void(ScriptResults)> store{};  ///< called from any thread
+  std::function<void(Publication)> publish{};  ///< called from any thread
   std::function<void()> wake{};  ///< called from any thread when there is something new
 };
 
@@ -144,7 +144,7 @@ class ScriptPool {
   std::string note_in_own_log(const Script& script, const std::string& when,
                               const std::string& text) const;
   void take_message(const Script& script, Frame& message, std::int64_t iteration);
-  void take_results(const Script& script, Frame& message, std::int64_t iteration);
+  void take_products(const Script& script, Frame& message, std::int64_t iteration);
   void process_died(Worker& worker);
   void loaded(Script& script, const Frame& answer);
   void done(const Order& order, const ScriptFailure& failure);
@@ -153,7 +153,7 @@ class ScriptPool {
   std::shared_ptr<spdlog::logger> log_;
   const char* segment_start_;
   bool resumed_;
-  std::function<void(ScriptResults)> store_;
+  std::function<void(Publication)> publish_;
   std::function<void()> wake_;
   ConstantsFile constants_;
   WorkerPlan plan_;

@@ -289,7 +289,7 @@ void ScriptPool::take_message(const Script& script, Frame& message, std::int64_t
     const auto level = spdlog::level::from_str(text_in(message.head, "level", "info"));
     log_->log(level, "script \"{}\": {}", script.file.name, text_in(message.head, "text"));
   } else if (kind == "results") {
-    take_results(script, message, iteration);
+    take_products(script, message, iteration);
   } else if (kind == "set") {
     const std::lock_guard<std::mutex> lock(mutex_);
     steering_.push_back(
@@ -298,13 +298,10 @@ void ScriptPool::take_message(const Script& script, Frame& message, std::int64_t
   }
 }
 
-void ScriptPool::take_results(const Script& script, Frame& message, std::int64_t iteration) {
-  ScriptResults results;
-  results.script = script.file.name;
-  results.iteration = iteration;
-  results.arrays = arrays_in(message.head, message.data.size());
-  results.data = std::move(message.data);
-  store_(std::move(results));
+void ScriptPool::take_products(const Script& script, Frame& message, std::int64_t iteration) {
+  const auto data = std::make_shared<const std::string>(std::move(message.data));
+  publish_({Publication::Source::script, script.file.name, iteration,
+            products_in(message.head, *data), data});
 }
 
 }  // namespace leat::server
