@@ -8,6 +8,9 @@
 // _p50, _p95, _not_finite and _run_count, _run_min, _run_max, _run_mean. They are empty in an
 // iteration in which the variable was not written. When leatd died and another goes on, so does the
 // file: all that is needed for it is in its lines.
+//
+// The same numbers are published under the same names: an hdf5 store of the run has them in
+// /products/stats, and every plugin that takes them gets them.
 #include <leat/plugin.hpp>
 
 #include <algorithm>
@@ -19,6 +22,7 @@
 #include <iomanip>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <vector>
@@ -30,6 +34,7 @@ constexpr std::array kColumns = {"min", "max", "mean", "std"};
 constexpr std::array kRunColumns = {"not_finite", "run_count", "run_min", "run_max", "run_mean"};
 constexpr std::size_t kColumnsOfVariable =
     kColumns.size() + kPercentiles.size() + kRunColumns.size();
+constexpr std::size_t kOfUnit = kColumns.size() + kPercentiles.size();  // the first ones
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // The finite values of a variable in one iteration, and how many others there were.
@@ -116,51 +121,80 @@ struct Run {
 
 class Statistics {
  public:
-  Statistics(const leat_run& run, leat::Host)
+  Statistics(const leat_run& run, leat::Host host)
       : run_(run),
+        host_(host),
         file_(leat::option(run.options, run.option_count, "file", "statistics.csv")),
         so_far_(run.variable_count) {
     const bool goes_on = leat_run_is_resumed(&run) && take_up();
     out_.open(file_, goes_on ? std::ios::app : std::ios::trunc);
-    out_ << std::setprecision(17);
     if (!goes_on) head();
   }
 
   void iteration(const leat_iteration_data& data) {
-    if (data.iteration <= last_) return;  // of a resumed run: its line is there
-    out_ << data.iteration;
+    // Of a resumed run: its line is there, but who subscribes may not have got it.
+    const bool is_known = data.iteration <= last_;
+    leat::Products products;
+    std::ostringstream line;
+    line << std::setprecision(17) << data.iteration;
     for (std::uint64_t v = 0; v < run_.variable_count; ++v) {
       const leat_variable& variable = *leat_variable_at(&run_, v);
       if (!is_numeric(variable)) continue;
-      Values values;
-      bool written = false;
-      for (const leat_block& block : leat::Blocks(data)) {
-        if (block.variable != v) continue;
-        take(variable, block, values);
-        written = true;
+      std::optional<Values> values = values_in(data, v);
+      if (!values) {
+        line << std::string(kColumnsOfVariable, ',');
+        continue;
       }
-      if (written) {
-        describe(values, so_far_[v]);
-      } else {
-        out_ << std::string(kColumnsOfVariable, ',');
+      const std::vector<double> numbers = describe(*values, is_known ? nullptr : &so_far_[v]);
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        line << ',' << numbers[i];
+        products.add(product_name(variable, i), numbers[i], i < kOfUnit ? variable.unit : "");
       }
     }
-    end_line();
+    if (!is_known) end_line(line.str());
+    if (!products.empty()) host_.publish(std::move(products));
   }
 
   void close() { out_.close(); }
 
  private:
   void head() {
-    out_ << "iteration";
+    std::ostringstream line;
+    line << "iteration";
     for (std::uint64_t v = 0; v < run_.variable_count; ++v) {
       const leat_variable& variable = *leat_variable_at(&run_, v);
       if (!is_numeric(variable)) continue;
-      for (const char* column : kColumns) out_ << ',' << variable.name << '_' << column;
-      for (const int p : kPercentiles) out_ << ',' << variable.name << "_p" << p;
-      for (const char* column : kRunColumns) out_ << ',' << variable.name << '_' << column;
+      for (const std::string& column : columns()) line << ',' << variable.name << '_' << column;
     }
-    end_line();
+    end_line(line.str());
+  }
+
+  static const std::vector<std::string>& columns() {
+    static const std::vector<std::string> all = [] {
+      std::vector<std::string> names(kColumns.begin(), kColumns.end());
+      for (const int p : kPercentiles) names.push_back("p" + std::to_string(p));
+      names.insert(names.end(), kRunColumns.begin(), kRunColumns.end());
+      return names;
+    }();
+    return all;
+  }
+
+  // A group's name has '/', which no product's has.
+  static std::string product_name(const leat_variable& variable, std::size_t column) {
+    std::string name = std::string(variable.name) + "_" + columns()[column];
+    std::replace(name.begin(), name.end(), '/', '.');
+    return name;
+  }
+
+  // Nothing when it was not written.
+  std::optional<Values> values_in(const leat_iteration_data& data, std::uint64_t number) const {
+    std::optional<Values> values;
+    for (const leat_block& block : leat::Blocks(data)) {
+      if (block.variable != number) continue;
+      if (!values) values.emplace();
+      take(*leat_variable_at(&run_, number), block, *values);
+    }
+    return values;
   }
 
   // What the lines of a leatd that died say of the run so far; half a line, in which it died, is
@@ -191,31 +225,36 @@ class Statistics {
     }
   }
 
-  void describe(Values& values, Run& so_far) {
+  // In the order of columns(); those of the run are left out without `so_far`.
+  static std::vector<double> describe(Values& values, Run* so_far) {
     std::vector<double>& numbers = values.numbers;
-    if (numbers.empty()) {  // a step without particles
-      for (std::size_t i = 0; i < 4 + kPercentiles.size(); ++i) out_ << ',' << kNan;
-    } else {
+    std::vector<double> found(kColumns.size() + kPercentiles.size(), kNan);
+    if (!numbers.empty()) {  // else a step without particles
       const double n = static_cast<double>(numbers.size());
       const auto [least, greatest] = std::minmax_element(numbers.begin(), numbers.end());
       const double mean = std::accumulate(numbers.begin(), numbers.end(), 0.0) / n;
       double squares = 0;
       for (const double x : numbers) squares += (x - mean) * (x - mean);
-      out_ << ',' << *least << ',' << *greatest << ',' << mean << ',' << std::sqrt(squares / n);
-      so_far.add(n, *least, *greatest, mean);
-      for (const int p : kPercentiles) out_ << ',' << percentile(numbers, p);
+      found = {*least, *greatest, mean, std::sqrt(squares / n)};
+      if (so_far) so_far->add(n, *least, *greatest, mean);
+      for (const int p : kPercentiles) found.push_back(percentile(numbers, p));
     }
-    out_ << ',' << values.not_finite << ',' << so_far.count << ',' << so_far.min << ','
-         << so_far.max << ',' << (so_far.count > 0 ? so_far.mean : kNan);
+    found.push_back(static_cast<double>(values.not_finite));
+    if (so_far) {
+      found.insert(found.end(), {so_far->count, so_far->min, so_far->max,
+                                 so_far->count > 0 ? so_far->mean : kNan});
+    }
+    return found;
   }
 
   // Flushed, so that the file can be read while the run goes on.
-  void end_line() {
-    out_ << '\n' << std::flush;
+  void end_line(const std::string& line) {
+    out_ << line << '\n' << std::flush;
     if (!out_) throw std::runtime_error("cannot write " + file_);
   }
 
   const leat_run& run_;
+  leat::Host host_;
   std::string file_;
   std::ofstream out_;
   std::vector<Run> so_far_;                                       // of each variable

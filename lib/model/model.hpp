@@ -120,6 +120,7 @@ struct Store {
   std::string type;     ///< "hdf5", "trace", ... or "" when `library` is given
   std::string library;  ///< path of a plugin library, or ""
   std::int64_t every = 1;
+  std::string products = "*";  ///< patterns of "<source>/<name>": what it takes of scripts, plugins
   std::vector<Option> options;
   SourceLocation where;
 };

@@ -47,6 +47,7 @@ void read_store(ReadContext& context, const XmlElement& element) {
   store.type = attributes.text("type");
   store.library = attributes.text("library");
   store.every = std::strtoll(attributes.text("every").c_str(), nullptr, 10);
+  store.products = attributes.text("products");
   store.where = element.where;
   read_options(context, store, element);
   check_plugin(context, store, attributes);

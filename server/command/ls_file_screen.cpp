@@ -96,7 +96,8 @@ class FileScreen {
     for (const Json& each : file_["vtkhdf"])
       text_ += "\n" + each["name"].get<std::string>() + ": " + each["type"].get<std::string>() +
                ", " + counted(each["arrays"].size(), "array") + "\n";
-    scripts();
+    products("scripts", "script");
+    products("products", "products of");
     parameters();
     if (file_["made_by_leat"])
       text_ += section("Ledger", look_) + ledger_text(file_["ledger"], look_);
@@ -211,13 +212,14 @@ class FileScreen {
     text_ += fitted_table(std::move(rows), shrinkable, look_);
   }
 
-  void scripts() {
-    for (const Json& script : file_["scripts"]) {
-      text_ += section("script " + script["name"].get<std::string>() + ", " +
-                           counted(script["iterations"].get<std::uint64_t>(), "iteration"),
+  // `key`: "scripts" or "products"; `kind`: what one of them is called.
+  void products(const char* key, const std::string& kind) {
+    for (const Json& source : file_[key]) {
+      text_ += section(kind + " " + source["name"].get<std::string>() + ", " +
+                           counted(source["iterations"].get<std::uint64_t>(), "iteration"),
                        look_);
       auto rows = header_of({"result", "type", "shape", "unit", "last"});
-      for (const Json& each : script["results"])
+      for (const Json& each : source["results"])
         rows.push_back({{each["name"].get<std::string>()},
                         {each["type"].get<std::string>()},
                         {shape_of(each, true)},

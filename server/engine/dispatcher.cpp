@@ -35,11 +35,11 @@ Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
       spiller_(spiller_parts(run_, parts), pipeline_),
       pins_(parts.wake),
       scripts_(
-          run_, [this](ScriptResults results) { pipeline_.submit(std::move(results)); },
+          run_, [this](Publication publication) { pipeline_.submit(std::move(publication)); },
           parts.wake) {
   for (const auto& plugin : pipeline_.plugins()) {
-    plugin->show_ledger([this] { return record_.text(); });
-    plugin->report_progress([this] { run_.made_progress(); });
+    plugin->host().show_ledger([this] { return record_.text(); });
+    plugin->host().report_progress([this] { run_.made_progress(); });
   }
   check_arrays(parts.check_overlaps);
 }
@@ -106,7 +106,7 @@ void Dispatcher::take(PipelineResult& result) {
       return note_done(result);
     case PipelineResult::Kind::opened:
       return stores_opened(result);
-    case PipelineResult::Kind::script_results:
+    case PipelineResult::Kind::products:
       return;
     case PipelineResult::Kind::closed:
       state_ = State::closed;

@@ -148,7 +148,7 @@ typedef struct leat_iteration_data {
   uint64_t parameter_stride;  /* bytes from one parameter to the next; use leat_parameter_at() */
 } leat_iteration_data;
 
-/* One array, or number (dims is 0), that a script made. */
+/* One product: an array, or number (dims is 0), that a script or another plugin made of an iteration. */
 typedef struct leat_result {
   uint64_t size;
   const char* name;         /* unique within its source */
@@ -161,14 +161,18 @@ typedef struct leat_result {
   uint64_t bytes;
 } leat_result;
 
-/* All that one script made of one iteration. */
+enum leat_source_kind { LEAT_FROM_SCRIPT = 0, LEAT_FROM_PLUGIN = 1 };
+
+/* What one script or plugin made of one iteration, and has published together. */
 typedef struct leat_result_set {
   uint64_t size;
-  const char* source;       /* the script's name */
+  const char* source;       /* name of the script, or of the <store> that the plugin serves */
   int64_t iteration;
   const leat_result* results;
   uint64_t result_count;
   uint64_t result_stride;   /* bytes from one result to the next; use leat_result_at() */
+  uint32_t source_kind;     /* enum leat_source_kind; leat_result_set_kind() asks an older host too */
+  uint32_t reserved;
 } leat_result_set;
 
 /* Values of leat_run.resumed but 0. */
@@ -221,6 +225,14 @@ typedef struct leat_host {
    * thread. leat_finalize gives up when for the <buffer timeout> nothing is done: a plugin whose calls may take longer
    * says so every now and then, and only when something is done. Use leat_host_progress(): an older server has none. */
   void (*progress)(void* context, uint64_t bytes);
+  /* Publishes what the plugin has made of the iteration that it is called with: to be called within iteration(), from its
+   * thread. When all plugins have had that iteration, those that subscribe (<store products="...">) get it by results().
+   * What a plugin publishes in a call that fails is dropped. When the server dies before all have got it, the plugin gets
+   * the iteration again, and publishes again. `set`: size, results, result_count and result_stride count; the server fills
+   * in the rest, and copies names and descriptions. Data: with `release` they stay where they are, and release(memory) is
+   * called once, from any thread, when nobody reads them any more, or at once when the call fails; with NULL they are
+   * copied. 0, or 1 with the reason in the log. Use leat_host_publish(): an older server has none. */
+  int (*publish)(void* context, const leat_result_set* set, void (*release)(void* memory), void* memory);
 } leat_host;
 
 typedef struct leat_plugin {
@@ -235,8 +247,9 @@ typedef struct leat_plugin {
   int (*iteration)(void* state, const leat_iteration_data* data);
   /* Once, after the last iteration; all must be on disk, as far as the plugin promises it, on return. */
   int (*close)(void* state);
-  /* What an analysis script made of an iteration; NULL: the plugin takes no such. Calls come between those of
-   * iteration(), in ascending order for each script, but not at once after the iteration that they are about. */
+  /* What a script or another plugin made of an iteration, as far as the <store> subscribes to it; NULL: the plugin takes no
+   * such. Calls come between those of iteration(), in ascending order for each source; those of scripts not at once after
+   * the iteration that they are about. */
   int (*results)(void* state, const leat_result_set* set);
 } leat_plugin;
 
@@ -286,6 +299,19 @@ static inline const char* leat_host_ledger(const leat_host* host) {
 
 static inline void leat_host_progress(const leat_host* host, uint64_t bytes) {
   if (host->size > offsetof(leat_host, progress) && host->progress) host->progress(host->context, bytes);
+}
+
+/* -1 with an older server, which cannot; then release(memory) has been called too. */
+static inline int leat_host_publish(const leat_host* host, const leat_result_set* set, void (*release)(void* memory),
+                                    void* memory) {
+  if (host->size > offsetof(leat_host, publish) && host->publish)
+    return host->publish(host->context, set, release, memory);
+  if (release) release(memory);
+  return -1;
+}
+
+static inline uint32_t leat_result_set_kind(const leat_result_set* set) {
+  return set->size > offsetof(leat_result_set, source_kind) ? set->source_kind : (uint32_t)LEAT_FROM_SCRIPT;
 }
 
 static inline const leat_variable* leat_variable_at(const leat_run* run, uint64_t i) {

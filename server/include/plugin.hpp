@@ -10,7 +10,8 @@
 //                                                            // go on with what is there
 //       void iteration(const leat_iteration_data& data);     // throw for "not stored"
 //       void close();                                        // after the last iteration
-//       void results(const leat_result_set& set);            // what scripts made; may be left out
+//       void results(const leat_result_set& set);            // what scripts and other plugins
+//                                                            // made; may be left out
 //     };
 //     LEAT_PLUGIN(Mine, "mine")
 //
@@ -21,11 +22,77 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "plugin.h"
 
 namespace leat {
+
+/// What a plugin has made of an iteration: named arrays and numbers, for Host::publish().
+class Products {
+ public:
+  struct Dimension {
+    std::string name;
+    std::int64_t extent;
+  };
+
+  /// A number.
+  template <class T>
+  void add(const std::string& name, T value, const std::string& unit = "") {
+    add(name, std::vector<T>{value}, {}, unit);
+  }
+  /// An array in C order, which is moved here and not copied; as many values as the extents of the
+  /// dimensions make.
+  template <class T>
+  void add(const std::string& name, std::vector<T> values, std::vector<Dimension> dimensions,
+           const std::string& unit = "") {
+    const auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+    all_.push_back({name, unit, scalar_of<T>(), std::move(dimensions), kept, kept->data(),
+                    kept->size() * sizeof(T)});
+  }
+  bool empty() const { return all_.empty(); }
+
+ private:
+  friend class Host;
+  struct One {
+    std::string name, unit;
+    std::uint32_t type;
+    std::vector<Dimension> dimensions;
+    std::shared_ptr<const void> memory;
+    const void* data;
+    std::uint64_t bytes;
+  };
+
+  template <class T>
+  static constexpr std::uint32_t scalar_of() {
+    static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8,
+                  "integers of 1 to 8 bytes, float and double");
+    constexpr std::uint32_t log2 = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    if constexpr (std::is_floating_point_v<T>) return LEAT_FLOAT32 + log2 - 2;
+    return (std::is_signed_v<T> ? LEAT_INT8 : LEAT_UINT8) + log2;
+  }
+  static leat_result result_of(const One& one) {
+    leat_result result{};
+    result.size = sizeof result;
+    result.name = one.name.c_str();
+    result.unit = one.unit.c_str();
+    result.type = one.type;
+    result.dims = static_cast<std::uint32_t>(one.dimensions.size());
+    for (std::uint32_t d = 0; d < result.dims && d < LEAT_PLUGIN_MAX_DIMS; ++d) {
+      result.dimension[d] = one.dimensions[d].name.c_str();
+      result.extent[d] = one.dimensions[d].extent;
+    }
+    result.data = one.data;
+    result.bytes = one.bytes;
+    return result;
+  }
+
+  std::vector<One> all_;
+};
 
 /// The server's log. A copy is as good as the original; valid until close() has returned.
 class Host {
@@ -38,6 +105,26 @@ class Host {
   std::string ledger() const { return leat_host_ledger(host_); }
   /// So many bytes more are done: to be said in calls that may take longer than a timeout.
   void progress(std::uint64_t bytes) const { leat_host_progress(host_, bytes); }
+  /// The functions of plugin.h themselves.
+  const leat_host* abi() const { return host_; }
+  /// Publishes what was made of the iteration that the plugin is called with; within iteration()
+  /// only. False with an older server, which has no such thing. Throws std::runtime_error when it is
+  /// refused; the log has the reason.
+  bool publish(Products products) const {
+    auto kept = std::make_unique<Products>(std::move(products));
+    std::vector<leat_result> results;
+    for (const Products::One& one : kept->all_) results.push_back(Products::result_of(one));
+    leat_result_set set{};
+    set.size = sizeof set;
+    set.source = "";
+    set.results = results.data();
+    set.result_count = results.size();
+    set.result_stride = sizeof(leat_result);
+    const auto release = [](void* memory) { delete static_cast<Products*>(memory); };
+    const int code = leat_host_publish(host_, &set, release, kept.release());
+    if (code > 0) throw std::runtime_error("what it made could not be published");
+    return code == 0;
+  }
 
  private:
   void log(int level, const std::string& message) const {

@@ -18,10 +18,10 @@ void Ledger::settled(const PipelineResult& result) {
   switch (result.kind) {
     case PipelineResult::Kind::iteration:
       return settle_iteration(result);
-    case PipelineResult::Kind::script_results:
+    case PipelineResult::Kind::products:
       for (const StoreOutcome& outcome : result.outcomes) {
         settle_at(outcome, result.iteration,
-                  {{table_.place_of(Extra::script_results), RankSets::kNobody, 1, 0}});
+                  {{table_.place_of(Extra::products), RankSets::kNobody, 1, 0}});
       }
       return;
     case PipelineResult::Kind::opened:

@@ -8,7 +8,7 @@
 namespace leat::server {
 namespace {
 
-constexpr const char* kExtras[] = {"(unknown name)", "(whole iteration)", "(script results)",
+constexpr const char* kExtras[] = {"(unknown name)", "(whole iteration)", "(products)",
                                    "(not known which)"};
 
 }  // namespace

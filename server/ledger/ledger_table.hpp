@@ -28,7 +28,7 @@ LedgerNames names_of(const model::Model& model, const RunFacts& facts);
 class LedgerTable {
  public:
   /// What a row may be about besides a variable.
-  enum class Extra : std::uint32_t { unknown_name, whole_iteration, script_results, untold };
+  enum class Extra : std::uint32_t { unknown_name, whole_iteration, products, untold };
 
   explicit LedgerTable(LedgerNames names);
 

@@ -131,11 +131,14 @@ PipelineResult Pipeline::process(Iteration& iteration) {
   if (checks_) result.findings = checks_->check(iteration);
   for (BlockProblem& changed : take_out_changed(&iteration))
     result.problems.push_back(std::move(changed));
+  std::vector<std::size_t> publishers;
   for (std::size_t i = 0; i < plugins_.size(); ++i) {
     if (!plugins_[i]->wants(iteration)) continue;
     note_call(plugins_[i].get(), iteration.number);
     result.outcomes.push_back({plugins_[i]->store(), give(i, iteration)});
+    if (plugins_[i]->has_published()) publishers.push_back(i);
   }
+  pass_on_published(iteration.number, publishers);
   note_call(nullptr, 0);
   for (const ChangedBlock& changed : changed_blocks(iteration)) {
     result.problems.push_back(
@@ -162,16 +165,28 @@ std::string Pipeline::give(std::size_t store, const Iteration& iteration) {
   words.tries.fetch_add(1);
   const CrashNote note(&words.crashes);
   std::string error = plugins_[store]->process(iteration);
-  if (error.empty()) words.done.store(iteration.number);
+  if (error.empty() && !plugins_[store]->has_published()) words.done.store(iteration.number);
   return error;
 }
 
-PipelineResult Pipeline::process(const ScriptResults& results) {
-  PipelineResult result{PipelineResult::Kind::script_results, results.iteration, {}, {}};
-  for (const auto& plugin : plugins_) {
-    if (!plugin->takes_results()) continue;
-    result.outcomes.push_back({plugin->store(), plugin->process(results)});
+// A plugin that has published is done with the iteration when that has come where it should: should
+// the server die before, it gets the iteration again, and publishes again.
+void Pipeline::pass_on_published(std::int64_t iteration, const std::vector<std::size_t>& by) {
+  for (const std::size_t store : by) {
+    ++unfinished_;
+    report(process(*plugins_[store]->take_published()));
+    progress_[store].done.store(iteration);
   }
+}
+
+PipelineResult Pipeline::process(const Publication& publication) {
+  PipelineResult result{PipelineResult::Kind::products, publication.iteration, {}, {}};
+  for (const auto& plugin : plugins_) {
+    if (!plugin->wants(publication)) continue;
+    note_call(plugin.get(), publication.iteration);
+    result.outcomes.push_back({plugin->store(), plugin->process(publication)});
+  }
+  note_call(nullptr, 0);
   return result;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugins at work: one thread takes complete iterations, and what scripts made of them, in order
-// and passes each to the plugins in declared order. A plugin that is slow or fails delays or harms
+// Plugins at work: one thread takes complete iterations, and what scripts published, in order and
+// passes each to the plugins in declared order. What plugins publish of an iteration goes to those
+// that subscribe to it when all plugins have had the iteration. A plugin that is slow or fails delays or harms
 // no client: the event loop never waits for this thread.
 #pragma once
 
@@ -21,13 +22,13 @@
 #include "server/pipeline/checksums.hpp"
 #include "server/pipeline/coverage/array_checks.hpp"
 #include "server/pipeline/plugin_instance.hpp"
-#include "server/pipeline/script_results.hpp"
+#include "server/products/publication.hpp"
 #include "server/session/executor.hpp"
 #include "server/spill/waiting_line.hpp"
 
 namespace leat::server {
 
-using Work = std::variant<Iteration, ScriptResults>;
+using Work = std::variant<Iteration, Publication>;
 
 /// What became of one iteration at one plugin.
 struct StoreOutcome {
@@ -37,7 +38,7 @@ struct StoreOutcome {
 
 /// What the pipeline reports, in order.
 struct PipelineResult {
-  enum class Kind { opened, iteration, script_results, closed } kind = Kind::iteration;
+  enum class Kind { opened, iteration, products, closed } kind = Kind::iteration;
   std::int64_t iteration = 0;
   std::vector<StoreOutcome> outcomes{};  ///< of the plugins that were called
   std::vector<BlockProblem> problems{};  ///< of blocks whose checksums are not theirs
@@ -63,7 +64,7 @@ class Pipeline final : public WaitingLine {
     checks_.emplace(model, wanted);
   }
   bool is_started() const noexcept { return thread_.joinable(); }
-  /// What a script made goes to all plugins that take such. From any thread.
+  /// A publication goes to all plugins that subscribe to it. From any thread.
   void submit(Work work);
   // Iterations that wait, and that no plugin has begun
   /// Takes the oldest one out, and no plugin gets it.
@@ -93,8 +94,9 @@ class Pipeline final : public WaitingLine {
   void note_call(const PluginInstance* plugin, std::int64_t iteration);
   PipelineResult for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)());
   PipelineResult process(Iteration& iteration);
+  void pass_on_published(std::int64_t iteration, const std::vector<std::size_t>& by);
   std::vector<std::string> stores_of(std::int64_t iteration, std::uint32_t variable) const;
-  PipelineResult process(const ScriptResults& results);
+  PipelineResult process(const Publication& publication);
 
   std::string give(std::size_t store, const Iteration& iteration);
 

@@ -93,33 +93,20 @@ leat_parameter parameter_of(const model::Parameter& parameter, const ParameterVa
   return view;
 }
 
-leat_result result_of(const ScriptArray& array, const std::string& data) {
+leat_result result_of(const Product& product) {
   leat_result view{};
   view.size = sizeof view;
-  view.name = array.name.c_str();
-  view.unit = array.unit.c_str();
-  view.type = static_cast<std::uint32_t>(array.type);
-  view.dims = static_cast<std::uint32_t>(array.extents.size());
+  view.name = product.name.c_str();
+  view.unit = product.unit.c_str();
+  view.type = static_cast<std::uint32_t>(product.type);
+  view.dims = static_cast<std::uint32_t>(product.extents.size());
   for (std::uint32_t d = 0; d < view.dims; ++d) {
-    view.dimension[d] = array.dimensions[d].c_str();
-    view.extent[d] = array.extents[d];
+    view.dimension[d] = product.dimensions[d].c_str();
+    view.extent[d] = product.extents[d];
   }
-  view.data = data.data() + array.offset;
-  view.bytes = array.bytes;
+  view.data = product.data;
+  view.bytes = product.bytes;
   return view;
-}
-
-LogLevel level_of(int level) {
-  switch (level) {
-    case LEAT_LOG_DEBUG:
-      return LogLevel::debug;
-    case LEAT_LOG_INFO:
-      return LogLevel::info;
-    case LEAT_LOG_WARNING:
-      return LogLevel::warning;
-    default:
-      return LogLevel::error;
-  }
 }
 
 // Never 0; that two runs of one session get the same is as good as impossible.
@@ -182,41 +169,23 @@ PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& mo
       name_(model.stores[store].name),
       every_(model.stores[store].every),
       view_(view),
+      products_(model.stores[store].products),
       run_(view.run_for(store)),
-      host_{sizeof(leat_host), this, &PluginInstance::log_from_plugin,
-            &PluginInstance::ledger_for_plugin, &PluginInstance::progress_of_plugin},
-      log_(std::move(log)) {
+      host_(name_, std::move(log)) {
   for (const model::Variable& variable : model.variables) {
     takes_.push_back(std::count(variable.stores.begin(), variable.stores.end(), store) > 0);
   }
 }
 
-void PluginInstance::log_from_plugin(void* self, int level, const char* message) {
-  auto* instance = static_cast<PluginInstance*>(self);
-  if (level == LEAT_LOG_ERROR) instance->last_error_ = message;
-  instance->log_->log(level_of(level), "store \"{}\": {}", instance->name_, message);
-}
-
-const char* PluginInstance::ledger_for_plugin(void* self) {
-  auto* instance = static_cast<PluginInstance*>(self);
-  instance->shown_ledger_ = instance->ledger_ ? instance->ledger_() : "";
-  return instance->shown_ledger_.c_str();
-}
-
-void PluginInstance::progress_of_plugin(void* self, std::uint64_t bytes) {
-  const auto* instance = static_cast<const PluginInstance*>(self);
-  if (bytes > 0 && instance->progress_) instance->progress_();
-}
-
 std::string PluginInstance::outcome(int code, const char* function) const {
   if (code == 0) return "";
-  if (!last_error_.empty()) return last_error_;
+  if (!host_.last_error().empty()) return host_.last_error();
   return std::string(plugin_->name) + " failed in " + function + " and did not say why (code " +
          std::to_string(code) + ")";
 }
 
 std::string PluginInstance::open() {
-  std::string why = outcome(plugin_->open(&run_, &host_, &state_), "open");
+  std::string why = outcome(plugin_->open(&run_, host_.abi(), &state_), "open");
   why_not_open_.reset();
   if (!why.empty()) why_not_open_ = why;
   return why;
@@ -230,7 +199,7 @@ bool PluginInstance::wants(const Iteration& iteration) const {
 
 std::string PluginInstance::process(const Iteration& iteration) {
   if (why_not_open_) return *why_not_open_;
-  last_error_.clear();
+  host_.call_begins(iteration.number);
   std::vector<leat_block> blocks;
   std::uint64_t bytes = 0;
   for (const Block& block : iteration.blocks) {
@@ -251,28 +220,38 @@ std::string PluginInstance::process(const Iteration& iteration) {
   data.parameter_stride = sizeof(leat_parameter);
   std::string error = outcome(plugin_->iteration(state_, &data), "iteration");
   if (error.empty()) bytes_ += bytes;
+  else host_.call_failed();
   return error;
 }
 
-std::string PluginInstance::process(const ScriptResults& results) {
+bool PluginInstance::wants(const Publication& publication) const {
+  const bool is_own =
+      publication.kind == Publication::Source::plugin && publication.source == name_;
+  return plugin_->results && !is_own && !products_.wanted_of(publication).empty();
+}
+
+std::string PluginInstance::process(const Publication& publication) {
   if (why_not_open_) return *why_not_open_;
-  last_error_.clear();
-  std::vector<leat_result> arrays;
-  for (const ScriptArray& array : results.arrays) arrays.push_back(result_of(array, results.data));
+  host_.call_begins();
+  std::vector<leat_result> results;
+  for (const Product* product : products_.wanted_of(publication))
+    results.push_back(result_of(*product));
   leat_result_set set{};
   set.size = sizeof set;
-  set.source = results.script.c_str();
-  set.iteration = results.iteration;
-  set.results = arrays.data();
-  set.result_count = arrays.size();
+  set.source = publication.source.c_str();
+  set.iteration = publication.iteration;
+  set.results = results.data();
+  set.result_count = results.size();
   set.result_stride = sizeof(leat_result);
+  set.source_kind =
+      publication.kind == Publication::Source::plugin ? LEAT_FROM_PLUGIN : LEAT_FROM_SCRIPT;
   return outcome(plugin_->results(state_, &set), "results");
 }
 
 std::string PluginInstance::close() {
   if (why_not_open_) return "";
   why_not_open_ = "";
-  last_error_.clear();
+  host_.call_begins();
   return outcome(plugin_->close(state_), "close");
 }
 

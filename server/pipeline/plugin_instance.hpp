@@ -10,7 +10,8 @@
 
 #include "lib/model/model.hpp"
 #include "server/include/plugin.h"
-#include "server/pipeline/script_results.hpp"
+#include "server/pipeline/plugin_host.hpp"
+#include "server/products/subscription.hpp"
 #include "server/session/iteration.hpp"
 #include "server/session/run.hpp"
 
@@ -49,24 +50,19 @@ class PluginInstance {
     return iteration % every_ == 0 && takes(variable);
   }
   std::string process(const Iteration& iteration);
-  /// True when it takes what scripts make.
-  bool takes_results() const noexcept { return plugin_->results != nullptr; }
-  std::string process(const ScriptResults& results);
+  /// What it has published of the iteration that it was given last, and stored without error.
+  bool has_published() const noexcept { return host_.has_published(); }
+  std::optional<Publication> take_published() { return host_.take_published(); }
+  /// True when it takes something that others have published.
+  bool wants(const Publication& publication) const;
+  std::string process(const Publication& publication);
   std::string close();
 
-  /// What the plugin gets when it asks for the ledger; from the thread that calls the plugin.
-  void show_ledger(std::function<std::string()> ledger) { ledger_ = std::move(ledger); }
-
-  /// Called from the plugin's threads whenever it has got something done.
-  void report_progress(std::function<void()> progress) { progress_ = std::move(progress); }
-
+  PluginHost& host() noexcept { return host_; }
   const std::string& store() const noexcept { return name_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
-  static void log_from_plugin(void* self, int level, const char* message);
-  static const char* ledger_for_plugin(void* self);
-  static void progress_of_plugin(void* self, std::uint64_t bytes);
   bool takes(std::uint32_t variable) const { return takes_[variable] != 0; }
   std::string outcome(int code, const char* function) const;
 
@@ -75,16 +71,12 @@ class PluginInstance {
   std::int64_t every_;
   const PluginView& view_;
   std::vector<std::uint8_t> takes_;
+  Subscription products_;
   leat_run run_;
-  leat_host host_;
-  std::shared_ptr<Log> log_;
+  PluginHost host_;
   void* state_ = nullptr;
   std::optional<std::string> why_not_open_ = "";  // nothing: it is open
-  std::string last_error_;  // what the plugin logged as an error in the current call
   std::uint64_t bytes_ = 0;
-  std::function<std::string()> ledger_;
-  std::function<void()> progress_;
-  std::string shown_ledger_;
 };
 
 }  // namespace leat::server

@@ -18,7 +18,7 @@
 
 #include "lib/model/model.hpp"
 #include "lib/platform/affinity.hpp"
-#include "server/pipeline/script_results.hpp"
+#include "server/products/publication.hpp"
 #include "server/scripts/constants_file.hpp"
 #include "server/scripts/script.hpp"
 #include "server/scripts/script_guard.hpp"
@@ -69,7 +69,7 @@ struct ScriptContext {
   Executor& executor;
   const char* segment_start;
   bool resumed;                              ///< what there is of output is this run's
-  std::function<void(ScriptResults)> store;  ///< called from any thread
+  std::function<void(Publication)> publish;  ///< called from any thread
   std::function<void()> wake;                ///< called from any thread when there is something new
   ScriptOutput output;
   WorkerPlan plan{};

@@ -37,11 +37,11 @@ WorkerPlan plan_of(const Run& run, int constants_fd) {
 
 }  // namespace
 
-ScriptPool::ScriptPool(const Run& run, std::function<void(ScriptResults)> store,
+ScriptPool::ScriptPool(const Run& run, std::function<void(Publication)> publish,
                        std::function<void()> wake)
     : context_{run.model,         run.log,
                run.executor,      run.segment.at<char>(0),
-               run.facts.resumed, std::move(store),
+               run.facts.resumed, std::move(publish),
                std::move(wake),   ScriptOutput(run.model, run.facts, run.folder)} {
   if (exists()) context_.plan = plan_of(run, context_.constants.descriptor());
 }

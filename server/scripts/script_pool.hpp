@@ -29,7 +29,7 @@ class ScriptPool {
  public:
   /// `store` is called from any thread with what a script has made, `wake` when there is something
   /// new.
-  ScriptPool(const Run& run, std::function<void(ScriptResults)> store, std::function<void()> wake);
+  ScriptPool(const Run& run, std::function<void(Publication)> publish, std::function<void()> wake);
   /// Kills what still runs; drain first for an orderly end.
   ~ScriptPool();
 

@@ -288,7 +288,7 @@ void ScriptWorker::take_message(const Script& script, Frame& message, std::int64
     context_.log->log(log_level_of(text_in(message.head, "level")), "script \"{}\": {}",
                       script.file.name, text_in(message.head, "text"));
   } else if (kind == "results") {
-    take_results(script, message, iteration);
+    take_products(script, message, iteration);
   } else if (kind == "set") {
     context_.steering.ask(
         {script.file.name, text_in(message.head, "parameter"), value_in(message.head)});
@@ -296,13 +296,10 @@ void ScriptWorker::take_message(const Script& script, Frame& message, std::int64
   }
 }
 
-void ScriptWorker::take_results(const Script& script, Frame& message, std::int64_t iteration) {
-  ScriptResults results;
-  results.script = script.file.name;
-  results.iteration = iteration;
-  results.arrays = arrays_in(message.head, message.data.size());
-  results.data = std::move(message.data);
-  context_.store(std::move(results));
+void ScriptWorker::take_products(const Script& script, Frame& message, std::int64_t iteration) {
+  const auto data = std::make_shared<const std::string>(std::move(message.data));
+  context_.publish({Publication::Source::script, script.file.name, iteration,
+                    products_in(message.head, *data), data});
 }
 
 }  // namespace leat::server

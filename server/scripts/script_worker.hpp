@@ -43,7 +43,7 @@ class ScriptWorker {
   ScriptFailure converse(Script& script, const Frame& order, double seconds, std::int64_t iteration,
                          Frame* answer);
   void take_message(const Script& script, Frame& message, std::int64_t iteration);
-  void take_results(const Script& script, Frame& message, std::int64_t iteration);
+  void take_products(const Script& script, Frame& message, std::int64_t iteration);
 
   ScriptContext& context_;
   ScriptBoard& board_;

@@ -58,7 +58,7 @@ ScriptFunction function_of(const json& told) {
 }
 
 // False when it is no list of what is wanted, or too long.
-bool read_shape(const json& told, ScriptArray* array) {
+bool read_shape(const json& told, Product* product) {
   const json &dimensions = member(told, "dimensions"), &extents = member(told, "extents");
   if (dimensions.size() != extents.size() || extents.size() > kMaxDims) return false;
   if (extents.empty()) return true;
@@ -66,39 +66,26 @@ bool read_shape(const json& told, ScriptArray* array) {
   for (std::size_t d = 0; d < extents.size(); ++d) {
     const std::optional<std::int64_t> extent = integer_of(extents[d]);
     if (!extent || *extent < 0 || !dimensions[d].is_string()) return false;
-    array->extents.push_back(*extent);
-    array->dimensions.push_back(dimensions[d].get<std::string>());
+    product->extents.push_back(*extent);
+    product->dimensions.push_back(dimensions[d].get<std::string>());
   }
   return true;
 }
 
-// Extents beside one of 0 are bounded too: what a store computes from them must not overflow.
-bool extents_make(const ScriptArray& array, std::uint64_t bytes) {
-  std::uint64_t room = scalar_bytes(array.type);
-  bool empty = false;
-  for (const std::int64_t extent : array.extents) {
-    empty = empty || extent == 0;
-    const auto length = static_cast<std::uint64_t>(std::max<std::int64_t>(1, extent));
-    if (__builtin_mul_overflow(room, length, &room)) return false;
-  }
-  if (room > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return false;
-  return bytes == (empty ? 0 : room);
-}
-
-std::optional<ScriptArray> array_of(const json& told, std::size_t data_bytes) {
+std::optional<Product> product_of(const json& told, const std::string& data) {
   const std::optional<ScalarType> type = scalar_from_name(text_in(told, "type"));
   const std::optional<std::uint64_t> offset = size_in(told, "offset"),
                                      bytes = size_in(told, "bytes");
-  ScriptArray array;
-  if (!type || !offset || !bytes || !read_shape(told, &array)) return std::nullopt;
-  array.name = text_in(told, "name");
-  array.unit = text_in(told, "unit");
-  array.type = *type;
-  array.offset = *offset;
-  array.bytes = *bytes;
-  const bool inside = array.offset <= data_bytes && array.bytes <= data_bytes - array.offset;
-  if (!inside || !extents_make(array, array.bytes)) return std::nullopt;
-  return array;
+  Product product;
+  if (!type || !offset || !bytes || !read_shape(told, &product)) return std::nullopt;
+  product.name = text_in(told, "name");
+  product.unit = text_in(told, "unit");
+  product.type = *type;
+  product.bytes = *bytes;
+  const bool inside = *offset <= data.size() && *bytes <= data.size() - *offset;
+  if (!inside || !extents_make(product, *bytes)) return std::nullopt;
+  product.data = data.data() + *offset;
+  return product;
 }
 
 }  // namespace
@@ -124,14 +111,14 @@ Steering::Value value_in(const json& head) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::vector<ScriptArray> arrays_in(const json& head, std::size_t data_bytes) {
-  std::vector<ScriptArray> arrays;
+std::vector<Product> products_in(const json& head, const std::string& data) {
+  std::vector<Product> products;
   const json& told = member(head, "arrays");
-  if (!told.is_array()) return arrays;
+  if (!told.is_array()) return products;
   for (const json& each : told) {
-    if (auto array = array_of(each, data_bytes)) arrays.push_back(std::move(*array));
+    if (auto product = product_of(each, data)) products.push_back(std::move(*product));
   }
-  return arrays;
+  return products;
 }
 
 }  // namespace leat::server

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/pipeline/script_results.hpp"
+#include "server/products/publication.hpp"
 #include "server/scripts/frame.hpp"
 #include "server/scripts/script.hpp"
 #include "server/session/steering.hpp"
@@ -24,7 +24,7 @@ std::vector<ScriptFunction> functions_in(const nlohmann::json& head);
 /// reads as a text.
 Steering::Value value_in(const nlohmann::json& head);
 
-/// Of "results": arrays that lie inside `data_bytes` and are as large as their extents say.
-std::vector<ScriptArray> arrays_in(const nlohmann::json& head, std::size_t data_bytes);
+/// Of "results": those that lie inside `data`, and are as large as their extents say.
+std::vector<Product> products_in(const nlohmann::json& head, const std::string& data);
 
 }  // namespace leat::server

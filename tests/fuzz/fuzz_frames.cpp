@@ -15,16 +15,18 @@ namespace {
 using namespace leat;
 using namespace leat::server;
 
-void check(const ScriptArray& array, std::size_t data_bytes) {
-  fuzz::promise(array.bytes <= data_bytes && array.offset <= data_bytes - array.bytes,
+void check(const Product& product, const std::string& data) {
+  const auto* const first = static_cast<const char*>(product.data);
+  fuzz::promise(first >= data.data() && first <= data.data() + data.size() &&
+                    product.bytes <= data.size() - static_cast<std::size_t>(first - data.data()),
                 "an array lies inside of its data");
-  std::uint64_t bytes = scalar_bytes(array.type);
-  for (const std::int64_t extent : array.extents) {
+  std::uint64_t bytes = scalar_bytes(product.type);
+  for (const std::int64_t extent : product.extents) {
     fuzz::promise(extent >= 0, "no extent is negative");
     bytes *= static_cast<std::uint64_t>(extent);
   }
-  fuzz::promise(bytes == array.bytes, "an array is as large as its extents say");
-  fuzz::promise(array.dimensions.size() == array.extents.size(), "all dimensions have names");
+  fuzz::promise(bytes == product.bytes, "an array is as large as its extents say");
+  fuzz::promise(product.dimensions.size() == product.extents.size(), "all dimensions have names");
 }
 
 void decode(const Frame& frame) {
@@ -35,9 +37,7 @@ void decode(const Frame& frame) {
   // What is steered goes to other scripts, as text of another frame.
   Frame next;
   std::visit([&](const auto& value) { next.head["value"] = value; }, value_in(frame.head));
-  for (const ScriptArray& array : arrays_in(frame.head, frame.data.size())) {
-    check(array, frame.data.size());
-  }
+  for (const Product& product : products_in(frame.head, frame.data)) check(product, frame.data);
 }
 
 std::string framed(fuzz::Input& input) {

@@ -20,7 +20,7 @@ from shipped import EXAMPLES, Context, load  # noqa: E402
 
 DECK = "/usr/share/lammps/examples/crack/in.crack"
 PAGE = (HERE.parents[1] / "docs/how-to/analyse-in-c++.md").read_text()
-BUILD_IT, READ_IT = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
+BUILD_IT, READ_IT, READ_PRODUCTS = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
 (STORE,) = re.findall(r"```xml\n(.*?)```", PAGE, re.S)
 
 
@@ -69,6 +69,12 @@ def test_a_field_with_ghost_cells(plugin, tmp_path):
     rows = table(tmp_path / "stats.csv")
     assert sh("bash", "-euc", READ_IT, cwd=tmp_path).splitlines()[0] == "0 400"
     expect_twin(rows, [(i, {"temperature": T}) for i, T in enumerate(fields)])
+    assert sh("bash", "-euc", READ_PRODUCTS, cwd=tmp_path).startswith("[400.")
+    with h5py.File(tmp_path / "heat.h5") as file:
+        published = file["products/stats"]
+        assert published["iteration"][:].tolist() == list(rows)
+        for name in rows[0]:
+            assert published[name][:].tolist() == [row[name] for row in rows.values()], name
     for i, T in rows.items():
         assert T["temperature_max"] == fields[i].max()
         assert T["temperature_p95"] == pytest.approx(np.percentile(fields[i], 95), rel=1e-12)

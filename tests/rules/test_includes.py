@@ -11,7 +11,7 @@ POSIX = {"cerrno", "dirent.h", "dlfcn.h", "elf.h", "errno.h", "fcntl.h", "grp.h"
          "signal.h", "spawn.h", "syscall.h", "time.h", "unistd.h", "sys/"}
 EPOLL = ("sys/epoll.h", "sys/eventfd.h", "sys/signalfd.h", "unistd.h", "signal.h")
 SCRIPT_TOOLS = tuple(f"server/scripts/{name}.hpp" for name in ("python_tools", "script_files"))
-ROOMS = ("server/session", "server/spill", "server/pipeline", "server/ledger", "server/scripts")
+ROOMS = ("server/session", "server/spill", "server/products", "server/pipeline", "server/ledger", "server/scripts")
 SERVER = ("fmt/", "nlohmann/", "unistd.h")
 LIBS = ("lib/base", "lib/platform", "lib/shm", "lib/model")
 HDF5 = ("hdf5.h", "hdf5_hl.h")
@@ -39,9 +39,10 @@ RULES = {
     "server/placement": (LIBS, ("nlohmann/",)),
     "server/session": (LIBS, SERVER),
     "server/spill": ((*LIBS, "server/session"), SERVER),
-    "server/pipeline": ((*LIBS, "server/include", "server/session", "server/spill"), (*SERVER, "signal.h")),
-    "server/ledger": ((*LIBS, "server/session", "server/pipeline"), SERVER),
-    "server/scripts": ((*LIBS, "server/session", "server/pipeline", "server/ledger"), (*SERVER, "signal.h")),
+    "server/products": (("lib/base",), ("fnmatch.h",)),
+    "server/pipeline": ((*LIBS, "server/include", "server/session", "server/spill", "server/products"), (*SERVER, "signal.h")),
+    "server/ledger": ((*LIBS, "server/session", "server/products", "server/pipeline"), SERVER),
+    "server/scripts": ((*LIBS, "server/session", "server/products", "server/ledger"), (*SERVER, "signal.h")),
     "server/failover": ((*LIBS, "server/session", "server/spill", "server/ledger"), SERVER),
     "server/engine": ((*LIBS, *ROOMS, "server/failover", "server/placement"), SERVER),
     "server/driver": ((*LIBS, *ROOMS, "server/failover", "server/placement", "server/engine"), (*SERVER, *EPOLL, "CLI/")),

@@ -69,7 +69,7 @@ TEST(Pipeline, ShowsTheNewestThatWaitsAndTakesAnotherInItsPlace) {
 
 TEST(Pipeline, DoesNotTakeResultsOfScriptsForIterations) {
   Line line(0);
-  line.pipeline.submit(ScriptResults{});
+  line.pipeline.submit(Publication{});
   EXPECT_FALSE(line.pipeline.take_oldest(any));
   EXPECT_FALSE(line.pipeline.newest(any));
   EXPECT_FALSE(line.pipeline.first_number());

@@ -15,7 +15,7 @@
 #include "server/plugins/hdf5/output/ledger_text.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/output/root_attributes.hpp"
-#include "server/plugins/hdf5/output/script_group.hpp"
+#include "server/plugins/hdf5/output/product_group.hpp"
 #include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"
 
 namespace leat::hdf5 {
@@ -79,7 +79,7 @@ struct Store::Open {
   Dataset whole;
   ParameterTables parameters;
   VtkHdf vtkhdf;
-  std::map<std::string, ScriptGroup> scripts;
+  std::map<std::string, ProductGroup> products;  // by path
   std::map<std::uint32_t, std::unique_ptr<Writer>> writers;  // by variable
   std::map<std::uint32_t, WrittenMask> written_masks;        // of those that vary in time
   std::set<std::uint32_t> in_row;    // variables of which something is in the last row
@@ -246,11 +246,11 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
 
 void Store::results(const leat_result_set& set) {
   be_quiet();
-  const auto found = open_->scripts.find(set.source);
-  ScriptGroup& group =
-      found != open_->scripts.end()
-          ? found->second
-          : open_->scripts.try_emplace(set.source, file_, set.source).first->second;
+  const std::string path = ProductGroup::path_of(set);
+  const auto found = open_->products.find(path);
+  ProductGroup& group = found != open_->products.end()
+                            ? found->second
+                            : open_->products.try_emplace(path, file_, path).first->second;
   if (group.has(set.iteration)) return;
   expect_name(output_.path() + ": ");
   expect_room_for(open_->scales.iteration(), set.iteration);
@@ -265,7 +265,7 @@ void Store::results(const leat_result_set& set) {
   commit(Keep::always);
   name_->look([this] { return content(); });
   if (failed.empty()) return;
-  throw std::runtime_error(output_.path() + ", script \"" + set.source + "\", iteration " +
+  throw std::runtime_error(output_.path() + ", " + path + ", iteration " +
                            std::to_string(set.iteration) + ": not stored: " + failed);
 }
 

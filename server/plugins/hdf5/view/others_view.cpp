@@ -83,11 +83,11 @@ void add_other(View& view, const std::string& name, std::size_t part) {
   if (!is_dimension_only(dataset)) add_as_it_is(view, name, part);
 }
 
-// Of a script: rows that its own list of iterations does not have are not there yet.
-void add_script(View& view, std::size_t part, const std::string& script,
-                const std::vector<std::string>& datasets) {
+// Of a script or plugin: rows that its own list of iterations does not have are not there yet.
+void add_products(View& view, std::size_t part, const std::string& group,
+                  const std::vector<std::string>& datasets) {
   const std::string to = "parts/" + view.parts[part].name + "/";
-  const std::string iteration = script + "/iteration";
+  const std::string iteration = group + "/iteration";
   const Id numbers = open_dataset(view.parts[part].file, iteration);
   const hsize_t rows = extents_of(numbers)[0];
   for (const std::string& name : datasets) {
@@ -102,8 +102,13 @@ void add_script(View& view, std::size_t part, const std::string& script,
   }
 }
 
-bool lies_in(const std::string& path, const std::string& group) {
-  return path.rfind(group + "/", 0) == 0;
+// What scripts and plugins of a node made is that node's.
+constexpr const char* kProductRoots[] = {"scripts", "products"};
+
+bool is_product(const std::string& path) {
+  return std::any_of(std::begin(kProductRoots), std::end(kProductRoots), [&](const char* root) {
+    return path.rfind(std::string(root) + "/", 0) == 0;
+  });
 }
 
 }  // namespace
@@ -111,7 +116,7 @@ bool lies_in(const std::string& path, const std::string& group) {
 void add_others(View& view) {
   for (std::size_t part = 0; part < view.parts.size(); ++part) {
     for (const std::string& name : datasets_in(view.parts[part].file)) {
-      if (lies_in(name, "scripts") || !view.done.insert(name).second) continue;
+      if (is_product(name) || !view.done.insert(name).second) continue;
       if (!is_in(view.file, name)) add_other(view, name, part);
     }
   }
@@ -122,10 +127,12 @@ void add_nodes(View& view) {
   bool closed = false;
   for (std::size_t part = 0; part < view.parts.size(); ++part) {
     const hid_t file = view.parts[part].file;
-    std::map<std::string, std::vector<std::string>> scripts;
-    for (const std::string& name : datasets_in(file, "scripts"))
-      scripts[name.substr(0, name.find('/', 8))].push_back(name);
-    for (const auto& [script, datasets] : scripts) add_script(view, part, script, datasets);
+    std::map<std::string, std::vector<std::string>> groups;
+    for (const std::string root : kProductRoots) {
+      for (const std::string& name : datasets_in(file, root))
+        groups[name.substr(0, name.find('/', root.size() + 1))].push_back(name);
+    }
+    for (const auto& [group, datasets] : groups) add_products(view, part, group, datasets);
     for (std::string name = "ledger"; is_in(file, name); name += "_") {
       if (!has_attribute(open_dataset(file, name), "leat_ledger")) continue;
       copy_whole(file, name, view.file, "parts/" + view.parts[part].name + "/ledger");

@@ -8,7 +8,7 @@
 namespace leat::hdf5 {
 namespace {
 
-constexpr char kScripts[] = "scripts/", kVtk[] = "VTKHDF";
+constexpr char kVtk[] = "VTKHDF";
 constexpr char kNoCoordinates[] = "This is a netCDF dimension but not a netCDF variable";
 constexpr int kDeepest = 32;  // groups in groups
 
@@ -105,12 +105,13 @@ class Sorter {
   void rest(const Found& each) {
     if (belonging_.count(each.name) > 0) return;
     if (each.role != Role::plain && each.role != Role::scale) return;
-    const std::string prefix = kScripts;
-    const std::size_t end = each.name.find('/', prefix.size());
-    if (each.name.rfind(prefix, 0) != 0 || end == std::string::npos) {
+    const std::size_t root = each.name.find('/');
+    const std::size_t end = root == std::string::npos ? root : each.name.find('/', root + 1);
+    const std::string in = each.name.substr(0, root);
+    if ((in != "scripts" && in != "products") || end == std::string::npos) {
       to_.others.push_back(each.name);
     } else if (each.role == Role::plain) {
-      to_.results[each.name.substr(prefix.size(), end - prefix.size())].push_back(each.name);
+      to_.results[each.name.substr(0, end)].push_back(each.name);
     }
   }
 

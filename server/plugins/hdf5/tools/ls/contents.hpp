@@ -16,7 +16,7 @@ namespace leat::hdf5 {
 struct Contents {
   std::vector<std::string> variables;                       ///< of the run, as their attributes say
   std::vector<std::string> parameters;                      ///< the same
-  std::map<std::string, std::vector<std::string>> results;  ///< by script
+  std::map<std::string, std::vector<std::string>> results;  ///< by group: "scripts/x", "products/y"
   std::vector<std::string> others;  ///< neither these, nor what belongs to them
   std::string iterations;           ///< "" when the file has none
   std::string complete;             ///< says for each iteration whether it is

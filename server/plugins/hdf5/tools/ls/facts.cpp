@@ -63,17 +63,16 @@ class FileFacts {
 
  private:
   void add_details(Json* facts) {
-    Json variables = Json::array(), parameters = Json::array(), scripts = Json::array(),
-         others = Json::array();
+    Json variables = Json::array(), parameters = Json::array(), others = Json::array();
     for (const std::string& name : contents_.variables) variables.push_back(variable(name));
     for (const std::string& name : contents_.parameters) parameters.push_back(parameter(name));
-    for (const auto& [name, results] : contents_.results) scripts.push_back(script(name, results));
     for (const std::string& name : contents_.others) others.push_back(other(name));
     const auto declared = [](const Json& a, const Json& b) { return a["number"] < b["number"]; };
     std::stable_sort(variables.begin(), variables.end(), declared);
     (*facts)["variables"] = std::move(variables);
     (*facts)["others"] = std::move(others);
-    (*facts)["scripts"] = std::move(scripts);
+    (*facts)["scripts"] = made_in("scripts");
+    (*facts)["products"] = made_in("products");
     (*facts)["parameters"] = std::move(parameters);
     (*facts)["vtkhdf"] = vtkhdf();
     (*facts)["ledger"] = ledger();
@@ -132,8 +131,17 @@ class FileFacts {
             {"last", rows_ > 0 ? element(dataset, rows_ - 1) : Json(nullptr)}};
   }
 
-  Json script(const std::string& name, const std::vector<std::string>& datasets) const {
-    const std::string prefix = "scripts/" + name + "/";
+  // What the scripts, or the plugins, of the run made: `root` is "scripts" or "products".
+  Json made_in(const std::string& root) const {
+    Json all = Json::array();
+    for (const auto& [group, datasets] : contents_.results) {
+      if (group.rfind(root + "/", 0) == 0) all.push_back(source(group, datasets));
+    }
+    return all;
+  }
+
+  Json source(const std::string& group, const std::vector<std::string>& datasets) const {
+    const std::string prefix = group + "/", name = group.substr(group.find('/') + 1);
     Json results = Json::array();
     const std::string numbers = prefix + "iteration";
     const std::uint64_t rows = is_in(file_, numbers) ? integers_in(open(numbers)).size() : 0;

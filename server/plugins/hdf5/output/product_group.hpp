@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one script made, in a group of its own: /scripts/<script>/<name> (iteration, dims...), and
-// /scripts/<script>/iteration with the iterations of the rows, extended last. A row for each call
-// that made something; what a call did not make is fill value. Opens with xarray.open_dataset(file,
-// group="scripts/<script>").
+// What one script or plugin has published, in a group of its own: /scripts/<script>/<name> or
+// /products/<store>/<name> (iteration, dims...), and "iteration" there with the iterations of the
+// rows, extended last. A row for each call that made something; what a call did not make is fill
+// value. Opens with xarray.open_dataset(file, group="scripts/<script>").
 #pragma once
 
 #include <map>
@@ -14,12 +14,15 @@
 
 namespace leat::hdf5 {
 
-class ScriptGroup {
+class ProductGroup {
  public:
-  /// Goes on with what the file has of this script.
-  ScriptGroup(hid_t file, const std::string& script);
+  /// Path of the group of what made this.
+  static std::string path_of(const leat_result_set& set);
 
-  /// Whether a writer before this one has stored what the script made of this iteration.
+  /// Goes on with what the file has in this group.
+  ProductGroup(hid_t file, const std::string& path);
+
+  /// Whether a writer before this one has stored what was made of this iteration.
   bool has(std::int64_t iteration) const;
   /// Adds a row. Results that could not be written are told in what is thrown; the others are
   /// there.

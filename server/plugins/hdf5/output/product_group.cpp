@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/output/script_group.hpp"
+#include "server/plugins/hdf5/output/product_group.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -21,9 +21,14 @@ Shape extents_of(const leat_result& result) {
 
 }  // namespace
 
-ScriptGroup::ScriptGroup(hid_t file, const std::string& script)
+std::string ProductGroup::path_of(const leat_result_set& set) {
+  const bool is_plugin = leat_result_set_kind(&set) == LEAT_FROM_PLUGIN;
+  return (is_plugin ? "products/" : "scripts/") + std::string(set.source);
+}
+
+ProductGroup::ProductGroup(hid_t file, const std::string& path)
     : file_(file),
-      group_("scripts/" + script + "/"),
+      group_(path + "/"),
       iteration_(make_iterations(file, group_ + "iteration")) {
   if (iteration_.is_new()) return;
   rows_ = iteration_.extents()[0];
@@ -33,13 +38,13 @@ ScriptGroup::ScriptGroup(hid_t file, const std::string& script)
   for (auto& [name, dataset] : results_) take_scales_of(dataset);
 }
 
-void ScriptGroup::take_up(const std::string& name) {
+void ProductGroup::take_up(const std::string& name) {
   if (name == "iteration" || !is_dataset(file_, group_ + name)) return;
   Dataset dataset(file_, group_ + name);
   (is_scale(dataset.id()) ? scales_ : results_).emplace(name, std::move(dataset));
 }
 
-void ScriptGroup::take_scales_of(Dataset& result) {
+void ProductGroup::take_scales_of(Dataset& result) {
   result.attach_iterations(iteration_);
   for (std::size_t d = 1; d < result.extents().size(); ++d) {
     const std::string path = result.scale_of(d);
@@ -49,11 +54,11 @@ void ScriptGroup::take_scales_of(Dataset& result) {
   }
 }
 
-bool ScriptGroup::has(std::int64_t iteration) const {
+bool ProductGroup::has(std::int64_t iteration) const {
   return std::binary_search(stored_before_.begin(), stored_before_.end(), iteration);
 }
 
-void ScriptGroup::add(const leat_result_set& set) {
+void ProductGroup::add(const leat_result_set& set) {
   std::string failed;
   for (std::uint64_t i = 0; i < set.result_count; ++i) {
     const leat_result& result = *leat_result_at(&set, i);
@@ -72,12 +77,12 @@ void ScriptGroup::add(const leat_result_set& set) {
   if (!failed.empty()) throw std::runtime_error(failed);
 }
 
-void ScriptGroup::finish_row(std::int64_t iteration) {
+void ProductGroup::finish_row(std::int64_t iteration) {
   iteration_.grow_to({rows_});
   write_numbers(iteration_, {rows_ - 1}, {1}, {iteration});
 }
 
-void ScriptGroup::write(const leat_result& result) {
+void ProductGroup::write(const leat_result& result) {
   Dataset& dataset = dataset_for(result);
   const Shape extents = extents_of(result);
   dataset.grow_to(joined(rows_ + 1, extents));
@@ -85,7 +90,7 @@ void ScriptGroup::write(const leat_result& result) {
                 {extents, zeros(extents), extents});
 }
 
-Dataset& ScriptGroup::dataset_for(const leat_result& result) {
+Dataset& ProductGroup::dataset_for(const leat_result& result) {
   const auto found = results_.find(result.name);
   if (found == results_.end()) return results_.emplace(result.name, make(result)).first->second;
   Dataset& dataset = found->second;
@@ -98,7 +103,7 @@ Dataset& ScriptGroup::dataset_for(const leat_result& result) {
   return dataset;
 }
 
-Dataset ScriptGroup::make(const leat_result& result) {
+Dataset ProductGroup::make(const leat_result& result) {
   if (is_in(file_, group_ + result.name))
     throw std::runtime_error("a dimension has its name: give one of them another");
   const Id type = type_of(result.type);
@@ -116,7 +121,7 @@ Dataset ScriptGroup::make(const leat_result& result) {
 }
 
 // One of the name and length: results of different lengths have different dimensions.
-Dataset& ScriptGroup::scale_for(const leat_result& result, unsigned d) {
+Dataset& ProductGroup::scale_for(const leat_result& result, unsigned d) {
   const auto length = static_cast<hsize_t>(result.extent[d]);
   const std::string wished = result.dimension[d];
   for (int number = 1;; ++number) {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the server offers to one plugin: log, ledger, progress, and to publish what it has made.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/include/plugin.h"
+#include "server/products/publication.hpp"
+#include "server/session/log.hpp"
+
+namespace leat::server {
+
+class PluginHost {
+ public:
+  /// `store`: what the log and its products call it.
+  PluginHost(std::string store, std::shared_ptr<Log> log);
+  PluginHost(const PluginHost&) = delete;
+
+  /// For the plugin, as long as this lives.
+  const leat_host* abi() const noexcept { return &abi_; }
+
+  /// What the plugin gets when it asks for the ledger; from the thread that calls the plugin.
+  void show_ledger(std::function<std::string()> ledger) { ledger_ = std::move(ledger); }
+  /// Called from the plugin's threads whenever it has got something done.
+  void report_progress(std::function<void()> progress) { progress_ = std::move(progress); }
+
+  /// The plugin is about to be called: what it said before is forgotten. It may publish what it
+  /// makes of `iteration`, when there is one.
+  void call_begins(std::optional<std::int64_t> iteration = {});
+  /// The last error that it has said in this call, or "".
+  const std::string& last_error() const noexcept { return last_error_; }
+  /// The call has failed: what it published is dropped.
+  void call_failed() { published_.reset(); }
+  /// What it has published in this call: all together.
+  bool has_published() const noexcept { return published_.has_value(); }
+  std::optional<Publication> take_published() { return std::exchange(published_, {}); }
+
+ private:
+  static void log(void* self, int level, const char* message);
+  static const char* ledger(void* self);
+  static void progress(void* self, std::uint64_t bytes);
+  static int publish(void* self, const leat_result_set* set, void (*release)(void*), void* memory);
+  void add(const leat_result_set& set, std::shared_ptr<const void> memory);
+  void say(int level, const std::string& message);
+
+  std::string store_;
+  std::shared_ptr<Log> log_;
+  leat_host abi_;
+  std::function<std::string()> ledger_;
+  std::function<void()> progress_;
+  std::string last_error_, shown_ledger_;
+  std::optional<std::int64_t> iteration_;  // of the call
+  std::optional<Publication> published_;
+};
+
+}  // namespace leat::server

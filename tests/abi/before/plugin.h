@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Leat plugin ABI, version 1.
+ *
+ * A plugin is a shared library that exports one constant object:
+ *
+ *     LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {
+ *         .abi = LEAT_PLUGIN_ABI, .size = sizeof(leat_plugin), .name = "mine",
+ *         .open = my_open, .iteration = my_iteration, .close = my_close};
+ *
+ * Conventions
+ *  1. The first two words of leat_plugin_entry, ABI number and size, are read from the file before it is loaded.
+ *     Another ABI number is refused and no code of the plugin runs, not even its constructors.
+ *  2. Prefix rule: within one ABI number, structs only grow at their end. Every struct starts with its size in
+ *     bytes as the writer knew it; a reader uses a field only when it lies inside that size.
+ *     Arrays of structs come with a stride; use leat_variable_at() and leat_block_at(), never x[i].
+ *  3. Functions return 0 for success. Anything else is a failure of this plugin for this call only: it is logged
+ *     with the last message given to host->log at LEAT_LOG_ERROR, the run is told, other plugins go on.
+ *     C++ exceptions must not leave a plugin (plugin.hpp catches them).
+ *  4. All calls for one plugin come from one thread at a time, not necessarily always the same thread.
+ *  5. Everything that the host passes is the host's and is valid until the call returns, except `leat_run` and all
+ *     that it points to, and `leat_host`, which are valid until close() returns. Block data are read-only.
+ *  6. Strings are UTF-8 and never NULL ("" for nothing). Arrays are in C order: the last dimension is contiguous.
+ */
+#ifndef LEAT_PLUGIN_H
+#define LEAT_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#define LEAT_PLUGIN_EXPORT extern "C" __attribute__((visibility("default")))
+#else
+#define LEAT_PLUGIN_EXPORT __attribute__((visibility("default")))
+#endif
+
+#define LEAT_PLUGIN_ABI 1u
+#define LEAT_PLUGIN_MAX_DIMS 8
+
+/* Element types; the numbers are those of lib/base/scalar_types.def. Complex numbers are (real, imaginary) pairs. */
+enum leat_scalar {
+  LEAT_INT8 = 1, LEAT_INT16 = 2, LEAT_INT32 = 3, LEAT_INT64 = 4,
+  LEAT_UINT8 = 5, LEAT_UINT16 = 6, LEAT_UINT32 = 7, LEAT_UINT64 = 8,
+  LEAT_FLOAT32 = 9, LEAT_FLOAT64 = 10, LEAT_COMPLEX64 = 11, LEAT_COMPLEX128 = 12, LEAT_CHAR = 13
+};
+
+enum leat_log_level { LEAT_LOG_DEBUG = 0, LEAT_LOG_INFO = 1, LEAT_LOG_WARNING = 2, LEAT_LOG_ERROR = 3 };
+
+typedef struct leat_option {
+  const char* name;
+  const char* value;
+} leat_option;
+
+/* One dimension of a variable. */
+typedef struct leat_dimension {
+  const char* name;    /* its name in files: "y" */
+  int64_t ghost_low;   /* layers of ghost cells before and after the block's own cells; */
+  int64_t ghost_high;  /* the extents of a block include them, its position and the global extents do not */
+  int32_t varying;     /* 1: its extent may differ from block to block and from iteration to iteration */
+  int32_t reserved;
+} leat_dimension;
+
+/* What the XML says of a variable; the same for all ranks and iterations. */
+typedef struct leat_variable {
+  uint64_t size;
+  const char* name;         /* full name, groups joined by '/': "fields/temperature" */
+  const char* unit;
+  const char* description;
+  uint32_t type;            /* enum leat_scalar */
+  uint32_t dims;            /* 0 to LEAT_PLUGIN_MAX_DIMS; 0 is a scalar */
+  leat_dimension dimension[LEAT_PLUGIN_MAX_DIMS];
+  int32_t has_global;       /* 1: blocks have a place in a global array */
+  int32_t time_varying;     /* 0: written once, not once per iteration */
+  const leat_option* options;
+  uint64_t option_count;
+  int32_t mesh;             /* index into leat_run's meshes, -1 for none; leat_variable_mesh() asks an older host too */
+  uint32_t centering;       /* enum leat_centering */
+  const char* standard_name;  /* of the CF conventions, or "" */
+  const char* cell_methods;
+} leat_variable;
+
+enum leat_mesh_kind {
+  LEAT_MESH_UNIFORM = 1, LEAT_MESH_RECTILINEAR = 2, LEAT_MESH_CURVILINEAR = 3, LEAT_MESH_UNSTRUCTURED = 4,
+  LEAT_MESH_POINTS = 5
+};
+enum leat_centering { LEAT_ZONAL = 1, LEAT_NODAL = 2 };
+
+/* Where in space values lie. Axes are in the order x, y, z; x runs along the last dimension of a variable. */
+typedef struct leat_mesh {
+  uint64_t size;
+  const char* name;
+  const char* unit;         /* uniform: of origin and spacing */
+  const char* description;
+  uint32_t kind;            /* enum leat_mesh_kind */
+  uint32_t dims;            /* axes: 1 to 3 */
+  double origin[3];         /* uniform: of the first node, */
+  double spacing[3];        /* and from one node to the next */
+  /* The others: indices of variables. rectilinear: one for each axis, of one dimension. curvilinear: one for each axis,
+   * as many dimensions as axes. Both have as many values as there are cells (centres), or one more in each dimension
+   * (nodes). unstructured, points: one for each axis, or a single one (points, axes). */
+  uint32_t coordinate_count;
+  int32_t coordinate[3];
+  /* unstructured: indices of variables, -1 for none. */
+  int32_t connectivity;     /* point numbers, from 0 within the block of the same rank and number */
+  int32_t offsets;          /* for each cell where its points begin, and as the last value where they end */
+  int32_t types;            /* VTK's numbers of the cells' shapes. Source: vtkCellType.h */
+  uint32_t cell_type;       /* the one number when all cells are of one shape: then no offsets and types; else 0 */
+} leat_mesh;
+
+/* One array that one rank wrote in one iteration. */
+typedef struct leat_block {
+  uint64_t size;
+  uint32_t variable;        /* index into leat_run's variables */
+  uint32_t block;           /* number of the block within its rank */
+  int32_t rank;             /* of the writer, in the simulation's own numbering */
+  int32_t has_position;     /* 1: `position` and `global` hold. Always so when the variable has a global shape */
+  int64_t extent[LEAT_PLUGIN_MAX_DIMS];    /* elements in each dimension, ghosts included; any may be 0 */
+  int64_t position[LEAT_PLUGIN_MAX_DIMS];  /* of the first cell that is no ghost, in the global array, from 0 */
+  int64_t global[LEAT_PLUGIN_MAX_DIMS];    /* extents of the global array in this iteration */
+  const void* data;         /* C order, ghosts included */
+  uint64_t bytes;
+  uint32_t checksum;        /* CRC-32C (RFC 3720) of the `bytes` at `data`, as the simulation handed them over */
+  uint32_t has_checksum;    /* 0: it has none, the XML asks for none */
+} leat_block;
+
+/* What a parameter of the XML is at the end of an iteration, as the first rank of the node has it. */
+typedef struct leat_parameter {
+  uint64_t size;
+  const char* name;
+  uint32_t type;            /* LEAT_INT64, LEAT_FLOAT64, or LEAT_CHAR for text: says which of the three below holds */
+  int32_t has_value;        /* 0: nobody has set it so far */
+  int64_t integer;
+  double real;
+  const char* text;
+} leat_parameter;
+
+typedef struct leat_iteration_data {
+  uint64_t size;
+  int64_t iteration;
+  const leat_block* blocks; /* of the variables this plugin takes; ordered by variable, rank, block */
+  uint64_t block_count;
+  uint64_t block_stride;    /* bytes from one block to the next */
+  int32_t complete;         /* 0: some rank died before it ended this iteration, or a block lost its checksum; the others are here */
+  int32_t reserved;
+  const leat_parameter* parameters; /* all of the XML, in its order */
+  uint64_t parameter_count;
+  uint64_t parameter_stride;  /* bytes from one parameter to the next; use leat_parameter_at() */
+} leat_iteration_data;
+
+/* One array, or number (dims is 0), that a script made. */
+typedef struct leat_result {
+  uint64_t size;
+  const char* name;         /* unique within its source */
+  const char* unit;
+  uint32_t type;            /* enum leat_scalar */
+  uint32_t dims;            /* 0 to LEAT_PLUGIN_MAX_DIMS */
+  const char* dimension[LEAT_PLUGIN_MAX_DIMS];  /* names */
+  int64_t extent[LEAT_PLUGIN_MAX_DIMS];         /* may differ from iteration to iteration */
+  const void* data;         /* C order */
+  uint64_t bytes;
+} leat_result;
+
+/* All that one script made of one iteration. */
+typedef struct leat_result_set {
+  uint64_t size;
+  const char* source;       /* the script's name */
+  int64_t iteration;
+  const leat_result* results;
+  uint64_t result_count;
+  uint64_t result_stride;   /* bytes from one result to the next; use leat_result_at() */
+} leat_result_set;
+
+/* Values of leat_run.resumed but 0. */
+enum { LEAT_RUN_RESUMED = 1, LEAT_RUN_DRAINED = 2 };
+
+/* What does not change during a run. */
+typedef struct leat_run {
+  uint64_t size;
+  const char* simulation;   /* name in the XML */
+  const char* session;      /* unique for this run on this node */
+  const char* store;        /* name of the <store> element that this plugin instance serves */
+  const char* xml;          /* text of the configuration file */
+  int32_t ranks;            /* of the simulation, on all nodes */
+  int32_t node_ranks;       /* of them, on this node */
+  const leat_variable* variables;
+  uint64_t variable_count;
+  uint64_t variable_stride;
+  const leat_option* options;  /* of the <store> element */
+  uint64_t option_count;
+  /* 1: this store was open in this run before, in a server that died; go on with its output. Iterations and results
+   * that it has finished already may come again (the last ones): who can tell ignores them and returns success. What
+   * the dead one had not finished comes again too, and may be there in part. Ask leat_run_is_resumed().
+   * 2, LEAT_RUN_DRAINED: the same, and all ranks are dead; another run may have begun to write here since. */
+  int32_t resumed;
+  /* Which of the iteration's parameters is the time of the simulation, -1 for none: leat_run_time_parameter(). */
+  int32_t time_parameter;
+  const char* time_unit;    /* "s", "days since 2000-01-01" */
+  const char* calendar;     /* of the CF conventions */
+  const char* description;  /* of the simulation */
+  const leat_mesh* meshes;  /* leat_run_mesh_count() of them */
+  uint64_t mesh_count;
+  uint64_t mesh_stride;     /* bytes from one mesh to the next; use leat_mesh_at() */
+  /* When ranks > node_ranks there are servers like this one on other nodes, of the same session name, each with a plugin
+   * like this. The lowest rank on this node tells them apart, and is the same after a takeover. leat_run_first_rank(). */
+  int32_t first_rank;
+  /* Tells this run from others of the same session name; the same after a takeover. leat_run_number(). */
+  int32_t run_number;
+} leat_run;
+
+/* What the server offers to a plugin. `context` is passed back to each function. */
+typedef struct leat_host {
+  uint64_t size;
+  void* context;
+  void (*log)(void* context, int level, const char* message);
+  /* What of the run was written, stored, dropped and lost so far: JSON, see docs/reference/ledger.md; in close() all but
+   * that call itself. "" outside of a run. Valid until the next call of it; may be called in the plugin's calls only.
+   * Use leat_host_ledger(): an older server has none. */
+  const char* (*ledger)(void* context);
+  /* "This much more is done": bytes compressed, written, sent, or whatever the plugin's work is counted in; from any
+   * thread. leat_finalize gives up when for the <buffer timeout> nothing is done: a plugin whose calls may take longer
+   * says so every now and then, and only when something is done. Use leat_host_progress(): an older server has none. */
+  void (*progress)(void* context, uint64_t bytes);
+} leat_host;
+
+typedef struct leat_plugin {
+  uint32_t abi;             /* LEAT_PLUGIN_ABI; first, always */
+  uint32_t size;            /* sizeof(leat_plugin) */
+  const char* name;
+  /* Once, before the first iteration. *state is the plugin's own and is passed to the calls below.
+   * After a failure close() is not called and the plugin is not used in this run. */
+  int (*open)(const leat_run* run, const leat_host* host, void** state);
+  /* For each iteration that holds a block of a variable this plugin takes, in ascending order. In a resumed run the
+   * first ones may be some that were stored before. */
+  int (*iteration)(void* state, const leat_iteration_data* data);
+  /* Once, after the last iteration; all must be on disk, as far as the plugin promises it, on return. */
+  int (*close)(void* state);
+  /* What an analysis script made of an iteration; NULL: the plugin takes no such. Calls come between those of
+   * iteration(), in ascending order for each script, but not at once after the iteration that they are about. */
+  int (*results)(void* state, const leat_result_set* set);
+} leat_plugin;
+
+/* 0 in a host from before there was such a thing. */
+static inline int leat_run_is_resumed(const leat_run* run) {
+  return run->size >= offsetof(leat_run, resumed) + sizeof run->resumed && run->resumed != 0;
+}
+
+static inline int leat_run_is_drained(const leat_run* run) {
+  return leat_run_is_resumed(run) && run->resumed == LEAT_RUN_DRAINED;
+}
+
+/* 0, not known, in a host from before there was such a thing. */
+static inline int32_t leat_run_number(const leat_run* run) {
+  return run->size >= offsetof(leat_run, run_number) + sizeof run->run_number ? run->run_number : 0;
+}
+
+/* -1, not known, in a host from before there was such a thing. */
+static inline int32_t leat_run_first_rank(const leat_run* run) {
+  return run->size >= offsetof(leat_run, first_rank) + sizeof run->first_rank ? run->first_rank : -1;
+}
+
+/* -1, none, in a host from before there was such a thing; the same for the next three. */
+static inline int32_t leat_run_time_parameter(const leat_run* run) {
+  return run->size >= offsetof(leat_run, calendar) + sizeof run->calendar ? run->time_parameter : -1;
+}
+
+static inline uint64_t leat_run_mesh_count(const leat_run* run) {
+  return run->size >= offsetof(leat_run, mesh_stride) + sizeof run->mesh_stride ? run->mesh_count : 0;
+}
+
+static inline const leat_mesh* leat_mesh_at(const leat_run* run, uint64_t i) {
+  return (const leat_mesh*)((const char*)run->meshes + i * run->mesh_stride);
+}
+
+/* NULL when it is on none. */
+static inline const leat_mesh* leat_variable_mesh(const leat_run* run, const leat_variable* variable) {
+  const int is_said = variable->size >= offsetof(leat_variable, centering) + sizeof variable->centering;
+  return is_said && variable->mesh >= 0 && (uint64_t)variable->mesh < leat_run_mesh_count(run)
+             ? leat_mesh_at(run, (uint64_t)variable->mesh)
+             : NULL;
+}
+
+static inline const char* leat_host_ledger(const leat_host* host) {
+  return host->size > offsetof(leat_host, ledger) && host->ledger ? host->ledger(host->context) : "";
+}
+
+static inline void leat_host_progress(const leat_host* host, uint64_t bytes) {
+  if (host->size > offsetof(leat_host, progress) && host->progress) host->progress(host->context, bytes);
+}
+
+static inline const leat_variable* leat_variable_at(const leat_run* run, uint64_t i) {
+  return (const leat_variable*)((const char*)run->variables + i * run->variable_stride);
+}
+
+static inline const leat_block* leat_block_at(const leat_iteration_data* data, uint64_t i) {
+  return (const leat_block*)((const char*)data->blocks + i * data->block_stride);
+}
+
+static inline const leat_parameter* leat_parameter_at(const leat_iteration_data* data, uint64_t i) {
+  return (const leat_parameter*)((const char*)data->parameters + i * data->parameter_stride);
+}
+
+static inline const leat_result* leat_result_at(const leat_result_set* set, uint64_t i) {
+  return (const leat_result*)((const char*)set->results + i * set->result_stride);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
