@@ -18,7 +18,6 @@ class Catalogue {
 
   std::span<const ParameterRecord> parameters() const noexcept { return parameters_; }
   std::span<const LayoutRecord> layouts() const noexcept { return layouts_; }
-  std::span<const DimensionRecord> dimensions() const noexcept { return dimensions_; }
   std::span<const VariableRecord> variables() const noexcept { return variables_; }
 
   std::string_view text(TextRef ref) const noexcept;

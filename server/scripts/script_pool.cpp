@@ -119,6 +119,7 @@ std::vector<SteeringRequest> ScriptPool::take_steering() {
 }
 
 void ScriptPool::note_steering(const AuditEntry& entry) {
+  if (!exists()) return;  // nobody writes it
   context_.steering.note(entry);
   const std::lock_guard<std::mutex> lock(board_.mutex);
   board_.changed.notify_all();

@@ -66,12 +66,6 @@ std::int32_t Clients::lowest_rank() const noexcept {
   return lowest;
 }
 
-std::vector<platform::CpuSet> Clients::affinities() const {
-  std::vector<platform::CpuSet> all;
-  for (const ClientLink& each : links_) all.push_back(each.affinity());
-  return all;
-}
-
 std::string Clients::name_of(std::uint32_t index) const {
   const std::int32_t rank = links_[index].rank();
   if (rank >= 0) return "rank " + std::to_string(rank);

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/affinity.hpp"
 #include "server/session/client_link.hpp"
 #include "server/session/run.hpp"
 
@@ -40,7 +39,6 @@ class Clients {
 
   /// The lowest rank of those that came, when not all are known the lowest that it may be.
   std::int32_t lowest_rank() const noexcept;
-  std::vector<platform::CpuSet> affinities() const;
   /// "rank 3"
   std::string name_of(std::uint32_t index) const;
   /// Says what of this client made no sense; not for ever.

@@ -42,7 +42,6 @@ Result<LiveSession> LiveSession::begin(const std::string& session, const std::st
   Result<std::string> folder = platform::runtime_folder();
   if (!folder) return folder.error();
   LiveSession live;
-  live.session_ = session;
   live.undrained_ = platform::sweep({*folder}, platform::Sweep::remove, shm::must_stay).undrained;
   const platform::SessionFiles files = platform::session_files(*folder, session);
   platform::UniqueFd lock = platform::lock_file(files.live, kLockLimitNs);
@@ -83,7 +82,6 @@ Result<LiveSession> LiveSession::drain(const std::string& segment) {
   const std::optional<platform::SegmentName> name = platform::own_segment_name(segment);
   if (!name) return Error{Status::ERROR_ARGUMENT, "\"" + segment + "\" is no segment of yours"};
   LiveSession live;
-  live.session_ = name->session;
   live.segment_ = segment;
   live.is_taken_over_ = true;
   live.of_segment_ =

@@ -37,7 +37,6 @@ class LiveSession {
   LiveSession& operator=(LiveSession&&) = default;
   ~LiveSession();
 
-  const std::string& session() const noexcept { return session_; }
   const std::string& segment() const noexcept { return segment_; }
   bool is_taken_over() const noexcept { return is_taken_over_; }
   /// From here on it goes with this object.
@@ -59,7 +58,7 @@ class LiveSession {
  private:
   LiveSession() = default;
 
-  std::string session_, segment_;
+  std::string segment_;
   platform::SessionFiles files_;
   platform::SegmentFiles of_segment_;
   std::vector<platform::UndrainedOne> undrained_;
