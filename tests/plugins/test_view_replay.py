@@ -22,6 +22,8 @@ def process(ds, ctx):
     ctx.scalar("parameters", number_of(sorted(ctx.parameters.items())))
     for name, variable in ds.variables.items():
         values = np.ascontiguousarray(variable.values)
+        if values.dtype == object:  # dates of a calendar that NumPy does not have
+            values = values.astype(str)
         ctx.scalar("v_" + name.replace("/", "."), number_of(variable.dims, values.shape, values.dtype.str, values.tobytes(),
                                                             sorted(variable.attrs.items())))
     for name in ds.data_vars:

@@ -112,14 +112,14 @@ def coordinates_of(model, variable):
 
 def beside(model, names):
     """Names of the variables that say where these lie and are not among them: what a dataset has beside what was asked for."""
-    found = {}
+    found = {}  # in order
     for variable in map(model.by_name.get, names):
         if variable.mesh is not None and variable.mesh.kind not in (_UNIFORM, *_CURVES):
             found.update((model.variables[number].name, None) for number in variable.mesh.coordinates)
         found.update((c.name, None) for c in coordinates_of(model, variable))
-        dims = {d.name for d in variable.dimensions}
-        found.update((c.name, None) for c in model.variables if is_coordinate_variable(c) and c.name in dims)
-    return [name for name in found if name not in names and name in model.by_name]
+        found.update((d.name, None) for d in variable.dimensions if d.name in model.coordinate_variables)
+    asked = set(names)
+    return [name for name in found if name not in asked and name in model.by_name]
 
 
 class DimensionNames:

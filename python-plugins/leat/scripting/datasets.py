@@ -2,7 +2,7 @@
 """Arrays of an iteration as an xarray.Dataset, or as a mapping of NumPy arrays where xarray is not there."""
 from dataclasses import dataclass
 
-from .coordinates import ITERATION, DimensionNames, axis_of, coordinates_of, is_coordinate_variable, places_of
+from .coordinates import ITERATION, DimensionNames, axis_of, coordinates_of, places_of
 from .views import Expired, ExpiredError
 
 try:
@@ -60,8 +60,8 @@ class _Named:
 def _named(model, arrays):
     names = DimensionNames(model)
     in_order = sorted(map(model.by_name.get, arrays), key=lambda variable: variable.number)  # as a store names them
-    for variable in filter(is_coordinate_variable, in_order):
-        names.take_coordinates(variable.name, len(arrays[variable.name].data))
+    for name in model.coordinate_variables.intersection(arrays):
+        names.take_coordinates(name, len(arrays[name].data))
     named = {variable.name: _with_names(model, names, variable, arrays[variable.name]) for variable in in_order}
     return {name: named[name] for name in arrays}
 

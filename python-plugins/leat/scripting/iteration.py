@@ -37,8 +37,8 @@ class Iteration:
     def dataset(self, variables, kind):
         """Of these variables, or of all, and of those that say where they lie; kind: "xarray", "numpy" or None. Returns (ds,
         function that ends it)."""
-        here = self.names()
-        names = [name for name in (here if variables is None else variables) if name in here]
+        here = set(self.names())
+        names = [name for name in (self.names() if variables is None else variables) if name in here]
         others = [name for name in beside(self.model, names) if name in here]
         return make_dataset(self, {name: self.array(name) for name in names + others}, kind, others)
 

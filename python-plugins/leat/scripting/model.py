@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .coordinates import Mesh, Time
+from .coordinates import Mesh, Time, is_coordinate_variable
 
 _NODAL = 2
 
@@ -73,6 +73,7 @@ class Model:
         self.variables, self.meshes, self.time, self.ranks = variables, meshes, time, ranks
         self.parameters = parameters or {}
         self.by_name = {variable.name: variable for variable in variables}
+        self.coordinate_variables = {variable.name for variable in variables if is_coordinate_variable(variable)}
 
     @classmethod
     def from_json(cls, told, source="the XML"):
