@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "server/include/plugin.h"
+#include "server/plugins/hdf5/conventions/dimension_scales.hpp"
 #include "server/plugins/hdf5/conventions/table_attributes.hpp"
-#include "server/plugins/hdf5/conventions/target.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {

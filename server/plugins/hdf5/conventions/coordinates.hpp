@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "server/plugins/hdf5/conventions/target.hpp"
+#include "server/plugins/hdf5/conventions/dimension_scales.hpp"
 
 namespace leat::hdf5 {
 

@@ -73,4 +73,13 @@ class DimensionScales {
   Dataset iteration_;
 };
 
+/// Where a store writes: its open file, and what all that is written there goes by. Outlived by
+/// what is given.
+struct Target {
+  hid_t file;
+  DimensionScales& scales;
+  const leat_run& run;
+  const std::string& time;  ///< what the coordinate of iterations is called now; "" for none
+};
+
 }  // namespace leat::hdf5

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "server/plugins/hdf5/base/attributes.hpp"
+
 namespace leat::hdf5 {
 namespace {
 
@@ -22,6 +24,11 @@ bool has_all_dimensions(const leat_variable& variable, const leat_variable& of) 
 }
 
 std::string group_of(const std::string& name) { return name.substr(0, name.rfind('/') + 1); }
+
+constexpr const char* kUnits = "leat_axis_units";
+constexpr unsigned kMostDims = 8;
+
+std::string name_of(unsigned dimension) { return "leat_axis_" + std::to_string(dimension); }
 
 }  // namespace
 
@@ -76,6 +83,26 @@ std::vector<std::string> mesh_coordinates(const leat_run& run, const leat_variab
       names.push_back(name.substr(group.size()));
   }
   return names;
+}
+
+void note_axis(hid_t dataset, unsigned dimension, const AxisValues& axis) {
+  set_attribute(dataset, name_of(dimension).c_str(),
+                std::vector<double>{axis.first, axis.step, static_cast<double>(axis.axis)});
+  set_attribute(dataset, kUnits, axis.unit);
+}
+
+std::optional<AxisValues> noted_axis(hid_t dataset, unsigned dimension) {
+  const std::string name = name_of(dimension);
+  if (!has_attribute(dataset, name)) return {};
+  std::vector<double> numbers = numbers_attribute(dataset, name.c_str());
+  numbers.resize(3);
+  return AxisValues{numbers[0], numbers[1], text_attribute(dataset, kUnits),
+                    static_cast<unsigned>(numbers[2])};
+}
+
+void remove_noted_axes(hid_t dataset) {
+  remove_attribute(dataset, kUnits);
+  for (unsigned d = 0; d < kMostDims; ++d) remove_attribute(dataset, name_of(d));
 }
 
 }  // namespace leat::hdf5

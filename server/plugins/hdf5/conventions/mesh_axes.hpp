@@ -46,4 +46,11 @@ std::string axis_of(const leat_run& run, const leat_variable& variable);
 /// coordinate variables: each has some of its dimensions.
 std::vector<std::string> mesh_coordinates(const leat_run& run, const leat_variable& variable);
 
+/// What the mesh says of the dimensions of a global array, kept in the parts for their view: an
+/// attribute "leat_axis_<d>" for each, {first, step, axis}, and "leat_axis_units".
+void note_axis(hid_t dataset, unsigned dimension, const AxisValues& axis);
+std::optional<AxisValues> noted_axis(hid_t dataset, unsigned dimension);
+/// From what has been copied with all other attributes.
+void remove_noted_axes(hid_t dataset);
+
 }  // namespace leat::hdf5

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "server/plugins/hdf5/conventions/target.hpp"
+#include "server/plugins/hdf5/conventions/dimension_scales.hpp"
 
 namespace leat::hdf5 {
 

@@ -9,7 +9,6 @@
 
 #include "server/plugins/hdf5/disk/changes.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
-#include "server/plugins/hdf5/disk/known_bytes.hpp"
 
 namespace leat::hdf5 {
 

@@ -15,7 +15,6 @@
 
 #include "server/plugins/hdf5/disk/changes.hpp"
 #include "server/plugins/hdf5/disk/file_place.hpp"
-#include "server/plugins/hdf5/disk/known_bytes.hpp"
 #include "server/plugins/hdf5/disk/new_file.hpp"
 
 namespace leat::hdf5 {

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "server/plugins/hdf5/disk/changes.hpp"
-#include "server/plugins/hdf5/disk/known_bytes.hpp"
 
 namespace leat::hdf5 {
 

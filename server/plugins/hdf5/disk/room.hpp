@@ -41,7 +41,7 @@ class Room {
   }
 
  private:
-  static constexpr std::uint64_t kStep = 1024 * 1024;
+  static constexpr std::uint64_t kStep = std::uint64_t{1} << 20;
   // A write beyond the limit of the process would raise SIGXFSZ.
   static bool is_over_the_limit(std::uint64_t end) {
     rlimit limit{};

@@ -78,6 +78,18 @@ Compression of_store(const leat_run& run) {
   return compression_from(option(run.options, run.option_count, "compression"));
 }
 
+StoredFilter filter_at(hid_t creation, unsigned place) {
+  StoredFilter found;
+  std::size_t count = 0;
+  H5Pget_filter2(creation, place, &found.flags, &count, nullptr, 0, nullptr, nullptr);
+  found.values.resize(count);
+  char name[128] = "";
+  found.number = H5Pget_filter2(creation, place, &found.flags, &count, found.values.data(),
+                                sizeof name, name, nullptr);
+  found.name = name;
+  return found;
+}
+
 }  // namespace
 
 std::string why_not_there(const Compression& compression, const std::string& whose) {
@@ -127,6 +139,13 @@ Compression compression_of(const leat_run& run, const leat_variable& variable) {
   if (!own_of(variable).empty()) return compression_from(own_of(variable));
   const Compression general = of_store(run);
   return why_not(general, variable).empty() ? general : Compression{};
+}
+
+std::vector<StoredFilter> filters_of(hid_t creation) {
+  std::vector<StoredFilter> found;
+  const int count = H5Pget_nfilters(creation);
+  for (int i = 0; i < count; ++i) found.push_back(filter_at(creation, static_cast<unsigned>(i)));
+  return found;
 }
 
 }  // namespace leat::hdf5

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of HDF5's filters are there, and which variables they can do.
+// Which of HDF5's filters are there, which variables they can do, and which a dataset goes through.
 #pragma once
 
 #include "server/include/plugin.hpp"
@@ -25,5 +25,16 @@ std::string why_cannot_expand(H5Z_filter_t number, const std::string& name);
 /// What a variable of the store is compressed with: its own, else the store's where that can be
 /// used for it.
 Compression compression_of(const leat_run& run, const leat_variable& variable);
+
+/// A filter that the chunks of a dataset go through, whoever has written it.
+struct StoredFilter {
+  H5Z_filter_t number = H5Z_FILTER_ERROR;  ///< HDF5's registered one
+  unsigned flags = 0;
+  std::vector<unsigned> values{};  ///< its own settings
+  std::string name{};              ///< that it is stored under, "" for none
+};
+
+/// Those of a list for the creation of a dataset, in the order in which data are written.
+std::vector<StoredFilter> filters_of(hid_t creation);
 
 }  // namespace leat::hdf5

@@ -33,7 +33,7 @@ class SidecarKeeper {
   void at_close(const std::string& path) {
     guarded(path, [&] {
       const Id file = open_plain(path, "cannot open " + path);
-      const Facts facts = make_sidecar(file, run_, path, maker_, progress_);
+      Facts facts = make_sidecar(file, run_, path, maker_, progress_);
       if (facts.steps == 0)
         throw std::runtime_error("nothing that is on a mesh and can be shown was written");
       return facts;

@@ -13,7 +13,7 @@
 #include "server/plugins/hdf5/base/plain_file.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
-#include "server/plugins/hdf5/filters/stored_filters.hpp"
+#include "server/plugins/hdf5/filters/filters.hpp"
 #include "server/plugins/hdf5/tools/program.hpp"
 #include "server/plugins/hdf5/view/remake.hpp"
 #include "server/plugins/hdf5/xdmf/sidecar.hpp"

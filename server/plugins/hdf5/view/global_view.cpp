@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
-#include "server/plugins/hdf5/conventions/part_axes.hpp"
+#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/conventions/table_attributes.hpp"
 #include "server/plugins/hdf5/datasets/integers.hpp"

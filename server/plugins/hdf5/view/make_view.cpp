@@ -7,8 +7,8 @@
 
 #include "server/plugins/hdf5/base/plain_file.hpp"
 #include "server/plugins/hdf5/base/temporary_file.hpp"
+#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
-#include "server/plugins/hdf5/conventions/part_axes.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/view/copy_objects.hpp"

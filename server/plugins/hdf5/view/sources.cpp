@@ -5,7 +5,6 @@
 
 #include "server/plugins/hdf5/base/plain_file.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
-#include "server/plugins/hdf5/filters/stored_filters.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "server/plugins/hdf5/filters/compression.hpp"
-#include "server/plugins/hdf5/filters/stored_filters.hpp"
+#include "server/plugins/hdf5/filters/filters.hpp"
 
 namespace leat::hdf5 {
 namespace {
