@@ -134,7 +134,7 @@ class StoreRun {
   std::vector<leat_variable> variables_;
   std::vector<leat_block> blocks_;
   leat_run run_{};
-  leat_host host_{sizeof(leat_host), nullptr, log, [](void*) { return ""; }, nullptr};
+  leat_host host_{sizeof(leat_host), nullptr, log, [](void*) { return ""; }, nullptr, nullptr};
   void* state_ = nullptr;
 };
 

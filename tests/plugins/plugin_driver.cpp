@@ -260,7 +260,7 @@ int main(int, char** arguments) {
   const char* ledger = keep(description.value("ledger", ""));
   const leat_host host{sizeof host, &ledger, take_log,
                        [](void* context) { return *static_cast<const char**>(context); },
-                       [](void*, std::uint64_t bytes) { signs_of_life += bytes == 1; }};
+                       [](void*, std::uint64_t bytes) { signs_of_life += bytes == 1; }, nullptr};
 
   if (description.contains("limit")) limit_file_size(description.at("limit").get<rlim_t>());
   void* state = nullptr;
