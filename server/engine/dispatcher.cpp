@@ -33,6 +33,12 @@ ScriptPoolParts script_parts(const Run& run, const std::function<void()>& wake,
   return pool;
 }
 
+std::uint64_t bytes_of(const Iteration& iteration) {
+  std::uint64_t bytes = 0;
+  for (const Block& block : iteration.blocks) bytes += block.bytes;
+  return bytes;
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
@@ -40,6 +46,7 @@ Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
       clients_(books.clients),
       memory_(books.memory),
       iterations_(books.iterations),
+      events_(books.events),
       parameters_(books.parameters),
       record_(books.record),
       drains_(parts.drains
@@ -88,6 +95,7 @@ void Dispatcher::pass_on_complete() {
   if (!may_store()) return;
   while (std::optional<Iteration> iteration = iterations_.take_complete()) {
     record_.ledger().handed_over(*iteration);
+    events_.complete(iteration->number, bytes_of(*iteration));
     pins_.pin(&*iteration);
     for (std::size_t i = 0; i < iteration->pins.size(); ++i) held_.insert(iteration->number);
     iteration->parameters = parameters_.at(iteration->number);
@@ -117,6 +125,7 @@ void Dispatcher::take(PipelineResult& result) {
   run_.made_progress();
   switch (result.kind) {
     case PipelineResult::Kind::iteration:
+      tell(result);
       return note_done(result);
     case PipelineResult::Kind::opened:
       return stores_opened(result);
@@ -139,6 +148,15 @@ void Dispatcher::stores_opened(const PipelineResult& result) {
   run_.log->error("what session {} has in memory stays there: {}; `leat recover {}` tries again",
                   session, given_up_, session);
   state_ = State::closed;
+}
+
+void Dispatcher::tell(const PipelineResult& result) {
+  using Kind = IterationEvent::Kind;
+  if (!events_.is_watched()) return;
+  for (const StoreOutcome& each : result.outcomes) {
+    const Kind kind = each.error.empty() ? Kind::stored : Kind::failed;
+    events_.add({kind, result.iteration, each.store, each.error});
+  }
 }
 
 // The iteration's blocks are still held by the result: a server that takes over either finds them,

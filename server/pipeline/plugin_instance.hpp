@@ -4,6 +4,8 @@
 
 #include <spdlog/logger.h>
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,6 +34,12 @@ class PluginView {
   std::vector<std::vector<leat_option>> variable_options_, store_options_;
   std::vector<leat_mesh> meshes_;
   std::vector<leat_variable> variables_;
+};
+
+/// What a plugin has done with iterations so far; for other threads too, each number by itself.
+struct PluginWork {
+  std::atomic<std::uint64_t> calls{0}, ns{0};
+  std::atomic<std::uint64_t> bytes{0};  ///< that it has taken
 };
 
 /// Calls come from the pipeline's thread only. Errors are messages; an empty one is success.
@@ -63,7 +71,7 @@ class PluginInstance {
   void report_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
   const std::string& store() const noexcept { return name_; }
-  std::uint64_t bytes() const noexcept { return bytes_; }
+  const PluginWork& work() const noexcept { return work_; }
 
  private:
   static void log_from_plugin(void* self, int level, const char* message);
@@ -83,7 +91,7 @@ class PluginInstance {
   void* state_ = nullptr;
   std::optional<std::string> why_not_open_ = "";  // nothing: it is open
   std::string last_error_;  // what the plugin logged as an error in the current call
-  std::uint64_t bytes_ = 0;
+  PluginWork work_;
   std::function<std::string()> ledger_;
   std::function<void()> progress_;
   std::string shown_ledger_;

@@ -137,6 +137,7 @@ std::vector<SteeringRequest> ScriptPool::take_steering() {
 }
 
 void ScriptPool::note_steering(const AuditEntry& entry) {
+  if (!exists()) return;  // nobody writes it
   const std::lock_guard<std::mutex> lock(mutex_);
   audit_.push_back(entry);
   changed_.notify_all();
@@ -161,6 +162,31 @@ std::map<std::string, ScriptFate> ScriptPool::fates() const {
     if (fate.why.empty()) fate.why = script.counts.first_error;
   }
   return fates;
+}
+
+std::vector<ScriptMetrics> ScriptPool::metrics() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<ScriptMetrics> all;
+  for (const Script& script : scripts_) {
+    const ScriptCounts& counts = script.counts;
+    if (script.removed) continue;
+    all.push_back({script.file.name,
+                   {counts.calls, counts.failed, script.left_out(), counts.first_error},
+                   counts.seconds,
+                   script.waiting.size(),
+                   script.usable});
+  }
+  return all;
+}
+
+void ScriptPool::reload() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (Script& script : scripts_) {
+    if (script.removed) continue;
+    script.must_load = script.was_changed = script.usable = true;
+    script.counts.told.clear();
+  }
+  changed_.notify_all();
 }
 
 std::uint64_t ScriptPool::trouble() const {
