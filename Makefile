@@ -8,7 +8,7 @@ SANITIZED = shm_stress_test steering_stress_test
 
 FUZZ_SECONDS ?= 60
 
-FUZZED = xml expression events frames
+FUZZED = xml expression events frames control
 
 .PHONY: help demo test build bench bench-rooms install install-debug sanitize fuzz soak format check setup clean
 

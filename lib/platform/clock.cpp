@@ -29,6 +29,12 @@ std::int64_t now_ns() noexcept { return read(CLOCK_MONOTONIC); }
 
 std::int64_t last_tick_ns() noexcept { return read(CLOCK_MONOTONIC_COARSE); }
 
+std::int64_t processor_time_ns() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
 int left_ms(std::int64_t deadline_ns) noexcept {
   const std::int64_t left_ns = deadline_ns - now_ns();
   if (left_ns <= 0) return 0;

@@ -22,6 +22,9 @@ inline void relax() noexcept {
 #endif
 }
 
+/// Processor time that this process has had so far, all threads of it.
+std::int64_t processor_time_ns() noexcept;
+
 /// Lets another thread run that waits for this processor; returns at once when there is none.
 void give_way() noexcept;
 

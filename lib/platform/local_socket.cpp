@@ -29,8 +29,12 @@ Result<sockaddr_un> address_of(const std::string& path) {
   return address;
 }
 
-UniqueFd open_socket() {
-  return UniqueFd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+// Ranks come all at once; of others a few do.
+int most_waiting(SocketKind kind) { return kind == SocketKind::stream ? 64 : 1024; }
+
+UniqueFd open_socket(SocketKind kind) {
+  const int type = kind == SocketKind::stream ? SOCK_STREAM : SOCK_SEQPACKET;
+  return UniqueFd(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
 int connect_at(const UniqueFd& socket, const sockaddr_un& address) noexcept {
@@ -41,11 +45,15 @@ int connect_at(const UniqueFd& socket, const sockaddr_un& address) noexcept {
   return code;
 }
 
-bool is_own_user(int connection) noexcept {
-  ucred peer{};
+ucred credentials_of_peer(int connection) noexcept {
+  ucred peer{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
   socklen_t size = sizeof peer;
-  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
-  return peer.uid == geteuid();
+  getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+  return peer;
+}
+
+bool is_own_user(int connection) noexcept {
+  return credentials_of_peer(connection).uid == geteuid();
 }
 
 bool wait_for(int socket, short what, const Deadline& deadline) noexcept {
@@ -84,27 +92,28 @@ UniqueFd take_descriptor(msghdr& message) noexcept {
 
 }  // namespace
 
-Result<UniqueFd> listen_at(const std::string& path) {
+Result<UniqueFd> listen_at(const std::string& path, SocketKind kind) {
   Result<sockaddr_un> address = address_of(path);
   if (!address) return address.error();
-  UniqueFd listener = open_socket();
+  UniqueFd listener = open_socket(kind);
   ::unlink(path.c_str());
   const mode_t before = umask(0177);
   const int bound =
       bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(sockaddr_un));
   umask(before);
-  if (bound != 0 || listen(listener.get(), 1024) != 0) {
+  if (bound != 0 || listen(listener.get(), most_waiting(kind)) != 0) {
     return Error{Status::ERROR_SYSTEM, "cannot listen at " + path + ": " + errno_text(errno)};
   }
   return listener;
 }
 
-Result<UniqueFd> connect_to(const std::string& path) {
+Result<UniqueFd> connect_to(const std::string& path, SocketKind kind) {
   Result<sockaddr_un> address = address_of(path);
   if (!address) return address.error();
-  UniqueFd connection = open_socket();
+  UniqueFd connection = open_socket(kind);
   if (connect_at(connection, *address) != 0) {
-    return Error{Status::ERROR_SERVER, "nobody listens at " + path + ": " + errno_text(errno)};
+    return Error{errno == EAGAIN ? Status::ERROR_TIMEOUT : Status::ERROR_SERVER,
+                 "nobody listens at " + path + ": " + errno_text(errno)};
   }
   return connection;
 }
@@ -112,7 +121,7 @@ Result<UniqueFd> connect_to(const std::string& path) {
 bool somebody_listens(const std::string& path) {
   Result<sockaddr_un> address = address_of(path);
   if (!address) return false;
-  const UniqueFd connection = open_socket();
+  const UniqueFd connection = open_socket(SocketKind::messages);
   return connect_at(connection, *address) == 0 || (errno != ECONNREFUSED && errno != ENOENT);
 }
 
@@ -122,6 +131,8 @@ UniqueFd accept_own_user(int listener) noexcept {
     if (!connection || is_own_user(connection.get())) return connection;
   }
 }
+
+pid_t peer_of(int connection) noexcept { return credentials_of_peer(connection).pid; }
 
 bool send_message(int socket, const void* data, std::size_t bytes, std::int64_t timeout_ns,
                   int descriptor) noexcept {

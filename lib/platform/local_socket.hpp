@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Local sockets that keep message boundaries (AF_UNIX, SOCK_SEQPACKET) and can pass descriptors.
+// Local sockets (AF_UNIX). Those of messages (SOCK_SEQPACKET) keep their boundaries and can pass
+// descriptors; those of streams carry text that any program can speak.
 #pragma once
 
+#include <sys/types.h>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,17 +13,23 @@
 
 namespace leat::platform {
 
-/// Listens at `path`, mode 0600. A file already there is replaced: the caller holds the session's lock.
-Result<UniqueFd> listen_at(const std::string& path);
+enum class SocketKind { messages, stream };
 
-/// Connects to `path`. ERROR_SERVER when nobody listens there.
-Result<UniqueFd> connect_to(const std::string& path);
+/// Listens at `path`, mode 0600. A file already there is replaced: the caller holds the session's lock.
+Result<UniqueFd> listen_at(const std::string& path, SocketKind kind = SocketKind::messages);
+
+/// Connects to `path`, and waits for nobody. ERROR_SERVER when nobody listens there, ERROR_TIMEOUT
+/// when too many wait there already.
+Result<UniqueFd> connect_to(const std::string& path, SocketKind kind = SocketKind::messages);
 
 /// Whether a process has the socket at `path` open. It sees a connection that is closed at once.
 bool somebody_listens(const std::string& path);
 
 /// The next waiting connection, non-blocking; empty when there is none. Connections of other users are closed at once.
 UniqueFd accept_own_user(int listener) noexcept;
+
+/// Who has connected; 0: not known, as of another container.
+pid_t peer_of(int connection) noexcept;
 
 /// Sends one whole message, with a descriptor when `descriptor` >= 0. Never raises SIGPIPE, never blocks longer than
 /// `timeout_ns`.

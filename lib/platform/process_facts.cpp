@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
@@ -20,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const std::string kOwnFiles = "/proc/self/fd/";
+
 std::string folder_of(pid_t pid) { return "/proc/" + std::to_string(pid); }
 
 std::string target_of(const std::string& link) {
@@ -28,7 +29,7 @@ std::string target_of(const std::string& link) {
   return error ? "" : target.string();
 }
 
-// The flags that /proc/<pid>/fdinfo/<fd> has, in octal digits.
+// The flags that an fdinfo has, in octal digits.
 bool is_for_writing(const std::string& fdinfo) {
   std::ifstream file(fdinfo);
   for (std::string word; file >> word;) {
@@ -37,12 +38,6 @@ bool is_for_writing(const std::string& fdinfo) {
     return (flags & O_ACCMODE) != O_RDONLY;
   }
   return false;
-}
-
-bool is_that_file(const std::string& path, const struct stat& file) {
-  struct stat facts {};
-  return lstat(path.c_str(), &facts) == 0 && facts.st_ino == file.st_ino &&
-         facts.st_dev == file.st_dev;
 }
 
 bool is_own(const std::string& path) {
@@ -59,20 +54,6 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-// The name of an open file, or "". One that was made without a name (O_TMPFILE) and got it later is
-// "<folder>/#<number> (deleted)" to the system for good: its folder knows better.
-std::string name_of_open(const std::string& link) {
-  const fs::path target = target_of(link);
-  struct stat file {};
-  if (!target.is_absolute() || stat(link.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return "";
-  if (is_that_file(target, file)) return target;
-  if (file.st_nlink == 0) return "";
-  for (const std::string& name : names_in(target.parent_path())) {
-    if (is_that_file(target.parent_path() / name, file)) return target.parent_path() / name;
-  }
-  return "";
-}
-
 }  // namespace
 
 std::vector<std::string> arguments_of(pid_t pid) {
@@ -81,8 +62,6 @@ std::vector<std::string> arguments_of(pid_t pid) {
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
   return words;
 }
-
-std::string working_folder_of(pid_t pid) { return target_of(folder_of(pid) + "/cwd"); }
 
 std::int64_t processor_time_of(pid_t pid) noexcept {
   clockid_t clock{};
@@ -117,17 +96,15 @@ pid_t holder_of_lock(const std::string& path) {
   return 0;
 }
 
-std::vector<std::string> files_written_by(pid_t pid) {
-  std::set<std::string> files;
-  std::set<std::string> streams;
-  for (const std::string stream : {"0", "1", "2"})
-    streams.insert(target_of(folder_of(pid) + "/fd/" + stream));
-  for (const std::string& fd : names_in(folder_of(pid) + "/fd")) {
-    if (!is_for_writing(folder_of(pid) + "/fdinfo/" + fd)) continue;
-    const std::string path = name_of_open(folder_of(pid) + "/fd/" + fd);
-    if (!path.empty() && streams.count(path) == 0) files.insert(path);
+std::vector<std::string> targets_open_for_writing() {
+  std::set<std::string> targets, streams;
+  for (const std::string stream : {"0", "1", "2"}) streams.insert(target_of(kOwnFiles + stream));
+  for (const std::string& fd : names_in(kOwnFiles)) {
+    const std::string target = target_of(kOwnFiles + fd);  // of a socket it is no path
+    if (!target.starts_with('/') || streams.count(target) > 0) continue;
+    if (is_for_writing("/proc/self/fdinfo/" + fd)) targets.insert(target);
   }
-  return {files.begin(), files.end()};
+  return {targets.begin(), targets.end()};
 }
 
 std::vector<pid_t> processes_called(const std::string& program) {

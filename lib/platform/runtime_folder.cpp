@@ -50,7 +50,8 @@ bool valid_session_name(const std::string& name) noexcept {
 
 SessionFiles session_files(const std::string& folder, const std::string& session) {
   const std::string stem = folder + "/" + session;
-  return SessionFiles{stem + ".sock", stem + ".lock", stem + ".live", stem + ".late"};
+  return SessionFiles{stem + ".sock", stem + ".lock", stem + ".live", stem + ".late",
+                      stem + ".control"};
 }
 
 SegmentFiles segment_files(const std::string& folder, const std::string& stem) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The folder in which the processes of one run on one node find each other:
 // $LEAT_RUNTIME_DIR, or /tmp/leat-<uid>, mode 0700, with for each session
-//   <session>.sock   where the server listens
+//   <session>.sock   where the server listens for ranks
+//   <session>.control  where it listens for people and programs, see docs/design/control.md
 //   <session>.lock   locked by the process that is starting a server
 //   <session>.live   locked by the server as long as it lives; its text is the name of its segment
 //   <session>.late   after its end: which ranks had not come; see late_ranks.hpp
@@ -30,7 +31,7 @@ Result<std::string> runtime_folder();
 bool valid_session_name(const std::string& name) noexcept;
 
 struct SessionFiles {
-  std::string socket, lock, live, late;
+  std::string socket, lock, live, late, control;
 };
 SessionFiles session_files(const std::string& folder, const std::string& session);
 

@@ -57,7 +57,7 @@ class Sweeper {
   Findings run() {
     for (const std::string& name : names_in(places_.shared_memory)) look_at_segment(name);
     std::sort(findings_.undrained.begin(), findings_.undrained.end(), is_older);
-    for (const std::string& session : sessions({".live", ".sock"})) {
+    for (const std::string& session : sessions({".live", ".sock", ".control"})) {
       if (!has_living_segment(session)) look_at_session(session);
     }
     for (const std::string& stem : stems({".journal", ".spill"})) look_at_files_of(stem);
@@ -93,8 +93,7 @@ class Sweeper {
     const bool held =
         attempt.held || (attempt.lock && bytes_are_locked(attempt.lock, 0, kToTheEnd));
     if (held) {
-      const ProcessId server = lives(name->maker) ? name->maker : ProcessId{};
-      findings_.alive.push_back({name->session, path, segment.bytes, server});
+      findings_.alive.push_back({name->session, path, segment.bytes, name->maker});
     } else if (attempt.lock && must_stay_ && must_stay_(file)) {
       findings_.undrained.push_back({name->session, file, segment.bytes});
     } else if (attempt.lock) {
@@ -132,6 +131,7 @@ class Sweeper {
       note_alive(session, files.live);
     } else if (attempt.lock) {
       stale("socket", session, files.socket);
+      stale("control socket", session, files.control);
       stale("live file", session, files.live);
     } else {
       look_without_live_file(session, files);
@@ -144,6 +144,7 @@ class Sweeper {
     UniqueFd lock;
     if (what_ == Sweep::remove && !(lock = lock_file(files.live, 0))) return;
     stale("socket", session, files.socket);
+    stale("control socket", session, files.control);
     if (lock) unlink(files.live.c_str());
   }
 
@@ -180,7 +181,7 @@ class Sweeper {
     std::ifstream(live_file) >> segment;
     const std::optional<SegmentName> name = own_segment_name(segment);
     const auto known = [&](const LiveOne& one) {
-      return one.session == session && (!name || one.server.pid == name->maker.pid);
+      return one.session == session && (!name || one.maker.pid == name->maker.pid);
     };
     if (std::any_of(findings_.alive.begin(), findings_.alive.end(), known)) return;
     findings_.alive.push_back({session, "", 0, name ? name->maker : ProcessId{}});

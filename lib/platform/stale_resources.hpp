@@ -24,11 +24,11 @@ struct LiveOne {
   std::string session;
   std::string segment;      ///< its path; "" while the server starts
   std::uint64_t bytes = 0;  ///< of the segment
-  ProcessId server;         ///< pid 0: not known, as that of another container
+  ProcessId maker;          ///< of the segment, be it alive or not; pid 0: not known
 };
 
 struct StaleResource {
-  /// "segment", "socket", "live file", "journal", "start lock", "spill folder", "spill link" or
+  /// "segment", "socket", "control socket", "live file", "journal", "start lock", "spill folder", "spill link" or
   /// "note of late ranks"
   std::string kind;
   std::string session;

@@ -14,9 +14,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Rows = std::vector<std::vector<Cell>>;
 
+// 0 for one of another container, or one that has died and has yet to be followed.
+pid_t server_of(const platform::LiveOne& one) {
+  return one.maker.pid != 0 && platform::lives(one.maker) ? one.maker.pid : 0;
+}
+
 std::string since(const platform::LiveOne& one, const char* form) {
-  if (one.server.pid == 0) return "";
-  const std::time_t when = platform::time_of_start(one.server);
+  if (server_of(one) == 0) return "";
+  const std::time_t when = platform::time_of_start(one.maker);
   std::tm local{};
   char text[64];
   const bool known = localtime_r(&when, &local) != nullptr;
@@ -24,7 +29,8 @@ std::string since(const platform::LiveOne& one, const char* form) {
 }
 
 std::string pid_of(const platform::LiveOne& one) {
-  return one.server.pid == 0 ? "-" : std::to_string(one.server.pid);
+  const pid_t pid = server_of(one);
+  return pid == 0 ? "-" : std::to_string(pid);
 }
 
 Rows header(const std::vector<std::string>& titles) {
@@ -89,8 +95,9 @@ std::string killed_lines(const CleanReport& report, const Look& look) {
 }
 
 Json json_of(const platform::LiveOne& one) {
-  Json pid = one.server.pid == 0 ? Json(nullptr) : Json(one.server.pid);
-  Json start = one.server.pid == 0 ? Json(nullptr) : Json(since(one, "%Y-%m-%dT%H:%M:%S%z"));
+  const pid_t server = server_of(one);
+  Json pid = server == 0 ? Json(nullptr) : Json(server);
+  Json start = server == 0 ? Json(nullptr) : Json(since(one, "%Y-%m-%dT%H:%M:%S%z"));
   Json segment = one.segment.empty() ? Json(nullptr) : Json(one.segment);
   return {{"session", one.session},
           {"pid", std::move(pid)},

@@ -55,21 +55,6 @@ void await_other(KilledSession* session) {
 
 }  // namespace
 
-std::vector<KilledSession> killed_sessions() {
-  std::vector<KilledSession> killed;
-  const platform::Findings found =
-      platform::sweep({platform::runtime_folder_name()}, platform::Sweep::look, shm::must_stay);
-  for (const platform::UndrainedOne& one : found.undrained) {
-    KilledSession session{one, shm::undrained_in(one.segment)};
-    session.iterations = session.held.iterations.size();
-    session.blocks = session.held.blocks;
-    session.bytes = session.held.bytes;
-    session.problem = session.held.problem;
-    killed.push_back(std::move(session));
-  }
-  return killed;
-}
-
 void drain(KilledSession* session) {
   const Result<platform::Child> child =
       platform::spawn({platform::path_beside_program("leatd"), "--drain", session->what.segment,

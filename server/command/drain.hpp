@@ -1,34 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions of this user on this node of which everything was killed, and what they had in memory.
+// What becomes of killed sessions: they are stored, or given up.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
-#include "lib/platform/stale_resources.hpp"
-#include "lib/shm/undrained.hpp"
+#include "server/command/killed_sessions.hpp"
 
 namespace leat::command {
 
 using Json = nlohmann::ordered_json;
 
-struct KilledSession {
-  platform::UndrainedOne what;
-  shm::Undrained held;
-  /// "in memory", "stored" or "given up"
-  std::string outcome = "in memory";
-  std::uint64_t iterations = 0, blocks = 0, bytes = 0;  ///< that are, or were, in memory
-  std::uint64_t lost = 0;                               ///< of the writes, while it was stored
-  std::string problem{};                                ///< why it is in memory still
-
-  std::string folder() const { return held.run ? held.run->folder : ""; }
-};
-
-/// The oldest first.
-std::vector<KilledSession> killed_sessions();
 /// Stores it with a leatd of its own, and waits for the end of that as long as it gets on.
 void drain(KilledSession* session);
 /// Removes it, and with it what was not stored.

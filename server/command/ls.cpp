@@ -24,6 +24,7 @@ constexpr int kVersion = 1;  // of the JSON
 struct LsOptions {
   std::vector<std::string> names;
   bool json = false;
+  double timeout = 0.5;
 };
 
 Json headed(const char* kind, const Json& facts) {
@@ -34,7 +35,8 @@ Json headed(const char* kind, const Json& facts) {
 
 class Ls {
  public:
-  explicit Ls(const LsOptions& options) : options_(options), sessions_(look_at_sessions()) {}
+  explicit Ls(const LsOptions& options)
+      : options_(options), sessions_(look_at_sessions(options.timeout)) {}
 
   int run() {
     std::vector<std::string> names = options_.names;
@@ -183,8 +185,13 @@ void add_ls(CLI::App& app, int& exit_code) {
                    "name of a running session");
   verb->add_flag("--json", options->json,
                  "JSON on standard output, an object for each name, and nothing else");
+  verb->add_option("--timeout", options->timeout,
+                   "Seconds that the servers of running sessions have to answer")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   verb->footer(
-      "Changes nothing, and no run notices. Exit codes: 0 good; 1 something is not there or cannot "
+      "Changes nothing, and no run waits for it. Exit codes: 0 good; 1 something is not there or "
+      "cannot "
       "be read; 2 the command line is wrong.");
   verb->callback([options, &exit_code] { exit_code = Ls(*options).run(); });
 }

@@ -132,7 +132,7 @@ std::string files_table(const Json& files, const Look& look) {
 
 }  // namespace
 
-std::string session_screen(const Json& session, const Look& look) {
+std::string status_screen(const Json& session, const Look& look) {
   std::string text = head(session, look);
   if (!session.contains("buffer")) return text;
   text += facts(session, look);
@@ -141,9 +141,17 @@ std::string session_screen(const Json& session, const Look& look) {
   if (!session["stores"].empty())
     text += section(counted(session["stores"].size(), "store"), look) +
             stores_table(session["stores"], look);
-  if (session["variables"].is_array())
-    text += section(counted(session["variables"].size(), "variable"), look) +
-            variables_table(session["variables"], look);
+  return text;
+}
+
+std::string variables_screen(const Json& variables, const Look& look) {
+  return section(counted(variables.size(), "variable"), look) + variables_table(variables, look);
+}
+
+std::string session_screen(const Json& session, const Look& look) {
+  std::string text = status_screen(session, look);
+  if (!session.contains("buffer")) return text;
+  if (session["variables"].is_array()) text += variables_screen(session["variables"], look);
   if (session.contains("in_memory") && !session["in_memory"]["variables"].empty())
     text += section("Killed with", look) + held_table(session["in_memory"], look);
   if (!session["files"].empty())

@@ -55,15 +55,15 @@ platform::UniqueFd event_descriptor() {
 }  // namespace
 
 Driver::Driver(const model::Model& model, const shm::Segment& segment, Log& log, DriverParts parts)
-    : architecture_(model.architecture),
+    : model_(model),
       segment_(segment),
       log_(log),
-      machine_(std::move(parts.machine)),
+      parts_(std::move(parts)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       doorbell_(event_descriptor()),
       results_bell_(event_descriptor()),
       signals_(termination_signals()),
-      transport_(std::move(parts.listener), std::move(parts.socket_path), doorbell_.get(),
+      transport_(std::move(parts_.listener), parts_.socket_path, doorbell_.get(),
                  [this](int descriptor) { watch(descriptor); }) {
   for (const platform::UniqueFd* fd : {&doorbell_, &results_bell_, &signals_}) watch(fd->get());
 }
@@ -75,23 +75,45 @@ void Driver::watch(int descriptor) noexcept {
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event);
 }
 
+Driver::Hosted::Hosted(Engine& the_engine, Driver& driver)
+    : engine(the_engine),
+      grace(the_engine, driver.log_,
+            static_cast<std::int64_t>(driver.model_.architecture.grace_seconds * 1e9)),
+      run({the_engine, driver.model_, driver.segment_, driver.parts_.facts, driver.parts_.config,
+           driver.log_, [this](const std::string& who) { grace.begin(who, now_ns()); }}),
+      channel(run),
+      control(std::move(driver.parts_.control_listener), channel) {}
+
+void Driver::Hosted::pass_on_events() {
+  if (run.pass_on_events(channel, now_ns())) control.wake();
+}
+
 int Driver::run(Engine& engine) {
-  Grace grace(engine, log_, static_cast<std::int64_t>(architecture_.grace_seconds * 1e9));
+  Hosted hosted(engine, *this);
+  watch(hosted.control.descriptor());
   engine.start();
   std::int64_t looked_ns = now_ns();
   for (;;) {
     const std::int64_t begun_ns = now_ns();
     const bool busy = engine.step(begun_ns);
-    if (engine.is_done()) return engine.finish(now_ns());
+    hosted.pass_on_events();
+    if (engine.is_done()) return finish(hosted);
     if (busy) last_event_ns_ = begun_ns;
     if (busy && begun_ns - looked_ns < kLookAroundNs) continue;
     if (busy) {
-      look_around(engine, grace, 0);
+      look_around(hosted, 0);
     } else if (!spin(engine)) {
-      sleep(engine, grace);
+      sleep(hosted);
     }
     looked_ns = now_ns();
   }
+}
+
+int Driver::finish(Hosted& hosted) {
+  const int status = hosted.engine.finish(now_ns());
+  hosted.channel.end({{"status", status}}, now_ns());
+  hosted.control.flush(now_ns());
+  return status;
 }
 
 // ---- waiting ----
@@ -112,18 +134,18 @@ bool Driver::spin(Engine& engine) const noexcept {
   return false;
 }
 
-void Driver::sleep(Engine& engine, Grace& grace) noexcept {
+void Driver::sleep(Hosted& hosted) noexcept {
   // "I sleep" is visible before the rings are looked at once more, so that no event is missed.
   std::atomic<std::uint32_t>& sleeps = segment_.server_state().sleeps;
   sleeps.fetch_add(1, std::memory_order_seq_cst);
-  if (!nap(engine, grace))
-    look_around(engine, grace, engine.has_work() ? 0 : limit_ms(engine, grace));
+  if (!nap(hosted)) look_around(hosted, hosted.engine.has_work() ? 0 : limit_ms(hosted));
   sleeps.fetch_add(1, std::memory_order_relaxed);
 }
 
 // True when there is something to do. "I look again soon" is taken back before the rings are looked
 // at for the last time, as "I sleep" is said before.
-bool Driver::nap(Engine& engine, Grace& grace) noexcept {
+bool Driver::nap(Hosted& hosted) noexcept {
+  Engine& engine = hosted.engine;
   if (!placement_.pinned || engine.is_closing() || engine.somebody_waits()) return false;
   std::atomic<std::uint32_t>& naps = segment_.server_state().naps;
   naps.store(1, std::memory_order_seq_cst);
@@ -132,30 +154,35 @@ bool Driver::nap(Engine& engine, Grace& grace) noexcept {
   while (!woken && now_ns() - last_event_ns_ < kNapsNs)
     woken = platform::is_readable_within(epoll_.get(), nap_ns) || engine.has_work();
   naps.store(0, std::memory_order_seq_cst);
-  if (woken) look_around(engine, grace, 0);
+  if (woken) look_around(hosted, 0);
   return woken;
 }
 
-int Driver::limit_ms(const Engine& engine, const Grace& grace) const noexcept {
-  const std::int64_t deadline = engine.next_deadline_ns();
+int Driver::limit_ms(const Hosted& hosted) noexcept {
+  const std::int64_t deadline = hosted.engine.next_deadline_ns();
   const int limit = deadline == Engine::kNever ? -1 : platform::left_ms(deadline);
-  if (!grace.has_begun()) return limit;
+  if (!hosted.grace.has_begun()) return limit;
   return limit < 0 ? kGraceTickMs : std::min(limit, kGraceTickMs);
 }
 
 // ---- what wakes it ----
 
-void Driver::look_around(Engine& engine, Grace& grace, int limit_ms) {
+void Driver::look_around(Hosted& hosted, int limit_ms) {
   epoll_event events[64];
   const int count = epoll_wait(epoll_.get(), events, 64, limit_ms);
-  for (int i = 0; i < count; ++i) on_readable(engine, grace, events[i].data.fd);
-  grace.watch(now_ns());
+  for (int i = 0; i < count; ++i) on_readable(hosted, events[i].data.fd);
+  hosted.grace.watch(now_ns());
 }
 
-void Driver::on_readable(Engine& engine, Grace& grace, int descriptor) {
+void Driver::on_readable(Hosted& hosted, int descriptor) {
   if (descriptor == doorbell_.get() || descriptor == results_bell_.get())
     return silence(descriptor);
-  if (descriptor == signals_.get()) return on_signal(grace);
+  if (descriptor == signals_.get()) return on_signal(hosted.grace);
+  if (descriptor == hosted.control.descriptor()) {
+    hosted.control.turn(now_ns());
+    return hosted.pass_on_events();  // from here on, for who has just subscribed
+  }
+  Engine& engine = hosted.engine;
   transport_.on_readable(
       descriptor, {[&engine](const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection) {
                      return engine.hello(now_ns(), hello, std::move(connection));

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "lib/platform/unique_fd.hpp"
+#include "server/control/engine_run.hpp"
+#include "server/driver/control_sockets.hpp"
 #include "server/driver/grace.hpp"
 #include "server/driver/local_transport.hpp"
 #include "server/driver/thread_executor.hpp"
@@ -19,6 +21,9 @@ struct DriverParts {
   platform::UniqueFd listener;  ///< empty: nobody comes
   std::string socket_path;
   platform::Machine machine;
+  platform::UniqueFd control_listener{};  ///< empty: there is no control channel
+  RunFacts facts{};
+  std::string config{};  ///< path of the XML
 };
 
 class Driver final : public Host {
@@ -33,26 +38,39 @@ class Driver final : public Host {
   Executor& executor() noexcept { return executor_; }
 
   void wake() noexcept override;
-  const platform::Machine* machine() const override { return &machine_; }
+  const platform::Machine* machine() const override { return &parts_.machine; }
   void run_on(const platform::Placement& placement) override;
   void stop_listening() override { transport_.stop_listening(); }
   void tell_user(const std::string& text) override;
 
  private:
+  // An engine, and what orders it from outside.
+  struct Hosted {
+    Hosted(Engine& the_engine, Driver& driver);
+    void pass_on_events();
+
+    Engine& engine;
+    Grace grace;
+    control::EngineRun run;
+    control::Channel channel;
+    ControlSockets control;
+  };
+
   void watch(int descriptor) noexcept;
   bool may_spin(const Engine& engine) const noexcept;
   bool spin(Engine& engine) const noexcept;
-  bool nap(Engine& engine, Grace& grace) noexcept;
-  void sleep(Engine& engine, Grace& grace) noexcept;
-  int limit_ms(const Engine& engine, const Grace& grace) const noexcept;
-  void look_around(Engine& engine, Grace& grace, int limit_ms);
-  void on_readable(Engine& engine, Grace& grace, int descriptor);
+  bool nap(Hosted& hosted) noexcept;
+  void sleep(Hosted& hosted) noexcept;
+  static int limit_ms(const Hosted& hosted) noexcept;
+  void look_around(Hosted& hosted, int limit_ms);
+  void on_readable(Hosted& hosted, int descriptor);
   void on_signal(Grace& grace);
+  static int finish(Hosted& hosted);
 
-  const model::Architecture& architecture_;
+  const model::Model& model_;
   const shm::Segment& segment_;
   Log& log_;
-  platform::Machine machine_;
+  DriverParts parts_;
   platform::UniqueFd epoll_, doorbell_, results_bell_, signals_;
   LocalTransport transport_;
   platform::Placement placement_;

@@ -158,6 +158,22 @@ Result<std::vector<LoadedPlugin>> plugins_and_scripts(model::Model* model, const
   return load_plugins(*model, log);
 }
 
+// To what is drained nobody comes.
+Result<platform::UniqueFd> listen_for_ranks(const LiveSession& live) {
+  if (live.socket().empty()) return platform::UniqueFd();
+  return platform::listen_at(live.socket());
+}
+
+// A run goes on without.
+platform::UniqueFd listen_for_control(const LiveSession& live, Log& log) {
+  if (live.control().empty()) return {};
+  Result<platform::UniqueFd> listener =
+      platform::listen_at(live.control(), platform::SocketKind::stream);
+  if (listener) return std::move(*listener);
+  log.warn("there is no control channel: {}", listener.error().message);
+  return {};
+}
+
 bool wants_overlap_check() {
   const char* const overlaps = std::getenv("LEAT_CHECK_OVERLAPS");
   return overlaps && std::string_view(overlaps) == "1";
@@ -231,14 +247,14 @@ Result<int> serve(Options options, Reporter& reporter) {
   if (!live->is_taken_over()) live->has_made_segment();
   Result<std::optional<platform::SpillFolder>> spill = make_spill_folder(*model, *live, **log);
   if (!spill) return spill.error();
-  Result<platform::UniqueFd> listener = platform::UniqueFd();
-  if (!draining) listener = platform::listen_at(live->socket());
+  Result<platform::UniqueFd> listener = listen_for_ranks(*live);
   if (!listener) return listener.error();
-
   const RunFacts facts{options.session,       options.ranks, options.node_ranks,
                        live->is_taken_over(), draining,      live->segment()};
   const PluginView view(*model, facts);
-  Driver driver(*model, *segment, **log, {std::move(*listener), live->socket(), machine});
+  Driver driver(*model, *segment, **log,
+                {std::move(*listener), live->socket(), machine, listen_for_control(*live, **log),
+                 facts, options.config});
   Engine engine({*model, *segment, facts, driver, *log, driver.executor(), ".",
                  instances_of(*plugins, *model, view, *log), live->journal(), live->late_ranks(),
                  *spill ? &**spill : nullptr, drains, wants_overlap_check()});

@@ -19,6 +19,12 @@ SpillerParts spiller_parts(const Run& run, const DispatcherParts& parts) {
   return spill;
 }
 
+std::uint64_t bytes_of(const Iteration& iteration) {
+  std::uint64_t bytes = 0;
+  for (const Block& block : iteration.blocks) bytes += block.bytes;
+  return bytes;
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
@@ -26,6 +32,7 @@ Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
       clients_(books.clients),
       memory_(books.memory),
       iterations_(books.iterations),
+      events_(books.events),
       parameters_(books.parameters),
       record_(books.record),
       drains_(parts.drains
@@ -74,6 +81,7 @@ void Dispatcher::pass_on_complete() {
   if (!may_store()) return;
   while (std::optional<Iteration> iteration = iterations_.take_complete()) {
     record_.ledger().handed_over(*iteration);
+    events_.complete(iteration->number, bytes_of(*iteration));
     pins_.pin(&*iteration);
     for (std::size_t i = 0; i < iteration->pins.size(); ++i) held_.insert(iteration->number);
     iteration->parameters = parameters_.at(iteration->number);
@@ -103,6 +111,7 @@ void Dispatcher::take(PipelineResult& result) {
   run_.made_progress();
   switch (result.kind) {
     case PipelineResult::Kind::iteration:
+      tell(result);
       return note_done(result);
     case PipelineResult::Kind::opened:
       return stores_opened(result);
@@ -125,6 +134,15 @@ void Dispatcher::stores_opened(const PipelineResult& result) {
   run_.log->error("what session {} has in memory stays there: {}; `leat recover {}` tries again",
                   session, given_up_, session);
   state_ = State::closed;
+}
+
+void Dispatcher::tell(const PipelineResult& result) {
+  using Kind = IterationEvent::Kind;
+  if (!events_.is_watched()) return;
+  for (const StoreOutcome& each : result.outcomes) {
+    const Kind kind = each.error.empty() ? Kind::stored : Kind::failed;
+    events_.add({kind, result.iteration, each.store, each.error});
+  }
 }
 
 // The iteration's blocks are still held by the result: a server that takes over either finds them,

@@ -76,12 +76,14 @@ class Dispatcher {
   bool hold_spilled(Iteration* iteration) const;
   void take(PipelineResult& result);
   void stores_opened(const PipelineResult& result);
+  void tell(const PipelineResult& result);
   void note_done(const PipelineResult& result) noexcept;
 
   const Run& run_;
   Clients& clients_;
   Memory& memory_;
   IterationTracker& iterations_;
+  IterationEvents& events_;
   Parameters& parameters_;
   Record& record_;
   std::shared_ptr<Drains> drains_;

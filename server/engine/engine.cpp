@@ -12,6 +12,11 @@ namespace {
 constexpr std::int64_t kTickNs = 10'000'000;
 constexpr std::int64_t kWaitTickNs = 500'000'000, kReportTickNs = 100'000'000;
 
+// For the log. No script has a '/' in its name.
+std::string title_of(const std::string& who) {
+  return who.find('/') == std::string::npos ? "script \"" + who + "\"" : who;
+}
+
 std::function<void()> wake_of(Host& host) {
   return [&host] { host.wake(); };
 }
@@ -32,6 +37,7 @@ Engine::Engine(EngineParts parts)
       events_(books_, overflow_, attachment_),
       absence_(books_, dispatcher_, overflow_, attachment_, placing_),
       ending_(books_, dispatcher_, attachment_, events_, parts.host),
+      control_(books_, dispatcher_),
       has_memory_(parts.has_memory) {
   if (books_.run.facts.resumed) take_up_old_run(parts.journal_path);
 }
@@ -82,6 +88,7 @@ void Engine::tick() {
   // Scripts have time limits of their own: as long as they run, something gets done.
   if (dispatcher_.scripts().exists() && !dispatcher_.scripts().idle()) books_.run.made_progress();
   overflow_.say_who_waits();
+  control_.tick();
 }
 
 std::int64_t Engine::next_deadline_ns() const noexcept {
@@ -108,17 +115,15 @@ void Engine::tend_scripts() {
 void Engine::steer_as_asked() {
   for (const SteeringRequest& request : dispatcher_.scripts().take_steering()) {
     const std::string why = books_.parameters.steer(request);
-    if (!why.empty()) books_.run.log->error("script \"{}\", ctx.set: {}", request.script, why);
+    if (!why.empty()) books_.run.log->error("script \"{}\", ctx.set: {}", request.who, why);
   }
   for (const AuditEntry& entry : books_.parameters.advance()) {
-    books_.run.log->info("script \"{}\" steers {} from {} to {}, from iteration {} on", entry.who,
+    books_.run.log->info("{} steers {} from {} to {}, from iteration {} on", title_of(entry.who),
                          entry.parameter, entry.old_value, entry.new_value, entry.iteration);
     dispatcher_.scripts().note_steering(entry);
+    books_.events.add({IterationEvent::Kind::steered, entry.iteration, entry.parameter,
+                       entry.new_value, entry.who});
   }
-}
-
-std::string Engine::steer(const SteeringRequest& request) {
-  return books_.parameters.steer(request);
 }
 
 bool Engine::hello(std::int64_t now_ns, const shm::Hello& hello,

@@ -13,6 +13,7 @@
 
 #include "lib/platform/spill_folder.hpp"
 #include "server/engine/absence.hpp"
+#include "server/engine/control_port.hpp"
 #include "server/engine/ending.hpp"
 #include "server/engine/events.hpp"
 #include "server/engine/host.hpp"
@@ -72,8 +73,8 @@ class Engine {
              std::unique_ptr<shm::ToClient> connection);
   /// Something has come from this client beside its events, or it has hung up.
   void message(std::int64_t now_ns, std::uint32_t client);
-  /// A parameter is to have another value. "", or why that is refused.
-  std::string steer(const SteeringRequest& request);
+  /// For those who watch and steer from outside.
+  ControlPort& control() noexcept { return control_; }
 
   // The end
 
@@ -119,6 +120,7 @@ class Engine {
   Events events_;
   Absence absence_;
   Ending ending_;
+  ControlPort control_;
   bool has_memory_;
   std::int64_t ticked_ns_ = 0;
 };

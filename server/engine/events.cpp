@@ -22,6 +22,7 @@ Events::Events(Books& books, Overflow& overflow, Attachment& attachment)
       clients_(books.clients),
       memory_(books.memory),
       iterations_(books.iterations),
+      happened_(books.events),
       parameters_(books.parameters),
       record_(books.record),
       overflow_(overflow),
@@ -138,6 +139,9 @@ void Events::on_block(std::uint32_t index, const shm::Event& event) {
     return refuse_block(index, event, error);
   }
   block->lease = lease;
+  if (happened_.is_watched() && !iterations_.holds(event.iteration) &&
+      !iterations_.is_dropped(event.iteration))
+    happened_.add({IterationEvent::Kind::open, event.iteration});
   if (const std::optional<Block> replaced = iterations_.add(*block)) memory_.release(*replaced);
 }
 

@@ -40,6 +40,7 @@ class Events {
   Clients& clients_;
   Memory& memory_;
   IterationTracker& iterations_;
+  IterationEvents& happened_;
   Parameters& parameters_;
   Record& record_;
   Overflow& overflow_;

@@ -31,6 +31,7 @@ Overflow::Overflow(Books& books, Dispatcher& dispatcher)
       clients_(books.clients),
       memory_(books.memory),
       iterations_(books.iterations),
+      events_(books.events),
       dropped_(books.dropped),
       record_(books.record),
       dispatcher_(dispatcher) {}
@@ -148,6 +149,7 @@ void Overflow::drop_open(std::int64_t iteration, const std::string& why) {
 void Overflow::note_dropped(std::int64_t iteration, const std::string& why) {
   dropped_.add(iteration);
   record_.ledger().iteration_dropped(iteration, why);
+  events_.add({IterationEvent::Kind::dropped, iteration, {}, why});
   run_.log->info("iteration {} is left out: {}", iteration, why);
   run_.made_progress();
 }

@@ -41,6 +41,7 @@ class Overflow {
   Clients& clients_;
   Memory& memory_;
   IterationTracker& iterations_;
+  IterationEvents& events_;
   Dropped& dropped_;
   Record& record_;
   Dispatcher& dispatcher_;

@@ -10,6 +10,7 @@
 #include "server/ledger/record.hpp"
 #include "server/session/clients.hpp"
 #include "server/session/dropped.hpp"
+#include "server/session/iteration_events.hpp"
 #include "server/session/iteration_tracker.hpp"
 #include "server/session/memory.hpp"
 #include "server/session/parameters.hpp"
@@ -35,6 +36,7 @@ struct Books {
   SessionJournal journal;
   Clients clients;
   IterationTracker iterations;
+  IterationEvents events;
   Memory memory;
   Parameters parameters;
   Dropped dropped;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "lib/platform/clock.hpp"
+
 namespace leat::server {
 namespace {
 
@@ -218,8 +220,11 @@ std::string PluginInstance::process(const Iteration& iteration) {
   data.parameters = parameters.data();
   data.parameter_count = parameters.size();
   data.parameter_stride = sizeof(leat_parameter);
+  const std::int64_t begun_ns = platform::now_ns();
   std::string error = outcome(plugin_->iteration(state_, &data), "iteration");
-  if (error.empty()) bytes_ += bytes;
+  ++work_.calls;
+  work_.ns += static_cast<std::uint64_t>(platform::now_ns() - begun_ns);
+  if (error.empty()) work_.bytes += bytes;
   else host_.call_failed();
   return error;
 }

@@ -2,6 +2,8 @@
 // One plugin at work for one <store>: what the host passes to it, and what it says back.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,6 +35,12 @@ class PluginView {
   std::vector<leat_variable> variables_;
 };
 
+/// What a plugin has done with iterations so far; for other threads too, each number by itself.
+struct PluginWork {
+  std::atomic<std::uint64_t> calls{0}, ns{0};
+  std::atomic<std::uint64_t> bytes{0};  ///< that it has taken
+};
+
 /// Calls come from the pipeline's thread only. Errors are messages; an empty one is success.
 class PluginInstance {
  public:
@@ -60,7 +68,7 @@ class PluginInstance {
 
   PluginHost& host() noexcept { return host_; }
   const std::string& store() const noexcept { return name_; }
-  std::uint64_t bytes() const noexcept { return bytes_; }
+  const PluginWork& work() const noexcept { return work_; }
 
  private:
   bool takes(std::uint32_t variable) const { return takes_[variable] != 0; }
@@ -76,7 +84,7 @@ class PluginInstance {
   PluginHost host_;
   void* state_ = nullptr;
   std::optional<std::string> why_not_open_ = "";  // nothing: it is open
-  std::uint64_t bytes_ = 0;
+  PluginWork work_;
 };
 
 }  // namespace leat::server

@@ -146,6 +146,31 @@ std::map<std::string, ScriptFate> ScriptPool::fates() const {
   return fates;
 }
 
+std::vector<ScriptMetrics> ScriptPool::metrics() const {
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  std::vector<ScriptMetrics> all;
+  for (const Script& script : board_.scripts) {
+    const ScriptCounts& counts = script.counts;
+    if (script.removed) continue;
+    all.push_back({script.file.name,
+                   {counts.calls, counts.failed, script.left_out(), counts.first_error},
+                   counts.seconds,
+                   script.waiting.size(),
+                   script.usable});
+  }
+  return all;
+}
+
+void ScriptPool::reload() {
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  for (Script& script : board_.scripts) {
+    if (script.removed) continue;
+    script.must_load = script.was_changed = script.usable = true;
+    script.counts.told.clear();
+  }
+  board_.changed.notify_all();
+}
+
 std::uint64_t ScriptPool::trouble() const {
   if (!exists()) return 0;
   const std::lock_guard<std::mutex> lock(board_.mutex);

@@ -25,6 +25,15 @@
 
 namespace leat::server {
 
+/// How one script does, for those who watch the run.
+struct ScriptMetrics {
+  std::string name;
+  ScriptFate fate;
+  double seconds = 0;         ///< at work
+  std::uint64_t waiting = 0;  ///< iterations
+  bool usable = true;         ///< false: it is not called any more, until it changes
+};
+
 class ScriptPool {
  public:
   /// `store` is called from any thread with what a script has made, `wake` when there is something
@@ -52,6 +61,9 @@ class ScriptPool {
   void place(const platform::CpuSet& cpus);
   /// How each has fared so far.
   std::map<std::string, ScriptFate> fates() const;
+  std::vector<ScriptMetrics> metrics() const;
+  /// Loads all of them anew, those too that have not changed or were given up.
+  void reload();
   /// Grows with each failure and each iteration that is left out.
   std::uint64_t trouble() const;
   /// A line per script: calls, time, failures.

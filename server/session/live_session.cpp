@@ -111,6 +111,7 @@ LiveSession::~LiveSession() {
   }
   if (!lock_) return;
   ::unlink(files_.socket.c_str());
+  ::unlink(files_.control.c_str());
   // Left by a rank that was killed while it started us.
   if (platform::try_lock(files_.lock).lock) ::unlink(files_.lock.c_str());
   // What was taken over and stays, is named there for the next.

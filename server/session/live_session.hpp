@@ -50,6 +50,7 @@ class LiveSession {
   const std::vector<platform::UndrainedOne>& undrained() const noexcept { return undrained_; }
   /// "" when it is drained: nobody comes.
   const std::string& socket() const noexcept { return files_.socket; }
+  const std::string& control() const noexcept { return files_.control; }
   const std::string& journal() const noexcept { return of_segment_.journal; }
   /// Where it is noted which ranks did not come.
   const std::string& late_ranks() const noexcept { return files_.late; }

@@ -31,7 +31,7 @@ class Parameters {
 
   /// "", or why it is refused.
   std::string steer(const SteeringRequest& request) {
-    return steering_.set(request.parameter, request.value, request.script);
+    return steering_.set(request.parameter, request.value, request.who);
   }
   /// Publishes what can be; what has been decided since the last call, each with its iteration.
   std::vector<AuditEntry> advance();

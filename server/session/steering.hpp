@@ -81,9 +81,9 @@ class Steering {
   std::vector<AuditEntry> audit_;
 };
 
-/// A script has called ctx.set.
+/// A script has called ctx.set, or somebody has asked for it over the control channel.
 struct SteeringRequest {
-  std::string script;
+  std::string who;  ///< the script's name, or "control/<process>"
   std::string parameter;
   Steering::Value value;
 };

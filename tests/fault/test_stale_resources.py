@@ -349,7 +349,7 @@ def test_folder_socket_and_segment_are_their_owners_alone_whatever_the_umask(tmp
         (segment,) = run.segments()
         for path in (*files_of(run), segment):
             assert path.stat().st_mode & 0o777 == 0o600, path
-        assert {p.suffix for p in files_of(run)} == {".sock", ".live", ".journal"}
+        assert {p.suffix for p in files_of(run)} == {".sock", ".control", ".live", ".journal"}
         run.finish()
 
 

@@ -190,7 +190,7 @@ void DrivenEngine::hang_up(std::uint32_t client) {
 }
 
 void DrivenEngine::steer(const std::string& parameter, const Steering::Value& value) {
-  engine_->steer({"fuzz", parameter, value});
+  engine_->control().steer({"fuzz", parameter, value});
   step();
 }
 

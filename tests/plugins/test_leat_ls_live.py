@@ -2,11 +2,13 @@
 """`leat ls` of running sessions: they do not notice."""
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
 import time
 
+import pytest
 from leat_run import BUILD, LIMIT, Run, xml
 
 DATA = """<parameter name="nx" type="int" value="8"/>
@@ -17,7 +19,7 @@ DATA = """<parameter name="nx" type="int" value="8"/>
 
 
 def ls(run, *arguments):
-    done = subprocess.run([BUILD / "bin/leat", "ls", *arguments], capture_output=True, text=True, cwd=run.folder,
+    done = subprocess.run([BUILD / "bin/leat", "ls", "--timeout", str(LIMIT), *arguments], capture_output=True, text=True, cwd=run.folder,
                           env=run.environment)
     assert done.returncode == 0, done
     return done.stdout
@@ -96,3 +98,32 @@ def test_a_session_whose_server_was_killed_waits_for_the_next_and_its_file_is_wh
         assert ls_json(run, run.session)["takeovers"] == 1 and ls_json(run, run.session)["pid"] == run.server()
         run.finish()
     assert ls_json(run, "run.h5")["iterations"]["count"] == count
+
+
+def test_nothing_of_leat_ls_asks_what_the_system_says_of_processes():
+    root = pathlib.Path(__file__).parents[2]
+    sources = [*root.glob("server/command/ls*"), *root.glob("server/command/control_client*"),
+               *root.glob("server/command/killed_sessions*"), root / "server/control/run_json.cpp",
+               root / "server/control/protocol.cpp", root / "lib/platform/stale_resources.cpp", root / "lib/platform/open_target.cpp"]
+    assert len(sources) > 15
+    for source in sources:
+        assert not re.search(r'"/proc|process_facts|process_family|\blives\(|this_process\(', source.read_text()), source
+
+
+def test_a_session_is_shown_where_there_is_no_proc(tmp_path):
+    hides = ["unshare", "--user", "--map-current-user", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    if os.geteuid() == 0:
+        hides[1:3] = []
+    if subprocess.run([*hides, "true"], capture_output=True).returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    with Run(tmp_path, xml(DATA), ranks=1) as run:
+        (a,) = run.init()
+        write((a,), range(3))
+        done_up_to(run, 2)
+        seen = subprocess.run([*hides, BUILD / "bin/leat", "ls", run.session, "--json", "--timeout", str(LIMIT)],
+                              capture_output=True, text=True, cwd=run.folder, env=run.environment)
+        assert seen.returncode == 0, seen
+        facts = json.loads(seen.stdout)
+        assert (facts["state"], facts["pid"], facts["iteration_done"]) == ("running", run.server(), 2)
+        assert [f["file"] for f in facts["files"]] == [str(tmp_path / "run.h5")]
+        run.finish()

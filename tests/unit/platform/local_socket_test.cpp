@@ -122,6 +122,20 @@ TEST_F(LocalSocket, ReplacesOneThatADeadServerLeft) {
   EXPECT_TRUE(connect_to(path_));
 }
 
+TEST_F(LocalSocket, OfStreamsRefusesOneTooManyAtOnceAndKnowsWhoComes) {
+  listener_ = *listen_at(path_, SocketKind::stream);
+  std::vector<UniqueFd> waiting;
+  Status status = Status::OK;
+  while (status == Status::OK && waiting.size() < 10'000) {
+    Result<UniqueFd> next = connect_to(path_, SocketKind::stream);
+    status = next ? Status::OK : next.error().status;
+    if (next) waiting.push_back(std::move(*next));
+  }
+  // Unless there are fewer descriptors than may wait.
+  EXPECT_EQ(status, Status::ERROR_TIMEOUT);
+  EXPECT_EQ(peer_of(accept_own_user(listener_.get()).get()), getpid());
+}
+
 TEST_F(LocalSocket, WithoutAListenerIsAnErrorThatSaysSo) {
   EXPECT_EQ(connect_to(base_ + "/nobody").error().status, Status::ERROR_SERVER);
 }

@@ -78,6 +78,15 @@ TEST_F(Leftovers, OfADeadSessionAreRemovedAndALiveOneBesideIsNot) {
   EXPECT_TRUE(left().empty());
 }
 
+TEST_F(Leftovers, IncludeTheControlSocketOfTheDeadAlone) {
+  const SessionFiles live = make_files("live"), dead = make_files("dead");
+  for (const SessionFiles* each : {&live, &dead}) std::ofstream(each->control) << "";
+  std::ofstream(session_files(places_.runtime_folder, "alone").control) << "";
+  const LockHolder server(live.live);
+  remove();
+  EXPECT_EQ(left(), (std::set<std::string>{live.live, live.socket, live.control}));
+}
+
 TEST_F(Leftovers, DoNotIncludeASegmentThatMustStayNorWhatBelongsToIt) {
   make_files("killed");
   const std::string segment = make_segment("killed", kNobody), name = text_of({"killed", kNobody});
@@ -196,7 +205,7 @@ TEST_F(Leftovers, DoNotIncludeAServerThatHasOnlyItsLockYet) {
   const Findings found = remove();
   EXPECT_TRUE(found.dead.empty());
   ASSERT_EQ(found.alive.size(), 1u);
-  EXPECT_EQ(found.alive[0].server.pid, 0);
+  EXPECT_EQ(found.alive[0].maker.pid, 0);
   EXPECT_TRUE(fs::exists(files.live));
 }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection to the control channel of a session on this node. No wait is longer than it may be.
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "lib/base/status.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/platform/unique_fd.hpp"
+#include "server/control/protocol.hpp"
+
+namespace leat::command {
+
+using control::Json;
+
+class ControlClient {
+ public:
+  /// ERROR_SERVER: no server listens; ERROR_TIMEOUT: one does, and has no room for more in time.
+  static Result<ControlClient> connect(const std::string& session,
+                                       const platform::Deadline& deadline);
+
+  /// The next reply comes from receive().
+  bool send(const std::string& verb, const Json& arguments, const platform::Deadline& deadline);
+  /// The next message, a reply or an event. ERROR_TIMEOUT: none comes in time; ERROR_SERVER: the
+  /// server has ended, or has closed the connection.
+  Result<Json> receive(const platform::Deadline& deadline);
+  /// Sends a request and waits for its reply; events that come before it are for receive().
+  Result<Json> ask(const std::string& verb, const Json& arguments,
+                   const platform::Deadline& deadline);
+
+ private:
+  explicit ControlClient(platform::UniqueFd socket) : socket_(std::move(socket)) {}
+  Result<Json> next_line(const platform::Deadline& deadline);
+
+  platform::UniqueFd socket_;
+  std::string input_;
+  std::deque<Json> events_;
+};
+
+}  // namespace leat::command

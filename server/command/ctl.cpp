@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/command/ctl.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <memory>
+
+#include "lib/base/suggest.hpp"
+#include "lib/platform/runtime_folder.hpp"
+#include "server/command/control_client.hpp"
+#include "server/command/ctl_screen.hpp"
+#include "server/command/exit_codes.hpp"
+
+namespace leat::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Beside those of all verbs.
+constexpr int kNoSession = 3, kNoAnswer = 4;
+
+struct CtlOptions {
+  std::string session, verb;
+  std::vector<std::string> arguments;
+  bool json = false;
+  double timeout = 10, wait = 2;
+  bool must_wait = false;
+};
+
+platform::Deadline in_seconds(double seconds) {
+  return platform::Deadline::in_ns(static_cast<std::int64_t>(seconds * 1e9));
+}
+
+std::vector<std::string> names_of_sessions() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(platform::runtime_folder_name(), error), end;
+       !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".control") names.push_back(entry->path().stem().string());
+  }
+  return names;
+}
+
+// Numbers and quoted texts are JSON; all else is the text that it is.
+Json value_of(const std::string& text) {
+  Json value = Json::parse(text, nullptr, false);
+  return value.is_number() || value.is_string() ? value : Json(text);
+}
+
+// "", or what is wrong with the command line.
+std::string read_arguments(const CtlOptions& options, Json* arguments) {
+  const std::vector<std::string> verbs = control::names_of_verbs();
+  if (std::find(verbs.begin(), verbs.end(), options.verb) == verbs.end())
+    return "there is no verb \"" + options.verb + "\"" + did_you_mean(options.verb, verbs);
+  *arguments = Json::object();
+  if (options.verb == "set") {
+    const std::size_t sign = options.arguments.size() == 1 ? options.arguments[0].find('=') : 0;
+    if (sign == 0 || sign == std::string::npos)
+      return "write `leat ctl " + options.session + " set NAME=VALUE`";
+    *arguments = {{"parameter", options.arguments[0].substr(0, sign)},
+                  {"value", value_of(options.arguments[0].substr(sign + 1))}};
+  } else if (options.verb == "subscribe") {
+    if (!options.arguments.empty()) *arguments = {{"events", options.arguments}};
+  } else if (!options.arguments.empty()) {
+    return options.verb + " has no arguments: \"" + options.arguments[0] + "\" is too much";
+  }
+  return "";
+}
+
+class Ctl {
+ public:
+  Ctl(const CtlOptions& options, ControlClient client)
+      : options_(options), client_(std::move(client)) {}
+
+  int run(const Json& arguments) {
+    const bool is_order =
+        options_.verb == "set" || options_.verb == "drain" || options_.verb == "stop";
+    if (is_order && options_.wait > 0 && !ask("subscribe", {{"events", {"steered"}}})) return code_;
+    const std::optional<Json> reply = ask(options_.verb, arguments);
+    if (!reply) return code_;
+    if (options_.verb == "subscribe") return follow();
+    if (is_order || options_.verb == "reload-scripts") return accepted(*reply, arguments);
+    print(options_.json ? reply->dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+                        : screen_of_reply(options_.verb, (*reply)["result"], look_of(stdout)));
+    return kGood;
+  }
+
+ private:
+  // Empty: it is said why not.
+  std::optional<Json> ask(const std::string& verb, const Json& arguments) {
+    const Result<Json> reply = client_.ask(verb, arguments, in_seconds(options_.timeout));
+    if (reply && reply->value("ok", false)) return *reply;
+    code_ = reply ? kBad : kNoAnswer;
+    if (reply && options_.json) print(reply->dump(2) + "\n");
+    complain(reply ? reply->value("error", "") : reply.error().message);
+    return {};
+  }
+
+  int follow() {
+    for (;;) {
+      const Result<Json> event =
+          client_.receive(in_seconds(std::numeric_limits<std::int32_t>::max()));
+      if (!event) {
+        complain(event.error().message + ": another one may go on, subscribe again");
+        return kNoAnswer;
+      }
+      print(text_of(*event));
+      if (event->value("event", "") == "ended") return kGood;
+      if (event->value("event", "") == "overrun") return kNoAnswer;
+    }
+  }
+
+  std::string text_of(const Json& event) const {
+    return options_.json ? event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
+                         : line_of_event(event, look_of(stdout));
+  }
+
+  int accepted(const Json& reply, const Json& arguments) {
+    if (options_.verb == "reload-scripts" || options_.wait <= 0) return done(reply, Json());
+    const platform::Deadline deadline = in_seconds(options_.wait);
+    for (;;) {
+      const Result<Json> event = client_.receive(deadline);
+      if (!event && options_.verb != "set" && event.error().status == Status::ERROR_SERVER)
+        return done(reply, {{"event", "ended"}});  // it could not say so any more
+      if (!event) return done(reply, Json());
+      if (is_awaited(*event, reply, arguments)) return done(reply, *event);
+    }
+  }
+
+  bool is_awaited(const Json& event, const Json& reply, const Json& arguments) const {
+    const std::string name = event.value("event", "");
+    if (options_.verb != "set") return name == "ended";
+    return name == "steered" && event.value("parameter", "") == arguments["parameter"] &&
+           event.value("who", "") == reply["result"].value("who", "");
+  }
+
+  // `event`: what has come of it; null when that is not known yet.
+  int done(Json reply, const Json& event) {
+    const bool late = event.is_null() && options_.must_wait;
+    if (options_.json) {
+      if (event.is_object()) reply["event"] = event;
+      print(reply.dump(2) + "\n");
+    } else {
+      print(event.is_object() ? text_of(event) : "accepted\n");
+    }
+    if (late) complain("it is not known in time what has come of it");
+    return late ? kNoAnswer : kGood;
+  }
+
+  static void print(const std::string& text) {
+    std::fputs(text.c_str(), stdout);
+    std::fflush(stdout);
+  }
+
+  static void complain(const std::string& message) {
+    std::fprintf(stderr, "leat ctl: %s\n", message.c_str());
+  }
+
+  const CtlOptions& options_;
+  ControlClient client_;
+  int code_ = kGood;
+};
+
+int run(const CtlOptions& options) {
+  Json arguments;
+  if (const std::string wrong = read_arguments(options, &arguments); !wrong.empty()) {
+    std::fprintf(stderr, "leat ctl: %s\n", wrong.c_str());
+    return kUsage;
+  }
+  Result<ControlClient> client =
+      ControlClient::connect(options.session, in_seconds(options.timeout));
+  if (client) return Ctl(options, std::move(*client)).run(arguments);
+  const bool is_busy = client.error().status == Status::ERROR_TIMEOUT;
+  std::fprintf(stderr, "leat ctl: no server of a session \"%s\" %s on this node%s\n",
+               options.session.c_str(), is_busy ? "answers" : "listens",
+               is_busy ? "" : did_you_mean(options.session, names_of_sessions()).c_str());
+  return is_busy ? kNoAnswer : kNoSession;
+}
+
+}  // namespace
+
+void add_ctl(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<CtlOptions>();
+  CLI::App* verb = app.add_subcommand(
+      "ctl", "Asks the server of a running session of yours, or orders it to do something.");
+  verb->add_option("SESSION", options->session, "Its name, as `leat ls` shows it")->required();
+  verb->add_option("VERB", options->verb,
+                   "status, describe, ledger, metrics; subscribe [EVENT...]; set NAME=VALUE; "
+                   "drain, stop, reload-scripts")
+      ->required();
+  verb->add_option("ARGUMENT", options->arguments, "What the verb needs");
+  verb->add_flag("--json", options->json, "What the server says, as JSON");
+  verb->add_option("--timeout", options->timeout, "Seconds that it has to answer")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  const CLI::Option* const wait =
+      verb->add_option("--wait", options->wait,
+                       "Seconds to wait for what comes of an order: the iteration from which a "
+                       "value holds, the end of the server")
+          ->capture_default_str()
+          ->check(CLI::NonNegativeNumber);
+  verb->footer(
+      "Exit codes: 0 done; 1 the server has refused it; 2 the command line is wrong; 3 no such "
+      "session runs on this node; 4 the server does not answer in time, or has gone.");
+  verb->callback([options, wait, &exit_code] {
+    options->must_wait = wait->count() > 0 && options->wait > 0;
+    exit_code = run(*options);
+  });
+}
+
+}  // namespace leat::command

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace leat::command {
+
+/// `leat ctl SESSION VERB`: asks the server of a running session, or orders it to do something.
+void add_ctl(CLI::App& app, int& exit_code);
+
+}  // namespace leat::command

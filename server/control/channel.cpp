@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/control/channel.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "lib/base/suggest.hpp"
+#include "lib/platform/clock.hpp"
+
+namespace leat::control {
+namespace {
+
+// After so long the rest waits for the next turn.
+constexpr std::int64_t kTurnNs = 500'000;
+
+bool is_blank(const std::string& line) {
+  return line.find_first_not_of(" \t\r") == std::string::npos;
+}
+
+// Steering knows numbers and texts.
+std::optional<server::Steering::Value> value_in(const Json& value) {
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)
+    return value.get<double>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) return value.get<std::string>();
+  return {};
+}
+
+std::string why_no_event(const Json& name) {
+  const std::vector<std::string>& known = names_of_events();
+  const std::string text = name.is_string() ? name.get<std::string>().substr(0, 64) : "";
+  if (std::find(known.begin(), known.end(), text) != known.end()) return "";
+  return "there is no event \"" + text + "\"" + did_you_mean(text, known);
+}
+
+// A word that a run which is over, or another connection, makes necessary.
+std::string last_line(const std::string& why) { return refusal_line({}, why); }
+
+}  // namespace
+
+Connection& Channel::open(int number, std::string who, std::int64_t now_ns) {
+  connections_.erase(number);
+  const bool has_room = make_room(now_ns);
+  Connection& connection =
+      connections_.emplace(number, Connection(std::move(who), now_ns)).first->second;
+  if (!has_room) {
+    connection.part_with(last_line("there are " + std::to_string(kMostConnections) +
+                                   " connections already, and all have subscribed: end one"),
+                         now_ns);
+  }
+  return connection;
+}
+
+Connection* Channel::find(int number) noexcept {
+  const auto found = connections_.find(number);
+  return found == connections_.end() ? nullptr : &found->second;
+}
+
+// Those that part already are on their way out, and make room for others that do.
+bool Channel::make_room(std::int64_t now_ns) {
+  Connection *silent = nullptr, *parting = nullptr;
+  std::size_t staying = 0;
+  for (auto& [number, each] : connections_) {
+    if (each.is_parting()) parting = &each;
+    staying += !each.is_parting();
+    if (each.is_subscribed() || each.is_parting()) continue;
+    if (!silent || each.came_ns() < silent->came_ns()) silent = &each;
+  }
+  if (parting && connections_.size() >= 2 * kMostConnections) parting->lost();
+  if (staying < kMostConnections) return true;
+  if (!silent) return false;
+  silent->part_with(last_line("there are " + std::to_string(kMostConnections) +
+                              " connections, and this one has been silent for the longest: "
+                              "connect again"),
+                    now_ns);
+  return true;
+}
+
+bool Channel::work(std::int64_t now_ns) {
+  bool any = false;
+  for (auto& [number, each] : connections_) {
+    const std::string why = each.why_late(now_ns);
+    if (!why.empty()) each.part_with(last_line(why), now_ns);
+    any |= !why.empty();
+  }
+  return any | answer_some(now_ns);
+}
+
+// From where the last turn had no time left.
+bool Channel::answer_some(std::int64_t now_ns) {
+  bool any = false;
+  const std::int64_t begun_ns = platform::now_ns();
+  auto next = connections_.lower_bound(next_number_);
+  for (std::size_t i = 0; i < connections_.size(); ++i) {
+    if (next == connections_.end()) next = connections_.begin();
+    const std::optional<std::string> line = next->second.take_request();
+    if (line && !is_blank(*line)) answer(next->second, *line, now_ns);
+    any |= line.has_value();
+    ++next;
+    if (platform::now_ns() - begun_ns > kTurnNs) break;
+  }
+  next_number_ = next == connections_.end() ? 0 : next->first;
+  return any;
+}
+
+std::int64_t Channel::next_deadline_ns() const noexcept {
+  std::int64_t deadline = INT64_MAX;
+  for (const auto& [number, each] : connections_) deadline = std::min(deadline, each.deadline_ns());
+  return deadline;
+}
+
+void Channel::answer(Connection& connection, const std::string& line, std::int64_t now_ns) {
+  if (line.size() > kMostRequest) {
+    return connection.part_with(last_line("a request has at most " + std::to_string(kMostRequest) +
+                                          " bytes, and this one has more; write " +
+                                          "{\"leat_control\": 1, \"request\": \"status\"}"),
+                                now_ns);
+  }
+  const Request request = parse_request(line);
+  std::string reply =
+      request.error.empty() ? reply_to(connection, request) : refusal_line(request, request.error);
+  if (const std::string why = why_too_much(reply); !why.empty()) reply = refusal_line(request, why);
+  connection.reply(reply, now_ns);
+}
+
+// Whatever is wrong with one request, the run goes on.
+std::string Channel::reply_or_refusal(Connection& connection, const Request& request) {
+  if (!request.error.empty()) return refusal_line(request, request.error);
+  try {
+    return reply_to(connection, request);
+  } catch (const std::exception& e) {
+    return refusal_line(request, std::string("the server cannot answer this: ") + e.what());
+  }
+}
+
+std::string Channel::why_too_much(const std::string& reply) const {
+  if (reply.size() > kMostReply)
+    return "the reply has " + std::to_string(reply.size()) + " bytes, more than the " +
+           std::to_string(kMostReply) + " that a reply may have";
+  std::size_t unread = reply.size();
+  for (const auto& [number, each] : connections_) unread += each.unsent().size();
+  if (unread <= kMostUnreadOfAll) return "";
+  return "others have yet to read too much of what they have asked for; ask again";
+}
+
+std::string Channel::reply_to(Connection& connection, const Request& request) {
+  if (request.verb == "subscribe") return subscribe(connection, request);
+  if (request.verb == "ledger") return reply_line_of_text(request, run_.ledger());
+  if (request.verb == "describe") return reply_line_of_text(request, run_.describe());
+  const std::string facts_line = facts(request);
+  return facts_line.empty() ? order(connection, request) : facts_line;
+}
+
+std::string Channel::facts(const Request& request) {
+  if (request.verb == "status") return reply_line(request, run_.status());
+  if (request.verb == "metrics") return reply_line(request, run_.metrics());
+  return "";
+}
+
+std::string Channel::order(const Connection& connection, const Request& request) {
+  std::string why;
+  if (request.verb == "drain") why = run_.drain(connection.who());
+  if (request.verb == "stop") why = run_.stop(connection.who());
+  if (request.verb == "reload-scripts") why = run_.reload_scripts(connection.who());
+  if (request.verb == "set") {
+    const Json& name = request.arguments["parameter"];
+    const auto value = value_in(request.arguments["value"]);
+    if (!name.is_string())
+      why = "\"parameter\" is a name";
+    else if (!value)
+      why = "\"value\" is a number or a text";
+    else
+      why = run_.set(name.get<std::string>(), *value, connection.who());
+  }
+  return why.empty() ? reply_line(request, {{"who", connection.who()}})
+                     : refusal_line(request, why);
+}
+
+std::string Channel::subscribe(Connection& connection, const Request& request) {
+  const Json events = request.arguments.value("events", Json::array());
+  if (!events.is_array())
+    return refusal_line(request, "\"events\" is a list, like [\"stored\", \"dropped\"]");
+  std::vector<std::string> names;
+  for (const Json& each : events) {
+    if (const std::string why = why_no_event(each); !why.empty()) return refusal_line(request, why);
+    names.push_back(each.get<std::string>());
+  }
+  connection.subscribe(std::move(names));
+  return reply_line(request, {{"events", events.empty() ? Json(names_of_events()) : events}});
+}
+
+bool Channel::has_subscribers() const noexcept {
+  return std::any_of(connections_.begin(), connections_.end(),
+                     [](const auto& each) { return each.second.is_subscribed(); });
+}
+
+void Channel::publish(const std::string& event, const Json& facts, std::int64_t now_ns) {
+  std::string line;
+  for (auto& [number, each] : connections_) {
+    if (!each.wants(event)) continue;
+    if (line.empty()) line = event_line(event, facts);
+    each.offer(line, now_ns);
+  }
+}
+
+void Channel::end(const Json& facts, std::int64_t now_ns) {
+  const std::string line = event_line("ended", facts);
+  for (auto& [number, each] : connections_) {
+    if (each.is_subscribed()) {
+      each.part_with(line, now_ns);
+    } else {
+      each.part_with("", now_ns);
+    }
+  }
+}
+
+}  // namespace leat::control

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run as JSON: what its segment says of it, and what its XML does. For leatd, which answers with
+// it, and for `leat ls`, which reads the segment where no server answers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "lib/model/model.hpp"
+#include "lib/shm/segment.hpp"
+#include "server/control/protocol.hpp"
+
+namespace leat::control {
+
+/// takeovers, buffer, iteration_done, ranks, clients, stores; docs/reference/leat-ls.md describes
+/// them. `model`: null when it is not known. Only reads; all numbers may change meanwhile.
+Json json_of_segment(const shm::Segment& segment, const model::Model* model,
+                     std::optional<std::int32_t> all_ranks);
+
+/// variables, parameters, stores, meshes.
+Json json_of_description(const model::Model& model);
+Json json_of_variables(const model::Model& model);
+
+}  // namespace leat::control

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/engine/control_port.hpp"
+
+#include "lib/platform/clock.hpp"
+
+namespace leat::server {
+namespace {
+
+// A window of rates is one to two of these long.
+constexpr std::int64_t kSampleNs = 5'000'000'000;
+
+double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+}  // namespace
+
+ControlPort::Sample ControlPort::sample() const {
+  return {platform::now_ns(), books_.events.totals(), platform::processor_time_ns()};
+}
+
+void ControlPort::tick() {
+  if (last_.at_ns != 0 && books_.run.now_ns - last_.at_ns < kSampleNs) return;
+  before_ = last_;
+  last_ = sample();
+  if (start_.at_ns == 0) start_ = before_ = last_;
+}
+
+Metrics ControlPort::metrics() {
+  tick();
+  const Sample now = sample();
+  const Ledger& ledger = books_.record.ledger();
+  Metrics metrics;
+  metrics.uptime_seconds = seconds(now.at_ns - start_.at_ns);
+  metrics.iterations = now.totals.iterations;
+  metrics.bytes = now.totals.bytes;
+  metrics.stored = ledger.stored_iterations();
+  metrics.failed = ledger.failed_iterations();
+  metrics.in_progress = ledger.in_progress();
+  metrics.dropped = ledger.table().dropped_iterations();
+  metrics.used_bytes = books_.memory.regions().used_bytes();
+  metrics.window = {
+      seconds(now.at_ns - before_.at_ns), now.totals.iterations - before_.totals.iterations,
+      now.totals.bytes - before_.totals.bytes, seconds(now.computed_ns - before_.computed_ns)};
+  for (const auto& plugin : dispatcher_.pipeline().plugins()) {
+    const PluginWork& work = plugin->work();
+    metrics.stores.push_back({plugin->store(), work.calls.load(), work.bytes.load(),
+                              seconds(static_cast<std::int64_t>(work.ns.load()))});
+  }
+  metrics.scripts = dispatcher_.scripts().metrics();
+  return metrics;
+}
+
+std::string ControlPort::reload_scripts() {
+  if (!dispatcher_.scripts().exists()) return "this run has no <scripts>";
+  dispatcher_.scripts().reload();
+  return "";
+}
+
+}  // namespace leat::server

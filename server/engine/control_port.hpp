@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What those who watch and steer a run from outside get of its engine. Private to the engine's
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/engine/dispatcher.hpp"
+#include "server/ledger/books.hpp"
+
+namespace leat::server {
+
+/// How a run does.
+struct Metrics {
+  struct Store {
+    std::string name;
+    std::uint64_t calls = 0, bytes = 0;
+    double seconds = 0;  ///< at work
+  };
+  /// Of a while that ends now, some seconds where there was something to do.
+  struct Window {
+    double seconds = 0;
+    std::uint64_t iterations = 0, bytes = 0;
+    double computed_seconds = 0;  ///< processor time of the server
+  };
+
+  double uptime_seconds = 0;
+  /// Complete on this server; those of them that all stores have, that some store does not have, and
+  /// that are on their way.
+  std::uint64_t iterations = 0, stored = 0, failed = 0, in_progress = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t bytes = 0;  ///< that were handed over
+  std::uint64_t used_bytes = 0;
+  Window window;
+  std::vector<Store> stores;
+  std::vector<ScriptMetrics> scripts;
+};
+
+class ControlPort {
+ public:
+  ControlPort(Books& books, Dispatcher& dispatcher) : books_(books), dispatcher_(dispatcher) {}
+
+  /// To be called now and then.
+  void tick();
+
+  Metrics metrics();
+  /// As it was written last.
+  std::string ledger() const { return books_.record.text(); }
+  /// What happens to iterations; tells it whether somebody wants to know.
+  IterationEvents& events() noexcept { return books_.events; }
+
+  /// A parameter is to have another value. "", or why that is refused.
+  std::string steer(const SteeringRequest& request) { return books_.parameters.steer(request); }
+  /// "", or why there is nothing to load.
+  std::string reload_scripts();
+
+ private:
+  struct Sample {
+    std::int64_t at_ns = 0;  // 0: not taken
+    IterationEvents::Totals totals;
+    std::int64_t computed_ns = 0;
+  };
+  Sample sample() const;
+
+  Books& books_;
+  Dispatcher& dispatcher_;
+  Sample start_, before_, last_;  // before: the one before the last
+};
+
+}  // namespace leat::server

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The control channel of a session: what is asked is answered, what is ordered is done."""
+import csv
+import json
+import os
+import pathlib
+import re
+import select
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+from control_run import DATA, Peer, connect, ctl, wait_until, write
+from leat_run import BUILD, LIMIT, Run, xml
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
+from script_run import config, put  # noqa: E402
+
+
+def test_what_a_run_is_and_does_is_told(tmp_path):
+    with Run(tmp_path, xml(DATA), ranks=2) as run:
+        a, b = run.init()
+        with Peer(run) as peer:
+            write((a, b), range(3))
+            status = wait_until(lambda: (s := peer.ask("status")["result"])["iteration_done"] == 2 and s, "three iterations")
+            assert (status["session"], status["state"], status["pid"]) == (run.session, "running", run.server())
+            assert status["ranks"] == {"node": 2, "all": 2, "attached": 2} and status["folder"] == str(tmp_path)
+            assert [c["iteration"] for c in status["clients"]] == [3, 3] and status["stores"][0]["done"] == 2
+            described = peer.ask("describe", id="x")
+            assert (described["id"], described["reply"], described["ok"]) == ("x", "describe", True)
+            assert [v["shape"] for v in described["result"]["variables"]] == [["n", "4"]]
+            assert [(p["name"], p["type"], p["value"]) for p in described["result"]["parameters"]] == [
+                ("dt", "double", 0.5), ("n", "int", 8), ("title", "string", None)]
+            ledger = wait_until(lambda: (one := peer.ask("ledger")["result"])["entries"] and one, "the ledger")
+            assert (ledger["leat_ledger"], ledger["session"], ledger["entries"][0]["variable"]) == (1, run.session, "u")
+            metrics = peer.ask("metrics")["result"]
+            assert metrics["iterations"] == {"complete": 3, "stored": 3, "failed": 0, "dropped": 0}
+            assert metrics["bytes"] == 3 * 2 * 256 == metrics["stores"][0]["bytes"] and metrics["stores"][0]["calls"] == 3
+            assert 0 <= metrics["idle_share"] <= 1 and metrics["rates"]["over_seconds"] > 0
+        run.finish()
+
+
+def test_events_come_in_order_until_the_run_has_ended(tmp_path):
+    with Run(tmp_path, xml(DATA), ranks=2) as run:
+        ranks = run.init()
+        with Peer(run) as peer:
+            assert peer.ask("subscribe")["ok"]
+            write(ranks, range(5))
+            run.finish()
+            events = peer.all()
+        seen = [(e["event"], e.get("iteration")) for e in events]
+        for i in range(5):
+            assert [n for n, iteration in seen if iteration == i] == ["open", "complete", "stored"]
+        assert seen[-2:] == [("closing", None), ("ended", None)] and events[-1]["status"] == 0
+        assert {e["bytes"] for e in events if e["event"] == "complete"} == {512}
+
+
+def test_one_may_subscribe_to_some_events_only(tmp_path):
+    with Run(tmp_path, xml(DATA)) as run:
+        ranks = run.init()
+        with Peer(run) as peer:
+            assert peer.ask("subscribe", events=["stored"])["result"] == {"events": ["stored"]}
+            refused = peer.ask("subscribe", events=["storred"])
+            assert not refused["ok"] and 'did you mean "stored"?' in refused["error"]
+            write(ranks, range(3))
+            run.finish()
+            assert [(e["event"], e.get("iteration")) for e in peer.all()] == [*(("stored", i) for i in range(3)), ("ended", None)]
+
+
+def test_iterations_that_are_left_out_are_told(tmp_path):
+    buffer = '<buffer size="1MiB" timeout="1s" when-full="drop-iteration"/>'
+    text = xml(DATA.replace('value="8"', 'value="8192"')).replace('<buffer size="16MiB" timeout="10s"/>', buffer)
+    with Run(tmp_path, text, ranks=2) as run:
+        a, b = run.init()
+        with Peer(run) as peer:
+            assert peer.ask("subscribe", events=["dropped"])["ok"]
+            for i in range(8):  # b stays in iteration 0, so nothing is ever free
+                a.write("u", 8192 * 4 * 8, i)
+                a.end()
+            event = peer.receive()
+            assert event["event"] == "dropped" and "memory" in event["why"]
+        b.kill()
+        run.finalize([a])
+
+
+@pytest.mark.parametrize("line, words", [
+    (b"hello\n", ["no JSON", '{"leat_control": 1, "request": "status"}']),
+    (b"[1]\n", ["a request is an object"]),
+    (b'{"request": "status"}\n', ["names its version"]),
+    (b'{"leat_control": 2, "request": "status"}\n', ["version 2", "speaks version 1"]),
+    (b'{"leat_control": 1}\n', ["what is asked for"]),
+    (b'{"leat_control": 1, "request": "statu"}\n', ['no request "statu"', 'did you mean "status"?']),
+    (b'{"leat_control": 1, "request": "set", "parameter": "dt"}\n', ['needs "value"', '"value": 0.5']),
+    (b'{"leat_control": 1, "request": "set", "parameter": "dt", "valeu": 1}\n', ['no argument "valeu"', 'did you mean "value"?']),
+    (b'{"leat_control": 1, "request": "set", "parameter": "dtt", "value": 1}\n', ['no parameter "dtt"', 'did you mean "dt"?']),
+    (b'{"leat_control": 1, "request": "set", "parameter": "dt", "value": "x"}\n', ["declared double"]),
+    (b'{"leat_control": 1, "request": "set", "parameter": "dt", "value": [1]}\n', ["a number or a text"]),
+    (b'{"leat_control": 1, "request": "set", "parameter": "n", "value": 9}\n', ['layout "cells"']),
+    (b'{"leat_control": 1, "request": "reload-scripts"}\n', ["no <scripts>"]),
+    (b"\xff\xfe\x00{\n", ["no JSON"]),
+    (b"[" * 60000 + b"\n", []),
+    (b'{"leat_control": 1, "request": "status", "x": ' + b"[" * 30000 + b"]" * 30000 + b"}\n", []),
+])
+def test_what_makes_no_sense_gets_an_answer_that_teaches(tmp_path, line, words):
+    with Run(tmp_path, xml(DATA)) as run:
+        run.init()
+        with Peer(run) as peer:
+            peer.send(line)
+            answer = peer.receive()
+            assert not answer["ok"] and all(word in answer["error"] for word in words), answer
+            assert peer.ask("status")["ok"]
+        run.finish()
+
+
+def test_a_value_is_steered_and_the_trail_says_who(tmp_path):
+    put(tmp_path, "idle", "def process(ds, ctx):\n    pass\n")
+    with Run(tmp_path, config(DATA), ranks=2) as run:
+        ranks = run.init()
+        with Peer(run) as peer:
+            assert peer.ask("subscribe", events=["steered"])["ok"]
+            write(ranks, range(1))
+            assert peer.ask("set", parameter="dt", value=0.125)["ok"]
+            event = peer.receive()
+            assert (event["event"], event["parameter"], event["value"]) == ("steered", "dt", "0.125")
+            assert event["who"] == f"control/{os.getpid()}"
+            first = event["iteration"]
+            for i in range(1, first + 2):
+                seen = {rank.must("get_double", "dt").value for rank in ranks}
+                assert seen == {0.125 if i >= first else 0.5}, (i, first)
+                write(ranks, [i])
+        run.finish()
+    assert f"control/{os.getpid()} steers dt from 0.5 to 0.125, from iteration {first} on" in run.log()
+    with open(tmp_path / "run-scripts/steering.csv", newline="") as file:
+        assert list(csv.reader(file))[1] == [str(first), "dt", "0.5", "0.125", f"control/{os.getpid()}"]
+
+
+def test_drain_stores_what_there_is_and_ends(tmp_path):
+    with Run(tmp_path, xml(DATA), ranks=2) as run:
+        ranks = run.init()
+        write(ranks, range(4))
+        with Peer(run) as peer:
+            assert peer.ask("subscribe", events=["stored"])["ok"] and peer.ask("drain")["ok"]
+            assert peer.all()[-1]["event"] == "ended"
+        assert {answer.status for answer in run.finalize()} == {"LEAT_ERROR_SERVER"}
+    assert "4 iterations ended, 4 stored" in run.log() and "has ordered to drain" in run.log()
+
+
+def test_stop_takes_what_ranks_still_hand_over(tmp_path):
+    with Run(tmp_path, xml(DATA), ranks=2) as run:
+        ranks = run.init()
+        write(ranks, range(2))
+        with Peer(run) as peer:
+            assert peer.ask("stop")["ok"]
+            write(ranks, range(2, 4))
+            run.finish()
+    assert "4 iterations ended, 4 stored" in run.log() and "got control/" in run.log()
+
+
+def test_scripts_are_loaded_anew(tmp_path):
+    put(tmp_path, "count", f"""
+        with open({str(tmp_path / 'loads')!r}, "a") as file:
+            file.write("x")
+        def process(ds, ctx):
+            pass
+        """)
+    with Run(tmp_path, config(DATA)) as run:
+        ranks = run.init()
+        write(ranks, range(1))
+        wait_until(lambda: (tmp_path / "loads").exists(), "the first load")
+        with Peer(run) as peer:
+            assert peer.ask("reload-scripts")["ok"]
+        wait_until(lambda: (tmp_path / "loads").read_text() == "xx", "the second load")
+        with Peer(run) as peer:
+            wait_until(lambda: peer.ask("metrics")["result"]["scripts"][0]["calls"] == 1, "the call")
+        run.finish()
+
+
+def test_a_script_that_was_given_up_is_loaded_anew(tmp_path):
+    (tmp_path / "cause").touch()
+    put(tmp_path, "flaky", f"""
+        import os
+        def process(ds, ctx):
+            if os.path.exists({str(tmp_path / 'cause')!r}):
+                raise ValueError("the cause is there")
+            ctx.scalar("good", 1)
+        """)
+    with Run(tmp_path, config(DATA, folder='failures="1"')) as run:
+        ranks = run.init()
+        with Peer(run) as peer:
+            def script():
+                return next(iter(peer.ask("metrics")["result"]["scripts"]), {})
+
+            write(ranks, range(1))
+            wait_until(lambda: script().get("usable") is False, "it is given up")
+            (tmp_path / "cause").unlink()
+            write(ranks, range(1, 2))
+            assert peer.ask("reload-scripts")["ok"]
+            wait_until(lambda: script()["usable"], "it is loaded")
+            write(ranks, range(2, 3))
+            wait_until(lambda: script()["calls"] > script()["failed"], "it is called")
+        run.finish()
+
+
+def test_the_command_shows_screens_and_json_and_says_with_its_exit_code_how_it_went(tmp_path):
+    with Run(tmp_path, xml(DATA), ranks=2) as run:
+        ranks = run.init()
+        write(ranks, range(1))
+        assert "2 of 2 on this node attached, 2 in all" in ctl(run, "status")
+        assert json.loads(ctl(run, "status", "--json"))["result"]["pid"] == run.server()
+        assert "temperature" in ctl(run, "describe") and "per second" in ctl(run, "metrics")
+        assert "nothing is lost so far" in ctl(run, "ledger")
+        assert "accepted" in ctl(run, "set", "dt=-0.25", "--wait", "0")
+        assert 'did you mean "dt"?' in ctl(run, "set", "dtt=1", code=1)
+        assert 'did you mean "status"?' in ctl(run, "statu", code=2)
+        assert "set NAME=VALUE" in ctl(run, "set", "dt", code=2)
+        other = subprocess.run([BUILD / "bin/leat", "ctl", run.session[:-1], "status"], capture_output=True, text=True,
+                               env=run.environment)
+        assert other.returncode == 3 and f'did you mean "{run.session}"?' in other.stderr
+        follower = subprocess.Popen([BUILD / "bin/leat", "ctl", run.session, "subscribe", "stored"], stdout=subprocess.PIPE,
+                                    text=True, env=run.environment)
+        numbers = iter(range(1, 1_000_000))
+        wait_until(lambda: write(ranks, [next(numbers)]) or select.select([follower.stdout], [], [], 0)[0], "the follower")
+        write(ranks, [next(numbers)])
+        run.finish()
+        lines = follower.communicate(timeout=LIMIT)[0].splitlines()
+        last = next(numbers) - 1
+        assert lines[-3:] == [*(f"stored   iteration {i} in out" for i in (last - 1, last)), "ended    with status 0"]
+        assert follower.returncode == 0
+
+
+def test_from_python_one_asks_steers_and_follows(tmp_path):
+    import leat.control as control
+    with Run(tmp_path, xml(DATA)) as run:
+        ranks = run.init()
+        with connect(run) as c:
+            seen, ready = [], threading.Event()
+
+            def follow():
+                for event in c.subscribe("open", "steered", "stored"):
+                    seen.append(event)
+                    ready.set()
+
+            follower = threading.Thread(target=follow)
+            follower.start()
+            numbers = iter(range(10_000))
+            while not ready.is_set():  # until it has subscribed
+                write(ranks, [next(numbers)])
+            assert c.status()["session"] == run.session and c.describe()["simulation"] == "run"
+            c.set("dt", 0.75)
+            with pytest.raises(control.Refused, match='did you mean "dt"'):
+                c.set("dtt", 0.75)
+            assert c.metrics()["memory"]["bytes"] == 16 << 20 and c.ledger()["leat_ledger"] == 1
+            run.finish()
+            follower.join(LIMIT)
+        assert not follower.is_alive() and seen[-1]["event"] == "ended"
+        assert [e["value"] for e in seen if e["event"] == "steered"] in ([], ["0.75"])
+        with pytest.raises(control.ConnectionLost):
+            connect(run)
+
+
+def test_the_example_of_the_how_to_steers(tmp_path):
+    page = (pathlib.Path(__file__).parents[2] / "docs/how-to/watch-and-steer.md").read_text()
+    code = textwrap.dedent(re.search(r"^    import leat.control\n(?:\n|    .*\n)*", page, re.M).group())
+    with Run(tmp_path, xml(DATA)) as run:
+        (rank,) = run.init()
+        packages = pathlib.Path(__file__).parents[2] / "python-plugins"
+        example = subprocess.Popen([sys.executable, "-c", code.replace("heat", run.session)], env={**run.environment,
+                                                                                              "PYTHONPATH": str(packages)})
+        numbers = iter(range(1_000_000))
+        wait_until(lambda: write([rank], [next(numbers)]) or rank.must("get_double", "dt").value == 0.25, "the value")
+        assert example.wait(LIMIT) == 0
+        run.finish()

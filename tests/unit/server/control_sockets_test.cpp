@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sockets of a control channel: what comes, and how often the loop is woken for it.
+#include "server/driver/control_sockets.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "lib/platform/clock.hpp"
+#include "lib/platform/local_socket.hpp"
+#include "lib/platform/readable.hpp"
+
+namespace leat::server {
+namespace {
+
+using control::Json;
+
+constexpr std::int64_t kLongNs = 10'000'000'000;
+
+class QuietRun final : public control::ControlledRun {
+ public:
+  Json status() override { return nullptr; }
+  Json metrics() override { return nullptr; }
+  std::string describe() override { return ""; }
+  std::string ledger() override { return ""; }
+  std::string set(const std::string&, const Steering::Value&, const std::string&) override {
+    return "";
+  }
+  std::string drain(const std::string&) override { return ""; }
+  std::string stop(const std::string&) override { return ""; }
+  std::string reload_scripts(const std::string&) override { return ""; }
+};
+
+class ControlSocketsTest : public testing::Test {
+ protected:
+  ~ControlSocketsTest() override { unlink(path_.c_str()); }
+
+  platform::UniqueFd connect() const {
+    auto socket = platform::connect_to(path_, platform::SocketKind::stream);
+    return socket ? std::move(*socket) : platform::UniqueFd();
+  }
+  static void ask(const platform::UniqueFd& socket) {
+    const std::string line = "{\"leat_control\": 1, \"request\": \"status\"}\n";
+    ASSERT_EQ(::write(socket.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
+  }
+  bool is_due_within(std::int64_t ns) const {
+    return platform::is_readable_within(sockets_.descriptor(), ns);
+  }
+  // As the loop does it, until there is nothing to do and the rest after that is over.
+  void turn_until_quiet() {
+    while (is_due_within(50'000'000)) sockets_.turn(platform::now_ns());
+  }
+
+  const std::string path_ = testing::TempDir() + "control-" + std::to_string(getpid());
+  QuietRun run_;
+  control::Channel channel_{run_};
+  ControlSockets sockets_{*platform::listen_at(path_, platform::SocketKind::stream), channel_};
+};
+
+TEST_F(ControlSocketsTest, AnswerAtOnceAfterARest) {
+  const platform::UniqueFd peer = connect();
+  ask(peer);
+  ASSERT_TRUE(is_due_within(kLongNs));
+  sockets_.turn(platform::now_ns());
+  EXPECT_TRUE(platform::is_readable_within(peer.get(), 0));
+}
+
+TEST_F(ControlSocketsTest, CostNothingWhenNothingComes) {
+  const platform::UniqueFd peer = connect();
+  turn_until_quiet();
+  EXPECT_EQ(channel_.connections().size(), 1u);
+  EXPECT_FALSE(is_due_within(0));
+}
+
+// A turn may be interrupted for longer than its rest; not each time.
+TEST_F(ControlSocketsTest, RestAlthoughMoreHasCome) {
+  const platform::UniqueFd peer = connect();
+  bool rested = false;
+  for (int i = 0; i < 1000 && !rested; ++i) {
+    ask(peer);
+    ASSERT_TRUE(is_due_within(kLongNs));
+    sockets_.turn(platform::now_ns());
+    ask(peer);
+    rested = !is_due_within(0);
+    ASSERT_TRUE(is_due_within(kLongNs));
+    turn_until_quiet();
+    char replies[4096];
+    while (::recv(peer.get(), replies, sizeof replies, MSG_DONTWAIT) > 0) continue;
+  }
+  EXPECT_TRUE(rested);
+}
+
+TEST_F(ControlSocketsTest, CloseThoseThatHaveGone) {
+  std::vector<platform::UniqueFd> crowd;
+  for (int i = 0; i < 20; ++i) crowd.push_back(connect());
+  turn_until_quiet();
+  ASSERT_EQ(channel_.connections().size(), 20u);
+  crowd.clear();
+  turn_until_quiet();
+  EXPECT_TRUE(channel_.connections().empty());
+}
+
+TEST_F(ControlSocketsTest, SendWhatIsPublishedWhenTheyAreWoken) {
+  const platform::UniqueFd peer = connect();
+  const std::string line = "{\"leat_control\": 1, \"request\": \"subscribe\"}\n";
+  ASSERT_GT(::write(peer.get(), line.data(), line.size()), 0);
+  turn_until_quiet();
+  char text[4096];
+  ASSERT_GT(::recv(peer.get(), text, sizeof text, MSG_DONTWAIT), 0);
+  channel_.publish("open", {{"iteration", 0}}, platform::now_ns());
+  EXPECT_FALSE(is_due_within(0));
+  sockets_.wake();
+  turn_until_quiet();
+  EXPECT_GT(::recv(peer.get(), text, sizeof text, MSG_DONTWAIT), 0);
+}
+
+}  // namespace
+}  // namespace leat::server
