@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/words.hpp"
 #include "server/command/ls_ledger.hpp"
 #include "server/command/ls_screen.hpp"
 #include "server/command/ls_screen_parts.hpp"
-#include "server/command/words.hpp"
 
 namespace leat::command {
 namespace {

@@ -78,10 +78,12 @@ std::shared_ptr<const void> copy_of(std::vector<Product>* products) {
 }  // namespace
 
 PluginHost::PluginHost(std::string store, std::shared_ptr<Log> log)
-    : store_(std::move(store)),
-      log_(std::move(log)),
-      abi_{sizeof(leat_host),     this, &PluginHost::log, &PluginHost::ledger,
-           &PluginHost::progress, &PluginHost::publish} {}
+    : store_(std::move(store)), log_(std::move(log)), abi_{sizeof(leat_host),
+                                                           this,
+                                                           &PluginHost::log,
+                                                           &PluginHost::ledger,
+                                                           &PluginHost::progress,
+                                                           &PluginHost::publish} {}
 
 void PluginHost::call_begins(std::optional<std::int64_t> iteration) {
   last_error_.clear();
@@ -127,7 +129,8 @@ int PluginHost::publish(void* self, const leat_result_set* set, void (*release)(
 void PluginHost::add(const leat_result_set& set, std::shared_ptr<const void> memory) {
   if (!iteration_)
     throw std::logic_error("publish() is for the calls of iteration(), of what that was given");
-  Publication all = published_.value_or(Publication{Publication::Source::plugin, store_, *iteration_, {}});
+  Publication all =
+      published_.value_or(Publication{Publication::Source::plugin, store_, *iteration_, {}});
   std::set<std::string> names;
   for (const Product& product : all.products) names.insert(product.name);
   std::vector<Product> added;

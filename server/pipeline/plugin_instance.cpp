@@ -224,8 +224,10 @@ std::string PluginInstance::process(const Iteration& iteration) {
   std::string error = outcome(plugin_->iteration(state_, &data), "iteration");
   ++work_.calls;
   work_.ns += static_cast<std::uint64_t>(platform::now_ns() - begun_ns);
-  if (error.empty()) work_.bytes += bytes;
-  else host_.call_failed();
+  if (error.empty())
+    work_.bytes += bytes;
+  else
+    host_.call_failed();
   return error;
 }
 

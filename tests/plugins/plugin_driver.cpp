@@ -258,9 +258,12 @@ int main(int, char** arguments) {
   run.calendar = keep(description.value("calendar", ""));
   run.description = keep(description.value("description", ""));
   const char* ledger = keep(description.value("ledger", ""));
-  const leat_host host{sizeof host, &ledger, take_log,
+  const leat_host host{sizeof host,
+                       &ledger,
+                       take_log,
                        [](void* context) { return *static_cast<const char**>(context); },
-                       [](void*, std::uint64_t bytes) { signs_of_life += bytes == 1; }, nullptr};
+                       [](void*, std::uint64_t bytes) { signs_of_life += bytes == 1; },
+                       nullptr};
 
   if (description.contains("limit")) limit_file_size(description.at("limit").get<rlim_t>());
   void* state = nullptr;

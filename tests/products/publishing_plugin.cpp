@@ -31,7 +31,8 @@ class Publishing {
 
   void iteration(const leat_iteration_data& data) {
     publish(data);
-    if (option("fail") == std::to_string(data.iteration)) throw std::runtime_error("as it was told");
+    if (option("fail") == std::to_string(data.iteration))
+      throw std::runtime_error("as it was told");
   }
 
   void results(const leat_result_set& set) {
@@ -86,7 +87,8 @@ class Publishing {
       delete back;
       ++released_;
     };
-    if (leat_host_publish(host_.abi(), &set, release, memory) != 0) throw std::runtime_error("lent");
+    if (leat_host_publish(host_.abi(), &set, release, memory) != 0)
+      throw std::runtime_error("lent");
   }
 
   static leat_result described(const char* name, const std::vector<double>& values) {

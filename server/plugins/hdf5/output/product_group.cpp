@@ -27,9 +27,7 @@ std::string ProductGroup::path_of(const leat_result_set& set) {
 }
 
 ProductGroup::ProductGroup(hid_t file, const std::string& path)
-    : file_(file),
-      group_(path + "/"),
-      iteration_(make_iterations(file, group_ + "iteration")) {
+    : file_(file), group_(path + "/"), iteration_(make_iterations(file, group_ + "iteration")) {
   if (iteration_.is_new()) return;
   rows_ = iteration_.extents()[0];
   stored_before_ = numbers_in(iteration_);

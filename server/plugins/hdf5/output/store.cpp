@@ -14,8 +14,8 @@
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/ledger_text.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
-#include "server/plugins/hdf5/output/root_attributes.hpp"
 #include "server/plugins/hdf5/output/product_group.hpp"
+#include "server/plugins/hdf5/output/root_attributes.hpp"
 #include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"
 
 namespace leat::hdf5 {
@@ -79,7 +79,7 @@ struct Store::Open {
   Dataset whole;
   ParameterTables parameters;
   VtkHdf vtkhdf;
-  std::map<std::string, ProductGroup> products;  // by path
+  std::map<std::string, ProductGroup> products;              // by path
   std::map<std::uint32_t, std::unique_ptr<Writer>> writers;  // by variable
   std::map<std::uint32_t, WrittenMask> written_masks;        // of those that vary in time
   std::set<std::uint32_t> in_row;    // variables of which something is in the last row

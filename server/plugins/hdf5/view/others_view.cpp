@@ -106,9 +106,8 @@ void add_products(View& view, std::size_t part, const std::string& group,
 constexpr const char* kProductRoots[] = {"scripts", "products"};
 
 bool is_product(const std::string& path) {
-  return std::any_of(std::begin(kProductRoots), std::end(kProductRoots), [&](const char* root) {
-    return path.rfind(std::string(root) + "/", 0) == 0;
-  });
+  return std::any_of(std::begin(kProductRoots), std::end(kProductRoots),
+                     [&](const char* root) { return path.rfind(std::string(root) + "/", 0) == 0; });
 }
 
 }  // namespace
