@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import struct
+import sys
 import time
 
 import h5py
@@ -91,7 +92,7 @@ def test_all_threads_of_the_server_and_what_it_starts_are_on_its_cores(tmp_path)
     folder = tmp_path / "scripts"
     folder.mkdir()
     (folder / "one.py").write_text("def process(ds, ctx):\n    pass\n")
-    text = run_xml().replace("</simulation>", '<scripts><folder path="scripts"/></scripts></simulation>')
+    text = run_xml().replace("</simulation>", f'<scripts interpreter="{sys.executable}"><folder path="scripts"/></scripts></simulation>')
     with Run(tmp_path, text) as run:
         bind(run.ranks[0], CPUS[0])
         run.init()

@@ -141,10 +141,12 @@ def test_when_the_simulation_is_killed_scripts_see_what_was_committed(tmp_path, 
 
 def test_who_waits_for_what_is_said(tmp_path):
     big = '<layout name="big" type="uint8" dimensions="1048576"/><variable name="a" layout="big"/>'
-    put(tmp_path, "slow", "import time\ndef process(ds, ctx):\n    time.sleep(3)\n")
+    put(tmp_path, "slow", "import time\ndef process(ds, ctx):\n    open('begun', 'w')\n    time.sleep(4)\n")
     with script_run(tmp_path, config(big, buffer="4MiB", folder='when-slow="wait"', store="", timeout="5s")) as run:
-        write_iterations(run, range(4), size=1 << 20)
-    said = r'rank 0 waits for 1\.0 MiB; the buffer is full; script "slow" has held iteration 0 for [1-3] s'
+        write_iterations(run, range(1), size=1 << 20)
+        wait_until(lambda: (tmp_path / "begun").exists(), "the call")
+        write_iterations(run, range(1, 4), size=1 << 20)
+    said = r'rank 0 waits for 1\.0 MiB; the buffer is full; script "slow" has held iteration 0 for [1-4] s'
     assert re.search(said, run.log()), run.log()
 
 
