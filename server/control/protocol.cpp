@@ -2,6 +2,7 @@
 #include "server/control/protocol.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <ctime>
 
 #include "lib/base/suggest.hpp"
@@ -181,10 +182,9 @@ std::string refusal_line(const Request& request, const std::string& error) {
 std::string event_line(const std::string& event, const Json& facts) {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
+  const std::int64_t microseconds = std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
   Json message{
-      {kVersionKey, kVersion},
-      {"event", event},
-      {"time", static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec / 1000) / 1e6}};
+      {kVersionKey, kVersion}, {"event", event}, {"time", static_cast<double>(microseconds) / 1e6}};
   if (facts.is_object()) message.update(facts);
   return line_of(message);
 }

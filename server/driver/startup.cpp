@@ -93,7 +93,7 @@ Result<std::vector<LoadedPlugin>> load_plugins(const model::Model& model, Log& l
     }
     const std::string warning = store.library.empty() ? "" : platform::group_warning(store.library);
     if (!warning.empty()) log.warn("store \"{}\": {}", store.name, warning);
-    plugins.push_back(std::move(*plugin));
+    plugins.push_back(*plugin);
   }
   return plugins;
 }

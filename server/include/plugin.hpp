@@ -190,9 +190,14 @@ int guarded(const Host& host, Body body) noexcept {
 }
 
 template <class Plugin>
+State<Plugin>* made(const leat_run& run, const Host& host) {
+  return new State<Plugin>{host, Plugin(run, host)};
+}
+
+template <class Plugin>
 int open(const leat_run* run, const leat_host* raw, void** state) noexcept {
   const Host host(raw);
-  return guarded(host, [&] { *state = new State<Plugin>{host, Plugin(*run, host)}; });
+  return guarded(host, [&] { *state = made<Plugin>(*run, host); });
 }
 
 template <class Plugin>

@@ -16,7 +16,7 @@ Shape global_of(const leat_block& block, unsigned dims) {
 }
 
 // Chunks of less would be too many.
-constexpr std::uint64_t kSmallestPiece = 64 * 1024;
+constexpr std::uint64_t kSmallestPiece = 64ull * 1024;
 
 bool lies_on_grid(const leat_variable& variable, const leat_block& block, const Shape& cell) {
   const Shape own = own_extents(variable, block);

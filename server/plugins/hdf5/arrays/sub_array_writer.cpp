@@ -17,7 +17,7 @@
 namespace leat::hdf5 {
 namespace {
 
-constexpr std::uint64_t kSmallestChunk = 16 * 1024;
+constexpr std::uint64_t kSmallestChunk = 16ull * 1024;
 
 // What a chunk is made from: of small blocks each has its own, and large ones have several.
 Shape usual_size(const std::vector<SubArray>& sub_arrays, std::uint64_t bytes_each) {

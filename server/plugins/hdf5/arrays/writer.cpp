@@ -20,11 +20,11 @@
 namespace leat::hdf5 {
 namespace {
 
-constexpr std::uint64_t kTableChunkBytes = 64 * 1024;
-constexpr std::uint64_t kListChunkBytes = 4 * 1024;
+constexpr std::uint64_t kTableChunkBytes = 64ull * 1024;
+constexpr std::uint64_t kListChunkBytes = 4ull * 1024;
 // A compressed chunk that is written again takes a new place in the file, and its old one is lost:
 // so each is written once, by one iteration, which for less than this is not worth it.
-constexpr std::uint64_t kSmallestCompressed = 4 * 1024;
+constexpr std::uint64_t kSmallestCompressed = 4ull * 1024;
 
 // What a reader cannot see in the dataset's shape: docs/design/plugin-abi.md lists it.
 void describe_layout(const Dataset& dataset, const leat_run& run, const leat_variable& variable) {
@@ -202,7 +202,7 @@ bool Axes::has_table(const std::string& suffix) const {
 }
 
 Shape Axes::stored_extents() const {
-  const Shape all = extents_in(target_.file, name());
+  Shape all = extents_in(target_.file, name());
   if (!all.empty() || variable_.dims + (has_rows() ? 1 : 0) == 0) return all;
   throw std::runtime_error("the dataset " + name() + " that is there has no dimensions");
 }

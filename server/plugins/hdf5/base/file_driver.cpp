@@ -8,6 +8,11 @@
 namespace leat::hdf5 {
 namespace {
 
+// What an access list keeps for open().
+struct Wanted {
+  File* file;
+};
+
 struct Bound {
   H5FD_t base;  // HDF5's own; first, always
   File* file;
@@ -24,8 +29,8 @@ bool is_good(int code) {
 }
 
 H5FD_t* open(const char*, unsigned, hid_t list, haddr_t) {
-  const auto* file = static_cast<File* const*>(H5Pget_driver_info(list));
-  return file ? &(new Bound{{}, *file})->base : nullptr;
+  const auto* wanted = static_cast<const Wanted*>(H5Pget_driver_info(list));
+  return wanted ? &(new Bound{{}, wanted->file})->base : nullptr;
 }
 
 herr_t close(H5FD_t* bound) {
@@ -78,7 +83,7 @@ H5FD_class_t driver() {
   made.name = "leat";
   made.maxaddr = static_cast<haddr_t>(INT64_MAX);
   made.fc_degree = H5F_CLOSE_STRONG;
-  made.fapl_size = sizeof(File*);
+  made.fapl_size = sizeof(Wanted);
   made.open = open;
   made.close = close;
   made.query = query;
@@ -99,7 +104,8 @@ Id access_list(File* file) {
   static const H5FD_class_t kind = driver();
   static const hid_t id = check(H5FDregister(&kind), "file driver");
   Id list(H5Pcreate(H5P_FILE_ACCESS), "making a property list");
-  check(H5Pset_driver(list, id, &file), "file driver");
+  const Wanted wanted{file};
+  check(H5Pset_driver(list, id, &wanted), "file driver");
   // Each structure in its oldest form. V110 only allows to say that free space is not managed.
   check(H5Pset_libver_bounds(list, H5F_LIBVER_EARLIEST, H5F_LIBVER_V110), "file format");
   return list;

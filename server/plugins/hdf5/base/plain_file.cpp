@@ -22,7 +22,7 @@ Id list_without_locks() {
   return list;
 }
 
-constexpr std::size_t kStack = 64 * 1024;
+constexpr std::size_t kStack = 64ull * 1024;
 const char* last_words = "";
 bool is_watched = false, tells_server = false;
 

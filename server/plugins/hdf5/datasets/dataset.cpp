@@ -13,13 +13,13 @@ namespace {
 
 constexpr hsize_t kListChunk = 8192;
 
-constexpr std::uint64_t kSmallChunk = 64 * 1024;
-constexpr std::uint64_t kAppendedChunk = 256 * 1024;
-constexpr std::uint64_t kLargeChunk = 2 * 1024 * 1024;
+constexpr std::uint64_t kSmallChunk = 64ull * 1024;
+constexpr std::uint64_t kAppendedChunk = 256ull * 1024;
+constexpr std::uint64_t kLargeChunk = 2ull * 1024 * 1024;
 // A reader's HDF5 keeps 1 MiB of a dataset unless told otherwise, and expands a larger chunk anew
 // for each row that is read of it: of 2 MiB that takes 200 times as long. At 512 KiB two go in, a
 // series at one point takes half as long as at 1 MiB, and the file is 0.3 % larger.
-constexpr std::uint64_t kCompressedChunk = 512 * 1024;
+constexpr std::uint64_t kCompressedChunk = 512ull * 1024;
 // Compressed chunks are complete only when all blocks that touch them are written; till then they
 // wait here. All else goes to the file at once.
 constexpr std::uint64_t kCacheOfCompressed = 64 << 20;

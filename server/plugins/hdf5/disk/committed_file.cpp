@@ -13,7 +13,7 @@ namespace leat::hdf5 {
 namespace {
 
 // Bulk data leave so much for the structures that describe them.
-constexpr std::uint64_t kKeptForStructures = 512 * 1024;
+constexpr std::uint64_t kKeptForStructures = 512ull * 1024;
 }  // namespace
 
 CommittedFile::CommittedFile(const FilePlace& place, Start start, Durability durability)

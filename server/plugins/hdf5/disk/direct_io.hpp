@@ -24,7 +24,7 @@ class DirectIo {
   /// Where such a piece in this memory is to lie behind the begin of a page.
   static std::uint64_t phase_of(const void* from);
   /// The smallest piece for which it is worth while.
-  static constexpr std::size_t kSmallest = 1024 * 1024;
+  static constexpr std::size_t kSmallest = 1024ull * 1024;
 
   /// Writes a piece that fits. 0 or an errno.
   int write(std::uint64_t address, const void* from, std::size_t bytes);

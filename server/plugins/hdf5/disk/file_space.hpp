@@ -59,8 +59,8 @@ class FileSpace {
 
  private:
   static constexpr std::uint64_t kWord = 8;
-  static constexpr std::uint64_t kLarge = 128 * 1024;  // a page more does not matter then
-  static constexpr std::uint64_t kArena = 64 * 1024, kLargestInArena = kArena / 4;
+  static constexpr std::uint64_t kLarge = 128ull * 1024;  // a page more does not matter then
+  static constexpr std::uint64_t kArena = 64ull * 1024, kLargestInArena = kArena / 4;
   struct Range {
     std::uint64_t begin = 0, end = 0;
   };

@@ -11,7 +11,7 @@ namespace leat::hdf5 {
 namespace {
 
 // Larger ones gain nothing.
-constexpr std::size_t kLargest = 256 * 1024;
+constexpr std::size_t kLargest = 256ull * 1024;
 // With as many gaps they fit into one write (IOV_MAX is 1024).
 constexpr std::size_t kMost = 256;
 constexpr std::size_t kMostOfGap = 8;

@@ -60,7 +60,7 @@ std::string numbered(const std::string& path, int number) {
 
 fs::path unused_name(const fs::path& path) {
   for (int number = 1;; ++number) {
-    const fs::path name = numbered(path, number);
+    fs::path name = numbered(path, number);
     if (!is_there(name)) return name;
   }
 }
@@ -75,7 +75,7 @@ std::vector<std::string> names_set_aside(const fs::path& path) {
 }
 
 fs::path set_aside(const std::string& path) {
-  const fs::path kept = unused_name(path);
+  fs::path kept = unused_name(path);
   xdmf::set_aside_sidecar(path, kept);
   fs::rename(path, kept);
   if (is_there(journal_of(path))) fs::rename(journal_of(path), journal_of(kept));

@@ -106,7 +106,7 @@ void copy_scales(hid_t from, hid_t to, hid_t file, const std::string& prefix) {
 }
 
 std::string dimension_name(hid_t dataset, unsigned d) {
-  const std::string label = label_of(dataset, d);
+  std::string label = label_of(dataset, d);
   if (!label.empty()) return label;
   const std::vector<std::string> scales = scales_of(dataset, d);
   return scales.empty() ? "" : scales[0].substr(scales[0].rfind('/') + 1);

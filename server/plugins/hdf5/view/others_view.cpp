@@ -10,7 +10,7 @@
 namespace leat::hdf5 {
 namespace {
 
-constexpr std::uint64_t kSmall = 64 * 1024;
+constexpr std::uint64_t kSmall = 64ull * 1024;
 
 bool has_rows(const Part& part, hid_t dataset) {
   if (extents_of(dataset).empty()) return false;

@@ -13,7 +13,7 @@
 namespace leat::hdf5::vtk {
 namespace {
 
-constexpr hsize_t kOffsetsAtOnce = 16 * 1024;  // in a chunk
+constexpr hsize_t kOffsetsAtOnce = 16ull * 1024;  // in a chunk
 
 // Points of a cell. Source: vtkCellType.h and "VTK file formats", linear and quadratic cells.
 hsize_t points_of(std::uint32_t type, hsize_t components) {

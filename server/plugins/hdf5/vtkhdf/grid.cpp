@@ -12,7 +12,7 @@
 namespace leat::hdf5::vtk {
 namespace {
 
-constexpr hsize_t kAtOnce = 64 * 1024;  // values, and in a chunk, which is written once
+constexpr hsize_t kAtOnce = 64ull * 1024;  // values, and in a chunk, which is written once
 
 // One array (iteration, z, y, x) as a list of values.
 class GridArray : public Array {
@@ -135,7 +135,7 @@ class GridMesh : public Mesh {
 
   std::vector<double> values_of(const Field& field) const {
     const Dataset dataset(target_.values, field.path());
-    const Shape count = dataset.extents();
+    const Shape& count = dataset.extents();
     std::vector<double> all(product(count));
     read_part(dataset.id(), H5T_NATIVE_DOUBLE, zeros(count), count, all.data(),
               "cannot read " + field.path());

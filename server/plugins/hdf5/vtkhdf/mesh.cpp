@@ -185,7 +185,7 @@ void link_points(hid_t file, const std::string& path, const std::vector<Elements
 }
 
 Elements::Row blocks_of(std::vector<Elements>* coordinates, hsize_t row) {
-  const Elements::Row first = coordinates->front().at(row);
+  Elements::Row first = coordinates->front().at(row);
   for (std::size_t axis = 1; axis < coordinates->size(); ++axis) {
     const Elements::Row other = (*coordinates)[axis].at(row);
     if (!other.matches(first) || other.first != first.first) return {};

@@ -8,7 +8,7 @@
 namespace leat::hdf5::vtk {
 namespace {
 
-constexpr hsize_t kNumbersAtOnce = 16 * 1024;  // and in a chunk, which is written once
+constexpr hsize_t kNumbersAtOnce = 16ull * 1024;  // and in a chunk, which is written once
 
 class PointsMesh : public Mesh {
  public:

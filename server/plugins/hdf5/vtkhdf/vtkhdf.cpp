@@ -130,7 +130,7 @@ void VtkHdf::open(vtk::Mesh* mesh) {
 // in each mesh only; without it a collection stays at its first step. What users see are the names
 // in the assembly.
 std::string VtkHdf::group_of(const vtk::Mesh& mesh) const {
-  const std::string root = kRoot, first = root + "/Steps";
+  std::string root = kRoot, first = root + "/Steps";
   if (!is_collection_) return root;
   if (is_in(target_.file, first) &&
       text_attribute(vtk::group_at(target_.file, first), "leat_mesh") == mesh.described().name)

@@ -88,7 +88,7 @@ Facts make_sidecar(hid_t file, const leat_run& run, const std::string& path,
     throw std::runtime_error(sidecar + " is there, and is not the sidecar of " + name_of(path) +
                              ": move it away, or give the run another name with file=\"...\"");
   TemporaryFile temporary = temporary_for(sidecar, maker);
-  const Facts facts = write_document(file, run, temporary.open_path(), name_of(path), progress);
+  Facts facts = write_document(file, run, temporary.open_path(), name_of(path), progress);
   if (facts.steps > 0) temporary.rename_to(sidecar);
   return facts;
 }
