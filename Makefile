@@ -2,6 +2,8 @@
 # A thin front to CMake's presets (CMakePresets.json): `make help` says what there is.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
+# ON: a warning of a compiler is an error, as in CI (.ci/run); users may have a compiler that we do not know.
+STRICT ?= OFF
 # Of the tests, benches and the demo; LEAT_PYTHON in the environment names another one.
 PYTHON = $$(tools/find_python pytest h5py numpy)
 SANITIZED = shm_stress_test steering_stress_test
@@ -38,7 +40,7 @@ test: build sanitize
 	ctest --test-dir build --output-on-failure --no-tests=error -j 2
 
 build: setup
-	@cmake --preset release --log-level=WARNING
+	@cmake --preset release --log-level=WARNING -DCMAKE_COMPILE_WARNING_AS_ERROR=$(STRICT)
 	@cmake --build --preset release -j $(JOBS)
 
 # The rings, the arena and steering under the address, undefined-behaviour and thread sanitizers; threads of the C++ API under the last.

@@ -6,8 +6,8 @@
 namespace leat::model {
 namespace {
 
-unsigned byte_at(std::string_view text, std::size_t at) {
-  return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u;
+unsigned char byte_at(std::string_view text, std::size_t at) {
+  return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
 }
 
 // Bytes of the character that begins at `at`, 0 when it is no UTF-8. Over-long forms and surrogates
@@ -38,7 +38,7 @@ bool names_other_encoding(std::string_view text) {
          declaration.find("utf-8") == std::string_view::npos;
 }
 
-std::string problem_of(unsigned byte) {
+std::string problem_of(unsigned char byte) {
   if (byte == 0) return "a zero byte: this is no text file";
   char hex[8];
   std::snprintf(hex, sizeof hex, "0x%02X", byte);

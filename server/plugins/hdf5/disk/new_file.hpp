@@ -18,37 +18,16 @@ class NewFile {
 
   /// Opens it for reading and writing; -1 and errno when that cannot be. Nobody else may be making
   /// the same file. What one that died has left under the other name is removed.
-  int make(const FilePlace& place) {
-    const FilePlace part = place.beside(".part");
-    part.remove();
-    int fd = place.make_unnamed();
-    if (fd < 0) {
-      fd = part.make();
-      if (fd >= 0) part_ = part;
-    }
-    if (fd >= 0) place_ = place;
-    return fd;
-  }
+  int make(const FilePlace& place);
   /// Gives it its name. 0 or an errno: EEXIST when something has that name, which stays.
-  int publish(int fd) {
-    const int code = part_ ? part_->rename_to_new(*place_) : place_->give_to(fd);
-    if (code == 0) forget();
-    return code;
-  }
+  int publish(int fd);
   /// It gets no name any more.
-  void give_up() {
-    if (part_) part_->remove();
-    forget();
-  }
+  void give_up();
   bool is_published() const { return !place_; }
 
  private:
-  void forget() {
-    place_.reset();
-    part_.reset();
-  }
-
-  std::optional<FilePlace> place_, part_;
+  std::optional<FilePlace> place_;  // until it is published or given up
+  bool has_part_ = false;
 };
 
 }  // namespace leat::hdf5
