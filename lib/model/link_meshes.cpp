@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Ties meshes to the variables that hold their coordinates and cells, and says which do not fit.
 #include "lib/base/suggest.hpp"
 #include "lib/model/integer_values.hpp"
 #include "lib/model/mesh_check.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Whether a variable fits the mesh that it lies on.
 #pragma once
 
 #include "lib/model/read_steps.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads <layout>: type, dimensions and ghost cells.
 #include <algorithm>
 #include <charconv>
 

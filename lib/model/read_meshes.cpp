@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads <mesh>: its kind, its coordinates, or origin and spacing.
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads <parameter>: its type, and its value if it has one.
 #include <charconv>
 
 #include "lib/base/suggest.hpp"

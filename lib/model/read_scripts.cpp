@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads <scripts>: the files, what runs them, and what becomes of their failures.
 #include <cstdlib>
 
 #include "lib/model/read_steps.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads <simulation>, the root, with its <buffer>: memory, overflow policy and spill file.
 #include <cstdlib>
 
 #include "lib/model/read_steps.hpp"

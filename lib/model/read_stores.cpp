@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads <store>: the plugin, its options, and what it keeps.
 #include <cstdlib>
 
 #include "lib/model/read_steps.hpp"

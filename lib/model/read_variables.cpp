@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads <variable>, and <group> with what its variables inherit.
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// To wait for a descriptor, with a deadline.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What `leat check --json` prints.
 #include <nlohmann/json.hpp>
 
 #include "server/command/check_report.hpp"

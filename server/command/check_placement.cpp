@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The part of `leat check` that looks at cores and memory nodes.
 #include "server/command/check_report.hpp"
 #include "server/command/placement_report.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What `leat check` shows on a terminal.
 #include "lib/base/bytes.hpp"
 #include "lib/base/words.hpp"
 #include "server/command/check_report.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// How a verb becomes the program that does its work.
 #pragma once
 
 #include <string>

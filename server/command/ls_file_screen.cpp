@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What `leat ls FILE` shows on a terminal.
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>

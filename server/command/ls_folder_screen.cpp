@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What `leat ls FOLDER` and a list of sessions show on a terminal.
 #include "lib/base/words.hpp"
 #include "server/command/ls_screen.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What `leat ls SESSION` shows on a terminal.
 #include "lib/base/words.hpp"
 #include "server/command/ls_ledger.hpp"
 

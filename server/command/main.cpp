@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The program `leat`: finds the verb, and says what there is when there is none.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What `leat placement` prints, for people and as JSON.
 #include <nlohmann/json.hpp>
 
 #include "lib/base/bytes.hpp"

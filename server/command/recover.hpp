@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The verb `leat recover`.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The verbs `leat view` and `leat merge`.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+"""An installed tree, for all tests of this folder."""
 import os
 import subprocess
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+"""The trace plugin: a line for each block."""
 from leat_plugin import Plugin, variable
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No file is without its licence, no link leads nowhere, no page is out of reach, no test is left out."""
+"""No file is without its licence and its purpose, no link leads nowhere, no page is out of reach, no test is left out."""
+import ast
 import posixpath
 import re
 
@@ -27,6 +28,35 @@ def test_a_file_without_licence_is_found():
     assert names_its_licence("#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")
     assert not names_its_licence("int x;\n// SPDX-License-Identifier: Apache-2.0\n")
     assert not names_its_licence("")
+
+
+def says_what_it_is_for(path, source):
+    """The first thing behind the licence is a comment, or a docstring."""
+    if path.endswith(".py"):
+        return ast.get_docstring(ast.parse(source)) is not None
+    rest = re.sub(r"\A[^\n]*SPDX-License-Identifier: Apache-2.0", "", source)
+    return re.match(r"(\s*\*/)?\s*(//|/\*|\*)[\s*]*[^\s*/]", rest) is not None
+
+
+# A class is explained in its header, a unit test by the class that it names.
+EXPLAINED_ELSEWHERE = re.compile(r"tests/unit/.*_test\.cpp")
+TO_EXPLAIN = [p for p in files() if re.search(r"\.(hpp|h|py|cpp|c)$", p) and not EXPLAINED_ELSEWHERE.fullmatch(p)
+              and not any((ROOT / p).with_suffix(header).exists() for header in (".hpp", ".h") if p.endswith((".cpp", ".c")))]
+
+
+@pytest.mark.parametrize("path", TO_EXPLAIN)
+def test_the_first_comment_of_a_file_says_what_it_is_for(path):
+    assert says_what_it_is_for(path, text(path))
+
+
+def test_a_file_that_does_not_say_what_it_is_for_is_found():
+    licence = "// SPDX-License-Identifier: Apache-2.0\n"
+    assert says_what_it_is_for("x.hpp", licence + "// Words.\n#pragma once\n")
+    assert says_what_it_is_for("x.c", "/* SPDX-License-Identifier: Apache-2.0\n * Words. */\n")
+    assert says_what_it_is_for("x.c", "/* SPDX-License-Identifier: Apache-2.0 */\n/* Words. */\n")
+    assert not says_what_it_is_for("x.hpp", licence + "#pragma once\n\n/// Words.\n")
+    assert not says_what_it_is_for("x.c", "/* SPDX-License-Identifier: Apache-2.0 */\n#include <leat.h>\n")
+    assert says_what_it_is_for("x.py", '# Licence\n"""Words."""\n') and not says_what_it_is_for("x.py", "import os\n")
 
 
 def links(page):

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The list of what is measured, by name.
 #include "tests/bench/job/outputs/outputs.hpp"
 
 namespace leat::bench {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The first simulation of the docs: built against an installed Leat. */
 #include <leat.h>
 
 int main(void) {

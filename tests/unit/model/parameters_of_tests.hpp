@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parameters as tests need them, in one line.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A file that is made beside the one it replaces.
 #pragma once
 
 #include <cerrno>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A file descriptor with an owner.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// pwrite and pread that go on until all is done.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Keeps NaNs and infinities away from zfp.
 #pragma once
 
 namespace leat::hdf5 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes the view of a run anew, outside of it: `leat view`.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Variables on uniform meshes, as the ImageData of VTKHDF.
 #include <algorithm>
 
 #include "server/plugins/hdf5/base/types.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// /VTKHDF in a file that has all its rows already: a view of several servers' files, or what was
+// The group VTKHDF in a file that has all its rows already: a view of several servers' files, or what was
 // merged of it. The same code makes it that adds row by row to the file of one server.
 #pragma once
 

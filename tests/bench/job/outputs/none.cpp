@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// No output: what the others are compared with.
 #include "tests/bench/job/outputs/outputs.hpp"
 
 namespace leat::bench {

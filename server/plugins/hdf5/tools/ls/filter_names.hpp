@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Filters of a dataset, as `leat ls` names them.
 #pragma once
 
 #include <hdf5.h>
