@@ -120,7 +120,9 @@ struct Store {
   std::string type;     ///< "hdf5", "trace", ... or "" when `library` is given
   std::string library;  ///< path of a plugin library, or ""
   std::int64_t every = 1;
-  std::string products = "*";  ///< patterns of "<source>/<name>": what it takes of scripts, plugins
+  /// Patterns of "<source>/<name>": what it takes of that which scripts and plugins publish.
+  std::vector<std::string> products{"*"};
+  std::vector<std::string> publishes;  ///< names of what it makes of those
   std::vector<Option> options;
   SourceLocation where;
 };

@@ -2,6 +2,7 @@
 // Reads <store>: the plugin, its options, and what it keeps.
 #include <cstdlib>
 
+#include "lib/model/product_flow.hpp"
 #include "lib/model/read_steps.hpp"
 
 namespace leat::model {
@@ -41,6 +42,15 @@ void check_plugin(ReadContext& context, const Store& store, const Attributes& at
   }
 }
 
+void read_publishes(ReadContext& context, Store& store, const Attributes& attributes) {
+  if (!attributes.given("publishes")) return;
+  for (std::string& name : words_of(attributes.text("publishes"))) {
+    if (const std::string why = why_no_product_name(name); !why.empty())
+      return context.error(attributes.where("publishes"), why);
+    store.publishes.push_back(std::move(name));
+  }
+}
+
 void read_store(ReadContext& context, const XmlElement& element) {
   const Attributes attributes(context, element);
   Store store;
@@ -48,7 +58,8 @@ void read_store(ReadContext& context, const XmlElement& element) {
   store.type = attributes.text("type");
   store.library = attributes.text("library");
   store.every = std::strtoll(attributes.text("every").c_str(), nullptr, 10);
-  store.products = attributes.text("products");
+  store.products = words_of(attributes.text("products"));
+  read_publishes(context, store, attributes);
   store.where = element.where;
   read_options(context, store, element);
   check_plugin(context, store, attributes);
@@ -61,10 +72,25 @@ void read_store(ReadContext& context, const XmlElement& element) {
   context.model.stores.push_back(std::move(store));
 }
 
+// What two stores made of each other would never end.
+void refuse_circles(ReadContext& context) {
+  std::vector<ProductMaker> makers;
+  for (const Store& store : context.model.stores)
+    makers.push_back({store.name, store.products, store.publishes});
+  const std::string circle = product_flow(makers).circle;
+  if (circle.empty()) return;
+  const Store& first =
+      context.model.stores[index_of(context.model.stores, circle.substr(0, circle.find('/')))];
+  context.error(first.where, "stores make products of each other without end: " + circle +
+                                 "; say in products=\"...\" of one of them what it takes, so that "
+                                 "one of these is not among it");
+}
+
 }  // namespace
 
 void read_stores(ReadContext& context, const XmlElement& root) {
   for (const XmlElement* each : all_below(root, "store")) read_store(context, *each);
+  refuse_circles(context);
   if (all_below(root, "store").empty() && all_below(root, "scripts").empty()) {
     context.out.warning(root.where, "there is no <store>: nothing will be written");
   }

@@ -62,7 +62,9 @@ Json script(const CheckedScript& each) {
     functions.push_back(
         {{"name", function.name},
          {"variables", function.variables ? Json(*function.variables) : Json(nullptr)},
-         {"every", function.every}});
+         {"every", function.every},
+         {"products", function.products},
+         {"publishes", function.publishes}});
   }
   return {{"name", each.name}, {"file", each.file}, {"functions", std::move(functions)}};
 }

@@ -29,6 +29,8 @@ struct CheckedFunction {
   std::string name;
   std::optional<std::vector<std::string>> variables;  ///< none: all
   std::int64_t every = 1;
+  std::vector<std::string> products{};   ///< patterns of what it takes that others have made
+  std::vector<std::string> publishes{};  ///< names of what it makes of that
 };
 
 struct CheckedScript {

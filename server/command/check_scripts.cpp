@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lib/base/words.hpp"
+#include "lib/model/product_flow.hpp"
 #include "lib/model/run_description.hpp"
 #include "lib/platform/file_facts.hpp"
 #include "lib/platform/process.hpp"
@@ -46,7 +47,25 @@ CheckedFunction function_of(const Json& told) {
       told.value("name", std::string()), {}, told.value("every", std::int64_t{1})};
   if (const auto found = told.find("variables"); found != told.end() && found->is_array())
     function.variables = found->get<std::vector<std::string>>();
+  function.products = told.value("products", std::vector<std::string>());
+  function.publishes = told.value("publishes", std::vector<std::string>());
   return function;
+}
+
+// What stores and scripts would make of each other without end.
+void check_circles(CheckReport& report) {
+  std::vector<model::ProductMaker> makers;
+  for (const model::Store& store : report.model->stores)
+    makers.push_back({store.name, store.products, store.publishes});
+  for (const CheckedScript& script : report.scripts) {
+    for (const CheckedFunction& function : script.functions)
+      makers.push_back({script.name, function.products, function.publishes});
+  }
+  const std::string circle = model::product_flow(makers).circle;
+  if (circle.empty()) return;
+  report.diagnostics.push_back({model::Severity::error, report.model->scripts.where,
+                                "products would be made of each other without end: " + circle +
+                                    "; take in products= of one of them what it needs only"});
 }
 
 // Those of sources that can be used; what else is in their folders is a warning.
@@ -86,6 +105,14 @@ void take(CheckReport& report, const Json& told) {
       report.scripts[number].functions.push_back(function_of(function));
     ++number;
   }
+  check_circles(report);
+}
+
+// With what it takes that others have made.
+std::string variables_of(const CheckedFunction& function) {
+  std::string text = function.variables ? joined(*function.variables, ", ") : "all";
+  if (function.products.empty()) return text;
+  return text + (text.empty() ? "" : ", ") + joined(function.products, ", ");
 }
 
 }  // namespace
@@ -126,7 +153,7 @@ std::string scripts_text(const CheckReport& report, const Look& look) {
       rows.push_back(
           {{script.name},
            {function.name},
-           {function.variables ? joined(*function.variables, ", ") : "all"},
+           {variables_of(function)},
            {function.every == 1 ? "every iteration"
                                 : "every " + std::to_string(function.every) + " iterations"}});
     }

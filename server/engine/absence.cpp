@@ -40,7 +40,7 @@ bool Absence::hurts() const {
   });
   if (!anybody || overflow_.refused_for_absent()) return true;
   const LeaseRequest* const unmet = memory_.requests().first_unmet();
-  return unmet && !dispatcher_.anything_held() && !dispatcher_.pipeline().first_number() &&
+  return unmet && !dispatcher_.anything_held() && !dispatcher_.pipeline().queue().first_number() &&
          overflow_.is_expected_before(unmet->iteration);
 }
 

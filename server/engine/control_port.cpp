@@ -40,9 +40,9 @@ Metrics ControlPort::metrics() {
   metrics.window = {
       seconds(now.at_ns - before_.at_ns), now.totals.iterations - before_.totals.iterations,
       now.totals.bytes - before_.totals.bytes, seconds(now.computed_ns - before_.computed_ns)};
-  for (const auto& plugin : dispatcher_.pipeline().plugins()) {
-    const PluginWork& work = plugin->work();
-    metrics.stores.push_back({plugin->store(), work.calls.load(), work.bytes.load(),
+  for (const auto& store : dispatcher_.pipeline().stores()) {
+    const PluginWork& work = store->plugin().work();
+    metrics.stores.push_back({store->plugin().store(), work.calls.load(), work.bytes.load(),
                               seconds(static_cast<std::int64_t>(work.ns.load()))});
   }
   metrics.scripts = dispatcher_.scripts().metrics();

@@ -38,17 +38,34 @@ Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
       drains_(parts.drains
                   ? std::move(parts.drains)
                   : std::make_shared<Drains>(std::vector<platform::UndrainedOne>(), run_.log)),
-      pipeline_(std::move(parts.plugins), run_.segment.stores(), parts.wake),
-      spiller_(spiller_parts(run_, parts), pipeline_),
+      pipeline_(std::move(parts.plugins), run_.segment.stores(),
+                {parts.wake,
+                 [this](std::int64_t iteration, const std::vector<Publication>& published,
+                        bool by_stores) { scripts_.submit(iteration, published, by_stores); }},
+                static_cast<std::size_t>(run_.model.architecture.dedicated_cores)),
+      spiller_(spiller_parts(run_, parts), pipeline_.queue()),
       pins_(parts.wake),
       scripts_(
           run_, [this](Publication publication) { pipeline_.submit(std::move(publication)); },
           parts.wake) {
-  for (const auto& plugin : pipeline_.plugins()) {
-    plugin->host().show_ledger([this] { return record_.text(); });
-    plugin->host().report_progress([this] { run_.made_progress(); });
+  for (const auto& store : pipeline_.stores()) {
+    PluginHost& host = store->plugin().host();
+    host.show_ledger([this] { return record_.text(); });
+    host.report_progress([this] { run_.made_progress(); });
   }
   check_arrays(parts.check_overlaps);
+}
+
+// Stores and scripts publish for each other: first those end that wait for others.
+Dispatcher::~Dispatcher() {
+  scripts_.abandon();
+  pipeline_.stop();
+}
+
+std::optional<Iteration> Dispatcher::take_oldest(const WaitingLine::Which& which) {
+  std::optional<Iteration> taken = pipeline_.take_oldest(which);
+  if (taken) scripts_.submit(taken->number, {}, true);
+  return taken;
 }
 
 // Of a run on several nodes nobody has all blocks in hand.

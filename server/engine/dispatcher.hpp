@@ -32,12 +32,17 @@ struct DispatcherParts {
 class Dispatcher {
  public:
   Dispatcher(Books& books, DispatcherParts parts);
+  ~Dispatcher();
 
   /// Starts what works beside the engine; the stores only when all ranks are known.
   void start();
   /// What stores write on one of several nodes is called after the lowest rank: all that ever come
   /// are known.
   void start_stores();
+
+  /// Takes the oldest iteration out that no store has begun: none gets it, and nothing is made of
+  /// it.
+  std::optional<Iteration> take_oldest(const WaitingLine::Which& which);
 
   /// Something has come back.
   bool has_news() const noexcept { return pipeline_.has_results() || pins_.any_returned(); }

@@ -92,7 +92,7 @@ void Overflow::give_up(const LeaseRequest& hopeless) {
 void Overflow::refuse_at_once(const LeaseRequest& request) {
   using shm::RefusalReason;
   const std::vector<std::uint32_t> behind = memory_.leases().behind(request.iteration);
-  if (const std::optional<std::int64_t> first = dispatcher_.pipeline().first_number()) {
+  if (const std::optional<std::int64_t> first = dispatcher_.pipeline().queue().first_number()) {
     memory_.refuse(request, RefusalReason::stores, *first);
   } else if (dispatcher_.anything_held()) {
     memory_.refuse(request, RefusalReason::scripts, dispatcher_.oldest_held());
@@ -115,7 +115,7 @@ bool Overflow::drop_waiting(const LeaseRequest& request) {
   const auto is_constant = [this](const Block& block) {
     return !run_.model.variables[block.variable].time_varying;
   };
-  std::optional<Iteration> oldest = dispatcher_.pipeline().take_oldest([&](const Iteration& each) {
+  std::optional<Iteration> oldest = dispatcher_.take_oldest([&](const Iteration& each) {
     return frees_memory(each) && std::none_of(each.blocks.begin(), each.blocks.end(), is_constant);
   });
   if (!oldest) return false;

@@ -15,14 +15,14 @@ void Ledger::handed_over(const Iteration& iteration) {
 
 void Ledger::settled(const PipelineResult& result) {
   ++version_;
+  for (const StoreOutcome& outcome : result.products) {
+    settle_at(outcome, result.iteration,
+              {{table_.place_of(Extra::products), RankSets::kNobody, 1, 0}});
+  }
   switch (result.kind) {
     case PipelineResult::Kind::iteration:
       return settle_iteration(result);
     case PipelineResult::Kind::products:
-      for (const StoreOutcome& outcome : result.outcomes) {
-        settle_at(outcome, result.iteration,
-                  {{table_.place_of(Extra::products), RankSets::kNobody, 1, 0}});
-      }
       return;
     case PipelineResult::Kind::opened:
     case PipelineResult::Kind::closed:

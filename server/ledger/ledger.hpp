@@ -19,7 +19,7 @@
 #include "server/ledger/ledger_table.hpp"
 #include "server/ledger/loss_lines.hpp"
 #include "server/ledger/open_iterations.hpp"
-#include "server/pipeline/pipeline.hpp"
+#include "server/pipeline/pipeline_result.hpp"
 
 namespace leat::server {
 

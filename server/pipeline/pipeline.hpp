@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugins at work: one thread takes complete iterations, and what scripts published, in order and
-// passes each to the plugins in declared order. What plugins publish of an iteration goes to those
-// that subscribe to it when all plugins have had the iteration. A plugin that is slow or fails delays or harms
-// no client: the event loop never waits for this thread.
+// Stores at work. One thread takes complete iterations, and what scripts have published, in order.
+// Each goes to all stores that take it, at the same time where there are cores for it; then what
+// they have published of it goes to those that take that, first to those that make something of
+// it themselves. A store that is slow or fails delays or harms no client: the event loop never
+// waits for this.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,46 +14,38 @@
 #include <span>
 #include <string>
 #include <thread>
-#include <variant>
 #include <vector>
 
 #include "lib/shm/layout.hpp"
 #include "server/pipeline/checksums.hpp"
 #include "server/pipeline/coverage/array_checks.hpp"
-#include "server/pipeline/plugin_instance.hpp"
-#include "server/products/publication.hpp"
+#include "server/pipeline/lanes.hpp"
+#include "server/pipeline/pipeline_result.hpp"
+#include "server/pipeline/store_node.hpp"
+#include "server/pipeline/work_queue.hpp"
 #include "server/session/executor.hpp"
-#include "server/spill/waiting_line.hpp"
 
 namespace leat::server {
 
-using Work = std::variant<Iteration, Publication>;
-
-/// What became of one iteration at one plugin.
-struct StoreOutcome {
-  std::string store;
-  std::string error;  ///< empty: stored
-};
-
-/// What the pipeline reports, in order.
-struct PipelineResult {
-  enum class Kind { opened, iteration, products, closed } kind = Kind::iteration;
-  std::int64_t iteration = 0;
-  std::vector<StoreOutcome> outcomes{};  ///< of the plugins that were called
-  std::vector<BlockProblem> problems{};  ///< of blocks whose checksums are not theirs
-  std::vector<Finding> findings{};       ///< of global arrays, whose blocks are all right
-  Work work{};                           ///< what it is about; its blocks are held until this ends
-};
-
-class Pipeline final : public WaitingLine {
+class Pipeline final {
  public:
-  /// `wake` is called from the pipeline's thread after each result; it must be quick.
-  /// `progress`: one per plugin, kept for a server that takes over; what they say that a plugin has
-  /// is not given to it again.
+  using Nodes = std::vector<std::unique_ptr<StoreNode>>;
+
+  struct Hooks {
+    /// Called after each result; must be quick.
+    std::function<void()> wake = [] {};
+    /// Called with what has been published of an iteration, when the stores have had it: what they
+    /// have made of it themselves, be it nothing (by_stores), or what a script has, and they of
+    /// that. Not kept beyond the call, which may wait.
+    std::function<void(std::int64_t iteration, const std::vector<Publication>&, bool by_stores)>
+        published = [](std::int64_t, const std::vector<Publication>&, bool) {};
+  };
+
+  /// `progress`: one per plugin, see StoreNode. `hooks`: called from the pipeline's thread.
+  /// `most_at_once`: stores.
   Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins,
-           std::span<shm::StoreWords> progress, std::function<void()> wake);
-  /// Ends the thread without closing what is open; close() first for an orderly end.
-  ~Pipeline() override { close(); }
+           std::span<shm::StoreWords> progress, Hooks hooks, std::size_t most_at_once = 1);
+  ~Pipeline() { stop(); }
 
   /// Starts the thread, which calls `first` and opens all plugins; what is submitted before waits.
   /// `first_rank`: the lowest of this node.
@@ -64,56 +55,48 @@ class Pipeline final : public WaitingLine {
     checks_.emplace(model, wanted);
   }
   bool is_started() const noexcept { return thread_.joinable(); }
-  /// A publication goes to all plugins that subscribe to it. From any thread.
+  /// From any thread.
   void submit(Work work);
-  // Iterations that wait, and that no plugin has begun
-  /// Takes the oldest one out, and no plugin gets it.
-  std::optional<Iteration> take_oldest(const Which& which);
-  std::optional<Iteration> newest(const Which& which) const override;
-  bool replace(Iteration iteration) override;
-  /// Of the iteration that the plugins are busy with, else of the first that waits.
-  std::optional<std::int64_t> first_number() const;
+  /// Takes the oldest iteration out that no store has begun, and none gets it.
+  std::optional<Iteration> take_oldest(const WaitingLine::Which& which);
+  WorkQueue& queue() noexcept { return queue_; }
 
   /// After all that was submitted the plugins are closed, then the result `closed` comes.
-  void close();
+  void close() { queue_.close(); }
+  /// Waits for the end of the thread. close() first for an orderly one.
+  void stop();
 
   /// Cheap enough to be asked in a loop.
   bool has_results() const noexcept { return has_results_.load(std::memory_order_relaxed); }
   std::vector<PipelineResult> take_results();
   /// Something was started or submitted of which no result has been taken.
   bool is_busy() const noexcept { return unfinished_.load(std::memory_order_relaxed) > 0; }
-  /// What a plugin is busy with for more than a second: "store "out" has worked on iteration 41 for
-  /// 12 s", or "".
+  /// Which store is busy for more than a second, and longest: "store "out" has worked on iteration
+  /// 41 for 12 s", or "".
   std::string slowest() const;
-  const std::vector<std::unique_ptr<PluginInstance>>& plugins() const noexcept { return plugins_; }
+  const Nodes& stores() const noexcept { return stores_; }
 
  private:
   void run(const std::function<void()>& first);
-  bool next(Work* work);
   void report(PipelineResult result);
-  void note_call(const PluginInstance* plugin, std::int64_t iteration);
   PipelineResult for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)());
   PipelineResult process(Iteration& iteration);
-  void pass_on_published(std::int64_t iteration, const std::vector<std::size_t>& by);
-  std::vector<std::string> stores_of(std::int64_t iteration, std::uint32_t variable) const;
   PipelineResult process(const Publication& publication);
+  std::vector<StoreOutcome> pass_on(std::vector<Publication>* published);
+  void give(const std::vector<Publication>& published, int step,
+            std::vector<StoreOutcome>* outcomes);
+  std::vector<std::string> stores_of(std::int64_t iteration, std::uint32_t variable) const;
 
-  std::string give(std::size_t store, const Iteration& iteration);
-
-  std::vector<std::unique_ptr<PluginInstance>> plugins_;
-  std::span<shm::StoreWords> progress_;
-  std::function<void()> wake_;
+  Nodes stores_;
+  std::vector<int> steps_;  // by store: see model::ProductFlow
+  Lanes lanes_;
+  Hooks hooks_;
   std::optional<ArrayChecks> checks_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Work> waiting_;
+  WorkQueue queue_;
+  std::mutex mutex_;
   std::vector<PipelineResult> results_;
   std::atomic<bool> has_results_{false};
   std::atomic<std::int64_t> unfinished_{0};  // only counted: the mutex orders the rest
-  bool closing_ = false;
-  const PluginInstance* busy_ = nullptr;  // the plugin that is being called
-  std::int64_t busy_since_ns_ = 0;
-  std::int64_t busy_iteration_ = 0;
   std::jthread thread_;
 };
 

@@ -2,11 +2,12 @@
 #include "server/pipeline/plugin_host.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <set>
 #include <stdexcept>
 #include <utility>
+
+#include "lib/model/product_flow.hpp"
 
 namespace leat::server {
 namespace {
@@ -24,14 +25,9 @@ LogLevel level_of(int level) {
   }
 }
 
-// It is a name in files and in patterns.
 void expect_name(const std::string& name) {
-  const bool has_odd = std::any_of(name.begin(), name.end(), [](char c) {
-    return c == '/' || static_cast<unsigned char>(c) <= ' ' || c == 0x7f;
-  });
-  if (name.empty() || has_odd || name[0] == '.')
-    throw std::invalid_argument("\"" + name +
-                                "\" is no name for a product: letters, digits and \"_\" are");
+  if (const std::string why = model::why_no_product_name(name); !why.empty())
+    throw std::invalid_argument(why);
 }
 
 Product product_of(const leat_result& result) {
@@ -60,34 +56,20 @@ Product product_of(const leat_result& result) {
   return product;
 }
 
-// The plugin's memory is not kept: each product gets a place in a copy.
-std::shared_ptr<const void> copy_of(std::vector<Product>* products) {
-  std::size_t bytes = 0;
-  const auto aligned = [](std::size_t size) { return (size + 63) / 64 * 64; };
-  for (const Product& product : *products) bytes += aligned(product.bytes);
-  auto copy = std::make_shared<std::vector<char>>(bytes);
-  char* at = copy->data();
-  for (Product& product : *products) {
-    if (product.bytes > 0) std::memcpy(at, product.data, product.bytes);
-    product.data = at;
-    at += aligned(product.bytes);
-  }
-  return copy;
-}
-
 }  // namespace
 
-PluginHost::PluginHost(std::string store, std::shared_ptr<Log> log)
-    : store_(std::move(store)), log_(std::move(log)), abi_{sizeof(leat_host),
-                                                           this,
-                                                           &PluginHost::log,
-                                                           &PluginHost::ledger,
-                                                           &PluginHost::progress,
-                                                           &PluginHost::publish} {}
+PluginHost::PluginHost(std::string store, std::vector<std::string> publishes,
+                       std::shared_ptr<Log> log)
+    : store_(std::move(store)),
+      publishes_(std::move(publishes)),
+      log_(std::move(log)),
+      abi_{sizeof(leat_host),   this, &PluginHost::log, &PluginHost::ledger, &PluginHost::progress,
+           &PluginHost::publish} {}
 
-void PluginHost::call_begins(std::optional<std::int64_t> iteration) {
+void PluginHost::call_begins(Call call, std::int64_t iteration) {
   last_error_.clear();
   published_.reset();
+  call_ = call;
   iteration_ = iteration;
 }
 
@@ -127,23 +109,30 @@ int PluginHost::publish(void* self, const leat_result_set* set, void (*release)(
 }
 
 void PluginHost::add(const leat_result_set& set, std::shared_ptr<const void> memory) {
-  if (!iteration_)
-    throw std::logic_error("publish() is for the calls of iteration(), of what that was given");
-  Publication all =
-      published_.value_or(Publication{Publication::Source::plugin, store_, *iteration_, {}});
+  if (call_ == Call::other)
+    throw std::logic_error(
+        "publish() is for the calls of iteration() and results(), of what they were given");
+  Publication added{Publication::Source::plugin, store_, iteration_, {}};
   std::set<std::string> names;
-  for (const Product& product : all.products) names.insert(product.name);
-  std::vector<Product> added;
   for (std::uint64_t i = 0; i < set.result_count; ++i) {
-    added.push_back(product_of(*leat_result_at(&set, i)));
-    if (!names.insert(added.back().name).second)
-      throw std::invalid_argument("product \"" + added.back().name + "\" is there twice");
+    added.products.push_back(product_of(*leat_result_at(&set, i)));
+    const std::string& name = added.products.back().name;
+    expect_declared(name);
+    if (!names.insert(name).second)
+      throw std::invalid_argument("product \"" + name + "\" is there twice");
   }
-  if (!memory) memory = copy_of(&added);
-  all.products.insert(all.products.end(), added.begin(), added.end());
-  using Both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
-  all.memory = std::make_shared<const Both>(std::move(all.memory), std::move(memory));
-  published_ = std::move(all);
+  added.memory = memory ? std::move(memory) : copy_data(&added.products);
+  if (const std::string why = add_to(&published_, std::move(added)); !why.empty())
+    throw std::invalid_argument(why);
+}
+
+// What is made of products is said in the XML, so that nobody waits for himself.
+void PluginHost::expect_declared(const std::string& name) const {
+  if (publishes_.empty() && call_ == Call::iteration) return;
+  if (std::find(publishes_.begin(), publishes_.end(), name) != publishes_.end()) return;
+  throw std::invalid_argument("product \"" + name +
+                              "\" is not in publishes=\"...\" of <store name=\"" + store_ +
+                              "\">, which says what it makes of products");
 }
 
 }  // namespace leat::server

@@ -18,8 +18,11 @@ namespace leat::server {
 
 class PluginHost {
  public:
-  /// `store`: what the log and its products call it.
-  PluginHost(std::string store, std::shared_ptr<Log> log);
+  enum class Call { iteration, results, other };
+
+  /// `store`: what the log and its products call it. `publishes`: what it may publish, as the XML
+  /// says; none: what it likes, of iterations only.
+  PluginHost(std::string store, std::vector<std::string> publishes, std::shared_ptr<Log> log);
   PluginHost(const PluginHost&) = delete;
 
   /// For the plugin, as long as this lives.
@@ -30,15 +33,13 @@ class PluginHost {
   /// Called from the plugin's threads whenever it has got something done.
   void report_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
-  /// The plugin is about to be called: what it said before is forgotten. It may publish what it
-  /// makes of `iteration`, when there is one.
-  void call_begins(std::optional<std::int64_t> iteration = {});
+  /// The plugin is about to be called: what it said before is forgotten.
+  void call_begins(Call call = Call::other, std::int64_t iteration = 0);
   /// The last error that it has said in this call, or "".
   const std::string& last_error() const noexcept { return last_error_; }
   /// The call has failed: what it published is dropped.
   void call_failed() { published_.reset(); }
   /// What it has published in this call: all together.
-  bool has_published() const noexcept { return published_.has_value(); }
   std::optional<Publication> take_published() { return std::exchange(published_, {}); }
 
  private:
@@ -47,15 +48,18 @@ class PluginHost {
   static void progress(void* self, std::uint64_t bytes);
   static int publish(void* self, const leat_result_set* set, void (*release)(void*), void* memory);
   void add(const leat_result_set& set, std::shared_ptr<const void> memory);
+  void expect_declared(const std::string& name) const;
   void say(int level, const std::string& message);
 
   std::string store_;
+  std::vector<std::string> publishes_;
   std::shared_ptr<Log> log_;
   leat_host abi_;
   std::function<std::string()> ledger_;
   std::function<void()> progress_;
   std::string last_error_, shown_ledger_;
-  std::optional<std::int64_t> iteration_;  // of the call
+  Call call_ = Call::other;
+  std::int64_t iteration_ = 0;  // of the call
   std::optional<Publication> published_;
 };
 

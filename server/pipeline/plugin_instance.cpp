@@ -169,11 +169,12 @@ PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& mo
                                std::shared_ptr<Log> log)
     : plugin_(plugin),
       name_(model.stores[store].name),
+      maker_{name_, model.stores[store].products, model.stores[store].publishes},
       every_(model.stores[store].every),
       view_(view),
-      products_(model.stores[store].products),
+      products_(maker_.takes),
       run_(view.run_for(store)),
-      host_(name_, std::move(log)) {
+      host_(name_, maker_.makes, std::move(log)) {
   for (const model::Variable& variable : model.variables) {
     takes_.push_back(std::count(variable.stores.begin(), variable.stores.end(), store) > 0);
   }
@@ -201,7 +202,7 @@ bool PluginInstance::wants(const Iteration& iteration) const {
 
 std::string PluginInstance::process(const Iteration& iteration) {
   if (why_not_open_) return *why_not_open_;
-  host_.call_begins(iteration.number);
+  host_.call_begins(PluginHost::Call::iteration, iteration.number);
   std::vector<leat_block> blocks;
   std::uint64_t bytes = 0;
   for (const Block& block : iteration.blocks) {
@@ -220,29 +221,34 @@ std::string PluginInstance::process(const Iteration& iteration) {
   data.parameters = parameters.data();
   data.parameter_count = parameters.size();
   data.parameter_stride = sizeof(leat_parameter);
-  const std::int64_t begun_ns = platform::now_ns();
-  std::string error = outcome(plugin_->iteration(state_, &data), "iteration");
+  std::string error = timed([&] { return plugin_->iteration(state_, &data); }, "iteration");
+  if (error.empty()) work_.bytes += bytes;
   ++work_.calls;
-  work_.ns += static_cast<std::uint64_t>(platform::now_ns() - begun_ns);
-  if (error.empty())
-    work_.bytes += bytes;
-  else
-    host_.call_failed();
   return error;
 }
 
-bool PluginInstance::wants(const Publication& publication) const {
-  const bool is_own =
-      publication.kind == Publication::Source::plugin && publication.source == name_;
-  return plugin_->results && !is_own && !products_.wanted_of(publication).empty();
+// What a call has published that fails, is dropped.
+std::string PluginInstance::timed(const std::function<int()>& call, const char* function) {
+  const std::int64_t begun_ns = platform::now_ns();
+  std::string error = outcome(call(), function);
+  work_.ns += static_cast<std::uint64_t>(platform::now_ns() - begun_ns);
+  if (!error.empty()) host_.call_failed();
+  return error;
 }
 
-std::string PluginInstance::process(const Publication& publication) {
+std::vector<const Product*> PluginInstance::wanted_of(const Publication& publication) const {
+  const bool is_own =
+      publication.kind == Publication::Source::plugin && publication.source == name_;
+  if (!plugin_->results || is_own) return {};
+  return products_.wanted_of(publication);
+}
+
+std::string PluginInstance::process(const Publication& publication,
+                                    const std::vector<const Product*>& wanted) {
   if (why_not_open_) return *why_not_open_;
-  host_.call_begins();
+  host_.call_begins(PluginHost::Call::results, publication.iteration);
   std::vector<leat_result> results;
-  for (const Product* product : products_.wanted_of(publication))
-    results.push_back(result_of(*product));
+  for (const Product* product : wanted) results.push_back(result_of(*product));
   leat_result_set set{};
   set.size = sizeof set;
   set.source = publication.source.c_str();
@@ -252,7 +258,7 @@ std::string PluginInstance::process(const Publication& publication) {
   set.result_stride = sizeof(leat_result);
   set.source_kind =
       publication.kind == Publication::Source::plugin ? LEAT_FROM_PLUGIN : LEAT_FROM_SCRIPT;
-  return outcome(plugin_->results(state_, &set), "results");
+  return timed([&] { return plugin_->results(state_, &set); }, "results");
 }
 
 std::string PluginInstance::close() {

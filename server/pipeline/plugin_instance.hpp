@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/model/model.hpp"
+#include "lib/model/product_flow.hpp"
 #include "server/include/plugin.h"
 #include "server/pipeline/plugin_host.hpp"
 #include "server/products/subscription.hpp"
@@ -58,24 +59,29 @@ class PluginInstance {
     return iteration % every_ == 0 && takes(variable);
   }
   std::string process(const Iteration& iteration);
-  /// What it has published of the iteration that it was given last, and stored without error.
-  bool has_published() const noexcept { return host_.has_published(); }
+  /// What it has published in the last call, if that has succeeded.
   std::optional<Publication> take_published() { return host_.take_published(); }
-  /// True when it takes something that others have published.
-  bool wants(const Publication& publication) const;
-  std::string process(const Publication& publication);
+  /// What it takes of what another has published: pointers into `publication`.
+  std::vector<const Product*> wanted_of(const Publication& publication) const;
+  std::string process(const Publication& publication, const std::vector<const Product*>& wanted);
   std::string close();
 
   PluginHost& host() noexcept { return host_; }
   const std::string& store() const noexcept { return name_; }
   const PluginWork& work() const noexcept { return work_; }
+  /// What it takes of products, and what it makes of them, as the XML says.
+  const model::ProductMaker& maker() const noexcept { return maker_; }
+  /// The same for all stores whose plugin is one and the same library.
+  const void* library() const noexcept { return reinterpret_cast<const void*>(plugin_->iteration); }
 
  private:
   bool takes(std::uint32_t variable) const { return takes_[variable] != 0; }
   std::string outcome(int code, const char* function) const;
+  std::string timed(const std::function<int()>& call, const char* function);
 
   const leat_plugin* plugin_;
   std::string name_;
+  model::ProductMaker maker_;
   std::int64_t every_;
   const PluginView& view_;
   std::vector<std::uint8_t> takes_;

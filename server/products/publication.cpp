@@ -2,9 +2,42 @@
 #include "server/products/publication.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <utility>
 
 namespace leat::server {
+
+std::shared_ptr<const void> copy_data(std::vector<Product>* products) {
+  std::size_t bytes = 0;
+  const auto aligned = [](std::size_t size) { return (size + 63) / 64 * 64; };
+  for (const Product& product : *products) bytes += aligned(product.bytes);
+  auto copy = std::make_shared<std::vector<char>>(bytes);
+  char* at = copy->data();
+  for (Product& product : *products) {
+    if (product.bytes > 0) std::memcpy(at, product.data, product.bytes);
+    product.data = at;
+    at += aligned(product.bytes);
+  }
+  return copy;
+}
+
+std::string add_to(std::optional<Publication>* all, Publication more) {
+  if (!*all) {
+    *all = std::move(more);
+    return "";
+  }
+  for (const Product& product : more.products) {
+    const bool is_there =
+        std::any_of((*all)->products.begin(), (*all)->products.end(),
+                    [&](const Product& each) { return each.name == product.name; });
+    if (is_there) return "product \"" + product.name + "\" is there twice";
+  }
+  (*all)->products.insert((*all)->products.end(), more.products.begin(), more.products.end());
+  using Both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+  (*all)->memory = std::make_shared<const Both>(std::move((*all)->memory), std::move(more.memory));
+  return "";
+}
 
 bool extents_make(const Product& product, std::uint64_t bytes) noexcept {
   std::uint64_t room = scalar_bytes(product.type);

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "lib/base/scalar.hpp"
+#include "server/session/iteration.hpp"
 
 namespace leat::server {
 
@@ -29,7 +31,16 @@ struct Publication {
   std::int64_t iteration = 0;
   std::vector<Product> products;
   std::shared_ptr<const void> memory{};  ///< the products' data, until the last copy ends
+  /// Of the iteration, as it had them; none: they are not known.
+  std::vector<ParameterValue> parameters{};
 };
+
+/// The data in memory of our own, in which the products have places of their own from here on.
+std::shared_ptr<const void> copy_data(std::vector<Product>* products);
+
+/// Makes one publication of two of the same source and iteration. "", or why not: a product is in
+/// both.
+std::string add_to(std::optional<Publication>* all, Publication more);
 
 /// Whether bytes of the type and extents are `bytes`: extents that are negative, or make more than
 /// can be, are not. Extents beside one of 0 count: what a subscriber computes from them must not

@@ -3,20 +3,20 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "lib/model/product_flow.hpp"
 #include "server/products/publication.hpp"
 
 namespace leat::server {
 
 class Subscription {
  public:
-  /// Patterns separated by white space, as the XML has them: "*", "stats/temperature_* monitor/*";
-  /// "" for none. '*' also stands for '/'.
-  explicit Subscription(const std::string& patterns);
+  /// Patterns like "*", "stats/temperature_*"; none: nothing. '*' also stands for '/'.
+  explicit Subscription(std::vector<std::string> patterns) : patterns_(std::move(patterns)) {}
 
-  bool is_empty() const noexcept { return patterns_.empty(); }
-  bool wants(const std::string& source, const Product& product) const;
+  const std::vector<std::string>& patterns() const noexcept { return patterns_; }
   /// The products of it that are wanted: pointers into `publication`.
   std::vector<const Product*> wanted_of(const Publication& publication) const;
 

@@ -2,7 +2,10 @@
 #include "server/scripts/script.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include "lib/model/product_flow.hpp"
 
 namespace leat::server {
 namespace {
@@ -19,39 +22,105 @@ bool ScriptFunction::wants(std::uint32_t variable) const {
   return all_variables || has(variables) || has(beside);
 }
 
-bool ScriptFunction::is_due(const WrittenVariables& iteration) const {
-  if (iteration.number % every != 0) return false;
+bool ScriptFunction::may_be_due(const Content& content) const {
+  if (content.number % every != 0) return false;
   return all_variables ||
          std::all_of(variables.begin(), variables.end(), [&](std::uint32_t variable) {
-           return std::binary_search(iteration.variables.begin(), iteration.variables.end(),
-                                     variable);
+           return std::binary_search(content.variables.begin(), content.variables.end(), variable);
          });
 }
 
-WrittenVariables written_in(const Iteration& iteration) {
-  WrittenVariables written{iteration.number, {}};
-  for (const auto& [variable, pin] : iteration.pins) written.variables.push_back(variable);
-  std::sort(written.variables.begin(), written.variables.end());
-  return written;
+// What is made of an iteration comes when functions that take nothing of it have been called.
+bool ScriptFunction::is_due(const Content& content) const {
+  if (products.empty() != content.products.empty() || !may_be_due(content)) return false;
+  return products.empty() ||
+         std::any_of(content.products.begin(), content.products.end(),
+                     [this](const std::string& name) { return model::is_wanted(products, name); });
 }
 
-bool Script::may_want(const WrittenVariables& iteration) const {
+Content content_of(const Iteration& iteration) {
+  Content content{iteration.number, {}};
+  for (const auto& [variable, pin] : iteration.pins) content.variables.push_back(variable);
+  std::sort(content.variables.begin(), content.variables.end());
+  return content;
+}
+
+Content ScriptJob::content() const {
+  Content content = content_of(*iteration);
+  for (const Publication& publication : published) {
+    for (const Product& product : publication.products)
+      content.products.push_back(publication.source + "/" + product.name);
+  }
+  return content;
+}
+
+bool ScriptJob::is_like(const ScriptJob& other) const {
+  if (published.empty() || other.published.empty())
+    return published.empty() && other.published.empty();
+  return published[0].source == other.published[0].source;
+}
+
+bool Script::may_want(const Content& content) const {
   if (removed) return false;
   if (unknown()) return true;
   return usable && std::any_of(functions.begin(), functions.end(),
-                               [&](const ScriptFunction& f) { return f.is_due(iteration); });
+                               [&](const ScriptFunction& f) { return f.is_due(content); });
 }
 
-std::shared_ptr<const Iteration> Script::part_of(const Iteration& iteration) const {
+void Script::take(const Iteration& iteration) {
+  const Content content = content_of(iteration);
+  if (may_want(content)) {
+    add({part_of(iteration, false)});
+  } else if (!usable) {
+    leave_out(content);
+  }
+  const bool is_awaited =
+      std::any_of(functions.begin(), functions.end(), [&](const ScriptFunction& function) {
+        return !function.products.empty() && function.may_be_due(content);
+      });
+  if (!removed && (unknown() || (usable && is_awaited)))
+    expecting[iteration.number] = part_of(iteration, true);
+}
+
+void Script::take(const Published& published) {
+  ScriptJob job;
+  if (const auto found = expecting.find(published.iteration);
+      published.by_stores && found != expecting.end()) {
+    job.iteration = std::move(found->second);
+    expecting.erase(found);
+  }
+  if (published.all.empty()) return;
+  if (!job.iteration) {
+    auto without_blocks = std::make_shared<Iteration>();
+    without_blocks->number = published.iteration;
+    without_blocks->parameters = published.all[0].parameters;
+    job.iteration = std::move(without_blocks);
+  }
+  for (const Publication& each : published.all) {
+    if (each.kind != Publication::Source::script || each.source != file.name)
+      job.published.push_back(each);
+  }
+  const Content content = job.content();
+  if (job.published.empty()) return;
+  if (may_want(content)) {
+    add(std::move(job));
+  } else if (!usable) {
+    leave_out(content);
+  }
+}
+
+std::shared_ptr<const Iteration> Script::part_of(const Iteration& iteration,
+                                                 bool with_products) const {
   auto part = std::make_shared<Iteration>();
   part->number = iteration.number;
   part->complete = iteration.complete;
   part->parameters = iteration.parameters;
-  const WrittenVariables written = written_in(iteration);
+  const Content content = content_of(iteration);
   const auto wanted = [&](std::uint32_t variable) {
     return unknown() ||
            std::any_of(functions.begin(), functions.end(), [&](const ScriptFunction& function) {
-             return function.is_due(written) && function.wants(variable);
+             return function.products.empty() != with_products && function.may_be_due(content) &&
+                    function.wants(variable);
            });
   };
   for (const auto& [variable, pin] : iteration.pins) {
@@ -63,29 +132,39 @@ std::shared_ptr<const Iteration> Script::part_of(const Iteration& iteration) con
   return part;
 }
 
-void Script::add(std::shared_ptr<const Iteration> part) {
-  if (!source->waits && !unknown() && !waiting.empty() && !waiting.back().early) {
-    leave_out(written_in(*waiting.back().iteration));
-    waiting.pop_back();
+void Script::add(ScriptJob job) {
+  job.early = unknown();
+  if (!source->waits && !job.early) {
+    const auto older = std::find_if(waiting.rbegin(), waiting.rend(), [&](const ScriptJob& each) {
+      return !each.early && each.is_like(job);
+    });
+    if (older != waiting.rend()) {
+      leave_out(older->content());
+      waiting.erase(std::prev(older.base()));
+    }
   }
-  waiting.push_back({std::move(part), unknown()});
+  waiting.push_back(std::move(job));
 }
 
-void Script::leave_out(const WrittenVariables& iteration) {
+void Script::leave_out(const Content& content) {
   if (removed) return;
   if (unknown()) {
-    unjudged.push_back(iteration);
+    unjudged.push_back(content);
   } else if (functions.empty() ||
              std::any_of(functions.begin(), functions.end(),
-                         [&](const ScriptFunction& f) { return f.is_due(iteration); })) {
+                         [&](const ScriptFunction& f) { return f.is_due(content); })) {
     ++counts.skipped;
   }
 }
 
 void Script::is_known(std::int64_t now_ns) {
-  for (const WrittenVariables& iteration : std::exchange(unjudged, {})) leave_out(iteration);
-  std::erase_if(waiting, [&](const ScriptJob& job) {
-    return job.early && !may_want(written_in(*job.iteration));
+  for (const Content& content : std::exchange(unjudged, {})) leave_out(content);
+  std::erase_if(waiting,
+                [&](const ScriptJob& job) { return job.early && !may_want(job.content()); });
+  std::erase_if(expecting, [&](const auto& each) {
+    return std::none_of(functions.begin(), functions.end(), [&](const ScriptFunction& function) {
+      return !function.products.empty() && function.may_be_due(content_of(*each.second));
+    });
   });
   // Once: a script that takes its process along each time would catch up for ever.
   const bool has_early = !waiting.empty() && waiting.front().early;
@@ -96,14 +175,19 @@ void Script::leave_backlog(std::int64_t now_ns) {
   if (source->waits || backlog_until_ns == 0 || now_ns < backlog_until_ns) return;
   backlog_until_ns = 0;
   while (waiting.size() > 1) {
-    leave_out(written_in(*waiting.front().iteration));
+    leave_out(waiting.front().content());
     waiting.pop_front();
   }
 }
 
 void Script::drop_waiting() {
-  for (const ScriptJob& job : waiting) leave_out(written_in(*job.iteration));
+  for (const ScriptJob& job : waiting) leave_out(job.content());
   waiting.clear();
+  // What would have been made of them is not known; without the blocks it is of no use.
+  counts.skipped += static_cast<std::uint64_t>(
+      std::count_if(expecting.begin(), expecting.end(),
+                    [](const auto& each) { return !each.second->pins.empty(); }));
+  expecting.clear();
 }
 
 void Script::note_failure(const std::string& why) {

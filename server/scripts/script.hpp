@@ -10,17 +10,25 @@
 #include <string>
 #include <vector>
 
+#include "server/products/publication.hpp"
 #include "server/scripts/script_files.hpp"
 #include "server/session/iteration.hpp"
 
 namespace leat::server {
 
-/// What an iteration has, without its memory.
-struct WrittenVariables {
-  std::int64_t number = 0;
+/// What a script may be called with, without its memory.
+struct Content {
+  std::int64_t number = 0;               ///< of the iteration
   std::vector<std::uint32_t> variables;  ///< ascending
+  std::vector<std::string> products{};   ///< "<source>/<product>"
 };
-WrittenVariables written_in(const Iteration& iteration);
+
+/// What somebody has published of an iteration, with data of our own.
+struct Published {
+  std::int64_t iteration = 0;
+  bool by_stores = false;  ///< all that the stores have made of the iteration; maybe nothing
+  std::vector<Publication> all{};
+};
 
 /// One function of a script, as the worker that loaded it tells.
 struct ScriptFunction {
@@ -28,16 +36,27 @@ struct ScriptFunction {
   bool all_variables = true;
   std::vector<std::uint32_t> variables;  ///< that vary in time: due when all of them are there
   std::vector<std::uint32_t> beside;     ///< that say where those lie: taken when they are there
+  std::vector<std::string> products{};   ///< patterns; some: due when there are such
+  std::vector<std::string> publishes{};  ///< what it may make of those
 
   bool wants(std::uint32_t variable) const;
-  bool is_due(const WrittenVariables& iteration) const;
+  bool is_due(const Content& content) const;
+  /// It is, should what it takes of products be published.
+  bool may_be_due(const Content& content) const;
 };
 
 struct ScriptJob {
   std::shared_ptr<const Iteration> iteration;  ///< with the variables that the script wants
+  std::vector<Publication> published{};        ///< of it
   /// Came before it was known what the script wants: not left out for a newer one.
   bool early = false;
+
+  Content content() const;
+  /// Whether one of them can stand for the other, where a script sees but the newest.
+  bool is_like(const ScriptJob& other) const;
 };
+
+Content content_of(const Iteration& iteration);
 
 struct ScriptCounts {
   std::uint64_t calls = 0, failed = 0, skipped = 0;
@@ -57,14 +76,16 @@ struct Script {
   bool was_changed = true;  ///< on disk, since it was loaded
   bool usable = true;       ///< false: failed too often, or could not be loaded; until it changes
   std::vector<ScriptFunction> functions;  ///< of the version that is loaded
-  std::deque<ScriptJob> waiting;          ///< ascending
-  std::string state;                      ///< ctx.state, pickled
+  std::deque<ScriptJob> waiting;          ///< as they came
+  /// Iterations of which the stores may yet publish what a function takes with them.
+  std::map<std::int64_t, std::shared_ptr<const Iteration>> expecting;
+  std::string state;  ///< ctx.state, pickled
   std::int64_t failures_in_a_row = 0;
   int loads_in_a_row = 0;             ///< whose process somebody killed or stopped
   std::int64_t backlog_until_ns = 0;  ///< when what came too early is old; 0: there is none
   std::uint64_t served = 0;           ///< grows with the orders of the pool: when its last one was
   bool overran = false;               ///< its last call took longer than it may
-  std::vector<WrittenVariables> unjudged;  ///< left out before it was known whether it wants them
+  std::vector<Content> unjudged;      ///< left out before it was known whether it wants them
   ScriptCounts counts;
 
   /// What it wants is not known yet.
@@ -74,13 +95,13 @@ struct Script {
     return removed ? !functions.empty() : must_load || !waiting.empty();
   }
   /// True when it is, or may turn out to be, due.
-  bool may_want(const WrittenVariables& iteration) const;
-  /// The part of the iteration that it wants, with holds on that part only.
-  std::shared_ptr<const Iteration> part_of(const Iteration& iteration) const;
-  /// Takes it in line; by the policy of its source in the place of the one that waits.
-  void add(std::shared_ptr<const Iteration> part);
+  bool may_want(const Content& content) const;
+  /// Takes in line, or keeps, what it wants of an iteration, with holds on that only.
+  void take(const Iteration& iteration);
+  /// The same of what is made of one.
+  void take(const Published& published);
   /// It is not called for this one. Counted when it wanted it.
-  void leave_out(const WrittenVariables& iteration);
+  void leave_out(const Content& content);
   void drop_waiting();
   /// Iterations that it wanted and was not called for.
   std::uint64_t left_out() const noexcept { return counts.skipped + unjudged.size(); }
@@ -93,6 +114,10 @@ struct Script {
   void is_known(std::int64_t now_ns);
   /// A script that may skip and is still not done with what came too early goes on with the newest.
   void leave_backlog(std::int64_t now_ns);
+
+ private:
+  std::shared_ptr<const Iteration> part_of(const Iteration& iteration, bool with_products) const;
+  void add(ScriptJob job);
 };
 
 }  // namespace leat::server

@@ -4,6 +4,7 @@
 // (ScriptWorker).
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -14,6 +15,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "lib/model/model.hpp"
@@ -50,10 +52,17 @@ struct ScriptBoard {
   std::condition_variable changed;  // for all threads
   bool closing = false;
 
-  std::deque<std::shared_ptr<const Iteration>> inbox;  // not handed out
+  /// An iteration, or what has been published of one.
+  using News = std::variant<Iteration, Published>;
+  std::deque<News> inbox;  // not handed out
   bool handing_out = false;
-  bool have_looked = false;                         // into the folders of scripts
-  std::vector<WrittenVariables> before_first_look;  // left out then: for scripts not known yet
+  bool have_looked = false;                // into the folders of scripts
+  std::vector<Content> before_first_look;  // left out then: for scripts not known yet
+
+  /// Of products that scripts have or wait for, in bytes.
+  std::shared_ptr<std::atomic<std::uint64_t>> product_bytes =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
+  bool abandoned = false;  // nobody waits for scripts any more
 
   std::list<Script> scripts;  // addresses stay
   std::vector<std::unique_ptr<ScriptSeat>> seats;

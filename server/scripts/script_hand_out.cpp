@@ -31,19 +31,19 @@ void ScriptHandOut::run() {
                        orphans);
   context_.output.take(*context_.log);
   (*context_.plan.setup)["output"] = context_.output.path();
-  std::shared_ptr<const Iteration> iteration;
+  std::optional<ScriptBoard::News> news;
   do {
     look_for_changes();
-    if (iteration) give_to_scripts(*iteration);
-    iteration.reset();
+    if (news) std::visit([this](const auto& each) { give_to_scripts(each); }, *news);
+    news.reset();
     relieve();
     context_.steering.write_notes(context_.output, *context_.log);
-  } while (next_iteration(&iteration));
+  } while (next_news(&news));
   context_.steering.write_notes(context_.output, *context_.log);
 }
 
-// False at the end; *iteration may stay empty.
-bool ScriptHandOut::next_iteration(std::shared_ptr<const Iteration>* iteration) {
+// False at the end; *news may stay empty.
+bool ScriptHandOut::next_news(std::optional<ScriptBoard::News>* news) {
   std::unique_lock<std::mutex> lock(board_.mutex);
   if (std::exchange(board_.handing_out, false)) context_.wake();
   board_.changed.wait_for(lock, kLookAgain, [this] {
@@ -52,7 +52,7 @@ bool ScriptHandOut::next_iteration(std::shared_ptr<const Iteration>* iteration) 
   if (board_.closing) return false;
   if (board_.inbox.empty()) return true;
   board_.handing_out = true;
-  *iteration = std::move(board_.inbox.front());
+  *news = std::move(board_.inbox.front());
   board_.inbox.pop_front();
   return true;
 }
@@ -178,14 +178,13 @@ void ScriptHandOut::give_to_scripts(const Iteration& iteration) {
     if (!context_.model.variables[block.variable].time_varying) context_.constants.keep(block);
   }
   const std::lock_guard<std::mutex> lock(board_.mutex);
-  const WrittenVariables written = written_in(iteration);
-  for (Script& script : board_.scripts) {
-    if (script.may_want(written)) {
-      script.add(script.part_of(iteration));
-    } else if (!script.usable) {
-      script.leave_out(written);
-    }
-  }
+  for (Script& script : board_.scripts) script.take(iteration);
+  board_.changed.notify_all();
+}
+
+void ScriptHandOut::give_to_scripts(const Published& published) {
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  for (Script& script : board_.scripts) script.take(published);
   board_.changed.notify_all();
 }
 

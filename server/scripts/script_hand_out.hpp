@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,11 +22,12 @@ class ScriptHandOut {
   void run();
 
  private:
-  bool next_iteration(std::shared_ptr<const Iteration>* iteration);
+  bool next_news(std::optional<ScriptBoard::News>* news);
   void look_for_changes();
   void warn_of_groups(const std::vector<ScriptFile>& files);
   void take_file(const ScriptFile& file);
   void give_to_scripts(const Iteration& iteration);
+  void give_to_scripts(const Published& published);
   void relieve();
   std::vector<int> scripts_at_seats() const;
   std::size_t seat_for_new_script();

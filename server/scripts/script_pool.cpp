@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -12,10 +13,37 @@
 #include "lib/model/run_description.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
+#include "server/products/subscription.hpp"
 #include "server/scripts/python_tools.hpp"
 
 namespace leat::server {
 namespace {
+
+// Of products that scripts have yet to take: beyond that the stores wait for those that need all.
+constexpr std::uint64_t kMostProductBytes = 256ull << 20, kLeastProductBytes = 1024;
+constexpr auto kLookForRoom = std::chrono::milliseconds(50);
+
+// Its bytes are in the count until its last copy ends.
+void count_bytes(Publication* publication, std::shared_ptr<std::atomic<std::uint64_t>> count) {
+  std::uint64_t bytes = kLeastProductBytes;
+  for (const Product& product : publication->products) bytes += product.bytes;
+  *count += bytes;
+  publication->memory = std::shared_ptr<const void>(
+      publication->memory.get(),
+      [bytes, count = std::move(count), memory = publication->memory](const void*) mutable {
+        memory.reset();
+        *count -= bytes;
+      });
+}
+
+Content content_of(const ScriptBoard::News& news) {
+  if (const auto* const iteration = std::get_if<Iteration>(&news))
+    return server::content_of(*iteration);
+  const Published& published = std::get<Published>(news);
+  Iteration without_blocks;
+  without_blocks.number = published.iteration;
+  return ScriptJob{std::make_shared<const Iteration>(without_blocks), published.all}.content();
+}
 
 WorkerPlan plan_of(const Run& run, int constants_fd) {
   const model::Model& model = run.model;
@@ -64,10 +92,55 @@ void ScriptPool::start() {
 
 void ScriptPool::submit(const Iteration& iteration) {
   if (!exists()) return;
-  auto copy = std::make_shared<const Iteration>(iteration);
   const std::lock_guard<std::mutex> lock(board_.mutex);
-  board_.inbox.push_back(std::move(copy));
+  board_.inbox.emplace_back(iteration);
   board_.changed.notify_all();
+}
+
+// Data are copied, and only where a script may take them: a plugin's own memory is to be free when
+// the plugin is closed, whatever scripts do.
+void ScriptPool::submit(std::int64_t iteration, const std::vector<Publication>& published,
+                        bool by_stores) {
+  if (!exists()) return;
+  Published news{iteration, by_stores};
+  for (const Publication& each : published) {
+    if (!somebody_may_take(each)) continue;
+    news.all.push_back(each);
+    if (each.kind == Publication::Source::plugin)
+      news.all.back().memory = copy_data(&news.all.back().products);
+    count_bytes(&news.all.back(), board_.product_bytes);
+  }
+  if (news.all.empty() && !by_stores) return;
+  std::unique_lock<std::mutex> lock(board_.mutex);
+  board_.inbox.emplace_back(std::move(news));
+  board_.changed.notify_all();
+  const auto has_room = [this] {
+    return board_.closing || board_.abandoned || *board_.product_bytes < kMostProductBytes ||
+           !somebody_needs_all();
+  };
+  while (!has_room()) board_.changed.wait_for(lock, kLookForRoom);
+  if (*board_.product_bytes >= kMostProductBytes) leave_inbox_out();
+}
+
+// With the lock. Before the first look at the folders there may be a script in each.
+bool ScriptPool::somebody_needs_all() const {
+  const std::vector<model::ScriptSource>& sources = context_.model.scripts.sources;
+  const auto waits = [](const model::ScriptSource& source) { return source.waits; };
+  return (!board_.have_looked && std::any_of(sources.begin(), sources.end(), waits)) ||
+         std::any_of(board_.scripts.begin(), board_.scripts.end(),
+                     [](const Script& script) { return script.source->waits; });
+}
+
+bool ScriptPool::somebody_may_take(const Publication& publication) const {
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  const auto takes = [&](const ScriptFunction& function) {
+    return !Subscription(function.products).wanted_of(publication).empty();
+  };
+  return !board_.have_looked ||
+         std::any_of(board_.scripts.begin(), board_.scripts.end(), [&](const Script& script) {
+           return script.unknown() ||
+                  std::any_of(script.functions.begin(), script.functions.end(), takes);
+         });
 }
 
 bool ScriptPool::idle() const {
@@ -80,32 +153,32 @@ bool ScriptPool::idle() const {
 }
 
 void ScriptPool::leave_inbox_out() {
-  for (const auto& iteration : board_.inbox) {
-    const WrittenVariables written = written_in(*iteration);
-    if (!board_.have_looked) board_.before_first_look.push_back(written);
-    for (Script& script : board_.scripts) script.leave_out(written);
+  for (const ScriptBoard::News& news : board_.inbox) {
+    const auto* const published = std::get_if<Published>(&news);
+    if (published && published->all.empty()) {
+      for (Script& script : board_.scripts) script.take(*published);
+      continue;
+    }
+    const Content content = content_of(news);
+    if (!board_.have_looked) board_.before_first_look.push_back(content);
+    for (Script& script : board_.scripts) script.leave_out(content);
   }
   board_.inbox.clear();
 }
 
 void ScriptPool::let_go_for_memory() {
   const std::lock_guard<std::mutex> lock(board_.mutex);
-  const std::vector<model::ScriptSource>& sources = context_.model.scripts.sources;
-  // Before the first look at the folders there may be a script in each.
-  bool somebody_needs_all =
-      !board_.have_looked &&
-      std::any_of(sources.begin(), sources.end(),
-                  [](const model::ScriptSource& source) { return source.waits; });
   for (Script& script : board_.scripts) {
-    somebody_needs_all |= script.source->waits;
     if (!script.source->waits) script.drop_waiting();
   }
   // What is not handed out: the disk with the scripts hangs, for example.
-  if (!somebody_needs_all) leave_inbox_out();
+  if (!somebody_needs_all()) leave_inbox_out();
 }
 
 void ScriptPool::abandon() {
   const std::lock_guard<std::mutex> lock(board_.mutex);
+  board_.abandoned = true;
+  board_.changed.notify_all();
   leave_inbox_out();
   for (Script& script : board_.scripts) script.drop_waiting();
   for (const auto& seat : board_.seats) {

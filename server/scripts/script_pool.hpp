@@ -47,6 +47,9 @@ class ScriptPool {
   void start();
   bool exists() const noexcept { return context_.model.scripts.exist(); }
   void submit(const Iteration& iteration);
+  /// What has been published of an iteration; `by_stores`: with it, all that they have made of it.
+  /// From any thread; `published` is not kept beyond the call.
+  void submit(std::int64_t iteration, const std::vector<Publication>& published, bool by_stores);
   /// Nothing is left to be run.
   bool idle() const;
   /// The clients wait for memory: iterations that wait for a busy script are let go, where its
@@ -73,6 +76,8 @@ class ScriptPool {
 
  private:
   void leave_inbox_out();
+  bool somebody_needs_all() const;
+  bool somebody_may_take(const Publication& publication) const;
 
   ScriptContext context_;
   ScriptBoard& board_ = context_.board;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lib/model/product_flow.hpp"
 #include "lib/platform/affinity.hpp"
 #include "lib/platform/clock.hpp"
 #include "server/scripts/frame.hpp"
@@ -40,7 +41,7 @@ void ScriptWorker::run() {
     if (ran) carry_out(order);
     Script& script = *order.script;
     const std::lock_guard<std::mutex> lock(board_.mutex);
-    if (!ran && order.job.iteration) script.leave_out(written_in(*order.job.iteration));
+    if (!ran && order.job.iteration) script.leave_out(order.job.content());
     if (order.kind == Order::Kind::load) script.loading = false;
     if (order.kind == Order::Kind::load && !script.unknown()) script.is_known(platform::now_ns());
     order = {};
@@ -151,7 +152,7 @@ void ScriptWorker::carry_out(const Order& order) {
     case Order::Kind::unload: {
       Frame answer;
       converse(script, {{{"kind", "unload"}, {"script", script.file.name}}, ""}, kLeastLoadSeconds,
-               -1, &answer);
+               nullptr, &answer);
       const std::lock_guard<std::mutex> lock(board_.mutex);
       if (script.removed) script.functions.clear();
       return;
@@ -160,11 +161,10 @@ void ScriptWorker::carry_out(const Order& order) {
       {
         // What it wants is known only now for iterations that came while it was loaded.
         const std::lock_guard<std::mutex> lock(board_.mutex);
-        if (!script.may_want(written_in(*order.job.iteration))) return;
+        if (!script.may_want(order.job.content())) return;
         if (script.must_load) return script.waiting.push_front(order.job);  // the process is new
       }
-      note_call(context_, script, order.job.iteration->number,
-                run_script(script, *order.job.iteration));
+      note_call(context_, script, order.job.iteration->number, run_script(script, order.job));
       return;
     }
   }
@@ -182,7 +182,7 @@ ScriptFailure ScriptWorker::load(Script& script) {
              script.state};
   }
   const double seconds = std::max(kLeastLoadSeconds, script.source->timeout_seconds);
-  ScriptFailure failure = converse(script, order, seconds, -1, &answer);
+  ScriptFailure failure = converse(script, order, seconds, nullptr, &answer);
   const std::lock_guard<std::mutex> lock(board_.mutex);
   if (!failure.text.empty()) {  // the process did not survive it
     if (interfered_ && ++script.loads_in_a_row < kMostLoads) {
@@ -202,10 +202,31 @@ ScriptFailure ScriptWorker::load(Script& script) {
   return failure_in(answer.head);
 }
 
+// What these would make of what others make of it, without end; "" for nothing. With the lock.
+std::string ScriptWorker::circle_with(const std::string& source,
+                                      const std::vector<ScriptFunction>& functions) const {
+  std::vector<model::ProductMaker> makers;
+  for (const model::Store& store : context_.model.stores)
+    makers.push_back({store.name, store.products, store.publishes});
+  const auto add = [&](const std::string& name, const std::vector<ScriptFunction>& all) {
+    for (const ScriptFunction& each : all) makers.push_back({name, each.products, each.publishes});
+  };
+  add(source, functions);
+  for (const Script& other : board_.scripts) {
+    if (other.file.name != source && !other.removed) add(other.file.name, other.functions);
+  }
+  return model::product_flow(makers).circle;
+}
+
 // With an error the worker has the version from before, if there was one.
-void ScriptWorker::loaded(Script& script, const Frame& answer) {
-  const std::string error = text_in(answer.head, "error");
+void ScriptWorker::loaded(Script& script, Frame& answer) {
   script.functions = functions_in(answer.head);
+  if (const std::string circle = circle_with(script.file.name, script.functions); !circle.empty()) {
+    script.functions.clear();
+    answer.head["error"] = "products would be made of each other without end: " + circle +
+                           "; take in products= of one of them what it needs only";
+  }
+  const std::string error = text_in(answer.head, "error");
   const bool is_new = std::exchange(script.was_changed, false);
   if (error.empty()) {
     script.usable = true;
@@ -218,13 +239,13 @@ void ScriptWorker::loaded(Script& script, const Frame& answer) {
   script.drop_waiting();
 }
 
-ScriptFailure ScriptWorker::run_script(Script& script, const Iteration& iteration) {
-  const Frame order = run_order(script.file.name, iteration, context_.constants.blocks(),
+ScriptFailure ScriptWorker::run_script(Script& script, const ScriptJob& job) {
+  const Frame order = run_order(script.file.name, job, context_.constants.blocks(),
                                 context_.segment_start, context_.model);
   const std::int64_t began_ns = platform::now_ns();
   Frame answer;
   ScriptFailure failure =
-      converse(script, order, script.source->timeout_seconds, iteration.number, &answer);
+      converse(script, order, script.source->timeout_seconds, job.iteration.get(), &answer);
   const std::lock_guard<std::mutex> lock(board_.mutex);
   script.counts.seconds += static_cast<double>(platform::now_ns() - began_ns) * 1e-9;
   if (!failure.text.empty()) return failure;
@@ -235,7 +256,7 @@ ScriptFailure ScriptWorker::run_script(Script& script, const Iteration& iteratio
 
 // Gives an order and takes what the worker says until the answer. Returns why there is none.
 ScriptFailure ScriptWorker::converse(Script& script, const Frame& order, double seconds,
-                                     std::int64_t iteration, Frame* answer) {
+                                     const Iteration* iteration, Frame* answer) {
   const std::int64_t deadline_ns =
       platform::now_ns() + static_cast<std::int64_t>((seconds + kGraceSeconds) * 1e9);
   FrameStatus status =
@@ -282,13 +303,13 @@ void ScriptWorker::process_died() {
   }
 }
 
-void ScriptWorker::take_message(const Script& script, Frame& message, std::int64_t iteration) {
+void ScriptWorker::take_message(const Script& script, Frame& message, const Iteration* iteration) {
   const std::string kind = text_in(message.head, "kind");
   if (kind == "log") {
     context_.log->log(log_level_of(text_in(message.head, "level")), "script \"{}\": {}",
                       script.file.name, text_in(message.head, "text"));
   } else if (kind == "results") {
-    take_products(script, message, iteration);
+    if (iteration) take_products(script, message, *iteration);
   } else if (kind == "set") {
     context_.steering.ask(
         {script.file.name, text_in(message.head, "parameter"), value_in(message.head)});
@@ -296,10 +317,10 @@ void ScriptWorker::take_message(const Script& script, Frame& message, std::int64
   }
 }
 
-void ScriptWorker::take_products(const Script& script, Frame& message, std::int64_t iteration) {
+void ScriptWorker::take_products(const Script& script, Frame& message, const Iteration& iteration) {
   const auto data = std::make_shared<const std::string>(std::move(message.data));
-  context_.publish({Publication::Source::script, script.file.name, iteration,
-                    products_in(message.head, *data), data});
+  context_.publish({Publication::Source::script, script.file.name, iteration.number,
+                    products_in(message.head, *data), data, iteration.parameters});
 }
 
 }  // namespace leat::server

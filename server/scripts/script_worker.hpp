@@ -38,12 +38,14 @@ class ScriptWorker {
 
   void carry_out(const Order& order);
   ScriptFailure load(Script& script);
-  static void loaded(Script& script, const Frame& answer);
-  ScriptFailure run_script(Script& script, const Iteration& iteration);
-  ScriptFailure converse(Script& script, const Frame& order, double seconds, std::int64_t iteration,
-                         Frame* answer);
-  void take_message(const Script& script, Frame& message, std::int64_t iteration);
-  void take_products(const Script& script, Frame& message, std::int64_t iteration);
+  void loaded(Script& script, Frame& answer);
+  std::string circle_with(const std::string& source,
+                          const std::vector<ScriptFunction>& functions) const;
+  ScriptFailure run_script(Script& script, const ScriptJob& job);
+  ScriptFailure converse(Script& script, const Frame& order, double seconds,
+                         const Iteration* iteration, Frame* answer);
+  void take_message(const Script& script, Frame& message, const Iteration* iteration);
+  void take_products(const Script& script, Frame& message, const Iteration& iteration);
 
   ScriptContext& context_;
   ScriptBoard& board_;

@@ -48,11 +48,31 @@ json parameters_as_json(const Iteration& iteration, const model::Model& model) {
   return all;
 }
 
+// As results come from a worker.
+void append_products(Frame* frame, const std::vector<Publication>& published) {
+  const std::size_t start = frame->data.size();
+  frame->head["data_of_products"] = start;
+  json& told = frame->head["products"] = json::array();
+  for (const Publication& publication : published) {
+    for (const Product& product : publication.products) {
+      told.push_back({{"name", publication.source + "/" + product.name},
+                      {"type", scalar_name(product.type)},
+                      {"unit", product.unit},
+                      {"dimensions", product.dimensions},
+                      {"extents", product.extents},
+                      {"offset", frame->data.size() - start},
+                      {"bytes", product.bytes}});
+      frame->data.append(static_cast<const char*>(product.data), product.bytes);
+    }
+  }
+}
+
 }  // namespace
 
-Frame run_order(const std::string& script, const Iteration& iteration,
+Frame run_order(const std::string& script, const ScriptJob& job,
                 const std::vector<Block>& constants, const char* segment_start,
                 const model::Model& model) {
+  const Iteration& iteration = *job.iteration;
   Frame frame;
   frame.head = {{"kind", "run"},
                 {"script", script},
@@ -66,6 +86,7 @@ Frame run_order(const std::string& script, const Iteration& iteration,
     append(&frame.data, block, static_cast<std::uint64_t>(data - segment_start), false);
   }
   for (const Block& block : constants) append(&frame.data, block, block.lease, true);
+  append_products(&frame, job.published);
   return frame;
 }
 

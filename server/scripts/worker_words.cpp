@@ -46,9 +46,20 @@ std::vector<std::uint32_t> indices_in(const json& list) {
   return indices;
 }
 
+std::vector<std::string> texts_in(const json& list) {
+  std::vector<std::string> texts;
+  if (!list.is_array()) return texts;
+  for (const json& each : list) {
+    if (each.is_string()) texts.push_back(each.get<std::string>());
+  }
+  return texts;
+}
+
 ScriptFunction function_of(const json& told) {
   ScriptFunction function;
   function.every = std::max<std::int64_t>(1, integer_of(member(told, "every")).value_or(1));
+  function.products = texts_in(member(told, "products"));
+  function.publishes = texts_in(member(told, "publishes"));
   const json& variables = member(told, "variables");
   function.all_variables = !variables.is_array();
   if (function.all_variables) return function;

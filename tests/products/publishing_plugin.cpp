@@ -5,14 +5,18 @@
 //     fail="3"                   fails at that iteration, after it has published
 //     odd="1"                    first tries what is refused
 //     file="got.txt"             a line for each product it gets: source, iteration, name, sum
+//     make="twice"               of each product that it gets, one of this name: its values' sum, twice
+//     meet="a b"                 writes the file a, and waits until there is a file b: with iteration 0
 //     kill="4"                   ends the server when it gets a product of that iteration; once
 #include <signal.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <sstream>
+#include <thread>
 
 #include "server/include/plugin.hpp"
 
@@ -30,7 +34,8 @@ class Publishing {
   }
 
   void iteration(const leat_iteration_data& data) {
-    publish(data);
+    if (data.iteration == 0) meet();
+    if (data.block_count > 0) publish(data);
     if (option("fail") == std::to_string(data.iteration))
       throw std::runtime_error("as it was told");
   }
@@ -42,6 +47,10 @@ class Publishing {
       out_ << set.source << ' ' << set.iteration << ' ' << each.name << ' '
            << sum_of(each.data, each.bytes) << '\n'
            << std::flush;
+      if (option("make").empty()) continue;
+      leat::Products products;
+      products.add(option("make"), 2 * sum_of(each.data, each.bytes));
+      host_.publish(std::move(products));
     }
   }
 
@@ -52,6 +61,17 @@ class Publishing {
     return leat::option(run_.options, run_.option_count, name);
   }
   std::string file() const { return option("file"); }
+
+  // Only somebody who works at the same time can write the other file.
+  void meet() const {
+    std::istringstream names(option("meet"));
+    std::string own, other;
+    if (!(names >> own >> other)) return;
+    std::ofstream(own).flush();
+    for (int i = 0; i < 2000 && !std::filesystem::exists(other); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (!std::filesystem::exists(other)) throw std::runtime_error("nobody came");
+  }
 
   void kill_once() const {
     const std::string mark = file() + ".killed";

@@ -2,7 +2,9 @@
 """What plugins publish: in files, at other plugins, beside what scripts make; when a plugin fails, and when leatd is killed
 while it passes it on."""
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -14,7 +16,6 @@ from leat_run import BUILD, Run, data, same_bits, xml
 
 ROW = '<layout name="row" type="uint8" dimensions="8" names="x"/><variable name="a" layout="row" unit="K"/>'
 LIBRARY = f"{BUILD}/lib/leat/test"
-PUBLISHER = f'<store name="pub" library="{LIBRARY}/publishing.so">{{}}</store>'
 OUT = '<store name="out" type="hdf5"/>'
 
 
@@ -22,13 +23,17 @@ def option(name, value):
     return f'<option name="{name}" value="{value}"/>'
 
 
+def store(name, attributes="", library="publishing", **options):
+    texts = "".join(option(*each) for each in options.items())
+    return f'<store name="{name}" library="{LIBRARY}/{library}.so" {attributes}>{texts}</store>'
+
+
 def publisher(publish="sum field lent", **others):
-    return PUBLISHER.format(option("publish", publish) + "".join(option(*each) for each in others.items()))
+    return store("pub", publish=publish, **others)
 
 
 def subscriber(products="*", **others):
-    options = "".join(option(*each) for each in {"file": "got.txt", **others}.items())
-    return f'<store name="sub" library="{LIBRARY}/publishing.so" products="{products}">{options}</store>'
+    return store("sub", f'products="{products}"', file="got.txt", **others)
 
 
 def numbers(iteration):
@@ -99,6 +104,65 @@ def test_what_scripts_and_plugins_make_comes_by_the_same_way(tmp_path):
             [str(i), name, f"{of(numbers(i)):g}"] for i in range(5)]
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["scripts/s/most"].shape == file["products/pub/sum"].shape == (5,)
+
+
+def test_two_that_publish_take_what_the_other_has_made(tmp_path):
+    run_all(tmp_path, store("a", publish="sum", file="a.txt") + store("b", publish="field", file="b.txt"), count=3)
+    totals = [f"{numbers(i).sum():g}" for i in range(3)]
+    assert got(tmp_path, "a.txt") == [["b", str(i), "field", totals[i]] for i in range(3)]
+    assert got(tmp_path, "b.txt") == [["a", str(i), "sum", totals[i]] for i in range(3)]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (2, 3, 0, 1)])
+def test_what_is_made_of_products_goes_on_to_others_whatever_the_order_of_the_stores(tmp_path, order):
+    stores = [publisher("sum"), store("twice", 'products="pub/*" publishes="two"', make="two"),
+              store("four", 'products="twice/*" publishes="four"', make="four"), OUT]
+    run_all(tmp_path, "".join(stores[i] for i in order), count=4)
+    with h5py.File(tmp_path / "run.h5") as file:
+        for source, name, factor in (("pub", "sum", 1), ("twice", "two", 2), ("four", "four", 4)):
+            group = file[f"products/{source}"]
+            assert group["iteration"][:].tolist() == list(range(4))
+            assert group[name][:].tolist() == [factor * numbers(i).sum() for i in range(4)]
+
+
+def test_what_one_makes_of_an_iteration_and_of_products_is_one_row(tmp_path):
+    both = store("both", 'products="pub/*" publishes="sum two"', publish="sum", make="two")
+    run_all(tmp_path, OUT + both + publisher("field"), count=4)
+    with h5py.File(tmp_path / "run.h5") as file:
+        group = file["products/both"]
+        assert group["iteration"][:].tolist() == list(range(4))
+        assert group["sum"][:].tolist() == [numbers(i).sum() for i in range(4)]
+        assert group["two"][:].tolist() == [2 * numbers(i).sum() for i in range(4)]
+
+
+def test_what_is_made_of_products_has_to_be_declared(tmp_path):
+    with Run(tmp_path, xml(ROW, store=publisher("sum") + store("odd", make="two"))) as run:
+        run.init()
+        write(run, range(2))
+        answers = run.finalize()
+    assert '"two" is not in publishes="..." of <store name="odd">' in run.log()
+    assert "odd" in str(answers), "what it was to make is missing, and the run is told"
+
+
+def test_stores_that_make_products_of_each_other_are_refused(tmp_path):
+    text = xml(ROW, store=store("a", 'publishes="x"', make="x") + store("b", 'products="a/x" publishes="y"', make="y"))
+    (tmp_path / "run.xml").write_text(text)
+    checked = subprocess.run([BUILD / "bin/leat", "check", "run.xml"], cwd=tmp_path, capture_output=True, text=True)
+    assert checked.returncode == 1
+    said = checked.stdout + checked.stderr
+    assert "a/x -> b/y -> a/x" in said and "run.xml:" in said, said
+
+
+def test_stores_of_different_plugins_work_at_the_same_time_where_there_are_cores(tmp_path):
+    """Each waits for the other: one after the other, neither would come to its end."""
+    shutil.copy(f"{LIBRARY}/publishing.so", tmp_path / "second.so")
+    os.chmod(tmp_path / "second.so", 0o755)
+    stores = (store("one", meet="a.txt b.txt", publish="sum") + f'<store name="two" library="{tmp_path}/second.so">'
+              + option("meet", "b.txt a.txt") + "</store>" + OUT)
+    run = run_all(tmp_path, stores, count=3, cores=2)
+    assert "nothing lost" in run.log(), run.log()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["products/one/sum"][:].tolist() == [numbers(i).sum() for i in range(3)]
 
 
 def test_a_plugin_that_was_built_before_gets_them_too(tmp_path):

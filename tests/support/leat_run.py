@@ -202,9 +202,9 @@ class Run:
         return "".join(rank.stderr() for rank in self.ranks)
 
 
-def xml(data_xml, buffer="16MiB", timeout="10s", store='<store name="out" type="hdf5"/>', name="run", log=""):
+def xml(data_xml, buffer="16MiB", timeout="10s", store='<store name="out" type="hdf5"/>', name="run", log="", cores=1):
     return f"""<simulation name="{name}">
-  <architecture><dedicated cores="1"/><buffer size="{buffer}" timeout="{timeout}"/></architecture>
+  <architecture><dedicated cores="{cores}"/><buffer size="{buffer}" timeout="{timeout}"/></architecture>
   <data>{data_xml}</data>
   <storage>{store}</storage>
   {log}

@@ -39,6 +39,22 @@ class Array:
     coords: dict
 
 
+@dataclass
+class Product:
+    """What a plugin or another script has made of an iteration."""
+    dims: tuple
+    data: np.ndarray
+    units: str
+
+
+def product_in(told, data, start):
+    """The Product that an order tells of; its values are in the bytes `data`, behind `start`."""
+    values = np.frombuffer(data, told["type"], int(np.prod(told["extents"], dtype=np.int64)), start + told["offset"])
+    values = values.reshape(told["extents"])
+    values.setflags(write=False)
+    return Product(tuple(told["dimensions"]), values, told["unit"])
+
+
 def own_part(variable):
     """Index of a block's cells without ghosts."""
     return tuple(slice(d.low, -d.high if d.high else None) for d in variable.dimensions)

@@ -41,7 +41,7 @@ class Context:
         number = np.asarray(value)
         if number.shape != () or number.dtype.kind not in "biufc":
             raise TypeError(f'ctx.scalar("{name}", ...): a number is expected, not {_kind_of(value)}')
-        self._refuse_second(name, self.scalars)
+        self._expect_free(name)
         self.scalars[name] = number[()]
 
     def store(self, name, array, dims=None, units=None):
@@ -56,7 +56,7 @@ class Context:
             raise ValueError(f'ctx.store("{name}", ...): {len(dims)} names for {values.ndim} dimensions')
         if values.ndim > 7:
             raise ValueError(f'ctx.store("{name}", ...): 7 dimensions at most, not {values.ndim}')
-        self._refuse_second(name, self.arrays)
+        self._expect_free(name)
         units = units if units is not None else getattr(array, "attrs", {}).get("units", "")
         self.arrays[name] = (np.array(values, order="C"), [str(dim) for dim in dims], str(units))
 
@@ -101,7 +101,14 @@ class Context:
     def _end(self):
         self._function = self._ds = self._iteration = None
 
-    def _refuse_second(self, name, made):
+    def _expect_free(self, name):
+        declaration = self._function.declaration
+        for other in self._script.functions:
+            if other is not self._function and name in other.declaration.publishes:
+                raise ValueError(f'"{name}" is what {other.declaration.name} of this script publishes: take another name')
+        if declaration.products and name not in declaration.publishes:
+            raise ValueError(f'"{name}" is not in publishes=... of {declaration.place}: a function that takes products says there '
+                             f'what it makes of them, like @leat.on_iteration(products=..., publishes=["{name}"])')
         if name == "iteration":
             raise ValueError('"iteration" is no name for a result: it is the column beside all results')
         if name in self.scalars or name in self.arrays:

@@ -36,15 +36,25 @@ class Arrays(dict):
         self.coords.clear()
 
 
-def make_dataset(iteration, arrays, kind, beside=()):
-    """(ds, function that ends it) of {name: blocks.Array}. beside: names of those that only say where the others lie."""
+def make_dataset(iteration, arrays, kind, beside=(), products=None):
+    """(ds, function that ends it) of {name: blocks.Array}. beside: names of those that only say where the others lie. products:
+    {name: blocks.Product}, which do not end."""
     if kind == "xarray" and xarray is None:
         raise ImportError('arrays="xarray": xarray is not installed in this Python: pip install xarray')
     attrs = {"simulation": iteration.model.simulation, "iteration": iteration.number, "complete": int(iteration.complete)}
-    named = _named(iteration.model, arrays)
+    names, products = DimensionNames(iteration.model), products or {}
+    named = _named(iteration.model, arrays, names)
     if kind == "numpy" or xarray is None:
-        return _mapping(iteration, named, attrs, beside)
-    return _labelled(iteration, named, attrs, beside)
+        ds, end = _mapping(iteration, named, attrs, beside)
+        ds.update({name: product.data for name, product in products.items()})
+        ds.units.update({name: product.units for name, product in products.items()})
+        return ds, end
+    return _labelled(iteration, named, attrs, beside, {name: _variable_of(each, names) for name, each in products.items()})
+
+
+def _variable_of(product, names):
+    dims = [names.name(wish, length) for wish, length in zip(product.dims, product.data.shape)]
+    return xarray.Variable(dims, product.data, {"units": product.units} if product.units else {}, fastpath=True)
 
 
 @dataclass
@@ -57,8 +67,7 @@ class _Named:
     coords: dict
 
 
-def _named(model, arrays):
-    names = DimensionNames(model)
+def _named(model, arrays, names):
     in_order = sorted(map(model.by_name.get, arrays), key=lambda variable: variable.number)  # as a store names them
     for name in model.coordinate_variables.intersection(arrays):
         names.take_coordinates(name, len(arrays[name].data))
@@ -95,7 +104,7 @@ def _mapping(iteration, named, attrs, beside):
     return ds, ds._expire
 
 
-def _labelled(iteration, named, attrs, beside):
+def _labelled(iteration, named, attrs, beside, products):
     model = iteration.model
     variables, coords = {}, {"iteration": xarray.Variable((), iteration.number, ITERATION), **_time_of(iteration)}
     held = []
@@ -109,7 +118,7 @@ def _labelled(iteration, named, attrs, beside):
         coords.update(array.coords)
         for dim, places in array.places.items():
             coords[dim] = xarray.Variable((dim,), places.values(data.shape[array.dims.index(dim)]), places.attributes)
-    ds = xarray.Dataset(variables, coords, attrs)
+    ds = xarray.Dataset({**variables, **products}, coords, attrs)
     say_where = {c.name for array in named.values() for c in coordinates_of(model, array.variable)}
     if say_where := say_where.intersection(variables):
         ds = ds.set_coords(sorted(say_where))

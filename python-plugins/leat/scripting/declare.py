@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a script says which functions are to be called, and with what."""
+import fnmatch
 import inspect
 from dataclasses import dataclass
 
@@ -8,11 +9,14 @@ _declared = []  # by the script that is being loaded
 
 @dataclass
 class Declaration:
-    """One function of a script. variables: names, or None for all. every: calls at iterations that this divides."""
+    """One function of a script. variables: names, or None for all. every: calls at iterations that this divides. products: patterns
+    of what it takes that stores and other scripts have made; publishes: names of what it makes of that."""
     function: object
     variables: list = None
     every: int = 1
     arrays: str = None
+    products: tuple = ()
+    publishes: tuple = ()
 
     @property
     def name(self):
@@ -29,6 +33,10 @@ class Declaration:
         code = getattr(self.function, "__code__", None)
         return f"{code.co_filename}:{code.co_firstlineno}" if code else self.name
 
+    def takes(self, product):
+        """Whether it takes this one, "<source>/<name>"."""
+        return any(fnmatch.fnmatchcase(product, pattern) for pattern in self.products)
+
     def wrong_arguments(self):
         """"" or why Leat cannot call it."""
         signature = inspect.signature(self.function)
@@ -39,22 +47,28 @@ class Declaration:
             return f"{self.name}{signature} must take the data and the context: def {self.name}(ds, ctx)"
 
 
-def on_iteration(function=None, *, variables=None, every=1, arrays=None):
+def on_iteration(function=None, *, variables=None, every=1, arrays=None, products=None, publishes=None):
     """Decorator: calls `function(ds, ctx)` at each iteration that `every` divides and in which all `variables` were written.
 
     variables: names as in the XML, groups in front ("fields/temperature"); None: whatever there is.
     arrays: "xarray" for an xarray.Dataset, "numpy" for a mapping of NumPy arrays; None: xarray where it is installed.
+    products: what it takes that plugins of stores and other scripts make of an iteration: "<source>/<name>" with the wildcards of
+    a shell, or a list of such. Then it is called when that is there, ds has it under that name, and variables=None is none.
+    What other scripts make comes by itself: a function that also asks for variables does not get it.
+    publishes: names of what it gives to ctx.scalar and ctx.store; with `products` it may give nothing else.
     `ds` holds global arrays without ghosts. They are read-only and end with the call: copy what is to be kept.
     """
-    if isinstance(variables, str):
-        variables = [variables]
+    variables, products, publishes = (None if each is None else [each] if isinstance(each, str) else list(each)
+                                      for each in (variables, products, publishes))
+    if products and variables is None:
+        variables = []
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise ValueError(f"on_iteration(every={every!r}): a whole number from 1 is expected")
     if arrays not in (None, "xarray", "numpy"):
         raise ValueError(f'on_iteration(arrays={arrays!r}): "xarray" or "numpy" is expected')
 
     def declare(declared):
-        _declared.append(Declaration(declared, None if variables is None else list(variables), every, arrays))
+        _declared.append(Declaration(declared, variables, every, arrays, tuple(products or ()), tuple(publishes or ())))
         return declared
     return declare if function is None else declare(function)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One iteration as scripts see it: arrays, datasets, raw blocks."""
-from .blocks import Block, array_of, own_part, records_of
+from .blocks import Block, array_of, own_part, product_in, records_of
 from .coordinates import beside
 from .datasets import make_dataset
 
@@ -11,6 +11,7 @@ class Iteration:
     def __init__(self, model, number, complete, parameters, time=None):
         self.model, self.number, self.complete, self.parameters, self.time = model, number, complete, parameters, time
         self._assembled = {}
+        self.products = {}  # {"<source>/<name>": Product}; none: what is made of it comes by itself, later
 
     def names(self):
         raise NotImplementedError
@@ -34,29 +35,31 @@ class Iteration:
     def _all_blocks(self, name):
         raise NotImplementedError
 
-    def dataset(self, variables, kind):
-        """Of these variables, or of all, and of those that say where they lie; kind: "xarray", "numpy" or None. Returns (ds,
-        function that ends it)."""
+    def dataset(self, variables, kind, products=None):
+        """Of these variables, or of all, of those that say where they lie, and of {name: Product}; kind: "xarray", "numpy" or None.
+        Returns (ds, function that ends it)."""
         here = set(self.names())
         names = [name for name in (self.names() if variables is None else variables) if name in here]
         others = [name for name in beside(self.model, names) if name in here]
-        return make_dataset(self, {name: self.array(name) for name in names + others}, kind, others)
+        return make_dataset(self, {name: self.array(name) for name in names + others}, kind, others, products)
 
 
 class LiveIteration(Iteration):
-    """Of a run in progress: blocks lie in shared memory. `records`: bytes of RECORDs. `memory`, `constants`: SharedMemory."""
+    """Of a run in progress: blocks lie in shared memory. `data`: bytes of RECORDs, and of products. `memory`, `constants`: SharedMemory."""
 
-    def __init__(self, model, head, records, memory, constants):
+    def __init__(self, model, head, data, memory, constants):
         time = head["parameters"].get(model.time.parameter) if model.time else None
         super().__init__(model, head["iteration"], head["complete"], head["parameters"], time)
         self._memory, self._constants = memory, constants
-        self.take_records(records)
+        self.take(head, data)
 
-    def take_records(self, records):
-        """The blocks that this order speaks of; another script's order may have had others."""
+    def take(self, head, data):
+        """The blocks and products that this order speaks of; another script's order may have had others."""
+        start = head["data_of_products"]
         self._records = {}
-        for record in records_of(records):
+        for record in records_of(data[:start]):
             self._records.setdefault(self.model.variables[record.variable].name, []).append(record)
+        self.products = {told["name"]: product_in(told, data, start) for told in head["products"]}
 
     def names(self):
         return list(self._records)

@@ -2,8 +2,8 @@
 """What is wrong with scripts, before any run: for `leat check`.
 
 Standard input: {"model": as lib/model/run_description.hpp makes it, "scripts": [paths], "limit": seconds}. Standard output:
-{"scripts": [{"path", "functions": [{"name", "line", "variables", "every"}]}], "diagnostics": [{"file", "line", "severity",
-"message"}]}; file is "" for what is wrong with the interpreter. Each script is imported in a process of its own, all at once:
+{"scripts": [{"path", "functions": [{"name", "line", "variables", "every", "products", "publishes"}]}], "diagnostics": [{"file",
+"line", "severity", "message"}]}; file is "" for what is wrong with the interpreter. Each script is imported in a process of its own, all at once:
 what one does, or how long it takes, is nothing to the others.
 """
 import faulthandler
@@ -113,7 +113,8 @@ def _look_at(model, path):
     for each in declarations:
         found += [_diagnostic(path, each.line, message) for message in _wrong_with(each, script.model)]
     functions = [{"name": d.name, "line": d.line, "every": d.every,
-                  "variables": None if d.variables is None else [str(v) for v in d.variables]} for d in declarations]
+                  "variables": None if d.variables is None else [str(v) for v in d.variables],
+                  "products": d.products, "publishes": d.publishes} for d in declarations]
     return {"functions": functions, "diagnostics": found}
 
 

@@ -55,13 +55,17 @@ class Table:
         with Folder(self._path.parent) as folder, contextlib.suppress(FileNotFoundError):
             self._file = folder.open(self._path.name, "r+", newline="")
         self._columns, rows = self._read()
-        self._rows = {int(row["iteration"]) for row in rows}
+        self._rows = {}  # {iteration: names of what there is}
+        for row in rows:
+            self._rows.setdefault(int(row["iteration"]), set()).update(name for name, text in row.items() if text)
 
     def add(self, iteration, scalars):
-        """Nothing when there is a row of this iteration: a leatd that has died may have had it already."""
-        if iteration in self._rows:
+        """Nothing when they are there for this iteration: a leatd that has died may have had it already. What several functions
+        make of an iteration, at different times, is in rows of its own."""
+        there = self._rows.setdefault(iteration, set())
+        if there.issuperset(scalars):
             return
-        self._rows.add(iteration)
+        there.update(scalars)
         new = [name for name in scalars if name not in self._columns]
         is_gone = self._is_gone()
         if new or is_gone:

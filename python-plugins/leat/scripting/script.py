@@ -49,8 +49,15 @@ class Function:
 
     def is_due(self, iteration):
         names = iteration.names()
-        return iteration.number % self.declaration.every == 0 and (
-            bool(names) if self.variables is None else all(v.name in names for v in self.variables if v.time_varying))
+        if iteration.number % self.declaration.every or bool(self.declaration.products) != bool(iteration.products):
+            return False
+        if self.declaration.products and not self.products_of(iteration):
+            return False
+        return bool(names) if self.variables is None else all(v.name in names for v in self.variables if v.time_varying)
+
+    def products_of(self, iteration):
+        """{name: Product} of those that it takes."""
+        return {name: product for name, product in iteration.products.items() if self.declaration.takes(name)}
 
 
 class Script:
@@ -124,7 +131,7 @@ class Script:
         end = None
         try:
             names = None if function.variables is None else [v.name for v in function.variables]
-            ds, end = iteration.dataset(names, function.declaration.arrays)
+            ds, end = iteration.dataset(names, function.declaration.arrays, function.products_of(iteration))
             context._begin(function, ds)
             function.declaration.function(ds, context)
             return ""

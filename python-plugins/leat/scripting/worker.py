@@ -138,8 +138,8 @@ class Worker:
             error, whole = str(why) + ("\nThe version from before is kept." if script.functions else ""), why.whole
         except Exception as why:  # its state cannot be read back, for example
             error, whole = f"{type(why).__name__}: {why}", ""
-        functions = [{"every": f.declaration.every, "variables": _varying(f.variables), "beside": _varying(f.beside)}
-                     for f in script.functions]
+        functions = [{"every": f.declaration.every, "variables": _varying(f.variables), "beside": _varying(f.beside),
+                      "products": f.declaration.products, "publishes": f.declaration.publishes} for f in script.functions]
         return ({"functions": functions, "error": error, "whole": whole},)
 
     def _unload(self, head, _):
@@ -147,11 +147,11 @@ class Worker:
             kept.pop(head["script"], None)
         return ({},)
 
-    def _run(self, head, records):
+    def _run(self, head, data):
         if self._iteration is None or self._iteration.number != head["iteration"]:
-            self._iteration = self._iterations.LiveIteration(self._model, head, records, self._memory, self._constants)
+            self._iteration = self._iterations.LiveIteration(self._model, head, data, self._memory, self._constants)
         else:
-            self._iteration.take_records(records)
+            self._iteration.take(head, data)
         script = self._scripts[head["script"]]
         timeout = self._timeouts[script.name]
         began = time.monotonic()

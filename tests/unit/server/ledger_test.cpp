@@ -214,7 +214,7 @@ Ledger unlucky(std::vector<std::string>* lines) {
     }
   }
   ledger.write_failed(0, Ledger::kUnknownName, 6, "no such variable");
-  ledger.settled({PipelineResult::Kind::products, 4, {{"out", "disk \xff full"}}});
+  ledger.settled({PipelineResult::Kind::products, 4, {}, {{"out", "disk \xff full"}}});
   ledger.incidents().client_died(3, 6);
   return ledger;
 }

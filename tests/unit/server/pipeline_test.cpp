@@ -23,7 +23,7 @@ bool any(const Iteration&) { return true; }
 struct Line {
   std::atomic<bool> closed{false};
   ThreadExecutor executor;
-  Pipeline pipeline{{}, {}, [] {}};
+  Pipeline pipeline{{}, {}, {}};
 
   explicit Line(std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) pipeline.submit(iteration(i));
@@ -46,33 +46,33 @@ using Numbers = std::vector<std::int64_t>;
 
 TEST(Pipeline, GivesTheOldestThatWaitsAwayAndPassesTheOthersOnInOrder) {
   Line line(5);
-  EXPECT_EQ(line.pipeline.first_number(), 0);
+  EXPECT_EQ(line.pipeline.queue().first_number(), 0);
   EXPECT_EQ(line.pipeline.take_oldest(any)->number, 0);
   EXPECT_EQ(line.pipeline.take_oldest([](const Iteration& i) { return i.number > 2; })->number, 3);
   EXPECT_FALSE(line.pipeline.take_oldest([](const Iteration& i) { return i.number > 7; }));
-  EXPECT_EQ(line.pipeline.first_number(), 1);
+  EXPECT_EQ(line.pipeline.queue().first_number(), 1);
   EXPECT_EQ(line.run(), (Numbers{1, 2, 4}));
   EXPECT_FALSE(line.pipeline.take_oldest(any));
-  EXPECT_FALSE(line.pipeline.first_number());
+  EXPECT_FALSE(line.pipeline.queue().first_number());
 }
 
 TEST(Pipeline, ShowsTheNewestThatWaitsAndTakesAnotherInItsPlace) {
   Line line(3);
-  EXPECT_EQ(line.pipeline.newest(any)->number, 2);
-  EXPECT_EQ(line.pipeline.newest([](const Iteration& i) { return i.number < 2; })->number, 1);
-  EXPECT_TRUE(line.pipeline.replace(iteration(1, false)));
-  EXPECT_FALSE(line.pipeline.newest([](const Iteration& i) { return i.number == 1; })->complete);
-  EXPECT_FALSE(line.pipeline.replace(iteration(9)));
+  EXPECT_EQ(line.pipeline.queue().newest(any)->number, 2);
+  EXPECT_EQ(line.pipeline.queue().newest([](const Iteration& i) { return i.number < 2; })->number, 1);
+  EXPECT_TRUE(line.pipeline.queue().replace(iteration(1, false)));
+  EXPECT_FALSE(line.pipeline.queue().newest([](const Iteration& i) { return i.number == 1; })->complete);
+  EXPECT_FALSE(line.pipeline.queue().replace(iteration(9)));
   EXPECT_EQ(line.run(), (Numbers{0, 1, 2}));
-  EXPECT_FALSE(line.pipeline.replace(iteration(1))) << "it waits no longer";
+  EXPECT_FALSE(line.pipeline.queue().replace(iteration(1))) << "it waits no longer";
 }
 
 TEST(Pipeline, DoesNotTakeResultsOfScriptsForIterations) {
   Line line(0);
   line.pipeline.submit(Publication{});
   EXPECT_FALSE(line.pipeline.take_oldest(any));
-  EXPECT_FALSE(line.pipeline.newest(any));
-  EXPECT_FALSE(line.pipeline.first_number());
+  EXPECT_FALSE(line.pipeline.queue().newest(any));
+  EXPECT_FALSE(line.pipeline.queue().first_number());
 }
 
 TEST(Pipeline, PassesEachIterationOnOrGivesItAwayNeverBothWithManyThreadsAtIt) {
@@ -88,12 +88,12 @@ TEST(Pipeline, PassesEachIterationOnOrGivesItAwayNeverBothWithManyThreadsAtIt) {
   });
   std::thread replacer([&] {
     while (!stop) {
-      if (auto newest = line.pipeline.newest(any)) line.pipeline.replace(*newest);
+      if (auto newest = line.pipeline.queue().newest(any)) line.pipeline.queue().replace(*newest);
     }
   });
   line.pipeline.start(line.executor);
   for (std::int64_t i = 0; i < kCount; ++i) line.pipeline.submit(iteration(i));
-  while (line.pipeline.first_number()) std::this_thread::yield();
+  while (line.pipeline.queue().first_number()) std::this_thread::yield();
   stop = true;
   taker.join();
   replacer.join();

@@ -223,11 +223,11 @@ class Spilling : public SpillFiles {
   std::atomic<int> wakes_{0};
   std::vector<SpillRecord> noted_;
   bool may_note_ = true;
-  Pipeline pipeline_{{}, {}, [] {}};
+  Pipeline pipeline_{{}, {}, {}};
 };
 
 TEST_F(Spilling, MovesTheNewestFirstLeavesWhatOthersHoldAndGivesAllBackInOrder) {
-  Spiller spiller(parts(1 << 20), pipeline_);
+  Spiller spiller(parts(1 << 20), pipeline_.queue());
   EXPECT_EQ(spiller.report(), "");
   spiller.start(executor_);
   for (int moved = 1; moved <= 4; ++moved) {
@@ -259,7 +259,7 @@ TEST_F(Spilling, MovesTheNewestFirstLeavesWhatOthersHoldAndGivesAllBackInOrder) 
 }
 
 TEST_F(Spilling, PutsAPartThatComesLaterIntoAFileOfItsOwn) {
-  Spiller spiller(parts(1 << 20), pipeline_);
+  Spiller spiller(parts(1 << 20), pipeline_.queue());
   spiller.start(executor_);
   for (int moved = 1; moved <= 4; ++moved) {
     if (moved == 4) held_.reset();  // a script has read variable 1 of iteration 3
@@ -268,14 +268,14 @@ TEST_F(Spilling, PutsAPartThatComesLaterIntoAFileOfItsOwn) {
   }
   EXPECT_EQ(files(), (std::vector<std::string>{"iteration-3.1.spill", "iteration-3.spill",
                                                "iteration-4.spill", "iteration-5.spill"}));
-  Spiller next(parts(1 << 20), pipeline_);
+  Spiller next(parts(1 << 20), pipeline_.queue());
   next.take_up(noted_);
   EXPECT_EQ(next.files_of(3).size(), 2u);
   EXPECT_EQ(next.entries().size(), 4u);
 }
 
 TEST_F(Spilling, MovesNothingThatTheJournalDoesNotSay) {
-  Spiller spiller(parts(1 << 20), pipeline_);
+  Spiller spiller(parts(1 << 20), pipeline_.queue());
   spiller.start(executor_);
   may_note_ = false;
   spiller.make_room();
@@ -289,7 +289,7 @@ TEST_F(Spilling, MovesNothingThatTheJournalDoesNotSay) {
 
 TEST_F(Spilling, TakesUpWhatTheJournalSaysAndRemovesTheRest) {
   {
-    Spiller spiller(parts(1 << 20), pipeline_);
+    Spiller spiller(parts(1 << 20), pipeline_.queue());
     spiller.start(executor_);
     for (int moved = 1; moved <= 3; ++moved) {
       spiller.make_room();
@@ -299,7 +299,7 @@ TEST_F(Spilling, TakesUpWhatTheJournalSaysAndRemovesTheRest) {
   EXPECT_EQ(files().size(), 3u) << "a server that ends in the midst leaves them";
   std::ofstream(folder_ + "/iteration-7.spill") << "never noted";
   fs::remove(folder_ + "/iteration-4.spill");
-  Spiller next(parts(1 << 20), pipeline_);
+  Spiller next(parts(1 << 20), pipeline_.queue());
   next.take_up(noted_);
   EXPECT_EQ(files(), (std::vector<std::string>{"iteration-3.spill", "iteration-5.spill"}));
   Iteration iteration{4, true, next.files_of(4)[0]->blocks(), {}, {}};
@@ -315,7 +315,7 @@ TEST_F(Spilling, TakesUpWhatTheJournalSaysAndRemovesTheRest) {
 }
 
 TEST_F(Spilling, TakesNoMoreOfTheDiskThanItMay) {
-  Spiller spiller(parts(25000), pipeline_);
+  Spiller spiller(parts(25000), pipeline_.queue());
   spiller.start(executor_);
   for (int moved = 1; moved <= 2; ++moved) {
     spiller.make_room();
@@ -339,7 +339,7 @@ TEST_F(Spilling, TakesNoMoreOfTheDiskThanItMay) {
 }
 
 TEST_F(Spilling, WhileTheStoresAreAtWorkLosesNothingAndDoublesNothing) {
-  Spiller spiller(parts(1 << 20), pipeline_);
+  Spiller spiller(parts(1 << 20), pipeline_.queue());
   spiller.start(executor_);
   pipeline_.start(executor_);
   std::vector<std::int64_t> done;

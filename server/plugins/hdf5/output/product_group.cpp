@@ -30,7 +30,8 @@ ProductGroup::ProductGroup(hid_t file, const std::string& path)
     : file_(file), group_(path + "/"), iteration_(make_iterations(file, group_ + "iteration")) {
   if (iteration_.is_new()) return;
   rows_ = iteration_.extents()[0];
-  stored_before_ = numbers_in(iteration_);
+  for (const std::int64_t iteration : numbers_in(iteration_))
+    row_of_.try_emplace(iteration, row_of_.size());
   const Id group(H5Gopen2(file_, group_.c_str(), H5P_DEFAULT), "cannot read the group " + group_);
   for (const std::string& name : names_in(group, true)) take_up(name);
   for (auto& [name, dataset] : results_) take_scales_of(dataset);
@@ -52,39 +53,37 @@ void ProductGroup::take_scales_of(Dataset& result) {
   }
 }
 
-bool ProductGroup::has(std::int64_t iteration) const {
-  return std::binary_search(stored_before_.begin(), stored_before_.end(), iteration);
-}
-
 void ProductGroup::add(const leat_result_set& set) {
+  const auto [found, is_new] = row_of_.try_emplace(set.iteration, rows_);
   std::string failed;
   for (std::uint64_t i = 0; i < set.result_count; ++i) {
     const leat_result& result = *leat_result_at(&set, i);
     try {
-      write(result);
+      write(result, found->second);
     } catch (const std::exception& e) {
       failed += (failed.empty() ? "" : "; ") + std::string("\"") + result.name + "\": " + e.what();
     }
   }
+  rows_ += is_new;
   for (auto& [name, dataset] : results_) {
     Shape grown = dataset.extents();
-    grown[0] = rows_ + 1;
+    grown[0] = rows_;
     dataset.grow_to(grown);
   }
-  ++rows_;
   if (!failed.empty()) throw std::runtime_error(failed);
 }
 
 void ProductGroup::finish_row(std::int64_t iteration) {
+  if (iteration_.extents()[0] == rows_) return;
   iteration_.grow_to({rows_});
   write_numbers(iteration_, {rows_ - 1}, {1}, {iteration});
 }
 
-void ProductGroup::write(const leat_result& result) {
+void ProductGroup::write(const leat_result& result, hsize_t row) {
   Dataset& dataset = dataset_for(result);
   const Shape extents = extents_of(result);
-  dataset.grow_to(joined(rows_ + 1, extents));
-  dataset.write(joined(rows_, zeros(extents)), joined(1, extents), result.data,
+  dataset.grow_to(joined(row + 1, extents));
+  dataset.write(joined(row, zeros(extents)), joined(1, extents), result.data,
                 {extents, zeros(extents), extents});
 }
 

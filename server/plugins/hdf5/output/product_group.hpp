@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one script or plugin has published, in a group of its own: /scripts/<script>/<name> or
 // /products/<store>/<name> (iteration, dims...), and "iteration" there with the iterations of the
-// rows, extended last. A row for each call that made something; what a call did not make is fill
-// value. Opens with xarray.open_dataset(file, group="scripts/<script>").
+// rows, extended last. A row for each iteration of which something was made; what was not made of
+// it is fill value. Opens with xarray.open_dataset(file, group="scripts/<script>").
 #pragma once
 
 #include <map>
@@ -22,12 +22,10 @@ class ProductGroup {
   /// Goes on with what the file has in this group.
   ProductGroup(hid_t file, const std::string& path);
 
-  /// Whether a writer before this one has stored what was made of this iteration.
-  bool has(std::int64_t iteration) const;
-  /// Adds a row. Results that could not be written are told in what is thrown; the others are
-  /// there.
+  /// Writes them into the row of their iteration, which is a new one where there is none. Results
+  /// that could not be written are told in what is thrown; the others are there.
   void add(const leat_result_set& set);
-  /// Makes the row visible; to be called when its data are committed.
+  /// Makes a new row visible; to be called when its data are committed.
   void finish_row(std::int64_t iteration);
 
  private:
@@ -36,13 +34,13 @@ class ProductGroup {
   Dataset& dataset_for(const leat_result& result);
   Dataset make(const leat_result& result);
   Dataset& scale_for(const leat_result& result, unsigned d);
-  void write(const leat_result& result);
+  void write(const leat_result& result, hsize_t row);
 
   hid_t file_;
   std::string group_;
   hsize_t rows_ = 0;
   Dataset iteration_;
-  std::vector<std::int64_t> stored_before_;  // ascending
+  std::map<std::int64_t, hsize_t> row_of_;
   std::map<std::string, Dataset> results_;
   std::map<std::string, Dataset> scales_;
 };

@@ -251,7 +251,6 @@ void Store::results(const leat_result_set& set) {
   ProductGroup& group = found != open_->products.end()
                             ? found->second
                             : open_->products.try_emplace(path, file_, path).first->second;
-  if (group.has(set.iteration)) return;
   expect_name(output_.path() + ": ");
   expect_room_for(open_->scales.iteration(), set.iteration);
   std::string failed;

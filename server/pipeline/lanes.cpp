@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/pipeline/lanes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <system_error>
+
+namespace leat::server {
+
+Lanes::Lanes(const std::vector<const void*>& libraries, std::size_t most) : stores_(1) {
+  std::map<const void*, std::size_t> lanes;
+  for (std::size_t store = 0; store < libraries.size(); ++store) {
+    const std::size_t next = lanes.size() % std::max<std::size_t>(1, most);
+    const std::size_t lane = lanes.try_emplace(libraries[store], next).first->second;
+    if (lane == stores_.size()) stores_.emplace_back();
+    stores_[lane].push_back(store);
+  }
+}
+
+Lanes::~Lanes() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    closing_ = true;
+    begun_.notify_all();
+  }
+  threads_.clear();
+}
+
+void Lanes::start(Executor& executor) {
+  try {
+    for (std::size_t lane = 1; lane < stores_.size(); ++lane) {
+      threads_.push_back(executor.run("leat stores", Executor::Urgency::behind_others,
+                                      [this, lane] { work(lane); }));
+    }
+  } catch (const std::system_error&) {
+    for (std::size_t lane = threads_.size() + 1; lane < stores_.size(); ++lane)
+      stores_[0].insert(stores_[0].end(), stores_[lane].begin(), stores_[lane].end());
+    stores_.resize(threads_.size() + 1);
+    std::sort(stores_[0].begin(), stores_[0].end());
+  }
+}
+
+void Lanes::run(const Call& call) {
+  if (!threads_.empty()) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    call_ = &call;
+    ++round_;
+    working_ = threads_.size();
+    begun_.notify_all();
+  }
+  for (const std::size_t store : stores_[0]) call(store);
+  std::unique_lock<std::mutex> lock(mutex_);
+  ended_.wait(lock, [this] { return working_ == 0; });
+}
+
+void Lanes::work(std::size_t lane) {
+  std::size_t done = 0;
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    begun_.wait(lock, [&] { return closing_ || round_ != done; });
+    if (round_ == done) return;
+    done = round_;
+    const Call& call = *call_;
+    lock.unlock();
+    for (const std::size_t store : stores_[lane]) call(store);
+    lock.lock();
+    if (--working_ == 0) ended_.notify_one();
+  }
+}
+
+}  // namespace leat::server

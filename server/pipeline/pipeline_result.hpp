@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the pipeline is given, and what it says of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "server/pipeline/coverage/array_checks.hpp"
+#include "server/products/publication.hpp"
+#include "server/session/iteration.hpp"
+
+namespace leat::server {
+
+using Work = std::variant<Iteration, Publication>;
+
+/// What became of one iteration, or of what somebody made of it, at one store.
+struct StoreOutcome {
+  std::string store;
+  std::string error;  ///< empty: stored
+};
+
+/// What became of one piece of work, in order.
+struct PipelineResult {
+  enum class Kind { opened, iteration, products, closed } kind = Kind::iteration;
+  std::int64_t iteration = 0;
+  std::vector<StoreOutcome> outcomes{};  ///< of the stores that were called, with the iteration
+  std::vector<StoreOutcome> products{};  ///< of those that were called with what was made of it
+  std::vector<BlockProblem> problems{};  ///< of blocks whose checksums are not theirs
+  std::vector<Finding> findings{};       ///< of global arrays, whose blocks are all right
+  Work work{};                           ///< what it is about; its blocks are held until this ends
+};
+
+}  // namespace leat::server

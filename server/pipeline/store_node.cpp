@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/pipeline/store_node.hpp"
+
+#include <utility>
+
+#include "lib/platform/clock.hpp"
+#include "server/pipeline/crash_note.hpp"
+
+namespace leat::server {
+namespace {
+
+// With one iteration. Servers are killed for reasons that have nothing to do with what they do;
+// a crash in the store's own code is its own.
+constexpr std::uint32_t kMostTries = 8, kMostCrashes = 2;
+
+}  // namespace
+
+std::optional<StoreOutcome> StoreNode::give(const Iteration& iteration) {
+  is_publishing_ = false;
+  if (!plugin_->wants(iteration)) return std::nullopt;
+  return StoreOutcome{plugin_->store(), process(iteration)};
+}
+
+std::vector<StoreOutcome> StoreNode::give(const std::vector<Publication>& published) {
+  std::vector<StoreOutcome> outcomes;
+  for (const Publication& publication : published) {
+    const std::vector<const Product*> wanted = plugin_->wanted_of(publication);
+    if (!wanted.empty()) outcomes.push_back({plugin_->store(), process(publication, wanted)});
+  }
+  return outcomes;
+}
+
+// A plugin that takes the server with it, gets the iteration that it does so with no third time.
+std::string StoreNode::why_not_again(std::int64_t iteration) {
+  if (iteration != progress_.begun.load()) {
+    progress_.tries.store(0);
+    progress_.crashes.store(0);
+    progress_.begun.store(iteration);
+  }
+  if (progress_.crashes.load() < kMostCrashes && progress_.tries.load() < kMostTries) return "";
+  return "the server has died " + std::to_string(progress_.tries.load()) +
+         " times while this store worked on this iteration, of which it has crashed in the store " +
+         std::to_string(progress_.crashes.load()) + " times; it is not given it again";
+}
+
+std::string StoreNode::process(const Iteration& iteration) {
+  if (iteration.number <= progress_.done.load()) return "";  // had it from a server that has died
+  if (std::string why = why_not_again(iteration.number); !why.empty()) return why;
+  progress_.tries.fetch_add(1);
+  std::string error = watched(iteration.number, [&] { return plugin_->process(iteration); });
+  keep_published(&error);
+  is_publishing_ = published_.has_value();
+  if (error.empty() && !is_publishing_) progress_.done.store(iteration.number);
+  return error;
+}
+
+// Products of an iteration that is past are a script's, and come from no other server again.
+std::string StoreNode::process(const Publication& publication,
+                               const std::vector<const Product*>& wanted) {
+  if (publication.iteration >= progress_.begun.load()) {
+    if (std::string why = why_not_again(publication.iteration); !why.empty()) return why;
+  }
+  std::string error =
+      watched(publication.iteration, [&] { return plugin_->process(publication, wanted); });
+  keep_published(&error);
+  return error;
+}
+
+template <class Call>
+std::string StoreNode::watched(std::int64_t iteration, const Call& call) {
+  busy_iteration_.store(iteration, std::memory_order_relaxed);
+  busy_since_ns_.store(platform::now_ns(), std::memory_order_release);
+  const CrashNote note(&progress_.crashes);
+  std::string error = call();
+  busy_since_ns_.store(0, std::memory_order_release);
+  return error;
+}
+
+void StoreNode::keep_published(std::string* error) {
+  std::optional<Publication> more = plugin_->take_published();
+  if (!more) return;
+  const std::string why = add_to(&published_, std::move(*more));
+  if (error->empty() && !why.empty()) *error = "it has published twice: " + why;
+}
+
+std::optional<Publication> StoreNode::take_published() { return std::exchange(published_, {}); }
+
+// Should the server die before, the plugin gets the iteration again, and publishes again.
+void StoreNode::passed_on(std::int64_t iteration) {
+  if (is_publishing_) progress_.done.store(iteration);
+  is_publishing_ = false;
+}
+
+StoreNode::Busy StoreNode::busy() const noexcept {
+  const std::int64_t since_ns = busy_since_ns_.load(std::memory_order_acquire);
+  return {since_ns, busy_iteration_.load(std::memory_order_relaxed)};
+}
+
+}  // namespace leat::server

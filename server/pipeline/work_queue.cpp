@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/pipeline/work_queue.hpp"
+
+#include <utility>
+
+namespace leat::server {
+
+void WorkQueue::submit(Work work) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  waiting_.push_back(std::move(work));
+  changed_.notify_one();
+}
+
+void WorkQueue::close() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  closing_ = true;
+  changed_.notify_one();
+}
+
+bool WorkQueue::next(Work* work) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return closing_ || !waiting_.empty(); });
+  if (waiting_.empty()) return false;
+  *work = std::move(waiting_.front());
+  waiting_.pop_front();
+  const auto* const iteration = std::get_if<Iteration>(work);
+  under_way_ = iteration ? iteration->number : std::get<Publication>(*work).iteration;
+  return true;
+}
+
+void WorkQueue::finished() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  under_way_.reset();
+}
+
+std::optional<Iteration> WorkQueue::take_oldest(const Which& which) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto each = waiting_.begin(); each != waiting_.end(); ++each) {
+    auto* const iteration = std::get_if<Iteration>(&*each);
+    if (!iteration || !which(*iteration)) continue;
+    std::optional<Iteration> taken = std::move(*iteration);
+    waiting_.erase(each);
+    return taken;
+  }
+  return std::nullopt;
+}
+
+std::optional<Iteration> WorkQueue::newest(const Which& which) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto each = waiting_.rbegin(); each != waiting_.rend(); ++each) {
+    const auto* const iteration = std::get_if<Iteration>(&*each);
+    if (iteration && which(*iteration)) return *iteration;
+  }
+  return std::nullopt;
+}
+
+bool WorkQueue::replace(Iteration iteration) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& each : waiting_) {
+    auto* const old = std::get_if<Iteration>(&each);
+    if (!old || old->number != iteration.number) continue;
+    std::swap(*old, iteration);
+    return true;
+  }
+  return false;
+}
+
+std::optional<std::int64_t> WorkQueue::first_number() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (under_way_) return under_way_;
+  for (const auto& each : waiting_) {
+    if (const auto* const iteration = std::get_if<Iteration>(&each)) return iteration->number;
+  }
+  return std::nullopt;
+}
+
+}  // namespace leat::server

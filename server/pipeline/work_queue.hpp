@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What waits for the stores, in order: iterations that are complete, and what scripts have
+// published.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include "server/pipeline/pipeline_result.hpp"
+#include "server/spill/waiting_line.hpp"
+
+namespace leat::server {
+
+/// From any thread.
+class WorkQueue final : public WaitingLine {
+ public:
+  void submit(Work work);
+  /// Nothing comes any more.
+  void close();
+
+  // For the pipeline's thread
+  /// Waits for the next; it is under way until finished(). False after the last.
+  bool next(Work* work);
+  void finished();
+
+  // Iterations that wait, and that no store has begun
+  /// Takes the oldest one out, and no store gets it.
+  std::optional<Iteration> take_oldest(const Which& which);
+  std::optional<Iteration> newest(const Which& which) const override;
+  bool replace(Iteration iteration) override;
+  /// Of the work that is under way, else of the first iteration that waits.
+  std::optional<std::int64_t> first_number() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Work> waiting_;
+  std::optional<std::int64_t> under_way_;
+  bool closing_ = false;
+};
+
+}  // namespace leat::server

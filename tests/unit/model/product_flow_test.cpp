@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which order products are made of products, and circles in that.
+#include "lib/model/product_flow.hpp"
+
+#include <gtest/gtest.h>
+
+namespace leat::model {
+namespace {
+
+TEST(ProductFlow, HasThoseThatMakeNothingOfProductsFirstAndOthersBehindWhatTheyTake) {
+  const ProductFlow flow = product_flow({{"last", {"middle/*"}, {"z"}},
+                                         {"file", {"*"}, {}},
+                                         {"middle", {"first/x", "last/no"}, {"y"}},
+                                         {"first", {"stats/*"}, {"x"}}});
+  EXPECT_EQ(flow.circle, "");
+  EXPECT_EQ(flow.steps, (std::vector<int>{3, 0, 2, 1}));
+}
+
+TEST(ProductFlow, NamesACircleOnceAround) {
+  EXPECT_EQ(product_flow({{"a", {"b/y"}, {"x"}}, {"b", {"a/*"}, {"y"}}}).circle,
+            "a/x -> b/y -> a/x");
+  const std::string three = product_flow({{"in", {"c/*"}, {"i"}},
+                                          {"c", {"b/*"}, {"z"}},
+                                          {"a", {"c/*"}, {"x"}},
+                                          {"b", {"a/*"}, {"y"}}})
+                                .circle;
+  EXPECT_EQ(three, "c/z -> a/x -> b/y -> c/z");
+}
+
+TEST(ProductFlow, TakesNobodysOwnProductsForACircle) {
+  EXPECT_EQ(product_flow({{"a", {"*"}, {"x"}}}).circle, "");
+  EXPECT_EQ(product_flow({{"s", {"*"}, {"x"}}, {"s", {"*"}, {"y"}}}).circle, "");
+}
+
+TEST(ProductFlow, KnowsPatterns) {
+  EXPECT_TRUE(is_wanted({"no", "st*s/m?an"}, "stats/mean"));
+  EXPECT_TRUE(is_wanted({"*"}, "stats/mean"));
+  EXPECT_FALSE(is_wanted({}, "stats/mean"));
+  EXPECT_FALSE(is_wanted({"mean"}, "stats/mean"));
+  EXPECT_EQ(words_of("  a\tb\n c "), (std::vector<std::string>{"a", "b", "c"}));
+}
+
+}  // namespace
+}  // namespace leat::model
