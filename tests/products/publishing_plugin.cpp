@@ -7,6 +7,7 @@
 //     file="got.txt"             a line for each product it gets: source, iteration, name, sum
 //     make="twice"               of each product that it gets, one of this name: its values' sum, twice
 //     meet="a b"                 writes the file a, and waits until there is a file b: with iteration 0
+//     pause="0.1"                takes so many seconds for what it gets
 //     kill="4"                   ends the server when it gets a product of that iteration; once
 #include <signal.h>
 
@@ -42,6 +43,8 @@ class Publishing {
 
   void results(const leat_result_set& set) {
     if (option("kill") == std::to_string(set.iteration)) kill_once();
+    if (!option("pause").empty())
+      std::this_thread::sleep_for(std::chrono::duration<double>(std::stod(option("pause"))));
     for (std::uint64_t i = 0; i < set.result_count; ++i) {
       const leat_result& each = *leat_result_at(&set, i);
       out_ << set.source << ' ' << set.iteration << ' ' << each.name << ' '

@@ -36,14 +36,14 @@ def subscriber(products="*", **others):
     return store("sub", f'products="{products}"', file="got.txt", **others)
 
 
-def numbers(iteration):
-    return data(8, "u1", iteration).astype("f8")
+def numbers(iteration, size=8):
+    return data(size, "u1", iteration).astype("f8")
 
 
-def write(run, iterations):
+def write(run, iterations, size=8):
     for iteration in iterations:
         for rank in run.ranks:
-            assert rank.write("a", 8, iteration).ok
+            assert rank.write("a", size, iteration).ok
             rank.end()
 
 
