@@ -68,7 +68,7 @@ bool ParameterCalls::find_to_get(const Call& call, const char* name, const void*
         failures_.complain(call, {Status::ERROR_ARGUMENT, "the pointer to fill is NULL"}, name);
     return false;
   }
-  if (parameters_.known(*index)) return true;
+  if (is_set(parameters_.value(*index))) return true;
   *status = failures_.complain(
       call,
       {Status::ERROR_STATE, "parameter \"" + std::string(name) +
@@ -106,7 +106,7 @@ Status ParameterCalls::set_integer(const Call& call, const char* name, std::int6
   if (!find_to_set(call, name, kInteger, &parameter, &status)) return status;
   const Result<void> allowed = variables_.set_integer(parameter, value);
   if (!allowed) return failures_.complain(call, allowed.error(), name);
-  parameters_.set_integer(parameter, value);
+  parameters_.set(parameter, value);
   return push(call, EventKind::set_integer, parameter, static_cast<std::uint64_t>(value));
 }
 
@@ -114,7 +114,7 @@ Status ParameterCalls::set_real(const Call& call, const char* name, double value
   std::uint32_t parameter = 0;
   Status status = Status::OK;
   if (!find_to_set(call, name, kReal, &parameter, &status)) return status;
-  parameters_.set_real(parameter, value);
+  parameters_.set(parameter, value);
   return push(call, EventKind::set_real, parameter, std::bit_cast<std::uint64_t>(value));
 }
 
@@ -122,7 +122,7 @@ Status ParameterCalls::set_text(const Call& call, const char* name, const std::s
   std::uint32_t parameter = 0;
   Status status = Status::OK;
   if (!find_to_set(call, name, kText, &parameter, &status)) return status;
-  parameters_.set_text(parameter, value);
+  parameters_.set(parameter, value);
   WaitBudget budget = channel_.budget();
   std::uint64_t offset = 0;
   status = channel_.reserve(call.lock, budget, value.size(), kNoIteration, &offset);
@@ -152,7 +152,7 @@ Status ParameterCalls::get_integer(const Call& call, const char* name, std::int6
   std::uint32_t parameter = 0;
   Status status = Status::OK;
   if (!find_to_get(call, name, value, kInteger, &parameter, &status)) return status;
-  *value = parameters_.integer(parameter);
+  *value = as_integer(parameters_.value(parameter));
   return Status::OK;
 }
 
@@ -160,7 +160,7 @@ Status ParameterCalls::get_real(const Call& call, const char* name, double* valu
   std::uint32_t parameter = 0;
   Status status = Status::OK;
   if (!find_to_get(call, name, value, kReal, &parameter, &status)) return status;
-  *value = parameters_.real(parameter);
+  *value = as_real(parameters_.value(parameter));
   return Status::OK;
 }
 
@@ -171,12 +171,12 @@ Status ParameterCalls::get_text(const Call& call, const char* name, char* text, 
   const bool only_asks = size == 0 && needed;
   const void* place = only_asks ? static_cast<const void*>(needed) : text;
   if (!find_to_get(call, name, place, kText, &parameter, &status)) return status;
-  const std::string& value = parameters_.text(parameter);
+  const std::string_view value = as_text(parameters_.value(parameter));
   const std::uint64_t bytes = value.size() + 1;
   if (needed) *needed = bytes;
   if (only_asks) return Status::OK;
   if (size >= bytes) {
-    std::memcpy(text, value.c_str(), bytes);
+    std::memcpy(text, value.data(), bytes);  // with the 0 behind it
     return Status::OK;
   }
   return failures_.complain(

@@ -6,14 +6,28 @@
 #include "lib/base/suggest.hpp"
 
 namespace leat::client {
+namespace {
+
+ParameterValue value_in(const shm::Catalogue& catalogue, const shm::ParameterRecord& record) {
+  if (record.has_value == 0) return {};
+  switch (record.kind) {
+    case kInteger:
+      return record.integer;
+    case kReal:
+      return record.real;
+    default:
+      return std::string(catalogue.text(record.text));
+  }
+}
+
+}  // namespace
 
 ParameterTable::ParameterTable(const shm::Catalogue& catalogue, std::string config)
     : config_(std::move(config)) {
   for (const shm::ParameterRecord& p : catalogue.parameters()) {
-    values_.push_back({std::string(catalogue.text(p.name)), p.kind, p.has_value != 0, p.integer,
-                       p.real, std::string(p.kind == kText ? catalogue.text(p.text) : "")});
+    parameters_.push_back({std::string(catalogue.text(p.name)), p.kind, value_in(catalogue, p)});
   }
-  for (std::uint32_t i = 0; i < values_.size(); ++i) numbers_.emplace(values_[i].name, i);
+  for (std::uint32_t i = 0; i < parameters_.size(); ++i) numbers_.emplace(parameters_[i].name, i);
 }
 
 std::int64_t ParameterTable::find(std::string_view name) const noexcept {
@@ -23,48 +37,20 @@ std::int64_t ParameterTable::find(std::string_view name) const noexcept {
 
 Error ParameterTable::unknown(std::string_view name) const {
   std::vector<std::string> names;
-  for (const Value& each : values_) names.push_back(each.name);
+  for (const Parameter& each : parameters_) names.push_back(each.name);
   return {Status::ERROR_UNKNOWN_NAME, config_ + " declares no parameter \"" + std::string(name) +
                                           "\"" + did_you_mean(name, names)};
 }
 
-std::int64_t ParameterTable::integer(std::uint32_t parameter) const noexcept {
-  return values_[parameter].integer;
-}
-
-double ParameterTable::real(std::uint32_t parameter) const noexcept {
-  const Value& value = values_[parameter];
-  return value.kind == kInteger ? static_cast<double>(value.integer) : value.real;
-}
-
-const std::string& ParameterTable::text(std::uint32_t parameter) const noexcept {
-  return values_[parameter].text;
-}
-
-void ParameterTable::set_integer(std::uint32_t parameter, std::int64_t value) noexcept {
-  values_[parameter].integer = value;
-  values_[parameter].known = true;
-}
-
-void ParameterTable::set_real(std::uint32_t parameter, double value) noexcept {
-  values_[parameter].real = value;
-  values_[parameter].known = true;
-}
-
-void ParameterTable::set_text(std::uint32_t parameter, std::string_view value) {
-  values_[parameter].text = value;
-  values_[parameter].known = true;
-}
-
 void ParameterTable::set_steered(std::uint32_t parameter, const shm::SteeredValue& value) {
-  if (parameter >= values_.size()) return;
-  switch (values_[parameter].kind) {
+  if (parameter >= parameters_.size()) return;
+  switch (parameters_[parameter].kind) {
     case kInteger:
-      return set_integer(parameter, value.integer());
+      return set(parameter, value.integer());
     case kReal:
-      return set_real(parameter, value.real());
+      return set(parameter, value.real());
     default:
-      return set_text(parameter, value.text());
+      return set(parameter, std::string(value.text()));
   }
 }
 

@@ -8,8 +8,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "lib/base/parameter_value.hpp"
 #include "lib/base/status.hpp"
 #include "lib/shm/catalogue.hpp"
 #include "lib/shm/steering.hpp"
@@ -29,33 +31,28 @@ class ParameterTable {
   /// `heat.xml declares no parameter "nz"; did you mean "nx"?`
   Error unknown(std::string_view name) const;
   const std::string& name(std::uint32_t parameter) const noexcept {
-    return values_[parameter].name;
+    return parameters_[parameter].name;
   }
-  std::uint32_t kind(std::uint32_t parameter) const noexcept { return values_[parameter].kind; }
+  std::uint32_t kind(std::uint32_t parameter) const noexcept { return parameters_[parameter].kind; }
 
-  bool known(std::uint32_t parameter) const noexcept { return values_[parameter].known; }
-  /// Of a parameter that is known and of this kind; integers are real numbers too.
-  std::int64_t integer(std::uint32_t parameter) const noexcept;
-  double real(std::uint32_t parameter) const noexcept;
-  const std::string& text(std::uint32_t parameter) const noexcept;
-
-  void set_integer(std::uint32_t parameter, std::int64_t value) noexcept;
-  void set_real(std::uint32_t parameter, double value) noexcept;
-  void set_text(std::uint32_t parameter, std::string_view value);
+  const ParameterValue& value(std::uint32_t parameter) const noexcept {
+    return parameters_[parameter].value;
+  }
+  /// Of the parameter's kind.
+  void set(std::uint32_t parameter, ParameterValue value) {
+    parameters_[parameter].value = std::move(value);
+  }
   void set_steered(std::uint32_t parameter, const shm::SteeredValue& value);
 
  private:
-  struct Value {
+  struct Parameter {
     std::string name;
     std::uint32_t kind = 0;
-    bool known = false;
-    std::int64_t integer = 0;
-    double real = 0;
-    std::string text;
+    ParameterValue value;
   };
 
   std::string config_;
-  std::vector<Value> values_;
+  std::vector<Parameter> parameters_;
   std::unordered_map<std::string_view, std::uint32_t> numbers_;
 };
 

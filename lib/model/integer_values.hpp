@@ -20,8 +20,8 @@ class IntegerValues {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (parameters[i].kind != Parameter::Kind::integer) continue;
       const bool overridden = i < overrides.size() && overrides[i];
-      values_[i] = overridden ? *overrides[i] : parameters[i].integer;
-      set_[i] = overridden || parameters[i].has_value;
+      values_[i] = overridden ? *overrides[i] : as_integer(parameters[i].value);
+      set_[i] = overridden || is_set(parameters[i].value);
     }
   }
 

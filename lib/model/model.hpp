@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/base/expression.hpp"
+#include "lib/base/parameter_value.hpp"
 #include "lib/base/scalar.hpp"
 
 namespace leat::model {
@@ -30,10 +31,7 @@ struct Parameter {
   enum class Kind : std::uint32_t { integer = 1, real = 2, text = 3 };
   std::string name;
   Kind kind = Kind::integer;
-  bool has_value = false;  ///< without a value the simulation sets it before it is needed
-  std::int64_t integer = 0;
-  double real = 0;
-  std::string text;
+  ParameterValue value;  ///< without one the simulation sets it before it is needed
   std::string description;
   SourceLocation where;
 };

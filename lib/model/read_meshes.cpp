@@ -97,10 +97,8 @@ class MeshReader {
   }
 
   double value_of(const char* attribute, const Parameter& parameter) {
-    if (parameter.has_value && parameter.kind == Parameter::Kind::real) return parameter.real;
-    if (parameter.has_value && parameter.kind == Parameter::Kind::integer)
-      return static_cast<double>(parameter.integer);
     const bool text = parameter.kind == Parameter::Kind::text;
+    if (is_set(parameter.value) && !text) return as_real(parameter.value);
     error(attribute, "parameter \"" + parameter.name + "\" in " + attribute +
                          (text ? " is a string" : " has no value in the XML, and must have one"));
     return 1;

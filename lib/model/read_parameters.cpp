@@ -14,10 +14,12 @@ Parameter::Kind kind_of(const std::string& type) {
 }
 
 template <class Number>
-bool read_number(const std::string& text, Number& number) {
+bool read_number(const std::string& text, ParameterValue& value) {
+  Number number{};
   const char* begin = text.data() + (text.size() > 1 && text[0] == '+' && text[1] != '-');
   const char* end = text.data() + text.size();
   const auto [stop, fault] = std::from_chars(begin, end, number);
+  value = number;
   return fault == std::errc{} && stop == end;
 }
 
@@ -25,11 +27,11 @@ bool read_number(const std::string& text, Number& number) {
 bool take_value(Parameter& parameter, const std::string& text) {
   switch (parameter.kind) {
     case Parameter::Kind::integer:
-      return read_number(text, parameter.integer);
+      return read_number<std::int64_t>(text, parameter.value);
     case Parameter::Kind::real:
-      return read_number(text, parameter.real);
+      return read_number<double>(text, parameter.value);
     case Parameter::Kind::text:
-      parameter.text = text;
+      parameter.value = text;
       return true;
   }
   return false;
@@ -49,7 +51,6 @@ void read_parameter(ReadContext& context, const XmlElement& element) {
   parameter.description = attributes.text("description");
   parameter.where = element.where;
   const XmlAttribute* value = attributes.given("value");
-  parameter.has_value = value != nullptr;
   if (value && attributes.given("type") && !take_value(parameter, value->value)) {
     context.error(value->where, "parameter \"" + parameter.name + "\": \"" + value->value +
                                     "\" is no " + attributes.text("type") + ": " +

@@ -103,7 +103,7 @@ void judge_spill(CheckReport& report) {
 void add_parameters(CheckReport& report, const Overrides& overrides) {
   const auto& parameters = report.model->parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (!parameters[i].has_value && !overrides[i]) {
+    if (!is_set(parameters[i].value) && !overrides[i]) {
       report.set_by_simulation.push_back(parameters[i].name);
     }
   }

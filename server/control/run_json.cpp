@@ -110,9 +110,9 @@ Json json_of_parameters(const model::Model& model) {
   Json list = Json::array();
   for (const model::Parameter& each : model.parameters) {
     Json value;
-    if (each.has_value && each.kind == model::Parameter::Kind::integer) value = each.integer;
-    if (each.has_value && each.kind == model::Parameter::Kind::real) value = each.real;
-    if (each.has_value && each.kind == model::Parameter::Kind::text) value = each.text;
+    if (const auto* integer = std::get_if<std::int64_t>(&each.value)) value = *integer;
+    if (const auto* real = std::get_if<double>(&each.value)) value = *real;
+    if (const auto* text = std::get_if<std::string>(&each.value)) value = *text;
     list.push_back({{"name", each.name},
                     {"type", name_of(each.kind)},
                     {"value", value},

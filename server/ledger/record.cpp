@@ -20,7 +20,7 @@ std::optional<Finding> time_not_set(const model::Model& model, const PipelineRes
   const auto* const iteration = std::get_if<Iteration>(&result.work);
   if (!iteration || !model.time || model.time->parameter >= iteration->parameters.size()) return {};
   const ParameterValue& time = iteration->parameters[model.time->parameter];
-  if (!std::holds_alternative<std::monostate>(time)) return {};
+  if (is_set(time)) return {};
   const std::string& name = model.parameters[model.time->parameter].name;
   return Finding{
       "time", Ledger::kUnknownName, iteration->number,

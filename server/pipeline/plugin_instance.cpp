@@ -87,11 +87,10 @@ leat_parameter parameter_of(const model::Parameter& parameter, const ParameterVa
   view.type = parameter.kind == model::Parameter::Kind::integer ? LEAT_INT64
               : parameter.kind == model::Parameter::Kind::real  ? LEAT_FLOAT64
                                                                 : LEAT_CHAR;
-  view.text = "";
-  view.has_value = !std::holds_alternative<std::monostate>(value);
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) view.integer = *integer;
-  if (const auto* real = std::get_if<double>(&value)) view.real = *real;
-  if (const auto* text = std::get_if<std::string>(&value)) view.text = text->c_str();
+  view.has_value = is_set(value);
+  view.integer = as_integer(value);
+  view.real = std::holds_alternative<double>(value) ? as_real(value) : 0;
+  view.text = as_text(value).data();
   return view;
 }
 

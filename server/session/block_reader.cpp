@@ -10,8 +10,8 @@ BlockReader::BlockReader(const shm::Segment& segment, std::uint32_t client,
                          const model::Model& model)
     : segment_(segment), model_(model), client_(client) {
   for (const model::Parameter& p : model.parameters) {
-    values_.push_back(p.integer);
-    set_.push_back(p.has_value && p.kind == model::Parameter::Kind::integer);
+    values_.push_back(as_integer(p.value));
+    set_.push_back(std::holds_alternative<std::int64_t>(p.value));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <string_view>
 
 #include "lib/shm/layout.hpp"
 
@@ -73,7 +74,7 @@ class Tables {
     return places;
   }
 
-  shm::TextRef text(const std::string& value) {
+  shm::TextRef text(std::string_view value) {
     const shm::TextRef ref{static_cast<std::uint32_t>(text_.size()),
                            static_cast<std::uint32_t>(value.size())};
     text_.insert(text_.end(), value.begin(), value.end());
@@ -95,11 +96,11 @@ class Tables {
   void add(const model::Parameter& p) {
     shm::ParameterRecord record{};
     record.name = text(p.name);
-    record.text = text(p.text);
+    record.text = text(as_text(p.value));
     record.kind = static_cast<std::uint32_t>(p.kind);
-    record.has_value = p.has_value;
-    record.integer = p.integer;
-    record.real = p.real;
+    record.has_value = is_set(p.value);
+    record.integer = as_integer(p.value);
+    record.real = as_real(p.value);
     parameters_.push_back(record);
   }
 

@@ -9,9 +9,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "lib/base/parameter_value.hpp"
 #include "lib/base/scalar.hpp"
 
 namespace leat::server {
@@ -33,9 +33,6 @@ struct Block {
   const SpillFile* file = nullptr;        ///< on the disk: kept by the hold of its variable
   std::uint32_t place = 0;                ///< in that file
 };
-
-/// Of a <parameter>; the first: it has none yet.
-using ParameterValue = std::variant<std::monostate, std::int64_t, double, std::string>;
 
 struct Iteration {
   std::int64_t number = 0;

@@ -59,13 +59,7 @@ bool fits(const ParameterValue& value, model::Parameter::Kind kind) {
 }  // namespace
 
 ParameterLog::ParameterLog(const model::Model& model) : model_(model) {
-  for (const model::Parameter& each : model.parameters) {
-    ParameterValue value;
-    if (each.has_value && each.kind == model::Parameter::Kind::integer) value = each.integer;
-    if (each.has_value && each.kind == model::Parameter::Kind::real) value = each.real;
-    if (each.has_value && each.kind == model::Parameter::Kind::text) value = each.text;
-    now_.push_back(std::move(value));
-  }
+  for (const model::Parameter& each : model.parameters) now_.push_back(each.value);
 }
 
 void ParameterLog::set(std::uint32_t parameter, ParameterValue value) {

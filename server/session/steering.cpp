@@ -28,28 +28,14 @@ std::string text_of(double value) {
 std::string text_of(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
   if (const auto* real = std::get_if<double>(&value)) return text_of(*real);
-  return std::get<std::string>(value);
-}
-
-std::string text_of(const model::Parameter& parameter) {
-  if (!parameter.has_value) return "";
-  switch (parameter.kind) {
-    case Kind::integer:
-      return std::to_string(parameter.integer);
-    case Kind::real:
-      return text_of(parameter.real);
-    case Kind::text:
-      return parameter.text;
-  }
-  return "";
+  return std::string(as_text(value));
 }
 
 shm::SteeredValue slot_value(const Value& value, Kind kind) {
   if (const auto* text = std::get_if<std::string>(&value)) return shm::SteeredValue::of(*text);
   if (const auto* real = std::get_if<double>(&value)) return shm::SteeredValue::of(*real);
-  const std::int64_t integer = std::get<std::int64_t>(value);
-  return kind == Kind::real ? shm::SteeredValue::of(static_cast<double>(integer))
-                            : shm::SteeredValue::of(integer);
+  return kind == Kind::real ? shm::SteeredValue::of(as_real(value))
+                            : shm::SteeredValue::of(as_integer(value));
 }
 
 std::string text_of(const shm::SteeredValue& value, Kind kind) {
@@ -89,6 +75,7 @@ std::string why_no_text(const model::Parameter& parameter, const std::string& te
 }
 
 std::string why_wrong_type(const model::Parameter& parameter, const Value& value) {
+  if (!is_set(value)) return title(parameter) + ": there is no value to give it";
   const bool is_text = std::holds_alternative<std::string>(value);
   const bool is_real = std::holds_alternative<double>(value);
   const std::string shown = is_text ? "\"" + text_of(value) + "\"" : text_of(value);
@@ -112,7 +99,7 @@ std::string why_wrong_type(const model::Parameter& parameter, const Value& value
 Steering::Steering(const model::Model& model, const shm::Segment& segment)
     : model_(model), segment_(segment), writer_(segment) {
   for (const model::Parameter& parameter : model.parameters) {
-    parameters_.push_back({std::nullopt, text_of(parameter), -1});
+    parameters_.push_back({std::nullopt, text_of(parameter.value), -1});
   }
   for (std::uint32_t i = 0; i < segment.header().client_count; ++i) live_.push_back(i);
 }

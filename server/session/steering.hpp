@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "lib/model/model.hpp"
@@ -30,7 +29,7 @@ struct AuditEntry {
 
 class Steering {
  public:
-  using Value = std::variant<std::int64_t, double, std::string>;
+  using Value = ParameterValue;  ///< that is set
 
   /// The segment has been made for this model; both outlive this.
   Steering(const model::Model& model, const shm::Segment& segment);

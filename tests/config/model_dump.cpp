@@ -20,14 +20,14 @@ void dump(std::ostream& out, const Parameter& p) {
   out << "parameter " << p.name << " ";
   switch (p.kind) {
     case Parameter::Kind::integer:
-      out << "int " << (p.has_value ? std::to_string(p.integer) : "unset");
+      out << "int " << (is_set(p.value) ? std::to_string(as_integer(p.value)) : "unset");
       break;
     case Parameter::Kind::real:
       out << "double ";
-      p.has_value ? out << p.real : out << "unset";
+      is_set(p.value) ? out << as_real(p.value) : out << "unset";
       break;
     case Parameter::Kind::text:
-      out << "string " << (p.has_value ? "\"" + p.text + "\"" : "unset");
+      out << "string " << (is_set(p.value) ? "\"" + std::string(as_text(p.value)) + "\"" : "unset");
       break;
   }
   out << described(p.description);

@@ -19,8 +19,7 @@ namespace leat::client {
 inline model::Parameter integer(const std::string& name, std::int64_t value, bool has_value) {
   model::Parameter parameter;
   parameter.name = name;
-  parameter.integer = value;
-  parameter.has_value = has_value;
+  if (has_value) parameter.value = value;
   return parameter;
 }
 

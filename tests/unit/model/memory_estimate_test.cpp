@@ -34,7 +34,7 @@ TEST(MemoryEstimate, CountsOneBlockOfEachVariablePerRank) {
 
 TEST(MemoryEstimate, KnowsNothingOfWhatTheSimulationSetsLater) {
   Model model = grid_of(100);
-  model.parameters[0].has_value = false;
+  model.parameters[0].value = {};
   EXPECT_FALSE(estimate_memory(model, 1).variables[0].bytes_per_rank);
   EXPECT_EQ(estimate_memory(model, 1, {50}).variables[0].bytes_per_rank, 800u);
 }

@@ -12,8 +12,7 @@ namespace leat::model {
 inline Parameter integer(const std::string& name, std::int64_t value) {
   Parameter parameter;
   parameter.name = name;
-  parameter.integer = value;
-  parameter.has_value = true;
+  parameter.value = value;
   return parameter;
 }
 

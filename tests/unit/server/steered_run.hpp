@@ -34,8 +34,7 @@ inline model::Model steered_model() {
   model.parameters = {parameter("count", Kind::integer, 4), parameter("step", Kind::real, 5),
                       parameter("title", Kind::text, 6), parameter("nx", Kind::integer, 7),
                       parameter("ny", Kind::integer, 8)};
-  model.parameters[kStep].has_value = true;
-  model.parameters[kStep].real = 0.1;
+  model.parameters[kStep].value = 0.1;
   model::Layout cells;
   cells.name = "cells";
   cells.dimensions.resize(1);
