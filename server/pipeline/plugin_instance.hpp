@@ -10,31 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "lib/model/model.hpp"
 #include "lib/model/product_flow.hpp"
-#include "server/include/plugin.h"
 #include "server/pipeline/plugin_host.hpp"
+#include "server/pipeline/plugin_view.hpp"
 #include "server/products/subscription.hpp"
-#include "server/session/iteration.hpp"
-#include "server/session/run.hpp"
 
 namespace leat::server {
-
-/// The model in the terms of the plugin ABI. Points into the model, which must outlive it.
-class PluginView {
- public:
-  PluginView(const model::Model& model, const RunFacts& facts);
-  leat_run run_for(std::uint32_t store) const;
-  /// Point into the iteration's values.
-  std::vector<leat_parameter> parameters_of(const Iteration& iteration) const;
-
- private:
-  const model::Model& model_;
-  const RunFacts& facts_;
-  std::vector<std::vector<leat_option>> variable_options_, store_options_;
-  std::vector<leat_mesh> meshes_;
-  std::vector<leat_variable> variables_;
-};
 
 /// What a plugin has done with iterations so far; for other threads too, each number by itself.
 struct PluginWork {
