@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "lib/base/suggest.hpp"
+#include "lib/model/words.hpp"
 
 namespace leat::model {
 namespace {
@@ -101,8 +102,8 @@ class ExpressionParser {
   }
 
   bool not_integer(std::size_t from, const Parameter& parameter) {
-    const char* type = parameter.kind == Parameter::Kind::real ? "double" : "string";
-    return fail(from, "parameter \"" + parameter.name + "\" is of type " + type +
+    return fail(from, "parameter \"" + parameter.name + "\" is of type " +
+                          word_of(kParameterKinds, parameter.kind) +
                           ", only those of type int can be used here");
   }
 

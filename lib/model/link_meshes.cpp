@@ -3,8 +3,8 @@
 #include "lib/base/suggest.hpp"
 #include "lib/model/integer_values.hpp"
 #include "lib/model/mesh_check.hpp"
-#include "lib/model/mesh_words.hpp"
 #include "lib/model/read_steps.hpp"
+#include "lib/model/words.hpp"
 
 namespace leat::model {
 namespace {
@@ -90,7 +90,7 @@ class MeshLinker {
   }
 
   void cells() {
-    mesh_.cell_type = cell_type_of(attributes_.text("cells"));
+    mesh_.cell_type = number_of(kCellShapes, attributes_.text("cells"));
     mesh_.connectivity = list_of_integers("connectivity");
     mesh_.offsets = list_of_integers("offsets");
     mesh_.types = list_of_integers("types");

@@ -117,6 +117,7 @@ struct Store {
   std::string name;
   std::string type;     ///< "hdf5", "trace", ... or "" when `library` is given
   std::string library;  ///< path of a plugin library, or ""
+  const std::string& plugin() const noexcept { return type.empty() ? library : type; }
   std::int64_t every = 1;
   /// Patterns of "<source>/<name>": what it takes of that which scripts and plugins publish.
   std::vector<std::string> products{"*"};

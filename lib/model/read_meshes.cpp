@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "lib/base/suggest.hpp"
-#include "lib/model/mesh_words.hpp"
 #include "lib/model/read_steps.hpp"
+#include "lib/model/words.hpp"
 
 namespace leat::model {
 namespace {
@@ -16,7 +16,7 @@ class MeshReader {
   MeshReader(ReadContext& context, const XmlElement& element)
       : context_(context), attributes_(context, element) {
     mesh_.name = attributes_.text("name");
-    mesh_.kind = mesh_kind_of(attributes_.text("type"));
+    mesh_.kind = number_of(kMeshKinds, attributes_.text("type"));
     mesh_.unit = attributes_.text("unit");
     mesh_.description = attributes_.text("description");
     mesh_.where = element.where;

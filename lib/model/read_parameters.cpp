@@ -4,14 +4,10 @@
 
 #include "lib/base/suggest.hpp"
 #include "lib/model/read_steps.hpp"
+#include "lib/model/words.hpp"
 
 namespace leat::model {
 namespace {
-
-Parameter::Kind kind_of(const std::string& type) {
-  if (type == "double") return Parameter::Kind::real;
-  return type == "string" ? Parameter::Kind::text : Parameter::Kind::integer;
-}
 
 template <class Number>
 bool read_number(const std::string& text, ParameterValue& value) {
@@ -47,7 +43,7 @@ void read_parameter(ReadContext& context, const XmlElement& element) {
   const Attributes attributes(context, element);
   Parameter parameter;
   parameter.name = attributes.text("name");
-  parameter.kind = kind_of(attributes.text("type"));
+  parameter.kind = number_of(kParameterKinds, attributes.text("type"));
   parameter.description = attributes.text("description");
   parameter.where = element.where;
   const XmlAttribute* value = attributes.given("value");

@@ -4,6 +4,7 @@
 
 #include "lib/model/read_steps.hpp"
 #include "lib/model/units.hpp"
+#include "lib/model/words.hpp"
 
 namespace leat::model {
 namespace {
@@ -15,13 +16,6 @@ std::uint64_t bytes_of(ReadContext& context, const Attributes& buffer, const cha
   return 0;
 }
 
-OverflowPolicy overflow_policy(const Attributes& buffer) {
-  const std::string text = buffer.text("when-full");
-  if (text == "drop-iteration") return OverflowPolicy::drop_iteration;
-  if (text == "spill") return OverflowPolicy::spill;
-  return text == "error" ? OverflowPolicy::error : OverflowPolicy::wait;
-}
-
 Numa numa(const Attributes& buffer) {
   const std::string text = buffer.text("numa");
   if (text == "server") return Numa::server;
@@ -30,7 +24,7 @@ Numa numa(const Attributes& buffer) {
 
 void read_spill(ReadContext& context, const Attributes& buffer) {
   Architecture& architecture = context.model.architecture;
-  architecture.overflow_policy = overflow_policy(buffer);
+  architecture.overflow_policy = number_of(kOverflowPolicies, buffer.text("when-full"));
   architecture.spill_folder = buffer.text("spill");
   architecture.spill_bytes = bytes_of(context, buffer, "spill-size");
   architecture.spill_where = buffer.where("spill");

@@ -5,6 +5,7 @@
 
 #include "lib/base/suggest.hpp"
 #include "lib/model/read_steps.hpp"
+#include "lib/model/words.hpp"
 
 namespace leat::model {
 namespace {
@@ -120,7 +121,7 @@ class VariableReader {
   }
 
   static Centering centering(const Attributes& attributes) {
-    return attributes.text("centering") == "nodal" ? Centering::nodal : Centering::zonal;
+    return number_of(kCenterings, attributes.text("centering"));
   }
 
   bool on_points(const Defaults& said) const {

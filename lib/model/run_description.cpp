@@ -2,6 +2,9 @@
 #include "lib/model/run_description.hpp"
 
 #include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lib/model/words.hpp"
 
 namespace leat::model {
 namespace {
@@ -56,20 +59,8 @@ json described(const Mesh& mesh) {
   return said;
 }
 
-const char* word_for(Parameter::Kind kind) {
-  switch (kind) {
-    case Parameter::Kind::integer:
-      return "int";
-    case Parameter::Kind::real:
-      return "double";
-    case Parameter::Kind::text:
-      return "string";
-  }
-  return "";
-}
-
 json described(const Parameter& parameter) {
-  return {{"name", parameter.name}, {"kind", word_for(parameter.kind)}};
+  return {{"name", parameter.name}, {"kind", word_of(kParameterKinds, parameter.kind)}};
 }
 
 }  // namespace
@@ -87,6 +78,93 @@ json described(const Model& model) {
   said["time_parameter"] = model.time->parameter;
   put(&said, "time_unit", model.time->unit);
   put(&said, "calendar", model.time->calendar);
+  return said;
+}
+
+// In words of the XML, for others
+
+namespace {
+
+// What is as most are is said too, where those who look for it always find it.
+void put_texts(json* to) {
+  for (const char* key : {"unit", "description"}) to->emplace(key, "");
+}
+
+// A list for each thing that is said of them, the first two always.
+void put_dimensions(json* to, const Layout& layout) {
+  json shape = json::array(), names = json::array(), global, ghosts;
+  bool any_ghosts = false;
+  for (const Dimension& each : layout.dimensions) {
+    shape.push_back(each.varying ? "?" : each.extent.text);
+    names.push_back(each.name);
+    global.push_back(each.global.text);
+    ghosts.push_back({each.ghost_low, each.ghost_high});
+    any_ghosts = any_ghosts || each.ghost_low > 0 || each.ghost_high > 0;
+  }
+  to->erase("dims");
+  (*to)["shape"] = std::move(shape);
+  (*to)["dimensions"] = std::move(names);
+  if (layout.has_global) (*to)["global"] = std::move(global);
+  if (any_ghosts) (*to)["ghosts"] = std::move(ghosts);
+}
+
+json mesh_in_words(const Model& model, const Mesh& mesh) {
+  json said = described(mesh);
+  put_texts(&said);
+  said["type"] = word_of(kMeshKinds, mesh.kind);
+  said.erase("kind");
+  const auto name_of = [&model](const json& number) {
+    return model.variables[number.get<std::uint32_t>()].name;
+  };
+  for (const char* key : {"connectivity", "offsets", "types"})
+    if (said.contains(key)) said[key] = name_of(said[key]);
+  if (said.contains("coordinates"))
+    for (json& each : said["coordinates"]) each = name_of(each);
+  return said;
+}
+
+}  // namespace
+
+json in_words(const ParameterValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return nullptr;
+}
+
+json in_words(const Store& store) {
+  json said{{"name", store.name},       {"plugin", store.plugin()}, {"type", store.type},
+            {"library", store.library}, {"every", store.every},     {"products", store.products},
+            {"options", json::object()}};
+  put_options(&said, store.options);
+  return said;
+}
+
+json in_words(const Model& model, const Variable& variable) {
+  const Layout& layout = model.layouts[variable.layout];
+  json said = described(variable, layout);
+  put_texts(&said);
+  said["type"] = scalar_name(layout.type);
+  said["time_varying"] = variable.time_varying;
+  put_dimensions(&said, layout);
+  if (!variable.mesh) return said;
+  said["mesh"] = model.meshes[*variable.mesh].name;
+  said["centering"] = word_of(kCenterings, variable.centering);
+  return said;
+}
+
+json in_words(const Model& model) {
+  json said{{"simulation", model.name},   {"description", model.description},
+            {"variables", json::array()}, {"parameters", json::array()},
+            {"meshes", json::array()},    {"stores", json::array()}};
+  for (const Variable& each : model.variables) said["variables"].push_back(in_words(model, each));
+  for (const Parameter& each : model.parameters)
+    said["parameters"].push_back({{"name", each.name},
+                                  {"type", word_of(kParameterKinds, each.kind)},
+                                  {"value", in_words(each.value)},
+                                  {"description", each.description}});
+  for (const Mesh& each : model.meshes) said["meshes"].push_back(mesh_in_words(model, each));
+  for (const Store& each : model.stores) said["stores"].push_back(in_words(each));
   return said;
 }
 

@@ -2,6 +2,7 @@
 // What `leat check --json` prints.
 #include <nlohmann/json.hpp>
 
+#include "lib/model/run_description.hpp"
 #include "server/command/check_report.hpp"
 
 namespace leat::command {
@@ -33,27 +34,17 @@ Json diagnostic(const model::Diagnostic& each) {
           {"message", each.message}};
 }
 
+// As in other places, and what the command line makes of it.
 Json variable(const CheckReport& report, const model::VariableEstimate& estimate) {
   const model::Variable& each = report.model->variables[estimate.variable];
-  Json stores = Json::array();
-  for (const std::uint32_t store : each.stores) stores.push_back(report.model->stores[store].name);
-  return {{"name", each.name},
-          {"type", scalar_name(report.model->layouts[each.layout].type)},
-          {"shape", report.shapes[estimate.variable]},
-          {"unit", each.unit},
-          {"stores", std::move(stores)},
-          {"bytes_per_rank", number_or_null(estimate.bytes_per_rank)},
-          {"why_unknown", estimate.why_unknown}};
-}
-
-Json store(const model::Store& each) {
-  Json options = Json::object();
-  for (const model::Option& option : each.options) options[option.name] = option.value;
-  return {{"name", each.name},
-          {"type", each.type},
-          {"library", each.library},
-          {"every", each.every},
-          {"options", std::move(options)}};
+  Json said = model::in_words(*report.model, each);
+  said["shape"] = report.shapes[estimate.variable];
+  said["stores"] = Json::array();
+  for (const std::uint32_t store : each.stores)
+    said["stores"].push_back(report.model->stores[store].name);
+  said["bytes_per_rank"] = number_or_null(estimate.bytes_per_rank);
+  said["why_unknown"] = estimate.why_unknown;
+  return said;
 }
 
 Json script(const CheckedScript& each) {
@@ -91,7 +82,8 @@ std::string json(const CheckReport& report) {
       root["variables"].push_back(variable(report, each));
     }
     root["stores"] = Json::array();
-    for (const auto& each : report.model->stores) root["stores"].push_back(store(each));
+    for (const auto& each : report.model->stores)
+      root["stores"].push_back(Json(model::in_words(each)));
     root["scripts"] = Json::array();
     for (const auto& each : report.scripts) root["scripts"].push_back(script(each));
     root["memory"] = memory(report);

@@ -86,7 +86,7 @@ class Screen {
         options.push_back(each.name + "=" + each.value);
       }
       rows.push_back({{store.name},
-                      {store.type.empty() ? store.library : store.type},
+                      {store.plugin()},
                       {store.every == 1 ? "every iteration"
                                         : "every " + std::to_string(store.every) + " iterations"},
                       {joined(options, "  "), Paint::dim}});

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "lib/model/reader.hpp"
+#include "lib/model/run_description.hpp"
 #include "lib/platform/file_lock.hpp"
 #include "lib/platform/open_target.hpp"
 #include "lib/platform/runtime_folder.hpp"
@@ -131,7 +132,7 @@ class SilentSession {
     const model::Model* const model = read.model ? &*read.model : nullptr;
     facts_.update(control::json_of_segment(
         *segment, model, held.run ? std::optional(held.run->ranks) : std::nullopt));
-    facts_["variables"] = model ? control::json_of_variables(*model) : Json(nullptr);
+    facts_["variables"] = model ? Json(model::in_words(*model)["variables"]) : Json(nullptr);
     if (has_server) of_server();
     if (killed_) facts_["in_memory"] = in_memory(held);
     facts_["ledger"] = nullptr;

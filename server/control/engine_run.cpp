@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "lib/model/run_description.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/platform/process_facts.hpp"
@@ -105,10 +106,7 @@ Json json_of_stores(const Metrics& metrics) {
 }  // namespace
 
 EngineRun::EngineRun(EngineRunParts parts)
-    : parts_(std::move(parts)),
-      description_(text_of(json_of_description(parts_.model))),
-      folder_(platform::current_folder()),
-      since_(time_now()) {}
+    : parts_(std::move(parts)), folder_(platform::current_folder()), since_(time_now()) {}
 
 Json EngineRun::status() {
   Json status{
@@ -124,6 +122,11 @@ Json EngineRun::status() {
   };
   status.update(json_of_segment(parts_.segment, &parts_.model, parts_.facts.ranks));
   return status;
+}
+
+std::string EngineRun::describe() {
+  if (description_.empty()) description_ = text_of(model::in_words(parts_.model));
+  return description_;
 }
 
 Json EngineRun::metrics() {

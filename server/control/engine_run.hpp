@@ -29,7 +29,7 @@ class EngineRun final : public ControlledRun {
 
   Json status() override;
   Json metrics() override;
-  std::string describe() override { return description_; }
+  std::string describe() override;
   std::string ledger() override { return parts_.engine.control().ledger(); }
 
   std::string set(const std::string& parameter, const server::Steering::Value& value,
@@ -44,7 +44,8 @@ class EngineRun final : public ControlledRun {
 
  private:
   EngineRunParts parts_;
-  std::string description_, folder_, since_;
+  std::string description_;  // "": nobody has asked yet
+  std::string folder_, since_;
   bool said_closing_ = false;
 };
 

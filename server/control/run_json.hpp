@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run as JSON: what its segment says of it, and what its XML does. For leatd, which answers with
-// it, and for `leat ls`, which reads the segment where no server answers.
+// A run as JSON, as its segment says it. For leatd, which answers with it, and for `leat ls`, which
+// reads the segment where no server answers. What the XML says is lib/model/run_description.hpp's.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,5 @@ namespace leat::control {
 /// them. `model`: null when it is not known. Only reads; all numbers may change meanwhile.
 Json json_of_segment(const shm::Segment& segment, const model::Model* model,
                      std::optional<std::int32_t> all_ranks);
-
-/// variables, parameters, stores, meshes.
-Json json_of_description(const model::Model& model);
-Json json_of_variables(const model::Model& model);
 
 }  // namespace leat::control

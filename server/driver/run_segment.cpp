@@ -29,20 +29,6 @@ void bind_to_node(void* address, std::size_t bytes, void* memory_node) {
   platform::prefer_memory_node(address, bytes, *static_cast<int*>(memory_node));
 }
 
-shm::OverflowPolicy policy_of(model::OverflowPolicy overflow_policy) {
-  switch (overflow_policy) {
-    case model::OverflowPolicy::wait:
-      return shm::OverflowPolicy::wait;
-    case model::OverflowPolicy::drop_iteration:
-      return shm::OverflowPolicy::drop_iteration;
-    case model::OverflowPolicy::spill:
-      return shm::OverflowPolicy::spill;
-    case model::OverflowPolicy::error:
-      return shm::OverflowPolicy::error;
-  }
-  return shm::OverflowPolicy::wait;
-}
-
 shm::RunText run_text(const model::Model& model, const Options& options) {
   shm::RunText run{options.session,
                    platform::current_folder(),
@@ -75,7 +61,7 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
   plan.data_bytes = model.architecture.buffer_bytes;
   plan.timeout_ns = static_cast<std::uint64_t>(model.architecture.timeout_seconds * 1e9);
   plan.catalogue_bytes = catalogue_bytes(model);
-  plan.overflow_policy = policy_of(model.architecture.overflow_policy);
+  plan.overflow_policy = static_cast<shm::OverflowPolicy>(model.architecture.overflow_policy);
   plan.parameters = static_cast<std::uint32_t>(model.parameters.size());
   plan.stores = static_cast<std::uint32_t>(model.stores.size());
   plan.config_hash = hash_of(model.source_text);

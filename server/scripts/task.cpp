@@ -5,6 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "lib/model/run_description.hpp"
 #include "server/scripts/frame.hpp"
 
 namespace leat::server {
@@ -32,17 +33,10 @@ void append(std::string* data, const Block& block, std::uint64_t offset, bool in
   data->append(reinterpret_cast<const char*>(&record), sizeof record);
 }
 
-json value_as_json(const ParameterValue& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  return nullptr;
-}
-
 json parameters_as_json(const Iteration& iteration, const model::Model& model) {
   json all = json::object();
   for (std::size_t i = 0; i < iteration.parameters.size(); ++i) {
-    json value = value_as_json(iteration.parameters[i]);
+    json value = model::in_words(iteration.parameters[i]);
     if (!value.is_null()) all[model.parameters[i].name] = std::move(value);
   }
   return all;

@@ -4,6 +4,7 @@
 // decoding lies.
 #include <sys/socket.h>
 
+#include "lib/model/run_description.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/stream.hpp"
 #include "server/scripts/frame.hpp"
@@ -36,7 +37,7 @@ void decode(const Frame& frame) {
   functions_in(frame.head);
   // What is steered goes to other scripts, as text of another frame.
   Frame next;
-  std::visit([&](const auto& value) { next.head["value"] = value; }, value_in(frame.head));
+  next.head["value"] = model::in_words(value_in(frame.head));
   for (const Product& product : products_in(frame.head, frame.data)) check(product, frame.data);
 }
 

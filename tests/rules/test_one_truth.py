@@ -70,9 +70,52 @@ def test_what_a_variable_is_is_said_as_json_in_one_place():
     assert sorted(p for p in code if KEY.search(text(p))) == sorted(DESCRIBES + READS)
 
 
+# What a variable is, field by field. One type has them; who says them again, and who decides by one of them, has a reason.
+FIELD = re.compile(r"\b(time_varying|ghost_low|ghost_high|standard_name|cell_methods)\b")
+SAYS_FIELDS = {
+    "lib/model/model.hpp": "the type",
+    "lib/model/read_layouts.cpp": "made of the XML", "lib/model/read_variables.cpp": "made of the XML",
+    "lib/model/run_description.cpp": "the conversion to JSON",
+    "server/pipeline/plugin_view.cpp": "the conversion to the plugin ABI", "server/include/plugin.h": "the plugin ABI, a contract",
+    "server/session/catalogue_writer.cpp": "the conversion to the segment", "lib/shm/layout.hpp": "the segment, a contract",
+    "server/plugins/hdf5/conventions/run_description.cpp": "the JSON in a file, made of the ABI and read again",
+    "python-plugins/leat/scripting/model.py": "made of the JSON",
+}
+USES_FIELDS = {
+    "lib/model/mesh_check.cpp": "a mesh that does not move", "lib/model/layout_check.cpp": "ghosts must fit into a block",
+    "client-api/declared_variable.cpp": "what a block must be in the global array",
+    "server/session/block_reader.cpp": "what a block must be in the global array",
+    "server/engine/overflow.cpp": "what is written once is not left out",
+    "server/pipeline/coverage/box_text.cpp": "ghosts are no part of a box",
+    "server/pipeline/coverage/overlap_check.cpp": "ghosts may overlap",
+    "server/pipeline/coverage/hole_check.cpp": "what is written once may come in two iterations",
+    "server/scripts/task.cpp": "what is written once goes to scripts in another file",
+    "server/scripts/script_hand_out.cpp": "what is written once goes to scripts in another file",
+    "server/plugins/hdf5/arrays/block_check.cpp": "ghosts are not stored",
+    "server/plugins/hdf5/arrays/writer.hpp": "what is written once has no dimension of iterations",
+    "server/plugins/hdf5/arrays/writer.cpp": "how an array lies in the file, and its attributes",
+    "server/plugins/hdf5/conventions/time_axis.cpp": "attributes of the time itself",
+    "server/plugins/hdf5/conventions/mesh_axes.cpp": "a coordinate that does not move",
+    "server/plugins/hdf5/output/store.cpp": "what is written once is not an iteration's",
+    "server/plugins/hdf5/vtkhdf/field.cpp": "what is written once is the same in each step",
+    "server/plugins/hdf5/vtkhdf/cells.cpp": "what is written once is the same in each step",
+    "python-plugins/leat/scripting/stored_run.py": "what is written once has no dimension of iterations",
+    "python-plugins/leat/scripting/worker.py": "what is written once comes in another file",
+    "python-plugins/leat/scripting/script.py": "what is written once is there in each iteration",
+    "python-plugins/leat/scripting/coordinates.py": "a mesh that does not move, and attributes of the time itself",
+}
+
+
+def test_the_fields_of_a_variable_have_one_home():
+    rooms = ("lib/", "server/", "client-api/", "fortran/", "python-plugins/")
+    code = [p for p in files() if p.startswith(rooms) and p.endswith((".c", ".cpp", ".h", ".hpp", ".py", ".f90"))]
+    assert {p for p in code if FIELD.search(text(p))} == SAYS_FIELDS.keys() | USES_FIELDS.keys()
+
+
 def test_the_store_describes_a_run_with_the_keys_of_the_model():
-    def keys(path):
-        return set(re.findall(r'put\(&said, "(\w+)"|said\["(\w+)"\]|\{"(\w+)", ', text(path)))
+    def keys(path):  # what is said in words of the XML is said for others
+        numbers = text(path).split("// In words of the XML")[0]
+        return set(re.findall(r'put\(&said, "(\w+)"|said\["(\w+)"\]|\{"(\w+)", ', numbers))
 
     ours, stores = ({name for found in keys(path) for name in found if name} for path in DESCRIBES)
     assert stores - ours == {"format", "store", "ranks"} and ours - stores == {"simulation", "parameters"}

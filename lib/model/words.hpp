@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of the XML for what the model has as numbers, each said once for both ways.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "lib/model/model.hpp"
+
+namespace leat::model {
+
+template <class Number>
+struct Word {
+  const char* word;
+  Number number;
+};
+
+inline constexpr Word<Parameter::Kind> kParameterKinds[] = {{"int", Parameter::Kind::integer},
+                                                            {"double", Parameter::Kind::real},
+                                                            {"string", Parameter::Kind::text}};
+
+inline constexpr Word<Mesh::Kind> kMeshKinds[] = {{"uniform", Mesh::Kind::uniform},
+                                                  {"rectilinear", Mesh::Kind::rectilinear},
+                                                  {"curvilinear", Mesh::Kind::curvilinear},
+                                                  {"unstructured", Mesh::Kind::unstructured},
+                                                  {"points", Mesh::Kind::points}};
+
+inline constexpr Word<Centering> kCenterings[] = {{"zonal", Centering::zonal},
+                                                  {"nodal", Centering::nodal}};
+
+inline constexpr Word<OverflowPolicy> kOverflowPolicies[] = {
+    {"wait", OverflowPolicy::wait},
+    {"drop-iteration", OverflowPolicy::drop_iteration},
+    {"spill", OverflowPolicy::spill},
+    {"error", OverflowPolicy::error}};
+
+/// VTK's numbers of cells, 0 for none. Source: vtkCellType.h
+inline constexpr Word<std::uint32_t> kCellShapes[] = {
+    {"", 0},        {"vertex", 1},       {"line", 3},        {"triangle", 5},
+    {"quad", 9},    {"tetrahedron", 10}, {"hexahedron", 12}, {"wedge", 13},
+    {"pyramid", 14}};
+
+/// The first for a word that is none of them, which the schema has refused.
+template <class Number, std::size_t n>
+Number number_of(const Word<Number> (&words)[n], const std::string& word) {
+  for (const Word<Number>& each : words) {
+    if (word == each.word) return each.number;
+  }
+  return words[0].number;
+}
+
+template <class Number, std::size_t n>
+const char* word_of(const Word<Number> (&words)[n], Number number) {
+  for (const Word<Number>& each : words) {
+    if (number == each.number) return each.word;
+  }
+  return "unknown";
+}
+
+}  // namespace leat::model
