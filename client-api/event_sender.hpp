@@ -37,6 +37,11 @@ class EventSender {
   /// Sends what was kept as far as there is room. True when there is room for more.
   bool has_room() noexcept { return unsent_.empty() ? !events_.full() : send_unsent(); }
   bool ring_is_full() noexcept { return events_.full(); }
+  /// Calls `call` with each event that lies in the ring and was not taken.
+  template <class Call>
+  void for_each_left(Call call) const {
+    events_.for_each_left(call);
+  }
   /// `at_once`: also when it will look by itself in a moment.
   void wake_server(bool at_once) noexcept;
 

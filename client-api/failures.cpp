@@ -27,22 +27,29 @@ bool Failures::report(std::uint32_t number, std::string_view subject,
 
 Status Failures::lose(const Call& call, std::uint32_t variable, const Error& error,
                       std::uint64_t bytes) {
-  count_lost(variables_.name(variable), error);
+  channel_.count_failed();
+  count_lost(variables_.name(variable), channel_.iteration(), error.message);
   const Status status = complain(call, error, variables_.name(variable));
   tell_lost(variable, error.status, bytes);
   return status;
 }
 
 void Failures::lose_unknown(std::string_view name, std::uint32_t variable, const Error& error) {
-  count_lost(name, error);
+  channel_.count_failed();
+  count_lost(name, channel_.iteration(), error.message);
   tell_lost(variable, error.status, 0);
 }
 
-void Failures::count_lost(std::string_view variable, const Error& error) {
-  channel_.count_failed();
-  if (lost_++ > 0) return;
-  first_lost_ = "\"" + std::string(variable) + "\" of iteration " +
-                std::to_string(channel_.iteration()) + ": " + error.message;
+void Failures::lose_block(const shm::Event& block, const std::string& why) {
+  count_lost(variables_.name(block.subject), block.iteration, why);
+}
+
+void Failures::count_lost(std::string_view variable, std::int64_t iteration,
+                          const std::string& why) {
+  if (lost_++ > 0 && iteration >= first_iteration_) return;
+  first_iteration_ = iteration;
+  first_lost_ =
+      "\"" + std::string(variable) + "\" of iteration " + std::to_string(iteration) + ": " + why;
 }
 
 // For the server's ledger; the client's own count is what decides.

@@ -34,19 +34,23 @@ class Failures {
   /// the caller gave it. `variable`: as it was found, or kNoVariable.
   void lose_unknown(std::string_view name, std::uint32_t variable, const Error& error);
 
+  /// A block that was handed over and that nobody takes any more.
+  void lose_block(const shm::Event& block, const std::string& why);
+
   /// Writes that failed.
   std::uint64_t lost() const noexcept { return lost_; }
   const std::string& first_lost() const noexcept { return first_lost_; }
 
  private:
   bool report(std::uint32_t number, std::string_view subject, const std::string& text) noexcept;
-  void count_lost(std::string_view variable, const Error& error);
+  void count_lost(std::string_view variable, std::int64_t iteration, const std::string& why);
   void tell_lost(std::uint32_t variable, Status status, std::uint64_t bytes);
 
   Channel& channel_;
   const VariableTable& variables_;
   std::uint64_t lost_ = 0;
   std::uint32_t last_kind_ = 0;  // of the failure that was complained of last
+  std::int64_t first_iteration_ = 0;
   std::string first_lost_;
 };
 

@@ -54,9 +54,8 @@ Error explain_no_memory(Status status, const WantedBlock& wanted, const Channel&
                         " ms; the data are stored slower than they come, or another rank of "
                         "this node has not ended its iteration"};
   }
-  return {status, "the server of this node has died, and no other one can take over (" +
-                      channel.server().why_gone() + "); " + name + " of iteration " +
-                      std::to_string(channel.iteration()) + " is not stored"};
+  return {status, name + " of iteration " + std::to_string(channel.iteration()) +
+                      " is not stored: " + channel.server().why_gone()};
 }
 
 }  // namespace leat::client

@@ -93,8 +93,7 @@ Status ParameterCalls::not_taken_yet(const Call& call, Status status) {
   const bool is_gone = status == Status::ERROR_SERVER;
   return failures_.complain(
       call,
-      {status, is_gone ? "the server of this node has died, and no other one can take over: " +
-                             channel_.server().why_gone()
+      {status, is_gone ? channel_.server().why_gone()
                        : "the server has not taken events for too long; the value holds, and is "
                          "sent as soon as it does"},
       "");

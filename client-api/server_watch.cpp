@@ -7,6 +7,7 @@
 
 #include "lib/platform/futex.hpp"
 #include "lib/platform/memory.hpp"
+#include "lib/shm/drain_order.hpp"
 
 namespace leat::client {
 namespace {
@@ -66,6 +67,10 @@ Status ServerWatch::wait(Lock& lock, WaitBudget& budget, std::uint64_t bytes) no
 }
 
 Status ServerWatch::check(WaitBudget& budget) noexcept {
+  if (!drained_ && shm::is_drained(segment_.server_state())) {
+    drained_ = gone_ = true;
+    why_gone_ = shm::drain_in_words(segment_.server_state());
+  }
   const std::int64_t now = platform::last_tick_ns();
   if (!gone_ && now - last_check_ns_ >= kSliceNs) {
     last_check_ns_ = now;
@@ -75,13 +80,16 @@ Status ServerWatch::check(WaitBudget& budget) noexcept {
 }
 
 Status ServerWatch::change_server(WaitBudget& budget) noexcept {
-  if (gone_) return Status::ERROR_SERVER;
+  if (gone_ && !drained_) return Status::ERROR_SERVER;
   if (budget.left_ns() == 0) return Status::OK;  // the next call looks for one
   Result<Connection> next = find_successor_([this] { return memory_.held(); }, budget.left_ns());
   if (!next && next.error().status == Status::ERROR_TIMEOUT) return Status::OK;  // looked for again
   if (!next) {
+    why_gone_ = drained_ ? why_gone_ + ". Its server has ended without saying what is stored: "
+                         : "the server of this node has died, and no other one can take over: ";
+    why_gone_ += next.error().message;
     gone_ = true;
-    why_gone_ = next.error().message;
+    drained_ = false;
     return Status::ERROR_SERVER;
   }
   events_.connect(std::move(next->server));

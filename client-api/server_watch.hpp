@@ -34,13 +34,15 @@ class ServerWatch {
   /// Sleeps until the server has moved something, a slice has passed, or the deadline. `bytes` are
   /// what for, 0 for room in the ring.
   Status wait(Lock& lock, platform::WaitBudget& budget, std::uint64_t bytes) noexcept;
-  /// Looks whether the server has died, at most every 100 ms, and goes on with its successor.
-  /// ERROR_SERVER, for good, when there is none.
+  /// Looks whether the run was drained, and, at most every 100 ms, whether the server has died, and
+  /// goes on with its successor. ERROR_SERVER, for good: nothing more is taken.
   Status check(platform::WaitBudget& budget) noexcept;
   /// The server has died: goes on with its successor.
   Status change_server(platform::WaitBudget& budget) noexcept;
   bool is_gone() const noexcept { return gone_; }
-  /// Why there is no server any more.
+  /// By order: the server may be there, and says how it went.
+  bool is_drained() const noexcept { return drained_; }
+  /// Why nothing more is taken, as a sentence.
   const std::string& why_gone() const noexcept { return why_gone_; }
 
  private:
@@ -54,7 +56,7 @@ class ServerWatch {
   BlockMemory& memory_;
   FindSuccessor find_successor_;
   int sleepers_ = 0;
-  bool gone_ = false;
+  bool gone_ = false, drained_ = false;
   std::string why_gone_;
   bool said_that_it_waits_ = false;
   std::int64_t last_check_ns_ = 0;

@@ -111,11 +111,7 @@ Status Session::end_iteration(const Call& call) {
              std::to_string(end.iteration) + " is sent as soon as it does"},
         "");
   }
-  return failures_.complain(
-      call,
-      {status, "the server of this node has died, and no other one can take over: " +
-                   channel_.server().why_gone()},
-      "");
+  return failures_.complain(call, {status, channel_.server().why_gone()}, "");
 }
 
 }  // namespace leat::client

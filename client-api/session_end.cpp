@@ -6,6 +6,7 @@
 #include "client-api/last_error.hpp"
 #include "client-api/session.hpp"
 #include "lib/platform/process.hpp"
+#include "lib/shm/drain_order.hpp"
 #include "lib/shm/handshake.hpp"
 
 namespace leat::client {
@@ -44,10 +45,7 @@ Status Session::await_drained(const char* call_name) {
                             report.speaks != 0);
       case shm::ToServer::Received::closed:
         if (channel_.server().change_server(budget) == Status::OK) break;
-        return end_of_drain(call_name,
-                            "the server died before it had stored everything, and no other one can "
-                            "take over: " +
-                                channel_.server().why_gone(),
+        return end_of_drain(call_name, "not all may be stored: " + channel_.server().why_gone(),
                             Status::ERROR_SERVER, ranks().node_rank == 0);
       case shm::ToServer::Received::nothing:
         break;
@@ -67,11 +65,25 @@ Status Session::await_drained(const char* call_name) {
   }
 }
 
+// What was handed over after the run had been drained: the server takes nothing once it has noted
+// that this rank is cut off.
+void Session::count_late() {
+  const shm::ServerLane& lane = *segment_.client(place()).server;
+  const shm::ClientRecord& record = lane.records[lane.record.load(std::memory_order_acquire) & 1];
+  if (record.phase != static_cast<std::uint32_t>(shm::ClientPhase::cut_off)) return;
+  const std::string why = shm::drain_in_words(segment_.server_state());
+  channel_.events().for_each_left([&](const shm::Event& event) {
+    if (event.kind == static_cast<std::uint32_t>(shm::EventKind::block))
+      failures_.lose_block(event, why);
+  });
+}
+
 Status Session::end_of_drain(const char* call_name, const std::string& says, Status server_status,
                              bool speaks) {
   if (server_pid_ > 0 && server_status != Status::ERROR_TIMEOUT) {
     platform::reap(server_pid_, kReapLimitNs);
   }
+  count_late();
   const std::uint64_t lost = failures_.lost();
   if (server_status == Status::OK && lost == 0) {
     // No error, but nobody shall wonder.

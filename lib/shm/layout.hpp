@@ -28,7 +28,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 5;
+inline constexpr std::uint32_t kLayoutVersion = 6;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
@@ -78,6 +78,9 @@ struct ServerState {
   std::atomic<std::uint32_t> fruitless;   ///< of them, since the last that got an iteration done
   /// All iterations up to here have been through all stores. -1: none.
   alignas(kCacheLine) std::atomic<std::int64_t> done_iteration;
+  /// 1: nothing more of any client is taken, by order of whom `drained_by` says; for good.
+  alignas(kCacheLine) std::atomic<std::uint32_t> is_drained;
+  char drained_by[60];  ///< ends with a 0; not written any more once `is_drained` is 1
 };
 
 inline constexpr std::uint32_t kDropWords = 64;
@@ -114,7 +117,13 @@ struct ClientRecord {
   std::uint64_t failed;    ///< of the writes that failed at the client, those that it has told of
 };
 
-enum class ClientPhase : std::uint32_t { absent = 0, attached, finalized, dead };
+enum class ClientPhase : std::uint32_t {
+  absent = 0,
+  attached,
+  finalized,
+  dead,
+  cut_off  ///< by an order to drain: it may live, and nothing more of it is taken
+};
 
 /// At the first unit of each leased region. Written by the server.
 struct LeaseRecord {
@@ -327,7 +336,7 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 static_assert(kSharable<SegmentHeader> && sizeof(SegmentHeader) == 176);
-static_assert(kSharable<ServerState> && sizeof(ServerState) == 192);
+static_assert(kSharable<ServerState> && sizeof(ServerState) == 256);
 static_assert(kSharable<DropWords> && sizeof(DropWords) == 512);
 static_assert(kSharable<StoreWords> && sizeof(StoreWords) == 64);
 static_assert(kSharable<ClientRecord> && sizeof(ClientRecord) == 32);

@@ -51,6 +51,14 @@ class RingProducer {
   /// Before looking whether the consumer sleeps.
   void announce() noexcept { tail_.store(next_, std::memory_order_seq_cst); }
 
+  /// Calls `call` with each element that the consumer has not let go.
+  template <class Call>
+  void for_each_left(Call call) const {
+    const std::uint64_t head = head_.load(std::memory_order_acquire);
+    if (head > next_ || next_ - head > size_) return;
+    for (std::uint64_t i = head; i < next_; ++i) call(slots_[i & (size_ - 1)]);
+  }
+
   /// The number of the element that is pushed next.
   std::uint64_t next() const noexcept { return next_; }
   bool full() noexcept { return next_ >= end_ && !refresh_head(); }

@@ -109,6 +109,8 @@ std::string verdict(const Json& ledger, const Look& look) {
   for (const Json& death : ledger.value("died", Json::array()))
     parts.push_back("rank " + death.value("rank", Json()).dump() + " died in iteration " +
                     death.value("iteration", Json()).dump());
+  if (const Json order = ledger.value("drained_by", Json()); order.is_object())
+    parts.push_back("drained by order of " + order.value("who", "") + " while ranks were at work");
   for (const Json& script : of_scripts_amiss(ledger)) {
     const auto times = [&script](const char* what) { return script.value(what, std::uint64_t{0}); };
     const std::string name = "script " + script.value("name", "");
@@ -139,7 +141,7 @@ Json ledger_in(const std::string& text, const std::string& source) {
   Json ledger{{"source", source}};
   for (const char* name :
        {"session", "state", "status", "lost", "dropped", "dropped_iterations", "in_progress",
-        "stores", "died", "scripts", "warnings", "node", "run_id", "drained"})
+        "stores", "died", "drained_by", "scripts", "warnings", "node", "run_id", "drained"})
     ledger[name] = whole.value(name, Json());
   ledger["missing"] = Json::array();
   for (const Json& entry : whole.value("entries", Json::array())) {

@@ -162,8 +162,7 @@ std::string EngineRun::set(const std::string& parameter, const server::Steering:
 
 std::string EngineRun::drain(const std::string& who) {
   if (parts_.engine.is_closing()) return "the run is ending already";
-  parts_.log.warn("{} has ordered to drain", who);
-  parts_.engine.drain(platform::now_ns());
+  parts_.engine.drain(platform::now_ns(), who);
   return "";
 }
 

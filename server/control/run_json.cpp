@@ -21,6 +21,8 @@ const char* name_of(shm::ClientPhase phase) {
       return "finalized";
     case shm::ClientPhase::dead:
       return "dead";
+    case shm::ClientPhase::cut_off:
+      return "cut off";
   }
   return "unknown";
 }

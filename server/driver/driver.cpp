@@ -193,7 +193,7 @@ void Driver::on_readable(Hosted& hosted, int descriptor) {
 void Driver::on_signal(Grace& grace) {
   signalfd_siginfo info{};
   const ssize_t got = ::read(signals_.get(), &info, sizeof info);
-  if (got == sizeof info) grace.begin(strsignal(static_cast<int>(info.ssi_signo)), now_ns());
+  if (got == sizeof info) grace.begin(info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM", now_ns());
 }
 
 // ---- the host of the engine ----

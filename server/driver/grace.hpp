@@ -17,7 +17,7 @@ class Grace {
       : engine_(engine), log_(log), half_ns_(grace_ns / 2) {}
 
   /// Told to end; the second time, or without any grace, at once.
-  void begin(const std::string& signal, std::int64_t now_ns);
+  void begin(const std::string& who, std::int64_t now_ns);
   /// To be called often.
   void watch(std::int64_t now_ns);
   bool has_begun() const noexcept { return take_until_ns_ != 0; }
@@ -26,6 +26,7 @@ class Grace {
   Engine& engine_;
   Log& log_;
   std::int64_t half_ns_;
+  std::string who_;
   // When nothing more is taken, and when scripts are not waited for any more. 0: not told to end.
   std::int64_t take_until_ns_ = 0, scripts_until_ns_ = 0;
 };

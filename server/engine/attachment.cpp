@@ -151,15 +151,17 @@ void Attachment::say_reports(bool all) {
 
 void Attachment::left(std::uint32_t index, Phase how) {
   ClientLink& client = clients_[index];
-  const bool died = how == Phase::dead;
+  const std::int64_t current = books_.iterations.current(index);
+  Incidents& incidents = books_.record.ledger().incidents();
   client.leave(how);
   count_untold(index);
-  if (died) {
-    const std::int64_t current = books_.iterations.current(index);
+  if (how == Phase::dead) {
     reports_.died(client.rank(), current, run_.now_ns);
-    books_.record.ledger().incidents().client_died(client.rank(), current);
+    incidents.client_died(client.rank(), current);
+  } else if (how == Phase::cut_off) {
+    incidents.client_cut_off(client.rank(), current, run_.segment.server_state().drained_by);
   }
-  forget(index, died);
+  forget(index, how != Phase::finalized);
   run_.made_progress();
   overflow_.serve();
 }

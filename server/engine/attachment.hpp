@@ -34,6 +34,8 @@ class Attachment {
 
   /// It has ended, well or not.
   void left(std::uint32_t index, ClientLink::Phase how);
+  /// Puts writes into the ledger that failed at it and of which it has not told.
+  void count_untold(std::uint32_t index);
   /// It is given up.
   void never_came(std::uint32_t index);
   /// Nothing comes from it any more.
@@ -44,7 +46,6 @@ class Attachment {
  private:
   std::string why_refused(const shm::Hello& hello) const;
   std::string why_too_late(const shm::Hello& hello) const;
-  void count_untold(std::uint32_t index);
 
   Books& books_;
   const Run& run_;

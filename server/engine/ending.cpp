@@ -32,10 +32,14 @@ Ending::Ending(Books& books, Dispatcher& dispatcher, Attachment& attachment, Eve
       events_(events),
       host_(host) {}
 
-void Ending::end_clients() {
+void Ending::end_clients() { end_each(&Events::hung_up); }
+
+void Ending::cut_off_clients() { end_each(&Events::cut_off); }
+
+void Ending::end_each(void (Events::*end)(std::uint32_t)) {
   for (std::uint32_t i = 0; i < books_.clients.size(); ++i) {
     const Phase phase = books_.clients[i].phase();
-    if (phase == Phase::attached) events_.hung_up(i);
+    if (phase == Phase::attached) (events_.*end)(i);
     if (phase == Phase::absent) attachment_.never_came(i);
   }
 }
@@ -102,6 +106,8 @@ void Ending::log_the_end(const std::string& amiss) {
 void Ending::report_drained() {
   attachment_.note_late_ranks();
   host_.stop_listening();
+  for (std::uint32_t i = 0; i < books_.clients.size(); ++i)
+    if (books_.clients[i].phase() == Phase::cut_off) events_.count_late(i);
   attachment_.say_reports(true);
   const std::string amiss = books_.record.finish(kMostReport);
   const Ledger& ledger = books_.record.ledger();
@@ -113,7 +119,8 @@ void Ending::report_drained() {
   report.speaks = 1;  // the first of this node that is there to speak
   log_the_end(amiss);
   for (ClientLink& client : books_.clients) {
-    if (client.phase() != Phase::finalized || !client.connection()) continue;
+    const bool listens = client.phase() == Phase::finalized || client.phase() == Phase::cut_off;
+    if (!listens || !client.connection()) continue;
     if (client.connection()->drained(report)) report.speaks = 0;
   }
 }

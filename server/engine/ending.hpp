@@ -17,8 +17,10 @@ class Ending {
 
   /// The run is told to end: what waits for others waits no longer than it must.
   void announce() noexcept { is_announced_ = true; }
-  /// Takes nothing more of any client.
+  /// All clients are dead.
   void end_clients();
+  /// Takes nothing more of any client, by the order in the segment. They get the last word.
+  void cut_off_clients();
   /// When all are gone, and all that they handed over is stored.
   void close_when_drained();
   bool is_closing() const noexcept { return closing_; }
@@ -35,6 +37,7 @@ class Ending {
   std::string drained() const;
 
  private:
+  void end_each(void (Events::*end)(std::uint32_t));
   std::string last_line() const;
   void say_drained();
   void log_the_end(const std::string& amiss);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/shm/drain_order.hpp"
+
 namespace leat::server {
 namespace {
 
@@ -46,8 +48,9 @@ void Engine::take_up_old_run(const std::string& journal_path) {
   failover_.take_over(journal_path);
   for (std::uint32_t i = 0; i < books_.clients.size(); ++i) {
     if (books_.clients[i].is_gone())
-      attachment_.forget(i, books_.clients[i].phase() == ClientLink::Phase::dead);
+      attachment_.forget(i, books_.clients[i].phase() != ClientLink::Phase::finalized);
   }
+  if (shm::is_drained(books_.run.segment.server_state())) ending_.cut_off_clients();
   if (!books_.run.facts.drained) return;
   books_.record.ledger().begin_drain();
   ending_.end_clients();
@@ -137,10 +140,11 @@ void Engine::message(std::int64_t now_ns, std::uint32_t client) {
   if (!attachment_.take_reports(client)) events_.hung_up(client);
 }
 
-void Engine::drain(std::int64_t now_ns) {
+void Engine::drain(std::int64_t now_ns, const std::string& who) {
   books_.run.now_ns = now_ns;
-  books_.run.log->warn("told to end: storing what was handed over so far, then ending");
-  ending_.end_clients();
+  books_.run.log->warn("told to end by {}: storing what was handed over so far, then ending", who);
+  shm::order_to_drain(books_.run.segment.server_state(), who);
+  ending_.cut_off_clients();
 }
 
 void Engine::abandon_scripts() {

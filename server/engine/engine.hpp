@@ -80,8 +80,8 @@ class Engine {
 
   /// drain() follows soon.
   void announce_end() noexcept { ending_.announce(); }
-  /// Nothing more of any client is taken; what they have handed over is stored.
-  void drain(std::int64_t now_ns);
+  /// Nothing more of any client is taken, by order of `who`; what they have handed over is stored.
+  void drain(std::int64_t now_ns, const std::string& who);
   /// Scripts are not waited for any more.
   void abandon_scripts();
   /// Everything is stored and closed, or given up: no step follows.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "lib/shm/drain_order.hpp"
+
 namespace leat::server {
 namespace {
 
@@ -40,12 +42,34 @@ bool Events::take_all() {
 // All that it had pushed: no more than its ring holds, should it go on writing although its
 // connection is closed.
 void Events::hung_up(std::uint32_t index) {
+  take_rest(index, Phase::dead);
+  clients_[index].disconnect();
+}
+
+// It may finalize, or turn out to be broken, by what is taken.
+void Events::take_rest(std::uint32_t index, Phase then) {
   ClientLink& client = clients_[index];
   take(index, static_cast<int>(run_.segment.header().event_slots));
-  client.disconnect();
   if (client.is_gone()) return;
-  attachment_.left(index, Phase::dead);
+  attachment_.left(index, then);
   client.save(iterations_.current(index));
+}
+
+// What it has handed over since it was cut off. Its slots stay as they are: it counts them too, and
+// those that it adds when this server has gone.
+void Events::count_late(std::uint32_t index) {
+  ClientLink& client = clients_[index];
+  shm::Event event;
+  for (std::uint32_t i = run_.segment.header().event_slots; i > 0 && client.pop(event); --i) {
+    const auto kind = static_cast<EventKind>(event.kind);
+    if (kind == EventKind::lost) on_lost(index, event);
+    if (kind != EventKind::block) continue;
+    const std::uint64_t head = std::min<std::uint64_t>(event.bytes, sizeof(shm::BlockHeader));
+    record_.ledger().write_failed(client.rank(), event.subject, event.iteration,
+                                  shm::drain_in_words(run_.segment.server_state()),
+                                  event.bytes - head);
+  }
+  attachment_.count_untold(index);
 }
 
 bool Events::take(std::uint32_t index, int most) {

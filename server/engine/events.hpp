@@ -21,8 +21,13 @@ class Events {
   bool take_all();
   /// The client's connection is closed: what it pushed before it died counts.
   void hung_up(std::uint32_t index);
+  /// The run is drained: what the client has pushed so far counts, and nothing after.
+  void cut_off(std::uint32_t index) { take_rest(index, ClientLink::Phase::cut_off); }
+  /// Puts into the ledger what a client that was cut off has handed over since.
+  void count_late(std::uint32_t index);
 
  private:
+  void take_rest(std::uint32_t index, ClientLink::Phase then);
   bool take(std::uint32_t index, int most);
   void handle(std::uint32_t index, const shm::Event& event);
   void on_block(std::uint32_t index, const shm::Event& event);

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 
 #include "lib/base/words.hpp"
@@ -28,6 +29,21 @@ void add_deaths(const Incidents& incidents, std::vector<std::string>* lines) {
                                  one ? "rank" : "ranks", cut(text_of(ranks), kMostName), iteration,
                                  one ? "it" : "they"));
   }
+}
+
+void add_order(const Incidents& incidents, std::vector<std::string>* lines) {
+  if (incidents.drained_by().empty()) return;
+  Ranks ranks;
+  std::int64_t last = 0;
+  for (const auto& [rank, iteration] : incidents.cut_off()) {
+    append_rank(&ranks, rank);
+    last = std::max(last, iteration);
+  }
+  lines->push_back(fmt::format(
+      "the run was drained by order of {} while {} {} had not finalized, in iteration {} at most; "
+      "what came after is not stored",
+      incidents.drained_by(), incidents.cut_off().size() == 1 ? "rank" : "ranks",
+      cut(text_of(ranks), kMostName), last));
 }
 
 void add_never_came(const Ledger& ledger, std::vector<std::string>* lines) {
@@ -81,6 +97,7 @@ std::vector<std::string> what_is_amiss(const Ledger& ledger) {
   std::vector<std::string> lines;
   add_never_came(ledger, &lines);
   add_deaths(ledger.incidents(), &lines);
+  add_order(ledger.incidents(), &lines);
   add_scripts(ledger.incidents(), &lines);
   add_warnings(ledger.incidents(), &lines);
   return lines;

@@ -18,6 +18,13 @@ void Incidents::client_died(std::int32_t rank, std::int64_t iteration) {
   if (deaths_.emplace(rank, iteration).second) persist({{"died", rank}, {"iteration", iteration}});
 }
 
+void Incidents::client_cut_off(std::int32_t rank, std::int64_t iteration, const std::string& who) {
+  ++version_;
+  drained_by_ = who;
+  if (cut_off_.emplace(rank, iteration).second)
+    persist({{"cut_off", rank}, {"iteration", iteration}, {"by", who}});
+}
+
 void Incidents::client_never_came(std::int32_t node_rank) {
   ++version_;
   if (never_came_.insert(node_rank).second) persist({{"never_came", node_rank}});
@@ -70,7 +77,7 @@ void Incidents::placed(PlacementNote note) {
 
 bool Incidents::is_line(const nlohmann::json& line) {
   return line.contains("script") || line.contains("warning") || line.contains("never_came") ||
-         line.contains("died");
+         line.contains("died") || line.contains("cut_off");
 }
 
 void Incidents::restore(const nlohmann::json& line, std::size_t variables) {
@@ -89,13 +96,17 @@ void Incidents::restore(const nlohmann::json& line, std::size_t variables) {
     if (warnings_.size() < kMostWarnings) warnings_.push_back(std::move(warning));
   } else if (line.contains("never_came")) {
     never_came_.insert(line.at("never_came").get<std::int32_t>());
+  } else if (line.contains("cut_off")) {
+    cut_off_.emplace(line.at("cut_off").get<std::int32_t>(),
+                     line.at("iteration").get<std::int64_t>());
+    drained_by_ = line.at("by");
   } else {
     deaths_.emplace(line.at("died").get<std::int32_t>(), line.at("iteration").get<std::int64_t>());
   }
 }
 
 bool Incidents::any() const noexcept {
-  return !deaths_.empty() || !never_came_.empty() || !warnings_.empty() ||
+  return !deaths_.empty() || !cut_off_.empty() || !never_came_.empty() || !warnings_.empty() ||
          std::any_of(scripts_.begin(), scripts_.end(),
                      [](const auto& each) { return each.second.is_amiss(); });
 }

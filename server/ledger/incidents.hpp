@@ -49,6 +49,8 @@ class Incidents {
 
   /// Before it had ended `iteration`.
   void client_died(std::int32_t rank, std::int64_t iteration);
+  /// The same, when the run was drained by order of `who`.
+  void client_cut_off(std::int32_t rank, std::int64_t iteration, const std::string& who);
   /// By its number on this node: it was given up.
   void client_never_came(std::int32_t node_rank);
   /// Since this server was started; what servers before it had noted is added.
@@ -71,6 +73,11 @@ class Incidents {
   std::uint64_t version() const noexcept { return version_; }
   /// Rank and the iteration it was in.
   const std::set<std::pair<std::int32_t, std::int64_t>>& deaths() const noexcept { return deaths_; }
+  /// By whose order ranks were cut off; "" when none was. They, and the iterations they were in.
+  const std::string& drained_by() const noexcept { return drained_by_; }
+  const std::set<std::pair<std::int32_t, std::int64_t>>& cut_off() const noexcept {
+    return cut_off_;
+  }
   /// By their numbers on this node.
   const std::set<std::int32_t>& never_came() const noexcept { return never_came_; }
   const std::map<std::string, ScriptFate>& scripts() const noexcept { return scripts_; }
@@ -80,7 +87,8 @@ class Incidents {
  private:
   void persist(const nlohmann::ordered_json& line) const;
 
-  std::set<std::pair<std::int32_t, std::int64_t>> deaths_;
+  std::set<std::pair<std::int32_t, std::int64_t>> deaths_, cut_off_;
+  std::string drained_by_;
   std::set<std::int32_t> never_came_;
   std::map<std::string, ScriptFate> scripts_, scripts_before_;  // before: with servers that died
   std::vector<Warning> warnings_;

@@ -39,7 +39,7 @@ KeptLedger read_kept(const std::filesystem::path& path) {
   };
   const std::string state = text("state");
   return {path.filename().string(), text("session"), text("run_id"), text("node"),
-          state == "finished" || state == "drained" || state == "died"};
+          state == "finished" || state == "drained" || state == "died" || state == "stopped"};
 }
 
 // <name>.ledger.json and those that were set aside, or have a session in their names.

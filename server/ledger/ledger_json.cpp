@@ -65,6 +65,23 @@ Json json_of_drain(const Ledger& ledger) {
   return {{"iterations", count.iterations}, {"blocks", count.blocks}, {"bytes", count.bytes}};
 }
 
+Json json_of_ranks(const std::set<std::pair<std::int32_t, std::int64_t>>& ranks) {
+  Json list = Json::array();
+  for (const auto& [rank, iteration] : ranks)
+    list.push_back({{"rank", rank}, {"iteration", iteration}});
+  return list;
+}
+
+Json json_of_order(const Incidents& incidents) {
+  if (incidents.drained_by().empty()) return nullptr;
+  return {{"who", incidents.drained_by()}, {"cut_off", json_of_ranks(incidents.cut_off())}};
+}
+
+std::string how_it_ended(const Incidents& incidents) {
+  if (!incidents.deaths().empty()) return "died";
+  return incidents.cut_off().empty() ? "finished" : "stopped";
+}
+
 std::vector<Row> in_order(const LedgerTable& table, const Rows& rows) {
   std::vector<Row> sorted = rows.all();
   std::sort(sorted.begin(), sorted.end(), [&table](const Row& a, const Row& b) {
@@ -114,9 +131,6 @@ Json json_of(const LedgerTable& table, const Row& row) {
 }
 
 std::string ledger_json(const Ledger& ledger, const std::string& state) {
-  Json died = Json::array();
-  for (const auto& [rank, iteration] : ledger.incidents().deaths())
-    died.push_back({{"rank", rank}, {"iteration", iteration}});
   const LedgerNames& names = ledger.table().names();
   const std::pair<const char*, Json> head[] = {
       {"leat_ledger", kVersion},
@@ -126,7 +140,7 @@ std::string ledger_json(const Ledger& ledger, const std::string& state) {
       {"node_ranks", names.node_ranks},
       {"node", platform::node_name()},
       {"run_id", names.run_id},
-      {"state", state == "finished" && !ledger.incidents().deaths().empty() ? "died" : state},
+      {"state", state == "finished" ? how_it_ended(ledger.incidents()) : state},
       {"status", ledger.anything_amiss() ? "LEAT_ERROR_LOST" : "LEAT_OK"},
       {"lost", ledger.lost_writes()},
       {"dropped", ledger.table().dropped_writes()},
@@ -134,7 +148,8 @@ std::string ledger_json(const Ledger& ledger, const std::string& state) {
       {"in_progress", ledger.in_progress()},
       {"drained", json_of_drain(ledger)},
       {"stores", json_of_stores(ledger)},
-      {"died", died},
+      {"died", json_of_ranks(ledger.incidents().deaths())},
+      {"drained_by", json_of_order(ledger.incidents())},
       {"never_came", ledger.incidents().never_came()},
       {"scripts", json_of_scripts(ledger.incidents())},
       {"warnings", json_of_warnings(ledger)},

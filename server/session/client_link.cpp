@@ -29,8 +29,8 @@ void ClientLink::attach(const shm::Hello& hello, std::unique_ptr<shm::ToClient> 
 
 void ClientLink::resume() {
   const std::uint32_t phase = saved().phase;
-  phase_ =
-      phase <= static_cast<std::uint32_t>(Phase::dead) ? static_cast<Phase>(phase) : Phase::absent;
+  phase_ = phase <= static_cast<std::uint32_t>(Phase::cut_off) ? static_cast<Phase>(phase)
+                                                               : Phase::absent;
   came_ = phase_ != Phase::absent && saved().rank >= 0;
   if (came_) hello_.rank = saved().rank;
   failed_ = saved().failed;

@@ -26,7 +26,8 @@ class ClientLink {
   void resume();
   void come_back(const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection);
   bool is_away() const noexcept {
-    return !connection_ && (phase_ == Phase::attached || phase_ == Phase::finalized);
+    return !connection_ &&
+           (phase_ == Phase::attached || phase_ == Phase::finalized || phase_ == Phase::cut_off);
   }
   /// Was attached to the server before this one, and has yet to come back.
   bool is_awaited() const noexcept { return !connection_ && phase_ == Phase::attached; }
@@ -36,10 +37,10 @@ class ClientLink {
   void save(std::int64_t iteration) noexcept;
   const shm::ClientRecord& saved() const noexcept;
 
-  /// The client has ended, well (`finalized`) or not (`dead`).
+  /// The client has ended, well (`finalized`) or not (`dead`), or may live (`cut_off`).
   void leave(Phase how) noexcept { phase_ = how; }
   Phase phase() const noexcept { return phase_; }
-  bool is_gone() const noexcept { return phase_ == Phase::finalized || phase_ == Phase::dead; }
+  bool is_gone() const noexcept { return phase_ != Phase::absent && phase_ != Phase::attached; }
   /// Null: it has none.
   shm::ToClient* connection() const noexcept { return connection_.get(); }
   void disconnect() noexcept { connection_.reset(); }

@@ -43,8 +43,9 @@ bool Clients::any_awaited() const noexcept {
 }
 
 bool Clients::any_away() const noexcept {
-  return std::any_of(begin(), end(),
-                     [](const ClientLink& each) { return each.is_away() && each.lives(); });
+  return std::any_of(begin(), end(), [](const ClientLink& each) {
+    return each.is_away() && each.lives() && each.phase() != Phase::cut_off;
+  });
 }
 
 bool Clients::any_speaks() noexcept {

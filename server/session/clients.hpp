@@ -29,7 +29,8 @@ class Clients {
   bool all_are_here() const noexcept;
   /// One was attached to the server before this one, and has yet to come back.
   bool any_awaited() const noexcept;
-  /// The same, of those whose process lives; those too who only wait for the last word.
+  /// The same, of those whose process lives; those too who only wait for the last word. One that is
+  /// cut off computes, maybe for hours.
   bool any_away() const noexcept;
   /// One of those that are attached has pushed an event: what others write is not taken.
   bool any_speaks() noexcept;

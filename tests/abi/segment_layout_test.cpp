@@ -16,7 +16,7 @@ namespace {
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
 TEST(SegmentLayout, HasAVersion) {
-  EXPECT_EQ(kLayoutVersion, 5u);
+  EXPECT_EQ(kLayoutVersion, 6u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -57,7 +57,10 @@ TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_AT(ServerState, failovers, 80);
   EXPECT_AT(ServerState, fruitless, 84);
   EXPECT_AT(ServerState, done_iteration, 128);
-  EXPECT_EQ(sizeof(ServerState), 192u);
+  EXPECT_AT(ServerState, is_drained, 192);
+  EXPECT_AT(ServerState, drained_by, 196);
+  EXPECT_EQ(sizeof(ServerState::drained_by), 60u);
+  EXPECT_EQ(sizeof(ServerState), 256u);
   EXPECT_AT(ClientLane, event_tail, 0);
   EXPECT_AT(ClientLane, release_head, 64);
   EXPECT_AT(ClientLane, waiting, 72);
@@ -165,6 +168,10 @@ TEST(SegmentLayout, WhatATakeoverNeedsIsWhereASuccessorLooks) {
   EXPECT_AT(ClientRecord, rank, 20);
   EXPECT_AT(ClientRecord, failed, 24);
   EXPECT_EQ(sizeof(ClientRecord), 32u);
+  EXPECT_EQ(static_cast<int>(ClientPhase::attached), 1);
+  EXPECT_EQ(static_cast<int>(ClientPhase::finalized), 2);
+  EXPECT_EQ(static_cast<int>(ClientPhase::dead), 3);
+  EXPECT_EQ(static_cast<int>(ClientPhase::cut_off), 4);
   EXPECT_AT(LeaseRecord, id, 0);
   EXPECT_AT(LeaseRecord, bytes, 8);
   EXPECT_AT(LeaseRecord, client, 16);

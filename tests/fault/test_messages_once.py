@@ -102,7 +102,9 @@ def test_a_rank_without_server_speaks_for_itself(tmp_path):
             assert rank.call("end_iteration").status == "LEAT_ERROR_SERVER"
             assert rank.write("a", 20, 1).status == "LEAT_ERROR_SERVER"
             assert f"leat: rank {rank.number}: leat_write_block: " in rank.stderr()
-        assert [answer.status for answer in run.finalize()] == 2 * ["LEAT_ERROR_SERVER"]
+        ends = run.finalize()
+        assert [answer.status for answer in ends] == 2 * ["LEAT_ERROR_LOST"]
+        assert all("the run was drained by order of SIGTERM" in answer.error for answer in ends)
 
 
 def test_lines_of_the_log_have_time_and_node(tmp_path):

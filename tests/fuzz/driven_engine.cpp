@@ -209,7 +209,7 @@ void DrivenEngine::settle() {
 }
 
 void DrivenEngine::drain() {
-  engine_->drain(now_ns_);
+  engine_->drain(now_ns_, "the fuzzer");
   now_ns_ += kLongNs;
   step();
   settle();

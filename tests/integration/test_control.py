@@ -6,13 +6,15 @@ import os
 import pathlib
 import re
 import select
+import signal
 import subprocess
 import sys
 import textwrap
 import threading
 
+import h5py
 import pytest
-from control_run import DATA, Peer, connect, ctl, wait_until, write
+from control_run import DATA, SIZE, Peer, connect, ctl, wait_until, write
 from leat_run import BUILD, LIMIT, Run, xml
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "scripts"))
@@ -40,6 +42,33 @@ def test_what_a_run_is_and_does_is_told(tmp_path):
             assert metrics["bytes"] == 3 * 2 * 256 == metrics["stores"][0]["bytes"] and metrics["stores"][0]["calls"] == 3
             assert 0 <= metrics["idle_share"] <= 1 and metrics["rates"]["over_seconds"] > 0
         run.finish()
+
+
+def test_a_variable_a_mesh_and_a_store_are_the_same_to_all_who_are_told(tmp_path):
+    text = xml("""<parameter name="h" type="double" value="0.5"/>
+        <mesh name="box" type="uniform" spacing="h,h" unit="m"/>
+        <layout name="cells" type="float" dimensions="6,4" names="y,x" global="8,4" ghosts="1,0"/>
+        <variable name="u" layout="cells" mesh="box" centering="nodal" standard-name="air_temperature" unit="K"/>
+        <layout name="one" type="int" dimensions=""/><variable name="fixed" layout="one" time-varying="false"/>""")
+    with Run(tmp_path, text) as run:
+        run.init()
+        with Peer(run) as peer:
+            told = peer.ask("describe")["result"]
+        command = [BUILD / "bin/leat"]
+        checked = json.loads(subprocess.run([*command, "check", run.config, "--json"], cwd=tmp_path, capture_output=True).stdout)
+        seen = json.loads(subprocess.run([*command, "ls", run.session, "--json"], env=run.environment, capture_output=True).stdout)
+        run.finish()
+    u, fixed = told["variables"]
+    assert u == {"name": "u", "type": "float32", "shape": ["6", "4"], "dimensions": ["y", "x"], "global": ["8", "4"],
+                 "ghosts": [[1, 1], [0, 0]], "mesh": "box", "centering": "nodal", "standard_name": "air_temperature",
+                 "unit": "K", "description": "", "time_varying": True}
+    assert fixed["time_varying"] is False and told["meshes"] == [{
+        "name": "box", "type": "uniform", "dims": 2, "origin": [0, 0], "spacing": [0.5, 0.5], "unit": "m", "description": ""}]
+    own = {"shape", "stores", "bytes_per_rank", "why_unknown"}
+    assert [{k: v for k, v in each.items() if k not in own} for each in checked["variables"]] == [
+        {k: v for k, v in each.items() if k not in own} for each in told["variables"]]
+    assert seen["variables"] == told["variables"] and checked["stores"] == told["stores"]
+    assert [{k: v for k, v in each.items() if k not in ("done", "begun")} for each in seen["stores"]] == told["stores"]
 
 
 def test_events_come_in_order_until_the_run_has_ended(tmp_path):
@@ -143,8 +172,77 @@ def test_drain_stores_what_there_is_and_ends(tmp_path):
         with Peer(run) as peer:
             assert peer.ask("subscribe", events=["stored"])["ok"] and peer.ask("drain")["ok"]
             assert peer.all()[-1]["event"] == "ended"
-        assert {answer.status for answer in run.finalize()} == {"LEAT_ERROR_SERVER"}
-    assert "4 iterations ended, 4 stored" in run.log() and "has ordered to drain" in run.log()
+        assert {answer.status for answer in run.finalize()} == {"LEAT_OK"}
+    assert "4 iterations ended, 4 stored" in run.log() and f"told to end by control/{os.getpid()}" in run.log()
+    assert f"the run was drained by order of control/{os.getpid()} while ranks 0-1" in run.ranks[0].stderr() + run.ranks[1].stderr()
+
+
+def test_what_comes_after_a_drain_is_counted_and_nobody_is_said_to_have_died(tmp_path):
+    order = f"the run was drained by order of control/{os.getpid()}; what came after is not stored"
+    with Run(tmp_path, xml(DATA), ranks=2) as run:
+        ranks = a, b = run.init()
+        write(ranks, range(4))
+        with Peer(run) as peer:
+            assert peer.ask("subscribe", events=["stored"])["ok"] and peer.ask("drain")["ok"]
+            peer.all()
+        run.await_end()
+        assert a.write("u", SIZE, 4).ok  # it is in memory, and nobody will take it
+        answer = a.call("end_iteration")
+        assert answer.status == "LEAT_ERROR_SERVER" and order in answer.error
+        answer = a.write("u", SIZE, 5)
+        assert answer.status == "LEAT_ERROR_SERVER" and f'"u" of iteration 5 is not stored: {order}' in answer.error
+        ends = run.finalize()
+        assert [end.status for end in ends] == ["LEAT_ERROR_LOST", "LEAT_OK"]
+        assert f'2 writes of this rank failed, nothing of which is stored; the first: "u" of iteration 4: {order}' in ends[0].error
+        assert "died" not in run.log() + a.stderr() + b.stderr() + ends[0].error
+    ledger = json.loads((tmp_path / "run.ledger.json").read_text())
+    assert (ledger["state"], ledger["status"], ledger["died"], ledger["lost"]) == ("stopped", "LEAT_ERROR_LOST", [], 0)
+    assert ledger["drained_by"] == {"who": f"control/{os.getpid()}", "cut_off": [{"rank": r, "iteration": 4} for r in (0, 1)]}
+
+
+def hold(tmp_path):
+    """A script that works until a file is there."""
+    put(tmp_path, "hold", f"""
+        import os, time
+        def process(ds, ctx):
+            while not os.path.exists({str(tmp_path / 'go')!r}):
+                time.sleep(0.01)
+        """)
+    return config(DATA)
+
+
+def test_what_comes_while_a_drain_lasts_is_in_the_ledger(tmp_path):
+    with Run(tmp_path, hold(tmp_path)) as run:
+        (rank,) = run.init()
+        write([rank], range(2))
+        with Peer(run) as peer:
+            assert peer.ask("drain")["ok"]
+        assert rank.write("u", SIZE, 2).ok and rank.call("end_iteration").status == "LEAT_ERROR_SERVER"
+        assert rank.write("u", SIZE, 3).status == "LEAT_ERROR_SERVER"
+        (tmp_path / "go").touch()
+        (end,) = run.finalize()
+        assert end.status == "LEAT_ERROR_LOST" and "2 writes of this rank failed" in end.error
+    ledger = json.loads((tmp_path / "run.ledger.json").read_text())
+    assert ledger["lost"] == 2
+    lost = [e for e in ledger["entries"] if e["fate"] == "not written"]
+    assert [e["iterations"][0] for e in lost] == [2, 3] and all("drained by order of control/" in e["why"] for e in lost), lost
+
+
+def test_a_server_that_is_killed_while_it_drains_is_followed_by_one_that_goes_on_with_it(tmp_path):
+    with Run(tmp_path, hold(tmp_path)) as run:
+        (rank,) = run.init()
+        write([rank], range(3))
+        with Peer(run) as peer:
+            assert peer.ask("drain")["ok"]
+        os.kill(run.server(), signal.SIGKILL)
+        (tmp_path / "go").touch()
+        (end,) = run.finalize()
+        assert end.status in ("LEAT_OK", "LEAT_ERROR_SERVER"), end  # the last word may come before it is there to hear it
+        assert end.ok or "drained by order of control/" in end.error
+    ledger = json.loads((tmp_path / "run.ledger.json").read_text())
+    assert (ledger["state"], ledger["lost"], ledger["drained_by"]["cut_off"]) == ("stopped", 0, [{"rank": 0, "iteration": 3}])
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == [0, 1, 2] and file["iteration_complete"][:].tolist() == [1, 1, 1]
 
 
 def test_stop_takes_what_ranks_still_hand_over(tmp_path):

@@ -133,6 +133,30 @@ say(leat.finalize)
         assert part in said, said
 
 
+def test_after_a_drain_python_is_told_by_whom(python, tmp_path):
+    (tmp_path / "py.xml").write_text(XML.format(layouts=""))
+    said = run(python, tmp_path, """
+import os, leat, leat.control, numpy as np
+def say(call):
+    try: call()
+    except leat.Error as e: print(e.status, str(e).replace(f"control/{os.getpid()}", "ME"))
+leat.init("py.xml")
+def write():
+    leat.write("blocks", np.arange(8))
+write(); leat.end_iteration()
+with leat.control.connect("pydrain") as c:
+    c.drain()
+write()
+say(leat.end_iteration)
+say(write)
+say(leat.finalize)
+""", LEAT_SESSION="pydrain")
+    order = "the run was drained by order of ME; what came after is not stored"
+    assert f"LEAT_ERROR_SERVER leat_end_iteration: {order}" in said
+    assert f'LEAT_ERROR_SERVER leat_write: "blocks" of iteration 2 is not stored: {order}' in said
+    assert "LEAT_ERROR_LOST leat_finalize: 2 writes of this rank failed" in said and "died" not in said, said
+
+
 def test_leat_off_does_nothing(python, tmp_path):
     run(python, tmp_path, """
 import leat

@@ -265,7 +265,7 @@ TEST(Engine, TakesNothingMoreWhenItIsDrained) {
   WholeRun run("drained", 1);
   run.attach(0);
   run.write_and_end(0, 0);
-  run.engine().drain(run.now_ns());
+  run.engine().drain(run.now_ns(), "the test");
   EXPECT_TRUE(run.engine().status().all_gone);
   while (run.host().status() < 0) run.pass_time(kMs);
   EXPECT_EQ(run.store().stored, all_of(1, 1));
