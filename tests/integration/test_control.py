@@ -343,7 +343,7 @@ def test_from_python_one_asks_steers_and_follows(tmp_path):
             follower = threading.Thread(target=follow)
             follower.start()
             numbers = iter(range(10_000))
-            while not ready.is_set():  # until it has subscribed
+            while not ready.wait(0.01):  # until it has subscribed; slower than it reads
                 write(ranks, [next(numbers)])
             assert c.status()["session"] == run.session and c.describe()["simulation"] == "run"
             c.set("dt", 0.75)
