@@ -133,9 +133,10 @@ json in_words(const ParameterValue& value) {
 }
 
 json in_words(const Store& store) {
-  json said{{"name", store.name},       {"plugin", store.plugin()}, {"type", store.type},
-            {"library", store.library}, {"every", store.every},     {"products", store.products},
-            {"options", json::object()}};
+  json said{{"name", store.name},           {"plugin", store.plugin()},
+            {"type", store.type},           {"library", store.library},
+            {"every", store.every},         {"products", store.products},
+            {"publishes", store.publishes}, {"options", json::object()}};
   put_options(&said, store.options);
   return said;
 }
