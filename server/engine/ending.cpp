@@ -71,8 +71,7 @@ std::string Ending::last_line() const {
   for (std::uint32_t i = 0; i < books_.clients.size(); ++i)
     ended = std::max(ended, books_.iterations.current(i));
   std::uint64_t bytes = 0;
-  for (const auto& store : dispatcher_.pipeline().stores())
-    bytes += store->plugin().work().bytes;
+  for (const auto& store : dispatcher_.pipeline().stores()) bytes += store->plugin().work().bytes;
   const std::uint64_t stored = ledger.stored_iterations(), failed = ledger.failed_iterations();
   std::string text = fmt::format("done: {} ended, {} stored ({})",
                                  counted(static_cast<std::uint64_t>(ended), "iteration"), stored,
