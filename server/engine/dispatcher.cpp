@@ -25,6 +25,24 @@ std::uint64_t bytes_of(const Iteration& iteration) {
   return bytes;
 }
 
+// Of a run on several nodes nobody has all blocks in hand.
+ArrayChecks::Wanted checks_of(const Run& run, bool overlaps) {
+  ArrayChecks::Wanted wanted;
+  wanted.holes = run.facts.is_on_one_node();
+  wanted.overlaps = overlaps;
+  wanted.from_start = run.segment.server_state().done_iteration.load() < 0;
+  return wanted;
+}
+
+void tell(IterationEvents& events, const PipelineResult& result) {
+  using Kind = IterationEvent::Kind;
+  if (!events.is_watched()) return;
+  for (const StoreOutcome& each : result.outcomes) {
+    const Kind kind = each.error.empty() ? Kind::stored : Kind::failed;
+    events.add({kind, result.iteration, each.store, each.error});
+  }
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
@@ -53,7 +71,7 @@ Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
     host.show_ledger([this] { return record_.text(); });
     host.report_progress([this] { run_.made_progress(); });
   }
-  check_arrays(parts.check_overlaps);
+  pipeline_.check_with(run_.model, checks_of(run_, parts.check_overlaps));
 }
 
 // Stores and scripts publish for each other: first those end that wait for others.
@@ -66,15 +84,6 @@ std::optional<Iteration> Dispatcher::take_oldest(const WaitingLine::Which& which
   std::optional<Iteration> taken = pipeline_.take_oldest(which);
   if (taken) scripts_.submit(taken->number, {}, true);
   return taken;
-}
-
-// Of a run on several nodes nobody has all blocks in hand.
-void Dispatcher::check_arrays(bool overlaps) {
-  ArrayChecks::Wanted wanted;
-  wanted.holes = run_.facts.is_on_one_node();
-  wanted.overlaps = overlaps;
-  wanted.from_start = run_.segment.server_state().done_iteration.load() < 0;
-  pipeline_.check_with(run_.model, wanted);
 }
 
 void Dispatcher::start() {
@@ -128,7 +137,7 @@ void Dispatcher::take(PipelineResult& result) {
   run_.made_progress();
   switch (result.kind) {
     case PipelineResult::Kind::iteration:
-      tell(result);
+      tell(events_, result);
       return note_done(result);
     case PipelineResult::Kind::opened:
       return stores_opened(result);
@@ -151,15 +160,6 @@ void Dispatcher::stores_opened(const PipelineResult& result) {
   run_.log->error("what session {} has in memory stays there: {}; `leat recover {}` tries again",
                   session, given_up_, session);
   state_ = State::closed;
-}
-
-void Dispatcher::tell(const PipelineResult& result) {
-  using Kind = IterationEvent::Kind;
-  if (!events_.is_watched()) return;
-  for (const StoreOutcome& each : result.outcomes) {
-    const Kind kind = each.error.empty() ? Kind::stored : Kind::failed;
-    events_.add({kind, result.iteration, each.store, each.error});
-  }
 }
 
 // The iteration's blocks are still held by the result: a server that takes over either finds them,

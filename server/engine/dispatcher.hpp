@@ -76,12 +76,10 @@ class Dispatcher {
  private:
   enum class State { opening, open, closed };
 
-  void check_arrays(bool overlaps);
   bool may_store() const noexcept { return !run_.facts.drained || state_ == State::open; }
   bool hold_spilled(Iteration* iteration) const;
   void take(PipelineResult& result);
   void stores_opened(const PipelineResult& result);
-  void tell(const PipelineResult& result);
   void note_done(const PipelineResult& result) noexcept;
 
   const Run& run_;

@@ -225,9 +225,9 @@ typedef struct leat_host {
    * thread. leat_finalize gives up when for the <buffer timeout> nothing is done: a plugin whose calls may take longer
    * says so every now and then, and only when something is done. Use leat_host_progress(): an older server has none. */
   void (*progress)(void* context, uint64_t bytes);
-  /* Publishes what the plugin has made of the iteration that it is called with: to be called within iteration(), from its
-   * thread. When all plugins have had that iteration, those that subscribe (<store products="...">) get it by results().
-   * What a plugin publishes in a call that fails is dropped. When the server dies before all have got it, the plugin gets
+  /* Publishes what the plugin has made of what it is called with: to be called within iteration() or results(), from their
+   * thread; within results() only products that <store publishes="..."> names. When all plugins have had that iteration,
+   * those that subscribe (<store products="...">, and scripts) get it by results(). What a plugin publishes in a call that fails is dropped. When the server dies before all have got it, the plugin gets
    * the iteration again, and publishes again. `set`: size, results, result_count and result_stride count; the server fills
    * in the rest, and copies names and descriptions. Data: with `release` they stay where they are, and release(memory) is
    * called once, from any thread, when nobody reads them any more, or at once when the call fails; with NULL they are

@@ -19,6 +19,13 @@ def f(ds, ctx):
     assert ds["pub/field"].attrs["units"] == "K" and ds["pub/field"].dims == ("x",), ds
     assert float(ds["pub/sum"]) == float(ds["pub/field"].sum())
 """
+OF_S = """
+import leat
+
+@leat.on_iteration(products="s/least", publishes="again")
+def f(ds, ctx):
+    ctx.scalar("again", float(ds["s/least"]))
+"""
 BOTH = """
 import leat
 
@@ -69,6 +76,18 @@ def test_a_script_gets_the_variables_of_that_iteration_with_the_products(tmp_pat
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["scripts/s/same"][:].tolist() == [1] * 8
     assert re.search(r'script "s": 8 calls', run.log()), run.log()
+
+
+def test_a_replay_gives_scripts_the_products_of_the_file(tmp_path):
+    run_all(tmp_path, OUT + publisher("sum field"), scripts_of(tmp_path, s=RATIO, t=BOTH))
+    (tmp_path / "of_s.py").write_text(OF_S)
+    replayed = subprocess.run([BUILD / "bin/leat", "replay", "run.h5", "analysis/s.py", "analysis/t.py", "of_s.py", "--interpreter",
+                               sys.executable], cwd=tmp_path, capture_output=True, text=True)
+    assert replayed.returncode == 0, replayed
+    for name, column, values in (("s", "least", [least(i) for i in range(5)]), ("t", "same", [1] * 5),
+                                 ("of_s", "again", [least(i) for i in range(5)])):
+        with h5py.File(tmp_path / f"run-replay/{name}.h5") as file:
+            assert file[column][:].tolist() == values, name
 
 
 def test_arrays_are_numpy_where_asked_for_and_parameters_are_those_of_the_iteration(tmp_path):

@@ -322,12 +322,12 @@ PAGE = (pathlib.Path(__file__).parents[2] / "docs/how-to/analyse-with-python.md"
 
 def plate(iteration):
     values = field(300 + iteration + np.arange(12.0).reshape(3, 4), units="K", long_name="of the plate")
-    return xr.Dataset({"temperature": values}, attrs={"iteration": iteration, "simulation": "heat"})
+    return xr.Dataset({"temperature": values, "stats/temperature_max": values.max()}, attrs={"iteration": iteration, "simulation": "heat"})
 
 
 EXPECTED = [  # of each function on the page, after iterations 0 to 5
     {"t_max": 316}, {"mean_of_left_edge": 309}, {"t_mean": 310.5}, {"hottest_so_far": 316}, {"change_in_5": 4},
-    {"furthest": 5}, {}]
+    {"furthest": 5}, {"hot_cells": 4}, {}]
 
 
 @pytest.mark.parametrize("code, expected", list(zip(re.findall(r"```python\n(.*?)```", PAGE, re.S), EXPECTED, strict=True)))

@@ -2,9 +2,9 @@
 """What is wrong with scripts, before any run: for `leat check`.
 
 Standard input: {"model": as lib/model/run_description.hpp makes it, "scripts": [paths], "limit": seconds}. Standard output:
-{"scripts": [{"path", "functions": [{"name", "line", "variables", "every", "products", "publishes"}]}], "diagnostics": [{"file",
-"line", "severity", "message"}]}; file is "" for what is wrong with the interpreter. Each script is imported in a process of its own, all at once:
-what one does, or how long it takes, is nothing to the others.
+{"scripts": [{"path", "functions": [{"name", "line", "variables", "every", "products", "publishes"}]}],
+"diagnostics": [{"file", "line", "severity", "message"}]}; file is "" for what is wrong with the interpreter. Each
+script is imported in a process of its own, all at once: what one does, or how long it takes, is nothing to the others.
 """
 import faulthandler
 import json

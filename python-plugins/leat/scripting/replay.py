@@ -154,12 +154,18 @@ class Replay:
         for done, row in enumerate(self._rows):
             self._progress.show(done, self._run.iterations[row])
             iteration = self._run.iteration(row)
-            for tally in self._tallies:
-                if tally.usable and not self._interrupted:
-                    self._call(tally, iteration)
+            self._call_each(iteration)
+            for products, by_plugins in self._run.published(iteration.number):
+                iteration.products = products
+                self._call_each(iteration, by_plugins)
             if self._interrupted:
                 return
         self._progress.show(len(self._rows), self._run.iterations[self._rows[-1]])
+
+    def _call_each(self, iteration, has_variables=True):
+        for tally in self._tallies:
+            if tally.usable and not self._interrupted:
+                self._call(tally, iteration, has_variables)
 
     def _loaded(self, name, path):
         from .outputs import put_aside
@@ -176,13 +182,13 @@ class Replay:
                 tally.usable = False
         return tally
 
-    def _call(self, tally, iteration):
-        iteration.offer(None)
+    def _call(self, tally, iteration, has_variables):
+        iteration.offer(None if has_variables else set())
         due = tally.script.due(iteration)
         if not due:
             return
         every = any(f.variables is None for f in due)
-        iteration.offer(None if every else {v.name for f in due for v in (*f.variables, *f.beside)})
+        iteration.offer(None if every and has_variables else {v.name for f in due for v in (*f.variables, *f.beside)})
         began = time.monotonic()
         with self._speaking(tally.script.name):
             context, error = tally.script.call(iteration, self._services, lambda: [])

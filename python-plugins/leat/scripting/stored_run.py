@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from .blocks import Array, Block, array_of
+from .blocks import Array, Block, Product, array_of
 from .iteration import Iteration
 from .model import Dimension, Model, Variable
 
@@ -50,6 +50,19 @@ class StoredRun:
         time = None if self._times is None else _parameter_value(self._times[row])
         return StoredIteration(self.model, self.iterations[row], bool(self._complete[row]), parameters, here, row, time)
 
+    def published(self, number):
+        """What was made of the iteration: [({"<source>/<name>": Product}, whether plugins made it)], first what they did; what
+        scripts made is one for each of them."""
+        plugins, scripts = {}, []
+        for root, made in (("products", plugins), ("scripts", None)):
+            for source, group in self._file.get(root, {}).items():
+                found = _products_in(group, source, number)
+                if made is not None:
+                    made.update(found)
+                elif found:
+                    scripts.append((found, False))
+        return ([(plugins, True)] if plugins else []) + scripts
+
     def said_of(self, name):
         """The Variable as the run's description has it, without the ghosts, which are not stored; None where there is none: the
         file is of an older Leat."""
@@ -87,6 +100,19 @@ class StoredRun:
         for place, variable in enumerate(variables):
             variable.number = place
         return Model(str(self._file.attrs["simulation"]), variables, kinds, source)
+
+
+def _products_in(group, source, number):
+    """{"<source>/<name>": Product} of one iteration."""
+    rows = np.flatnonzero(group["iteration"][:] == number)
+    if not len(rows):
+        return {}
+    found = {}
+    for name, dataset in group.items():
+        if dataset.attrs.get("CLASS") != b"DIMENSION_SCALE":
+            dims = tuple(dim[0].name.rpartition("/")[2] if len(dim) else dim.label for dim in list(dataset.dims)[1:])
+            found[f"{source}/{name}"] = Product(dims, _read_only(np.asarray(dataset[rows[0]])), str(dataset.attrs.get("units", "")))
+    return found
 
 
 class StoredVariable:

@@ -59,9 +59,11 @@ TEST(Pipeline, GivesTheOldestThatWaitsAwayAndPassesTheOthersOnInOrder) {
 TEST(Pipeline, ShowsTheNewestThatWaitsAndTakesAnotherInItsPlace) {
   Line line(3);
   EXPECT_EQ(line.pipeline.queue().newest(any)->number, 2);
-  EXPECT_EQ(line.pipeline.queue().newest([](const Iteration& i) { return i.number < 2; })->number, 1);
+  EXPECT_EQ(line.pipeline.queue().newest([](const Iteration& i) { return i.number < 2; })->number,
+            1);
   EXPECT_TRUE(line.pipeline.queue().replace(iteration(1, false)));
-  EXPECT_FALSE(line.pipeline.queue().newest([](const Iteration& i) { return i.number == 1; })->complete);
+  EXPECT_FALSE(
+      line.pipeline.queue().newest([](const Iteration& i) { return i.number == 1; })->complete);
   EXPECT_FALSE(line.pipeline.queue().replace(iteration(9)));
   EXPECT_EQ(line.run(), (Numbers{0, 1, 2}));
   EXPECT_FALSE(line.pipeline.queue().replace(iteration(1))) << "it waits no longer";
