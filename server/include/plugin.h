@@ -146,6 +146,7 @@ typedef struct leat_iteration_data {
   const leat_parameter* parameters; /* all of the XML, in its order */
   uint64_t parameter_count;
   uint64_t parameter_stride;  /* bytes from one parameter to the next; use leat_parameter_at() */
+  uint64_t waiting;         /* iterations behind this one that wait for the plugins; use leat_iteration_waiting() */
 } leat_iteration_data;
 
 /* One product: an array, or number (dims is 0), that a script or another plugin made of an iteration. */
@@ -312,6 +313,11 @@ static inline int leat_host_publish(const leat_host* host, const leat_result_set
 
 static inline uint32_t leat_result_set_kind(const leat_result_set* set) {
   return set->size > offsetof(leat_result_set, source_kind) ? set->source_kind : (uint32_t)LEAT_FROM_SCRIPT;
+}
+
+/* 0 in a host from before there was such a thing. */
+static inline uint64_t leat_iteration_waiting(const leat_iteration_data* data) {
+  return data->size >= offsetof(leat_iteration_data, waiting) + sizeof data->waiting ? data->waiting : 0;
 }
 
 static inline const leat_variable* leat_variable_at(const leat_run* run, uint64_t i) {

@@ -112,7 +112,8 @@ PipelineResult Pipeline::process(Iteration& iteration) {
   for (BlockProblem& changed : take_out_changed(&iteration))
     result.problems.push_back(std::move(changed));
   std::vector<std::optional<StoreOutcome>> outcomes(stores_.size());
-  lanes_.run([&](std::size_t i) { outcomes[i] = stores_[i]->give(iteration); });
+  const std::size_t waiting = queue_.iterations_waiting();
+  lanes_.run([&](std::size_t i) { outcomes[i] = stores_[i]->give(iteration, waiting); });
   for (std::optional<StoreOutcome>& outcome : outcomes) {
     if (outcome) result.outcomes.push_back(std::move(*outcome));
   }

@@ -43,7 +43,7 @@ bool PluginInstance::wants(const Iteration& iteration) const {
                      [this](const Block& block) { return takes(block.variable); });
 }
 
-std::string PluginInstance::process(const Iteration& iteration) {
+std::string PluginInstance::process(const Iteration& iteration, std::size_t waiting) {
   if (why_not_open_) return *why_not_open_;
   host_.call_begins(PluginHost::Call::iteration, iteration.number);
   std::vector<leat_block> blocks;
@@ -64,6 +64,7 @@ std::string PluginInstance::process(const Iteration& iteration) {
   data.parameters = parameters.data();
   data.parameter_count = parameters.size();
   data.parameter_stride = sizeof(leat_parameter);
+  data.waiting = waiting;
   std::string error = timed([&] { return plugin_->iteration(state_, &data); }, "iteration");
   if (error.empty()) work_.bytes += bytes;
   ++work_.calls;

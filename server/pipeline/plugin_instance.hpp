@@ -39,7 +39,8 @@ class PluginInstance {
   bool wants(std::int64_t iteration, std::uint32_t variable) const {
     return iteration % every_ == 0 && takes(variable);
   }
-  std::string process(const Iteration& iteration);
+  /// `waiting`: iterations behind it.
+  std::string process(const Iteration& iteration, std::size_t waiting);
   /// What it has published in the last call, if that has succeeded.
   std::optional<Publication> take_published() { return host_.take_published(); }
   /// What it takes of what another has published: pointers into `publication`.

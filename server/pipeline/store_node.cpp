@@ -15,10 +15,10 @@ constexpr std::uint32_t kMostTries = 8, kMostCrashes = 2;
 
 }  // namespace
 
-std::optional<StoreOutcome> StoreNode::give(const Iteration& iteration) {
+std::optional<StoreOutcome> StoreNode::give(const Iteration& iteration, std::size_t waiting) {
   is_publishing_ = false;
   if (!plugin_->wants(iteration)) return std::nullopt;
-  return StoreOutcome{plugin_->store(), process(iteration)};
+  return StoreOutcome{plugin_->store(), process(iteration, waiting)};
 }
 
 std::vector<StoreOutcome> StoreNode::give(const std::vector<Publication>& published) {
@@ -43,11 +43,12 @@ std::string StoreNode::why_not_again(std::int64_t iteration) {
          std::to_string(progress_.crashes.load()) + " times; it is not given it again";
 }
 
-std::string StoreNode::process(const Iteration& iteration) {
+std::string StoreNode::process(const Iteration& iteration, std::size_t waiting) {
   if (iteration.number <= progress_.done.load()) return "";  // had it from a server that has died
   if (std::string why = why_not_again(iteration.number); !why.empty()) return why;
   progress_.tries.fetch_add(1);
-  std::string error = watched(iteration.number, [&] { return plugin_->process(iteration); });
+  std::string error =
+      watched(iteration.number, [&] { return plugin_->process(iteration, waiting); });
   keep_published(&error);
   is_publishing_ = published_.has_value();
   if (error.empty() && !is_publishing_) progress_.done.store(iteration.number);

@@ -27,8 +27,8 @@ class StoreNode {
   PluginInstance& plugin() noexcept { return *plugin_; }
   const PluginInstance& plugin() const noexcept { return *plugin_; }
 
-  /// Nothing when it takes nothing of it.
-  std::optional<StoreOutcome> give(const Iteration& iteration);
+  /// `waiting`: iterations behind it. Nothing when it takes nothing of it.
+  std::optional<StoreOutcome> give(const Iteration& iteration, std::size_t waiting);
   /// One for each of which it takes something.
   std::vector<StoreOutcome> give(const std::vector<Publication>& published);
   /// What it has published since the last time.
@@ -44,7 +44,7 @@ class StoreNode {
 
  private:
   std::string why_not_again(std::int64_t iteration);
-  std::string process(const Iteration& iteration);
+  std::string process(const Iteration& iteration, std::size_t waiting);
   std::string process(const Publication& publication, const std::vector<const Product*>& wanted);
   void keep_published(std::string* error);
   template <class Call>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/pipeline/work_queue.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace leat::server {
@@ -31,6 +32,13 @@ bool WorkQueue::next(Work* work) {
 void WorkQueue::finished() {
   const std::lock_guard<std::mutex> lock(mutex_);
   under_way_.reset();
+}
+
+std::size_t WorkQueue::iterations_waiting() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<std::size_t>(
+      std::count_if(waiting_.begin(), waiting_.end(),
+                    [](const Work& work) { return std::holds_alternative<Iteration>(work); }));
 }
 
 std::optional<Iteration> WorkQueue::take_oldest(const Which& which) {

@@ -33,6 +33,7 @@ class WorkQueue final : public WaitingLine {
   bool replace(Iteration iteration) override;
   /// Of the work that is under way, else of the first iteration that waits.
   std::optional<std::int64_t> first_number() const;
+  std::size_t iterations_waiting() const;
 
  private:
   mutable std::mutex mutex_;

@@ -155,6 +155,7 @@ static void iteration(void) {
   AT(leat_iteration_data, parameters, 48);
   AT(leat_iteration_data, parameter_count, 56);
   AT(leat_iteration_data, parameter_stride, 64);
+  AT(leat_iteration_data, waiting, 72);
   AT(leat_parameter, size, 0);
   AT(leat_parameter, name, 8);
   AT(leat_parameter, type, 16);

@@ -64,6 +64,7 @@ def test_what_zfp_cannot_do_is_an_error(tmp_path):
     ('name="chunks" value="4"', 'no option "chunks"; it has file, folder, compression, durability, exists, io and xdmf'),
     ('name="xdmf" value="yes"', 'option xdmf="yes": expected "true" or "false"'),
     ('name="durability" value="ever"', 'option durability="ever": expected "iteration"'),
+    ('name="io" value="dirct"', 'option io="dirct": expected "auto", "buffered" or "direct"'),
     ('name="compression" value="zip"', 'compression="zip": expected "none", "deflate:1"')])
 def test_an_option_that_cannot_be_is_an_error(tmp_path, option, expected):
     said = check(tmp_path, f'<store name="out" type="hdf5"><option {option}/></store>')

@@ -72,13 +72,14 @@ class Plugin:
         array = np.asarray(array, self.variables[number]["dtype"])
         return self.block(number, array.shape, 0, raw=list(array.tobytes()), **more)
 
-    def start_iteration(self, number, *blocks, complete=1, parameters=None):
+    def start_iteration(self, number, *blocks, complete=1, parameters=None, waiting=0):
         """And does not wait for its answer()."""
         self.send({"call": "iteration", "iteration": number, "blocks": list(blocks), "complete": complete,
-                   "parameters": parameters or {}})
+                   "parameters": parameters or {}, "waiting": waiting})
 
     def iteration(self, number, *blocks, **more):
-        """parameters: {name: number, text, or None where it has no value}; "n" is an integer, "s" a text, others are real."""
+        """parameters: {name: number, text, or None where it has no value}; "n" is an integer, "s" a text, others are real.
+        waiting: iterations behind this one."""
         self.start_iteration(number, *blocks, **more)
         return self.answer()
 

@@ -184,6 +184,7 @@ int take_iteration(const leat_plugin& plugin, void* state, const Json& json) {
   iteration.parameters = parameters.data();
   iteration.parameter_count = parameters.size();
   iteration.parameter_stride = sizeof(leat_parameter);
+  iteration.waiting = json.value("waiting", 0u);
   return plugin.iteration(state, &iteration);
 }
 

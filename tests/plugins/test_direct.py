@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""io="direct" of the hdf5 store: large blocks go past the page cache, and a reader finds the same."""
+"""io="direct" and "auto" of the hdf5 store: large blocks go past the page cache, always or where that costs least, and a reader
+finds the same."""
 import re
 
 import h5py
@@ -13,16 +14,24 @@ SHAPES = [(1 << 19,), (2048, 257), (1000,)]
 VARIABLES = [variable(f"v{v}", "f8", ["y", "x"][-len(shape):]) for v, shape in enumerate(SHAPES)]
 ITERATIONS = 4
 ALL = list(range(ITERATIONS))
+FIRST_TRY = 2  # of "auto"
+DATA = 8 * sum((1 << 19, 2048 * 257))  # bytes of an iteration that may go past the page cache
 
 
-def run(folder, io, strace=("-o", "/dev/null", "-e", "trace=none"), durability="none"):
-    """Iterations that were said to be stored, and the warnings."""
+def blocks(plugin, iteration):
+    return [plugin.block(v, shape, 10 * iteration + v) for v, shape in enumerate(SHAPES)]
+
+
+def run(folder, io, strace=("-o", "/dev/null", "-e", "trace=none"), durability="none", waiting=lambda iteration: 0,
+        iterations=ITERATIONS, **more):
+    """Iterations that were said to be stored, and the warnings. waiting: iterations behind each."""
     folder.mkdir()
     stored, warnings = [], ""
+    options = {"durability": durability} | ({"io": io} if io else {})
     try:
-        plugin = Plugin(folder, VARIABLES, options={"io": io, "durability": durability}, wrapper=["strace", "-f", "-qq", *strace])
-        for i in range(ITERATIONS):
-            if not plugin.iteration(i, *(plugin.block(v, shape, 10 * i + v) for v, shape in enumerate(SHAPES))):
+        plugin = Plugin(folder, VARIABLES, options=options, wrapper=["strace", "-f", "-qq", *strace], **more)
+        for i in range(iterations):
+            if not plugin.iteration(i, *blocks(plugin, i), waiting=waiting(i)):
                 stored.append(i)
         _, warnings = plugin.close()
     except (OSError, ValueError):  # it was killed
@@ -42,6 +51,8 @@ def has(path, stored):
 def direct_writes(trace):
     """(number among all writes, length, place, line of strace) of what went past the page cache."""
     found = re.search(r"/proc/self/fd/\d+\", O_WRONLY\|O_DIRECT\|O_CLOEXEC\) = (\d+)", trace.read_text())
+    if not found:
+        return []
     writes = re.findall(r"(pwrite64\((\d+), .*, (\d+), (\d+)\) .*)", trace.read_text())
     return [(i, int(n), int(at), line) for i, (line, fd, n, at) in enumerate(writes, 1) if fd == found[1]]
 
@@ -49,39 +60,82 @@ def direct_writes(trace):
 @pytest.mark.parametrize("durability", ["none", "iteration"])
 def test_the_same_is_read_however_it_was_written(tmp_path, durability):
     trace = tmp_path / "trace"
-    for io in ("buffered", "direct"):
+    past = {}
+    for io in ("buffered", "auto", "direct"):
         stored, warnings = run(tmp_path / io, io, ["-o", trace, "-e", "trace=pwrite64,openat"], durability)
         assert (stored, warnings) == (ALL, "")
         has(tmp_path / io / "run.h5", ALL)
-    writes = direct_writes(trace)
-    assert all(n % 4096 == 0 and at % 4096 == 0 for _, n, at, _ in writes)
-    data = ITERATIONS * 8 * sum(a * b for a, b in [(1 << 19, 1), (2048, 257)])
-    assert sum(n for _, n, _, _ in writes) > 0.4 * data, writes
+        writes = direct_writes(trace)
+        assert all(n % 4096 == 0 and at % 4096 == 0 for _, n, at, _ in writes)
+        past[io] = sum(n for _, n, _, _ in writes)
+    assert past["buffered"] == 0 and past["direct"] > 0.4 * ITERATIONS * DATA
+    assert 0 < past["auto"] <= (ITERATIONS - FIRST_TRY) * DATA
 
 
-def test_where_it_is_not_possible_the_store_says_so_once_and_goes_on(tmp_path):
+def test_auto_is_what_a_store_does_that_says_nothing(tmp_path):
     trace = tmp_path / "trace"
-    run(tmp_path / "found", "direct", ["-o", trace, "-e", "trace=openat"])
-    number = next(i for i, line in enumerate(trace.read_text().splitlines(), 1) if "O_DIRECT|" in line)
-    stored, warnings = run(tmp_path / "run", "direct",
-                           ["-o", "/dev/null", "-e", "trace=openat", "-e", f"inject=openat:error=EINVAL:when={number}"])
-    assert stored == ALL and warnings.count('io="direct" is not possible here') == 1
+    assert run(tmp_path / "run", None, ["-o", trace, "-e", "trace=pwrite64,openat"]) == (ALL, "")
+    assert direct_writes(trace)
+
+
+def test_a_file_written_in_both_ways_in_turn_is_the_same_to_who_reads_all_of_it_in_between(tmp_path):
+    """What a reader has had in the page cache, or the store has written there, is no other than what is on the disk."""
+    plugin = Plugin(tmp_path, VARIABLES, options={"io": "auto"}, infos=1)
+    for i in range(20):
+        plugin.must(i, *blocks(plugin, i), waiting=int(i % 6 == 3))
+        has(tmp_path / "run.h5", list(range(i + 1)))
+    log = plugin.finish()
+    past, waited = re.search(r"past the page cache in (\d+) of 20 iterations.*", log), "as iterations were waiting" in log
+    assert 0 < int(past[1]) < 18 and (waited or "more than half" in log), log
+    has(tmp_path / "run.h5", list(range(20)))
+
+
+def test_auto_stays_away_from_the_disk_while_iterations_wait(tmp_path):
+    trace = tmp_path / "trace"
+    assert run(tmp_path / "run", "auto", ["-o", trace, "-e", "trace=pwrite64,openat"], waiting=lambda i: 1) == (ALL, "")
+    assert "O_DIRECT|" not in trace.read_text()
     has(tmp_path / "run/run.h5", ALL)
 
 
-@pytest.mark.parametrize("failure", ["error=EINVAL", "error=ENOSPC", "error=EIO", "signal=KILL"])
-def test_a_large_write_that_fails_costs_at_most_its_iteration(tmp_path, failure):
-    """EINVAL: a file system that refuses it after all."""
+def test_auto_goes_back_when_the_disk_is_slow_and_says_so(tmp_path):
+    """A piece that takes 5 s, where an iteration takes a fraction of one."""
     trace = tmp_path / "trace"
-    run(tmp_path / "found", "direct", ["-o", trace, "-e", "trace=pwrite64,openat"])
+    run(tmp_path / "found", "auto", ["-o", trace, "-e", "trace=pwrite64,openat"])
+    first = direct_writes(trace)[0][0]
+    slow = ["-o", trace, "-e", "trace=pwrite64,openat", "-e", f"inject=pwrite64:delay_enter=5000000:when={first}"]
+    stored, log = run(tmp_path / "run", "auto", slow, infos=1)
+    assert stored == ALL and len(direct_writes(trace)) == 1
+    assert "past the page cache in 1 of 4 iterations; back through it once, as the disk took more than half" in log
+    has(tmp_path / "run/run.h5", ALL)
+
+
+@pytest.mark.parametrize("io", ["direct", "auto"])
+def test_where_it_is_not_possible_the_store_goes_on_and_says_so_once_if_it_was_asked_for(tmp_path, io):
+    trace = tmp_path / "trace"
+    run(tmp_path / "found", io, ["-o", trace, "-e", "trace=openat"])
+    number = next(i for i, line in enumerate(trace.read_text().splitlines(), 1) if "O_DIRECT|" in line)
+    stored, warnings = run(tmp_path / "run", io,
+                           ["-o", trace, "-e", "trace=openat", "-e", f"inject=openat:error=EINVAL:when={number}"])
+    assert stored == ALL and warnings.count("is not possible here") == (io == "direct")
+    assert trace.read_text().count("O_DIRECT|") == 1
+    has(tmp_path / "run/run.h5", ALL)
+
+
+@pytest.mark.parametrize("io", ["direct", "auto"])
+@pytest.mark.parametrize("failure", ["error=EINVAL", "error=EOPNOTSUPP", "error=ENOSPC", "error=EIO", "signal=KILL"])
+def test_a_large_write_that_fails_costs_at_most_its_iteration(tmp_path, failure, io):
+    """EINVAL, EOPNOTSUPP: a file system that refuses it after all."""
+    trace = tmp_path / "trace"
+    run(tmp_path / "found", io, ["-o", trace, "-e", "trace=pwrite64,openat"])
     large = [write[0] for write in direct_writes(trace)]
-    for number in (large[0], large[len(large) // 2], large[-1]):
+    # Of "auto" only the first is sure to be one in the next run too.
+    for number in {large[0], large[len(large) // 2], large[-1]} if io == "direct" else {large[0]}:
         folder = tmp_path / f"at-{number}"
-        stored, _ = run(folder, "direct",
+        stored, _ = run(folder, io,
                         ["-o", trace, "-e", "trace=pwrite64,openat", "-e", f"inject=pwrite64:{failure}:when={number}"])
         if "KILL" in failure:
             assert recover(folder / "run.h5").returncode == 0
         else:  # memory may lie otherwise than before, and the write be another
-            goes_on = "EINVAL" in failure and any("INJECTED" in line for *_, line in direct_writes(trace))
+            goes_on = ("EINVAL" in failure or "EOPNOTSUPP" in failure) and any("INJECTED" in line for *_, line in direct_writes(trace))
             assert len(stored) == ITERATIONS - (not goes_on)
         has(folder / "run.h5", stored)

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "server/driver/thread_executor.hpp"
+#include "tests/support/quiet_host.hpp"
 
 namespace leat::server {
 namespace {
@@ -23,9 +24,11 @@ bool any(const Iteration&) { return true; }
 struct Line {
   std::atomic<bool> closed{false};
   ThreadExecutor executor;
-  Pipeline pipeline{{}, {}, {}};
+  Pipeline pipeline;
 
-  explicit Line(std::int64_t count) {
+  explicit Line(std::int64_t count, std::vector<std::unique_ptr<PluginInstance>> plugins = {},
+                std::span<shm::StoreWords> progress = {})
+      : pipeline(std::move(plugins), progress, {}) {
     for (std::int64_t i = 0; i < count; ++i) pipeline.submit(iteration(i));
   }
   std::vector<std::int64_t> run() {
@@ -75,6 +78,39 @@ TEST(Pipeline, DoesNotTakeResultsOfScriptsForIterations) {
   EXPECT_FALSE(line.pipeline.take_oldest(any));
   EXPECT_FALSE(line.pipeline.queue().newest(any));
   EXPECT_FALSE(line.pipeline.queue().first_number());
+}
+
+std::vector<std::uint64_t> seen_waiting;
+
+TEST(Pipeline, TellsAPluginHowManyIterationsWaitBehindTheOneThatItGets) {
+  const leat_plugin plugin{LEAT_PLUGIN_ABI,
+                           sizeof plugin,
+                           "counts",
+                           [](const leat_run*, const leat_host*, void**) { return 0; },
+                           [](void*, const leat_iteration_data* data) {
+                             seen_waiting.push_back(leat_iteration_waiting(data));
+                             return 0;
+                           },
+                           [](void*) { return 0; },
+                           nullptr};
+  model::Model model;
+  model.layouts.emplace_back();
+  model.variables.emplace_back().stores = {0};
+  model.stores.emplace_back();
+  const RunFacts facts;
+  const PluginView view(model, facts);
+  std::vector<std::unique_ptr<PluginInstance>> plugins;
+  plugins.push_back(std::make_unique<PluginInstance>(&plugin, model, 0, view,
+                                                     std::make_shared<tests::QuietLog>()));
+  shm::StoreWords words{};
+  words.done.store(-1);
+  Line line(0, std::move(plugins), {&words, 1});
+  for (std::int64_t i = 0; i < 4; ++i) {
+    line.pipeline.submit(Iteration{i, true, {Block{}}, {}, {}});
+    line.pipeline.submit(Publication{});
+  }
+  line.run();
+  EXPECT_EQ(seen_waiting, (std::vector<std::uint64_t>{3, 2, 1, 0}));
 }
 
 TEST(Pipeline, PassesEachIterationOnOrGivesItAwayNeverBothWithManyThreadsAtIt) {

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include "server/plugins/hdf5/disk/whole_io.hpp"
@@ -19,7 +18,8 @@ constexpr std::uint64_t kKeptForStructures = 512ull * 1024;
 CommittedFile::CommittedFile(const FilePlace& place, Start start, Durability durability)
     : file_(place, start == Start::anew),
       durability_(durability),
-      journal_(place, durability == Durability::iteration) {
+      journal_(place, durability == Durability::iteration),
+      large_(file_.fd()) {
   const off_t bytes = ::lseek(file_.fd(), 0, SEEK_END);
   room_ = Room(static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes));
   places_ = FileSpace(room_.end());
@@ -33,7 +33,7 @@ int CommittedFile::publish() {
 int CommittedFile::move_to(const FilePlace& place) {
   const int code = file_.move_to(place, waits_for_disk());
   if (code != 0) return code;
-  if (direct_.is_open()) direct_.open(file_.fd());
+  large_.move_to(file_.fd());
   journal_.move_to(place);
   return sync();
 }
@@ -88,17 +88,13 @@ int CommittedFile::write_bulk(std::uint64_t address, const void* from, std::size
     return 0;
   }
   if (gathered_.touches(address, bytes)) gathered_.write(file_.fd());
-  return direct_.fits(address, from, bytes) ? direct_.write(address, from, bytes)
-                                            : write_whole(file_.fd(), from, bytes, address);
+  return large_.take(address, from, bytes) ? large_.write(address, from, bytes)
+                                           : write_whole(file_.fd(), from, bytes, address);
 }
 
-void CommittedFile::lend(const std::vector<LentRange>& ranges) {
+void CommittedFile::lend(const std::vector<LentRange>& ranges, std::uint64_t waiting) {
   gathered_.lend(ranges);
-  if (!direct_.is_open()) return;
-  const auto large = std::find_if(ranges.begin(), ranges.end(), [](const LentRange& range) {
-    return range.bytes >= DirectIo::kSmallest;
-  });
-  if (large != ranges.end()) places_.set_phase(DirectIo::phase_of(large->begin));
+  if (const auto phase = large_.begin(ranges, waiting)) places_.set_phase(*phase);
 }
 
 int CommittedFile::return_lent() {

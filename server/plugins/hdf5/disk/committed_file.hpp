@@ -25,7 +25,6 @@
 #include <utility>
 #include <vector>
 
-#include "server/plugins/hdf5/disk/direct_io.hpp"
 #include "server/plugins/hdf5/disk/durability.hpp"
 #include "server/plugins/hdf5/disk/early_writeback.hpp"
 #include "server/plugins/hdf5/disk/file.hpp"
@@ -33,6 +32,7 @@
 #include "server/plugins/hdf5/disk/gathered.hpp"
 #include "server/plugins/hdf5/disk/in_place.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
+#include "server/plugins/hdf5/disk/large_pieces.hpp"
 #include "server/plugins/hdf5/disk/named_file.hpp"
 #include "server/plugins/hdf5/disk/room.hpp"
 
@@ -46,8 +46,7 @@ class CommittedFile final : public File {
   /// an existing one, whose last commit is finished; throws when it cannot.
   CommittedFile(const FilePlace& place, Start start, Durability durability);
   CommittedFile(const CommittedFile&) = delete;
-  /// Large pieces of bulk data go past the page cache from now on. 0 or the errno why not.
-  int write_direct() { return direct_.open(file_.fd()); }
+  LargePieces& large_pieces() { return large_; }
   /// Called with the bytes of each piece that is written or read, or known to be on the disk.
   void report_progress(std::function<void(std::uint64_t bytes)> progress) {
     progress_ = std::move(progress);
@@ -61,8 +60,9 @@ class CommittedFile final : public File {
   int make_room(std::uint64_t bytes);
 
   /// Until return_lent(), memory in these ranges stays as it is: small pieces of bulk data in it
-  /// need not be written each by itself.
-  void lend(const std::vector<LentRange>& ranges);
+  /// need not be written each by itself. They are those of one iteration, behind which `waiting`
+  /// more wait.
+  void lend(const std::vector<LentRange>& ranges, std::uint64_t waiting = 0);
   /// All that was written from such memory is in the file; or the errno of what is not.
   int return_lent();
 
@@ -103,7 +103,7 @@ class CommittedFile final : public File {
   Changes staged_, waiting_;
   InPlace in_place_;
   Gathered gathered_;
-  DirectIo direct_;
+  LargePieces large_;
   EarlyWriteback early_;
   std::function<void(std::uint64_t)> progress_;
 };

@@ -11,6 +11,15 @@
 #include "server/plugins/hdf5/disk/whole_io.hpp"
 
 namespace leat::hdf5 {
+namespace {
+
+// A write through the page cache would meet it too.
+bool is_of_the_disk(int code) {
+  return code == EIO || code == ENOSPC || code == EDQUOT || code == EFBIG;
+}
+
+}  // namespace
+
 int DirectIo::open(int file) {
   file_ = file;
   direct_ = Descriptor(
@@ -43,7 +52,7 @@ int DirectIo::write_pages(std::uint64_t address, const char* from, std::size_t b
     const ssize_t n =
         ::pwrite(direct_, from + done, bytes - done, static_cast<off_t>(address + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno != EINVAL) return errno;
+    if (n < 0 && is_of_the_disk(errno)) return errno;
     if (n <= 0) {
       direct_ = Descriptor();
       break;

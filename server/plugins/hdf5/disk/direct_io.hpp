@@ -26,7 +26,7 @@ class DirectIo {
   /// The smallest piece for which it is worth while.
   static constexpr std::size_t kSmallest = 1024ull * 1024;
 
-  /// Writes a piece that fits. 0 or an errno.
+  /// Writes a piece that fits. 0 or an errno. Not is_open() any more: the file system refuses.
   int write(std::uint64_t address, const void* from, std::size_t bytes);
 
  private:

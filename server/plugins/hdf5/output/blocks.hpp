@@ -41,15 +41,17 @@ inline std::vector<BlockList> by_variable_of(const leat_iteration_data& data,
   return lists;
 }
 
-/// The memory of blocks, which is theirs as long as their iteration is being stored.
+/// The memory of blocks, which is theirs as long as their iteration is being stored; `waiting` more
+/// iterations are behind it.
 class Lent {
  public:
-  Lent(CommittedFile& disk, const std::vector<BlockList>& by_variable) : disk_(disk) {
+  Lent(CommittedFile& disk, const std::vector<BlockList>& by_variable, std::uint64_t waiting)
+      : disk_(disk) {
     std::vector<LentRange> ranges;
     for (const BlockList& blocks : by_variable) {
       for (const leat_block* block : blocks) ranges.push_back({block->data, block->bytes});
     }
-    disk_.lend(ranges);
+    disk_.lend(ranges, waiting);
   }
   Lent(const Lent&) = delete;
   ~Lent() { disk_.return_lent(); }

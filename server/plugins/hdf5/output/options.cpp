@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "server/plugins/hdf5/disk/durability.hpp"
+#include "server/plugins/hdf5/disk/io_choice.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 
 namespace leat::hdf5 {
@@ -26,9 +27,8 @@ std::string why_no_option(const std::string& name, const std::string& value) {
     return "option exists=\"" + value + "\": expected \"keep\" or \"replace\"";
   if (name == "xdmf" && value != "true" && value != "false")
     return "option xdmf=\"" + value + "\": expected \"true\" or \"false\"";
-  if (name == "io" && value != "buffered" && value != "direct")
-    return "option io=\"" + value + "\": expected \"buffered\" or \"direct\"";
   try {
+    if (name == "io") io_from(value);
     if (name == "durability") durability_from(value);
     return "";
   } catch (const std::exception& e) {

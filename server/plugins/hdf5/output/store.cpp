@@ -107,8 +107,8 @@ Store::Store(const leat_run& run, Host host)
 void Store::open_disk(CommittedFile::Start start) {
   disk_ = std::make_unique<CommittedFile>(output_.path(), start, durability_of(run_));
   disk_->report_progress([host = host_](std::uint64_t bytes) { host.progress(bytes); });
-  if (option(run_.options, run_.option_count, "io") != "direct") return;
-  if (const int code = disk_->write_direct(); code != 0)
+  const Io io = io_from(option(run_.options, run_.option_count, "io"));
+  if (const int code = disk_->large_pieces().choose(io); code != 0)
     host_.warn(output_.path() +
                ": io=\"direct\" is not possible here, it is written through the page cache: " +
                std::strerror(code));
@@ -157,7 +157,7 @@ void Store::iteration(const leat_iteration_data& data) {
   } catch (const std::exception& e) {
     throw std::runtime_error(what + e.what());
   }
-  std::string errors = write_variables(by_variable);
+  std::string errors = write_variables(by_variable, leat_iteration_waiting(&data));
   // The row is used up even when nothing could be stored: what a failed write left behind is never
   // taken for data.
   ++open_->rows;
@@ -178,9 +178,10 @@ void Store::make_room(const leat_iteration_data& data) {
 }
 
 // Returns what went wrong.
-std::string Store::write_variables(const std::vector<BlockList>& by_variable) {
+std::string Store::write_variables(const std::vector<BlockList>& by_variable,
+                                   std::uint64_t waiting) {
   open_->in_row.clear();
-  Lent lent(*disk_, by_variable);
+  Lent lent(*disk_, by_variable, waiting);
   std::string errors;
   int failed = 0;
   for (const BlockList& blocks : by_variable) {
@@ -312,6 +313,8 @@ void Store::close() {
   check(H5Fclose(file_.take()), "cannot finish " + output_.path());
   for (const int code : {disk_->commit(), disk_->finish()})
     expect_done(code, "cannot finish " + output_.path());
+  if (const std::string how = disk_->large_pieces().summary(); !how.empty())
+    host_.info(output_.path() + ": " + how);
   name_->look(all);
   if (view_) view_->at_close();
   if (sidecar_) sidecar_->at_close(output_.path());

@@ -45,7 +45,7 @@ class Store {
   void continue_file();
   void start_file();
   void make_room(const leat_iteration_data& data);
-  std::string write_variables(const std::vector<BlockList>& by_variable);
+  std::string write_variables(const std::vector<BlockList>& by_variable, std::uint64_t waiting);
   std::string write_variable(const BlockList& blocks);
   void finish_row(const leat_iteration_data& data, bool whole);
   enum class Keep { till_killed, always };
