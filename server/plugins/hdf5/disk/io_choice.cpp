@@ -30,7 +30,7 @@ void IoChoice::begin(Time now, std::uint64_t waiting) {
 }
 
 void IoChoice::look(Time period, std::uint64_t waiting) {
-  most_ = period / 2;
+  most_ = period / 4;
   if (is_direct_) {
     if (waiting > 0) return go_back(&waited_);
     if (spent_ > most_) return go_back(&slow_);  // the simulation has become faster
@@ -67,7 +67,7 @@ std::string IoChoice::summary() const {
                      " of " + std::to_string(iterations_) + " iterations";
   if (slow_ > 0)
     text += "; back through it " + times(slow_) +
-            ", as the disk took more than half of the time from one iteration to the next";
+            ", as the disk took more than a quarter of the time from one iteration to the next";
   if (waited_ > 0) text += "; back through it " + times(waited_) + ", as iterations were waiting";
   return text;
 }

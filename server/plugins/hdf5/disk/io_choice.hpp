@@ -3,9 +3,10 @@
 //
 // Past it they take a seventh of the CPU time, but as long as the disk does. So with Io::automatic
 // they begin to go there when nothing waits behind them, and keep on while that takes less than
-// half of the time from one iteration to the next. When it takes longer, or something waits, they
-// go through the page cache from the next piece on, and the next try comes after a number of
-// iterations that doubles: a try that fails costs half of that time and one piece at most.
+// a quarter of the time from one iteration to the next: disks are slow at times, and at half of it
+// the simulation was seen to wait. When it takes longer, or something waits, they go through the
+// page cache from the next piece on, and the next try comes after a number of iterations that
+// doubles: a try that fails costs that quarter and one piece at most.
 //
 // Knows no clock and no file: who writes says when, and how long it took.
 #pragma once
@@ -41,7 +42,7 @@ class IoChoice {
   std::string summary() const;
 
   static constexpr int kFirstTry = 2;  ///< iterations before it
-  static constexpr int kFirstPause = 4, kLongestPause = 256;
+  static constexpr int kFirstPause = 16, kLongestPause = 256;
 
  private:
   void look(Time period, std::uint64_t waiting);
