@@ -269,7 +269,7 @@ def test_what_was_written_of_an_iteration_that_never_comes_is_not_seen(tmp_path)
     assert seen == {"with", "without"}
 
 
-def test_iterations_and_results_that_are_there_are_not_stored_again_not_even_when_they_are_incomplete(tmp_path):
+def test_iterations_that_are_there_are_not_stored_again_not_even_incomplete_ones_and_results_have_one_row(tmp_path):
     plugin = small(tmp_path, {0: 10})
     assert plugin.iteration(1, plugin.block(0, (3,), 11), plugin.block(0, (3,), 12, block=1)) != ""
     assert not plugin.results("s", 1, plugin.result("r", "f8", [], (), 1))
@@ -282,7 +282,7 @@ def test_iterations_and_results_that_are_there_are_not_stored_again_not_even_whe
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["iteration_complete"][:].tolist() == [1, 0, 1]
         assert file["scripts/s/iteration"][:].tolist() == [1, 2]
-        assert same_bits(file["scripts/s/r"][:], np.array([array((), "f8", 1), array((), "f8", 20)]))
+        assert same_bits(file["scripts/s/r"][:], np.array([array((), "f8", 10), array((), "f8", 20)])), "the last, once"
 
 
 @pytest.mark.parametrize("exists", ["keep", "replace"])
