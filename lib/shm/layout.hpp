@@ -78,6 +78,7 @@ struct ServerState {
   std::atomic<std::uint32_t> fruitless;   ///< of them, since the last that got an iteration done
   /// All iterations up to here have been through all stores. -1: none.
   alignas(kCacheLine) std::atomic<std::int64_t> done_iteration;
+  std::atomic<std::int64_t> scripts_pending;  ///< 1 + the oldest that scripts have yet to do; 0: none
   /// 1: nothing more of any client is taken, by order of whom `drained_by` says; for good.
   alignas(kCacheLine) std::atomic<std::uint32_t> is_drained;
   char drained_by[60];  ///< ends with a 0; not written any more once `is_drained` is 1

@@ -81,10 +81,26 @@ void Failover::take_over(const std::string& journal_path) {
     books_.record.ledger().stored_until(run.model.stores[i].name,
                                         run.segment.stores()[i].done.load());
   if (run.facts.drained) return;
+  note_scripts();
   run.log->warn(
       "the server before this one has died; this one has taken over its segment: all up to "
       "iteration {} had been through the stores, {} of later ones {} waiting",
       done(), counted(adopted_, "block"), adopted_ == 1 ? "is" : "are");
+}
+
+// What the stores had is not given to scripts again: it may not be in memory any more.
+void Failover::note_scripts() {
+  const Run& run = books_.run;
+  const std::int64_t first = run.segment.server_state().scripts_pending.load() - 1;
+  if (first >= 0 && first <= done()) {
+    const std::string text = fmt::format(
+        "scripts may not have been called with iterations {} to {}, which they had or "
+        "waited for when the server died",
+        first, done());
+    books_.record.ledger().incidents().warn("scripts", Ledger::kUnknownName, first, text);
+    run.log->warn("{}", text);
+  }
+  run.segment.server_state().scripts_pending.store(0);  // now that it is written down
 }
 
 void Failover::take_clients() {

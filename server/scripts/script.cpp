@@ -13,6 +13,14 @@ namespace {
 // A quick script sees all of a short run; a slow one does not hold up the end of the run for long.
 constexpr std::int64_t kCatchUpNs = 5'000'000'000;
 
+// The other is kept as long as the iteration.
+std::shared_ptr<const Iteration> with(std::shared_ptr<const Iteration> iteration,
+                                      const std::shared_ptr<const void>& other) {
+  const Iteration* const same = iteration.get();
+  using Both = std::pair<std::shared_ptr<const Iteration>, std::shared_ptr<const void>>;
+  return {std::make_shared<const Both>(std::move(iteration), other), same};
+}
+
 }  // namespace
 
 bool ScriptFunction::wants(std::uint32_t variable) const {
@@ -67,10 +75,10 @@ bool Script::may_want(const Content& content) const {
                                [&](const ScriptFunction& f) { return f.is_due(content); });
 }
 
-void Script::take(const Iteration& iteration) {
+void Script::take(const Iteration& iteration, const std::shared_ptr<const void>& pending) {
   const Content content = content_of(iteration);
   if (may_want(content)) {
-    add({part_of(iteration, false)});
+    add({with(part_of(iteration, false), pending)});
   } else if (!usable) {
     leave_out(content);
   }
@@ -79,10 +87,10 @@ void Script::take(const Iteration& iteration) {
         return !function.products.empty() && function.may_be_due(content);
       });
   if (!removed && (unknown() || (usable && is_awaited)))
-    expecting[iteration.number] = part_of(iteration, true);
+    expecting[iteration.number] = with(part_of(iteration, true), pending);
 }
 
-void Script::take(const Published& published) {
+void Script::take(const Published& published, const std::shared_ptr<const void>& pending) {
   ScriptJob job;
   if (const auto found = expecting.find(published.iteration);
       published.by_stores && found != expecting.end()) {
@@ -94,7 +102,7 @@ void Script::take(const Published& published) {
     auto without_blocks = std::make_shared<Iteration>();
     without_blocks->number = published.iteration;
     without_blocks->parameters = published.all[0].parameters;
-    job.iteration = std::move(without_blocks);
+    job.iteration = with(std::move(without_blocks), pending);
   }
   for (const Publication& each : published.all) {
     if (each.kind != Publication::Source::script || each.source != file.name)

@@ -96,10 +96,11 @@ struct Script {
   }
   /// True when it is, or may turn out to be, due.
   bool may_want(const Content& content) const;
-  /// Takes in line, or keeps, what it wants of an iteration, with holds on that only.
-  void take(const Iteration& iteration);
+  /// Takes in line, or keeps, what it wants of an iteration, with holds on that only. `pending` is
+  /// kept as long as that is.
+  void take(const Iteration& iteration, const std::shared_ptr<const void>& pending);
   /// The same of what is made of one.
-  void take(const Published& published);
+  void take(const Published& published, const std::shared_ptr<const void>& pending);
   /// It is not called for this one. Counted when it wanted it.
   void leave_out(const Content& content);
   void drop_waiting();

@@ -22,6 +22,7 @@
 #include "lib/platform/affinity.hpp"
 #include "server/products/publication.hpp"
 #include "server/scripts/constants_file.hpp"
+#include "server/scripts/pending_iterations.hpp"
 #include "server/scripts/script.hpp"
 #include "server/scripts/script_guard.hpp"
 #include "server/scripts/script_output.hpp"
@@ -53,7 +54,10 @@ struct ScriptBoard {
   bool closing = false;
 
   /// An iteration, or what has been published of one.
-  using News = std::variant<Iteration, Published>;
+  struct News {
+    std::variant<Iteration, Published> what;
+    std::shared_ptr<const void> pending;  ///< see PendingIterations
+  };
   std::deque<News> inbox;  // not handed out
   bool handing_out = false;
   bool have_looked = false;                // into the folders of scripts
@@ -81,6 +85,7 @@ struct ScriptContext {
   std::function<void(Publication)> publish;  ///< called from any thread
   std::function<void()> wake;                ///< called from any thread when there is something new
   ScriptOutput output;
+  PendingIterations pending;
   WorkerPlan plan{};
   ConstantsFile constants{};
   ScriptSteering steering{};

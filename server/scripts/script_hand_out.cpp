@@ -34,7 +34,7 @@ void ScriptHandOut::run() {
   std::optional<ScriptBoard::News> news;
   do {
     look_for_changes();
-    if (news) std::visit([this](const auto& each) { give_to_scripts(each); }, *news);
+    if (news) give_to_scripts(*news);
     news.reset();
     relieve();
     context_.steering.write_notes(context_.output, *context_.log);
@@ -173,19 +173,20 @@ bool ScriptHandOut::find_other_seat(const Script& script, std::size_t* index) {
   return true;
 }
 
-void ScriptHandOut::give_to_scripts(const Iteration& iteration) {
-  for (const Block& block : iteration.blocks) {
-    if (!context_.model.variables[block.variable].time_varying) context_.constants.keep(block);
-  }
+void ScriptHandOut::give_to_scripts(const ScriptBoard::News& news) {
+  keep_constants(news);
   const std::lock_guard<std::mutex> lock(board_.mutex);
-  for (Script& script : board_.scripts) script.take(iteration);
+  for (Script& script : board_.scripts)
+    std::visit([&](const auto& each) { script.take(each, news.pending); }, news.what);
   board_.changed.notify_all();
 }
 
-void ScriptHandOut::give_to_scripts(const Published& published) {
-  const std::lock_guard<std::mutex> lock(board_.mutex);
-  for (Script& script : board_.scripts) script.take(published);
-  board_.changed.notify_all();
+void ScriptHandOut::keep_constants(const ScriptBoard::News& news) {
+  const auto* const iteration = std::get_if<Iteration>(&news.what);
+  if (!iteration) return;
+  for (const Block& block : iteration->blocks) {
+    if (!context_.model.variables[block.variable].time_varying) context_.constants.keep(block);
+  }
 }
 
 }  // namespace leat::server

@@ -37,9 +37,9 @@ void count_bytes(Publication* publication, std::shared_ptr<std::atomic<std::uint
 }
 
 Content content_of(const ScriptBoard::News& news) {
-  if (const auto* const iteration = std::get_if<Iteration>(&news))
+  if (const auto* const iteration = std::get_if<Iteration>(&news.what))
     return server::content_of(*iteration);
-  const Published& published = std::get<Published>(news);
+  const Published& published = std::get<Published>(news.what);
   Iteration without_blocks;
   without_blocks.number = published.iteration;
   return ScriptJob{std::make_shared<const Iteration>(without_blocks), published.all}.content();
@@ -67,10 +67,15 @@ WorkerPlan plan_of(const Run& run, int constants_fd) {
 
 ScriptPool::ScriptPool(const Run& run, std::function<void(Publication)> publish,
                        std::function<void()> wake)
-    : context_{run.model,         run.log,
-               run.executor,      run.segment.at<char>(0),
-               run.facts.resumed, std::move(publish),
-               std::move(wake),   ScriptOutput(run.model, run.facts, run.folder)} {
+    : context_{run.model,
+               run.log,
+               run.executor,
+               run.segment.at<char>(0),
+               run.facts.resumed,
+               std::move(publish),
+               std::move(wake),
+               ScriptOutput(run.model, run.facts, run.folder),
+               PendingIterations(run.segment.server_state().scripts_pending)} {
   if (exists()) context_.plan = plan_of(run, context_.constants.descriptor());
 }
 
@@ -93,7 +98,7 @@ void ScriptPool::start() {
 void ScriptPool::submit(const Iteration& iteration) {
   if (!exists()) return;
   const std::lock_guard<std::mutex> lock(board_.mutex);
-  board_.inbox.emplace_back(iteration);
+  board_.inbox.push_back({iteration, context_.pending.hold(iteration.number)});
   board_.changed.notify_all();
 }
 
@@ -112,7 +117,7 @@ void ScriptPool::submit(std::int64_t iteration, const std::vector<Publication>& 
   }
   if (news.all.empty() && !by_stores) return;
   std::unique_lock<std::mutex> lock(board_.mutex);
-  board_.inbox.emplace_back(std::move(news));
+  board_.inbox.push_back({std::move(news), context_.pending.hold(iteration)});
   board_.changed.notify_all();
   const auto has_room = [this] {
     return board_.closing || board_.abandoned || *board_.product_bytes < kMostProductBytes ||
@@ -154,9 +159,9 @@ bool ScriptPool::idle() const {
 
 void ScriptPool::leave_inbox_out() {
   for (const ScriptBoard::News& news : board_.inbox) {
-    const auto* const published = std::get_if<Published>(&news);
+    const auto* const published = std::get_if<Published>(&news.what);
     if (published && published->all.empty()) {
-      for (Script& script : board_.scripts) script.take(*published);
+      for (Script& script : board_.scripts) script.take(*published, news.pending);
       continue;
     }
     const Content content = content_of(news);

@@ -318,9 +318,14 @@ void ScriptWorker::take_message(const Script& script, Frame& message, const Iter
 }
 
 void ScriptWorker::take_products(const Script& script, Frame& message, const Iteration& iteration) {
-  const auto data = std::make_shared<const std::string>(std::move(message.data));
+  struct Made {
+    std::string data;
+    std::shared_ptr<const void> pending;  // the iteration, until the stores have it
+  };
+  const auto made = std::make_shared<const Made>(
+      Made{std::move(message.data), context_.pending.hold(iteration.number)});
   context_.publish({Publication::Source::script, script.file.name, iteration.number,
-                    products_in(message.head, *data), data, iteration.parameters});
+                    products_in(message.head, made->data), made, iteration.parameters});
 }
 
 }  // namespace leat::server

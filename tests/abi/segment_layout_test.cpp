@@ -57,6 +57,7 @@ TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_AT(ServerState, failovers, 80);
   EXPECT_AT(ServerState, fruitless, 84);
   EXPECT_AT(ServerState, done_iteration, 128);
+  EXPECT_AT(ServerState, scripts_pending, 136);
   EXPECT_AT(ServerState, is_drained, 192);
   EXPECT_AT(ServerState, drained_by, 196);
   EXPECT_EQ(sizeof(ServerState::drained_by), 60u);

@@ -202,7 +202,7 @@ def test_with_a_buffer_that_spills_all_is_there_bit_for_bit(tmp_path):
             assert file["scripts/s/least"][i] == numbers(i, 262144).min()
 
 
-def test_killed_workers_cost_no_iteration_and_a_killed_server_none_of_the_products(tmp_path):
+def test_a_killed_worker_costs_its_call_and_a_killed_server_no_product_of_plugins_and_what_it_costs_scripts_is_said(tmp_path):
     """The worker dies in its second call, the server while the script's number of the fourth is on its way to a store."""
     deadly = RATIO + """
     import os, signal
@@ -224,6 +224,11 @@ def test_killed_workers_cost_no_iteration_and_a_killed_server_none_of_the_produc
         assert made and all(value == least(i) for i, value in made.items())
     seen = {int(line[1]) for line in got(tmp_path)}
     assert seen == set(made) or seen.issuperset(set(made) - {3}), (seen, made)
+    told = [range(int(first), int(last) + 1) for first, last in
+            re.findall(r"may not have been called with iterations (\d+) to (\d+)", run.log())]
+    missed = set(range(10)) - set(made) - {1}
+    assert 1 in made or re.search(r'script "s", iteration 1: its process was killed', run.log()), run.log()
+    assert all(any(i in each for each in told) for i in missed), (missed, told)
 
 
 def test_a_stopped_worker_holds_up_neither_stores_nor_the_end(tmp_path):
