@@ -133,7 +133,7 @@ TEST(IoChoice, never_tries_again_where_it_is_not_possible) {
 }
 
 TEST(IoChoice, has_three_names) {
-  EXPECT_EQ(io_from(""), Io::automatic);
+  EXPECT_EQ(io_from(""), Io::buffered);
   EXPECT_EQ(io_from("auto"), Io::automatic);
   EXPECT_EQ(io_from("buffered"), Io::buffered);
   EXPECT_EQ(io_from("direct"), Io::direct);

@@ -14,8 +14,8 @@ std::string times(std::uint64_t number) {
 }  // namespace
 
 Io io_from(const std::string& text) {
-  if (text == "auto" || text.empty()) return Io::automatic;
-  if (text == "buffered") return Io::buffered;
+  if (text == "auto") return Io::automatic;
+  if (text == "buffered" || text.empty()) return Io::buffered;
   if (text == "direct") return Io::direct;
   throw std::runtime_error("option io=\"" + text +
                            "\": expected \"auto\", \"buffered\" or \"direct\"");

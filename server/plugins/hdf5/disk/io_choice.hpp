@@ -20,7 +20,7 @@ namespace leat::hdf5 {
 /// io="auto|buffered|direct".
 enum class Io { automatic, buffered, direct };
 
-/// Of an option's value; "" is the default, "auto". Throws for what is none of them.
+/// Of an option's value; "" is the default, "buffered". Throws for what is none of them.
 Io io_from(const std::string& text);
 
 class IoChoice {
