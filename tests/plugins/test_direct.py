@@ -72,10 +72,11 @@ def test_the_same_is_read_however_it_was_written(tmp_path, durability):
     assert 0 < past["auto"] <= (ITERATIONS - FIRST_TRY) * DATA
 
 
-def test_auto_is_what_a_store_does_that_says_nothing(tmp_path):
-    trace = tmp_path / "trace"
-    assert run(tmp_path / "run", None, ["-o", trace, "-e", "trace=pwrite64,openat"]) == (ALL, "")
-    assert direct_writes(trace)
+def test_a_store_that_says_nothing_goes_through_the_page_cache_and_auto_tries_the_other_way(tmp_path):
+    for io, is_direct in ((None, False), ("auto", True)):
+        trace = tmp_path / f"trace-{io}"
+        assert run(tmp_path / f"run-{io}", io, ["-o", trace, "-e", "trace=pwrite64,openat"]) == (ALL, "")
+        assert bool(direct_writes(trace)) == is_direct
 
 
 def test_a_file_written_in_both_ways_in_turn_is_the_same_to_who_reads_all_of_it_in_between(tmp_path):
