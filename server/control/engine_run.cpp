@@ -99,7 +99,9 @@ Json json_of_stores(const Metrics& metrics) {
     stores.push_back({{"name", each.name},
                       {"calls", each.calls},
                       {"bytes", each.bytes},
-                      {"seconds", each.seconds}});
+                      {"seconds", each.seconds},
+                      {"products_taken", each.products_taken},
+                      {"products_published", each.products_published}});
   return stores;
 }
 

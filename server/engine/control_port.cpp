@@ -43,7 +43,8 @@ Metrics ControlPort::metrics() {
   for (const auto& store : dispatcher_.pipeline().stores()) {
     const PluginWork& work = store->plugin().work();
     metrics.stores.push_back({store->plugin().store(), work.calls.load(), work.bytes.load(),
-                              seconds(static_cast<std::int64_t>(work.ns.load()))});
+                              seconds(static_cast<std::int64_t>(work.ns.load())),
+                              work.products_taken.load(), work.products_published.load()});
   }
   metrics.scripts = dispatcher_.scripts().metrics();
   return metrics;

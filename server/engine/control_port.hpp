@@ -18,6 +18,7 @@ struct Metrics {
     std::string name;
     std::uint64_t calls = 0, bytes = 0;
     double seconds = 0;  ///< at work
+    std::uint64_t products_taken = 0, products_published = 0;
   };
   /// Of a while that ends now, some seconds where there was something to do.
   struct Window {

@@ -80,6 +80,12 @@ std::string PluginInstance::timed(const std::function<int()>& call, const char* 
   return error;
 }
 
+std::optional<Publication> PluginInstance::take_published() {
+  std::optional<Publication> published = host_.take_published();
+  if (published) work_.products_published += published->products.size();
+  return published;
+}
+
 std::vector<const Product*> PluginInstance::wanted_of(const Publication& publication) const {
   const bool is_own =
       publication.kind == Publication::Source::plugin && publication.source == name_;
@@ -102,7 +108,9 @@ std::string PluginInstance::process(const Publication& publication,
   set.result_stride = sizeof(leat_result);
   set.source_kind =
       publication.kind == Publication::Source::plugin ? LEAT_FROM_PLUGIN : LEAT_FROM_SCRIPT;
-  return timed([&] { return plugin_->results(state_, &set); }, "results");
+  std::string error = timed([&] { return plugin_->results(state_, &set); }, "results");
+  if (error.empty()) work_.products_taken += wanted.size();
+  return error;
 }
 
 std::string PluginInstance::close() {

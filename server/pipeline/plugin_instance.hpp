@@ -21,6 +21,7 @@ namespace leat::server {
 struct PluginWork {
   std::atomic<std::uint64_t> calls{0}, ns{0};
   std::atomic<std::uint64_t> bytes{0};  ///< that it has taken
+  std::atomic<std::uint64_t> products_taken{0}, products_published{0};
 };
 
 /// Calls come from the pipeline's thread only. Errors are messages; an empty one is success.
@@ -42,7 +43,7 @@ class PluginInstance {
   /// `waiting`: iterations behind it.
   std::string process(const Iteration& iteration, std::size_t waiting);
   /// What it has published in the last call, if that has succeeded.
-  std::optional<Publication> take_published() { return host_.take_published(); }
+  std::optional<Publication> take_published();
   /// What it takes of what another has published: pointers into `publication`.
   std::vector<const Product*> wanted_of(const Publication& publication) const;
   std::string process(const Publication& publication, const std::vector<const Product*>& wanted);

@@ -12,6 +12,7 @@ import h5py
 import numpy as np
 import pytest
 import xarray
+from control_run import Peer, wait_until
 from leat_run import BUILD, Run, data, same_bits, xml
 
 ROW = '<layout name="row" type="uint8" dimensions="8" names="x"/><variable name="a" layout="row" unit="K"/>'
@@ -104,6 +105,17 @@ def test_what_scripts_and_plugins_make_comes_by_the_same_way(tmp_path):
             [str(i), name, f"{of(numbers(i)):g}"] for i in range(5)]
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["scripts/s/most"].shape == file["products/pub/sum"].shape == (5,)
+
+
+def test_metrics_count_products(tmp_path):
+    with Run(tmp_path, xml(ROW, store=publisher("sum field") + subscriber("pub/sum"))) as run:
+        run.init()
+        write(run, range(3))
+        with Peer(run) as peer:
+            wait_until(lambda: peer.ask("metrics")["result"]["iterations"]["stored"] == 3, "the stores")
+            metrics = peer.ask("metrics")["result"]
+        run.finish()
+    assert [(s["name"], s["products_taken"], s["products_published"]) for s in metrics["stores"]] == [("pub", 0, 6), ("sub", 3, 0)]
 
 
 def test_two_that_publish_take_what_the_other_has_made(tmp_path):

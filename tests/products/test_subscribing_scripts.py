@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scripts that take what plugins and other scripts have made, and publish what they make of it: values, order, kills of all that
 take part, memory that is short."""
+import os
+import random
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import h5py
+import numpy as np
 import pytest
 from leat_run import BUILD, Run, same_bits, xml
 from test_products import OUT, ROW, got, numbers, publisher, store, subscriber, write
@@ -244,3 +249,30 @@ def test_a_stopped_worker_holds_up_neither_stores_nor_the_end(tmp_path):
         made = file["scripts/s"]
         assert set(made["iteration"][:].tolist()) >= {0, 1, 3, 4, 5} - {2}
     assert re.search(r'script "s".*FAILED', run.log()), run.log()
+
+
+def test_whenever_the_server_is_killed_products_of_plugins_are_all_there_and_what_scripts_missed_is_said(tmp_path):
+    stores = OUT + publisher("sum field") + store("two", 'products="pub/sum" publishes="two"', make="two")
+    scripts = scripts_of(tmp_path, s=RATIO, t=BOTH, of_s=OF_S)
+    chance = random.Random(1)
+    with Run(tmp_path, xml(ROW, store=stores, log=scripts, cores=2)) as run:
+        run.init()
+        for iteration in range(40):
+            write(run, [iteration])
+            time.sleep(chance.uniform(0, 0.04))
+            for server in run.servers() if chance.random() < 0.15 else ():
+                os.kill(server, signal.SIGKILL)
+        assert run.finalize()[0].ok
+    told = [range(int(first), int(last) + 1) for first, last in
+            re.findall(r"may not have been called with iterations (\d+) to (\d+)", run.log())]
+    expected = {"products/pub/sum": lambda values: values.sum(), "products/two/two": lambda values: 2 * values.sum(),
+                "scripts/s/least": np.min, "scripts/t/same": lambda _: 1, "scripts/of_s/again": np.min}
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == list(range(40))
+        for path, of in expected.items():
+            source = path.rpartition("/")[0]
+            made = dict(zip(file[f"{source}/iteration"][:].tolist(), file[path][:])) if source in file else {}
+            assert all(value == of(numbers(i)) for i, value in made.items()), (path, made)
+            missed = set(range(40)) - set(made)
+            assert not missed or source.startswith("scripts"), (path, missed)
+            assert all(any(i in each for each in told) for i in missed), (path, missed, told)
