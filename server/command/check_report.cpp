@@ -144,6 +144,7 @@ Result<CheckReport> check_file(const CheckOptions& options) {
   check_placement(report);
   check_stores(report);
   check_scripts(report);
+  check_products(report);
   return report;
 }
 

@@ -29,6 +29,7 @@ struct CheckedFunction {
   std::string name;
   std::optional<std::vector<std::string>> variables;  ///< none: all
   std::int64_t every = 1;
+  std::int64_t line = 0;                 ///< 0: not known
   std::vector<std::string> products{};   ///< patterns of what it takes that others have made
   std::vector<std::string> publishes{};  ///< names of what it makes of that
 };
@@ -67,6 +68,8 @@ void check_placement(CheckReport& report);
 /// Looks for the scripts of the report's model and imports them in its interpreter; adds what it
 /// finds.
 void check_scripts(CheckReport& report);
+/// Who takes what of whom. After the scripts.
+void check_products(CheckReport& report);
 
 /// All there is to see, for people.
 std::string screen(const CheckReport& report, const Look& look);

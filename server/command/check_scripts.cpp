@@ -6,7 +6,6 @@
 #include <set>
 
 #include "lib/base/words.hpp"
-#include "lib/model/product_flow.hpp"
 #include "lib/model/run_description.hpp"
 #include "lib/platform/file_facts.hpp"
 #include "lib/platform/process.hpp"
@@ -47,25 +46,10 @@ CheckedFunction function_of(const Json& told) {
       told.value("name", std::string()), {}, told.value("every", std::int64_t{1})};
   if (const auto found = told.find("variables"); found != told.end() && found->is_array())
     function.variables = found->get<std::vector<std::string>>();
+  function.line = told.value("line", std::int64_t{0});
   function.products = told.value("products", std::vector<std::string>());
   function.publishes = told.value("publishes", std::vector<std::string>());
   return function;
-}
-
-// What stores and scripts would make of each other without end.
-void check_circles(CheckReport& report) {
-  std::vector<model::ProductMaker> makers;
-  for (const model::Store& store : report.model->stores)
-    makers.push_back({store.name, store.products, store.publishes});
-  for (const CheckedScript& script : report.scripts) {
-    for (const CheckedFunction& function : script.functions)
-      makers.push_back({script.name, function.products, function.publishes});
-  }
-  const std::string circle = model::product_flow(makers).circle;
-  if (circle.empty()) return;
-  report.diagnostics.push_back({model::Severity::error, report.model->scripts.where,
-                                "products would be made of each other without end: " + circle +
-                                    "; take in products= of one of them what it needs only"});
 }
 
 // Those of sources that can be used; what else is in their folders is a warning.
@@ -105,7 +89,6 @@ void take(CheckReport& report, const Json& told) {
       report.scripts[number].functions.push_back(function_of(function));
     ++number;
   }
-  check_circles(report);
 }
 
 // With what it takes that others have made.

@@ -170,6 +170,15 @@ def test_scripts_that_make_products_of_each_other_are_refused(tmp_path):
     assert "without end" in run.log(), run.log()
 
 
+def test_check_knows_who_can_be_meant(tmp_path):
+    scripts = scripts_of(tmp_path, s=RATIO.replace("pub/*", "pbu/*"))
+    (tmp_path / "run.xml").write_text(xml(ROW, store=OUT + publisher("sum") + subscriber("s/* nobody/x"), log=scripts))
+    checked = subprocess.run([BUILD / "bin/leat", "check", "run.xml"], cwd=tmp_path, capture_output=True, text=True)
+    said = checked.stdout + checked.stderr
+    assert re.search(r'analysis/s.py:4: warning: products="pbu/\*": no store and no script is called "pbu"; did you mean "pub"', said), said
+    assert 'no script is called "nobody"' in said and said.count("is called") == 2, said
+
+
 @pytest.mark.parametrize("skip", [True, False])
 def test_a_slow_script_leaves_out_or_holds_up_as_its_policy_says(tmp_path, skip):
     slow = RATIO + "    import time\n    time.sleep(0.05)\n"
