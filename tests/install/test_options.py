@@ -19,7 +19,7 @@ GONE = {
 CACHE = dict(re.findall(r"^(\w+):\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.M))
 SAME = [f"-DCMAKE_{name}={CACHE.get(f'CMAKE_{name}', '')}" for name in (
     "BUILD_TYPE", "C_COMPILER_LAUNCHER", "CXX_COMPILER_LAUNCHER", "C_FLAGS", "CXX_FLAGS", "C_FLAGS_RELWITHDEBINFO",
-    "CXX_FLAGS_RELWITHDEBINFO", "Fortran_FLAGS_RELWITHDEBINFO")]
+    "CXX_FLAGS_RELWITHDEBINFO", "Fortran_FLAGS_RELWITHDEBINFO", "COMPILE_WARNING_AS_ERROR")]
 
 
 def configure(folder, *options):
