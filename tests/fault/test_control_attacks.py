@@ -199,10 +199,8 @@ def test_a_server_that_is_stopped_is_said_not_to_answer(tmp_path):
 
 def test_what_a_killed_session_leaves_of_its_channel_is_cleaned(tmp_path):
     with Run(tmp_path, xml(DATA)) as run:
-        (rank,) = run.init()
-        os.kill(run.server(), signal.SIGKILL)
-        run.await_end()
-        rank.kill()
+        run.init()
+        run.kill_all()
         assert f"{run.session}.control" in os.listdir(run.runtime)
         subprocess.run([BUILD / "bin/leat", "clean"], check=True, env=run.environment, stdout=subprocess.DEVNULL)
         assert os.listdir(run.runtime) == []

@@ -519,8 +519,7 @@ def test_what_a_killed_session_has_spilled_is_stored_and_its_folder_removed_and_
             mine, its = (next(disk.glob(f"leat-{os.geteuid()}-{each.session}-*")) for each in (run, live))
             assert len(list(mine.iterdir())) >= 2
             (mine / "of-the-user").touch()
-            os.kill(run.server(), signal.SIGKILL)
-            run.ranks[0].kill()
+            run.kill_all()
             clean = [BUILD / "bin" / "leat", "clean", "--json"]
             open_gate(run)
             found = json.loads(subprocess.run(clean, capture_output=True, text=True, env=run.environment).stdout)

@@ -309,11 +309,7 @@ def test_half_a_picture_of_a_killed_session_is_removed_by_the_next(folder):
     with script_run(folder, config()) as run:
         write_iterations(run, range(2))
         wait_until(lambda: parts(folder), "half a picture")
-        server = run.server()
-        os.kill(server, signal.SIGSTOP)  # or the rank would start another one
-        run.ranks[0].kill()
-        os.kill(server, signal.SIGKILL)
-        run.await_end()
+        run.kill_all()
         for left in (*run.segments(), *run.runtime.iterdir()):
             left.unlink()
     (part,) = parts(folder)

@@ -182,6 +182,15 @@ class Run:
         (pid,) = self.servers()
         return pid
 
+    def kill_all(self):
+        """Ranks and server, so that no rank starts another server in between."""
+        server = self.server()
+        os.kill(server, signal.SIGSTOP)
+        for rank in self.ranks:
+            rank.kill()
+        os.kill(server, signal.SIGKILL)
+        self.await_end()
+
     def await_end(self, limit=LIMIT):
         until = time.monotonic() + limit
         while self.servers():
