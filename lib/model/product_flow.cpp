@@ -64,6 +64,14 @@ class Search {
 
 }  // namespace
 
+ProductMaker maker_of(const Store& store) { return {store.name, store.products, store.publishes}; }
+
+std::vector<ProductMaker> makers_of(const Model& model) {
+  std::vector<ProductMaker> makers;
+  for (const Store& store : model.stores) makers.push_back(maker_of(store));
+  return makers;
+}
+
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
@@ -91,6 +99,13 @@ ProductFlow product_flow(const std::vector<ProductMaker>& makers) {
     if (!search.visit(maker)) return {{}, search.circle()};
   }
   return std::move(search).flow();
+}
+
+std::string why_endless(const std::vector<ProductMaker>& makers) {
+  const std::string circle = product_flow(makers).circle;
+  if (circle.empty()) return "";
+  return "products would be made of each other without end: " + circle +
+         "; take in products= of one of them what it needs only";
 }
 
 }  // namespace leat::model

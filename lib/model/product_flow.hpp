@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/model/model.hpp"
+
 namespace leat::model {
 
 /// One that takes products, and says what it makes of them.
@@ -15,11 +17,15 @@ struct ProductMaker {
   std::vector<std::string> makes;  ///< names of products; none: it makes nothing of them
 };
 
+ProductMaker maker_of(const Store& store);
+/// Of all stores.
+std::vector<ProductMaker> makers_of(const Model& model);
+
 /// Words separated by white space.
 std::vector<std::string> words_of(const std::string& text);
 
-/// Whether one of the patterns stands for `name`, "<source>/<product>". A pattern has the wildcards of a
-/// shell; '*' also stands for '/'.
+/// Whether one of the patterns stands for `name`, "<source>/<product>". A pattern has the wildcards
+/// of a shell; '*' also stands for '/'.
 bool is_wanted(const std::vector<std::string>& patterns, const std::string& name);
 
 /// Why this is no name for a product, which is one in files and in patterns: "" when it is.
@@ -35,5 +41,8 @@ struct ProductFlow {
 
 /// Nobody takes what it has published itself.
 ProductFlow product_flow(const std::vector<ProductMaker>& makers);
+
+/// The circle as an error that says what to do; "" for none.
+std::string why_endless(const std::vector<ProductMaker>& makers);
 
 }  // namespace leat::model

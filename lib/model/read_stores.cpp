@@ -74,16 +74,12 @@ void read_store(ReadContext& context, const XmlElement& element) {
 
 // What two stores made of each other would never end.
 void refuse_circles(ReadContext& context) {
-  std::vector<ProductMaker> makers;
-  for (const Store& store : context.model.stores)
-    makers.push_back({store.name, store.products, store.publishes});
+  const std::vector<ProductMaker> makers = makers_of(context.model);
   const std::string circle = product_flow(makers).circle;
   if (circle.empty()) return;
   const Store& first =
       context.model.stores[index_of(context.model.stores, circle.substr(0, circle.find('/')))];
-  context.error(first.where, "stores make products of each other without end: " + circle +
-                                 "; say in products=\"...\" of one of them what it takes, so that "
-                                 "one of these is not among it");
+  context.error(first.where, why_endless(makers));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct Taker {
 std::vector<Taker> takers_of(const CheckReport& report) {
   std::vector<Taker> takers;
   for (const model::Store& store : report.model->stores)
-    takers.push_back({{store.name, store.products, store.publishes}, store.where});
+    takers.push_back({model::maker_of(store), store.where});
   for (const CheckedScript& script : report.scripts) {
     for (const CheckedFunction& function : script.functions)
       takers.push_back({{script.name, function.products, function.publishes},
@@ -53,11 +53,9 @@ void check_products(CheckReport& report) {
   warn_of_unknown_sources(report, takers);
   std::vector<model::ProductMaker> makers;
   for (const Taker& taker : takers) makers.push_back(taker.maker);
-  const std::string circle = model::product_flow(makers).circle;
-  if (circle.empty()) return;
-  report.diagnostics.push_back({model::Severity::error, report.model->scripts.where,
-                                "products would be made of each other without end: " + circle +
-                                    "; take in products= of one of them what it needs only"});
+  const std::string why = model::why_endless(makers);
+  if (!why.empty())
+    report.diagnostics.push_back({model::Severity::error, report.model->scripts.where, why});
 }
 
 }  // namespace leat::command

@@ -12,10 +12,9 @@ PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& mo
                                std::shared_ptr<Log> log)
     : plugin_(plugin),
       name_(model.stores[store].name),
-      maker_{name_, model.stores[store].products, model.stores[store].publishes},
+      maker_(model::maker_of(model.stores[store])),
       every_(model.stores[store].every),
       view_(view),
-      products_(maker_.takes),
       run_(view.run_for(store)),
       host_(name_, maker_.makes, std::move(log)) {
   for (const model::Variable& variable : model.variables) {
@@ -90,7 +89,7 @@ std::vector<const Product*> PluginInstance::wanted_of(const Publication& publica
   const bool is_own =
       publication.kind == Publication::Source::plugin && publication.source == name_;
   if (!plugin_->results || is_own) return {};
-  return products_.wanted_of(publication);
+  return server::wanted_of(publication, maker_.takes);
 }
 
 std::string PluginInstance::process(const Publication& publication,

@@ -13,7 +13,7 @@
 #include "lib/model/product_flow.hpp"
 #include "server/pipeline/plugin_host.hpp"
 #include "server/pipeline/plugin_view.hpp"
-#include "server/products/subscription.hpp"
+#include "server/products/publication.hpp"
 
 namespace leat::server {
 
@@ -68,7 +68,6 @@ class PluginInstance {
   std::int64_t every_;
   const PluginView& view_;
   std::vector<std::uint8_t> takes_;
-  Subscription products_;
   leat_run run_;
   PluginHost host_;
   void* state_ = nullptr;

@@ -6,6 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "lib/base/kept_with.hpp"
+#include "lib/model/product_flow.hpp"
+
 namespace leat::server {
 
 std::shared_ptr<const void> copy_data(std::vector<Product>* products) {
@@ -22,6 +25,16 @@ std::shared_ptr<const void> copy_data(std::vector<Product>* products) {
   return copy;
 }
 
+std::vector<const Product*> wanted_of(const Publication& publication,
+                                      const std::vector<std::string>& patterns) {
+  std::vector<const Product*> wanted;
+  for (const Product& product : publication.products) {
+    if (model::is_wanted(patterns, publication.source + "/" + product.name))
+      wanted.push_back(&product);
+  }
+  return wanted;
+}
+
 std::string add_to(std::optional<Publication>* all, Publication more) {
   if (!*all) {
     *all = std::move(more);
@@ -34,8 +47,7 @@ std::string add_to(std::optional<Publication>* all, Publication more) {
     if (is_there) return "product \"" + product.name + "\" is there twice";
   }
   (*all)->products.insert((*all)->products.end(), more.products.begin(), more.products.end());
-  using Both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
-  (*all)->memory = std::make_shared<const Both>(std::move((*all)->memory), std::move(more.memory));
+  (*all)->memory = kept_with(std::move((*all)->memory), std::move(more.memory));
   return "";
 }
 

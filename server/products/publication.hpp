@@ -38,6 +38,10 @@ struct Publication {
 /// The data in memory of our own, in which the products have places of their own from here on.
 std::shared_ptr<const void> copy_data(std::vector<Product>* products);
 
+/// Those of its products that patterns stand for, see model::is_wanted(): pointers into it.
+std::vector<const Product*> wanted_of(const Publication& publication,
+                                      const std::vector<std::string>& patterns);
+
 /// Makes one publication of two of the same source and iteration. "", or why not: a product is in
 /// both.
 std::string add_to(std::optional<Publication>* all, Publication more);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "lib/base/kept_with.hpp"
 #include "lib/model/product_flow.hpp"
 
 namespace leat::server {
@@ -12,14 +13,6 @@ namespace {
 
 // A quick script sees all of a short run; a slow one does not hold up the end of the run for long.
 constexpr std::int64_t kCatchUpNs = 5'000'000'000;
-
-// The other is kept as long as the iteration.
-std::shared_ptr<const Iteration> with(std::shared_ptr<const Iteration> iteration,
-                                      const std::shared_ptr<const void>& other) {
-  const Iteration* const same = iteration.get();
-  using Both = std::pair<std::shared_ptr<const Iteration>, std::shared_ptr<const void>>;
-  return {std::make_shared<const Both>(std::move(iteration), other), same};
-}
 
 }  // namespace
 
@@ -53,14 +46,15 @@ Content content_of(const Iteration& iteration) {
   return content;
 }
 
-Content ScriptJob::content() const {
-  Content content = content_of(*iteration);
+Content content_of(const std::vector<Publication>& published, Content content) {
   for (const Publication& publication : published) {
     for (const Product& product : publication.products)
       content.products.push_back(publication.source + "/" + product.name);
   }
   return content;
 }
+
+Content ScriptJob::content() const { return content_of(published, content_of(*iteration)); }
 
 bool ScriptJob::is_like(const ScriptJob& other) const {
   if (published.empty() || other.published.empty())
@@ -75,19 +69,21 @@ bool Script::may_want(const Content& content) const {
                                [&](const ScriptFunction& f) { return f.is_due(content); });
 }
 
+bool Script::awaits_products(const Content& content) const {
+  return std::any_of(functions.begin(), functions.end(), [&](const ScriptFunction& function) {
+    return !function.products.empty() && function.may_be_due(content);
+  });
+}
+
 void Script::take(const Iteration& iteration, const std::shared_ptr<const void>& pending) {
   const Content content = content_of(iteration);
   if (may_want(content)) {
-    add({with(part_of(iteration, false), pending)});
+    add({kept_with(part_of(iteration, false), pending)});
   } else if (!usable) {
     leave_out(content);
   }
-  const bool is_awaited =
-      std::any_of(functions.begin(), functions.end(), [&](const ScriptFunction& function) {
-        return !function.products.empty() && function.may_be_due(content);
-      });
-  if (!removed && (unknown() || (usable && is_awaited)))
-    expecting[iteration.number] = with(part_of(iteration, true), pending);
+  if (!removed && (unknown() || (usable && awaits_products(content))))
+    expecting[iteration.number] = kept_with(part_of(iteration, true), pending);
 }
 
 void Script::take(const Published& published, const std::shared_ptr<const void>& pending) {
@@ -102,7 +98,7 @@ void Script::take(const Published& published, const std::shared_ptr<const void>&
     auto without_blocks = std::make_shared<Iteration>();
     without_blocks->number = published.iteration;
     without_blocks->parameters = published.all[0].parameters;
-    job.iteration = with(std::move(without_blocks), pending);
+    job.iteration = kept_with(std::shared_ptr<const Iteration>(without_blocks), pending);
   }
   for (const Publication& each : published.all) {
     if (each.kind != Publication::Source::script || each.source != file.name)
@@ -169,11 +165,8 @@ void Script::is_known(std::int64_t now_ns) {
   for (const Content& content : std::exchange(unjudged, {})) leave_out(content);
   std::erase_if(waiting,
                 [&](const ScriptJob& job) { return job.early && !may_want(job.content()); });
-  std::erase_if(expecting, [&](const auto& each) {
-    return std::none_of(functions.begin(), functions.end(), [&](const ScriptFunction& function) {
-      return !function.products.empty() && function.may_be_due(content_of(*each.second));
-    });
-  });
+  std::erase_if(expecting,
+                [&](const auto& each) { return !awaits_products(content_of(*each.second)); });
   // Once: a script that takes its process along each time would catch up for ever.
   const bool has_early = !waiting.empty() && waiting.front().early;
   if (has_early && backlog_until_ns == 0) backlog_until_ns = now_ns + kCatchUpNs;

@@ -57,6 +57,8 @@ struct ScriptJob {
 };
 
 Content content_of(const Iteration& iteration);
+/// `content`, with these products.
+Content content_of(const std::vector<Publication>& published, Content content);
 
 struct ScriptCounts {
   std::uint64_t calls = 0, failed = 0, skipped = 0;
@@ -117,6 +119,7 @@ struct Script {
   void leave_backlog(std::int64_t now_ns);
 
  private:
+  bool awaits_products(const Content& content) const;
   std::shared_ptr<const Iteration> part_of(const Iteration& iteration, bool with_products) const;
   void add(ScriptJob job);
 };

@@ -13,7 +13,6 @@
 #include "lib/model/run_description.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
-#include "server/products/subscription.hpp"
 #include "server/scripts/python_tools.hpp"
 
 namespace leat::server {
@@ -40,9 +39,7 @@ Content content_of(const ScriptBoard::News& news) {
   if (const auto* const iteration = std::get_if<Iteration>(&news.what))
     return server::content_of(*iteration);
   const Published& published = std::get<Published>(news.what);
-  Iteration without_blocks;
-  without_blocks.number = published.iteration;
-  return ScriptJob{std::make_shared<const Iteration>(without_blocks), published.all}.content();
+  return server::content_of(published.all, {published.iteration, {}});
 }
 
 WorkerPlan plan_of(const Run& run, int constants_fd) {
@@ -115,16 +112,25 @@ void ScriptPool::submit(std::int64_t iteration, const std::vector<Publication>& 
       news.all.back().memory = copy_data(&news.all.back().products);
     count_bytes(&news.all.back(), board_.product_bytes);
   }
-  if (news.all.empty() && !by_stores) return;
+  const bool is_empty = news.all.empty();
   std::unique_lock<std::mutex> lock(board_.mutex);
+  if (is_empty && !(by_stores && is_expected(iteration))) return;
   board_.inbox.push_back({std::move(news), context_.pending.hold(iteration)});
   board_.changed.notify_all();
+  if (is_empty) return;
   const auto has_room = [this] {
     return board_.closing || board_.abandoned || *board_.product_bytes < kMostProductBytes ||
            !somebody_needs_all();
   };
   while (!has_room()) board_.changed.wait_for(lock, kLookForRoom);
   if (*board_.product_bytes >= kMostProductBytes) leave_inbox_out();
+}
+
+// With the lock: a script keeps the iteration until it is known what is made of it, or may do so.
+bool ScriptPool::is_expected(std::int64_t iteration) const {
+  return board_.handing_out || !board_.inbox.empty() ||
+         std::any_of(board_.scripts.begin(), board_.scripts.end(),
+                     [&](const Script& script) { return script.expecting.count(iteration) > 0; });
 }
 
 // With the lock. Before the first look at the folders there may be a script in each.
@@ -139,7 +145,7 @@ bool ScriptPool::somebody_needs_all() const {
 bool ScriptPool::somebody_may_take(const Publication& publication) const {
   const std::lock_guard<std::mutex> lock(board_.mutex);
   const auto takes = [&](const ScriptFunction& function) {
-    return !Subscription(function.products).wanted_of(publication).empty();
+    return !wanted_of(publication, function.products).empty();
   };
   return !board_.have_looked ||
          std::any_of(board_.scripts.begin(), board_.scripts.end(), [&](const Script& script) {

@@ -48,7 +48,8 @@ class ScriptPool {
   bool exists() const noexcept { return context_.model.scripts.exist(); }
   void submit(const Iteration& iteration);
   /// What has been published of an iteration; `by_stores`: with it, all that they have made of it.
-  /// From any thread; `published` is not kept beyond the call.
+  /// From any thread; `published` is not kept beyond the call, which waits while scripts that need
+  /// all have too much to take; never with nothing published.
   void submit(std::int64_t iteration, const std::vector<Publication>& published, bool by_stores);
   /// Nothing is left to be run.
   bool idle() const;
@@ -76,6 +77,7 @@ class ScriptPool {
 
  private:
   void leave_inbox_out();
+  bool is_expected(std::int64_t iteration) const;
   bool somebody_needs_all() const;
   bool somebody_may_take(const Publication& publication) const;
 

@@ -202,12 +202,11 @@ ScriptFailure ScriptWorker::load(Script& script) {
   return failure_in(answer.head);
 }
 
-// What these would make of what others make of it, without end; "" for nothing. With the lock.
-std::string ScriptWorker::circle_with(const std::string& source,
-                                      const std::vector<ScriptFunction>& functions) const {
-  std::vector<model::ProductMaker> makers;
-  for (const model::Store& store : context_.model.stores)
-    makers.push_back({store.name, store.products, store.publishes});
+// Why these and the others would make products of each other without end; "": they do not. With
+// the lock.
+std::string ScriptWorker::why_endless_with(const std::string& source,
+                                           const std::vector<ScriptFunction>& functions) const {
+  std::vector<model::ProductMaker> makers = model::makers_of(context_.model);
   const auto add = [&](const std::string& name, const std::vector<ScriptFunction>& all) {
     for (const ScriptFunction& each : all) makers.push_back({name, each.products, each.publishes});
   };
@@ -215,16 +214,15 @@ std::string ScriptWorker::circle_with(const std::string& source,
   for (const Script& other : board_.scripts) {
     if (other.file.name != source && !other.removed) add(other.file.name, other.functions);
   }
-  return model::product_flow(makers).circle;
+  return model::why_endless(makers);
 }
 
 // With an error the worker has the version from before, if there was one.
 void ScriptWorker::loaded(Script& script, Frame& answer) {
   script.functions = functions_in(answer.head);
-  if (const std::string circle = circle_with(script.file.name, script.functions); !circle.empty()) {
+  if (const std::string why = why_endless_with(script.file.name, script.functions); !why.empty()) {
     script.functions.clear();
-    answer.head["error"] = "products would be made of each other without end: " + circle +
-                           "; take in products= of one of them what it needs only";
+    answer.head["error"] = why;
   }
   const std::string error = text_in(answer.head, "error");
   const bool is_new = std::exchange(script.was_changed, false);

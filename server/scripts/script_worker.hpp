@@ -39,8 +39,8 @@ class ScriptWorker {
   void carry_out(const Order& order);
   ScriptFailure load(Script& script);
   void loaded(Script& script, Frame& answer);
-  std::string circle_with(const std::string& source,
-                          const std::vector<ScriptFunction>& functions) const;
+  std::string why_endless_with(const std::string& source,
+                               const std::vector<ScriptFunction>& functions) const;
   ScriptFailure run_script(Script& script, const ScriptJob& job);
   ScriptFailure converse(Script& script, const Frame& order, double seconds,
                          const Iteration* iteration, Frame* answer);
