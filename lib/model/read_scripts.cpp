@@ -8,7 +8,7 @@
 namespace leat::model {
 namespace {
 
-double timeout_seconds(ReadContext& context, const Attributes& source) {
+double script_timeout_seconds(ReadContext& context, const Attributes& source) {
   const std::string text = source.text("timeout");
   const double seconds = parse_duration(text).value_or(1);  // what is no duration was refused
   if (seconds <= 0) {
@@ -25,7 +25,7 @@ void read_source(ReadContext& context, const XmlElement& element) {
   source.is_folder = element.name == "folder";
   const char* path = source.is_folder ? "path" : "file";
   source.path = attributes.text(path);
-  source.timeout_seconds = timeout_seconds(context, attributes);
+  source.timeout_seconds = script_timeout_seconds(context, attributes);
   source.failures = std::strtoll(attributes.text("failures").c_str(), nullptr, 10);
   source.waits = attributes.text("when-slow") == "wait";
   source.where = attributes.where(path);

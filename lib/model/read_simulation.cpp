@@ -49,7 +49,7 @@ double grace_seconds(ReadContext& context, const Attributes& dedicated) {
   return seconds;
 }
 
-double timeout_seconds(ReadContext& context, const Attributes& buffer) {
+double buffer_timeout_seconds(ReadContext& context, const Attributes& buffer) {
   const std::string text = buffer.text("timeout");
   const double seconds = parse_duration(text).value_or(1);  // what is no duration was refused
   if (seconds <= 0) {
@@ -80,7 +80,7 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   model.architecture.grace_seconds = grace_seconds(context, dedicated_attributes);
   model.architecture.dedicated_cores = std::strtoll(cores.c_str(), nullptr, 10);
   model.architecture.buffer_bytes = bytes_of(context, buffer_attributes, "size");
-  model.architecture.timeout_seconds = timeout_seconds(context, buffer_attributes);
+  model.architecture.timeout_seconds = buffer_timeout_seconds(context, buffer_attributes);
   if (buffer_attributes.text("checksum") == "crc32c")
     model.architecture.checksum = Checksum::crc32c;
   model.architecture.numa = numa(buffer_attributes);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "lib/base/bytes.hpp"
+
 namespace leat::shm {
 
 LeasePool::LeasePool(std::uint64_t offset, std::uint64_t bytes, std::uint64_t unit)
@@ -12,7 +14,7 @@ LeasePool::LeasePool(std::uint64_t offset, std::uint64_t bytes, std::uint64_t un
 }
 
 std::uint64_t LeasePool::round_up(std::uint64_t bytes) const noexcept {
-  return (bytes + unit_ - 1) / unit_ * unit_;
+  return leat::round_up(bytes, unit_);
 }
 
 void LeasePool::cut(Ranges* ranges, Ranges::iterator range, Region part) {

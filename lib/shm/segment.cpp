@@ -5,6 +5,7 @@
 #include <boost/interprocess/shared_memory_object.hpp>
 #include <new>
 
+#include "lib/base/bytes.hpp"
 #include "lib/platform/memory.hpp"
 
 namespace leat::shm {
@@ -19,8 +20,6 @@ constexpr std::uint64_t kAtOnce = 512 << 10;
 constexpr std::uint64_t kMostCommonRegion = 512 << 10;
 // A sweep that looks whether the segment is in use holds its lock for a moment.
 constexpr std::int64_t kLockLimitNs = 5'000'000'000;
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
 // Order in a client's area: its lane, the server's lane, event slots, offers, release slots.
 std::uint64_t area_bytes(std::uint32_t events, std::uint32_t releases) {

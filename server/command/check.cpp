@@ -37,7 +37,7 @@ std::string verdict(const CheckReport& report) {
          report.options.file + "\n";
 }
 
-int run(const CheckOptions& options) {
+int run_check(const CheckOptions& options) {
   const Result<CheckReport> report = check_file(options);
   if (!report) {
     print(stderr, "leat check: " + report.error().message + "\n");
@@ -81,7 +81,7 @@ void add_check(CLI::App& app, int& exit_code) {
   verb->footer(
       "Exit codes: 0 the file is good; 1 it has errors, or one iteration does not fit into the "
       "buffer; 2 the command line is wrong.");
-  verb->callback([options, &exit_code] { exit_code = run(*options); });
+  verb->callback([options, &exit_code] { exit_code = run_check(*options); });
 }
 
 }  // namespace leat::command

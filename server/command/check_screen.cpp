@@ -7,9 +7,9 @@
 namespace leat::command {
 namespace {
 
-class Screen {
+class CheckScreen {
  public:
-  Screen(const CheckReport& report, const Look& look)
+  CheckScreen(const CheckReport& report, const Look& look)
       : report_(report), model_(*report.model), look_(look) {}
 
   std::string run() {
@@ -103,7 +103,7 @@ class Screen {
 }  // namespace
 
 std::string screen(const CheckReport& report, const Look& look) {
-  return report.model ? Screen(report, look).run() : "";
+  return report.model ? CheckScreen(report, look).run() : "";
 }
 
 }  // namespace leat::command

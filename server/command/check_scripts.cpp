@@ -17,7 +17,7 @@ namespace leat::command {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 // For the interpreter itself, and NumPy, beside what its scripts may take.
 constexpr double kStartSeconds = 15;
@@ -34,14 +34,14 @@ model::Severity severity_of(const std::string& word) {
   return word == "warning" ? model::Severity::warning : model::Severity::error;
 }
 
-model::Diagnostic diagnostic_of(const Json& told, const model::SourceLocation& where_scripts) {
+model::Diagnostic diagnostic_of(const PlainJson& told, const model::SourceLocation& where_scripts) {
   const std::string file = told.value("file", std::string());
   const model::SourceLocation in_script{shown(file), told.value("line", 0), 0};
   return {severity_of(told.value("severity", std::string())),
           file.empty() ? where_scripts : in_script, told.value("message", std::string())};
 }
 
-CheckedFunction function_of(const Json& told) {
+CheckedFunction function_of(const PlainJson& told) {
   CheckedFunction function{
       told.value("name", std::string()), {}, told.value("every", std::int64_t{1})};
   if (const auto found = told.find("variables"); found != told.end() && found->is_array())
@@ -71,21 +71,21 @@ std::vector<server::ScriptFile> files_of(CheckReport& report) {
   return std::move(scan.files);
 }
 
-Json order_for(const CheckReport& report, const std::vector<server::ScriptFile>& files) {
-  Json paths = Json::array();
+PlainJson order_for(const CheckReport& report, const std::vector<server::ScriptFile>& files) {
+  PlainJson paths = PlainJson::array();
   for (const server::ScriptFile& file : files) paths.push_back(file.path);
   return {{"model", model::described(*report.model)},
           {"scripts", paths},
           {"limit", report.options.import_limit}};
 }
 
-void take(CheckReport& report, const Json& told) {
-  for (const Json& each : told.value("diagnostics", Json::array()))
+void take_answer(CheckReport& report, const PlainJson& told) {
+  for (const PlainJson& each : told.value("diagnostics", PlainJson::array()))
     report.diagnostics.push_back(diagnostic_of(each, report.model->scripts.where));
   std::size_t number = 0;
-  for (const Json& each : told.value("scripts", Json::array())) {
+  for (const PlainJson& each : told.value("scripts", PlainJson::array())) {
     if (number == report.scripts.size()) return;
-    for (const Json& function : each.value("functions", Json::array()))
+    for (const PlainJson& function : each.value("functions", PlainJson::array()))
       report.scripts[number].functions.push_back(function_of(function));
     ++number;
   }
@@ -112,10 +112,10 @@ void check_scripts(CheckReport& report) {
   if (interpreter.empty()) return;
   const Result<std::string> output = server::run_python_tool(
       interpreter, "lint",
-      order_for(report, files).dump(-1, ' ', false, Json::error_handler_t::replace),
+      order_for(report, files).dump(-1, ' ', false, PlainJson::error_handler_t::replace),
       report.options.import_limit + kStartSeconds);
-  const Json told = Json::parse(output ? *output : "", nullptr, false);
-  if (told.is_object()) return take(report, told);
+  const PlainJson told = PlainJson::parse(output ? *output : "", nullptr, false);
+  if (told.is_object()) return take_answer(report, told);
   const std::string why =
       output ? interpreter + " did not say what it found" : output.error().message;
   report.diagnostics.push_back(

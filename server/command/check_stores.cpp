@@ -16,7 +16,7 @@ namespace leat::command {
 namespace {
 
 // Filters are libraries that have to be loaded, from wherever they lie.
-constexpr std::int64_t kLimitNs = 60'000'000'000;
+constexpr std::int64_t kQuestionLimitNs = 60'000'000'000;
 
 std::string program_of(const std::string& type) {
   return platform::path_beside_program(LEAT_PLUGIN_FOLDER "/check-" + type);
@@ -105,7 +105,8 @@ void check_stores(CheckReport& report) {
     const std::string program = program_of(type);
     std::error_code missing;
     if (!std::filesystem::exists(program, missing)) continue;  // it has nothing to say
-    const Result<std::string> output = platform::run_program({program}, questions.text, kLimitNs);
+    const Result<std::string> output =
+        platform::run_program({program}, questions.text, kQuestionLimitNs);
     if (output) {
       take(report, questions, words_in(*output));
     } else {

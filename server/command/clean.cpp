@@ -27,7 +27,7 @@ Result<std::string> folder_to_clean() {
   return platform::runtime_folder();
 }
 
-int run(const CleanOptions& options) {
+int run_clean(const CleanOptions& options) {
   const Result<std::string> folder = folder_to_clean();
   if (!folder) {
     std::fprintf(stderr, "leat clean: %s\n", folder.error().message.c_str());
@@ -64,7 +64,7 @@ void add_clean(CLI::App& app, int& exit_code) {
       "are never touched.\n"
       "Exit codes: 0 nothing is left behind, or --dry-run; 1 something could not be removed, or "
       "the runtime folder cannot be used; 2 the command line is wrong.");
-  verb->callback([options, &exit_code] { exit_code = run(*options); });
+  verb->callback([options, &exit_code] { exit_code = run_clean(*options); });
 }
 
 }  // namespace leat::command

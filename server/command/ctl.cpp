@@ -163,7 +163,7 @@ class Ctl {
   int code_ = kGood;
 };
 
-int run(const CtlOptions& options) {
+int run_ctl(const CtlOptions& options) {
   Json arguments;
   if (const std::string wrong = read_arguments(options, &arguments); !wrong.empty()) {
     std::fprintf(stderr, "leat ctl: %s\n", wrong.c_str());
@@ -206,7 +206,7 @@ void add_ctl(CLI::App& app, int& exit_code) {
       "session runs on this node; 4 the server does not answer in time, or has gone.");
   verb->callback([options, wait, &exit_code] {
     options->must_wait = wait->count() > 0 && options->wait > 0;
-    exit_code = run(*options);
+    exit_code = run_ctl(*options);
   });
 }
 

@@ -22,4 +22,9 @@ int exec_program(const std::string& verb, const std::string& program,
   return kBad;
 }
 
+int exec_store_program(const std::string& verb, const std::vector<std::string>& arguments) {
+  return exec_program(verb, platform::path_beside_program(LEAT_PLUGIN_FOLDER "/" + verb + "-hdf5"),
+                      arguments);
+}
+
 }  // namespace leat::command

@@ -12,4 +12,8 @@ namespace leat::command {
 int exec_program(const std::string& verb, const std::string& program,
                  const std::vector<std::string>& arguments);
 
+/// Goes on as the program <verb>-hdf5 beside the plugin that has written the files, of which `leat`
+/// knows nothing.
+int exec_store_program(const std::string& verb, const std::vector<std::string>& arguments);
+
 }  // namespace leat::command

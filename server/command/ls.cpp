@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kVersion = 1;  // of the JSON
+constexpr int kLsVersion = 1;  // of the JSON
 
 struct LsOptions {
   std::vector<std::string> names;
@@ -28,7 +28,7 @@ struct LsOptions {
 };
 
 Json headed(const char* kind, const Json& facts) {
-  Json whole{{"leat_ls", kVersion}, {"kind", kind}};
+  Json whole{{"leat_ls", kLsVersion}, {"kind", kind}};
   whole.update(facts);
   return whole;
 }

@@ -51,7 +51,7 @@ std::string dimension_of(const Json& dataset, std::size_t d) {
          dataset["shape"][d].dump();
 }
 
-std::string shape_of(const Json& dataset, bool of_iterations) {
+std::string dataset_shape(const Json& dataset, bool of_iterations) {
   std::vector<std::string> parts;
   for (std::size_t d = of_iterations ? 1 : 0; d < dataset["shape"].size(); ++d)
     parts.push_back(dimension_of(dataset, d));
@@ -191,7 +191,7 @@ class FileScreen {
         of_run && each["layout"] != "varying" && !each["iterations"].is_null();
     return {{each["name"].get<std::string>()},
             {each["type"].get<std::string>()},
-            {shape_of(each, per_iteration)},
+            {dataset_shape(each, per_iteration)},
             {of_run ? written(each) : ""},
             {or_dash(each["unit"].get<std::string>())},
             bytes_cell(each["bytes"]),
@@ -223,7 +223,7 @@ class FileScreen {
       for (const Json& each : source["results"])
         rows.push_back({{each["name"].get<std::string>()},
                         {each["type"].get<std::string>()},
-                        {shape_of(each, true)},
+                        {dataset_shape(each, true)},
                         {or_dash(each["unit"].get<std::string>())},
                         {each["last"].is_null() ? "-" : each["last"].dump()}});
       text_ += fitted_table(std::move(rows), {{2, 10}, {0, 10}}, look_);

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kLimitNs = 120'000'000'000;
+constexpr std::int64_t kLookLimitNs = 120'000'000'000;
 constexpr const char* kExtensions[] = {".h5", ".hdf5", ".hdf", ".he5", ".nc", ".nc4", ".vtkhdf"};
 
 Result<std::vector<Json>> ask(const std::vector<std::string>& paths, Depth depth) {
@@ -23,7 +23,7 @@ Result<std::vector<Json>> ask(const std::vector<std::string>& paths, Depth depth
   for (const std::string& path : paths) input += path + '\0';
   std::vector<std::string> words{platform::path_beside_program(LEAT_PLUGIN_FOLDER "/ls-hdf5")};
   if (depth == Depth::brief) words.push_back("--brief");
-  const Result<std::string> output = platform::run_program(words, input, kLimitNs);
+  const Result<std::string> output = platform::run_program(words, input, kLookLimitNs);
   if (!output) return output.error();
   std::vector<Json> files;
   std::istringstream lines(*output);

@@ -20,7 +20,7 @@ std::string text_of_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string range_of(const Json& entry, const char* what) {
+std::string range_in(const Json& entry, const char* what) {
   const Json& range = entry.value(what, Json::array());
   if (range.size() != 3) return "";
   if (range[0] == range[1]) return range[0].dump();
@@ -55,7 +55,7 @@ std::string missing_table(const Json& missing, const Look& look) {
     const std::string store = entry.value("store", "");
     rows.push_back({{subject_of(entry)},
                     {entry.value("fate", "") + (store.empty() ? "" : " in " + store)},
-                    {range_of(entry, "iterations")},
+                    {range_in(entry, "iterations")},
                     {ranks_of(entry)},
                     {entry.value("why", "")}});
   }
@@ -95,7 +95,7 @@ std::string server_gone(const Json& ledger) {
                             node_of(ledger));
 }
 
-std::string verdict(const Json& ledger, const Look& look) {
+std::string verdict_of_ledger(const Json& ledger, const Look& look) {
   std::vector<std::string> parts;
   const auto count = [&ledger](const char* what) { return ledger.value(what, std::uint64_t{0}); };
   const Json stores = ledger.value("stores", Json::array());
@@ -176,7 +176,7 @@ Json ledger_beside(const Json& file) {
 std::string ledger_text(const Json& ledger, const Look& look) {
   if (!ledger.is_object())
     return "  " + painted("none: what was lost is not known here", Paint::dim, look.colours) + "\n";
-  std::string text = "  " + verdict(ledger, look) + "  " +
+  std::string text = "  " + verdict_of_ledger(ledger, look) + "  " +
                      painted("(" + ledger.value("source", "") + ")", Paint::dim, look.colours) +
                      "\n";
   for (const Json& store : ledger.value("stores", Json::array())) {

@@ -93,7 +93,7 @@ std::string stores_table(const Json& stores, const Look& look) {
   return fitted_table(std::move(rows), {{1, 10}, {0, 8}}, look);
 }
 
-std::string shape_of(const Json& variable) {
+std::string variable_shape(const Json& variable) {
   std::vector<std::string> parts;
   for (std::size_t d = 0; d < variable["shape"].size(); ++d) {
     const std::string name = variable["dimensions"][d].get<std::string>();
@@ -107,7 +107,7 @@ std::string variables_table(const Json& variables, const Look& look) {
   for (const Json& each : variables)
     rows.push_back({{each["name"].get<std::string>()},
                     {each["type"].get<std::string>()},
-                    {shape_of(each)},
+                    {variable_shape(each)},
                     {or_dash(each["unit"].get<std::string>())},
                     {each["description"].get<std::string>(), Paint::dim}});
   return fitted_table(std::move(rows), {{4, 12}, {2, 12}, {0, 8}}, look);
@@ -123,7 +123,7 @@ std::string held_table(const Json& held, const Look& look) {
   return table(rows, look);
 }
 
-std::string files_table(const Json& files, const Look& look) {
+std::string session_files_table(const Json& files, const Look& look) {
   auto rows = header_of({"bytes", "file"});
   rows[0][0].right = true;
   for (const Json& each : files)
@@ -157,7 +157,7 @@ std::string session_screen(const Json& session, const Look& look) {
     text += section("Killed with", look) + held_table(session["in_memory"], look);
   if (!session["files"].empty())
     text += section(counted(session["files"].size(), "file") + " being written", look) +
-            files_table(session["files"], look);
+            session_files_table(session["files"], look);
   return text + section("Ledger", look) + ledger_text(session["ledger"], look);
 }
 

@@ -23,7 +23,7 @@ int describe(const PlacementOptions& options) {
   return kGood;
 }
 
-int run(const PlacementOptions& options) {
+int run_placement(const PlacementOptions& options) {
   if (options.describe) return describe(options);
   const Result<PlacementReport> report = report_placement(options);
   if (!report) return fail(report.error());
@@ -65,7 +65,7 @@ void add_placement(CLI::App& app, int& exit_code) {
   verb->footer(
       "Starts nothing. Exit codes: 0 good, warnings are possible; 1 the machine or the XML has "
       "errors; 2 the command line is wrong.");
-  verb->callback([options, &exit_code] { exit_code = run(*options); });
+  verb->callback([options, &exit_code] { exit_code = run_placement(*options); });
 }
 
 }  // namespace leat::command

@@ -38,7 +38,7 @@ std::vector<CpuSet> nodes_in_order(const server::DescribedMachine& described) {
   return all;
 }
 
-Result<std::vector<CpuSet>> ranks_of(const PlacementReport& report) {
+Result<std::vector<CpuSet>> cpus_of_ranks(const PlacementReport& report) {
   const PlacementOptions& options = report.options;
   std::vector<CpuSet> ranks;
   for (const std::string& text : options.rank_cpus) {
@@ -98,7 +98,7 @@ Result<PlacementReport> report_placement(const PlacementOptions& options,
   Result<server::DescribedMachine> described = machine_of(options);
   if (!described) return described.error();
   PlacementReport report{options, std::move(*described), architecture, {}, {}, {}, {}};
-  Result<std::vector<CpuSet>> ranks = ranks_of(report);
+  Result<std::vector<CpuSet>> ranks = cpus_of_ranks(report);
   if (!ranks) return ranks.error();
   report.ranks = std::move(*ranks);
   const auto& [machine, allowed] = report.described;

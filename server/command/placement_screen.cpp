@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using platform::CpuSet;
 
-constexpr int kVersion = 1;  // of the JSON
+constexpr int kPlacementVersion = 1;  // of the JSON
 
 const char* name_of(model::Numa numa) {
   switch (numa) {
@@ -73,9 +73,9 @@ std::vector<RankRow> rows_of_ranks(const PlacementReport& report) {
   return rows;
 }
 
-class Screen {
+class PlacementScreen {
  public:
-  Screen(const PlacementReport& report, const Look& look) : report_(report), look_(look) {}
+  PlacementScreen(const PlacementReport& report, const Look& look) : report_(report), look_(look) {}
 
   std::string run() {
     heading();
@@ -167,7 +167,7 @@ std::string server_text(const PlacementReport& report) {
 }
 
 std::string screen(const PlacementReport& report, const Look& look) {
-  return Screen(report, look).run();
+  return PlacementScreen(report, look).run();
 }
 
 std::string json(const PlacementReport& report) {
@@ -191,7 +191,7 @@ std::string json(const PlacementReport& report) {
   }
   const platform::Placement& placement = report.placement;
   const Json whole{
-      {"leat_placement", kVersion},
+      {"leat_placement", kPlacementVersion},
       {"machine", report.options.machine.empty() ? Json() : Json(report.options.machine)},
       {"allowed", report.described.allowed.str()},
       {"dedicated_cores", report.architecture.dedicated_cores},

@@ -21,9 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside the plugin that has written the file, of which `leat` knows nothing.
-std::string program() { return platform::path_beside_program(LEAT_PLUGIN_FOLDER "/recover-hdf5"); }
-
 bool is_same(const fs::path& a, const fs::path& b) {
   std::error_code error;
   return fs::equivalent(a, b, error);
@@ -77,7 +74,7 @@ class Recover {
       if (may_belong(name_, session, each)) store(&each);
     }
     std::fflush(stdout);
-    return exit_code_ == kGood ? exec_program("recover", program(), {name_}) : exit_code_;
+    return exit_code_ == kGood ? exec_store_program("recover", {name_}) : exit_code_;
   }
 
   void store(KilledSession* one) {

@@ -35,7 +35,7 @@ int complain(int exit_code, const std::string& message) {
   return exit_code;
 }
 
-int run(const ReplayOptions& options) {
+int run_replay(const ReplayOptions& options) {
   if (options.from && options.to && *options.from > *options.to) {
     return complain(kUsage, "--from " + std::to_string(*options.from) + " is behind --to " +
                                 std::to_string(*options.to));
@@ -67,7 +67,7 @@ void add_replay(CLI::App& app, int& exit_code) {
   verb->footer(
       "Exit codes: 0 all calls went well; 1 a script failed, or nothing could be replayed; 2 the "
       "command line is wrong.");
-  verb->callback([options, &exit_code] { exit_code = run(*options); });
+  verb->callback([options, &exit_code] { exit_code = run_replay(*options); });
 }
 
 }  // namespace leat::command

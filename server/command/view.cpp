@@ -4,26 +4,20 @@
 #include <memory>
 #include <string>
 
-#include "lib/platform/process.hpp"
 #include "server/command/exec_program.hpp"
 
 namespace leat::command {
 namespace {
 
-struct Words {
+struct ViewOptions {
   std::string from, to;
   bool json = false, force = false;
 };
 
-// Beside the plugin that has written the files, of which `leat` knows nothing.
-std::string program(const char* name) {
-  return platform::path_beside_program(std::string(LEAT_PLUGIN_FOLDER "/") + name);
-}
-
 }  // namespace
 
 void add_view(CLI::App& app, int& exit_code) {
-  const auto words = std::make_shared<Words>();
+  const auto words = std::make_shared<ViewOptions>();
   CLI::App* verb =
       app.add_subcommand("view",
                          "Makes the view of a run on several nodes anew: the file that "
@@ -35,13 +29,12 @@ void add_view(CLI::App& app, int& exit_code) {
   verb->add_flag("--json", words->json, "Print JSON");
   verb->footer("Exit codes: 0 the view is made; 1 it could not be; 2 the command line is wrong.");
   verb->callback([words, &exit_code] {
-    exit_code = exec_program("view", program("view-hdf5"),
-                             {words->from, words->to, words->json ? "json" : ""});
+    exit_code = exec_store_program("view", {words->from, words->to, words->json ? "json" : ""});
   });
 }
 
 void add_merge(CLI::App& app, int& exit_code) {
-  const auto words = std::make_shared<Words>();
+  const auto words = std::make_shared<ViewOptions>();
   CLI::App* verb = app.add_subcommand("merge",
                                       "Makes one plain HDF5 file of a view and its parts, with the "
                                       "same content.");
@@ -54,9 +47,8 @@ void add_merge(CLI::App& app, int& exit_code) {
       "line "
       "is wrong.");
   verb->callback([words, &exit_code] {
-    exit_code = exec_program(
-        "merge", program("merge-hdf5"),
-        {words->from, words->to, words->force ? "force" : "", words->json ? "json" : ""});
+    exit_code = exec_store_program(
+        "merge", {words->from, words->to, words->force ? "force" : "", words->json ? "json" : ""});
   });
 }
 

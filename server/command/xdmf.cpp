@@ -5,24 +5,20 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/process.hpp"
 #include "server/command/exec_program.hpp"
 
 namespace leat::command {
 namespace {
 
-struct Words {
+struct XdmfOptions {
   std::vector<std::string> files;
   bool json = false;
 };
 
-// Beside the plugin that has written the file, of which `leat` knows nothing.
-std::string program() { return platform::path_beside_program(LEAT_PLUGIN_FOLDER "/xdmf-hdf5"); }
-
 }  // namespace
 
 void add_xdmf(CLI::App& app, int& exit_code) {
-  const auto words = std::make_shared<Words>();
+  const auto words = std::make_shared<XdmfOptions>();
   CLI::App* verb = app.add_subcommand(
       "xdmf",
       "Makes the XDMF sidecar of a file, run.xmf beside run.h5, for tools that do not read "
@@ -35,7 +31,7 @@ void add_xdmf(CLI::App& app, int& exit_code) {
   verb->callback([words, &exit_code] {
     std::vector<std::string> all{words->json ? "json" : ""};
     all.insert(all.end(), words->files.begin(), words->files.end());
-    exit_code = exec_program("xdmf", program(), all);
+    exit_code = exec_store_program("xdmf", all);
   });
 }
 

@@ -80,7 +80,7 @@ double per_second(std::uint64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-Json json_of_scripts(const Metrics& metrics) {
+Json json_of_script_metrics(const Metrics& metrics) {
   Json scripts = Json::array();
   for (const server::ScriptMetrics& each : metrics.scripts)
     scripts.push_back({{"name", each.name},
@@ -93,7 +93,7 @@ Json json_of_scripts(const Metrics& metrics) {
   return scripts;
 }
 
-Json json_of_stores(const Metrics& metrics) {
+Json json_of_store_metrics(const Metrics& metrics) {
   Json stores = Json::array();
   for (const Metrics::Store& each : metrics.stores)
     stores.push_back({{"name", each.name},
@@ -152,8 +152,8 @@ Json EngineRun::metrics() {
       {"memory",
        {{"bytes", parts_.segment.header().data_bytes}, {"used_bytes", metrics.used_bytes}}},
       {"idle_share", std::max(0.0, 1 - busy)},
-      {"stores", json_of_stores(metrics)},
-      {"scripts", json_of_scripts(metrics)},
+      {"stores", json_of_store_metrics(metrics)},
+      {"scripts", json_of_script_metrics(metrics)},
   };
 }
 

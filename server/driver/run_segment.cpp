@@ -19,7 +19,7 @@ namespace {
 constexpr int kNice = 10;  // of a server that drains
 
 // FNV-1a, 64 bits. Source: Fowler, Noll, Vo, draft-eastlake-fnv.
-std::uint64_t hash_of(const std::string& text) {
+std::uint64_t fnv1a(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return hash;
@@ -64,7 +64,7 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
   plan.overflow_policy = static_cast<shm::OverflowPolicy>(model.architecture.overflow_policy);
   plan.parameters = static_cast<std::uint32_t>(model.parameters.size());
   plan.stores = static_cast<std::uint32_t>(model.stores.size());
-  plan.config_hash = hash_of(model.source_text);
+  plan.config_hash = fnv1a(model.source_text);
   plan.checksums = model.architecture.checksum == model::Checksum::crc32c;
   plan.run_text = shm::encode(run_text(model, options));
   Result<shm::Segment> segment = shm::Segment::create(name, plan, bind_to_node, &memory_node);
@@ -92,7 +92,7 @@ Result<Inherited> take_segment(LiveSession* live, const Options& options) {
   std::optional<shm::RunText> run = shm::decode_run_text(segment->run_text());
   const shm::SegmentHeader& header = segment->header();
   if (!run || header.client_count != static_cast<std::uint32_t>(options.node_ranks) ||
-      header.config_hash != hash_of(run->sources.front().second)) {
+      header.config_hash != fnv1a(run->sources.front().second)) {
     return Error{Status::ERROR_SERVER, "the segment " + live->segment() +
                                            " is damaged, or of a run with another number of ranks"};
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/platform/memory.hpp"
+#include "server/session/log.hpp"
 
 namespace leat::server {
 namespace {
@@ -16,7 +17,6 @@ using platform::format_bytes;
 
 // A wait of this length is worth a line; with a short timeout half of that.
 constexpr std::int64_t kSayAfterNs = 10'000'000'000;
-constexpr std::size_t kMostNamed = 8;
 
 // What scripts still read stays where it is, whatever becomes of the iteration.
 bool frees_memory(const Iteration& iteration) {

@@ -57,7 +57,7 @@ void add_never_came(const Ledger& ledger, std::vector<std::string>* lines) {
                                one_node ? "" : " of this node", one ? "it" : "them"));
 }
 
-std::string text_of(const std::string& name, const ScriptFate& fate) {
+std::string script_in_words(const std::string& name, const ScriptFate& fate) {
   std::string text = "script \"" + cut(name, kMostName) + "\"";
   if (fate.failed > 0) {
     text += " failed " + counted(fate.failed, "time") + " in " + counted(fate.calls, "call");
@@ -74,7 +74,7 @@ void add_scripts(const Incidents& incidents, std::vector<std::string>* lines) {
   for (const auto& [name, fate] : incidents.scripts()) {
     if (!fate.is_amiss()) continue;
     if (++count > kMostOfAKind) return lines->push_back("and so did more scripts");
-    lines->push_back(text_of(name, fate));
+    lines->push_back(script_in_words(name, fate));
   }
 }
 

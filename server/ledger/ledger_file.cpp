@@ -13,13 +13,12 @@
 #include "lib/platform/process.hpp"
 #include "lib/platform/segment_name.hpp"
 #include "server/ledger/ledger_json.hpp"
+#include "server/session/own_name.hpp"
 
 namespace leat::server {
 namespace {
 
 constexpr const char* kEnding = ".ledger.json";
-
-std::string lock_of(const std::string& name) { return "." + name + ".lock"; }
 
 // What an earlier run has said of itself.
 struct KeptLedger {

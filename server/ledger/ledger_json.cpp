@@ -82,7 +82,7 @@ std::string how_it_ended(const Incidents& incidents) {
   return incidents.cut_off().empty() ? "finished" : "stopped";
 }
 
-std::vector<Row> in_order(const LedgerTable& table, const Rows& rows) {
+std::vector<Row> rows_in_order(const LedgerTable& table, const Rows& rows) {
   std::vector<Row> sorted = rows.all();
   std::sort(sorted.begin(), sorted.end(), [&table](const Row& a, const Row& b) {
     return std::tie(a.first, table.fates()[a.fate], a.last) <
@@ -101,7 +101,7 @@ Json subject_of(const LedgerTable& table, std::size_t place) {
 void append_entries(const LedgerTable& table, std::string* text) {
   bool any = false;
   for (std::size_t place = 0; place < table.rows().size(); ++place) {
-    for (const Row& row : in_order(table, table.rows()[place])) {
+    for (const Row& row : rows_in_order(table, table.rows()[place])) {
       Json entry = subject_of(table, place);
       entry.update(json_of(table, row));
       *text += (any ? ",\n    " : "\n    ") + line_of(entry);

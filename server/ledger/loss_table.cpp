@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kWidth = 100;
 constexpr std::size_t kMostLines = 16;
-constexpr std::size_t kMostReason = 400;
-constexpr std::size_t kMostName = 24, kMostRanks = 14, kMostIterations = 20;
+constexpr std::size_t kReasonWidth = 400;
+constexpr std::size_t kNameWidth = 24, kRanksWidth = 14, kIterationsWidth = 20;
 
 // One store, or none, that lost one variable for one reason.
 struct Loss {
@@ -72,7 +72,7 @@ std::string iterations_of(const Loss& loss) {
     first = std::min(first, row.first);
     last = std::max(last, row.last);
   }
-  if (text.size() <= kMostIterations) return text;
+  if (text.size() <= kIterationsWidth) return text;
   return fmt::format("{}-{} (some)", first, last);
 }
 
@@ -80,7 +80,7 @@ std::string ranks_of(const LedgerTable& table, const Loss& loss) {
   Ranks all;
   for (const Row& row : loss.rows) all = united(all, table.rank_sets()[row.ranks]);
   std::string text = text_of(all);
-  if (text.size() <= kMostRanks) return text;
+  if (text.size() <= kRanksWidth) return text;
   return fmt::format("some of {}-{}", all.front().first, all.back().second);
 }
 
@@ -96,15 +96,15 @@ struct Members {
 };
 
 std::string name_of(const Members& members) {
-  if (members.count == 1) return cut(members.first, kMostName);
+  if (members.count == 1) return cut(members.first, kNameWidth);
   const std::string more = fmt::format(" +{} more", members.count - 1);
-  return cut(members.first, kMostName - more.size()) + more;
+  return cut(members.first, kNameWidth - more.size()) + more;
 }
 
 Group group_of(const LedgerTable& table, const LossKey& key, const Loss& loss) {
-  return {key.store == kNoStore ? "-" : cut(table.names().stores[key.store], kMostName),
+  return {key.store == kNoStore ? "-" : cut(table.names().stores[key.store], kNameWidth),
           ranks_of(table, loss), iterations_of(loss),
-          (key.dropped ? "dropped: " : "") + cut(table.reasons()[key.why], kMostReason)};
+          (key.dropped ? "dropped: " : "") + cut(table.reasons()[key.why], kReasonWidth)};
 }
 
 TextTable::Line line_of(const Group& group, const Members& members) {
@@ -122,8 +122,8 @@ void add_failed_stores(const Ledger& ledger, const Losses& losses, TextTable* ta
         std::any_of(losses.begin(), losses.end(),
                     [number = store](const auto& l) { return l.first.store == number; });
     if (!has_lines)
-      table->add({cut(ledger.table().names().stores[store], kMostName), "-", "-", "-", "-",
-                  cut(why, kMostReason)});
+      table->add({cut(ledger.table().names().stores[store], kNameWidth), "-", "-", "-", "-",
+                  cut(why, kReasonWidth)});
   }
 }
 

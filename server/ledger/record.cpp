@@ -8,12 +8,10 @@
 #include <variant>
 
 #include "server/ledger/loss_table.hpp"
+#include "server/session/log.hpp"
 
 namespace leat::server {
 namespace {
-
-// Of findings of one iteration; the ledger has them all.
-constexpr std::size_t kMostNamed = 8;
 
 // <time> names a parameter that had no value when the iteration ended.
 std::optional<Finding> time_not_set(const model::Model& model, const PipelineResult& result) {

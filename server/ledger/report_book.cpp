@@ -9,11 +9,11 @@
 #include "lib/base/words.hpp"
 #include "server/ledger/fates.hpp"
 #include "server/ledger/text_table.hpp"
+#include "server/session/log.hpp"
 
 namespace leat::server {
 namespace {
 
-constexpr std::size_t kMostNamed = 8;
 constexpr std::size_t kMostRanks = 60;
 
 // The rank's own memory may be spoilt.

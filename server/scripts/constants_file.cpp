@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/scripts/constants_file.hpp"
 
+#include "lib/base/bytes.hpp"
 #include "lib/platform/memory_file.hpp"
 
 namespace leat::server {
-namespace {
-
-constexpr std::uint64_t kAlignment = 64;
-
-}  // namespace
 
 ConstantsFile::ConstantsFile() : file_(platform::memory_file("leat-constants")) {}
 
@@ -17,7 +13,7 @@ void ConstantsFile::keep(const Block& block) {
   Block kept = block;
   kept.lease = end_;
   if (!platform::write_at(file_.get(), block.data, block.bytes, end_)) return;
-  end_ += (block.bytes + kAlignment - 1) / kAlignment * kAlignment;
+  end_ += round_up(block.bytes, kBlockAlignment);
   blocks_[{block.variable, block.rank, block.block}] = kept;
 }
 

@@ -22,7 +22,7 @@ constexpr int kSocket = 3, kCrashFile = 4, kConstants = 5;
 // One that somebody kills or stops while it starts says nothing of the next one.
 constexpr int kMostStarts = 5;
 // Imports from a cold network disk take long.
-constexpr std::int64_t kHandshakeLimitNs = 120'000'000'000;
+constexpr std::int64_t kWorkerStartLimitNs = 120'000'000'000;
 constexpr std::int64_t kReapLimitNs = 5'000'000'000;
 constexpr std::size_t kMostLastWords = 16 << 10;
 
@@ -94,7 +94,7 @@ WorkerStart WorkerProcess::start_once() {
 }
 
 WorkerStart WorkerProcess::handshake() {
-  const std::int64_t deadline_ns = platform::now_ns() + kHandshakeLimitNs;
+  const std::int64_t deadline_ns = platform::now_ns() + kWorkerStartLimitNs;
   Frame answer;
   FrameStatus greeted = FrameStatus::ended;
   if (send({*plan_.setup, ""}, deadline_ns)) greeted = receive(&answer, deadline_ns);

@@ -83,7 +83,7 @@ bool read_shape(const json& told, Product* product) {
   return true;
 }
 
-std::optional<Product> product_of(const json& told, const std::string& data) {
+std::optional<Product> told_product(const json& told, const std::string& data) {
   const std::optional<ScalarType> type = scalar_from_name(text_in(told, "type"));
   const std::optional<std::uint64_t> offset = size_in(told, "offset"),
                                      bytes = size_in(told, "bytes");
@@ -127,7 +127,7 @@ std::vector<Product> products_in(const json& head, const std::string& data) {
   const json& told = member(head, "arrays");
   if (!told.is_array()) return products;
   for (const json& each : told) {
-    if (auto product = product_of(each, data)) products.push_back(std::move(*product));
+    if (auto product = told_product(each, data)) products.push_back(std::move(*product));
   }
   return products;
 }

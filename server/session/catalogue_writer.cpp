@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/base/bytes.hpp"
 #include "lib/shm/layout.hpp"
 
 namespace leat::server {
@@ -49,7 +50,7 @@ class Tables {
   template <class T>
   static std::uint64_t take(std::uint64_t* next, const std::vector<T>& table) {
     constexpr std::uint64_t kAlign = 8;
-    const std::uint64_t offset = (*next + kAlign - 1) / kAlign * kAlign;
+    const std::uint64_t offset = round_up(*next, kAlign);
     *next = offset + table.size() * sizeof(T);
     return offset;
   }

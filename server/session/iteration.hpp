@@ -18,6 +18,9 @@ namespace leat::server {
 
 class SpillFile;
 
+/// Copies of blocks begin at multiples of it, in memory and in files.
+inline constexpr std::uint64_t kBlockAlignment = 64;
+
 /// One committed block, checked; all values are the server's own copies.
 struct Block {
   std::uint32_t client = 0;  ///< rank on the node

@@ -6,7 +6,7 @@
 namespace leat::server {
 namespace {
 
-bool comes_before(const LeaseRequest& a, const LeaseRequest& b) {
+bool is_served_before(const LeaseRequest& a, const LeaseRequest& b) {
   if (a.is_ahead() != b.is_ahead()) return b.is_ahead();
   return a.iteration < b.iteration;
 }
@@ -23,7 +23,7 @@ bool LeaseRequests::add(const LeaseRequest& request) {
     return w.client == request.client;
   });
   if (waits >= kMost) return false;
-  waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), request, comes_before),
+  waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), request, is_served_before),
                   request);
   return true;
 }

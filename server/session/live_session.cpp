@@ -6,6 +6,7 @@
 #include "lib/platform/clock.hpp"
 #include "lib/platform/file_lock.hpp"
 #include "lib/platform/late_ranks.hpp"
+#include "lib/platform/memory_file.hpp"
 #include "lib/platform/segment_name.hpp"
 #include "lib/platform/stale_resources.hpp"
 #include "lib/shm/segment.hpp"
@@ -18,12 +19,6 @@ namespace {
 constexpr std::int64_t kLockLimitNs = 1'000'000'000;
 // A sweep that looks into a segment holds its lock for a moment.
 constexpr std::int64_t kSegmentLockLimitNs = 500'000'000;
-
-std::string text_in(const platform::UniqueFd& file) {
-  char text[256];
-  const ssize_t got = pread(file.get(), text, sizeof text, 0);
-  return got > 0 ? std::string(text, static_cast<std::size_t>(got)) : std::string();
-}
 
 bool write_text(const platform::UniqueFd& file, const std::string& text) {
   return ftruncate(file.get(), 0) == 0 &&
@@ -57,7 +52,7 @@ Result<LiveSession> LiveSession::begin(const std::string& session, const std::st
     return Error{Status::ERROR_STATE, too_late};
   }
   // Looked for with the lock held: from here on no other server of this session comes.
-  const std::string named = text_in(lock);
+  const std::string named = platform::text_of(lock.get(), 256);
   Result<platform::Orphan> orphan =
       platform::orphaned_segment({*folder}, take_over.empty() ? named : take_over);
   if (orphan && !take_over.empty() && orphan->name.empty()) orphan = gone(session, take_over);

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,9 @@ namespace leat::server {
 
 enum class LogLevel { debug, info, warning, error };
 const char* name_of(LogLevel level) noexcept;
+/// A line of the log names as many of a kind, and says only that there are more.
+inline constexpr std::size_t kMostNamed = 8;
+
 /// Info for a name that is none.
 LogLevel log_level_of(std::string_view name) noexcept;
 

@@ -15,11 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string lock_of(const std::string& path) {
-  const fs::path whole = path;
-  return (whole.parent_path() / ("." + whole.filename().string() + ".lock")).string();
-}
-
 // "run.log" with "-s" is "run-s.log", "run-scripts" is "run-scripts-s".
 std::string with_addition(const std::string& path, const std::string& addition) {
   const fs::path whole = path;
@@ -29,6 +24,11 @@ std::string with_addition(const std::string& path, const std::string& addition) 
 }
 
 }  // namespace
+
+std::string lock_of(const std::string& path) {
+  const fs::path whole = path;
+  return (whole.parent_path() / ("." + whole.filename().string() + ".lock")).string();
+}
 
 OwnName::OwnName(const std::string& wanted, const std::string& session, bool goes_on,
                  std::int64_t wait_ns) {

@@ -10,6 +10,9 @@
 
 namespace leat::server {
 
+/// The lock beside a file that only one run writes at a time: "out/.run.log.lock" of "out/run.log".
+std::string lock_of(const std::string& path);
+
 class OwnName {
  public:
   OwnName() = default;

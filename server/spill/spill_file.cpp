@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "lib/base/bytes.hpp"
 #include "lib/platform/crc32c.hpp"
 #include "lib/platform/memory_file.hpp"
 #include "lib/platform/process.hpp"
@@ -17,14 +18,11 @@
 namespace leat::server {
 namespace {
 
-constexpr std::uint64_t kAlignment = 64;
 constexpr std::size_t kNumbersPerBlock = 6;
 static_assert(sizeof(SpillHeader) == 64);
 static_assert(std::is_trivially_copyable_v<Block>, "it is stored as it is in memory");
 
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
+std::uint64_t aligned(std::uint64_t bytes) { return round_up(bytes, kBlockAlignment); }
 
 std::uint64_t head_bytes(std::size_t blocks) {
   return sizeof(SpillHeader) + blocks * sizeof(SpilledBlock);

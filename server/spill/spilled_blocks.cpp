@@ -6,18 +6,16 @@
 #include <cstddef>
 #include <new>
 
+#include "lib/base/bytes.hpp"
 #include "lib/platform/memory.hpp"
 #include "server/spill/spill_file.hpp"
 
 namespace leat::server {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
+constexpr std::align_val_t kAlignment{kBlockAlignment};
 
-std::uint64_t room_for(const Block& block) {
-  constexpr auto kUnit = static_cast<std::uint64_t>(kAlignment);
-  return (block.bytes + kUnit - 1) / kUnit * kUnit;
-}
+std::uint64_t room_for(const Block& block) { return round_up(block.bytes, kBlockAlignment); }
 
 }  // namespace
 

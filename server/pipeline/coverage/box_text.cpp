@@ -9,11 +9,11 @@
 namespace leat::server {
 namespace {
 
-constexpr std::size_t kMostNamed = 4;
+constexpr std::size_t kMostListed = 4;
 
 std::string more(std::size_t count, const char* of_what) {
-  if (count <= kMostNamed) return "";
-  return ", and " + std::to_string(count - kMostNamed) + " more" + of_what;
+  if (count <= kMostListed) return "";
+  return ", and " + std::to_string(count - kMostListed) + " more" + of_what;
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ std::string text_of(const model::Layout& layout, const Box& box) {
 
 std::string text_of(const model::Layout& layout, const std::vector<Box>& boxes) {
   std::string text;
-  for (std::size_t i = 0; i < boxes.size() && i < kMostNamed; ++i)
+  for (std::size_t i = 0; i < boxes.size() && i < kMostListed; ++i)
     text += (i ? ", " : "") + text_of(layout, boxes[i]);
   return text + more(boxes.size(), "");
 }
@@ -64,7 +64,7 @@ std::string text_of_writers(const model::Layout& layout, const std::vector<Block
   for (const auto& [box, ranks] : writers) by_rank.emplace_back(ranks, box);
   std::sort(by_rank.begin(), by_rank.end());
   std::string text;
-  for (std::size_t i = 0; i < by_rank.size() && i < kMostNamed; ++i) {
+  for (std::size_t i = 0; i < by_rank.size() && i < kMostListed; ++i) {
     const auto& [ranks, box] = by_rank[i];
     const bool one = ranks.size() == 1 && ranks[0].first == ranks[0].second;
     text += std::string(i ? ", " : "") + (one ? "rank " : "ranks ") + text_of(ranks) + " " +

@@ -13,7 +13,7 @@
 
 namespace leat::client {
 
-using Variables = std::map<std::string, std::string>;
+using Environment = std::map<std::string, std::string>;
 
 class LauncherEnvironment : public testing::Test {
  protected:
@@ -26,12 +26,12 @@ class LauncherEnvironment : public testing::Test {
   void TearDown() override {
     for (const auto& [name, value] : set_) unsetenv(name.c_str());
   }
-  Result<Ranks> ranks_in(const Variables& variables) {
+  Result<Ranks> ranks_in(const Environment& variables) {
     for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
     set_ = variables;
     return ranks_from_environment();
   }
-  Variables set_;
+  Environment set_;
 };
 
 inline void expect(const Result<Ranks>& ranks, int rank, int size, int node_rank, int node_size) {

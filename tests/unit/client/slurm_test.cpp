@@ -19,12 +19,12 @@ TEST_F(Slurm, TellsRankAndNode) {
 }
 
 TEST_F(Slurm, WithUnevenNodes) {
-  const Variables common = {{"SLURM_STEP_NUM_TASKS", "9"},
-                            {"SLURM_LOCALID", "0"},
-                            {"SLURM_STEP_TASKS_PER_NODE", "2(x3),1,2"},
-                            {"SLURM_JOB_ID", "77"}};
+  const Environment common = {{"SLURM_STEP_NUM_TASKS", "9"},
+                              {"SLURM_LOCALID", "0"},
+                              {"SLURM_STEP_TASKS_PER_NODE", "2(x3),1,2"},
+                              {"SLURM_JOB_ID", "77"}};
   for (const auto& [node, tasks] : {std::pair{"0", 2}, {"2", 2}, {"3", 1}, {"4", 2}}) {
-    Variables variables = common;
+    Environment variables = common;
     variables["SLURM_NODEID"] = node;
     variables["SLURM_PROCID"] = "4";
     expect(ranks_in(variables), 4, 9, 0, tasks);
@@ -42,11 +42,11 @@ TEST_F(Slurm, WithOneTaskPerNodeGivesAPlainNumber) {
 }
 
 TEST_F(Slurm, WithAListThatIsTooShortOrNoListIsNotBelieved) {
-  Variables variables = {{"SLURM_PROCID", "7"},
-                         {"SLURM_STEP_NUM_TASKS", "9"},
-                         {"SLURM_LOCALID", "0"},
-                         {"SLURM_NODEID", "9"},
-                         {"SLURM_JOB_ID", "77"}};
+  Environment variables = {{"SLURM_PROCID", "7"},
+                           {"SLURM_STEP_NUM_TASKS", "9"},
+                           {"SLURM_LOCALID", "0"},
+                           {"SLURM_NODEID", "9"},
+                           {"SLURM_JOB_ID", "77"}};
   for (const char* list : {"2(x3),1", "", "(x", "x3", "2(x3", ",,"}) {
     variables["SLURM_STEP_TASKS_PER_NODE"] = list;
     EXPECT_FALSE(ranks_in(variables)) << list;

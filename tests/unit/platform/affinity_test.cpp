@@ -7,15 +7,10 @@
 #include <thread>
 
 #include "lib/platform/numa_binding.hpp"
+#include "tests/unit/platform/cpus.hpp"
 
 namespace leat::platform {
 namespace {
-
-CpuSet cpus(std::initializer_list<int> numbers) {
-  CpuSet set;
-  for (const int number : numbers) set.add(number);
-  return set;
-}
 
 TEST(CpuSet, IsWrittenAsTasksetWritesIt) {
   EXPECT_EQ(cpus({0, 1, 2, 7}).str(), "0-2,7");

@@ -12,13 +12,12 @@
 #include "lib/platform/clock.hpp"
 #include "lib/platform/memory_file.hpp"
 #include "lib/platform/process_family.hpp"
+#include "tests/unit/platform/durations.hpp"
 
 namespace leat::platform {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-
-DependentPlan shell(const std::string& script) { return {{"/bin/sh", "-c", script}}; }
+DependentPlan shell_plan(const std::string& script) { return {{"/bin/sh", "-c", script}}; }
 
 pid_t must_start(const DependentPlan& plan) {
   bool stopped = false;
@@ -50,7 +49,7 @@ pid_t number_in(const UniqueFd& file) {
 
 TEST(DependentProcess, GetsItsArgumentsVariablesAndDescriptors) {
   const UniqueFd file = memory_file("said");
-  DependentPlan plan = shell("echo $SAY >&5; readlink /proc/self/fd/0 >&5; exit 7");
+  DependentPlan plan = shell_plan("echo $SAY >&5; readlink /proc/self/fd/0 >&5; exit 7");
   plan.variables = {"SAY=it"};
   plan.passed = {{file.get(), 5}};
   const pid_t child = must_start(plan);
@@ -71,7 +70,7 @@ TEST(DependentProcess, ThatIsNoProgramIsAnErrorThatNamesIt) {
 TEST(DependentProcess, EndsWithTheThreadThatStartedItAlsoWhenItIsStopped) {
   pid_t child = -1;
   std::thread([&child] {
-    child = must_start(shell("kill -STOP $$; sleep 1000"));
+    child = must_start(shell_plan("kill -STOP $$; sleep 1000"));
     EXPECT_TRUE(becomes_true([&] { return state_of_child(child) == ChildState::stopped; }));
   }).join();
   EXPECT_TRUE(becomes_true([&] { return state_of_child(child) == ChildState::ended; }));
@@ -79,8 +78,8 @@ TEST(DependentProcess, EndsWithTheThreadThatStartedItAlsoWhenItIsStopped) {
 }
 
 TEST(DependentProcess, ThatIsStoppedForTooLongIsNoticedAndOneThatSleepsIsNot) {
-  const pid_t sleeper = must_start(shell("sleep 1000"));
-  const pid_t child = must_start(shell("kill -STOP $$"));
+  const pid_t sleeper = must_start(shell_plan("sleep 1000"));
+  const pid_t child = must_start(shell_plan("kill -STOP $$"));
   StopWatch of_child(kSecond / 5), of_sleeper(kSecond / 5);
   EXPECT_TRUE(becomes_true([&] {
     EXPECT_FALSE(of_sleeper.too_long(state_of_child(sleeper)));
@@ -99,7 +98,7 @@ TEST(ProcessFamily, EndsWhereverItsMembersWent) {
         "setsid env -i sh -c 'echo $$ >&5; exec sleep 1000' & wait"}) {
     const UniqueFd file = memory_file("said");
     const std::string mark = family_mark();
-    DependentPlan plan = shell(how + "; sleep 1000");
+    DependentPlan plan = shell_plan(how + "; sleep 1000");
     plan.variables = {mark};
     plan.passed = {{file.get(), 5}};
     const pid_t leader = must_start(plan);
@@ -113,7 +112,7 @@ TEST(ProcessFamily, EndsWhereverItsMembersWent) {
 }
 
 TEST(ProcessFamily, OfALivingMakerIsNoOrphan) {
-  DependentPlan plan = shell("sleep 1000");
+  DependentPlan plan = shell_plan("sleep 1000");
   const std::string mark = family_mark();
   plan.variables = {mark};
   const pid_t child = must_start(plan);

@@ -16,19 +16,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_of(const fs::path& path) {
+std::string content_of(const fs::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
+void write_file(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
 
 class FolderTest : public TemporaryFolder {
  protected:
   void SetUp() override {
     TemporaryFolder::SetUp();
     folder_ = Folder(base_);
-    write(path_ / "victim", "precious");
+    write_file(path_ / "victim", "precious");
   }
 
   const fs::path path_ = base_;
@@ -39,26 +39,26 @@ TEST_F(FolderTest, WritesAWholeFileInThePlaceOfLinks) {
   fs::create_symlink("victim", path_ / "ledger");
   fs::create_symlink("victim", path_ / ".ledger.part");
   EXPECT_EQ(folder_.write_whole("ledger", "new"), "");
-  EXPECT_EQ(text_of(path_ / "ledger"), "new");
+  EXPECT_EQ(content_of(path_ / "ledger"), "new");
   EXPECT_FALSE(fs::is_symlink(path_ / "ledger"));
-  EXPECT_EQ(text_of(path_ / "victim"), "precious");
+  EXPECT_EQ(content_of(path_ / "victim"), "precious");
 }
 
 TEST_F(FolderTest, MakesTheFolderAgainThatWasRemoved) {
   fs::remove_all(path_);
   EXPECT_EQ(folder_.write_whole("ledger", "new"), "");
-  EXPECT_EQ(text_of(path_ / "ledger"), "new");
+  EXPECT_EQ(content_of(path_ / "ledger"), "new");
 }
 
 TEST_F(FolderTest, AppendsToFilesAndNotThroughLinks) {
   EXPECT_EQ(folder_.append("log", "a"), "");
   EXPECT_EQ(folder_.append("log", "b"), "");
-  EXPECT_EQ(text_of(path_ / "log"), "ab");
+  EXPECT_EQ(content_of(path_ / "log"), "ab");
   fs::create_symlink("victim", path_ / "link");
   EXPECT_NE(folder_.append("link", "c"), "");
   ASSERT_EQ(mkfifo((path_ / "pipe").c_str(), 0600), 0);
   EXPECT_NE(folder_.append("pipe", "c"), "");
-  EXPECT_EQ(text_of(path_ / "victim"), "precious");
+  EXPECT_EQ(content_of(path_ / "victim"), "precious");
 }
 
 TEST_F(FolderTest, FollowsAnOwnLinkToAFileThatTheUserHasNamed) {
@@ -74,7 +74,7 @@ TEST_F(FolderTest, FollowsNoLinkOfAnotherUser) {
   ASSERT_EQ(lchown((path_ / "link").c_str(), 54321, 54321), 0);
   EXPECT_FALSE(open_file_of_user(path_ / "link", true));
   EXPECT_EQ(errno, ELOOP);
-  EXPECT_EQ(text_of(path_ / "victim"), "precious");
+  EXPECT_EQ(content_of(path_ / "victim"), "precious");
 }
 
 }  // namespace

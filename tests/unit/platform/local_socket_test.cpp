@@ -5,13 +5,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "tests/unit/platform/durations.hpp"
 #include "tests/unit/platform/temporary_folder.hpp"
 
 namespace leat::platform {
 namespace {
-
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kMillisecond = 1'000'000;
 
 class LocalSocket : public TemporaryFolder {
  protected:

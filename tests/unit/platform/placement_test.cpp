@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lib/platform/placement.hpp"
+#include "tests/unit/platform/cpus.hpp"
 
 namespace leat::platform {
 namespace {
@@ -18,12 +19,6 @@ Machine machine(int nodes, int cores_per_node, int threads = 1) {
     }
   }
   return made;
-}
-
-CpuSet cpus(std::initializer_list<int> numbers) {
-  CpuSet set;
-  for (const int number : numbers) set.add(number);
-  return set;
 }
 
 CpuSet all(const Machine& machine) {

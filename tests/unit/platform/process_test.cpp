@@ -8,10 +8,10 @@
 
 #include <filesystem>
 
+#include "tests/unit/platform/durations.hpp"
+
 namespace leat::platform {
 namespace {
-
-constexpr std::int64_t kSecond = 1'000'000'000;
 
 // All that a program started by spawn() writes to its report pipe.
 std::string report_of(const std::string& script) {

@@ -11,20 +11,20 @@ namespace {
 constexpr std::int64_t kLongNs = 30'000'000'000;
 constexpr std::int64_t kShortNs = 200'000'000;
 
-Result<std::string> shell(const std::string& script, const std::string& input = "",
-                          std::int64_t timeout_ns = kLongNs) {
+Result<std::string> run_shell(const std::string& script, const std::string& input = "",
+                              std::int64_t timeout_ns = kLongNs) {
   return run_program({"/bin/sh", "-c", script}, input, timeout_ns);
 }
 
 TEST(RunProgram, GivesBackWhatTheProgramMakesOfItsInput) {
   const std::string large(3 << 20, 'x');  // more than a pipe takes
-  EXPECT_EQ(*shell("cat; echo done", large), large + "done\n");
-  EXPECT_EQ(*shell("cat"), "");
+  EXPECT_EQ(*run_shell("cat; echo done", large), large + "done\n");
+  EXPECT_EQ(*run_shell("cat"), "");
 }
 
 TEST(RunProgram, SaysHowTheProgramEnded) {
-  EXPECT_EQ(shell("echo no; exit 3").error().message, "/bin/sh ended with status 3");
-  EXPECT_NE(shell("kill -9 $$").error().message.find("killed by signal 9"), std::string::npos);
+  EXPECT_EQ(run_shell("echo no; exit 3").error().message, "/bin/sh ended with status 3");
+  EXPECT_NE(run_shell("kill -9 $$").error().message.find("killed by signal 9"), std::string::npos);
 }
 
 TEST(RunProgram, SaysWhenThereIsNoSuchProgram) {
@@ -35,7 +35,7 @@ TEST(RunProgram, SaysWhenThereIsNoSuchProgram) {
 TEST(RunProgram, EndsAProgramThatIsLateWithWhatItStarted) {
   for (const char* script : {"sleep 100 & sleep 100", "exec >&-; sleep 100"}) {
     const std::int64_t began_ns = now_ns();
-    const Result<std::string> result = shell(script, "", kShortNs);
+    const Result<std::string> result = run_shell(script, "", kShortNs);
     EXPECT_EQ(result.error().status, Status::ERROR_TIMEOUT) << script;
     EXPECT_LT(now_ns() - began_ns, kLongNs / 2) << script;
   }

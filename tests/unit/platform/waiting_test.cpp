@@ -11,11 +11,11 @@
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/futex.hpp"
+#include "tests/unit/platform/durations.hpp"
 
 namespace leat::platform {
 namespace {
 
-constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kLong = 100'000 * kMillisecond;  // a test that waits so long has failed
 
 TEST(Deadline, PassesAndIsNeverNegative) {

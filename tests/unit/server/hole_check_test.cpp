@@ -34,7 +34,7 @@ model::Model model_of(std::uint32_t variables, bool partial = false, bool once =
   return model;
 }
 
-Block block(std::uint32_t variable, std::int32_t rank, std::int64_t row, std::int64_t rows) {
+Block block_at(std::uint32_t variable, std::int32_t rank, std::int64_t row, std::int64_t rows) {
   Block made;
   made.variable = variable;
   made.rank = rank;
@@ -45,7 +45,7 @@ Block block(std::uint32_t variable, std::int32_t rank, std::int64_t row, std::in
   return made;
 }
 
-Iteration iteration(std::int64_t number, std::vector<Block> blocks) {
+Iteration iteration_of(std::int64_t number, std::vector<Block> blocks) {
   return Iteration{number, true, std::move(blocks), {}, {}};
 }
 
@@ -54,7 +54,7 @@ Iteration rows_of(std::int64_t number, std::uint32_t variables, std::int32_t ran
   Iteration made{number, true, {}, {}, {}};
   for (std::uint32_t v = 0; v < variables; ++v)
     for (std::int32_t r = 0; r < ranks; ++r)
-      made.blocks.push_back(block(v, r, right ? kRows * r : 0, kRows * ranks));
+      made.blocks.push_back(block_at(v, r, right ? kRows * r : 0, kRows * ranks));
   return made;
 }
 
@@ -76,10 +76,10 @@ TEST(HoleCheck, NamesVariableRanksAndBoxes) {
 TEST(HoleCheck, SaysTheSameOfTheSameHolesWhoeverWroteTheRest) {
   const model::Model model = model_of(1);
   HoleCheck check(model, true);
-  const std::string first = check.check(iteration(0, {block(0, 0, 0, 4)}))[0].text;
+  const std::string first = check.check(iteration_of(0, {block_at(0, 0, 0, 4)}))[0].text;
   EXPECT_TRUE(check.check(rows_of(1, 1, 2, true)).empty());
-  EXPECT_EQ(check.check(iteration(2, {block(0, 1, 0, 4)}))[0].text, first);
-  EXPECT_NE(check.check(iteration(3, {block(0, 1, 2, 4)}))[0].text, first);
+  EXPECT_EQ(check.check(iteration_of(2, {block_at(0, 1, 0, 4)}))[0].text, first);
+  EXPECT_NE(check.check(iteration_of(3, {block_at(0, 1, 2, 4)}))[0].text, first);
 }
 
 TEST(HoleCheck, OfHolesThatChangeAllTheTimeSaysSomeOnly) {
@@ -87,7 +87,7 @@ TEST(HoleCheck, OfHolesThatChangeAllTheTimeSaysSomeOnly) {
   HoleCheck check(model, true);
   std::set<std::string> texts;
   for (int i = 0; i < 100; ++i)
-    texts.insert(check.check(iteration(i, {block(0, 0, i, 200)}))[0].text);
+    texts.insert(check.check(iteration_of(i, {block_at(0, 0, i, 200)}))[0].text);
   EXPECT_EQ(texts.size(), HoleCheck::kMostTold);
 }
 
@@ -99,14 +99,14 @@ TEST(HoleCheck, SaysNothingWhereHolesAreMeant) {
 TEST(HoleCheck, WhatIsWrittenOnceMayComeInTwoIterations) {
   const model::Model model = model_of(1, false, true);
   HoleCheck check(model, true);
-  EXPECT_TRUE(check.check(iteration(0, {block(0, 0, 0, 4)})).empty());
-  EXPECT_TRUE(check.check(iteration(1, {block(0, 1, 2, 4)})).empty());
+  EXPECT_TRUE(check.check(iteration_of(0, {block_at(0, 0, 0, 4)})).empty());
+  EXPECT_TRUE(check.check(iteration_of(1, {block_at(0, 1, 2, 4)})).empty());
   EXPECT_TRUE(check.finish().empty());
   HoleCheck other(model, true);
-  EXPECT_TRUE(other.check(iteration(0, {block(0, 0, 0, 4)})).empty());
+  EXPECT_TRUE(other.check(iteration_of(0, {block_at(0, 0, 0, 4)})).empty());
   EXPECT_EQ(other.finish().size(), 1u);
   HoleCheck late(model, false);
-  EXPECT_TRUE(late.check(iteration(7, {block(0, 0, 0, 4)})).empty() && late.finish().empty());
+  EXPECT_TRUE(late.check(iteration_of(7, {block_at(0, 0, 0, 4)})).empty() && late.finish().empty());
 }
 
 TEST(HoleCheck, CostsMuchLessThanAMicrosecondForEachBlock) {
@@ -130,14 +130,14 @@ TEST(HoleCheck, CostsMuchLessThanAMicrosecondForEachBlock) {
 TEST(DifferingOverlaps, AreFoundToTheCellAndGhostsAreNotLookedAt) {
   const model::Model model = model_of(1);
   std::vector<std::int64_t> a(16), b(16);
-  Block first = block(0, 0, 0, 3), second = block(0, 1, 1, 3);
+  Block first = block_at(0, 0, 0, 3), second = block_at(0, 1, 1, 3);
   first.data = a.data();
   second.data = b.data();
   for (std::size_t i = 0; i < 4; ++i) a[i] = b[12 + i] = -1;    // ghosts
   for (std::size_t i = 0; i < 4; ++i) a[8 + i] = b[4 + i] = 7;  // the row that both have
-  EXPECT_TRUE(differing_overlaps(model, iteration(0, {first, second})).empty());
+  EXPECT_TRUE(differing_overlaps(model, iteration_of(0, {first, second})).empty());
   b[4 + 2] = 8;
-  const std::vector<Finding> found = differing_overlaps(model, iteration(0, {first, second}));
+  const std::vector<Finding> found = differing_overlaps(model, iteration_of(0, {first, second}));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_NE(found[0].text.find("block 0 of rank 0 and block 0 of rank 1 both have (y=1:2, x=0:4) "
                                "and differ there, first at (y=1:2, x=2:3)"),

@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "server/session/lease_book.hpp"
+#include "tests/unit/server/sizes.hpp"
 
 namespace leat::server {
 namespace {
 
-constexpr std::uint64_t kUnit = 64 * 1024, kBase = 1 << 20;
+constexpr std::uint64_t kBase = 1 << 20;
 
 shm::SegmentHeader header(std::uint64_t units, std::uint64_t common = 2) {
   shm::SegmentHeader made{};

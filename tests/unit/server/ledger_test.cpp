@@ -11,8 +11,6 @@
 namespace leat::server {
 namespace {
 
-using Json = nlohmann::json;
-
 LedgerNames names(std::size_t variables, std::int32_t ranks) {
   LedgerNames all{"run", "session", ranks, ranks, {}, {"out", "second"}, {}};
   for (std::size_t v = 0; v < variables; ++v) all.variables.push_back("v" + std::to_string(v));
@@ -21,8 +19,8 @@ LedgerNames names(std::size_t variables, std::int32_t ranks) {
   return all;
 }
 
-Iteration iteration(std::int64_t number, std::uint32_t variables, std::int32_t ranks,
-                    std::uint64_t bytes = 8) {
+Iteration written_iteration(std::int64_t number, std::uint32_t variables, std::int32_t ranks,
+                            std::uint64_t bytes = 8) {
   Iteration made;
   made.number = number;
   for (std::uint32_t v = 0; v < variables; ++v) {
@@ -41,25 +39,26 @@ PipelineResult result(std::int64_t number, const std::string& error = "") {
   return {PipelineResult::Kind::iteration, number, {{"out", error}}};
 }
 
-Json json(Ledger ledger) {
+nlohmann::json json(Ledger ledger) {
   ledger.settle_failures();
-  return Json::parse(ledger_json(ledger, "running"));
+  return nlohmann::json::parse(ledger_json(ledger, "running"));
 }
 
 TEST(Ledger, OfARunWithoutLossesHasOneEntryForEachVariable) {
   Ledger ledger(names(2, 4));
   for (int i = 0; i < 10; ++i) {
-    ledger.handed_over(iteration(i, 2, 4));
+    ledger.handed_over(written_iteration(i, 2, 4));
     EXPECT_EQ(ledger.in_progress(), 1u);
     ledger.settled(result(i));
   }
   EXPECT_FALSE(ledger.anything_missing());
   EXPECT_EQ(ledger.stored_iterations(), 10u);
-  const Json all = json(ledger);
+  const nlohmann::json all = json(ledger);
   EXPECT_EQ(all["status"], "LEAT_OK");
   EXPECT_EQ(all["in_progress"], 0);
   ASSERT_EQ(all["entries"].size(), 4u) << "written and stored";
-  const Json wanted = Json::parse(R"({"variable":"v1","iterations":[0,9,1],"ranks":[[0,3]],
+  const nlohmann::json wanted =
+      nlohmann::json::parse(R"({"variable":"v1","iterations":[0,9,1],"ranks":[[0,3]],
                                       "blocks":40,"bytes":320,"fate":"stored","store":"out"})");
   EXPECT_EQ(all["entries"][3], wanted);
 }
@@ -87,8 +86,8 @@ TEST(Ledger, OfALargeRegularRunIsSmallAndQuick) {
   // All blocks of 128 ranks for each hundredth iteration, and of 4 ranks for each: the blocks of
   // all would be many times the machine's memory, which is what took the time.
   Ledger wide(names(1000, 128)), deep(names(1000, 128));
-  const double wide_seconds = run_through(&wide, iteration(0, 1000, 128), 10'000, 100);
-  const double deep_seconds = run_through(&deep, iteration(0, 1000, 4), 10'000, 1);
+  const double wide_seconds = run_through(&wide, written_iteration(0, 1000, 128), 10'000, 100);
+  const double deep_seconds = run_through(&deep, written_iteration(0, 1000, 4), 10'000, 1);
   std::printf("128 ranks: %.2f ms an iteration; 4 ranks: %.2f ms; %zu and %zu bytes\n",
               wide_seconds * 10, deep_seconds / 10, bytes_of(wide), bytes_of(deep));
   EXPECT_LT(bytes_of(wide), 1u << 20);
@@ -100,7 +99,7 @@ TEST(Ledger, OfALargeRegularRunIsSmallAndQuick) {
 TEST(Ledger, AStoreThatTakesEveryTenthIterationCostsOneEntry) {
   Ledger ledger(names(1, 2));
   for (int i = 0; i < 1000; ++i) {
-    ledger.handed_over(iteration(i, 1, 2));
+    ledger.handed_over(written_iteration(i, 1, 2));
     PipelineResult both = result(i);
     if (i % 10 == 0) both.outcomes.push_back({"second", ""});
     ledger.settled(both);
@@ -110,9 +109,9 @@ TEST(Ledger, AStoreThatTakesEveryTenthIterationCostsOneEntry) {
 
 TEST(Ledger, KeepsTheStoresOfAVariableApart) {
   Ledger ledger(names(2, 1));
-  ledger.handed_over(iteration(3, 2, 1));
+  ledger.handed_over(written_iteration(3, 2, 1));
   ledger.settled({PipelineResult::Kind::iteration, 3, {{"out", ""}, {"second", "disk full"}}});
-  const Json entries = json(ledger)["entries"];
+  const nlohmann::json entries = json(ledger)["entries"];
   ASSERT_EQ(entries.size(), 5u) << "second takes only one of them";
   EXPECT_EQ(entries[1]["fate"], "stored");
   EXPECT_EQ(entries[1]["store"], "out");
@@ -125,7 +124,7 @@ TEST(Ledger, KeepsTheStoresOfAVariableApart) {
 
 TEST(Ledger, WantedByNoStoreIsNoLoss) {
   Ledger ledger(names(1, 1));
-  ledger.handed_over(iteration(0, 1, 1));
+  ledger.handed_over(written_iteration(0, 1, 1));
   ledger.settled({PipelineResult::Kind::iteration, 0, {}});
   EXPECT_FALSE(ledger.anything_missing());
   EXPECT_EQ(json(ledger)["entries"].size(), 1u);
@@ -136,12 +135,13 @@ TEST(Ledger, SaysInOneEntryWhatFailedOnManyRanks) {
   Ledger ledger(names(2, 4));
   for (int i = 0; i < 5; ++i) {
     for (const int rank : {3, 0, 1, 2}) ledger.write_failed(rank, 1, i, "too large", 100);
-    ledger.handed_over(iteration(i, 1, 4));
+    ledger.handed_over(written_iteration(i, 1, 4));
     ledger.settled(result(i));
   }
-  const Json entries = json(ledger)["entries"];
+  const nlohmann::json entries = json(ledger)["entries"];
   ASSERT_EQ(entries.size(), 3u) << entries;
-  const Json wanted = Json::parse(R"({"variable":"v1","iterations":[0,4,1],"ranks":[[0,3]],
+  const nlohmann::json wanted =
+      nlohmann::json::parse(R"({"variable":"v1","iterations":[0,4,1],"ranks":[[0,3]],
       "blocks":20,"bytes":2000,"fate":"not written","why":"too large"})");
   EXPECT_EQ(entries[2], wanted);
   EXPECT_EQ(ledger.lost_writes(), 20u);
@@ -150,7 +150,7 @@ TEST(Ledger, SaysInOneEntryWhatFailedOnManyRanks) {
 TEST(Ledger, AWriteOfAnUnknownNameIsLostToo) {
   Ledger ledger(names(1, 1));
   ledger.write_failed(0, Ledger::kUnknownName, 2, "no such variable");
-  const Json entry = json(ledger)["entries"][0];
+  const nlohmann::json entry = json(ledger)["entries"][0];
   EXPECT_TRUE(entry["variable"].is_null());
   EXPECT_EQ(entry["what"], "unknown name");
   EXPECT_TRUE(ledger.anything_lost());
@@ -158,19 +158,19 @@ TEST(Ledger, AWriteOfAnUnknownNameIsLostToo) {
 
 TEST(Ledger, DroppedIterationsAreMissingButNotLost) {
   Ledger ledger(names(2, 4));
-  ledger.handed_over(iteration(0, 2, 4));
+  ledger.handed_over(written_iteration(0, 2, 4));
   ledger.iteration_dropped(0, "the segment is full");
   ledger.iteration_dropped(1, "the segment is full");
   EXPECT_FALSE(ledger.anything_lost());
   EXPECT_TRUE(ledger.anything_missing());
   EXPECT_EQ(ledger.in_progress(), 0u);
-  const Json all = json(ledger);
+  const nlohmann::json all = json(ledger);
   EXPECT_EQ(all["status"], "LEAT_ERROR_LOST") << "with LEAT_STRICT=1 it is an error";
   EXPECT_EQ(all["dropped"], 8);
   EXPECT_EQ(all["dropped_iterations"], 2);
   EXPECT_EQ(all["entries"][0]["fate"], "dropped");
   EXPECT_EQ(all["entries"][0]["why"], "the segment is full");
-  EXPECT_EQ(all["entries"][0]["iterations"], Json::array({0, 1, 1}));
+  EXPECT_EQ(all["entries"][0]["iterations"], nlohmann::json::array({0, 1, 1}));
 }
 
 TEST(Ledger, AStoreThatCannotBeClosedIsALoss) {
@@ -183,10 +183,10 @@ TEST(Ledger, AStoreThatCannotBeClosedIsALoss) {
 TEST(Ledger, ReasonsThatDifferInNumbersAreOne) {
   Ledger ledger(names(1, 1));
   for (int i = 0; i < 1000; ++i) {
-    ledger.handed_over(iteration(i, 1, 1));
+    ledger.handed_over(written_iteration(i, 1, 1));
     ledger.settled(result(i, "iteration " + std::to_string(i) + ": disk full"));
   }
-  const Json entries = json(ledger)["entries"];
+  const nlohmann::json entries = json(ledger)["entries"];
   ASSERT_EQ(entries.size(), 2u);
   EXPECT_EQ(entries[1]["why"], "iteration 0: disk full");
 }
@@ -206,7 +206,7 @@ Ledger unlucky(std::vector<std::string>* lines) {
   ledger.persist_with([lines](const std::string& line) { lines->push_back(line); });
   for (int i = 0; i < 6; ++i) {
     if (i == 2) ledger.write_failed(1, 2, i, "too large", 64);
-    ledger.handed_over(iteration(i, 3, 4));
+    ledger.handed_over(written_iteration(i, 3, 4));
     if (i == 5) {
       ledger.iteration_dropped(i, "the segment is full");
     } else {
@@ -229,12 +229,12 @@ TEST(Ledger, OfASuccessorHasAllLossesOfTheKilledOne) {
     EXPECT_TRUE(successor.restore(line)) << line;
   }
   successor.stored_until("out", 4);
-  const Json before = json(killed), after = json(successor);
+  const nlohmann::json before = json(killed), after = json(successor);
   for (const char* name : {"lost", "dropped", "dropped_iterations", "died", "status"})
     EXPECT_EQ(before[name], after[name]) << name;
   EXPECT_EQ(after["stores"][0]["stored_until"], 4);
-  Json losses = Json::array();
-  for (const Json& entry : before["entries"]) {
+  nlohmann::json losses = nlohmann::json::array();
+  for (const nlohmann::json& entry : before["entries"]) {
     if (entry["fate"] != "written" && entry["fate"] != "stored") losses.push_back(entry);
   }
   EXPECT_EQ(losses, after["entries"]);
@@ -267,7 +267,7 @@ TEST(Ledger, SaysEachWarningOnceWithTheIterationsThatItIsOf) {
   EXPECT_FALSE(ledger.anything_missing());
   EXPECT_TRUE(ledger.anything_amiss());
   ASSERT_EQ(lines.size(), 2u);
-  const Json wanted = Json::parse(
+  const nlohmann::json wanted = nlohmann::json::parse(
       R"({"what":"holes","variable":"v1","first":2,"last":6,"iterations":4,"text":"some"})");
   EXPECT_EQ(json(ledger)["warnings"][0], wanted);
   Ledger successor(names(2, 1));
@@ -283,7 +283,7 @@ TEST(Ledger, SaysEachWarningOnceWithTheIterationsThatItIsOf) {
 TEST(Ledger, PersistsNoGoodFates) {
   Ledger ledger(names(2, 2));
   ledger.persist_with([](const std::string& line) { ADD_FAILURE() << line; });
-  ledger.handed_over(iteration(0, 2, 2));
+  ledger.handed_over(written_iteration(0, 2, 2));
   ledger.settled(result(0));
 }
 

@@ -9,13 +9,12 @@
 #include <condition_variable>
 
 #include "server/driver/thread_executor.hpp"
+#include "tests/unit/server/sizes.hpp"
 
 namespace leat::server {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20, kBegin = 64 * 1024, kEnd = 33 * kMiB;
-
-bool by_offset(const shm::Region& a, const shm::Region& b) { return a.offset < b.offset; }
+constexpr std::uint64_t kBegin = 64 * 1024, kEnd = 33 * kMiB;
 
 // All news of a populator until `bytes` are settled.
 class Listener {
@@ -44,7 +43,7 @@ class Listener {
   bool is_all() {
     std::vector<shm::Region> all = taken_;
     all.insert(all.end(), lost_.begin(), lost_.end());
-    std::sort(all.begin(), all.end(), by_offset);
+    std::ranges::sort(all, {}, &shm::Region::offset);
     std::uint64_t at = kBegin;
     for (const shm::Region& each : all) {
       if (each.offset != at) return false;

@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <random>
 
+#include "tests/unit/server/sizes.hpp"
+
 namespace leat::server {
 namespace {
-
-constexpr std::uint64_t kUnit = 64 * 1024, kMiB = 1 << 20;
-
-bool by_offset(const shm::Region& a, const shm::Region& b) { return a.offset < b.offset; }
 
 TEST(Zones, AreOneWhereAllRanksAreOnOneNode) {
   const std::vector<Zone> zones = zones_of({kUnit, 64 * kMiB}, kUnit, {1, 1, 1});
@@ -44,7 +42,7 @@ TEST(Zones, AreAllOfTheDataOnceInWholeUnitsAndMostOfItInOnePiece) {
       for (const shm::Region& each : zone.ranges()) all.push_back(each);
       end_of_small = std::max(end_of_small, zone.small.offset + zone.small.bytes);
     }
-    std::sort(all.begin(), all.end(), by_offset);
+    std::ranges::sort(all, {}, &shm::Region::offset);
     std::uint64_t at = data.offset;
     for (const shm::Region& each : all) {
       EXPECT_EQ(each.offset, at);

@@ -14,17 +14,17 @@
 namespace leat::shm {
 namespace {
 
-constexpr std::uint32_t kSlots = 8;
+constexpr std::uint32_t kRingSlots = 8;
 
 struct Ring {
-  std::vector<Event> slots{kSlots};
+  std::vector<Event> slots{kRingSlots};
   std::atomic<std::uint64_t> tail{0}, head{0};
   std::atomic<bool> producer_gone{false}, consumer_gone{false};
 };
 
 void take_all(Ring& shared, std::uint64_t elements) {
   const SaysItIsGone end(shared.consumer_gone);
-  RingConsumer<Event> ring(shared.slots.data(), kSlots, shared.tail, shared.head);
+  RingConsumer<Event> ring(shared.slots.data(), kRingSlots, shared.tail, shared.head);
   Event event;
   for (std::uint64_t i = 0; i < elements; ++i) {
     ASSERT_TRUE(try_until([&] { return ring.pop(event); }, shared.producer_gone)) << i << " came";
@@ -41,7 +41,7 @@ TEST(ShmStress, ARingCarriesEveryElementOnceAndInOrder) {
   Ring shared;
   const std::jthread consumer(take_all, std::ref(shared), kElements);
   const SaysItIsGone end(shared.producer_gone);
-  RingProducer<Event> ring(shared.slots.data(), kSlots, shared.tail, shared.head);
+  RingProducer<Event> ring(shared.slots.data(), kRingSlots, shared.tail, shared.head);
   Event event{};
   for (std::uint64_t i = 0; i < kElements; ++i) {
     event.token = i;
@@ -58,7 +58,7 @@ struct Bell {
 void take_asleep(Ring& shared, Bell& bell, std::uint64_t elements) {
   constexpr std::int64_t kTooLong = 20'000'000'000;
   const SaysItIsGone end(shared.consumer_gone);
-  RingConsumer<Event> ring(shared.slots.data(), kSlots, shared.tail, shared.head);
+  RingConsumer<Event> ring(shared.slots.data(), kRingSlots, shared.tail, shared.head);
   Event event;
   for (std::uint64_t taken = 0; taken < elements;) {
     if (ring.pop(event)) {
@@ -83,7 +83,7 @@ TEST(ShmStress, ASleeperIsAlwaysWoken) {
   Ring shared;
   Bell bell;
   const std::jthread consumer(take_asleep, std::ref(shared), std::ref(bell), kElements);
-  RingProducer<Event> ring(shared.slots.data(), kSlots, shared.tail, shared.head);
+  RingProducer<Event> ring(shared.slots.data(), kRingSlots, shared.tail, shared.head);
   for (std::uint64_t i = 0; i < kElements; ++i) {
     ASSERT_TRUE(try_until([&] { return ring.push(Event{}); }, shared.consumer_gone));
     ring.announce();

@@ -9,7 +9,8 @@
 namespace leat::hdf5 {
 namespace {
 
-void write(hid_t object, const char* name, hid_t type, const Shape& extents, const void* value) {
+void write_attribute(hid_t object, const char* name, hid_t type, const Shape& extents,
+                     const void* value) {
   const std::string what = std::string("cannot write the attribute ") + name;
   const Id attribute(has_attribute(object, name) ? H5Aopen(object, name, H5P_DEFAULT)
                                                  : H5Acreate2(object, name, type, space_of(extents),
@@ -37,7 +38,7 @@ void set_attribute(hid_t object, const char* name, const std::string& value) {
   remove_attribute(object, name);
   const char* text = value.c_str();
   // What h5py and netCDF tools read as text.
-  write(object, name, text_type(H5T_VARIABLE), {}, &text);
+  write_attribute(object, name, text_type(H5T_VARIABLE), {}, &text);
 }
 
 void set_attribute(hid_t object, const char* name, const char* value) {
@@ -45,27 +46,27 @@ void set_attribute(hid_t object, const char* name, const char* value) {
 }
 
 void set_attribute(hid_t object, const char* name, std::int64_t value) {
-  write(object, name, H5T_NATIVE_INT64, {}, &value);
+  write_attribute(object, name, H5T_NATIVE_INT64, {}, &value);
 }
 
 void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values) {
-  write(object, name, H5T_NATIVE_INT64, {values.size()}, values.data());
+  write_attribute(object, name, H5T_NATIVE_INT64, {values.size()}, values.data());
 }
 
 void set_attribute(hid_t object, const char* name, const std::vector<std::int8_t>& values) {
-  write(object, name, H5T_NATIVE_INT8, {values.size()}, values.data());
+  write_attribute(object, name, H5T_NATIVE_INT8, {values.size()}, values.data());
 }
 
 void set_attribute(hid_t object, const char* name, const std::vector<double>& values) {
-  write(object, name, H5T_NATIVE_DOUBLE, {values.size()}, values.data());
+  write_attribute(object, name, H5T_NATIVE_DOUBLE, {values.size()}, values.data());
 }
 
 void set_fixed_attribute(hid_t object, const char* name, const std::string& value) {
-  write(object, name, text_type(value.size() + 1), {}, value.c_str());
+  write_attribute(object, name, text_type(value.size() + 1), {}, value.c_str());
 }
 
 void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill) {
-  write(dataset, "_FillValue", type, {1}, fill.data());
+  write_attribute(dataset, "_FillValue", type, {1}, fill.data());
 }
 
 std::string fixed_attribute(hid_t object, const char* name) {

@@ -28,7 +28,7 @@ std::string group_of(const std::string& name) { return name.substr(0, name.rfind
 constexpr const char* kUnits = "leat_axis_units";
 constexpr unsigned kMostDims = 8;
 
-std::string name_of(unsigned dimension) { return "leat_axis_" + std::to_string(dimension); }
+std::string axis_name(unsigned dimension) { return "leat_axis_" + std::to_string(dimension); }
 
 }  // namespace
 
@@ -86,13 +86,13 @@ std::vector<std::string> mesh_coordinates(const leat_run& run, const leat_variab
 }
 
 void note_axis(hid_t dataset, unsigned dimension, const AxisValues& axis) {
-  set_attribute(dataset, name_of(dimension).c_str(),
+  set_attribute(dataset, axis_name(dimension).c_str(),
                 std::vector<double>{axis.first, axis.step, static_cast<double>(axis.axis)});
   set_attribute(dataset, kUnits, axis.unit);
 }
 
 std::optional<AxisValues> noted_axis(hid_t dataset, unsigned dimension) {
-  const std::string name = name_of(dimension);
+  const std::string name = axis_name(dimension);
   if (!has_attribute(dataset, name)) return {};
   std::vector<double> numbers = numbers_attribute(dataset, name.c_str());
   numbers.resize(3);
@@ -102,7 +102,7 @@ std::optional<AxisValues> noted_axis(hid_t dataset, unsigned dimension) {
 
 void remove_noted_axes(hid_t dataset) {
   remove_attribute(dataset, kUnits);
-  for (unsigned d = 0; d < kMostDims; ++d) remove_attribute(dataset, name_of(d));
+  for (unsigned d = 0; d < kMostDims; ++d) remove_attribute(dataset, axis_name(d));
 }
 
 }  // namespace leat::hdf5

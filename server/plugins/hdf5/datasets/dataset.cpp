@@ -24,7 +24,7 @@ constexpr std::uint64_t kCompressedChunk = 512ull * 1024;
 // wait here. All else goes to the file at once.
 constexpr std::uint64_t kCacheOfCompressed = 64 << 20;
 
-Id creation_of(hid_t type, const DatasetPlan& plan, const std::string& name) {
+Id creation_for(hid_t type, const DatasetPlan& plan, const std::string& name) {
   Id list(H5Pcreate(H5P_DATASET_CREATE), "making a property list");
   if (!plan.extents.empty()) {
     check(H5Pset_chunk(list, static_cast<int>(plan.chunk.size()), plan.chunk.data()),
@@ -100,7 +100,7 @@ void Dataset::create(hid_t file, hid_t type, const DatasetPlan& plan) {
   for (std::size_t d = 0; d < most.size(); ++d) {
     if (grows_[d]) most[d] = H5S_UNLIMITED;
   }
-  const Id space = space_of(extents_, most), creation = creation_of(type, plan, name_);
+  const Id space = space_of(extents_, most), creation = creation_for(type, plan, name_);
   id_ = Id(H5Dcreate2(file, name_.c_str(), type, space, link_creation(), creation,
                       access_of(bool{plan.compression})),
            "cannot create the dataset " + name_);

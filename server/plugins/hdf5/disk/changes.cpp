@@ -16,7 +16,7 @@ auto first_of(Map& changes, std::uint64_t address) {
   return before->first + before->second.size() > address ? before : piece;
 }
 
-constexpr std::size_t kMost = std::size_t{32} << 20;
+constexpr std::size_t kMostBytes = std::size_t{32} << 20;
 // What does not change beside what does goes to the journal with it: it tells whether a file is the
 // one that the journal is for.
 constexpr std::size_t kBlock = 64;
@@ -108,7 +108,7 @@ void KnownBytes::forget_all() {
 }
 
 void KnownBytes::keep_small() {
-  if (bytes_ > kMost) forget_all();
+  if (bytes_ > kMostBytes) forget_all();
 }
 
 // What lies side by side, and was not written as one, counts as not known.

@@ -9,14 +9,14 @@ namespace leat::hdf5 {
 namespace {
 
 // Less is not worth a call, and would write the pages at the ends more than once.
-constexpr std::uint64_t kAtOnce = 8 << 20;
+constexpr std::uint64_t kWriteBackStep = 8 << 20;
 
 }  // namespace
 
 void EarlyWriteback::upto(int fd, std::uint64_t end) {
   {
     const std::lock_guard lock(mutex_);
-    if (end < wanted_ + kAtOnce) return;
+    if (end < wanted_ + kWriteBackStep) return;
     wanted_ = end;
   }
   try {

@@ -13,7 +13,7 @@ namespace {
 // Larger ones gain nothing.
 constexpr std::size_t kLargest = 256ull * 1024;
 // With as many gaps they fit into one write (IOV_MAX is 1024).
-constexpr std::size_t kMost = 256;
+constexpr std::size_t kMostPieces = 256;
 constexpr std::size_t kMostOfGap = 8;
 constexpr char kGap[kMostOfGap] = {};
 
@@ -36,7 +36,7 @@ bool Gathered::fits(const void* from, std::size_t bytes) const {
 }
 
 bool Gathered::is_in_the_way(std::uint64_t address) const {
-  return pieces_.size() == kMost || (!pieces_.empty() && address < pieces_.back().end());
+  return pieces_.size() == kMostPieces || (!pieces_.empty() && address < pieces_.back().end());
 }
 
 void Gathered::add(std::uint64_t address, const void* from, std::size_t bytes) {

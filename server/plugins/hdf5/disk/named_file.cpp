@@ -22,11 +22,11 @@ namespace {
 
 // FICLONE of linux/fs.h.
 constexpr unsigned long kShareContent = _IOW(0x94, 9, int);
-constexpr std::size_t kAtOnce = 4 << 20;
+constexpr std::size_t kCopyPiece = 4 << 20;
 
 // By hand: not every pair of files can be copied by the system.
 int copy_by_hand(int from, int to, off_t at, off_t end) {
-  std::vector<char> piece(std::min<std::size_t>(kAtOnce, static_cast<std::size_t>(end - at)));
+  std::vector<char> piece(std::min<std::size_t>(kCopyPiece, static_cast<std::size_t>(end - at)));
   while (at < end) {
     const std::size_t bytes = std::min(piece.size(), static_cast<std::size_t>(end - at));
     int code = read_whole(from, piece.data(), bytes, static_cast<std::uint64_t>(at));

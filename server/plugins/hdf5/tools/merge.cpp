@@ -38,7 +38,7 @@ MergeFacts merge(const std::string& from, const std::string& to, bool replace) {
                     [&line](std::uint64_t done, std::uint64_t all) { line.show(done, all); });
 }
 
-void print_json(const std::string& file, const MergeFacts& facts) {
+void print_merge_json(const std::string& file, const MergeFacts& facts) {
   print_line({{"file", file},
               {"datasets", facts.datasets},
               {"iterations", facts.iterations},
@@ -54,7 +54,7 @@ int make_file_of_view(const Words& words) {
   for (const std::string& what : facts.not_for_vtk)
     std::fprintf(stderr, "leat merge: %s\n", what.c_str());
   if (words[3] == "json") {
-    print_json(file, facts);
+    print_merge_json(file, facts);
   } else {
     std::printf("%s: %zu datasets, %llu iterations, %llu bytes of values\n", file.c_str(),
                 facts.datasets, static_cast<unsigned long long>(facts.iterations),

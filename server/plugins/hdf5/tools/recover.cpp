@@ -59,7 +59,7 @@ void read_all(hid_t dataset, hid_t type, const std::string& name) {
   }
 }
 
-void look_at(hid_t dataset, const std::string& name) {
+void look_at_dataset(hid_t dataset, const std::string& name) {
   const Id properties(H5Dget_create_plist(dataset), name);
   const Id type(H5Dget_type(dataset), name);
   if (H5Pget_layout(properties) == H5D_VIRTUAL) return;
@@ -77,7 +77,7 @@ void look_at_object(hid_t file, const char* name, H5O_type_t type, void* damage)
   try {
     is_alive();
     const Id object(H5Oopen(file, name, H5P_DEFAULT), std::string("\"") + name + "\"");
-    if (type == H5O_TYPE_DATASET) look_at(object, name);
+    if (type == H5O_TYPE_DATASET) look_at_dataset(object, name);
   } catch (const std::exception& e) {
     static_cast<std::vector<std::string>*>(damage)->push_back(e.what());
   }

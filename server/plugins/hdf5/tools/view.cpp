@@ -11,7 +11,7 @@
 namespace leat::hdf5 {
 namespace {
 
-void print_json(const std::string& path, const ViewFacts& facts) {
+void print_view_json(const std::string& path, const ViewFacts& facts) {
   print_line({{"view", path},
               {"parts", facts.parts},
               {"iterations", facts.iterations},
@@ -34,7 +34,7 @@ int show_view(const Words& words) {
     std::fprintf(stderr, "leat view: %s\n", what.c_str());
   const std::string sidecar = xdmf::remade_sidecar(place.path, "view");
   if (words[2] == "json") {
-    print_json(place.path, facts);
+    print_view_json(place.path, facts);
   } else {
     std::printf("%s\n%s", described(place.path, facts).c_str(), sidecar.c_str());
   }

@@ -12,7 +12,7 @@
 namespace leat::hdf5 {
 namespace {
 
-void print_json(const std::string& path, const xdmf::Facts& facts) {
+void print_sidecar_json(const std::string& path, const xdmf::Facts& facts) {
   print_line(
       {{"left_out", facts.left_out}, {"sidecar", xdmf::sidecar_of(path)}, {"steps", facts.steps}});
 }
@@ -29,7 +29,7 @@ void make(const std::string& path, bool json) {
     for (const std::string& what : facts.left_out) why += "\n  without the " + what;
     throw std::runtime_error(path + " has nothing that is on a mesh and can be shown" + why);
   }
-  json ? print_json(path, facts) : print(path, facts);
+  json ? print_sidecar_json(path, facts) : print(path, facts);
 }
 
 }  // namespace

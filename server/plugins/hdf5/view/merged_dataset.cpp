@@ -37,7 +37,7 @@ void copy_filters(hid_t from, hid_t to) {
   }
 }
 
-bool has_rows(hid_t dataset) {
+bool has_iteration_scale(hid_t dataset) {
   for (const std::string& scale : scales_of(dataset, 0)) {
     if (scale.substr(scale.rfind('/') + 1).rfind("iteration", 0) == 0) return true;
   }
@@ -46,9 +46,10 @@ bool has_rows(hid_t dataset) {
 
 Shape chunk_for(hid_t dataset, const Shape& extents, std::uint64_t bytes, bool compressed) {
   const Shape rest = behind(extents);
-  Shape chunk = has_rows(dataset) ? chunk_of_iterations(rest, bytes) : chunk_of_rows(rest, bytes);
-  if (compressed && has_rows(dataset)) chunk[0] = 1;
-  if (!has_rows(dataset)) chunk[0] = std::clamp<hsize_t>(extents[0], 1, chunk[0]);
+  Shape chunk =
+      has_iteration_scale(dataset) ? chunk_of_iterations(rest, bytes) : chunk_of_rows(rest, bytes);
+  if (compressed && has_iteration_scale(dataset)) chunk[0] = 1;
+  if (!has_iteration_scale(dataset)) chunk[0] = std::clamp<hsize_t>(extents[0], 1, chunk[0]);
   return chunk;
 }
 

@@ -30,7 +30,7 @@ std::vector<SlotRun> slot_runs(const std::vector<StoredBlock>& blocks) {
 }
 
 // Mappings of (row, slots); what lies behind them in a dataset is added by with_rest().
-Mapping mapping_of(const SlotRun& run, hsize_t row, bool constant) {
+Mapping mapping_of_run(const SlotRun& run, hsize_t row, bool constant) {
   Mapping mapping{run.part, {run.from}, {run.count}, {run.to}, {run.count}};
   if (constant) return mapping;
   mapping.from = joined(run.row, mapping.from);
@@ -51,7 +51,7 @@ struct SlotMappings {
   hsize_t slots = 0;  // of the row that has most
 
   void add(const std::vector<StoredBlock>& blocks, hsize_t row, bool constant) {
-    for (const SlotRun& run : slot_runs(blocks)) list.add(mapping_of(run, row, constant));
+    for (const SlotRun& run : slot_runs(blocks)) list.add(mapping_of_run(run, row, constant));
     slots = std::max<hsize_t>(slots, blocks.size());
   }
 };

@@ -13,7 +13,7 @@ constexpr std::size_t kLongestName = 4096;
 
 using GetName = ssize_t (*)(hid_t, size_t, char*, size_t);
 
-std::string name_of(GetName get, hid_t creation, std::size_t mapping) {
+std::string mapped_name(GetName get, hid_t creation, std::size_t mapping) {
   char name[kLongestName] = "";
   check(get(creation, mapping, name, sizeof name), "cannot read what is mapped");
   return name;
@@ -57,8 +57,8 @@ hid_t Sources::file(const std::string& name) {
 void Sources::open(hid_t dataset) {
   const Id creation = creation_of(dataset);
   for (std::size_t i = 0; i < mappings_of(creation); ++i) {
-    const std::string part = name_of(H5Pget_virtual_filename, creation, i);
-    const std::string name = name_of(H5Pget_virtual_dsetname, creation, i);
+    const std::string part = mapped_name(H5Pget_virtual_filename, creation, i);
+    const std::string name = mapped_name(H5Pget_virtual_dsetname, creation, i);
     if (!known_.emplace(part, name).second) continue;
     const std::string path = view_folder_ / part;
     expect_filters(open_dataset(file(part), name, path), "\"" + name + "\" of " + path);
@@ -68,8 +68,8 @@ void Sources::open(hid_t dataset) {
 Id Sources::first_of(hid_t dataset) {
   const Id creation = creation_of(dataset);
   if (mappings_of(creation) == 0) return {};
-  const std::string part = name_of(H5Pget_virtual_filename, creation, 0);
-  return open_dataset(file(part), name_of(H5Pget_virtual_dsetname, creation, 0),
+  const std::string part = mapped_name(H5Pget_virtual_filename, creation, 0);
+  return open_dataset(file(part), mapped_name(H5Pget_virtual_dsetname, creation, 0),
                       view_folder_ / part);
 }
 

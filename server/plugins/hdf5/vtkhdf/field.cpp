@@ -10,7 +10,7 @@
 namespace leat::hdf5::vtk {
 namespace {
 
-constexpr hsize_t kMostElements = hsize_t{1} << 40;
+constexpr hsize_t kMostRaggedElements = hsize_t{1} << 40;
 
 // As DimensionScales::take_name() gave it to the writer.
 std::string name_beside(const leat_run& run, const std::string& wished) {
@@ -187,7 +187,7 @@ hsize_t Elements::components() const {
 }
 
 hsize_t Elements::most() const {
-  if (field_.form == Field::Form::ragged) return kMostElements;
+  if (field_.form == Field::Form::ragged) return kMostRaggedElements;
   const hsize_t once = product(field_.shape) / components();
   return field_.varies ? most_rows(product(field_.shape)) * once : once;
 }
@@ -195,7 +195,7 @@ hsize_t Elements::most() const {
 Shown Elements::shown(const Shape& start, const Shape& count) const {
   Shape space = field_.shape;
   if (field_.form == Field::Form::ragged) {
-    space = joined(kMostElements, field_.shape);
+    space = joined(kMostRaggedElements, field_.shape);
   } else if (field_.varies) {
     space = joined(most_rows(product(field_.shape)), field_.shape);
   }

@@ -33,7 +33,7 @@ vtk::RowsOfAny rows_with_meshes(hid_t values, const leat_run& run, const VtkHdf&
 
 // While they are open, opening them once more costs nothing. Each time else it reads all mappings
 // of a virtual dataset.
-std::vector<Id> opened(hid_t values, const leat_run& run) {
+std::vector<Id> opened_variables(hid_t values, const leat_run& run) {
   std::vector<Id> all;
   for (std::uint64_t i = 0; i < run.variable_count; ++i) {
     const std::string name = leat_variable_at(&run, i)->name;
@@ -44,7 +44,7 @@ std::vector<Id> opened(hid_t values, const leat_run& run) {
 
 void make_steps(hid_t file, hid_t values, const leat_run& run, NotShown* not_shown) {
   const leat_host host{sizeof host, not_shown, keep_message, nullptr, nullptr, nullptr};
-  const std::vector<Id> kept = opened(values, run);
+  const std::vector<Id> kept = opened_variables(values, run);
   VtkHdf vtkhdf({file, values, run}, Host(&host));
   const std::vector<std::int64_t> iterations =
       integers_of(values, table_of(values, "", "iteration"));

@@ -5,27 +5,28 @@
 namespace leat::bench {
 namespace {
 
-void check(int code, const char* call) {
+void check_mpi(int code, const char* call) {
   if (code != MPI_SUCCESS) give_up(call);
 }
 
 class MpiIo : public Output {
  public:
   explicit MpiIo(const Setting& setting) : setting_(setting) {
-    check(MPI_File_open(setting.ranks, setting.file("all.bin").c_str(),
-                        MPI_MODE_WRONLY | MPI_MODE_CREATE, MPI_INFO_NULL, &file_),
-          "MPI_File_open");
+    check_mpi(MPI_File_open(setting.ranks, setting.file("all.bin").c_str(),
+                            MPI_MODE_WRONLY | MPI_MODE_CREATE, MPI_INFO_NULL, &file_),
+              "MPI_File_open");
   }
 
   void write(int iteration, const double* data) override {
     const MPI_Offset block = MPI_Offset{iteration} * setting_.size + setting_.rank;
-    check(MPI_File_write_at_all(file_, block * static_cast<MPI_Offset>(setting_.plan.bytes), data,
-                                static_cast<int>(setting_.values()), MPI_DOUBLE, MPI_STATUS_IGNORE),
-          "MPI_File_write_at_all");
-    if (setting_.plan.durable) check(MPI_File_sync(file_), "MPI_File_sync");
+    check_mpi(
+        MPI_File_write_at_all(file_, block * static_cast<MPI_Offset>(setting_.plan.bytes), data,
+                              static_cast<int>(setting_.values()), MPI_DOUBLE, MPI_STATUS_IGNORE),
+        "MPI_File_write_at_all");
+    if (setting_.plan.durable) check_mpi(MPI_File_sync(file_), "MPI_File_sync");
   }
 
-  void finish() override { check(MPI_File_close(&file_), "MPI_File_close"); }
+  void finish() override { check_mpi(MPI_File_close(&file_), "MPI_File_close"); }
 
  private:
   const Setting& setting_;

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// In nanoseconds.
+#pragma once
+
+#include <cstdint>
+
+namespace leat::platform {
+
+inline constexpr std::int64_t kSecond = 1'000'000'000;
+inline constexpr std::int64_t kMillisecond = 1'000'000;
+
+}  // namespace leat::platform
