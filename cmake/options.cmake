@@ -5,6 +5,9 @@ option(LEAT_HDF5 "The hdf5 store, and the commands that look into its files" ON)
 option(LEAT_PYTHON "Analysis scripts in Python, and the pure part of the package leat" ON)
 option(LEAT_FORTRAN "libleat_fortran and the module leat" ON)
 option(LEAT_STRIP "Install programs and libraries without debug information, which is kept in files of its own" ON)
+option(LEAT_UNITY "Compile several sources of a target as one: quick from nothing, slow after a change of one" OFF)
+set(CMAKE_UNITY_BUILD ${LEAT_UNITY})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
 # They test all parts together.
 cmake_dependent_option(LEAT_TESTS "Tests, benches and examples" ON "BUILD_TESTING;LEAT_HDF5;LEAT_PYTHON;LEAT_FORTRAN" OFF)
 
