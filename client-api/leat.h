@@ -123,8 +123,8 @@ LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks
 /* Ends the last iteration if it holds data, waits until the server has stored everything of this node's ranks, and
  * detaches. Call it on all ranks. Returns LEAT_ERROR_LOST, with a message that says what and why, when something could
  * not be stored. With LEAT_STRICT=1 in the environment, for tests and chains of jobs, it does so too when a rank died, a
- * script failed or left iterations out, or iterations were dropped as the XML allows; without, one rank of the node says
- * so in a line. Afterwards leat_init may be called again. */
+ * script failed, a script or store left iterations out, or some were dropped as the XML allows; without, one rank of the
+ * node says so in a line. Afterwards leat_init may be called again. */
 LEAT_API leat_status leat_finalize(void);
 
 /* Hands over one array (block 0 of this rank). Writing a block again in the same iteration replaces it. One copy, one

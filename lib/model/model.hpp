@@ -119,6 +119,7 @@ struct Store {
   std::string library;  ///< path of a plugin library, or ""
   const std::string& plugin() const noexcept { return type.empty() ? library : type; }
   std::int64_t every = 1;
+  bool waits = true;  ///< false: iterations are left out while it is busy
   /// Patterns of "<source>/<name>": what it takes of that which scripts and plugins publish.
   std::vector<std::string> products{"*"};
   std::vector<std::string> publishes;  ///< names of what it makes of those

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads <store>: the plugin, its options, and what it keeps.
+#include <algorithm>
 #include <cstdlib>
 
 #include "lib/model/product_flow.hpp"
@@ -51,6 +52,14 @@ void read_publishes(ReadContext& context, Store& store, const Attributes& attrib
   }
 }
 
+void warn_of_holes(ReadContext& context, const Store& store, const Attributes& attributes) {
+  if (store.waits || store.type != "hdf5") return;
+  context.out.warning(attributes.where("when-slow"),
+                      "store \"" + store.name +
+                          "\" may leave iterations out of its file: the ledger says which; take "
+                          "when-slow=\"skip\" away where each of them counts");
+}
+
 void read_store(ReadContext& context, const XmlElement& element) {
   const Attributes attributes(context, element);
   Store store;
@@ -58,11 +67,13 @@ void read_store(ReadContext& context, const XmlElement& element) {
   store.type = attributes.text("type");
   store.library = attributes.text("library");
   store.every = std::strtoll(attributes.text("every").c_str(), nullptr, 10);
+  store.waits = attributes.text("when-slow") == "wait";
   store.products = words_of(attributes.text("products"));
   read_publishes(context, store, attributes);
   store.where = element.where;
   read_options(context, store, element);
   check_plugin(context, store, attributes);
+  warn_of_holes(context, store, attributes);
   if (!attributes.given("name")) return;
   const SourceLocation& where = attributes.where("name");
   if (store.name == "none") {
@@ -70,6 +81,22 @@ void read_store(ReadContext& context, const XmlElement& element) {
   }
   if (refuse_duplicate(context, context.model.stores, "store", store.name, where)) return;
   context.model.stores.push_back(std::move(store));
+}
+
+// Stores of one plugin take turns: one that waits would wait for one that does not.
+void refuse_shared_turns(ReadContext& context) {
+  const std::vector<Store>& stores = context.model.stores;
+  for (const Store& store : stores) {
+    const auto other = std::find_if(stores.begin(), stores.end(), [&](const Store& each) {
+      return each.waits && each.plugin() == store.plugin();
+    });
+    if (store.waits || other == stores.end()) continue;
+    context.error(store.where,
+                  "store \"" + store.name + "\" has when-slow=\"skip\", and store \"" +
+                      other->name +
+                      "\", which has the same plugin, waits: stores of one plugin "
+                      "take turns, so this would hold it up; give both of them the same when-slow");
+  }
 }
 
 // What two stores made of each other would never end.
@@ -87,6 +114,7 @@ void refuse_circles(ReadContext& context) {
 void read_stores(ReadContext& context, const XmlElement& root) {
   for (const XmlElement* each : all_below(root, "store")) read_store(context, *each);
   refuse_circles(context);
+  refuse_shared_turns(context);
   if (all_below(root, "store").empty() && all_below(root, "scripts").empty()) {
     context.out.warning(root.where, "there is no <store>: nothing will be written");
   }

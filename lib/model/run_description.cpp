@@ -133,10 +133,11 @@ json in_words(const ParameterValue& value) {
 }
 
 json in_words(const Store& store) {
-  json said{{"name", store.name},           {"plugin", store.plugin()},
-            {"type", store.type},           {"library", store.library},
-            {"every", store.every},         {"products", store.products},
-            {"publishes", store.publishes}, {"options", json::object()}};
+  json said{{"name", store.name},         {"plugin", store.plugin()},
+            {"type", store.type},         {"library", store.library},
+            {"every", store.every},       {"when_slow", store.waits ? "wait" : "skip"},
+            {"products", store.products}, {"publishes", store.publishes},
+            {"options", json::object()}};
   put_options(&said, store.options);
   return said;
 }

@@ -28,7 +28,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 6;
+inline constexpr std::uint32_t kLayoutVersion = 7;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
@@ -100,12 +100,17 @@ struct DropWords {
   }
 };
 
+/// So many iterations that a store has left out are in the segment; before another one takes the
+/// place of the oldest, that one is in the ledger.
+inline constexpr std::size_t kSkippedKept = 13;
+
 /// What a server that takes over must know of one <store>. Written by the server.
 struct StoreWords {
   alignas(kCacheLine) std::atomic<std::int64_t> done;  ///< the last iteration it has, or has failed; -1: none
   std::atomic<std::int64_t> begun;   ///< the last that it was given
   std::atomic<std::uint32_t> tries;  ///< how often it was given that one
   std::atomic<std::uint32_t> crashes;  ///< how often the server crashed in it, with that one
+  std::atomic<std::int64_t> skipped[kSkippedKept];  ///< the latest that it has left out, by turns: 1 + number
 };
 
 /// What a server that takes over must know of one client: where in its events it is. Written by the
@@ -339,7 +344,7 @@ static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 static_assert(kSharable<SegmentHeader> && sizeof(SegmentHeader) == 176);
 static_assert(kSharable<ServerState> && sizeof(ServerState) == 256);
 static_assert(kSharable<DropWords> && sizeof(DropWords) == 512);
-static_assert(kSharable<StoreWords> && sizeof(StoreWords) == 64);
+static_assert(kSharable<StoreWords> && sizeof(StoreWords) == 128);
 static_assert(kSharable<ClientRecord> && sizeof(ClientRecord) == 32);
 static_assert(kSharable<LeaseRecord> && sizeof(LeaseRecord) == 32);
 static_assert(kSharable<ClientLane> && sizeof(ClientLane) == 192);

@@ -87,8 +87,9 @@ class CheckScreen {
       }
       rows.push_back({{store.name},
                       {store.plugin()},
-                      {store.every == 1 ? "every iteration"
-                                        : "every " + std::to_string(store.every) + " iterations"},
+                      {(store.every == 1 ? "every iteration"
+                                         : "every " + std::to_string(store.every) + " iterations") +
+                       (store.waits ? "" : ", but while it is busy")},
                       {joined(options, "  "), Paint::dim}});
     }
     text_ += table_or_paragraphs(rows, look_);

@@ -89,8 +89,8 @@ std::string metrics(const Json& facts, const Look& look) {
                look);
   if (!facts["stores"].empty())
     text += section(counted(facts["stores"].size(), "store"), look) +
-            work_table(facts["stores"], {"calls", "bytes", "products_taken", "products_published"},
-                       look);
+            work_table(facts["stores"],
+                       {"calls", "skipped", "bytes", "products_taken", "products_published"}, look);
   if (!facts["scripts"].empty())
     text += section(counted(facts["scripts"].size(), "script"), look) +
             work_table(facts["scripts"], {"calls", "failed", "skipped", "waiting"}, look);

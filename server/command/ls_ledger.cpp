@@ -111,6 +111,11 @@ std::string verdict_of_ledger(const Json& ledger, const Look& look) {
                     death.value("iteration", Json()).dump());
   if (const Json order = ledger.value("drained_by", Json()); order.is_object())
     parts.push_back("drained by order of " + order.value("who", "") + " while ranks were at work");
+  for (const Json& store : stores) {
+    if (const auto skipped = store.value("skipped", std::uint64_t{0}); skipped > 0)
+      parts.push_back("store " + store.value("name", "") + " left " +
+                      counted(skipped, "iteration") + " out");
+  }
   for (const Json& script : of_scripts_amiss(ledger)) {
     const auto times = [&script](const char* what) { return script.value(what, std::uint64_t{0}); };
     const std::string name = "script " + script.value("name", "");

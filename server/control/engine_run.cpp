@@ -41,6 +41,8 @@ const char* name_of(IterationEvent::Kind kind) {
       return "stored";
     case IterationEvent::Kind::failed:
       return "failed";
+    case IterationEvent::Kind::skipped:
+      return "skipped";
     case IterationEvent::Kind::dropped:
       return "dropped";
     case IterationEvent::Kind::steered:
@@ -58,6 +60,7 @@ Json json_of(const IterationEvent& event) {
       facts["bytes"] = event.bytes;
       break;
     case IterationEvent::Kind::stored:
+    case IterationEvent::Kind::skipped:
       facts["store"] = event.subject;
       break;
     case IterationEvent::Kind::failed:
@@ -99,6 +102,7 @@ Json json_of_store_metrics(const Metrics& metrics) {
     stores.push_back({{"name", each.name},
                       {"calls", each.calls},
                       {"bytes", each.bytes},
+                      {"skipped", each.skipped},
                       {"seconds", each.seconds},
                       {"products_taken", each.products_taken},
                       {"products_published", each.products_published}});

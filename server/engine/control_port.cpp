@@ -32,8 +32,8 @@ Metrics ControlPort::metrics() {
   metrics.uptime_seconds = seconds(now.at_ns - start_.at_ns);
   metrics.iterations = now.totals.iterations;
   metrics.bytes = now.totals.bytes;
-  metrics.stored = ledger.stored_iterations();
-  metrics.failed = ledger.failed_iterations();
+  metrics.stored = ledger.iterations().stored();
+  metrics.failed = ledger.iterations().failed();
   metrics.in_progress = ledger.in_progress();
   metrics.dropped = ledger.table().dropped_iterations();
   metrics.used_bytes = books_.memory.regions().used_bytes();
@@ -43,6 +43,7 @@ Metrics ControlPort::metrics() {
   for (const auto& store : dispatcher_.pipeline().stores()) {
     const PluginWork& work = store->plugin().work();
     metrics.stores.push_back({store->plugin().store(), work.calls.load(), work.bytes.load(),
+                              ledger.table().skipped(store->plugin().store()),
                               seconds(static_cast<std::int64_t>(work.ns.load())),
                               work.products_taken.load(), work.products_published.load()});
   }

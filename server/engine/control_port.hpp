@@ -16,7 +16,7 @@ namespace leat::server {
 struct Metrics {
   struct Store {
     std::string name;
-    std::uint64_t calls = 0, bytes = 0;
+    std::uint64_t calls = 0, bytes = 0, skipped = 0;
     double seconds = 0;  ///< at work
     std::uint64_t products_taken = 0, products_published = 0;
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/engine/dispatcher.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace leat::server {
@@ -38,7 +39,9 @@ void tell(IterationEvents& events, const PipelineResult& result) {
   using Kind = IterationEvent::Kind;
   if (!events.is_watched()) return;
   for (const StoreOutcome& each : result.outcomes) {
-    const Kind kind = each.error.empty() ? Kind::stored : Kind::failed;
+    const Kind kind = each.skipped         ? Kind::skipped
+                      : each.error.empty() ? Kind::stored
+                                           : Kind::failed;
     events.add({kind, result.iteration, each.store, each.error});
   }
 }
@@ -71,6 +74,8 @@ Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
     host.show_ledger([this] { return record_.text(); });
     host.report_progress([this] { run_.made_progress(); });
   }
+  for (const auto& store : pipeline_.stores())
+    store->resume(run_.segment.server_state().done_iteration.load());
   pipeline_.check_with(run_.model, checks_of(run_, parts.check_overlaps));
 }
 
@@ -141,6 +146,9 @@ void Dispatcher::take(PipelineResult& result) {
       return note_done(result);
     case PipelineResult::Kind::opened:
       return stores_opened(result);
+    case PipelineResult::Kind::late:
+      tell(events_, result);
+      return note_late(result);
     case PipelineResult::Kind::products:
       return;
     case PipelineResult::Kind::closed:
@@ -166,11 +174,25 @@ void Dispatcher::stores_opened(const PipelineResult& result) {
 // or these words.
 void Dispatcher::note_done(const PipelineResult& result) noexcept {
   const shm::Segment& segment = run_.segment;
-  for (shm::StoreWords& store : segment.stores()) store.done.store(result.iteration);
+  for (const auto& store : pipeline_.stores()) {
+    store->settled(result.iteration);
+    if (store->plugin().may_skip()) pipeline_.queue().nudge();  // it may leave more out now
+  }
   segment.server_state().done_iteration.store(result.iteration);
   segment.server_state().fruitless.store(0, std::memory_order_relaxed);
   parameters_.forget(result.iteration);
   spiller_.forget(result.iteration);
+}
+
+void Dispatcher::note_late(const PipelineResult& result) noexcept {
+  for (const auto& store : pipeline_.stores()) {
+    const auto is_its = [&](const StoreOutcome& late) {
+      return late.store == store->plugin().store();
+    };
+    if (std::any_of(result.outcomes.begin(), result.outcomes.end(), is_its) ||
+        std::any_of(result.products.begin(), result.products.end(), is_its))
+      store->settled_late(result.iteration);
+  }
 }
 
 void Dispatcher::take_returned_blocks() {

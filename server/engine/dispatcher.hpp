@@ -81,6 +81,7 @@ class Dispatcher {
   void take(PipelineResult& result);
   void stores_opened(const PipelineResult& result);
   void note_done(const PipelineResult& result) noexcept;
+  void note_late(const PipelineResult& result) noexcept;
 
   const Run& run_;
   Clients& clients_;

@@ -72,14 +72,15 @@ std::string Ending::last_line() const {
     ended = std::max(ended, books_.iterations.current(i));
   std::uint64_t bytes = 0;
   for (const auto& store : dispatcher_.pipeline().stores()) bytes += store->plugin().work().bytes;
-  const std::uint64_t stored = ledger.stored_iterations(), failed = ledger.failed_iterations();
+  const std::uint64_t stored = ledger.iterations().stored(), failed = ledger.iterations().failed(),
+                      skipped = ledger.iterations().skipped();
   std::string text = fmt::format("done: {} ended, {} stored ({})",
                                  counted(static_cast<std::uint64_t>(ended), "iteration"), stored,
                                  platform::format_bytes(bytes));
   if (books_.run.facts.resumed) {
     text += " since this server has taken over";
   } else if (const auto others =
-                 static_cast<std::int64_t>(stored + failed + books_.dropped.count());
+                 static_cast<std::int64_t>(stored + skipped + failed + books_.dropped.count());
              others < ended && !ledger.anything_lost()) {
     text += fmt::format(", {} not due in any store", ended - others);
   }

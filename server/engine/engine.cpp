@@ -75,6 +75,7 @@ bool Engine::step(std::int64_t now_ns) {
   dispatcher_.take_returned_blocks();
   steer_as_asked();
   overflow_.serve();
+  dispatcher_.pipeline().queue().press(somebody_waits());
   tend_scripts();
   dispatcher_.pass_on_complete();
   ending_.close_when_drained();

@@ -76,16 +76,27 @@ void Failover::take_over(const std::string& journal_path) {
   if (books_.journal.is_new()) journal_is_gone();
   books_.parameters.take_over();
   write_journal_anew();
-  // A store may be ahead of the others, and of what the event loop knew of it.
   for (std::size_t i = 0; i < run.model.stores.size(); ++i)
-    books_.record.ledger().stored_until(run.model.stores[i].name,
-                                        run.segment.stores()[i].done.load());
+    take_store(run.model.stores[i].name, run.segment.stores()[i]);
   if (run.facts.drained) return;
   note_scripts();
   run.log->warn(
       "the server before this one has died; this one has taken over its segment: all up to "
       "iteration {} had been through the stores, {} of later ones {} waiting",
       done(), counted(adopted_, "block"), adopted_ == 1 ? "is" : "are");
+}
+
+// It may be ahead of the others, and of what the event loop knew of it; or be left with what the
+// others are past, which nobody can give it again.
+void Failover::take_store(const std::string& store, shm::StoreWords& words) {
+  Ledger& ledger = books_.record.ledger();
+  ledger.stored_until(store, words.done.load());
+  const std::int64_t begun = words.begun.load();
+  if (begun <= words.done.load() || begun > done()) return;
+  ledger.died_aside(store, begun);
+  books_.run.log->error("store \"{}\" does not have iteration {}: the server died in it", store,
+                        begun);
+  words.done.store(begun);
 }
 
 // What the stores had is not given to scripts again: it may not be in memory any more.

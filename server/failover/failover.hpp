@@ -34,6 +34,7 @@ class Failover {
 
  private:
   void take_journal_entry(const nlohmann::json& entry);
+  void take_store(const std::string& store, shm::StoreWords& words);
   void note_scripts();
   void take_clients();
   void take_dropped();

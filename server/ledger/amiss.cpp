@@ -78,6 +78,17 @@ void add_scripts(const Incidents& incidents, std::vector<std::string>* lines) {
   }
 }
 
+void add_stores(const LedgerTable& table, std::vector<std::string>* lines) {
+  std::size_t count = 0;
+  for (const std::string& store : table.names().stores) {
+    const std::uint64_t skipped = table.skipped(store);
+    if (skipped == 0) continue;
+    if (++count > kMostOfAKind) return lines->push_back("and so did more stores");
+    lines->push_back("store \"" + cut(store, kMostName) + "\" left " +
+                     counted(skipped, "iteration") + " out");
+  }
+}
+
 void add_warnings(const Incidents& incidents, std::vector<std::string>* lines) {
   std::size_t count = 0;
   for (const Warning& each : incidents.warnings()) {
@@ -98,6 +109,7 @@ std::vector<std::string> what_is_amiss(const Ledger& ledger) {
   add_never_came(ledger, &lines);
   add_deaths(ledger.incidents(), &lines);
   add_order(ledger.incidents(), &lines);
+  add_stores(ledger.table(), &lines);
   add_scripts(ledger.incidents(), &lines);
   add_warnings(ledger.incidents(), &lines);
   return lines;

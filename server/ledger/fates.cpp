@@ -36,6 +36,8 @@ const char* name_of(Fate::Kind kind) noexcept {
       return "stored";
     case Fate::Kind::failed:
       return "failed";
+    case Fate::Kind::skipped:
+      return "skipped";
     case Fate::Kind::dropped:
       return "dropped";
     case Fate::Kind::not_written:

@@ -31,22 +31,25 @@ class Reasons {
   std::vector<std::string> texts_;
 };
 
-/// One of the things that can be said of a write; it is `written`, and `stored` or `failed` for
-/// each store that wants it.
+/// One of the things that can be said of a write; it is `written`, and `stored`, `failed` or
+/// `skipped` for each store that wants it.
 struct Fate {
   enum class Kind : std::uint32_t {
     written,     ///< it came
     stored,      ///< the store has it
     failed,      ///< the store wants it and does not have it
+    skipped,     ///< the store has left it out, as the XML allows
     dropped,     ///< as the XML allows
     not_written  ///< it never came from the rank
   };
   Kind kind = Kind::written;
-  std::uint32_t store = 0;  ///< of stored and failed
+  std::uint32_t store = 0;  ///< of stored, failed and skipped
   std::uint32_t why = Reasons::kNone;
   auto operator<=>(const Fate&) const = default;
 
-  bool has_store() const noexcept { return kind == Kind::stored || kind == Kind::failed; }
+  bool has_store() const noexcept {
+    return kind == Kind::stored || kind == Kind::failed || kind == Kind::skipped;
+  }
   bool is_loss() const noexcept { return kind == Kind::failed || kind == Kind::not_written; }
 };
 const char* name_of(Fate::Kind kind) noexcept;

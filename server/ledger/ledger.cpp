@@ -8,6 +8,59 @@ namespace leat::server {
 
 using Extra = LedgerTable::Extra;
 
+namespace {
+
+// A server may have died when it had written it down, and its successor come to it again.
+void add_unless_known(LedgerTable* table, LossLines* lines, std::uint32_t place, const Row& row) {
+  const Rows& rows = table->rows()[place];
+  const bool is_known = std::any_of(rows.begin(), rows.end(), [&](const Row& each) {
+    return each.fate == row.fate && each.exact && each.has(row.first);
+  });
+  if (is_known) return;
+  table->add(place, row);
+  lines->write(*table, {{place, row}});
+}
+
+bool is_taken(const LedgerTable& table, std::uint32_t store, std::uint32_t place) {
+  return !table.is_variable(place) || table.names().takes[store][place] != 0;
+}
+
+// One row of all variables, and of one iteration: a store may leave most of a long run out.
+void settle_left_out(LedgerTable* table, LossLines* lines, std::uint32_t store,
+                     std::int64_t iteration, const std::vector<Written>& written) {
+  Row row = row_of_one(iteration);
+  row.fate = table->fate({Fate::Kind::skipped, store});
+  std::uint32_t place = table->place_of(Extra::whole_iteration);
+  for (const Written& each : written) {
+    if (!is_taken(*table, store, each.place)) continue;
+    if (!table->is_variable(each.place)) place = each.place;
+    row.ranks = table->rank_sets().united(row.ranks, each.ranks);
+    row.blocks += each.blocks;
+    row.bytes += each.bytes;
+  }
+  add_unless_known(table, lines, place, row);
+}
+
+void settle_at(LedgerTable* table, LossLines* lines, const StoreOutcome& outcome,
+               std::int64_t iteration, const std::vector<Written>& written) {
+  const std::uint32_t store = table->store_number(outcome.store);
+  if (store == table->names().stores.size()) return;
+  if (outcome.skipped) return settle_left_out(table, lines, store, iteration, written);
+  const bool is_stored = outcome.error.empty();
+  const std::uint32_t fate = table->fate(
+      {is_stored ? Fate::Kind::stored : Fate::Kind::failed, store, table->reason(outcome.error)});
+  LossLines::PlacedRows losses;
+  for (const Written& each : written) {
+    if (!is_taken(*table, store, each.place)) continue;
+    const Row row = row_of(each, iteration, fate);
+    table->add(each.place, row);
+    if (!is_stored && lines->are_wanted()) losses.emplace_back(each.place, row);
+  }
+  lines->write(*table, losses);
+}
+
+}  // namespace
+
 void Ledger::handed_over(const Iteration& iteration) {
   open_.add(iteration, &table_.rank_sets());
   ++version_;
@@ -16,11 +69,12 @@ void Ledger::handed_over(const Iteration& iteration) {
 void Ledger::settled(const PipelineResult& result) {
   ++version_;
   for (const StoreOutcome& outcome : result.products) {
-    settle_at(outcome, result.iteration,
+    settle_at(&table_, &lines_, outcome, result.iteration,
               {{table_.place_of(Extra::products), RankSets::kNobody, 1, 0}});
   }
   switch (result.kind) {
     case PipelineResult::Kind::iteration:
+    case PipelineResult::Kind::late:
       return settle_iteration(result);
     case PipelineResult::Kind::products:
       return;
@@ -35,36 +89,34 @@ void Ledger::settled(const PipelineResult& result) {
   }
 }
 
+// The first time, or late. It stays open until all stores are done with it.
 void Ledger::settle_iteration(const PipelineResult& result) {
+  const bool is_late = result.kind == PipelineResult::Kind::late;
+  if (is_late && result.outcomes.empty()) return;
   const std::vector<Written> written =
-      open_.take(result.iteration).value_or(std::vector<Written>());
+      (iterations_.take(result) ? open_.take(result.iteration) : open_.look_at(result.iteration))
+          .value_or(std::vector<Written>());
   const std::uint32_t came = table_.fate({});
-  for (const Written& each : written) table_.add(each.place, row_of(each, result.iteration, came));
-  for (const StoreOutcome& outcome : result.outcomes) settle_at(outcome, result.iteration, written);
-  const bool all_have_it = std::all_of(result.outcomes.begin(), result.outcomes.end(),
-                                       [](const StoreOutcome& o) { return o.error.empty(); });
-  if (all_have_it && !result.outcomes.empty()) ++stored_iterations_;
-  if (!all_have_it) ++failed_iterations_;
-  failed_.settle(result.iteration, &table_);
+  for (const Written& each : written) {
+    if (!is_late) table_.add(each.place, row_of(each, result.iteration, came));
+  }
+  for (const StoreOutcome& outcome : result.outcomes)
+    settle_at(&table_, &lines_, outcome, result.iteration, written);
+  if (!is_late) failed_.settle(result.iteration, &table_);
 }
 
-void Ledger::settle_at(const StoreOutcome& outcome, std::int64_t iteration,
-                       const std::vector<Written>& written) {
-  const std::uint32_t store = table_.store_number(outcome.store);
-  if (store == table_.names().stores.size()) return;
-  const bool is_stored = outcome.error.empty();
-  const std::uint32_t fate = table_.fate(
-      {is_stored ? Fate::Kind::stored : Fate::Kind::failed, store, table_.reason(outcome.error)});
-  LossLines::PlacedRows losses;
-  for (const Written& each : written) {
-    const bool is_taken =
-        !table_.is_variable(each.place) || table_.names().takes[store][each.place] != 0;
-    if (!is_taken) continue;
-    const Row row = row_of(each, iteration, fate);
-    table_.add(each.place, row);
-    if (!is_stored && lines_.are_wanted()) losses.emplace_back(each.place, row);
-  }
-  lines_.write(table_, losses);
+void Ledger::died_aside(const std::string& store, std::int64_t iteration) {
+  const std::uint32_t number = table_.store_number(store);
+  if (number == table_.names().stores.size()) return;
+  Row row = row_of_one(iteration);
+  row.ranks = RankSets::kEverybody;
+  row.fate = table_.fate(
+      {Fate::Kind::failed, number,
+       table_.reason("the server died while this store was still at work on an iteration that the "
+                     "others had had")});
+  row.blocks = 1;
+  ++version_;
+  add_unless_known(&table_, &lines_, table_.place_of(Extra::whole_iteration), row);
 }
 
 void Ledger::write_failed(std::int32_t rank, std::uint32_t variable, std::int64_t iteration,

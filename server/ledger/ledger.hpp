@@ -16,6 +16,7 @@
 
 #include "server/ledger/failed_writes.hpp"
 #include "server/ledger/incidents.hpp"
+#include "server/ledger/iteration_counts.hpp"
 #include "server/ledger/ledger_table.hpp"
 #include "server/ledger/loss_lines.hpp"
 #include "server/ledger/open_iterations.hpp"
@@ -64,6 +65,9 @@ class Ledger {
   bool restore(const std::string& line);
   /// The store has all iterations up to this one that it wanted and that no loss was restored of.
   void stored_until(const std::string& store, std::int64_t iteration);
+  /// The server died while the store still worked on what the others had had, and the next one has
+  /// not.
+  void died_aside(const std::string& store, std::int64_t iteration);
 
   /// From now on all that is handed over was found by a server that drains.
   void begin_drain() { open_.begin_drain(); }
@@ -77,17 +81,17 @@ class Ledger {
   bool anything_missing() const noexcept {
     return anything_lost() || table_.dropped_iterations() > 0;
   }
-  /// Something was lost or dropped, a rank died, a script failed or left something out, or there is
-  /// a warning.
-  bool anything_amiss() const noexcept { return anything_missing() || incidents_.any(); }
+  /// Something was lost or dropped, a rank died, a script failed, a store or script left something
+  /// out, or there is a warning.
+  bool anything_amiss() const noexcept {
+    return anything_missing() || table_.anything_skipped() || incidents_.any();
+  }
   /// Of this variable, and it is not settled yet.
   bool has_failed(std::uint32_t variable, std::int64_t iteration) const {
     return failed_.has(variable, iteration);
   }
-  /// All stores that wanted something of them have it.
-  std::uint64_t stored_iterations() const noexcept { return stored_iterations_; }
-  /// At least one store that wanted something of them does not have it.
-  std::uint64_t failed_iterations() const noexcept { return failed_iterations_; }
+  /// How many of them are stored, left out or failed.
+  const IterationCounts& iterations() const noexcept { return iterations_; }
   std::size_t in_progress() const noexcept { return open_.size(); }
   /// Grows with each change.
   std::uint64_t version() const noexcept { return version_ + incidents_.version(); }
@@ -101,8 +105,6 @@ class Ledger {
 
  private:
   void settle_iteration(const PipelineResult& result);
-  void settle_at(const StoreOutcome& outcome, std::int64_t iteration,
-                 const std::vector<Written>& written);
 
   LedgerTable table_;
   OpenIterations open_;
@@ -110,7 +112,8 @@ class Ledger {
   StoreNotes stores_;
   Incidents incidents_;
   LossLines lines_;
-  std::uint64_t stored_iterations_ = 0, failed_iterations_ = 0, version_ = 0;
+  IterationCounts iterations_;
+  std::uint64_t version_ = 0;
 };
 
 }  // namespace leat::server

@@ -17,7 +17,10 @@ constexpr int kVersion = 1;
 Json json_of_stores(const Ledger& ledger) {
   Json stores = Json::array();
   for (std::uint32_t i = 0; i < ledger.table().names().stores.size(); ++i) {
-    Json store{{"name", ledger.table().names().stores[i]}};
+    const std::string& name = ledger.table().names().stores[i];
+    Json store{{"name", name}};
+    if (const std::uint64_t skipped = ledger.table().skipped(name); skipped > 0)
+      store["skipped"] = skipped;
     if (const auto why = ledger.stores().failed.find(i); why != ledger.stores().failed.end())
       store["failed"] = why->second;
     if (const auto until = ledger.stores().until.find(i); until != ledger.stores().until.end())

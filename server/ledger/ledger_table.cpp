@@ -47,7 +47,13 @@ void LedgerTable::add(std::uint32_t place, const Row& row) {
     ++dropped_iterations_;
     dropped_ += row.blocks;
   }
+  if (fate.kind == Fate::Kind::skipped) ++skipped_[fate.store];
   rows_[place].add(row, &rank_sets_);
+}
+
+std::uint64_t LedgerTable::skipped(const std::string& store) const {
+  const auto found = skipped_.find(store_number(store));
+  return found == skipped_.end() ? 0 : found->second;
 }
 
 }  // namespace leat::server

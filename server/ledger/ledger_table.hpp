@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,6 +59,9 @@ class LedgerTable {
   std::uint64_t lost_writes() const noexcept { return lost_; }
   std::uint64_t dropped_writes() const noexcept { return dropped_; }
   std::uint64_t dropped_iterations() const noexcept { return dropped_iterations_; }
+  /// What the store has left out: iterations, and what was made of one.
+  std::uint64_t skipped(const std::string& store) const;
+  bool anything_skipped() const noexcept { return !skipped_.empty(); }
 
  private:
   std::shared_ptr<const LedgerNames> names_;
@@ -65,6 +69,7 @@ class LedgerTable {
   RankSets rank_sets_;
   Fates fates_;
   Reasons reasons_;
+  std::map<std::uint32_t, std::uint64_t> skipped_;  // by store
   std::uint64_t lost_ = 0, dropped_ = 0, dropped_iterations_ = 0;
 };
 

@@ -23,9 +23,10 @@ bool share_a_line(const std::pair<std::uint32_t, Row>& a, const std::pair<std::u
 
 Fate read_fate(const Json& line, LedgerTable* table) {
   const std::string name = line.at("fate");
-  for (const Fate::Kind kind : {Fate::Kind::failed, Fate::Kind::dropped, Fate::Kind::not_written}) {
+  for (const Fate::Kind kind :
+       {Fate::Kind::failed, Fate::Kind::skipped, Fate::Kind::dropped, Fate::Kind::not_written}) {
     if (name != name_of(kind)) continue;
-    Fate fate{kind, 0, table->reason(line.at("why").get<std::string>())};
+    Fate fate{kind, 0, table->reason(line.value("why", std::string()))};
     if (fate.has_store()) fate.store = table->store_number(line.at("store"));
     if (fate.store < table->names().stores.size() || !fate.has_store()) return fate;
   }
@@ -40,7 +41,8 @@ void LossLines::write(const LedgerTable& table, const PlacedRows& rows) {
     while (i < rows.size() && share_a_line(rows[i - 1], rows[i])) ++i;
     nlohmann::ordered_json line = json_of(table, rows[first].second);
     line["places"] = {rows[first].first, rows[i - 1].first};
-    if (written_++ < kMost) persist_(line_of(line));
+    const Fate::Kind kind = table.fates()[rows[first].second.fate].kind;
+    if (written_[kind]++ < kMost) persist_(line_of(line));
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
@@ -29,7 +30,7 @@ LossLine read_loss(const nlohmann::json& line, LedgerTable* table);
 
 class LossLines {
  public:
-  /// So many are written; a client that makes losses up does not fill the disk.
+  /// So many of each kind are written; a client that makes losses up does not fill the disk.
   static constexpr std::uint64_t kMost = 100'000;
   using PlacedRows = std::vector<std::pair<std::uint32_t, Row>>;
 
@@ -40,7 +41,7 @@ class LossLines {
 
  private:
   Persist persist_;
-  std::uint64_t written_ = 0;
+  std::map<Fate::Kind, std::uint64_t> written_;
 };
 
 }  // namespace leat::server

@@ -35,6 +35,12 @@ void OpenIterations::add(const Iteration& iteration, RankSets* sets) {
   if (drained_) ++drained_->iterations;
 }
 
+std::optional<std::vector<Written>> OpenIterations::look_at(std::int64_t iteration) const {
+  const auto found = open_.find(iteration);
+  if (found == open_.end()) return std::nullopt;
+  return found->second;
+}
+
 std::optional<std::vector<Written>> OpenIterations::take(std::int64_t iteration) {
   const auto found = open_.find(iteration);
   if (found == open_.end()) return std::nullopt;

@@ -31,6 +31,8 @@ class OpenIterations {
   void add(const Iteration& iteration, RankSets* sets);
   /// Nothing when it is not open.
   std::optional<std::vector<Written>> take(std::int64_t iteration);
+  /// The same, and it stays open.
+  std::optional<std::vector<Written>> look_at(std::int64_t iteration) const;
   std::size_t size() const noexcept { return open_.size(); }
 
   /// From now on all that is added is counted too.

@@ -16,7 +16,8 @@ namespace {
 // <time> names a parameter that had no value when the iteration ended.
 std::optional<Finding> time_not_set(const model::Model& model, const PipelineResult& result) {
   const auto* const iteration = std::get_if<Iteration>(&result.work);
-  if (!iteration || !model.time || model.time->parameter >= iteration->parameters.size()) return {};
+  if (result.kind != PipelineResult::Kind::iteration || !iteration) return {};
+  if (!model.time || model.time->parameter >= iteration->parameters.size()) return {};
   const ParameterValue& time = iteration->parameters[model.time->parameter];
   if (is_set(time)) return {};
   const std::string& name = model.parameters[model.time->parameter].name;

@@ -10,6 +10,7 @@ namespace leat::server {
 Lanes::Lanes(const std::vector<const void*>& libraries, std::size_t most) : stores_(1) {
   std::map<const void*, std::size_t> lanes;
   for (std::size_t store = 0; store < libraries.size(); ++store) {
+    if (!libraries[store]) continue;
     const std::size_t next = lanes.size() % std::max<std::size_t>(1, most);
     const std::size_t lane = lanes.try_emplace(libraries[store], next).first->second;
     if (lane == stores_.size()) stores_.emplace_back();

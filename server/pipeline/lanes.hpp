@@ -18,14 +18,14 @@ class Lanes {
  public:
   using Call = std::function<void(std::size_t store)>;
 
-  /// `libraries`: by store, what its plugin is. `most`: of threads, the caller's of run() included.
+  /// `libraries`: by store, what its plugin is; null: it is called elsewhere. `most`: of threads, the caller's of run() included.
   Lanes(const std::vector<const void*>& libraries, std::size_t most);
   Lanes(const Lanes&) = delete;
   ~Lanes();
 
   /// Once. Without threads, when there are none to be had.
   void start(Executor& executor);
-  /// Calls it once for each store, in their order as far as they share a thread, and waits until
+  /// Calls it once for each of its stores, in their order as far as they share a thread, and waits until
   /// all are done. From one thread, always the same.
   void run(const Call& call);
 

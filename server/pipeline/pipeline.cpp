@@ -12,9 +12,10 @@
 namespace leat::server {
 namespace {
 
-std::vector<const void*> libraries_of(const Pipeline::Nodes& stores) {
+std::vector<const void*> libraries_of(const Pipeline::Nodes& stores, const SideStores& aside) {
   std::vector<const void*> libraries;
-  for (const auto& store : stores) libraries.push_back(store->plugin().library());
+  for (std::size_t i = 0; i < stores.size(); ++i)
+    libraries.push_back(aside.has(i) ? nullptr : stores[i]->plugin().library());
   return libraries;
 }
 
@@ -32,21 +33,60 @@ Pipeline::Nodes nodes_of(std::vector<std::unique_ptr<PluginInstance>> plugins,
   return nodes;
 }
 
+std::vector<std::string> stores_of(const Pipeline::Nodes& all, std::int64_t iteration,
+                                   std::uint32_t variable) {
+  std::vector<std::string> stores;
+  for (const auto& store : all) {
+    if (store->plugin().wants(iteration, variable)) stores.push_back(store->plugin().store());
+  }
+  return stores;
+}
+
+void add_changed(const Pipeline::Nodes& stores, const Iteration& iteration,
+                 PipelineResult* result) {
+  for (const ChangedBlock& changed : changed_blocks(iteration)) {
+    result->problems.push_back(
+        changed_while_stored(changed, stores_of(stores, iteration.number, changed.block.variable)));
+  }
+}
+
 bool went_well(const StoreOutcome& outcome) { return outcome.error.empty(); }
 
 }  // namespace
+
+// An iteration with all its data in memory, until the last store is done with it.
+struct Pipeline::Held {
+  explicit Held(Iteration its) : iteration(std::move(its)) { spilled.emplace(&iteration); }
+
+  Iteration give_back(bool is_shared) {
+    if (!is_shared) {
+      spilled.reset();
+      return std::move(iteration);
+    }
+    Iteration copy = iteration;
+    for (Block& block : copy.blocks) {
+      if (block.file) block.data = nullptr;
+    }
+    return copy;
+  }
+
+  Iteration iteration;
+  std::optional<SpilledBlocks> spilled;
+};
 
 Pipeline::Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins,
                    std::span<shm::StoreWords> progress, Hooks hooks, std::size_t most_at_once)
     : stores_(nodes_of(std::move(plugins), progress)),
       steps_(steps_of(stores_)),
-      lanes_(libraries_of(stores_), most_at_once),
-      hooks_(std::move(hooks)) {}
+      hooks_(std::move(hooks)),
+      aside_(stores_, queue_),
+      lanes_(libraries_of(stores_, aside_), most_at_once) {}
 
 void Pipeline::start(Executor& executor, std::int32_t first_rank, std::function<void()> first) {
   for (const auto& store : stores_) store->plugin().set_first_rank(first_rank);
   ++unfinished_;
   lanes_.start(executor);
+  aside_.start(executor);
   thread_ = executor.run("leat stores", Executor::Urgency::behind_others,
                          [this, first = std::move(first)] { run(first); });
 }
@@ -88,47 +128,94 @@ PipelineResult Pipeline::for_all(PipelineResult::Kind kind, std::string (PluginI
   PipelineResult result;
   result.kind = kind;
   result.outcomes.resize(stores_.size());
-  lanes_.run([&](std::size_t i) {
+  const auto call_one = [&](std::size_t i) {
     PluginInstance& plugin = stores_[i]->plugin();
     result.outcomes[i] = {plugin.store(), (plugin.*call)()};
-  });
+  };
+  aside_.send_to_all(call_one);
+  lanes_.run(call_one);
+  aside_.await_all();
   return result;
-}
-
-std::vector<std::string> Pipeline::stores_of(std::int64_t iteration, std::uint32_t variable) const {
-  std::vector<std::string> stores;
-  for (const auto& store : stores_) {
-    if (store->plugin().wants(iteration, variable)) stores.push_back(store->plugin().store());
-  }
-  return stores;
 }
 
 PipelineResult Pipeline::process(Iteration& iteration) {
+  const auto held = std::make_shared<Held>(std::move(iteration));
+  Iteration& its = held->iteration;
   PipelineResult result;
-  result.iteration = iteration.number;
-  const SpilledBlocks spilled(&iteration);
-  result.problems = spilled.problems();
-  if (checks_) result.findings = checks_->check(iteration);
-  for (BlockProblem& changed : take_out_changed(&iteration))
+  result.iteration = its.number;
+  result.problems = held->spilled->problems();
+  if (checks_) result.findings = checks_->check(its);
+  for (BlockProblem& changed : take_out_changed(&its))
     result.problems.push_back(std::move(changed));
-  std::vector<std::optional<StoreOutcome>> outcomes(stores_.size());
-  const std::size_t waiting = queue_.iterations_waiting();
-  lanes_.run([&](std::size_t i) { outcomes[i] = stores_[i]->give(iteration, waiting); });
-  for (std::optional<StoreOutcome>& outcome : outcomes) {
+  Turn turn{its.number, std::vector<std::uint8_t>(stores_.size())};
+  for (std::optional<StoreOutcome>& outcome : give(held, &turn, &result.at_work)) {
     if (outcome) result.outcomes.push_back(std::move(*outcome));
   }
   std::vector<Publication> published;
-  result.products = pass_on(&published);
-  hooks_.published(iteration.number, published, true);
+  result.products = pass_on(turn, &published);
+  hooks_.published(turn.iteration, published, true);
   // What was lost is in the ledger first.
   if (std::all_of(result.products.begin(), result.products.end(), went_well)) {
-    for (const auto& store : stores_) store->passed_on(iteration.number);
+    for (const auto& store : stores_) {
+      if (!store->is_aside()) store->passed_on(turn.iteration);
+    }
   }
-  for (const ChangedBlock& changed : changed_blocks(iteration)) {
-    result.problems.push_back(
-        changed_while_stored(changed, stores_of(iteration.number, changed.block.variable)));
-  }
+  add_changed(stores_, its, &result);
+  iteration = held->give_back(result.at_work > 0);
   return result;
+}
+
+// What comes late holds on to the iteration, and with it the blocks.
+std::vector<std::optional<StoreOutcome>> Pipeline::give(const std::shared_ptr<Held>& held,
+                                                        Turn* turn, std::size_t* at_work) {
+  std::vector<std::optional<StoreOutcome>> outcomes(stores_.size());
+  const std::size_t waiting = queue_.iterations_waiting();
+  const auto call = [held, waiting](StoreNode& store) {
+    const std::optional<StoreOutcome> outcome = store.give(held->iteration, waiting);
+    return outcome ? SideStores::Outcomes{*outcome} : SideStores::Outcomes();
+  };
+  const auto late = [this, held](StoreNode& store, SideStores::Outcomes its) {
+    PipelineResult result;
+    result.outcomes = std::move(its);
+    add_changed(stores_, held->iteration, &result);
+    result.iteration = held->iteration.number;
+    result.work = held->give_back(true);
+    came_late(store, std::move(result));
+  };
+  for (std::size_t i = 0; i < stores_.size(); ++i) {
+    if (!aside_.has(i) || !stores_[i]->plugin().wants(held->iteration)) continue;
+    ++unfinished_;
+    aside_.call(i, call, late);
+  }
+  lanes_.run([&](std::size_t i) { outcomes[i] = stores_[i]->give(held->iteration, waiting); });
+  const SideStores::Round round = await_aside(turn->iteration);
+  for (std::size_t i = 0; i < stores_.size(); ++i) {
+    if (!round.outcomes[i].empty()) outcomes[i] = round.outcomes[i][0];
+    turn->left_out[i] = outcomes[i] && outcomes[i]->skipped;
+  }
+  for (const std::size_t i : round.left_out) {
+    stores_[i]->leave_out(turn->iteration);
+    turn->left_out[i] = 1;
+    outcomes[i] = StoreOutcome{stores_[i]->plugin().store(), "", true};
+  }
+  *at_work = round.aside.size();
+  return outcomes;
+}
+
+// Each call was counted as one that comes late.
+SideStores::Round Pipeline::await_aside(std::int64_t iteration) {
+  SideStores::Round round = aside_.await(iteration);
+  unfinished_ -= static_cast<std::int64_t>(round.calls - round.aside.size());
+  return round;
+}
+
+// On the store's thread. What it has published goes to those that take it as a script's would.
+void Pipeline::came_late(StoreNode& store, PipelineResult result) {
+  result.kind = PipelineResult::Kind::late;
+  if (std::optional<Publication> made = store.take_published()) submit(std::move(*made));
+  store.passed_on(result.iteration);
+  store.comes_back();
+  report(std::move(result));
 }
 
 PipelineResult Pipeline::process(const Publication& publication) {
@@ -136,36 +223,71 @@ PipelineResult Pipeline::process(const Publication& publication) {
   result.kind = PipelineResult::Kind::products;
   result.iteration = publication.iteration;
   std::vector<Publication> published{publication};
-  result.products = pass_on(&published);
+  const Turn turn{publication.iteration, std::vector<std::uint8_t>(stores_.size())};
+  result.products = pass_on(turn, &published);
   hooks_.published(publication.iteration, published, false);
   return result;
 }
 
 // Those that make nothing of products come last, and so get all there is in one go.
-std::vector<StoreOutcome> Pipeline::pass_on(std::vector<Publication>* published) {
+std::vector<StoreOutcome> Pipeline::pass_on(const Turn& turn, std::vector<Publication>* published) {
   std::vector<StoreOutcome> outcomes;
   const int last = steps_.empty() ? 0 : *std::max_element(steps_.begin(), steps_.end());
   for (int step = 0; step <= last; ++step) {
-    if (step > 0) give(*published, step, &outcomes);
+    if (step > 0) give(turn, *published, step, &outcomes);
     for (std::size_t i = 0; i < stores_.size(); ++i) {
-      if (steps_[i] != step) continue;
+      if (steps_[i] != step || stores_[i]->is_aside()) continue;
       if (std::optional<Publication> made = stores_[i]->take_published())
         published->push_back(std::move(*made));
     }
   }
-  give(*published, 0, &outcomes);
+  give(turn, *published, 0, &outcomes);
   return outcomes;
 }
 
-void Pipeline::give(const std::vector<Publication>& published, int step,
+void Pipeline::give(const Turn& turn, const std::vector<Publication>& published, int step,
                     std::vector<StoreOutcome>* outcomes) {
   if (published.empty()) return;
   std::vector<std::vector<StoreOutcome>> by_store(stores_.size());
+  send_aside(turn, published, step);
   lanes_.run([&](std::size_t i) {
     if (steps_[i] == step) by_store[i] = stores_[i]->give(published);
   });
-  for (std::vector<StoreOutcome>& each : by_store)
-    std::move(each.begin(), each.end(), std::back_inserter(*outcomes));
+  SideStores::Round round = await_aside(turn.iteration);
+  for (const std::size_t i : round.left_out)
+    by_store[i] = {StoreOutcome{stores_[i]->plugin().store(), "", true}};
+  for (std::size_t i = 0; i < stores_.size(); ++i) {
+    std::move(by_store[i].begin(), by_store[i].end(), std::back_inserter(*outcomes));
+    std::move(round.outcomes[i].begin(), round.outcomes[i].end(), std::back_inserter(*outcomes));
+  }
+}
+
+// What is made of the iteration that a store is aside with is for it too; what is made of one that
+// it has left out is not.
+void Pipeline::send_aside(const Turn& turn, const std::vector<Publication>& published, int step) {
+  const auto late = [this, iteration = turn.iteration](StoreNode& store,
+                                                       SideStores::Outcomes outcomes) {
+    PipelineResult result;
+    result.iteration = iteration;
+    result.products = std::move(outcomes);
+    came_late(store, std::move(result));
+  };
+  for (std::size_t i = 0; i < stores_.size(); ++i) {
+    StoreNode& store = *stores_[i];
+    const auto takes = [&](const Publication& each) {
+      return !store.plugin().wanted_of(each).empty();
+    };
+    const bool is_due = aside_.has(i) && steps_[i] == step && turn.left_out[i] == 0 &&
+                        std::any_of(published.begin(), published.end(), takes);
+    if (!is_due) continue;
+    const auto call = [published](StoreNode& node) { return node.give(published); };
+    ++unfinished_;
+    if (store.is_aside_with(turn.iteration)) {
+      aside_.call_aside(i, turn.iteration, call, late);
+    } else {
+      aside_.call(i, call, late);
+    }
+  }
 }
 
 std::string Pipeline::slowest() const {
@@ -183,11 +305,18 @@ std::string Pipeline::slowest() const {
   return text;
 }
 
+// False after the last, and after what stores have made that were aside.
+bool Pipeline::next(Work* work) {
+  if (queue_.next(work)) return true;
+  aside_.await_all();
+  return queue_.next(work);
+}
+
 void Pipeline::run(const std::function<void()>& first) {
   if (first) first();
   report(for_all(PipelineResult::Kind::opened, &PluginInstance::open));
   Work work;
-  while (queue_.next(&work)) {
+  while (next(&work)) {
     PipelineResult result = std::visit([this](auto& each) { return process(each); }, work);
     queue_.finished();
     result.work = std::move(work);

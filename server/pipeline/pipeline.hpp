@@ -2,7 +2,8 @@
 // Stores at work. One thread takes complete iterations, and what scripts have published, in order.
 // Each goes to all stores that take it, at the same time where there are cores for it; then what
 // they have published of it goes to those that take that, first to those that make something of
-// it themselves. A store that is slow or fails delays or harms no client: the event loop never
+// it themselves. One that may leave iterations out keeps the others waiting while nothing else is
+// there to be done. A store that is slow or fails delays or harms no client: the event loop never
 // waits for this.
 #pragma once
 
@@ -21,6 +22,7 @@
 #include "server/pipeline/coverage/array_checks.hpp"
 #include "server/pipeline/lanes.hpp"
 #include "server/pipeline/pipeline_result.hpp"
+#include "server/pipeline/side_stores.hpp"
 #include "server/pipeline/store_node.hpp"
 #include "server/pipeline/work_queue.hpp"
 #include "server/session/executor.hpp"
@@ -77,22 +79,35 @@ class Pipeline final {
   const Nodes& stores() const noexcept { return stores_; }
 
  private:
+  struct Held;
+  /// One piece of work on its way through the stores.
+  struct Turn {
+    std::int64_t iteration = 0;
+    std::vector<std::uint8_t> left_out;  ///< by store: it does not get it
+  };
+
   void run(const std::function<void()>& first);
+  bool next(Work* work);
   void report(PipelineResult result);
   PipelineResult for_all(PipelineResult::Kind kind, std::string (PluginInstance::*call)());
   PipelineResult process(Iteration& iteration);
   PipelineResult process(const Publication& publication);
-  std::vector<StoreOutcome> pass_on(std::vector<Publication>* published);
-  void give(const std::vector<Publication>& published, int step,
+  std::vector<std::optional<StoreOutcome>> give(const std::shared_ptr<Held>& held, Turn* turn,
+                                                std::size_t* at_work);
+  std::vector<StoreOutcome> pass_on(const Turn& turn, std::vector<Publication>* published);
+  void give(const Turn& turn, const std::vector<Publication>& published, int step,
             std::vector<StoreOutcome>* outcomes);
-  std::vector<std::string> stores_of(std::int64_t iteration, std::uint32_t variable) const;
+  void send_aside(const Turn& turn, const std::vector<Publication>& published, int step);
+  SideStores::Round await_aside(std::int64_t iteration);
+  void came_late(StoreNode& store, PipelineResult result);
 
   Nodes stores_;
   std::vector<int> steps_;  // by store: see model::ProductFlow
-  Lanes lanes_;
   Hooks hooks_;
   std::optional<ArrayChecks> checks_;
   WorkQueue queue_;
+  SideStores aside_;
+  Lanes lanes_;
   std::mutex mutex_;
   std::vector<PipelineResult> results_;
   std::atomic<bool> has_results_{false};

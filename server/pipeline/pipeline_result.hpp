@@ -2,6 +2,7 @@
 // What the pipeline is given, and what it says of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -18,17 +19,20 @@ using Work = std::variant<Iteration, Publication>;
 /// What became of one iteration, or of what somebody made of it, at one store.
 struct StoreOutcome {
   std::string store;
-  std::string error;  ///< empty: stored
+  std::string error;     ///< empty: stored, or skipped
+  bool skipped = false;  ///< left out, as the XML allows: the store was busy and others waited
 };
 
-/// What became of one piece of work, in order.
+/// What became of one piece of work, in order; but for what comes late.
 struct PipelineResult {
-  enum class Kind { opened, iteration, products, closed } kind = Kind::iteration;
+  /// late: from a store that was still busy with an iteration when the others were done with it.
+  enum class Kind { opened, iteration, late, products, closed } kind = Kind::iteration;
   std::int64_t iteration = 0;
   std::vector<StoreOutcome> outcomes{};  ///< of the stores that were called, with the iteration
   std::vector<StoreOutcome> products{};  ///< of those that were called with what was made of it
   std::vector<BlockProblem> problems{};  ///< of blocks whose checksums are not theirs
   std::vector<Finding> findings{};       ///< of global arrays, whose blocks are all right
+  std::size_t at_work = 0;               ///< stores whose outcome comes late
   Work work{};                           ///< what it is about; its blocks are held until this ends
 };
 

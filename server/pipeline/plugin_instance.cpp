@@ -14,6 +14,7 @@ PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& mo
       name_(model.stores[store].name),
       maker_(model::maker_of(model.stores[store])),
       every_(model.stores[store].every),
+      may_skip_(!model.stores[store].waits),
       view_(view),
       run_(view.run_for(store)),
       host_(name_, maker_.makes, std::move(log)) {

@@ -24,7 +24,7 @@ struct PluginWork {
   std::atomic<std::uint64_t> products_taken{0}, products_published{0};
 };
 
-/// Calls come from the pipeline's thread only. Errors are messages; an empty one is success.
+/// Calls come from one thread, always the same. Errors are messages; an empty one is success.
 class PluginInstance {
  public:
   PluginInstance(const leat_plugin* plugin, const model::Model& model, std::uint32_t store,
@@ -54,6 +54,8 @@ class PluginInstance {
   const PluginWork& work() const noexcept { return work_; }
   /// What it takes of products, and what it makes of them, as the XML says.
   const model::ProductMaker& maker() const noexcept { return maker_; }
+  /// Iterations are left out while it is busy.
+  bool may_skip() const noexcept { return may_skip_; }
   /// The same for all stores whose plugin is one and the same library.
   const void* library() const noexcept { return reinterpret_cast<const void*>(plugin_->iteration); }
 
@@ -66,6 +68,7 @@ class PluginInstance {
   std::string name_;
   model::ProductMaker maker_;
   std::int64_t every_;
+  bool may_skip_;
   const PluginView& view_;
   std::vector<std::uint8_t> takes_;
   leat_run run_;

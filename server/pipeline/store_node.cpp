@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/pipeline/store_node.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "lib/platform/clock.hpp"
@@ -13,11 +15,19 @@ namespace {
 // a crash in the store's own code is its own.
 constexpr std::uint32_t kMostTries = 8, kMostCrashes = 2;
 
+// Two threads do so, and none takes back what the other one has said.
+void raise(std::atomic<std::int64_t>* word, std::int64_t value) noexcept {
+  std::int64_t old = word->load();
+  while (old < value && !word->compare_exchange_weak(old, value)) {
+  }
+}
+
 }  // namespace
 
 std::optional<StoreOutcome> StoreNode::give(const Iteration& iteration, std::size_t waiting) {
   is_publishing_ = false;
   if (!plugin_->wants(iteration)) return std::nullopt;
+  if (has_left_out(iteration.number)) return StoreOutcome{plugin_->store(), "", true};
   return StoreOutcome{plugin_->store(), process(iteration, waiting)};
 }
 
@@ -32,11 +42,7 @@ std::vector<StoreOutcome> StoreNode::give(const std::vector<Publication>& publis
 
 // A plugin that takes the server with it, gets the iteration that it does so with no third time.
 std::string StoreNode::why_not_again(std::int64_t iteration) {
-  if (iteration != progress_.begun.load()) {
-    progress_.tries.store(0);
-    progress_.crashes.store(0);
-    progress_.begun.store(iteration);
-  }
+  if (iteration != progress_.begun.load()) begin(iteration);
   if (progress_.crashes.load() < kMostCrashes && progress_.tries.load() < kMostTries) return "";
   return "the server has died " + std::to_string(progress_.tries.load()) +
          " times while this store worked on this iteration, of which it has crashed in the store " +
@@ -51,7 +57,7 @@ std::string StoreNode::process(const Iteration& iteration, std::size_t waiting) 
       watched(iteration.number, [&] { return plugin_->process(iteration, waiting); });
   keep_published(&error);
   is_publishing_ = published_.has_value();
-  if (error.empty() && !is_publishing_) progress_.done.store(iteration.number);
+  if (error.empty() && !is_publishing_) raise(&progress_.done, iteration.number);
   return error;
 }
 
@@ -88,9 +94,49 @@ std::optional<Publication> StoreNode::take_published() { return std::exchange(pu
 
 // Should the server die before, the plugin gets the iteration again, and publishes again.
 void StoreNode::passed_on(std::int64_t iteration) {
-  if (is_publishing_) progress_.done.store(iteration);
+  if (is_publishing_) raise(&progress_.done, iteration);
   is_publishing_ = false;
 }
+
+void StoreNode::begin(std::int64_t iteration) noexcept {
+  progress_.tries.store(0);
+  progress_.crashes.store(0);
+  progress_.begun.store(iteration);
+}
+
+// Its thread may have yet to come to it: a server that takes over is to know what was lost here.
+void StoreNode::goes_aside(std::int64_t iteration) noexcept {
+  if (progress_.begun.load() < iteration) begin(iteration);
+  aside_with_ = iteration;
+  ++aside_;
+}
+
+// What a word says that is to be taken by another is in the ledger, and so known for good.
+bool StoreNode::may_leave_out() const noexcept {
+  return oldest_left_out().load() - 1 <= settled_.load();
+}
+
+void StoreNode::leave_out(std::int64_t iteration) noexcept {
+  oldest_left_out().store(1 + iteration);
+}
+
+std::atomic<std::int64_t>& StoreNode::oldest_left_out() const noexcept {
+  return *std::min_element(std::begin(progress_.skipped), std::end(progress_.skipped),
+                           [](const auto& a, const auto& b) { return a.load() < b.load(); });
+}
+
+bool StoreNode::has_left_out(std::int64_t iteration) const noexcept {
+  return std::any_of(std::begin(progress_.skipped), std::end(progress_.skipped),
+                     [&](const auto& word) { return word.load() == 1 + iteration; });
+}
+
+// What it has aside stays behind `done`: should the server die, the next one cannot give it again.
+void StoreNode::settled(std::int64_t iteration) noexcept {
+  settled_.store(iteration);
+  if (!is_aside()) raise(&progress_.done, iteration);
+}
+
+void StoreNode::settled_late(std::int64_t iteration) noexcept { raise(&progress_.done, iteration); }
 
 StoreNode::Busy StoreNode::busy() const noexcept {
   const std::int64_t since_ns = busy_since_ns_.load(std::memory_order_acquire);

@@ -34,8 +34,29 @@ void WorkQueue::finished() {
   under_way_.reset();
 }
 
+void WorkQueue::await(const std::function<bool(bool somebody_waits)>& enough) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return enough(ranks_wait_ || count_iterations() > 0); });
+}
+
+void WorkQueue::press(bool ranks_wait) {
+  if (ranks_wait_.load(std::memory_order_relaxed) == ranks_wait) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ranks_wait_ = ranks_wait;
+  changed_.notify_one();
+}
+
+void WorkQueue::nudge() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  changed_.notify_one();
+}
+
 std::size_t WorkQueue::iterations_waiting() const {
   const std::lock_guard<std::mutex> lock(mutex_);
+  return count_iterations();
+}
+
+std::size_t WorkQueue::count_iterations() const {
   return static_cast<std::size_t>(
       std::count_if(waiting_.begin(), waiting_.end(),
                     [](const Work& work) { return std::holds_alternative<Iteration>(work); }));

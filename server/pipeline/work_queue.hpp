@@ -3,9 +3,11 @@
 // published.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 
@@ -25,6 +27,13 @@ class WorkQueue final : public WaitingLine {
   /// Waits for the next; it is under way until finished(). False after the last.
   bool next(Work* work);
   void finished();
+  /// Waits until `enough`, which is asked anew when something comes and at each nudge(), with
+  /// whether somebody waits: an iteration, or a rank for memory.
+  void await(const std::function<bool(bool somebody_waits)>& enough);
+  /// Ranks wait for memory, or do no longer.
+  void press(bool ranks_wait);
+  /// From any thread.
+  void nudge();
 
   // Iterations that wait, and that no store has begun
   /// Takes the oldest one out, and no store gets it.
@@ -36,10 +45,13 @@ class WorkQueue final : public WaitingLine {
   std::size_t iterations_waiting() const;
 
  private:
+  std::size_t count_iterations() const;
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Work> waiting_;
   std::optional<std::int64_t> under_way_;
+  std::atomic<bool> ranks_wait_{false};  // the mutex orders it; without it for who sets it
   bool closing_ = false;
 };
 

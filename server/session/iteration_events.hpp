@@ -16,6 +16,7 @@ struct IterationEvent {
     complete,  ///< all ranks have ended it, and it goes to stores and scripts
     stored,    ///< `subject`, a store, has it
     failed,    ///< `subject`, a store, does not have it; `text` says why
+    skipped,   ///< `subject`, a store, was busy and has left it out
     dropped,   ///< it is left out; `text` says why
     steered,   ///< `subject`, a parameter, has the value `text` from it on
   };

@@ -16,7 +16,7 @@ namespace {
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
 TEST(SegmentLayout, HasAVersion) {
-  EXPECT_EQ(kLayoutVersion, 6u);
+  EXPECT_EQ(kLayoutVersion, 7u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -162,7 +162,8 @@ TEST(SegmentLayout, WhatATakeoverNeedsIsWhereASuccessorLooks) {
   EXPECT_AT(StoreWords, begun, 8);
   EXPECT_AT(StoreWords, tries, 16);
   EXPECT_AT(StoreWords, crashes, 20);
-  EXPECT_EQ(sizeof(StoreWords), 64u);
+  EXPECT_AT(StoreWords, skipped, 24);
+  EXPECT_EQ(sizeof(StoreWords), 128u);
   EXPECT_AT(ClientRecord, events, 0);
   EXPECT_AT(ClientRecord, iteration, 8);
   EXPECT_AT(ClientRecord, phase, 16);

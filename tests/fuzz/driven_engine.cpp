@@ -133,6 +133,7 @@ DrivenEngine::DrivenEngine(model::OverflowPolicy overflow_policy)
   for (shm::StoreWords& store : segment.stores()) {
     store.done = store.begun = -1;
     store.tries = store.crashes = 0;
+    for (auto& each : store.skipped) each = 0;
   }
   make_engine();
   for (std::uint32_t i = 0; i < kClients; ++i) attach(i, hello_of(i));

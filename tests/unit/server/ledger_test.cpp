@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -52,7 +53,7 @@ TEST(Ledger, OfARunWithoutLossesHasOneEntryForEachVariable) {
     ledger.settled(result(i));
   }
   EXPECT_FALSE(ledger.anything_missing());
-  EXPECT_EQ(ledger.stored_iterations(), 10u);
+  EXPECT_EQ(ledger.iterations().stored(), 10u);
   const nlohmann::json all = json(ledger);
   EXPECT_EQ(all["status"], "LEAT_OK");
   EXPECT_EQ(all["in_progress"], 0);
@@ -119,7 +120,7 @@ TEST(Ledger, KeepsTheStoresOfAVariableApart) {
   EXPECT_EQ(entries[2]["store"], "second");
   EXPECT_EQ(entries[2]["why"], "disk full");
   EXPECT_EQ(ledger.lost_writes(), 1u);
-  EXPECT_EQ(ledger.stored_iterations(), 0u);
+  EXPECT_EQ(ledger.iterations().stored(), 0u);
 }
 
 TEST(Ledger, WantedByNoStoreIsNoLoss) {
@@ -285,6 +286,63 @@ TEST(Ledger, PersistsNoGoodFates) {
   ledger.persist_with([](const std::string& line) { ADD_FAILURE() << line; });
   ledger.handed_over(written_iteration(0, 2, 2));
   ledger.settled(result(0));
+}
+
+PipelineResult left_out(std::int64_t number) {
+  return {PipelineResult::Kind::iteration, number, {{"out", ""}, {"second", "", true}}};
+}
+
+TEST(Ledger, SaysWhatAStoreHasLeftOutOnceAndThatNothingIsLost) {
+  Ledger ledger(names(2, 4));
+  for (int i = 0; i < 3; ++i) {
+    ledger.handed_over(written_iteration(i, 2, 4));
+    ledger.settled(left_out(i));
+  }
+  EXPECT_FALSE(ledger.anything_missing());
+  EXPECT_TRUE(ledger.anything_amiss());
+  EXPECT_EQ(ledger.iterations().stored(), 3u);
+  const nlohmann::json all = json(ledger);
+  EXPECT_EQ(all["stores"][1], (nlohmann::json{{"name", "second"}, {"skipped", 3}}));
+  const nlohmann::json& last = all["entries"].back();
+  EXPECT_EQ(last["fate"], "skipped");
+  EXPECT_EQ(last["what"], "whole iteration");
+  EXPECT_EQ(last["iterations"], nlohmann::json({0, 2, 1}));
+  EXPECT_EQ(last["blocks"], 12) << "of the variable that the store takes";
+}
+
+TEST(Ledger, OfASuccessorKnowsWhatWasLeftOutAndDoesNotCountItTwice) {
+  std::vector<std::string> lines;
+  Ledger dead(names(2, 4)), next(names(2, 4));
+  dead.persist_with([&](const std::string& line) { lines.push_back(line); });
+  dead.handed_over(written_iteration(5, 2, 4));
+  dead.settled(left_out(5));
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_TRUE(next.restore(lines[0]));
+  next.handed_over(written_iteration(5, 2, 4));
+  next.settled(left_out(5));
+  next.died_aside("second", 4);
+  EXPECT_EQ(next.table().skipped("second"), 1u);
+  EXPECT_EQ(next.lost_writes(), 1u) << "what the store was at is lost, and said to be";
+}
+
+TEST(Ledger, CountsAnIterationWhenTheLastStoreIsDoneWithItWhoeverIsFirst) {
+  const PipelineResult late{PipelineResult::Kind::late, 0, {{"second", ""}}};
+  PipelineResult first = result(0);
+  first.at_work = 1;
+  for (const bool is_late_first : {false, true}) {
+    Ledger ledger(names(2, 4));
+    ledger.handed_over(written_iteration(0, 2, 4));
+    ledger.settled(is_late_first ? late : first);
+    EXPECT_EQ(ledger.in_progress(), 1u);
+    EXPECT_EQ(ledger.iterations().stored(), 0u);
+    ledger.settled(is_late_first ? first : late);
+    EXPECT_EQ(ledger.in_progress(), 0u);
+    EXPECT_EQ(ledger.iterations().stored(), 1u);
+    const nlohmann::json all = json(ledger);
+    EXPECT_EQ(std::count_if(all["entries"].begin(), all["entries"].end(),
+                            [](const nlohmann::json& each) { return each["fate"] == "stored"; }),
+              3);
+  }
 }
 
 }  // namespace
