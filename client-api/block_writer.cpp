@@ -141,10 +141,11 @@ Status BlockWriter::unless_dropped(Status status) const noexcept {
 
 // Flat: a small block costs little more than the calls within.
 [[gnu::flatten]] Status BlockWriter::write(const Call& call, const char* name, std::uint32_t block,
-                                           const void* data) {
+                                           const void* data, std::int32_t type) {
   std::uint32_t variable = 0;
   Status status = Status::OK;
   if (!names_.find_to_write(call, name, block, &variable, &status)) return status;
+  if (!variables_.takes(variable, type)) return lose_type(call, variable, type);
   const BlockShape* const known =
       shape_of(call, variable, variables_.block(variable, block), false, &status);
   return known ? write_from(call, variable, block, *known, {data}) : status;
@@ -167,6 +168,16 @@ inline Status BlockWriter::write_from(const Call& call, std::uint32_t variable, 
   copy_into(offset, source, bytes);
   call.lock.lock();
   return unless_dropped(push_block(call, variable, offset));
+}
+
+[[gnu::noinline]] Status BlockWriter::lose_type(const Call& call, std::uint32_t variable,
+                                                std::int32_t type) {
+  const auto given = static_cast<ScalarType>(type);
+  if (scalar_bytes(given) != 0)
+    return failures_.lose(call, variable, variables_.declared(variable).differs(given));
+  return failures_.lose(
+      call, variable,
+      {Status::ERROR_ARGUMENT, "the type " + std::to_string(type) + " is no leat_type"});
 }
 
 [[gnu::noinline]] Status BlockWriter::lose_null(const Call& call, std::uint32_t variable) {

@@ -25,7 +25,9 @@ class BlockWriter {
  public:
   BlockWriter(Channel& channel, VariableTable& variables, Failures& failures);
 
-  Status write(const Call& call, const char* name, std::uint32_t block, const void* data);
+  /// `type`: a leat_type, or 0 where it is not known.
+  Status write(const Call& call, const char* name, std::uint32_t block, const void* data,
+               std::int32_t type = 0);
   Status write_array(const Call& call, const char* name, std::uint32_t block,
                      const leat_array* array);
   Status alloc(const Call& call, const char* name, std::uint32_t block, void** data,
@@ -73,6 +75,7 @@ class BlockWriter {
     return Status::OK;
   }
   Status await_push(const Call& call, std::uint32_t variable, std::uint64_t offset);
+  Status lose_type(const Call& call, std::uint32_t variable, std::int32_t type);
   Status lose_null(const Call& call, std::uint32_t variable);
   Status lose_for(const Call& call, Status status, std::uint32_t variable, std::uint64_t bytes);
   /// Whether what was handed over is left out, as it may be since a look before it.

@@ -43,6 +43,11 @@ DeclaredVariable::DeclaredVariable(const shm::Catalogue& catalogue, std::uint32_
       layout_(catalogue.layouts()[record_.layout]),
       dimensions_(catalogue.dimensions_of(layout_)) {}
 
+bool DeclaredVariable::has_parts_of(ScalarType type) const noexcept {
+  return (this->type() == ScalarType::complex64 && type == ScalarType::float32) ||
+         (this->type() == ScalarType::complex128 && type == ScalarType::float64);
+}
+
 std::string DeclaredVariable::title() const {
   return "variable \"" + std::string(catalogue_.text(record_.name)) + "\" (" +
          std::string(catalogue_.text(record_.where)) + ")";
@@ -163,6 +168,16 @@ Error DeclaredVariable::differs(Status status, const LayoutShape* layout, const 
                       familiar_name(type()) + " " + joined(declared, words.column_major) + " in " +
                       std::string(catalogue_.text(layout_.where)) + ", got " + type_name + " " +
                       joined(got, words.column_major)};
+}
+
+Error DeclaredVariable::differs(ScalarType type) const {
+  const std::string declared = familiar_name(this->type());
+  const std::string given = familiar_name(type);
+  return {Status::ERROR_TYPE,
+          "\"" + std::string(catalogue_.text(record_.name)) + "\" is declared " + declared +
+              " in " + std::string(catalogue_.text(layout_.where)) + ", got an array of " + given +
+              ": write one of " + declared + ", or give the layout type=\"" + given +
+              "\"; a cast to const void* leaves the type unchecked"};
 }
 
 Error DeclaredVariable::negative_extent(const std::int64_t* extent, bool column_major) const {

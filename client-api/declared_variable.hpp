@@ -56,6 +56,8 @@ class DeclaredVariable {
   DeclaredVariable(const shm::Catalogue& catalogue, std::uint32_t variable) noexcept;
 
   ScalarType type() const noexcept { return static_cast<ScalarType>(layout_.type); }
+  /// Whether an array of another type holds the same: complex numbers may come as their parts.
+  bool has_parts_of(ScalarType type) const noexcept;
   std::uint32_t dims() const noexcept { return layout_.dims; }
   bool varies(std::uint32_t dimension) const noexcept {
     return dimensions_[dimension].varying != 0;
@@ -72,6 +74,8 @@ class DeclaredVariable {
   /// extents are not known.
   Error differs(Status status, const LayoutShape* layout, const ArrayView& array,
                 const CallersWords& words) const;
+  /// The same for an array of which nothing but the type is known.
+  Error differs(ScalarType type) const;
   /// `variable "u" (flow.xml:8) has 2 dimensions (x, y): 2 numbers are needed, 3 were given`
   Error wrong_count(const NumberList& list) const;
   /// Which of these extents cannot be; OK when none.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C boundary: one guard turns everything into a status and a message.
+#define LEAT_NO_TYPE_CHECK
 #include "client-api/leat.h"
 
 #include <algorithm>
@@ -246,6 +247,14 @@ LEAT_API leat_status leat_write(const char* variable, const void* data) {
 LEAT_API leat_status leat_write_block(const char* variable, uint32_t block, const void* data) {
   return guarded(__func__, [&](Session& session, Call& call) {
     return session.blocks().write(call, variable, block, data);
+  });
+}
+
+LEAT_API leat_status leat_write_typed(const char* variable, uint32_t block, const void* data,
+                                      int32_t type) {
+  // What leat_write and leat_write_block are where types are checked.
+  return guarded("leat_write", [&](Session& session, Call& call) {
+    return session.blocks().write(call, variable, block, data, type);
   });
 }
 

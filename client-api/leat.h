@@ -16,6 +16,7 @@
  *     leat_last_error() has the whole message.
  *  2. Names are those of the XML file. Variables in groups are called "group/name".
  *  3. Arrays are in C order and contiguous; their type and shape are those of the variable's layout, ghosts included.
+ *     From C11 and C++11 on the type is checked, by what the compiler knows of the pointer: see leat_write_typed.
  *  4. leat_write copies before it returns: the array is the caller's again. leat_alloc hands out memory of the segment
  *     instead: it is the caller's until leat_commit, and must not be touched afterwards.
  *  5. Calls are thread safe. A block belongs to the iteration in which its leat_write or leat_commit ends; a call of
@@ -137,6 +138,17 @@ LEAT_API leat_status leat_write(const char* variable, const void* data);
  * ARGUMENT beyond. */
 LEAT_API leat_status leat_write_block(const char* variable, uint32_t block, const void* data);
 
+/* leat_write_block of an array whose elements are of this leat_type, or of a type that is not known: 0.
+ * From C11 and C++11 on leat_write and leat_write_block are macros of the same names over it, so that a double is not taken
+ * for the int of the XML: pointers to integers, float and double, const or not, and arrays of several dimensions (up to two
+ * in C) say their type. Unchecked are pointers to void, to char and its kin, to complex numbers, to enumerations in C++ (in
+ * C they are int or unsigned int), and to anything else; so a cast to const void* spares one call the check, and
+ * LEAT_NO_TYPE_CHECK, defined before leat.h is included, all calls. Integers of the same size but another sign differ; long
+ * and long long of the same size do not. The parts of complex numbers may be written as float or double. Messages call it
+ * leat_write.
+ * Errors: as leat_write; TYPE, with what the XML declares and what came; ARGUMENT when `type` is none. */
+LEAT_API leat_status leat_write_typed(const char* variable, uint32_t block, const void* data, int32_t type);
+
 /* leat_write_block of an array that says what it is: type, number of dimensions and extents are checked against the XML,
  * and a section with strides is packed by the one copy. The extents of "?" dimensions are taken from the array, so that
  * leat_set_extent is not needed.
@@ -211,5 +223,65 @@ LEAT_API const char* leat_status_name(leat_status status);
 
 #ifdef __cplusplus
 }
+#endif
+
+/* The check of types. A macro that takes arguments leaves &leat_write what it is. */
+#define LEAT_CHECKED_TYPES_(CHECKED)                                              \
+  CHECKED(short, LEAT_TYPE_INT16)                                                 \
+  CHECKED(unsigned short, LEAT_TYPE_UINT16)                                       \
+  CHECKED(int, LEAT_TYPE_INT32)                                                   \
+  CHECKED(unsigned int, LEAT_TYPE_UINT32)                                         \
+  CHECKED(long, sizeof(long) == 8 ? LEAT_TYPE_INT64 : LEAT_TYPE_INT32)            \
+  CHECKED(unsigned long, sizeof(long) == 8 ? LEAT_TYPE_UINT64 : LEAT_TYPE_UINT32) \
+  CHECKED(long long, LEAT_TYPE_INT64)                                             \
+  CHECKED(unsigned long long, LEAT_TYPE_UINT64)                                   \
+  CHECKED(float, LEAT_TYPE_FLOAT32)                                               \
+  CHECKED(double, LEAT_TYPE_FLOAT64)
+
+#if defined(LEAT_NO_TYPE_CHECK)
+#elif defined(__cplusplus) && __cplusplus >= 201103L
+extern "C++" { /* also where leat.h is included between the braces of an extern "C" */
+namespace leat_typed {
+
+template <class T>
+struct type_of {
+  enum { value = 0 };
+};
+template <class T, decltype(sizeof 0) n>
+struct type_of<T[n]> : type_of<T> {};
+#define LEAT_CHECKED_(T, number) \
+  template <>                    \
+  struct type_of<T> {            \
+    enum { value = number };     \
+  };
+LEAT_CHECKED_TYPES_(LEAT_CHECKED_)
+#undef LEAT_CHECKED_
+
+template <class T>
+leat_status write(const char* variable, const T* data) {
+  return leat_write_typed(variable, 0, data, type_of<T>::value);
+}
+inline leat_status write(const char* variable, const void* data) {
+  return leat_write(variable, data);
+}
+template <class T>
+leat_status write_block(const char* variable, uint32_t block, const T* data) {
+  return leat_write_typed(variable, block, data, type_of<T>::value);
+}
+inline leat_status write_block(const char* variable, uint32_t block, const void* data) {
+  return leat_write_block(variable, block, data);
+}
+
+} /* namespace leat_typed */
+}
+#define leat_write(...) leat_typed::write(__VA_ARGS__)
+#define leat_write_block(...) leat_typed::write_block(__VA_ARGS__)
+#elif !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+/* An array of arrays says its type by a pointer to arrays of any length. */
+#define LEAT_CHECKED_(T, number) T*: number, const T*: number, T(*)[]: number, const T(*)[]: number,
+#define LEAT_TYPE_OF_(...) _Generic((__VA_ARGS__), LEAT_CHECKED_TYPES_(LEAT_CHECKED_) default: 0)
+#define leat_write(variable, ...) leat_write_typed(variable, 0, __VA_ARGS__, LEAT_TYPE_OF_(__VA_ARGS__))
+#define leat_write_block(variable, block, ...) \
+  leat_write_typed(variable, block, __VA_ARGS__, LEAT_TYPE_OF_(__VA_ARGS__))
 #endif
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libleat_stub: every call succeeds and does nothing but leat_alloc, which gives memory to compute in, as with LEAT=off, but decided at link time.
  */
+#define LEAT_NO_TYPE_CHECK
 #include "client-api/leat.h"
 
 #include <stddef.h>
@@ -17,6 +18,10 @@ LEAT_API leat_status leat_write(const char* variable, const void* data) {
 }
 LEAT_API leat_status leat_write_block(const char* variable, uint32_t block, const void* data) {
   return (void)variable, (void)block, (void)data, LEAT_OK;
+}
+LEAT_API leat_status leat_write_typed(const char* variable, uint32_t block, const void* data,
+                                      int32_t type) {
+  return (void)variable, (void)block, (void)data, (void)type, LEAT_OK;
 }
 LEAT_API leat_status leat_alloc(const char* variable, void** data) {
   return leat_alloc_block(variable, 0, data);

@@ -25,6 +25,7 @@ VariableTable::VariableTable(const shm::Catalogue& catalogue, std::string config
     states_[i].name = catalogue_.text(records[i].name);
     states_[i].layout = records[i].layout;
     states_[i].wanted_every = records[i].wanted_every;
+    states_[i].type = static_cast<std::uint8_t>(declared(i).type());
     variables_.emplace(states_[i].name, i);
   }
   const int bits = bits_of_guesses(records.size());
@@ -40,6 +41,10 @@ std::int64_t VariableTable::find_elsewhere(const char* name) noexcept {
   const auto variable = static_cast<std::uint32_t>(found);
   guesses_[slot_of(name)] = variable;
   return found_ = states_[found_].following = variable;
+}
+
+bool VariableTable::takes_other(std::uint32_t variable, std::int32_t type) const noexcept {
+  return declared(variable).has_parts_of(static_cast<ScalarType>(type));
 }
 
 std::int64_t VariableTable::index_of(std::string_view name) const noexcept {

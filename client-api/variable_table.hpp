@@ -56,6 +56,11 @@ class VariableTable {
     return every == 1 || (every != 0 && iteration % every == 0);
   }
 
+  /// Whether an array of this leat_type may be written; 0: of one that is not known.
+  bool takes(std::uint32_t variable, std::int32_t type) const noexcept {
+    return type == 0 || type == states_[variable].type || takes_other(variable, type);
+  }
+
   /// State of a block; made at its first mention.
   BlockState& block(std::uint32_t variable, std::uint32_t block) {
     VariableState& state = states_[variable];
@@ -95,6 +100,7 @@ class VariableTable {
     std::uint32_t following = 0;  ///< which variable came after this one last time
     std::uint32_t layout = 0;
     std::uint32_t wanted_every = 0;  ///< 0: nobody takes it
+    std::uint8_t type = 0;
     bool written = false;
     BlockState first;
     std::unordered_map<std::uint32_t, BlockState> others;
@@ -107,6 +113,7 @@ class VariableTable {
   bool is_called(std::uint32_t variable, const char* name) const noexcept {
     return std::strcmp(states_[variable].name.c_str(), name) == 0;
   }
+  bool takes_other(std::uint32_t variable, std::int32_t type) const noexcept;
   std::int64_t find_elsewhere(const char* name) noexcept;
 
   shm::Catalogue catalogue_;

@@ -4,30 +4,10 @@
 #include "client-api/leat.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <threads.h>
 
-static int failures = 0;
-
-static void expect_status(int line, const char* call, leat_status got, leat_status wanted) {
-  if (got == wanted) return;
-  printf("line %d: %s is %s, not %s: %s\n", line, call, leat_status_name(got),
-         leat_status_name(wanted), leat_last_error());
-  ++failures;
-}
-
-static void expect_true(int line, const char* what, int true_) {
-  if (true_) return;
-  printf("line %d: not so: %s (last error: %s)\n", line, what, leat_last_error());
-  ++failures;
-}
-
-#define EXPECT(call, wanted) expect_status(__LINE__, #call, call, wanted)
-#define EXPECT_TRUE(what) expect_true(__LINE__, #what, what)
-#define EXPECT_SAYS(part) \
-  expect_true(__LINE__, "the message has " part, strstr(leat_last_error(), part) != NULL)
+#include "tests/api/expect.h"
 
 static const double kRow[4] = {1, 2, 3, 4};
 
@@ -39,6 +19,7 @@ static void all_calls_return(leat_status status) {
   const int64_t two[1] = {2};
   EXPECT(leat_write("row", kRow), status);
   EXPECT(leat_write_block("row", 1, kRow), status);
+  EXPECT(leat_write_typed("row", 1, kRow, LEAT_TYPE_FLOAT64), status);
   EXPECT(leat_alloc("row", &memory), status);
   EXPECT(leat_alloc_block("row", 1, &memory), status);
   EXPECT(leat_commit("row"), status);
@@ -321,6 +302,7 @@ static int without_server(void) {
   EXPECT(leat_init("no/such/file.xml"), LEAT_OK);
   EXPECT(leat_write("anything", kRow), LEAT_OK);
   EXPECT(leat_write_block("anything", 3, kRow), LEAT_OK);
+  EXPECT(leat_write_typed("anything", 3, kRow, 99), LEAT_OK);
   scratch_memory_is_real();
   EXPECT(leat_alloc_array("anything", 3, &array), LEAT_UNWANTED);
   EXPECT_TRUE(array.data == NULL);

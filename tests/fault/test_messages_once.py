@@ -36,7 +36,7 @@ def test_a_position_that_all_ranks_forgot_for_all_variables_is_one_line_and_one_
         run.await_end()
         text = run.log()
     (line,) = lines_with(text, "leat_write")
-    assert 'ranks 0-3: leat_write_block: variable "a" (run.xml:3): a block of (5)' in line, line
+    assert 'ranks 0-3: leat_write: variable "a" (run.xml:3): a block of (5)' in line, line
     assert "call leat_set_position to say where it lies" in line
     assert 'the same of 5 other variables: "b", "c", "d", "e", "f"' in line, line
     assert text.count("  store  ") == (1 if log else 2), "the log has the table, and one rank for the node"
@@ -55,7 +55,7 @@ def test_what_one_rank_alone_forgot_is_said_of_that_rank(tmp_path):
         run.await_end()
         text = run.log()
     (line,) = lines_with(text, "leat_write")
-    assert " rank 3: leat_write_block: variable" in line and "call leat_set_position" in line
+    assert " rank 3: leat_write: variable" in line and "call leat_set_position" in line
     assert all(answer.status == "LEAT_ERROR_LOST" for answer in answers)
     assert "- a +5 more 3 0-2" in " ".join(answers[0].error.split())
 
@@ -101,7 +101,7 @@ def test_a_rank_without_server_speaks_for_itself(tmp_path):
             rank.must("set_position", "a", 0, 5 * rank.number)
             assert rank.call("end_iteration").status == "LEAT_ERROR_SERVER"
             assert rank.write("a", 20, 1).status == "LEAT_ERROR_SERVER"
-            assert f"leat: rank {rank.number}: leat_write_block: " in rank.stderr()
+            assert f"leat: rank {rank.number}: leat_write: " in rank.stderr()
         ends = run.finalize()
         assert [answer.status for answer in ends] == 2 * ["LEAT_ERROR_LOST"]
         assert all("the run was drained by order of SIGTERM" in answer.error for answer in ends)

@@ -205,7 +205,7 @@ def test_the_python_example_equals_the_c_example(python, tmp_path, ranks):
 def test_each_c_call_has_its_python_twin():
     c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?leat_(\w+)\(", (ROOT / "client-api/leat.h").read_text()))
     # One Python name for several C ones: block is an optional argument, an array says what it is, comm says the ranks.
-    folded = {"write_block", "write_array", "alloc_block", "alloc_array", "commit_block", "init_ranks", "set_extent_list",
+    folded = {"write_block", "write_array", "write_typed", "alloc_block", "alloc_array", "commit_block", "init_ranks", "set_extent_list",
               "set_position_list"}
     module = (ROOT / "python-plugins/leat/client.py").read_text()
     public = set(re.findall(r'"(\w+)"', re.search(r"__all__ = \[(.*?)\]", module, re.S)[1]))
