@@ -57,7 +57,7 @@ def test_the_page_alone_makes_a_code_write(flow, environment):
     sh("./flow", cwd=folder, environment={**environment, **MPI, "LD_LIBRARY_PATH": str(lib)})
     with h5py.File(folder / "flow.h5") as file:
         y, x = np.mgrid[1:65, 1:129]
-        assert file["iteration"][:].tolist() == [0, 10] and file["u"].attrs["units"] == "m/s"
+        assert file["iteration"][:].tolist() == [0, 10] and file["u"].attrs["units"] == b"m/s"
         for row, step in enumerate((1, 11)):
             assert (file["u"][row] == 1000 * x + y + step).all()
 

@@ -31,7 +31,7 @@ def expect_waves(path):
         assert same_bits(file["iteration"][:], np.arange(20, dtype="i4"))
         expected = np.array([[step + 0.01 * i for i in range(100)] for step in range(20)])
         assert same_bits(file["wave"][:], expected)
-        assert file["wave"].attrs["units"] == "m"
+        assert file["wave"].attrs["units"] == b"m"
 
 
 @pytest.fixture(scope="module")

@@ -98,7 +98,7 @@ def play(folder, kind, nodes):
 
 def session_of(path):
     with h5py.File(path) as file:
-        return file.attrs["session"]
+        return file.attrs["session"].decode()
 
 
 if __name__ == "__main__":

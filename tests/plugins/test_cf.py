@@ -154,7 +154,7 @@ def test_a_whole_run_is_a_cf_file_whose_dates_xarray_shows(tmp_path):
     assert seen["time"] == ["2000-01-01 00:00:00", "2000-02-28 12:00:00", "2000-03-01 12:00:00"]
     assert seen["of"]["t2m"] == ["iteration", "time"] and seen["attributes"]["source"].startswith("heat, written by Leat ")
     with h5py.File(tmp_path / "heat.nc") as file:
-        assert file["t2m"].attrs["standard_name"] == "air_temperature" and file["t2m"].attrs["cell_methods"] == "time: mean"
+        assert file["t2m"].attrs["standard_name"] == b"air_temperature" and file["t2m"].attrs["cell_methods"] == b"time: mean"
         assert file["scripts/mean/mean"].shape == (3,) and file["parameters/t"][:].tolist() == DAYS[:3]
 
 
@@ -199,10 +199,10 @@ def test_time_is_a_coordinate_of_what_varies_in_time(tmp_path, engine, unit, cal
     assert [seen["of"][n] for n in ("mesh", "atoms", "one", "edges")] == [[]] * 4
     assert seen["of"]["temperature"] == [*with_time, "x", "y"] and seen["of"]["speed"] == [*with_time, "wx", "wy"]
     with h5py.File(tmp_path / "heat.nc") as file:
-        assert file["fields/grid"].attrs["coordinates"] == file["parameters/n"].attrs["coordinates"] == "/time"
+        assert file["fields/grid"].attrs["coordinates"] == file["parameters/n"].attrs["coordinates"] == b"/time"
         has_date = unit != "s"
         assert [name in file["time"].attrs for name in ("standard_name", "axis", "calendar")] == [has_date] * 3
-        assert file["time"].attrs["units"] == unit
+        assert file["time"].attrs["units"].decode() == unit
 
 
 def test_a_run_whose_time_was_never_set_counts_iterations(tmp_path):
@@ -260,7 +260,7 @@ def test_a_run_without_a_time_has_none_and_one_with_a_variable_of_that_name_keep
             assert same_bits(file["time"][:], np.array([array((3,), "f4", seed) for seed in (0, 1)]))
             assert ("time_" in file) == (name == "both.nc") == ("coordinates" in file["time"].attrs)
             if "time_" in file:
-                assert file["time_"][:].tolist() == [2.5, 3.5] and file["time"].attrs["coordinates"] == "time_"
+                assert file["time_"][:].tolist() == [2.5, 3.5] and file["time"].attrs["coordinates"] == b"time_"
 
 
 def test_the_history_says_who_made_the_file_and_who_went_on_with_it(tmp_path):
@@ -271,8 +271,8 @@ def test_the_history_says_who_made_the_file_and_who_went_on_with_it(tmp_path):
             step(plugin, i)
         plugin.kill()
     with h5py.File(tmp_path / "heat.nc") as file:
-        lines = file.attrs["history"].split("\n")
-        assert file.attrs["Conventions"] == "CF-1.8" and file.attrs["title"] == "A plate that cools"
+        lines = file.attrs["history"].decode().split("\n")
+        assert file.attrs["Conventions"] == b"CF-1.8" and file.attrs["title"] == b"A plate that cools"
     assert len(lines) == 3 and "began this file (session one)" in lines[0]
     assert all("went on with it after its server had died (session one)" in line for line in lines[1:])
     last = datetime.datetime.strptime(lines[-1].split()[0], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=datetime.UTC)
@@ -282,7 +282,7 @@ def test_the_history_says_who_made_the_file_and_who_went_on_with_it(tmp_path):
 def test_the_title_is_the_description_or_else_the_name(tmp_path):
     start(tmp_path, description="").finish()
     with h5py.File(tmp_path / "heat.nc") as file:
-        assert file.attrs["title"] == file.attrs["simulation"] == "heat"
+        assert file.attrs["title"] == file.attrs["simulation"] == b"heat"
 
 
 def test_numbers_of_iterations_end_where_those_of_cf_do_and_that_is_said(tmp_path):

@@ -119,7 +119,7 @@ def test_a_damaged_view_costs_nothing_but_itself(whole, tmp_path, seed):
             run.must(0, *[run.block(0, (20, 30), r, rank=r, position=[20 * r, 0], **{"global": (40, 30)}) for r in (0, 1)])
             run.finish()
             with h5py.File(folder / "run.h5") as file:
-                assert same_bits(file["u"][0, :20], array((20, 30), "f8", 0)) and file.attrs["session"] == "s2"
+                assert same_bits(file["u"][0, :20], array((20, 30), "f8", 0)) and file.attrs["session"] == b"s2"
 
 
 @pytest.mark.parametrize("write", range(200, 440, 40))

@@ -42,7 +42,7 @@ def rows_of(path):
     """Number of iterations in the file, every one of which is right to the last bit."""
     with h5py.File(path) as file:
         for thing in (file, *(file[name] for name in file)):
-            assert all("\0" not in text for text in dict(thing.attrs).values() if isinstance(text, str))  # in heaps of HDF5
+            assert all("\\x00" not in repr(text) for text in dict(thing.attrs).values() if isinstance(text, str | bytes))
         rows = len(file["iteration"])
         if rows > 0:  # it is made with the first value
             assert file["time"][:rows].tolist() == [i / 7 for i in range(rows)]

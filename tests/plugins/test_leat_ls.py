@@ -81,7 +81,7 @@ def test_what_is_said_of_each_variable_is_what_h5py_says(folder):
             assert each["shape"] == list(dataset.shape) and each["type"] == numpy_name(dataset.dtype)
             assert each["bytes"] == dataset.nbytes and each["stored_bytes"] == dataset.id.get_storage_size()
             assert each["chunk"] == list(dataset.chunks)
-            assert each["unit"] == dataset.attrs.get("units", "")
+            assert each["unit"] == dataset.attrs.get("units", b"").decode()
             assert each["parts"] == []
             assert ("deflate:4" in each["filters"]) == (dataset.compression == "gzip")
             assert each["dimensions"] == [d.label or d[0].name.lstrip("/") for d in dataset.dims]

@@ -175,7 +175,7 @@ def test_an_iteration_that_one_node_has_not_is_fill_value_there(tmp_path):
             assert [r for r in file["e_rank"][i] if r >= 0] == ([0, 1] if i in (2, 3, 5) else [2, 3] if i == 6 else [0, 1, 2, 3])
         # No part says so of a variable which it has in all of its iterations.
         assert file["last_written"][:].tolist() == [1, 1, 0, 0, 1, 0, 1, 1] and file["last_written"].dtype == "i1"
-        assert file["last_written"].attrs["flag_meanings"] == "not_written written"
+        assert file["last_written"].attrs["flag_meanings"] == b"not_written written"
 
 
 def test_a_killed_server_costs_what_it_had_not_committed(tmp_path):

@@ -33,7 +33,7 @@ def test_a_field_of_several_ranks_is_global_labelled_and_without_ghosts(tmp_path
         for number in range(3):
             whole = np.concatenate([data(35, "f4", 10 * number + r).reshape(5, 7)[1:-1, 1:-1] for r in range(2)])
             assert same_bits(group["copy"][number], whole) and same_bits(file["fields/t"][number], whole)
-        assert group["copy"].attrs["units"] == "K"
+        assert group["copy"].attrs["units"] == b"K"
         assert [dim[0].name.split("/")[-1] for dim in group["copy"].dims] == ["iteration", "y", "x"]
 
 

@@ -341,7 +341,7 @@ def test_on_a_terminal_one_line_says_how_far_it_is(live, tmp_path):
 def test_stored_arrays_have_named_dimensions_units_and_fill_values(replayed):
     with h5py.File(replayed[0] / "selected.h5") as file:
         mean = file["mean"]
-        assert [mean.dims[d][0].name for d in range(2)] == ["/iteration", "/y"] and mean.attrs["units"] == "K"
+        assert [mean.dims[d][0].name for d in range(2)] == ["/iteration", "/y"] and mean.attrs["units"] == b"K"
         assert np.isnan(file["late"][0]) and file["late"][-1] == 6
 
 

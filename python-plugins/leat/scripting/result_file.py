@@ -35,11 +35,11 @@ class ResultFile:
 
     def _create(self):
         import h5py
-        self._file = h5py.File(self._path, "x")  # through no link
+        self._file = h5py.File(self._path, "x", track_order=True)  # through no link
         self._datasets, self._scales = {}, {}
         self._iteration = self._file.create_dataset("iteration", (0,), "i4", maxshape=(None,), chunks=(1024,))
-        self._iteration.attrs["long_name"] = "number of the simulation's iteration"
-        self._iteration.attrs["units"] = "1"
+        self._iteration.attrs["long_name"] = _text("number of the simulation's iteration")
+        self._iteration.attrs["units"] = _text("1")
         self._iteration.make_scale("iteration")
 
     def _write(self, name, array, dims, units):
@@ -64,7 +64,7 @@ class ResultFile:
         dataset = self._file.create_dataset(name, (0, *array.shape), array.dtype, maxshape=(None,) * (array.ndim + 1),
                                             chunks=True, fillvalue=fill[0])
         if units:
-            dataset.attrs["units"] = units
+            dataset.attrs["units"] = _text(units)
         dataset.attrs["_FillValue"] = fill
         dataset.dims[0].attach_scale(self._iteration)
         for d, length in enumerate(array.shape):
@@ -82,3 +82,10 @@ class ResultFile:
         scale = self._scales[name] = self._file.create_dataset(name, (length,), "f4", maxshape=(None,), chunks=(1024,))
         scale.make_scale(_NO_COORDINATES % length)
         return scale
+
+
+def _text(text):
+    """As the store writes attributes: with their bytes in the object itself, which all tools read."""
+    import h5py
+    coded = text.encode()
+    return np.array(coded, h5py.string_dtype("utf-8", max(1, len(coded))))

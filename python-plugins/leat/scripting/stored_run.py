@@ -31,7 +31,7 @@ class StoredRun:
         if not self._stored:
             raise NotARun(f"{path} has no variables that could be replayed: its run has written nothing, or it was written by "
                           "a Leat from before there was replay")
-        self._parameters = {d.attrs["leat_parameter"]: d[()] for d in self._datasets.values() if "leat_parameter" in d.attrs}
+        self._parameters = {_text(d.attrs["leat_parameter"]): d[()] for d in self._datasets.values() if "leat_parameter" in d.attrs}
         self.model = self._model_of(str(path))
         self._times = self.companion("", "time") if self.model.time else None
         numbers = self.companion("", "iteration", scale=True)
@@ -88,7 +88,7 @@ class StoredRun:
         return None
 
     def _described(self):
-        return {"simulation": str(self._file.attrs["simulation"]), **json.loads(self._file.attrs["leat_run"])}
+        return {"simulation": _text(self._file.attrs["simulation"]), **json.loads(self._file.attrs["leat_run"])}
 
     def _model_of(self, source):
         kinds = {name: _KINDS[values.dtype.kind] for name, values in self._parameters.items()}
@@ -99,7 +99,7 @@ class StoredRun:
         variables = sorted((v.variable for v in self._stored.values()), key=lambda v: v.number)
         for place, variable in enumerate(variables):
             variable.number = place
-        return Model(str(self._file.attrs["simulation"]), variables, kinds, source)
+        return Model(_text(self._file.attrs["simulation"]), variables, kinds, source)
 
 
 def _products_in(group, source, number):
@@ -111,7 +111,7 @@ def _products_in(group, source, number):
     for name, dataset in group.items():
         if dataset.attrs.get("CLASS") != b"DIMENSION_SCALE":
             dims = tuple(dim[0].name.rpartition("/")[2] if len(dim) else dim.label for dim in list(dataset.dims)[1:])
-            found[f"{source}/{name}"] = Product(dims, _read_only(np.asarray(dataset[rows[0]])), str(dataset.attrs.get("units", "")))
+            found[f"{source}/{name}"] = Product(dims, _read_only(np.asarray(dataset[rows[0]])), _text(dataset.attrs.get("units", "")))
     return found
 
 
@@ -120,7 +120,7 @@ class StoredVariable:
 
     def __init__(self, run, name):
         self._run, self._data = run, run.dataset(name)
-        self.layout = self._data.attrs["leat_layout"]
+        self.layout = _text(self._data.attrs["leat_layout"])
         self.had_ghosts = "leat_ghosts" in self._data.attrs
         self.variable = run.said_of(name) or self._described(name)
         self._rows = self.variable.time_varying
@@ -187,7 +187,8 @@ class StoredVariable:
         """As the attributes of the dataset have it."""
         attributes = self._data.attrs
         constant = "leat_constant" in attributes
-        return Variable(int(attributes["leat_number"]), name, attributes.get("units", ""), attributes.get("long_name", ""),
+        return Variable(int(attributes["leat_number"]), name, _text(attributes.get("units", "")),
+                        _text(attributes.get("long_name", "")),
                         self._data.dtype, self._dimensions(constant), self.layout == "global", not constant)
 
     def _dimensions(self, constant):
@@ -292,10 +293,15 @@ def _datasets_in(file):
     return {name: file[name] for name in names if isinstance(file[name], h5py.Dataset)}
 
 
+def _text(value):
+    """A text attribute: its bytes; a str where an older Leat has written it."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
 def _parameter_value(value):
     """As Python has it; None where it was not set."""
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        return _text(value)
     if value.dtype.kind == "f":
         return None if np.isnan(value) else float(value)
     return None if value == np.iinfo("i8").min else int(value)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/base/attributes.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
@@ -8,6 +9,9 @@
 
 namespace leat::hdf5 {
 namespace {
+
+// What is longer does not go into an attribute, which ends at 64 KiB with its name and type.
+constexpr std::size_t kMostInObject = 60'000;
 
 void write_attribute(hid_t object, const char* name, hid_t type, const Shape& extents,
                      const void* value) {
@@ -35,9 +39,16 @@ void remove_attribute(hid_t object, const std::string& name) {
 }
 
 void set_attribute(hid_t object, const char* name, const std::string& value) {
+  if (value.size() > kMostInObject) return set_long_attribute(object, name, value);
+  remove_attribute(object, name);
+  const Id type = text_type(std::max<std::size_t>(1, value.size()));
+  check(H5Tset_strpad(type, H5T_STR_NULLPAD), "making a type");
+  write_attribute(object, name, type, {}, value.c_str());
+}
+
+void set_long_attribute(hid_t object, const char* name, const std::string& value) {
   remove_attribute(object, name);
   const char* text = value.c_str();
-  // What h5py and netCDF tools read as text.
   write_attribute(object, name, text_type(H5T_VARIABLE), {}, &text);
 }
 
@@ -59,10 +70,6 @@ void set_attribute(hid_t object, const char* name, const std::vector<std::int8_t
 
 void set_attribute(hid_t object, const char* name, const std::vector<double>& values) {
   write_attribute(object, name, H5T_NATIVE_DOUBLE, {values.size()}, values.data());
-}
-
-void set_fixed_attribute(hid_t object, const char* name, const std::string& value) {
-  write_attribute(object, name, text_type(value.size() + 1), {}, value.c_str());
 }
 
 void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill) {

@@ -14,20 +14,22 @@ bool has_attribute(hid_t object, const std::string& name);
 /// Nothing when there is none.
 void remove_attribute(hid_t object, const std::string& name);
 
-/// Text attribute, of UTF-8. One that is there is replaced; those of numbers are changed in place.
+/// Text attribute, of UTF-8, its bytes in the object itself: what netCDF calls NC_CHAR. Tools that
+/// know no other text (NCO, ncdump -t) read it, and so does who must not touch the heap of a file
+/// in which damage makes the HDF5 library search for ever. One that is there is replaced; those of
+/// numbers are changed in place.
 void set_attribute(hid_t object, const char* name, const std::string& value);
 void set_attribute(hid_t object, const char* name, const char* value);
 void set_attribute(hid_t object, const char* name, std::int64_t value);
 void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values);
 void set_attribute(hid_t object, const char* name, const std::vector<std::int8_t>& values);
 void set_attribute(hid_t object, const char* name, const std::vector<double>& values);
-/// A text with its bytes in the object itself: what a file is can be read without the heap, in
-/// which damage makes the HDF5 library search for ever.
-void set_fixed_attribute(hid_t object, const char* name, const std::string& value);
+/// A text that may be longer than the 64 KiB of an attribute: it lies in the heap.
+void set_long_attribute(hid_t object, const char* name, const std::string& value);
 /// "_FillValue" as netCDF has it: one value of the dataset's own type.
 void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill);
 
-/// Value of one that set_fixed_attribute() has made; "" when there is none, or of another kind.
+/// Value of a text in the object itself; "" when there is none, or of another kind.
 std::string fixed_attribute(hid_t object, const char* name);
 /// Value of an attribute that is a whole number, or `otherwise` when there is none.
 std::int64_t integer_attribute(hid_t object, const char* name, std::int64_t otherwise);

@@ -4,12 +4,26 @@
 namespace leat::hdf5 {
 namespace {
 
+constexpr unsigned kOrder = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
+
 herr_t keep_name(hid_t, const char* name, const H5L_info_t* link, void* names) {
   if (link->type == H5L_TYPE_HARD) static_cast<std::vector<std::string>*>(names)->push_back(name);
   return 0;
 }
 
 }  // namespace
+
+Id file_creation() {
+  Id list(H5Pcreate(H5P_FILE_CREATE), "making a property list");
+  check(H5Pset_link_creation_order(list, kOrder), "groups");
+  return list;
+}
+
+Id group_creation() {
+  Id list(H5Pcreate(H5P_GROUP_CREATE), "making a property list");
+  check(H5Pset_link_creation_order(list, kOrder), "groups");
+  return list;
+}
 
 Id link_creation() {
   Id list(H5Pcreate(H5P_LINK_CREATE), "making a property list");

@@ -9,6 +9,11 @@
 
 namespace leat::hdf5 {
 
+/// For making files and groups: their members are known in the order in which they were made.
+/// Without that netCDF opens a file for reading only. Groups that are made for a path have it from
+/// the one above them.
+Id file_creation();
+Id group_creation();
 /// For making an object under a path, of UTF-8: groups above it are made too.
 Id link_creation();
 /// A second name for what is there.

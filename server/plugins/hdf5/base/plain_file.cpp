@@ -9,6 +9,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/disk/plain_open.hpp"
 
 namespace leat::hdf5 {
@@ -60,7 +61,7 @@ Id change_plain(const std::string& path, const std::string& what) {
 }
 
 Id make_plain(const std::string& path) {
-  return Id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, list_without_locks()),
+  return Id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, file_creation(), list_without_locks()),
             "cannot write " + path);
 }
 

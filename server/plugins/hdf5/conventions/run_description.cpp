@@ -102,7 +102,8 @@ std::uint32_t copy_list(const json& values, T (&to)[n]) {
 
 void describe_run(hid_t file, const leat_run& run) {
   if (!has_attribute(file, kName))
-    set_attribute(file, kName, described(run).dump(-1, ' ', false, json::error_handler_t::replace));
+    set_long_attribute(file, kName,
+                       described(run).dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 struct DescribedRun::Reader {

@@ -18,7 +18,7 @@ void prepare() {
 
 Id create_file(const std::string& path, CommittedFile* disk) {
   prepare();
-  const Id creation(H5Pcreate(H5P_FILE_CREATE), "making a property list");
+  const Id creation = file_creation();
   check(H5Pset_file_space_strategy(creation, H5F_FSPACE_STRATEGY_NONE, false, 1), "file space");
   return Id(H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation, access_list(disk)),
             "cannot create " + path);

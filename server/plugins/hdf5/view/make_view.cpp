@@ -148,7 +148,7 @@ ViewFacts write_view(const std::string& path, const std::string& folder, const f
   for (const Part& part : parts) files->push_back(where / fs::path(part.path).filename());
   const Id file = make_plain(path);
   copy_attributes(parts.front().file, file, {"lost", kFirstRank, kNodeRanks, kStarted, kViewName});
-  set_fixed_attribute(file, kViewMark, where.string());
+  set_attribute(file, kViewMark, where.string());
   fill(file, parts, *files);
   check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + path);
   ViewFacts facts = facts_of(parts);

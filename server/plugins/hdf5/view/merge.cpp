@@ -85,7 +85,7 @@ class Merge {
       link_hard(to_, names_[object.address], object.path);
     } else if (object.type == H5O_TYPE_GROUP) {
       const Id group(
-          H5Gcreate2(to_, object.path.c_str(), link_creation(), H5P_DEFAULT, H5P_DEFAULT),
+          H5Gcreate2(to_, object.path.c_str(), link_creation(), group_creation(), H5P_DEFAULT),
           "cannot write " + object.path);
       copy_attributes(open_object(from_, object.path), group);
     } else if (object.type == H5O_TYPE_DATASET) {

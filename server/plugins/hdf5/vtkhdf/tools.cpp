@@ -26,9 +26,7 @@ Id selected(const Shape& extents, const Shape& start, const Shape& count) {
 Id group_at(hid_t file, const std::string& path) {
   const std::string what = "cannot make the group " + path;
   if (is_in(file, path)) return Id(H5Gopen2(file, path.c_str(), H5P_DEFAULT), what);
-  const Id creation(H5Pcreate(H5P_GROUP_CREATE), what);
-  check(H5Pset_link_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), what);
-  return Id(H5Gcreate2(file, path.c_str(), link_creation(), creation, H5P_DEFAULT), what);
+  return Id(H5Gcreate2(file, path.c_str(), link_creation(), group_creation(), H5P_DEFAULT), what);
 }
 
 void put_text(hid_t object, const char* name, const std::string& text) {
