@@ -31,7 +31,7 @@ def test_the_file_has_the_whole_plate_to_the_last_bit(tmp_path, ranks):
     with h5py.File(tmp_path / "heat.h5") as file:
         assert file["iteration"][:].tolist() == [0, 10, 20, 30, 40]
         assert [s.label for s in file["temperature"].dims] == ["", "", ""]
-        assert [d[0].name for d in file["temperature"].dims] == ["/iteration", "/y", "/x"]
+        assert [d[0].name for d in file["temperature"].dims] == ["/time", "/y", "/x"]
         for i, T in enumerate(plate(41)):
             if i % 10 == 0:
                 assert same_bits(file["temperature"][i // 10], T), i

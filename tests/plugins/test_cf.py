@@ -45,7 +45,7 @@ MESHES = [mesh("plate", "uniform", 2, origin=[1.0, -2.0], spacing=[0.5, 0.25], u
           mesh("earth", "rectilinear", 2, coordinates=[NUMBER["lon"], NUMBER["lat"]]),
           mesh("wing", "curvilinear", 2, coordinates=[NUMBER["wx"], NUMBER["wy"]]),
           mesh("box", "uniform", 3, origin=[1.0, -2.0, 0.0], spacing=[0.5, 0.25, 9.0], unit="m")]
-DAYS = [0.0, 58.5, 59.5, 59.5]
+DAYS = [0.0, 58.5, 59.5, 60.5]
 
 
 def start(folder, variables=VARIABLES, **more):
@@ -121,7 +121,7 @@ WHOLE = xml("""
     <time parameter="t" unit="days since 2000-01-01" calendar="noleap"/>
     <layout name="rows" type="float" dimensions="n" global="2*n" names="x"/>
     <layout name="list" type="double" dimensions="?" names="atom"/>
-    <variable name="t2m" layout="rows" unit="K" description="near the ground" standard-name="air_temperature" cell-methods="time: mean"/>
+    <variable name="t2m" layout="rows" unit="K" description="near the ground" standard-name="air_temperature" cell-methods="time: point"/>
     <variable name="atoms" layout="list" unit="m" description="places of atoms"/>
     <group name="fields"><variable name="inner" layout="rows" unit="K" description="in a group"/></group>
     <variable name="area" layout="rows" unit="m2" description="area of cells" time-varying="false"/>""",
@@ -154,7 +154,7 @@ def test_a_whole_run_is_a_cf_file_whose_dates_xarray_shows(tmp_path):
     assert seen["time"] == ["2000-01-01 00:00:00", "2000-02-28 12:00:00", "2000-03-01 12:00:00"]
     assert seen["of"]["t2m"] == ["iteration", "time"] and seen["attributes"]["source"].startswith("heat, written by Leat ")
     with h5py.File(tmp_path / "heat.nc") as file:
-        assert file["t2m"].attrs["standard_name"] == b"air_temperature" and file["t2m"].attrs["cell_methods"] == b"time: mean"
+        assert file["t2m"].attrs["standard_name"] == b"air_temperature" and file["t2m"].attrs["cell_methods"] == b"time: point"
         assert file["scripts/mean/mean"].shape == (3,) and file["parameters/t"][:].tolist() == DAYS[:3]
 
 
@@ -193,22 +193,23 @@ def test_time_is_a_coordinate_of_what_varies_in_time(tmp_path, engine, unit, cal
         step(plugin, i)
     plugin.finish()
     seen = look(tmp_path / "heat.nc", engine)
-    assert seen["time"] == [first, second, third] and seen["dims"]["time"] == ["iteration"]
+    assert seen["time"] == [first, second, third] and seen["dims"]["time"] == seen["dims"]["iteration"] == ["time"]
     with_time = ["iteration", "time"]
     assert [seen["of"][n] for n in ("energy", "atoms_count", "iteration_complete", "odd_written")] == [with_time] * 4
     assert [seen["of"][n] for n in ("mesh", "atoms", "one", "edges")] == [[]] * 4
     assert seen["of"]["temperature"] == [*with_time, "x", "y"] and seen["of"]["speed"] == [*with_time, "wx", "wy"]
     with h5py.File(tmp_path / "heat.nc") as file:
-        assert file["fields/grid"].attrs["coordinates"] == file["parameters/n"].attrs["coordinates"] == b"/time"
+        assert file["fields/grid"].attrs["coordinates"] == file["parameters/n"].attrs["coordinates"] == b"/iteration"
         has_date = unit != "s"
         assert [name in file["time"].attrs for name in ("standard_name", "axis", "calendar")] == [has_date] * 3
-        assert file["time"].attrs["units"].decode() == unit
+        assert file["time"].attrs["units"].decode() == unit and "_FillValue" not in file["time"].attrs
+        assert file["iteration"].dims[0][0].name == file["parameters/n"].dims[0][0].name == "/time"
 
 
 def test_a_run_whose_time_was_never_set_counts_iterations(tmp_path):
     said = []
     # Methods of cells may name a coordinate that there is.
-    never_set = WHOLE.replace(' cell-methods="time: mean"', "").replace("<scripts", "<!-- ").replace("</scripts>", "-->")
+    never_set = WHOLE.replace(' cell-methods="time: point"', "").replace("<scripts", "<!-- ").replace("</scripts>", "-->")
     for name, times in (("never", [None] * 3), ("late", [None, 2.5, 3.5])):
         folder = tmp_path / name
         folder.mkdir()
@@ -250,6 +251,23 @@ def test_an_iteration_without_a_time_has_none(tmp_path):
     expect_cf(tmp_path / "a.nc", tmp_path)
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_time_that_is_missing_or_comes_twice_behind_the_first_row_is_kept_as_it_was_said(tmp_path, killed):
+    plugin = Plugin(tmp_path, [variable("a", "f4", ["x"])], **{**TIME, "calendar": "standard"})
+    for i, day in enumerate([1.5, None, 1.5, 1.0]):
+        if killed and i == 2:
+            plugin.kill()
+            plugin = Plugin(tmp_path, [variable("a", "f4", ["x"])], resumed=1, **{**TIME, "calendar": "standard"})
+        plugin.must(10 * i, plugin.block(0, (3,), i), parameters={"a": day})
+    plugin.finish()
+    day = "2000-01-02T12:00:00.000000000"
+    assert look(tmp_path / "run.h5", "netcdf4")["time"] == [day, "NaT", day, "2000-01-02T00:00:00.000000000"]
+    assert ask("""
+data = xr.open_dataset(sys.argv[1], engine="netcdf4").swap_dims(time="iteration")
+print(json.dumps([data["a"].sel(iteration=10 * i).values.tobytes().hex() for i in range(4)]))
+""", tmp_path / "run.h5") == [array((3,), "f4", i).tobytes().hex() for i in range(4)]
+
+
 def test_a_run_without_a_time_has_none_and_one_with_a_variable_of_that_name_keeps_both(tmp_path):
     for name, more in (("without.nc", {"time_parameter": -1}), ("both.nc", {})):
         for resumed in (0, 1):
@@ -260,7 +278,8 @@ def test_a_run_without_a_time_has_none_and_one_with_a_variable_of_that_name_keep
             assert same_bits(file["time"][:], np.array([array((3,), "f4", seed) for seed in (0, 1)]))
             assert ("time_" in file) == (name == "both.nc") == ("coordinates" in file["time"].attrs)
             if "time_" in file:
-                assert file["time_"][:].tolist() == [2.5, 3.5] and file["time"].attrs["coordinates"] == b"time_"
+                assert file["time_"][:].tolist() == [2.5, 3.5] and file["time"].attrs["coordinates"] == b"iteration"
+                assert file["time"].dims[0][0].name == "/time_"
 
 
 def test_the_history_says_who_made_the_file_and_who_went_on_with_it(tmp_path):

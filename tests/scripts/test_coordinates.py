@@ -143,7 +143,7 @@ def test_a_replay_shows_what_the_run_showed(run, what, number):
 def test_the_run_shows_what_the_file_shows(run, number):
     live = seen(run[1], "live", "all", number)
     with xarray.open_dataset(run[1] / "run.h5", engine="h5netcdf", mask_and_scale=False) as file:
-        row = file.isel(iteration=number)
+        row = file.isel({file["iteration"].dims[0]: number})
         there = {name: (v.dims, v.values, attributes(v.attrs), name in row.coords) for name, v in row.variables.items()
                  if name in live or name in row.coords}
         there["iteration"] = (*there["iteration"][:1], there["iteration"][1].astype("i8"), *there["iteration"][2:])

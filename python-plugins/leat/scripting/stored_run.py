@@ -33,8 +33,8 @@ class StoredRun:
                           "a Leat from before there was replay")
         self._parameters = {_text(d.attrs["leat_parameter"]): d[()] for d in self._datasets.values() if "leat_parameter" in d.attrs}
         self.model = self._model_of(str(path))
-        self._times = self.companion("", "time") if self.model.time else None
-        numbers = self.companion("", "iteration", scale=True)
+        numbers = self.companion("", "iteration", scale=None)
+        self._times = self._times_beside(numbers) if self.model.time else None
         self.iterations = [int(n) for n in numbers[:]]
         self._complete = self.companion("", "iteration_complete")[:len(self.iterations)]
 
@@ -76,13 +76,19 @@ class StoredRun:
     def dataset(self, name):
         return self._datasets[name]
 
+    def _times_beside(self, iterations):
+        """What rows are called after, or stands beside that."""
+        if iterations.dims[0]:
+            return iterations.dims[0][0]
+        return self.companion("", "time")
+
     def companion(self, variable, suffix, scale=False):
         """The dataset beside a variable that is called after it, or None. Where a variable had the name already there is a
-        "_" behind it."""
+        "_" behind it. scale: whether it is a dimension scale; None: either."""
         name = variable + suffix
         while name in self._datasets:
             found = self._datasets[name]
-            if "leat_layout" not in found.attrs and (found.attrs.get("CLASS") == b"DIMENSION_SCALE") == scale:
+            if "leat_layout" not in found.attrs and scale in (None, found.attrs.get("CLASS") == b"DIMENSION_SCALE"):
                 return found
             name += "_"
         return None

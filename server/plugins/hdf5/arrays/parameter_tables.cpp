@@ -59,7 +59,7 @@ ParameterTables::Table ParameterTables::make(const leat_parameter& parameter) co
   if (!is_text) plan.fill = fill_value(parameter.type);
   const std::string name = target_.scales.take_name(group_ + parameter.name);
   table.dataset = Dataset(target_.file, name, type, plan);
-  table.dataset.attach_iterations(target_.scales.iteration());
+  target_.scales.attach_rows(table.dataset);
   if (is_text) table.text_bytes = H5Tget_size(table.dataset.type());
   if (table.dataset.is_new()) describe(table.dataset, parameter, plan.fill);
   return table;

@@ -106,8 +106,8 @@ std::vector<std::string> Axes::name_scales(Dataset& dataset, bool with_rows,
                                            const std::vector<DimensionName>& names) const {
   std::vector<std::string> of_scales;
   if (with_rows) {
-    dataset.attach_iterations(target_.scales.iteration());
-    of_scales.push_back(target_.scales.iteration().name());
+    target_.scales.attach_rows(dataset);
+    of_scales.push_back(target_.scales.rows().name());
   }
   for (const DimensionName& wish : names)
     of_scales.push_back(target_.scales.name(dataset, of_scales.size(), wish).name());

@@ -49,7 +49,6 @@ Dataset make_axis(hid_t file, const std::string& name, hsize_t length, const Axi
 Dataset make_iterations(hid_t file, const std::string& name) {
   Dataset iterations(file, name, number_type(file, name), growing_list());
   if (!iterations.is_new()) return iterations;
-  make_scale(iterations.id(), "iteration");
   set_attribute(iterations.id(), "long_name", "number of the simulation's iteration");
   set_attribute(iterations.id(), "units", "1");
   return iterations;
@@ -75,6 +74,19 @@ DimensionScales::DimensionScales(hid_t file, std::set<std::string> variables)
   std::string name = "iteration";
   while (!taken_.insert(name).second) name += "_";
   iteration_ = make_iterations(file, name);
+  const std::string rows = is_scale(iteration_.id()) ? name : iteration_.scale_of(0);
+  if (!rows.empty()) rows_ = Dataset(file, rows);
+}
+
+void DimensionScales::name_rows(const Dataset& scale) {
+  make_scale(scale.id(), scale.name());
+  rows_ = Dataset(file_, scale.name());
+  if (scale.name() != iteration_.name())
+    iteration_.attach_iterations(rows_, iteration_.extents()[0]);
+}
+
+void DimensionScales::attach_rows(Dataset& dataset) const {
+  dataset.attach_iterations(rows_, iteration_.extents()[0]);
 }
 
 // What is in the file and is no scale has this name from a writer before this one, for the same.

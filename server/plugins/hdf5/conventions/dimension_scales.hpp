@@ -17,7 +17,7 @@
 
 namespace leat::hdf5 {
 
-/// The scale of iterations, a dataset of their numbers; none when it is new.
+/// A dataset of the numbers of iterations; none when it is new.
 Dataset make_iterations(hid_t file, const std::string& name);
 /// Their numbers in ascending order.
 std::vector<std::int64_t> numbers_in(const Dataset& iterations);
@@ -38,8 +38,16 @@ class DimensionScales {
   DimensionScales(hid_t file, const leat_run& run);
   DimensionScales(hid_t file, std::set<std::string> variables);
 
-  /// The scale of the iterations: a dataset of their numbers, to which the caller writes.
+  /// The numbers of the iterations, a row for each, to which the caller writes: what has no number
+  /// there is not in the file.
   Dataset& iteration() { return iteration_; }
+  /// The scale of the rows: those numbers, or the times; none until name_rows() has been called for
+  /// this file.
+  const Dataset& rows() const { return rows_; }
+  /// `scale`: a dataset with an element for each row, which becomes their coordinate variable.
+  void name_rows(const Dataset& scale);
+  /// Names the first dimension of a dataset that has a row for each iteration.
+  void attach_rows(Dataset& dataset) const;
   /// Names dimension `d` by the scale that it has in the file, or by the one for this name, length
   /// and values; who wishes no values takes any. Others are called "<name>_2", ...
   Dataset& name(Dataset& dataset, std::size_t d, const DimensionName& wish);
@@ -70,7 +78,7 @@ class DimensionScales {
   hid_t file_;
   std::set<std::string> taken_;
   std::map<std::string, std::vector<Scale>> scales_;  // by the name that was wished
-  Dataset iteration_;
+  Dataset iteration_, rows_;
 };
 
 /// Where a store writes: its open file, and what all that is written there goes by. Outlived by
@@ -79,7 +87,9 @@ struct Target {
   hid_t file;
   DimensionScales& scales;
   const leat_run& run;
-  const std::string& time;  ///< what the coordinate of iterations is called now; "" for none
+  /// What rows have for a coordinate beside the one that they are called after: the time, or the
+  /// numbers of iterations where rows are called after the time; "" for none.
+  const std::string& time;
 };
 
 }  // namespace leat::hdf5

@@ -5,7 +5,8 @@
 #include <cmath>
 
 #include "server/plugins/hdf5/base/attributes.hpp"
-#include "server/plugins/hdf5/datasets/dataset.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
+#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -36,19 +37,41 @@ std::string table_of(hid_t file, const std::string& variable, const std::string&
   return "";
 }
 
-// What has no coordinate but that of its rows.
+std::string scale_of_rows(hid_t file) {
+  const std::string iterations = table_of(file, "", "iteration");
+  if (iterations.empty()) return "";
+  const Id dataset = open_dataset(file, iterations);
+  if (is_scale(dataset)) return iterations;
+  const std::vector<std::string> scales = scales_of(dataset, 0);
+  return scales.empty() ? "" : scales.front();
+}
+
+// As a table has it that has no coordinate but that of its rows.
 std::string coordinate_of_rows(hid_t file) {
-  const std::string name = table_of(file, "", "iteration_complete");
-  return text_attribute(open_dataset(file, name), "coordinates", "");
+  const std::string table = table_of(file, "", "iteration_complete");
+  if (table.empty()) return "";
+  const std::string name = text_attribute(open_dataset(file, table), "coordinates", "");
+  return name.substr(name.rfind('/') + 1);
+}
+
+std::string name_of_times(hid_t file) {
+  const std::string rows = scale_of_rows(file);
+  return rows == table_of(file, "", "iteration") ? coordinate_of_rows(file) : rows;
+}
+
+std::vector<double> doubles_of(hid_t file, const std::string& name) {
+  const Id dataset = open_dataset(file, name);
+  const Shape extents = extents_of(dataset);
+  std::vector<double> all(product(extents));
+  read_part(dataset, H5T_NATIVE_DOUBLE, zeros(extents), extents, all.data(), "cannot read " + name);
+  return all;
 }
 
 std::vector<double> times_of_rows(hid_t file, const std::vector<std::int64_t>& iterations) {
   std::vector<double> times(iterations.begin(), iterations.end());
-  const std::string name = coordinate_of_rows(file);
+  const std::string name = name_of_times(file);
   if (name.empty()) return times;
-  const Dataset dataset(file, name.substr(name.front() == '/' ? 1 : 0));
-  std::vector<double> said(product(dataset.extents()));
-  dataset.read(zeros(dataset.extents()), dataset.extents(), said.data());
+  const std::vector<double> said = doubles_of(file, name);
   for (std::size_t row = 0; row < times.size() && row < said.size(); ++row) {
     if (std::isfinite(said[row])) times[row] = said[row];
   }

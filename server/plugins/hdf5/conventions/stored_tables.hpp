@@ -29,8 +29,15 @@ std::vector<std::int64_t> integers_of(hid_t file, const std::string& name,
 /// Name of what stands beside a variable, "<variable><suffix>" with '_' behind it where that is a
 /// variable too; "" when the file has none.
 std::string table_of(hid_t file, const std::string& variable, const std::string& suffix);
-/// Name of the coordinate that iterations have: their times; "" for none.
+/// Name of what rows are called after, the scale of their dimension: the numbers of iterations, or
+/// the times; "" in a file that has no row yet.
+std::string scale_of_rows(hid_t file);
+/// Name of the coordinate that they have beside it; "" for none.
 std::string coordinate_of_rows(hid_t file);
+/// Name of their times; "" for none.
+std::string name_of_times(hid_t file);
+/// All numbers of a list of doubles.
+std::vector<double> doubles_of(hid_t file, const std::string& name);
 /// What stands for the time of each row: the simulation's, where it has said one, else the number
 /// of the iteration. `iterations`: those numbers.
 std::vector<double> times_of_rows(hid_t file, const std::vector<std::int64_t>& iterations);

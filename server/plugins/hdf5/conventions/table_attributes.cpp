@@ -47,7 +47,7 @@ Dataset open_mask(const Target& target, const std::string& name, const MaskKind&
   DatasetPlan plan = growing_list(length);
   plan.fill = {0};
   Dataset flags(target.file, name, H5T_NATIVE_INT8, plan);
-  flags.attach_iterations(target.scales.iteration());
+  target.scales.attach_rows(flags);
   if (flags.is_new()) describe_mask(flags, kind, coordinates_of_rows(target.time, name));
   return flags;
 }

@@ -24,7 +24,8 @@ void describe(const Dataset& times, const leat_run& run) {
 
 double value_of(const leat_iteration_data& data, std::int32_t number) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  if (data.size < sizeof data || static_cast<std::uint64_t>(number) >= data.parameter_count)
+  if (number < 0 || data.size < sizeof data ||
+      static_cast<std::uint64_t>(number) >= data.parameter_count)
     return kNone;
   const leat_parameter& parameter = *leat_parameter_at(&data, static_cast<std::uint64_t>(number));
   return parameter.type == LEAT_FLOAT64 && parameter.has_value ? parameter.real : kNone;
@@ -46,23 +47,43 @@ void name_time_of_rows(hid_t file, const std::string& iterations, const std::str
 
 TimeAxis::TimeAxis(hid_t file, const leat_run& run, DimensionScales& scales)
     : file_(file), run_(run), scales_(scales), parameter_(leat_run_time_parameter(&run)) {
-  if (parameter_ >= 0 && scales.has("time")) make();
+  const std::string& rows = scales.rows().name();
+  if (!rows.empty() && rows != scales.iteration().name()) {
+    times_ = opened(rows);
+    times_.keep_rows(scales.iteration().extents()[0]);
+    beside_ = scales.iteration().name();
+  } else if (parameter_ >= 0 && scales.has("time")) {
+    make_beside();
+  }
 }
 
-void TimeAxis::make() {
+Dataset TimeAxis::opened(const std::string& name) const {
   DatasetPlan plan = growing_list();
   plan.fill = fill_value(LEAT_FLOAT64);
-  times_ = Dataset(file_, scales_.take_name("time"), H5T_NATIVE_DOUBLE, plan);
-  times_.attach_iterations(scales_.iteration());
-  if (!times_.is_new()) return;
-  describe(times_, run_);
-  set_fill_attribute(times_.id(), H5T_NATIVE_DOUBLE, plan.fill);
+  Dataset times(file_, name, H5T_NATIVE_DOUBLE, plan);
+  if (times.is_new()) describe(times, run_);
+  return times;
+}
+
+void TimeAxis::name_rows(const leat_iteration_data& data) {
+  if (std::isnan(value_of(data, parameter_))) return scales_.name_rows(scales_.iteration());
+  times_ = opened(scales_.take_name("time"));
+  scales_.name_rows(times_);
+  beside_ = scales_.iteration().name();
+}
+
+void TimeAxis::make_beside() {
+  times_ = opened(scales_.take_name("time"));
+  scales_.attach_rows(times_);
+  if (times_.is_new()) set_fill_attribute(times_.id(), H5T_NATIVE_DOUBLE, fill_value(LEAT_FLOAT64));
+  beside_ = times_.name();
 }
 
 void TimeAxis::expect(const leat_iteration_data& data) {
-  if (parameter_ < 0 || times_.exists() || std::isnan(value_of(data, parameter_))) return;
-  make();
-  name_time_of_rows(file_, scales_.iteration().name(), name());
+  if (!scales_.rows().exists()) return name_rows(data);
+  if (times_.exists() || std::isnan(value_of(data, parameter_))) return;
+  make_beside();
+  name_time_of_rows(file_, scales_.rows().name(), beside_);
 }
 
 void TimeAxis::write(hsize_t row, const leat_iteration_data& data) {

@@ -147,8 +147,8 @@ void Dataset::attach_scale(std::size_t d, Dataset& scale) {
   scales_.emplace_back(d, &scale);
 }
 
-void Dataset::attach_iterations(const Dataset& scale) {
-  if (!is_new_) keep_rows(scale.extents()[0]);
+void Dataset::attach_iterations(const Dataset& scale, hsize_t rows) {
+  if (!is_new_) keep_rows(rows);
   if (!scale_of(0).empty()) return;
   hdf5::attach_scale(id_, 0, scale.id(), "cannot name the iterations of " + name_);
 }

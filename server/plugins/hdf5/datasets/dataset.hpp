@@ -53,10 +53,13 @@ class Dataset {
   /// Names the first dimension by the scale of the iterations, which does not grow with it: a row
   /// of that says that all of the iteration is in the file. What a writer before this one left
   /// behind the rows of that is gone after this.
-  void attach_iterations(const Dataset& scale);
+  void attach_iterations(const Dataset& scale, hsize_t rows);
   /// Name of the scale that dimension `d` has, "" for none.
   std::string scale_of(std::size_t d) const;
 
+  /// Of what a writer before this one left there are so many rows; the rest is cut off, and what may
+  /// be behind them in the file becomes fill value.
+  void keep_rows(hsize_t rows);
   /// Names dimensions by labels too: those whose scale is called otherwise, since a scale's name
   /// stands for one length only.
   void label(const std::vector<std::string>& names);
@@ -73,7 +76,6 @@ class Dataset {
   void open(hid_t file);
   void create(hid_t file, hid_t type, const DatasetPlan& plan);
   void expect_like(hid_t type, const DatasetPlan& plan) const;
-  void keep_rows(hsize_t rows);
 
   Id id_, type_;
   std::string name_;

@@ -28,7 +28,10 @@ std::string ProductGroup::path_of(const leat_result_set& set) {
 
 ProductGroup::ProductGroup(hid_t file, const std::string& path)
     : file_(file), group_(path + "/"), iteration_(make_iterations(file, group_ + "iteration")) {
-  if (iteration_.is_new()) return;
+  if (iteration_.is_new()) {
+    make_scale(iteration_.id(), "iteration");
+    return;
+  }
   rows_ = iteration_.extents()[0];
   for (const std::int64_t iteration : numbers_in(iteration_))
     row_of_.try_emplace(iteration, row_of_.size());
@@ -44,7 +47,7 @@ void ProductGroup::take_up(const std::string& name) {
 }
 
 void ProductGroup::take_scales_of(Dataset& result) {
-  result.attach_iterations(iteration_);
+  result.attach_iterations(iteration_, iteration_.extents()[0]);
   for (std::size_t d = 1; d < result.extents().size(); ++d) {
     const std::string path = result.scale_of(d);
     if (path.rfind(group_, 0) != 0) continue;
@@ -112,7 +115,7 @@ Dataset ProductGroup::make(const leat_result& result) {
   Dataset dataset(file_, group_ + result.name, type, plan);
   if (*result.unit) set_attribute(dataset.id(), "units", std::string(result.unit));
   set_fill_attribute(dataset.id(), type, plan.fill);
-  dataset.attach_iterations(iteration_);
+  dataset.attach_iterations(iteration_, iteration_.extents()[0]);
   for (unsigned d = 0; d < result.dims; ++d) dataset.attach_scale(d + 1, scale_for(result, d));
   return dataset;
 }

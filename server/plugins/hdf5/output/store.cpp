@@ -53,17 +53,34 @@ struct Store::Open {
         rows(scales.iteration().extents()[0]),
         stored_before(numbers_in(scales.iteration())),
         time(file, run, scales),
-        target{file, scales, run, time.name()},
-        whole(open_mask(
-            target, scales.take_name("iteration_complete"),
-            {"1: all of the iteration is here; 0: a rank died, or something was not stored",
-             "incomplete complete"})),
+        target{file, scales, run, time.beside()},
         parameters(target),
         vtkhdf({file, file, run}, host) {
+    if (scales.rows().exists()) open_whole();
     for (std::uint64_t i = 0; i < run.variable_count; ++i) {
       const leat_variable& variable = *leat_variable_at(&run, i);
       if (is_dataset(file, variable.name)) take_up(static_cast<std::uint32_t>(i), variable);
     }
+  }
+
+  void open_whole() {
+    whole =
+        open_mask(target, scales.take_name("iteration_complete"),
+                  {"1: all of the iteration is here; 0: a rank died, or something was not stored",
+                   "incomplete complete"});
+  }
+
+  // Before anything of an iteration is made.
+  void expect(const leat_iteration_data& data) {
+    time.expect(data);
+    if (!whole.exists()) open_whole();
+  }
+
+  // A run that has stored nothing has iterations all the same, none.
+  void end() {
+    if (scales.rows().exists()) return;
+    scales.name_rows(scales.iteration());
+    open_whole();
   }
 
   void take_up(std::uint32_t number, const leat_variable& variable) {
@@ -153,7 +170,7 @@ void Store::iteration(const leat_iteration_data& data) {
   try {
     expect_room_for(open_->scales.iteration(), data.iteration);
     make_room(data);
-    open_->time.expect(data);
+    open_->expect(data);
   } catch (const std::exception& e) {
     throw std::runtime_error(what + e.what());
   }
@@ -308,6 +325,7 @@ void Store::close() {
   meshes_.close();
   const auto all = [text = content()] { return text; };
   name_->look(all);
+  open_->end();
   open_.reset();
   keep_ledger();
   check(H5Fclose(file_.take()), "cannot finish " + output_.path());

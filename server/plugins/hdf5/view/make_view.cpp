@@ -2,7 +2,9 @@
 #include "server/plugins/hdf5/view/make_view.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <map>
 
 #include "server/plugins/hdf5/base/plain_file.hpp"
@@ -73,10 +75,31 @@ void write_list(hid_t file, const std::string& name, hid_t memory, const std::ve
   copy_attributes(like, dataset);
 }
 
+// Of the first part that has the row and says its time.
+std::vector<double> times_of(const std::vector<Part>& parts, const Rows& rows) {
+  std::vector<double> times(rows.size(), std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const std::string name = name_of_times(parts[part].file);
+    if (name.empty()) continue;
+    const std::vector<double> said = doubles_of(parts[part].file, name);
+    for (hsize_t row = 0; row < times.size(); ++row) {
+      const std::int64_t from = rows.in_part(part, row);
+      if (from >= 0 && static_cast<std::size_t>(from) < said.size() && std::isnan(times[row]))
+        times[row] = said[static_cast<std::size_t>(from)];
+    }
+  }
+  return times;
+}
+
+// What rows are called after, as in the first part.
 void write_iterations(hid_t file, const std::vector<Part>& parts, const Rows& rows) {
-  const std::string name = parts.front().iteration_name;
+  const std::string name = parts.front().iteration_name, scale = parts.front().rows_name;
   write_list(file, name, H5T_NATIVE_INT64, rows.numbers(), open_dataset(parts.front().file, name));
-  make_scale(open_dataset(file, name), "iteration");
+  if (scale.empty() || scale == name) return make_scale(open_dataset(file, name), name);
+  write_list(file, scale, H5T_NATIVE_DOUBLE, times_of(parts, rows),
+             open_dataset(parts.front().file, scale));
+  make_scale(open_dataset(file, scale), scale);
+  attach_scale(open_dataset(file, name), 0, open_dataset(file, scale), "cannot name " + name);
 }
 
 void write_flags(View& view, const std::string& source, const std::string& name,
@@ -115,7 +138,7 @@ void fill(hid_t file, const std::vector<Part>& parts, const std::vector<std::str
   DimensionScales scales(file, names);
   const std::string complete = table_of(parts.front().file, "", "iteration_complete");
   View view{file, parts, files, rows, scales, coordinate_of_rows(parts.front().file), {}};
-  view.done.insert(parts.front().iteration_name);
+  view.done.insert({parts.front().iteration_name, parts.front().rows_name});
   view.done.insert(complete);
   write_flags(view, complete, scales.take_name("iteration_complete"), rows.complete());
   for (const ViewedVariable& variable : variables) add_variable(view, variable);

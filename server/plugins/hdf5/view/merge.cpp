@@ -54,7 +54,12 @@ Id open_object(hid_t file, const std::string& path) {
 class Merge {
  public:
   Merge(hid_t from, hid_t to, const fs::path& folder, const Progress& progress)
-      : from_(from), to_(to), sources_(folder), progress_(progress), objects_(objects_in(from)) {}
+      : from_(from),
+        to_(to),
+        rows_(scale_of_rows(from)),
+        sources_(folder),
+        progress_(progress),
+        objects_(objects_in(from)) {}
 
   MergeFacts run() {
     copy_attributes(from_, to_, {kViewMark});
@@ -95,7 +100,7 @@ class Merge {
 
   void copy_dataset(const std::string& path) {
     const Id source = open_object(from_, path);
-    const Id target = create_merged(source, to_, path, &sources_);
+    const Id target = create_merged(source, to_, path, rows_, &sources_);
     copy_values(source, target, [this](std::uint64_t bytes) {
       is_alive();
       facts_.bytes += bytes;
@@ -117,6 +122,7 @@ class Merge {
   }
 
   hid_t from_, to_;
+  std::string rows_;
   Sources sources_;
   const Progress& progress_;
   std::vector<Object> objects_;

@@ -37,19 +37,19 @@ void copy_filters(hid_t from, hid_t to) {
   }
 }
 
-bool has_iteration_scale(hid_t dataset) {
+// What scripts made is called after its own iterations.
+bool has_rows_scale(hid_t dataset, const std::string& rows) {
   for (const std::string& scale : scales_of(dataset, 0)) {
-    if (scale.substr(scale.rfind('/') + 1).rfind("iteration", 0) == 0) return true;
+    if (scale == rows || scale.substr(scale.rfind('/') + 1) == "iteration") return true;
   }
   return false;
 }
 
-Shape chunk_for(hid_t dataset, const Shape& extents, std::uint64_t bytes, bool compressed) {
+Shape chunk_for(const Shape& extents, std::uint64_t bytes, bool with_rows, bool compressed) {
   const Shape rest = behind(extents);
-  Shape chunk =
-      has_iteration_scale(dataset) ? chunk_of_iterations(rest, bytes) : chunk_of_rows(rest, bytes);
-  if (compressed && has_iteration_scale(dataset)) chunk[0] = 1;
-  if (!has_iteration_scale(dataset)) chunk[0] = std::clamp<hsize_t>(extents[0], 1, chunk[0]);
+  Shape chunk = with_rows ? chunk_of_iterations(rest, bytes) : chunk_of_rows(rest, bytes);
+  if (compressed && with_rows) chunk[0] = 1;
+  if (!with_rows) chunk[0] = std::clamp<hsize_t>(extents[0], 1, chunk[0]);
   return chunk;
 }
 
@@ -67,7 +67,8 @@ Shape piece_for(const Shape& extents, Shape chunk, std::uint64_t bytes) {
 
 }  // namespace
 
-Id create_merged(hid_t source, hid_t file, const std::string& path, Sources* sources) {
+Id create_merged(hid_t source, hid_t file, const std::string& path, const std::string& rows,
+                 Sources* sources) {
   const std::string what = "cannot write " + path;
   const Id type(H5Dget_type(source), what), space(H5Dget_space(source), what);
   const Id from(H5Dget_create_plist(source), what), creation(H5Pcreate(H5P_DATASET_CREATE), what);
@@ -76,8 +77,8 @@ Id create_merged(hid_t source, hid_t file, const std::string& path, Sources* sou
   if (is_virtual(from)) {
     const Id part = sources->first_of(source);
     if (part.is_open()) copy_filters(Id(H5Dget_create_plist(part), what), creation);
-    const Shape chunk =
-        chunk_for(source, extents, H5Tget_size(type), H5Pget_nfilters(creation) > 0);
+    const Shape chunk = chunk_for(extents, H5Tget_size(type), has_rows_scale(source, rows),
+                                  H5Pget_nfilters(creation) > 0);
     check(H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), what);
   } else if (const Shape chunk = chunk_of(from); !chunk.empty()) {
     check(H5Pset_chunk(creation, static_cast<int>(chunk.size()), chunk.data()), what);

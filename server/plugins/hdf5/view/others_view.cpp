@@ -12,10 +12,11 @@ namespace {
 
 constexpr std::uint64_t kSmall = 64ull * 1024;
 
-bool has_rows(const Part& part, hid_t dataset) {
+bool has_rows(const Part& part, const std::string& name, hid_t dataset) {
   if (extents_of(dataset).empty()) return false;
   const std::vector<std::string> scales = scales_of(dataset, 0);
-  return std::find(scales.begin(), scales.end(), part.iteration_name) != scales.end();
+  return name == part.rows_name ||
+         std::find(scales.begin(), scales.end(), part.rows_name) != scales.end();
 }
 
 bool is_dimension_only(hid_t dataset) { return is_scale(dataset) && !has_coordinates(dataset); }
@@ -79,7 +80,7 @@ void add_as_it_is(View& view, const std::string& name, std::size_t part) {
 
 void add_other(View& view, const std::string& name, std::size_t part) {
   const Id dataset = open_dataset(view.parts[part].file, name);
-  if (has_rows(view.parts[part], dataset)) return add_row_dataset(view, name, part);
+  if (has_rows(view.parts[part], name, dataset)) return add_row_dataset(view, name, part);
   if (!is_dimension_only(dataset)) add_as_it_is(view, name, part);
 }
 

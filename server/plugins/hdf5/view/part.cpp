@@ -28,6 +28,7 @@ Part open_part(const fs::path& path) {
   part.node_ranks = integer_attribute(part.file, kNodeRanks, 0);
   part.started_ns = integer_attribute(part.file, kStarted, 0);
   part.iteration_name = table_of(part.file, "", "iteration");
+  part.rows_name = scale_of_rows(part.file);
   const std::string complete = table_of(part.file, "", "iteration_complete");
   if (part.first_rank < 0 || part.iteration_name.empty() || complete.empty())
     throw std::runtime_error("it is no part of a run on several nodes");

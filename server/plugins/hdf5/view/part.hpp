@@ -16,6 +16,7 @@ struct Part {
   std::string name;  ///< without folder and ending: "rank000004"
   Id file;
   std::string iteration_name;  ///< of the dataset with the numbers of iterations
+  std::string rows_name;       ///< of what rows are called after: those, or the times
   std::int64_t ranks = 0, first_rank = 0, node_ranks = 0, started_ns = 0;
   std::vector<std::int64_t> iterations;  ///< by row
   std::vector<std::uint8_t> complete;    ///< by row

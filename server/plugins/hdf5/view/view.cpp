@@ -41,9 +41,9 @@ void name_dimensions(const View& view, const std::string& dataset, bool with_row
   Dataset named(view.file, dataset);
   std::vector<std::string> titles;
   if (with_rows) {
-    attach_scale(named.id(), 0, view.scales.iteration().id(),
+    attach_scale(named.id(), 0, view.scales.rows().id(),
                  "cannot name the iterations of " + dataset);
-    titles.push_back(view.scales.iteration().name());
+    titles.push_back(view.scales.rows().name());
   }
   for (const DimensionName& wish : names) {
     const std::size_t d = titles.size();

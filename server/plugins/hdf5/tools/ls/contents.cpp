@@ -79,6 +79,7 @@ class Sorter {
       if (each.role == Role::ledger) to_.ledger = each.name;
     }
     to_.iterations = companion("iteration", Role::scale);
+    if (to_.iterations.empty()) to_.iterations = companion("iteration", Role::plain);
     to_.complete = companion("iteration_complete", Role::plain);
     for (const Found& each : datasets_) rest(each);
   }
