@@ -111,7 +111,7 @@ def test_a_bit_that_changes_in_the_segment_costs_that_block_only_and_both_checks
             must_be_lost(answer, run, "a", 1, 1, 1, data(5, "i4", 111), flipped(data(5, "i4", 111), bit))
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["iteration"][:].tolist() == [0, 1, 2]
-        assert file["iteration_complete"][:].tolist() == [1, 0, 1]
+        assert file["leat/iteration_complete"][:].tolist() == [1, 0, 1]
         for iteration in range(3):
             rows = stored_rows(file, iteration)
             assert sorted(rows) == [(0, 0), (0, 1), (1, 0), (1, 1)][: 3 if iteration == 1 else 4]

@@ -43,7 +43,7 @@ def write_rows(rank, first, count, seed):
 def expect_rows(path, count, seed):
     with h5py.File(path) as file:
         assert file["iteration"][:].tolist() == list(range(count))
-        assert file["iteration_complete"][:].tolist() == [1] * count
+        assert file["leat/iteration_complete"][:].tolist() == [1] * count
         for iteration in range(count):
             assert same_bits(file["a"][iteration].reshape(-1), data(5, "i4", seed + iteration))
 

@@ -30,7 +30,7 @@ def test_a_killed_rank_does_not_stop_the_others_and_what_it_had_committed_is_sto
         assert "rank 1 ended without leat_finalize, in iteration 1" in run.log()
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["iteration"][:].tolist() == [0, 1, 2]
-        assert file["iteration_complete"][:].tolist() == [1, 0, 0]
+        assert file["leat/iteration_complete"][:].tolist() == [1, 0, 0]
         for iteration, ranks in ((0, [0, 1, 2]), (1, [0, 1, 2]), (2, [0, 2])):
             stored = {r: file["a"][iteration, c] for c, r in enumerate(file["a_rank"][iteration]) if r >= 0}
             assert sorted(stored) == ranks
@@ -156,7 +156,7 @@ def test_after_sigterm_the_server_takes_what_ranks_write_in_the_grace_time(tmp_p
         run.finish()
         assert "is taken, then stored" in run.log()
     with h5py.File(tmp_path / "run.h5") as file:
-        assert file["iteration"][:].tolist() == [0, 1, 2] and file["iteration_complete"][:].tolist() == [1, 1, 1]
+        assert file["iteration"][:].tolist() == [0, 1, 2] and file["leat/iteration_complete"][:].tolist() == [1, 1, 1]
 
 
 def test_a_job_that_is_told_to_end_and_does_not_is_stored_within_the_grace_time(tmp_path):
@@ -171,7 +171,7 @@ def test_a_job_that_is_told_to_end_and_does_not_is_stored_within_the_grace_time(
         for rank in run.ranks:
             rank.kill()
     with h5py.File(tmp_path / "run.h5") as file:
-        assert file["iteration_complete"][:].tolist() == [0]
+        assert file["leat/iteration_complete"][:].tolist() == [0]
         for rank in range(2):
             assert same_bits(file["a"][0, rank], data(5, "i4", rank))
 

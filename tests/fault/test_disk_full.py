@@ -136,7 +136,7 @@ def test_what_does_not_fit_is_in_the_ledger_the_run_goes_on_and_what_fits_later_
             assert answer.status == "LEAT_ERROR_LOST" and "run.ledger.json" in answer.error
         stored = [0, 1, 2] + ([6, 7] if room_again else [])
         with h5py.File(folder / "run.h5") as file:
-            assert file["iteration"][:].tolist() == stored and file["iteration_complete"][:].all()
+            assert file["iteration"][:].tolist() == stored and file["leat/iteration_complete"][:].all()
             for row, number in enumerate(stored):
                 assert file["big"][row].tobytes() == data(BYTES, "u1", number).tobytes(), number
             if room_again:

@@ -134,9 +134,9 @@ def test_what_was_in_memory_when_everything_was_killed_is_stored_by(tmp_path, ho
     nothing_left(run)
     due.check(run.folder / "run.h5")
     with h5py.File(run.folder / "run.h5") as file:
-        assert file["iteration_complete"][:].tolist() == [1] * 6 + [0]
+        assert file["leat/iteration_complete"][:].tolist() == [1] * 6 + [0]
         assert file["parameters/step"][:].tolist()[:6] == list(range(6))
-        assert json.loads(file["ledger"][()])["drained"]["iterations"] >= 5
+        assert json.loads(file["leat/ledger"][()].tobytes())["drained"]["iterations"] >= 5
     said = ledger(run.folder)
     assert said["state"] == "drained" and said["lost"] == 0
     assert said["drained"]["iterations"] >= 5 and {d["rank"] for d in said["died"]} == {0, 1}

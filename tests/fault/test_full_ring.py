@@ -152,7 +152,7 @@ def test_an_end_that_found_no_room_is_sent_by_leat_finalize(tmp_path):
     assert in_ledger(tmp_path) == (refused(said), 2)
     assert check_values(tmp_path, said, 1) == [0, 1]
     with h5py.File(tmp_path / "run.h5") as file:
-        assert file["iteration_complete"][:].tolist() == [1, 1]
+        assert file["leat/iteration_complete"][:].tolist() == [1, 1]
 
 
 def test_values_of_parameters_that_found_no_room_reach_their_iterations(tmp_path):

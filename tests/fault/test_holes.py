@@ -51,7 +51,7 @@ def test_a_position_that_is_the_same_on_all_ranks_is_said_once_for_each_variable
     assert said.count('iteration 0: "u"') == 1 and said.count("warning, iterations 0-2: ") >= 2
     assert said.count("leat_finalize: warning, iterations 0-2: ") == 1, "one rank says it"
     with h5py.File(tmp_path / "run.h5") as file:
-        assert json.loads(file["ledger"][()])["warnings"] == whole["warnings"]
+        assert json.loads(file["leat/ledger"][()].tobytes())["warnings"] == whole["warnings"]
         assert np.isnan(file["u"][:, ROWS:]).all()
         for iteration in range(3):  # as docs/reference/files.md says: of overlaps, the highest rank's
             assert same_bits(file["u"][iteration, :ROWS].ravel(), data(8, "f8", 100 * iteration + 3))
@@ -100,7 +100,7 @@ def test_what_a_dead_rank_or_a_write_that_failed_leaves_is_not_said_twice(tmp_pa
         run.finalize(ranks[:3])
     assert warnings(tmp_path) == []
     with h5py.File(tmp_path / "run.h5") as file:
-        assert file["iteration_complete"][:].tolist() == [1, 1, 0, 0]
+        assert file["leat/iteration_complete"][:].tolist() == [1, 1, 0, 0]
 
 
 def test_a_server_that_takes_over_keeps_what_was_said(tmp_path):

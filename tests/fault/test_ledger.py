@@ -39,7 +39,7 @@ def in_file(file, variables):
         for variable in variables:
             if f"{variable}_rank" in file:
                 cells |= {(variable, rank, iteration) for rank in file[f"{variable}_rank"][row].tolist() if rank >= 0}
-            elif variable in file and (f"{variable}_written" not in file or file[f"{variable}_written"][row]):
+            elif variable in file and (f"leat/{variable}_written" not in file or file[f"leat/{variable}_written"][row]):
                 cells.add((variable, 0, iteration))
     return cells
 
@@ -63,7 +63,7 @@ def finished(run, lost, in_files=("run.h5",)):
     assert lost == sum(e["blocks"] for e in whole["entries"] if e["fate"] in ("failed", "not written"))
     for name in in_files:
         with h5py.File(run.folder / name) as file:
-            kept = json.loads(file["ledger"][()])
+            kept = json.loads(file["leat/ledger"][()].tobytes())
             assert file.attrs["lost"] == kept["lost"] == lost
             assert kept["state"] == "closing" and kept["entries"] == whole["entries"]
     return whole

@@ -35,7 +35,7 @@ def write_all(run, iteration):
 
 def expect_all(path, ranks, iterations):
     with h5py.File(path) as file:
-        assert file["iteration_complete"][:].tolist() == [1] * iterations
+        assert file["leat/iteration_complete"][:].tolist() == [1] * iterations
         expected = [data(size, "u1", 100 * iteration + 10 * rank + block)
                     for iteration in range(iterations) for rank in range(ranks) for block, size in enumerate(SIZES)]
         assert same_bits(file["a"][:], np.concatenate(expected))

@@ -69,7 +69,7 @@ def iterate(rank, numbers):
 
 def check(path, numbers):
     with h5py.File(path) as file:
-        assert file["iteration"][:].tolist() == list(numbers) and file["iteration_complete"][:].all()
+        assert file["iteration"][:].tolist() == list(numbers) and file["leat/iteration_complete"][:].all()
         for row, number in enumerate(numbers):
             assert same_bits(file["big"][row], data(BYTES, "u1", number)), number
 

@@ -73,7 +73,7 @@ def check_all_but(run, lost, count):
             for column, rank in enumerate(owners):
                 if rank >= 0:
                     assert same_bits(file["big"][row, column], data(BYTES, "u1", seed(i, rank))), (i, rank)
-            assert file["iteration_complete"][row] == int(not any((("big", r, i) in lost) for r in range(RANKS)))
+            assert file["leat/iteration_complete"][row] == int(not any((("big", r, i) in lost) for r in range(RANKS)))
     for variable, rank, i in lost:
         assert f'rank {rank}: "{variable}" of iteration {i}: block 0 is lost: ' in run.log()
 

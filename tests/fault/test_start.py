@@ -72,7 +72,7 @@ def expect_run(folder, ranks, complete):
             assert len(file["iteration"]) == 0
     with h5py.File(folder / "run.h5") as file:
         assert file["iteration"][:].tolist() == list(range(ITERATIONS))
-        assert file["iteration_complete"][:].tolist() == [int(complete)] * ITERATIONS
+        assert file["leat/iteration_complete"][:].tolist() == [int(complete)] * ITERATIONS
         for iteration in range(ITERATIONS):
             stored = {int(r): file["a"][iteration, c] for c, r in enumerate(file["a_rank"][iteration]) if r >= 0}
             assert sorted(stored) == sorted(r.number for r in ranks)
@@ -244,4 +244,4 @@ def test_a_later_run_of_the_same_name_is_no_late_one_and_does_not_take_a_late_ra
         run.finish()
         forget_late(run)
     with h5py.File(tmp_path / "next.h5") as file:
-        assert file["iteration_complete"][:].tolist() == [1] * ITERATIONS
+        assert file["leat/iteration_complete"][:].tolist() == [1] * ITERATIONS

@@ -52,7 +52,7 @@ def test_a_wild_write_ends_the_rank_that_made_it_and_no_other(tmp_path, what):
         whole = json.loads((tmp_path / "run.ledger.json").read_text())
     assert whole["lost"] == 0 and whole["died"] == [{"rank": 1, "iteration": 3}]
     with h5py.File(tmp_path / "run.h5") as file:
-        assert file["iteration_complete"][:].tolist() == [1, 1, 1, 0, 0, 0]
+        assert file["leat/iteration_complete"][:].tolist() == [1, 1, 1, 0, 0, 0]
         for iteration in range(6):
             of_ranks = file["a_rank"][iteration].tolist()
             for rank in (0, 1, 2) if iteration < 3 else (0, 2):
@@ -70,4 +70,4 @@ def test_a_server_that_takes_over_may_write_what_clients_may_not(tmp_path):
                 rank.end()
         run.finish()
     with h5py.File(tmp_path / "run.h5") as file:
-        assert file["iteration"][:].tolist() == list(range(6)) and file["iteration_complete"][:].all()
+        assert file["iteration"][:].tolist() == list(range(6)) and file["leat/iteration_complete"][:].all()

@@ -243,7 +243,7 @@ def test_a_server_that_is_killed_while_it_drains_is_followed_by_one_that_goes_on
     ledger = json.loads((tmp_path / "run.ledger.json").read_text())
     assert (ledger["state"], ledger["lost"], ledger["drained_by"]["cut_off"]) == ("stopped", 0, [{"rank": 0, "iteration": 3}])
     with h5py.File(tmp_path / "run.h5") as file:
-        assert file["iteration"][:].tolist() == [0, 1, 2] and file["iteration_complete"][:].tolist() == [1, 1, 1]
+        assert file["iteration"][:].tolist() == [0, 1, 2] and file["leat/iteration_complete"][:].tolist() == [1, 1, 1]
 
 
 def test_stop_takes_what_ranks_still_hand_over(tmp_path):

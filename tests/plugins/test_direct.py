@@ -41,7 +41,7 @@ def run(folder, io, strace=("-o", "/dev/null", "-e", "trace=none"), durability="
 
 def has(path, stored):
     with h5py.File(path) as file:
-        whole = [int(i) for i, complete in zip(file["iteration"][:], file["iteration_complete"][:]) if complete]
+        whole = [int(i) for i, complete in zip(file["iteration"][:], file["leat/iteration_complete"][:]) if complete]
         assert whole == stored
         for i in whole:
             for v, shape in enumerate(SHAPES):

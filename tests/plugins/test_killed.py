@@ -45,7 +45,7 @@ def rows_of(path):
             assert all("\\x00" not in repr(text) for text in dict(thing.attrs).values() if isinstance(text, str | bytes))
         rows = len(file["iteration"])
         if rows > 0:  # these are made with the first row
-            assert file["time"][:rows].tolist() == [i / 7 for i in range(rows)] and file["iteration_complete"][:rows].all()
+            assert file["time"][:rows].tolist() == [i / 7 for i in range(rows)] and file["leat/iteration_complete"][:rows].all()
         assert file["iteration"][:].tolist() == list(range(rows))
         ends = np.cumsum([0] + [7 * i % 5 for i in range(rows)])
         for i in range(rows):
@@ -114,7 +114,7 @@ def test_blocks_that_are_written_together_are_whole_whatever_befalls_the_write(t
         if "KILL" in failure:
             assert recover(folder / "run.h5").returncode == 0
         with h5py.File(folder / "run.h5") as file:
-            assert file["iteration"][:].tolist() == list(range(said)) and (said == 0 or file["iteration_complete"][:].all())
+            assert file["iteration"][:].tolist() == list(range(said)) and (said == 0 or file["leat/iteration_complete"][:].all())
             for i in range(said):
                 for v in range(6):
                     assert same_bits(file[f"v{v}"][i], array((9000 + v,), "f8", 10 * i + v))

@@ -14,7 +14,7 @@ def test_five_thousand_variables_are_stored_and_have_their_dimensions(tmp_path):
         plugin.must(number, *(plugin.block(i, (2,), i + number) for i in range(COUNT)))
     assert not plugin.finish()
     with h5py.File(tmp_path / "run.h5") as file:
-        assert file["iteration"][:].tolist() == list(range(ITERATIONS)) and file["iteration_complete"][:].all()
+        assert file["iteration"][:].tolist() == list(range(ITERATIONS)) and file["leat/iteration_complete"][:].all()
         for i in range(COUNT):
             dataset = file[f"v{i:04}"]
             if i % 500 in (0, 499):  # HDF5 looks for a name in all of the file

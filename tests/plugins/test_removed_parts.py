@@ -45,6 +45,6 @@ def test_at_the_end_the_view_shows_all(tmp_path, what):
     said = run.finish()
     assert what == "the view" or "while this run was writing it" in said, said
     with h5py.File(out / "run.h5") as file:
-        assert file["iteration"][:].tolist() == list(range(5)) and file["iteration_complete"][:].all()
+        assert file["iteration"][:].tolist() == list(range(5)) and file["leat/iteration_complete"][:].all()
         for number in range(5):
             assert same_bits(file["u"][number], np.concatenate([array((4,), "f8", 2 * number + rank) for rank in range(2)]))

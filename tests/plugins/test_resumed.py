@@ -280,7 +280,7 @@ def test_iterations_that_are_there_are_not_stored_again_not_even_incomplete_ones
     plugin.finish()
     assert values(tmp_path / "run.h5") == wanted({0: 10, 1: 11, 2: 12})
     with h5py.File(tmp_path / "run.h5") as file:
-        assert file["iteration_complete"][:].tolist() == [1, 0, 1]
+        assert file["leat/iteration_complete"][:].tolist() == [1, 0, 1]
         assert file["scripts/s/iteration"][:].tolist() == [1, 2]
         assert same_bits(file["scripts/s/r"][:], np.array([array((), "f8", 10), array((), "f8", 20)])), "the last, once"
 
@@ -311,7 +311,7 @@ def test_a_file_that_cannot_be_continued_is_kept_and_the_run_goes_on_in_another(
         os.truncate(tmp_path / "run.h5", 300)
     else:
         with h5py.File(tmp_path / "run.h5", "r+") as file:
-            del file["iteration_complete"], file["iteration"]
+            del file["leat/iteration_complete"], file["iteration"]
             file["iteration"] = "a text"
     plugin = Plugin(tmp_path, [variable("a", "i4", ["x"])], resumed=1, options={"exists": exists})
     assert not plugin.opened

@@ -280,6 +280,6 @@ def test_results_do_not_change_the_data(tmp_path):
         with script_run(folder, text, ranks=2) as run:
             write_iterations(run, range(20))
         with h5py.File(folder / "run.h5") as file:
-            stored[name] = {key: file[key][:] for key in ("a", "a_rank", "iteration", "iteration_complete")}
+            stored[name] = {key: file[key][:] for key in ("a", "a_rank", "iteration", "leat/iteration_complete")}
     assert stored["with"].keys() == stored["without"].keys()
     assert all(same_bits(stored["with"][key], stored["without"][key]) for key in stored["with"])

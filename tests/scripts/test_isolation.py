@@ -18,7 +18,7 @@ def expect_all_stored(folder, count, ranks=1):
     """As a run without scripts would have left it."""
     with h5py.File(folder / "run.h5") as file:
         assert file["iteration"][:].tolist() == list(range(count))
-        assert file["iteration_complete"][:].all()
+        assert file["leat/iteration_complete"][:].all()
         for number in range(count):
             assert same_bits(file["a"][number], data(8, "f8", number))
 

@@ -190,7 +190,7 @@ def test_parameters_are_those_of_the_iteration(live):
     rows = [row.split(",") for row in (live / "mix-scripts/stateful.csv").read_text().split()]
     assert rows[0][2] == "letters" and [row[2] for row in rows[1:]] == ["5"] * 3 + ["60"] * 4
     with h5py.File(live / "mix.h5") as file:
-        assert file["parameters/label"][:].tolist() == [b"first"] * 3 + [b"second" * 10] * 4
+        assert [text.tobytes().rstrip(b"\0") for text in file["parameters/label"][:]] == [b"first"] * 3 + [b"second" * 10] * 4
         assert file["parameters/time"][:].tolist() == [0.1 * i for i in range(ITERATIONS)]
         assert file["parameters/ny"][:].tolist() == [8] * ITERATIONS
 

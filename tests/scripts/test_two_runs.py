@@ -44,7 +44,7 @@ def seed_of_second(number, _):
 def check(folder, session, suffix, output, count, seed, log):
     """All of one run: file, table, results, pictures, log, ledger."""
     with h5py.File(folder / f"run{suffix}.h5") as file:
-        assert file["iteration"][:].tolist() == list(range(count)) and file["iteration_complete"][:].all()
+        assert file["iteration"][:].tolist() == list(range(count)) and file["leat/iteration_complete"][:].all()
         for number in range(count):
             assert same_bits(file["a"][number], data(8, "f8", seed(number, 0)))
             assert same_bits(file["scripts/s/twice"][number], data(8, "f8", seed(number, 0)))

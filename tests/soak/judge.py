@@ -123,7 +123,7 @@ class Output:
         return None if np.isnan(rows).all() else rows
 
     def is_complete(self, iteration):
-        return bool(self.arrays["iteration_complete"][self.rows[iteration]])
+        return bool(self.arrays["leat/iteration_complete"][self.rows[iteration]])
 
     def times(self, variable, iteration, rank):
         """How often the block is there."""
@@ -251,6 +251,6 @@ def judge_whole(run, said, output, tally):
     steps = output.arrays["parameters/step"].tolist()
     if steps != [number - number % 3 for number in range(run.iterations)]:
         tally.blame("wrong", f"parameter step: {steps}")
-    complete = output.arrays["iteration_complete"].tolist()
+    complete = output.arrays["leat/iteration_complete"].tolist()
     if complete != [1] * run.iterations:
         tally.blame("wrong", f"iteration_complete: {complete}")

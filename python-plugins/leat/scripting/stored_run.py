@@ -9,6 +9,8 @@ from .blocks import Array, Block, Product, array_of
 from .iteration import Iteration
 from .model import Dimension, Model, Variable
 
+# Of the store's own tables; in files of an older Leat they are beside the variable.
+_OWN_GROUPS = ("leat/", "leat_/", "")
 _KINDS = {"i": "int", "f": "double", "S": "string", "O": "string"}
 
 
@@ -31,7 +33,7 @@ class StoredRun:
         if not self._stored:
             raise NotARun(f"{path} has no variables that could be replayed: its run has written nothing, or it was written by "
                           "a Leat from before there was replay")
-        self._parameters = {_text(d.attrs["leat_parameter"]): d[()] for d in self._datasets.values() if "leat_parameter" in d.attrs}
+        self._parameters = {_text(d.attrs["leat_parameter"]): _values_of(d) for d in self._datasets.values() if "leat_parameter" in d.attrs}
         self.model = self._model_of(str(path))
         numbers = self.companion("", "iteration", scale=None)
         self._times = self._times_beside(numbers) if self.model.time else None
@@ -85,7 +87,10 @@ class StoredRun:
     def companion(self, variable, suffix, scale=False):
         """The dataset beside a variable that is called after it, or None. Where a variable had the name already there is a
         "_" behind it. scale: whether it is a dimension scale; None: either."""
-        name = variable + suffix
+        found = (self._companion(group + variable + suffix, scale) for group in _OWN_GROUPS)
+        return next((one for one in found if one is not None), None)
+
+    def _companion(self, name, scale):
         while name in self._datasets:
             found = self._datasets[name]
             if "leat_layout" not in found.attrs and scale in (None, found.attrs.get("CLASS") == b"DIMENSION_SCALE"):
@@ -302,6 +307,12 @@ def _datasets_in(file):
 def _text(value):
     """A text attribute: its bytes; a str where an older Leat has written it."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def _values_of(parameter):
+    """Its values, by row: texts are rows of characters, or, of an older Leat, strings of one length."""
+    values = parameter[()]
+    return values.view(f"S{values.shape[1]}")[:, 0] if values.ndim == 2 else values
 
 
 def _parameter_value(value):

@@ -50,7 +50,7 @@ class GridWriter : public Writer {
                                     : global_of(*first.front(), variable.dims)) {
     data_ = axes_.make(first_global_, axes_.place_names(first_global_),
                        piece_of(variable, first_global_, first));
-    if (axes_.has_table("_global")) make_globals(0);
+    if (axes_.has_table(extents_of_arrays(0))) make_globals(0);
   }
 
   void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) override {
@@ -82,7 +82,7 @@ class GridWriter : public Writer {
 
   void make_globals(std::int64_t largest) {
     globals_ = axes_.make_table(extents_of_arrays(largest), {},
-                                {{axes_.name() + "_global_dim", variable_.dims}});
+                                {{axes_.own(axes_.name() + "_global_dim"), variable_.dims}});
   }
 
   void note_global(hsize_t row, const Shape& global) {

@@ -11,9 +11,9 @@ namespace leat::hdf5 {
 namespace {
 
 constexpr std::uint64_t kChunkBytes = 4096;
-// Texts have one length in the file, that of the first with room for longer ones: strings of any
-// length lie in a heap that is changed in place, which a kill could leave half-written. What is
-// longer is cut.
+// Texts are characters in the file, as many as the first has with room for longer ones: strings of
+// any length lie in a heap that is changed in place, which a kill could leave half-written, and
+// strings of one length make ncdump and nccopy crash. What is longer is cut.
 constexpr std::size_t kLeastText = 128;
 
 // Not in the middle of a character of UTF-8.
@@ -36,7 +36,7 @@ void ParameterTables::write(hsize_t row, const leat_iteration_data& data) {
     auto found = tables_.find(parameter.name);
     if (found == tables_.end()) found = tables_.emplace(parameter.name, make(parameter)).first;
     Table& table = found->second;
-    table.dataset.grow_to({row + 1});
+    table.dataset.grow_to({row + 1, table.text_bytes});
     if (!parameter.has_value) continue;
     if (parameter.type == LEAT_CHAR) {
       write_text(table, row, parameter.text);
@@ -52,15 +52,22 @@ void ParameterTables::write(hsize_t row, const leat_iteration_data& data) {
 ParameterTables::Table ParameterTables::make(const leat_parameter& parameter) const {
   Table table;
   const bool is_text = parameter.type == LEAT_CHAR;
-  const Id type = is_text ? text_type(std::max(kLeastText, 2 * std::strlen(parameter.text)))
-                          : type_of(parameter.type);
+  const Id type = type_of(parameter.type);
   DatasetPlan plan = growing_list();
-  plan.chunk = {std::max<hsize_t>(1, kChunkBytes / H5Tget_size(type))};
-  if (!is_text) plan.fill = fill_value(parameter.type);
+  plan.chunk = {kChunkBytes / H5Tget_size(type)};
+  if (is_text) {
+    const hsize_t bytes = std::max(kLeastText, 2 * std::strlen(parameter.text));
+    plan = {{0, bytes}, {true, false}, {std::max<hsize_t>(1, kChunkBytes / bytes), bytes}, {}, {}};
+  } else {
+    plan.fill = fill_value(parameter.type);
+  }
   const std::string name = target_.scales.take_name(group_ + parameter.name);
   table.dataset = Dataset(target_.file, name, type, plan);
   target_.scales.attach_rows(table.dataset);
-  if (is_text) table.text_bytes = H5Tget_size(table.dataset.type());
+  if (is_text) {
+    table.text_bytes = table.dataset.extents()[1];
+    target_.scales.name(table.dataset, 1, {name + "_length", table.text_bytes});
+  }
   if (table.dataset.is_new()) describe(table.dataset, parameter, plan.fill);
   return table;
 }
@@ -77,7 +84,7 @@ void ParameterTables::describe(const Dataset& table, const leat_parameter& param
 void ParameterTables::write_text(Table& table, hsize_t row, const char* text) {
   std::string padded(text, cut_at(text, table.text_bytes - 1));
   padded.resize(table.text_bytes, '\0');
-  table.dataset.write({row}, {1}, padded.data());
+  table.dataset.write({row, 0}, {1, table.text_bytes}, padded.data());
 }
 
 }  // namespace leat::hdf5

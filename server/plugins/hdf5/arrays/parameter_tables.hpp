@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of the parameters at each iteration: "parameters/<name>" (iteration), integers, doubles or
-// texts. Where a parameter had no value yet is the least integer, NaN, or an empty text.
+// Values of the parameters at each iteration: "parameters/<name>" (iteration), integers or doubles,
+// or characters (iteration, length) of texts. Where a parameter had no value yet is the least integer, NaN, or an empty text.
 #pragma once
 
 #include <map>

@@ -87,7 +87,10 @@ std::uint64_t Axes::bytes_of(const Shape& extents) const {
 Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
                         const std::vector<DimensionName>& names) const {
   const Id type = type_of(variable_.type);
-  plan.grows.assign(plan.extents.size(), true);
+  // NCO takes every dimension that may grow for one of records.
+  const bool is_axis =
+      is_coordinate_variable(variable_) && plan.extents.size() == 1 && plan.extents[0] > 0;
+  plan.grows.assign(plan.extents.size(), !is_axis);
   plan.fill = fill_value(variable_.type);
   Dataset dataset(target_.file, variable_.name, type, plan);
   if (dataset.is_new()) {
@@ -159,7 +162,7 @@ Dataset Axes::make_appended(const Shape& extents, hsize_t rows_at_once,
 
 Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
                          const std::vector<DimensionName>& names) const {
-  const std::string table_name = target_.scales.take_name(name() + kind.suffix);
+  const std::string table_name = target_.scales.take_name(wished_name(kind));
   const Id type = number_type(target_.file, table_name, kind.largest);
   DatasetPlan plan;
   plan.extents = with_row(0, joined(0, rest));
@@ -191,15 +194,20 @@ void Axes::put_row(Dataset& table, hsize_t row, const Shape& count,
 Dataset Axes::make_list(const std::string& suffix, hsize_t width) const {
   const hsize_t rows = std::max<hsize_t>(1, kListChunkBytes / (sizeof(std::int64_t) * width));
   const DatasetPlan plan{{0, width}, {true, false}, {rows, width}, {}, {}};
-  const std::string title = name() + suffix;
+  const std::string title = own(name() + suffix);
   Dataset list(target_.file, target_.scales.take_name(title), H5T_NATIVE_INT64, plan);
   name_scales(list, false, {{title + "_record", 0, true}, {title + "_number", width}});
   return list;
 }
 
-bool Axes::has_table(const std::string& suffix) const {
-  return target_.scales.has(name() + suffix);
+std::string Axes::wished_name(const TableKind& kind) const {
+  const std::string wished = name() + kind.suffix;
+  return kind.is_own ? own(wished) : wished;
 }
+
+std::string Axes::own(const std::string& name) const { return target_.scales.in_own_group(name); }
+
+bool Axes::has_table(const TableKind& kind) const { return target_.scales.has(wished_name(kind)); }
 
 Shape Axes::stored_extents() const {
   Shape all = extents_in(target_.file, name());

@@ -73,7 +73,8 @@ class Axes {
   /// A table of integers of (iteration, slots, rest...). `names`: of slots, rest...
   Dataset make_table(const TableKind& kind, const Shape& rest,
                      const std::vector<DimensionName>& names) const;
-  bool has_table(const std::string& suffix) const;
+  /// Whether it is there already.
+  bool has_table(const TableKind& kind) const;
   /// Writes a row of a table: `count` numbers of (slots, rest...).
   void put_row(Dataset& table, hsize_t row, const Shape& count,
                const std::vector<std::int64_t>& numbers) const;
@@ -89,8 +90,11 @@ class Axes {
   /// Those of all dimensions.
   std::vector<DimensionName> place_names(const Shape& extents) const;
   std::string name() const { return variable_.name; }
+  /// In the group of the store's own tables.
+  std::string own(const std::string& name) const;
 
  private:
+  std::string wished_name(const TableKind& kind) const;
   std::uint64_t bytes_of(const Shape& extents) const;
   Dataset make_from(DatasetPlan plan, bool with_rows,
                     const std::vector<DimensionName>& names) const;

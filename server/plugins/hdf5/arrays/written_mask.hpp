@@ -15,7 +15,7 @@ class WrittenMask {
   WrittenMask() = default;
   /// Of one that is there, in a file of `rows` rows.
   WrittenMask(const Target& target, const std::string& variable, hsize_t rows) : rows_(rows) {
-    if (target.scales.has(variable + kSuffix)) make(target, variable);
+    if (target.scales.has(target.scales.in_own_group(variable + kSuffix))) make(target, variable);
   }
   /// To be called with ascending rows; one that is left out counts as without the variable.
   void note(const Target& target, const std::string& variable, hsize_t row, bool written) {
@@ -33,7 +33,8 @@ class WrittenMask {
   static constexpr char kSuffix[] = "_written";
 
   void make(const Target& target, const std::string& variable) {
-    table_ = open_mask(target, target.scales.take_name(variable + kSuffix),
+    DimensionScales& scales = target.scales;
+    table_ = open_mask(target, scales.take_name(scales.in_own_group(variable + kSuffix)),
                        written_mask_of(variable), rows_);
     if (!table_.is_new()) return;
     const std::vector<std::int8_t> before(rows_, 1);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "server/plugins/hdf5/conventions/own_group.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/datasets/integers.hpp"
 
@@ -73,6 +74,7 @@ DimensionScales::DimensionScales(hid_t file, std::set<std::string> variables)
     : file_(file), taken_(std::move(variables)) {
   std::string name = "iteration";
   while (!taken_.insert(name).second) name += "_";
+  own_group_ = own_group(file, taken_);
   iteration_ = make_iterations(file, name);
   const std::string rows = is_scale(iteration_.id()) ? name : iteration_.scale_of(0);
   if (!rows.empty()) rows_ = Dataset(file, rows);

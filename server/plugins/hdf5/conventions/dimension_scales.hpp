@@ -58,6 +58,9 @@ class DimensionScales {
   std::string take_name(const std::string& wished);
   /// Whether what `take_name(wished)` will name is in the file.
   bool has(const std::string& wished) const;
+  /// Path of what is in the group of the store's own tables, which other people's tools need not
+  /// look at; to be taken as any name.
+  std::string in_own_group(const std::string& name) const { return own_group_ + name; }
 
  private:
   struct Scale {
@@ -78,6 +81,7 @@ class DimensionScales {
   hid_t file_;
   std::set<std::string> taken_;
   std::map<std::string, std::vector<Scale>> scales_;  // by the name that was wished
+  std::string own_group_;                             // and '/'
   Dataset iteration_, rows_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
+#include "server/plugins/hdf5/conventions/own_group.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 
 namespace leat::hdf5 {
@@ -30,9 +31,11 @@ std::vector<std::int64_t> integers_of(hid_t file, const std::string& name, Shape
 }
 
 std::string table_of(hid_t file, const std::string& variable, const std::string& suffix) {
-  std::string name = variable + suffix;
-  for (int tries = 0; tries < 8; ++tries, name += "_") {
-    if (is_dataset(file, name) && !is_variable(file, name)) return name;
+  for (const std::string& group : {own_group(file), std::string()}) {
+    std::string name = group + variable + suffix;
+    for (int tries = 0; tries < 8; ++tries, name += "_") {
+      if (is_dataset(file, name) && !is_variable(file, name)) return name;
+    }
   }
   return "";
 }

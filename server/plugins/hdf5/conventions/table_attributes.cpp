@@ -20,7 +20,7 @@ TableKind extents_of_blocks(std::int64_t largest) {
 }
 
 TableKind extents_of_arrays(std::int64_t largest) {
-  return {"_global", "extents of the global array in the iteration", -1, largest};
+  return {"_global", "extents of the global array in the iteration", -1, largest, true};
 }
 
 MaskKind written_mask_of(const std::string& variable) {

@@ -14,6 +14,7 @@ struct TableKind {
   std::string suffix, about;  ///< `about`: its long_name
   std::int64_t nothing = -1;  ///< what is there where no block is
   std::int64_t largest = 0;   ///< of what is known to come when it is made
+  bool is_own = false;        ///< lies in the group of the store's own tables
 };
 
 TableKind ranks_of_blocks();

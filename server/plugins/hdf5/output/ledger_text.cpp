@@ -5,24 +5,28 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "server/plugins/hdf5/base/handle.hpp"
-#include "server/plugins/hdf5/datasets/dataset.hpp"
+#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
+#include "server/plugins/hdf5/conventions/own_group.hpp"
+#include "server/plugins/hdf5/conventions/stored_ledger.hpp"
 
 namespace leat::hdf5 {
 namespace {
 
-constexpr const char* kMark = "leat_ledger";  // on our own, for whoever comes back to the file
 constexpr const char* kLoss = "leat_lost_before";
 constexpr const char* kWhat = "cannot write the ledger";
 
-bool is_ledger(hid_t file, const std::string& name) {
-  return check(H5Aexists_by_name(file, name.c_str(), kMark, H5P_DEFAULT), kWhat) > 0;
-}
-
+// An earlier one goes, and its dimension.
 std::string free_name(hid_t file) {
-  std::string name = "ledger";
-  while (is_in(file, name) && !is_ledger(file, name)) name += "_";
-  if (is_in(file, name)) check(H5Ldelete(file, name.c_str(), H5P_DEFAULT), kWhat);
+  std::string name = name_of_ledger(file);
+  if (name.empty()) {
+    name = own_group(file) + "ledger";
+    while (is_in(file, name) || is_in(file, name + "_length")) name += "_";
+    return name;
+  }
+  for (const std::string& old : {name, name + "_length"}) {
+    if (is_in(file, old)) check(H5Ldelete(file, old.c_str(), H5P_DEFAULT), kWhat);
+  }
   return name;
 }
 
@@ -37,14 +41,7 @@ std::int64_t lost_of(const std::string& json) {
 
 void write_ledger(hid_t file, const std::string& json) {
   if (json.empty()) return;
-  const Id type = text_type(json.size());
-  check(H5Tset_strpad(type, H5T_STR_NULLPAD), kWhat);
-  const Id dataset(H5Dcreate2(file, free_name(file).c_str(), type, space_of({}), H5P_DEFAULT,
-                              H5P_DEFAULT, H5P_DEFAULT),
-                   kWhat);
-  check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, json.data()), kWhat);
-  set_attribute(dataset, kMark, std::int64_t{1});
-  set_attribute(dataset, "long_name", "what was written, stored, dropped and lost, as JSON");
+  write_ledger_text(file, free_name(file), json);
   set_attribute(file, "lost", lost_of(json));
 }
 

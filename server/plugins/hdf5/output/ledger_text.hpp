@@ -8,9 +8,9 @@
 
 namespace leat::hdf5 {
 
-/// Writes `json` as the text /ledger, and the number of lost writes that it says as the attribute
-/// `lost` of the file. An earlier ledger is replaced; what else is called so stays, and the ledger
-/// is called ledger_ then. Nothing for "".
+/// Writes `json` as the text /leat/ledger, and the number of lost writes that it says as the
+/// attribute `lost` of the file. An earlier ledger is replaced; what else is called so stays, and
+/// the ledger is called ledger_ then. Nothing for "".
 void write_ledger(hid_t file, const std::string& json);
 
 /// Says that what servers before this one had stored in `store` is lost, when the ledger knows of

@@ -65,7 +65,7 @@ struct Store::Open {
 
   void open_whole() {
     whole =
-        open_mask(target, scales.take_name("iteration_complete"),
+        open_mask(target, scales.take_name(scales.in_own_group("iteration_complete")),
                   {"1: all of the iteration is here; 0: a rank died, or something was not stored",
                    "incomplete complete"});
   }

@@ -141,7 +141,8 @@ void add_shapes(View& view, const ViewedVariable& variable, const std::vector<Sh
     }
   }
   const TableKind kind = extents_of_arrays(*std::max_element(values.begin(), values.end()));
-  const std::string name = view.scales.take_name(variable.name + kind.suffix);
+  const std::string name =
+      view.scales.take_name(view.scales.in_own_group(variable.name + kind.suffix));
   const Id type = number_type(view.file, name, kind.largest);
   const DatasetPlan plan{{shapes.size(), first.size()},
                          {true, true},
@@ -151,7 +152,8 @@ void add_shapes(View& view, const ViewedVariable& variable, const std::vector<Sh
   Dataset table(view.file, name, type, plan);
   write_numbers(table, {0, 0}, plan.extents, values);
   describe_table(table, variable.name, kind, coordinates_of_rows(view.time, name));
-  name_dimensions(view, name, true, {{variable.name + "_global_dim", first.size()}});
+  name_dimensions(view, name, true,
+                  {{view.scales.in_own_group(variable.name + "_global_dim"), first.size()}});
 }
 
 }  // namespace

@@ -140,7 +140,8 @@ void fill(hid_t file, const std::vector<Part>& parts, const std::vector<std::str
   View view{file, parts, files, rows, scales, coordinate_of_rows(parts.front().file), {}};
   view.done.insert({parts.front().iteration_name, parts.front().rows_name});
   view.done.insert(complete);
-  write_flags(view, complete, scales.take_name("iteration_complete"), rows.complete());
+  write_flags(view, complete, scales.take_name(scales.in_own_group("iteration_complete")),
+              rows.complete());
   for (const ViewedVariable& variable : variables) add_variable(view, variable);
   add_nodes(view);
   add_others(view);

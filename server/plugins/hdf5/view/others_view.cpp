@@ -3,6 +3,7 @@
 // view shows the first; and what a node has of its own, /parts/<part>/...
 #include <algorithm>
 
+#include "server/plugins/hdf5/conventions/stored_ledger.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/view/copy_objects.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
@@ -21,21 +22,32 @@ bool has_rows(const Part& part, const std::string& name, hid_t dataset) {
 
 bool is_dimension_only(hid_t dataset) { return is_scale(dataset) && !has_coordinates(dataset); }
 
+// A dimension of a group remains there.
+std::string name_with_group(hid_t like, unsigned d) {
+  const std::vector<std::string> scales = scales_of(like, d);
+  const bool is_in_group = !scales.empty() && scales[0].find('/') != std::string::npos;
+  return is_in_group ? scales[0] : dimension_name(like, d);
+}
+
 // For each row the first part that has it. Texts are as long as each part had them first.
 void add_row_dataset(View& view, const std::string& name, std::size_t first) {
   const Id like = open_dataset(view.parts[widest_part(view, name, first)].file, name);
   Shape extents = extents_of(like);
-  extents[0] = view.rows.size();
   VirtualPlan plan = plan_for(view, name, name, extents);
-  const Shape rest = behind(extents);
+  for (const Shape& source : plan.source_extents) {
+    for (std::size_t d = 1; d < std::min(source.size(), extents.size()); ++d)
+      extents[d] = std::max(extents[d], source[d]);
+  }
+  extents[0] = view.rows.size();
+  plan.extents = extents;
   MappingList list;
   for (hsize_t row = 0; row < view.rows.size(); ++row) {
     for (std::size_t part = 0; part < view.parts.size(); ++part) {
       const std::int64_t from = view.rows.in_part(part, row);
       const Shape& source = plan.source_extents[part];
-      if (from < 0 || source.empty() || static_cast<hsize_t>(from) >= source[0] ||
-          behind(source) != rest)
+      if (from < 0 || source.size() != extents.size() || static_cast<hsize_t>(from) >= source[0])
         continue;
+      const Shape rest = behind(source);
       list.add({part, joined(static_cast<hsize_t>(from), zeros(rest)), joined(1, rest),
                 joined(row, zeros(rest)), joined(1, rest)});
       break;
@@ -45,7 +57,7 @@ void add_row_dataset(View& view, const std::string& name, std::size_t first) {
   create_virtual(view.file, plan, like);
   std::vector<DimensionName> names;
   for (std::size_t d = 1; d < extents.size(); ++d)
-    names.push_back({dimension_name(like, static_cast<unsigned>(d)), extents[d]});
+    names.push_back({name_with_group(like, static_cast<unsigned>(d)), extents[d]});
   name_dimensions(view, name, true, names);
 }
 
@@ -133,9 +145,9 @@ void add_nodes(View& view) {
         groups[name.substr(0, name.find('/', root.size() + 1))].push_back(name);
     }
     for (const auto& [group, datasets] : groups) add_products(view, part, group, datasets);
-    for (std::string name = "ledger"; is_in(file, name); name += "_") {
-      if (!has_attribute(open_dataset(file, name), "leat_ledger")) continue;
-      copy_whole(file, name, view.file, "parts/" + view.parts[part].name + "/ledger");
+    if (const std::string name = name_of_ledger(file); !name.empty()) {
+      write_ledger_text(view.file, "parts/" + view.parts[part].name + "/ledger",
+                        ledger_text(file, name));
       view.done.insert(name);
     }
     if (!has_attribute(file, "lost")) continue;

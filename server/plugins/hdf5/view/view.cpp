@@ -102,7 +102,8 @@ void add_written_mask(View& view, const ViewedVariable& variable) {
   DatasetPlan plan = growing_list(all.size());
   plan.chunk = {std::max<hsize_t>(1, std::min<hsize_t>(all.size(), plan.chunk[0]))};
   plan.fill = {0};
-  const std::string name = view.scales.take_name(variable.name + "_written");
+  const std::string name =
+      view.scales.take_name(view.scales.in_own_group(variable.name + "_written"));
   Dataset table(view.file, name, H5T_NATIVE_INT8, plan);
   table.write({0}, {all.size()}, all.data());
   describe_mask(table, written_mask_of(variable.name), coordinates_of_rows(view.time, name));

@@ -132,13 +132,16 @@ WrittenRows::WrittenRows(const Target& target, const Field& field)
     : target_(target),
       counted_(field.form == Field::Form::ragged ? name_beside(target.run, field.path() + "_count")
                                                  : field.path()),
-      name_(name_beside(target.run, field.path() + "_written")),
+      variable_(field.path()),
       varies_(field.varies) {}
 
 // The table is made when it has something to say, with what was before.
 bool WrittenRows::at(hsize_t row) {
   if (!varies_ || row < all_upto_) return true;
-  if (!table_.exists()) table_ = RowTable(target_.values, name_, true);
+  if (!table_.exists()) {
+    const std::string name = table_of(target_.values, variable_, "_written");
+    if (!name.empty()) table_ = RowTable(target_.values, name, true);
+  }
   if (!table_.exists()) {
     all_upto_ = extents_in(target_.values, counted_)[0];
     return row < all_upto_;

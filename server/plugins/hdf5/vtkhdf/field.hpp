@@ -65,7 +65,7 @@ class WrittenRows {
 
  private:
   Target target_;
-  std::string counted_, name_;  // what has as many rows as were written; the table
+  std::string counted_, variable_;  // what has as many rows as were written; its name
   bool varies_;
   RowTable table_;  // none while it is in all
   hsize_t all_upto_ = 0, asked_ = 0, last_ = 0;

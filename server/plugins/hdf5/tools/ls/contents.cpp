@@ -80,7 +80,7 @@ class Sorter {
     }
     to_.iterations = companion("iteration", Role::scale);
     if (to_.iterations.empty()) to_.iterations = companion("iteration", Role::plain);
-    to_.complete = companion("iteration_complete", Role::plain);
+    to_.complete = own("iteration_complete");
     for (const Found& each : datasets_) rest(each);
   }
 
@@ -95,11 +95,20 @@ class Sorter {
     return "";
   }
 
+  // The store's own tables lie in a group; in files of an older Leat beside the variable.
+  std::string own(const std::string& name) {
+    for (const char* group : {"leat/", "leat_/", "leat__/"}) {
+      if (std::string found = companion(group + name, Role::plain); !found.empty()) return found;
+    }
+    return companion(name, Role::plain);
+  }
+
   void variable(const std::string& name) {
     to_.variables.push_back(name);
-    for (const char* suffix : {"_rank", "_block", "_count", "_extent", "_global"})
+    for (const char* suffix : {"_rank", "_block", "_count", "_extent"})
       companion(name + suffix, Role::plain);
-    const std::string written = companion(name + "_written", Role::plain);
+    for (const char* suffix : {"_global", "_region"}) own(name + suffix);
+    const std::string written = own(name + "_written");
     if (!written.empty()) to_.written[name] = written;
   }
 

@@ -89,6 +89,12 @@ Json text_in(hid_t dataset, hid_t type, hsize_t row) {
   return std::string(text.c_str());
 }
 
+Json characters_in(hid_t dataset, hid_t type, hsize_t row) {
+  std::string text(extents_of(dataset)[1], '\0');
+  read_part(dataset, type, {row, 0}, {1, text.size()}, text.data(), "reading");
+  return std::string(text.c_str());
+}
+
 Json number_in(hid_t dataset, hid_t type, hsize_t row) {
   if (H5Tget_class(type) == H5T_FLOAT) {
     double value = 0;
@@ -154,11 +160,18 @@ std::vector<std::int64_t> integers_in(hid_t dataset, std::uint64_t most) {
   return values;
 }
 
+bool is_list_of_texts(hid_t dataset) {
+  const Id type(H5Dget_type(dataset), "reading");
+  return extents_of(dataset).size() == 2 && type_name(type) == "char";
+}
+
 Json element(hid_t dataset, std::uint64_t row) {
   const Shape shape = extents_of(dataset);
-  if (shape.size() != 1 || row >= product(shape)) return nullptr;
   const Id type(H5Dget_type(dataset), "reading");
+  if (shape.empty() || row >= shape[0]) return nullptr;
   try {
+    if (is_list_of_texts(dataset)) return characters_in(dataset, type, row);
+    if (shape.size() != 1) return nullptr;
     switch (H5Tget_class(type)) {
       case H5T_INTEGER:
       case H5T_FLOAT:

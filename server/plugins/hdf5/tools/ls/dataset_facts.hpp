@@ -38,5 +38,7 @@ std::vector<std::int64_t> integers_in(hid_t dataset, std::uint64_t most = UINT64
 /// Element `row` of a dataset of one dimension: a number, a text, or null when there is none, it
 /// cannot be read, is no number and no text, or the value that stands for "not set".
 Json element(hid_t dataset, std::uint64_t row);
+/// Whether its rows are texts, in characters.
+bool is_list_of_texts(hid_t dataset);
 
 }  // namespace leat::hdf5

@@ -127,7 +127,7 @@ class FileFacts {
   Json parameter(const std::string& name) const {
     const Id dataset = open(name), type(H5Dget_type(dataset), name);
     return {{"name", text_of(dataset, "leat_parameter")},
-            {"type", type_name(type)},
+            {"type", is_list_of_texts(dataset) ? "text" : type_name(type)},
             {"last", rows_ > 0 ? element(dataset, rows_ - 1) : Json(nullptr)}};
   }
 
@@ -188,7 +188,7 @@ class FileFacts {
     if (contents_.ledger.empty()) return nullptr;
     const Id dataset = open(contents_.ledger), type(H5Dget_type(dataset), "ledger");
     if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0) return nullptr;
-    std::string text(H5Tget_size(type), '\0');
+    std::string text(product(extents_of(dataset)) * H5Tget_size(type), '\0');
     check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), "ledger");
     return text;
   }
