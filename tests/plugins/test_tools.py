@@ -8,6 +8,7 @@ import re
 import subprocess
 
 import h5py
+import netCDF4
 import numpy as np
 import pytest
 from judges import ask
@@ -20,7 +21,8 @@ VARIABLES = [variable("air", "f8", ["lat", "lon"], unit="K", description="near t
              variable("lon", "f8", ["lon"], unit="degrees_east", standard_name="longitude", time_varying=0, **GLOBAL),
              variable("lat", "f8", ["lat"], unit="degrees_north", standard_name="latitude", time_varying=0, **GLOBAL),
              variable("atoms", "f8", ["?atom", "xyz"], unit="m", description="places"),
-             variable("odd", "f4", ["lat", "lon"], unit="Pa", description="in every other iteration", **GLOBAL)]
+             variable("odd", "f4", ["lat", "lon"], unit="Pa", description="in every other iteration", **GLOBAL),
+             variable("amr", "f4", ["?y", "x"], unit="Pa", description="an array that grows", **GLOBAL)]
 TIME = {"time_parameter": 0, "time_unit": "days since 2000-01-01", "calendar": "standard"}
 STEPS = 4
 AIR = [280 + np.arange(24.).reshape(4, 6) + i * i for i in range(STEPS)]
@@ -34,8 +36,10 @@ def write(folder, name, **more):
     for i in range(STEPS):
         blocks = [plugin.values(0, AIR[i][2 * r:2 * r + 2], rank=r, position=[2 * r, 0], **{"global": (4, 6)}) for r in range(2)]
         blocks += (axes if i == 0 else []) + [plugin.values(3, np.full((2 + i + r, 3), 10 * i + r), rank=r) for r in range(2)]
+        blocks.append(plugin.values(5, np.full((2 + i, 3), i), position=[0, 0], **{"global": (2 + i, 3)}))
         if i % 2:
             blocks.append(plugin.values(4, AIR[i], position=[0, 0], **{"global": (4, 6)}))
+        blocks.sort(key=lambda block: (block["variable"], block["rank"]))
         plugin.must(10 * i, *blocks, parameters={"a": 0.5 * i, "n": i, "s": "word"})
     assert plugin.finish() == ""
 
@@ -84,6 +88,13 @@ def test_cdo_finds_the_dates_and_counts_right(folder):
     assert {tuple(line.split()[:2]) for line in lines} == {("2000-01-01", "18:00:00")}
     info = run("cdo -s infon -selname,air dates.nc", folder, CDO_SAYS).splitlines()[1:]
     assert [float(line.split()[8]) for line in info] == [float(field.min()) for field in AIR]
+
+
+def test_an_array_that_grows_is_seen_whole(folder):
+    with netCDF4.Dataset(folder / "plain.nc") as file:
+        assert file["amr"].shape == (STEPS, STEPS + 1, 3) and (file["amr"][3] == 3).all() and file["amr"][2].mask[-1].all()
+    values = run("cdo -s output -selname,amr -seltimestep,4 plain.nc", folder, CDO_SAYS).split()
+    assert values[-(STEPS + 1) * 3:] == ["3"] * (STEPS + 1) * 3
 
 
 def test_cdo_reads_fields_of_a_file_without_a_time(folder):

@@ -229,6 +229,8 @@ DimensionName Axes::name_of(unsigned dimension, hsize_t length) const {
 DimensionName Axes::place_name_of(unsigned dimension, hsize_t length) const {
   DimensionName name = name_of(dimension, length);
   name.values = uniform_axis(target_.run, variable_, dimension);
+  // As long as the array is by now: tools that go by the scale would see a part of it.
+  name.grows = !name.values && variable_.dimension[dimension].varying != 0;
   return name;
 }
 

@@ -145,6 +145,7 @@ void Dataset::attach_scale(std::size_t d, Dataset& scale) {
                        "cannot name a dimension of " + name_);
   }
   scales_.emplace_back(d, &scale);
+  scale.grow_to({extents_[d]});
 }
 
 void Dataset::attach_iterations(const Dataset& scale, hsize_t rows) {

@@ -188,6 +188,7 @@ void add_global(View& view, const ViewedVariable& variable) {
   for (unsigned d = 0; d < dims; ++d) {
     names.push_back({own[d], first[d]});
     names.back().values = noted_axis(variable.like(), d);
+    names.back().grows = !names.back().values && extents[d] != first[d];
   }
   name_dimensions(view, variable.name, !variable.constant, names, own);
   add_shapes(view, variable, shapes, first);
