@@ -168,6 +168,10 @@ def test_each_line_of_the_page_works(folder, tmp_path):
 
 MESHED = {"plate": ([variable("air", "f8", ["y", "x"], mesh=0, **GLOBAL)],
                     [mesh("plate", "uniform", 2, origin=[0., 0.], spacing=[1., 2.])]),
+          "plate, another declared": ([variable("air", "f8", ["y", "x"], mesh=0, **GLOBAL),
+                                       variable("other", "f8", ["y", "x"], mesh=1, **GLOBAL)],
+                                      [mesh("plate", "uniform", 2, origin=[0., 0.], spacing=[1., 2.]),
+                                       mesh("never", "uniform", 2, origin=[0., 0.], spacing=[1., 2.])]),
           "particles": ([variable("x", "f8", ["?atom", "xyz"]), variable("id", "i4", ["?atom"], mesh=0)],
                         [mesh("cloud", "points", 3, coordinates=[0])])}
 
@@ -177,7 +181,7 @@ def test_vtk_93_shows_what_the_newest_shows(tmp_path, kind):
     variables, meshes = MESHED[kind]
     plugin = Plugin(tmp_path, variables, meshes=meshes)
     for i in range(3):
-        blocks = [plugin.values(0, AIR[i], position=[0, 0], **{"global": (4, 6)})] if kind == "plate" else [
+        blocks = [plugin.values(0, AIR[i], position=[0, 0], **{"global": (4, 6)})] if kind != "particles" else [
             plugin.values(0, np.arange(3. * (2 + i)).reshape(-1, 3)), plugin.values(1, np.arange(2 + i))]
         plugin.must(i, *blocks)
     plugin.finish()
@@ -190,5 +194,5 @@ def test_vtk_93_shows_what_the_newest_shows(tmp_path, kind):
         seen.append(np.load(tmp_path / f"{number}.npz"))
     assert sorted(seen[0]) == sorted(seen[1]) and len(seen[0]["time"]) == 3
     assert all(np.array_equal(seen[0][name], seen[1][name]) for name in seen[0])
-    last = seen[0]["2/C/air" if kind == "plate" else "2/P/id"]
-    assert last.tolist() == (AIR[2].ravel() if kind == "plate" else np.arange(4)).tolist()
+    last = seen[0]["2/C/air" if kind != "particles" else "2/P/id"]
+    assert last.tolist() == (AIR[2].ravel() if kind != "particles" else np.arange(4)).tolist()

@@ -390,3 +390,26 @@ def test_killed_at_any_write_vtk_sees_the_iterations_that_are_in_the_file(tmp_pa
             seen.add(rows)
         number += 5
     assert seen == {0, 1, 2, 3, 4}
+
+
+def test_a_mesh_is_shown_alone_till_another_one_comes(tmp_path):
+    variables = [variable("a", "f8", ["y", "x"], mesh=0, **{"global": 1}), variable("b", "f8", ["y", "x"], mesh=1, **{"global": 1})]
+    meshes = [mesh(name, "uniform", 2, origin=[0., 0.], spacing=[1., 1.]) for name in ("first", "second")]
+    plugin = Plugin(tmp_path, variables, meshes=meshes)
+    for step in range(5):
+        if step == 3:  # and a server that goes on takes it up as it is
+            plugin.kill()
+            plugin = Plugin(tmp_path, variables, meshes=meshes, resumed=1)
+        plugin.must(step, *(global_block(plugin, number, (2, 3), 10 * step + number) for number in range(1 + (step > 1))))
+        if step == 1:
+            with h5py.File(tmp_path / "run.h5") as file:
+                assert file["VTKHDF"].attrs["Type"] == b"ImageData" and "CellData" in file["VTKHDF"]
+    plugin.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["VTKHDF"].attrs["Type"] == b"PartitionedDataSetCollection" and "VTKHDF_" not in file
+    seen = vtk(tmp_path / "run.h5")
+    assert seen["time"].tolist() == [0, 1, 2, 3, 4]
+    for step in range(5):
+        assert same_bits(seen[f"{step}/first/C/a"], array((6,), "f8", 10 * step))
+        if step > 1:
+            assert same_bits(seen[f"{step}/second/C/b"], array((6,), "f8", 10 * step + 1))

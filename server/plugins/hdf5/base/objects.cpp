@@ -37,6 +37,11 @@ void link_hard(hid_t file, const std::string& there, const std::string& name) {
         "cannot link " + name);
 }
 
+void move_link(hid_t file, const std::string& from, const std::string& to) {
+  check(H5Lmove(file, from.c_str(), file, to.c_str(), link_creation(), H5P_DEFAULT),
+        "cannot rename " + from);
+}
+
 bool is_in(hid_t file, const std::string& name) {
   for (std::size_t end = name.find('/', 1);; end = name.find('/', end + 1)) {
     const std::string part = name.substr(0, end);

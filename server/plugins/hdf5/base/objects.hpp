@@ -18,6 +18,7 @@ Id group_creation();
 Id link_creation();
 /// A second name for what is there.
 void link_hard(hid_t file, const std::string& there, const std::string& name);
+void move_link(hid_t file, const std::string& from, const std::string& to);
 /// Whether `file` has something of this name, which may be a path.
 bool is_in(hid_t file, const std::string& name);
 /// Whether that is a dataset.

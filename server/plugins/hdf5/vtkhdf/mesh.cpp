@@ -36,6 +36,14 @@ void Mesh::open(const std::string& group) {
   make_head();
 }
 
+void Mesh::move_to(const std::string& group) {
+  for (auto& [number, known] : known_) {
+    for (std::string* path : {&known.path, &known.offsets_path})
+      path->replace(0, group_.size(), group);
+  }
+  group_ = group;
+}
+
 std::vector<Step> Mesh::steps() const {
   std::vector<Step> steps(count_);
   const std::vector<std::int64_t> rows = rows_.all();

@@ -70,6 +70,8 @@ class Mesh {
   /// Makes the group, or goes on with what is there.
   void open(const std::string& group);
   bool is_open() const { return !group_.empty(); }
+  /// Its group has got this name.
+  void move_to(const std::string& group);
   const std::string& group() const { return group_; }
   /// Brings it to these steps, of which it may have the first ones.
   void add(const std::vector<Step>& steps);

@@ -56,8 +56,8 @@ VtkHdf::VtkHdf(const vtk::Target& target, const Host& host) : target_(target), h
         make && !vtk::variables_on(run, *mesh).empty())
       meshes_.push_back(make(target, host, i));
   }
-  is_collection_ = meshes_.size() > 1;
   try {
+    is_collection_ = is_in(target_.file, std::string(kRoot) + "/Assembly");
     take_up();
   } catch (const std::exception& e) {
     meshes_.clear();
@@ -98,9 +98,25 @@ void VtkHdf::add(hsize_t row, const leat_iteration_data& data,
 void VtkHdf::add(const std::vector<vtk::Step>& more) {
   std::vector<vtk::Step> steps = steps_;
   steps.insert(steps.end(), more.begin(), more.end());
+  std::size_t shown = 0;
+  for_each_mesh([&](vtk::Mesh* mesh) { shown += mesh->is_open() || mesh->is_ready(); });
+  if (!is_collection_ && shown > 1) become_collection();
+  for_each_mesh([&](vtk::Mesh* mesh) {
+    if (!mesh->is_open() && mesh->is_ready()) open(mesh);
+  });
+  for (const auto& mesh : meshes_) {
+    if (mesh->is_open()) mesh->add(steps);
+    is_alive();
+  }
+  steps_ = std::move(steps);
+  if (is_collection_) count_steps();
+}
+
+// Those of which it throws are shown no more.
+void VtkHdf::for_each_mesh(const std::function<void(vtk::Mesh*)>& what) {
   for (auto mesh = meshes_.begin(); mesh != meshes_.end();) {
     try {
-      if (!(*mesh)->is_open() && (*mesh)->is_ready()) open(mesh->get());
+      what(mesh->get());
       ++mesh;
     } catch (const std::exception& e) {
       host_.info("/VTKHDF: mesh \"" + std::string((*mesh)->described().name) +
@@ -108,12 +124,22 @@ void VtkHdf::add(const std::vector<vtk::Step>& more) {
       mesh = meshes_.erase(mesh);
     }
   }
-  for (const auto& mesh : meshes_) {
-    if (mesh->is_open()) mesh->add(steps);
-    is_alive();
-  }
-  steps_ = std::move(steps);
-  if (is_collection_) count_steps();
+}
+
+// The group of the mesh that was shown alone becomes one in that of all.
+void VtkHdf::become_collection() {
+  is_collection_ = true;
+  const auto alone = std::find_if(meshes_.begin(), meshes_.end(),
+                                  [](const auto& mesh) { return mesh->is_open(); });
+  if (alone == meshes_.end()) return;
+  const std::string root = kRoot, first = root + "/Steps";
+  std::string aside = root + "_";
+  while (is_in(target_.file, aside)) aside += "_";
+  move_link(target_.file, root, aside);
+  head_of_collection();
+  move_link(target_.file, aside, first);
+  (*alone)->move_to(first);
+  list_in_assembly(**alone);
 }
 
 void VtkHdf::open(vtk::Mesh* mesh) {

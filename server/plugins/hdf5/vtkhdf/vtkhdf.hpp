@@ -2,11 +2,13 @@
 // The run's meshes for VTK and ParaView: the group /VTKHDF, in the file and without a second copy
 // of data. Source: VTKHDF file format specification (docs.vtk.org), version 2.
 //
-// One mesh is /VTKHDF itself; several are a PartitionedDataSetCollection with a group for each. A
+// One mesh is /VTKHDF itself, as long as no other is stored: VTK 9.3 reads no collections. Several
+// are a PartitionedDataSetCollection with a group for each. A
 // step stands for an iteration in which something of a mesh was written, and is added by the same
 // commit that adds the row to /iteration: who sees a step, sees its data.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -35,6 +37,8 @@ class VtkHdf {
 
  private:
   void take_up();
+  void for_each_mesh(const std::function<void(vtk::Mesh*)>& what);
+  void become_collection();
   void open(vtk::Mesh* mesh);
   std::string group_of(const vtk::Mesh& mesh) const;
   void head_of_collection() const;
