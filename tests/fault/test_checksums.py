@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 from leat_run import BUILD, Run, data, same_bits, xml
+from stored_blocks import stored_blocks
 
 FAST, SLOW = 300, 40  # of a Fortran array: one column has more than a kibibyte
 MIB5 = 5 << 20
@@ -82,8 +83,7 @@ def flipped(array, bit):
 
 def stored_rows(file, iteration):
     """{(rank, block): row} of variable a."""
-    places = zip(file["a_rank"][iteration].tolist(), file["a_block"][iteration].tolist())
-    return {place: file["a"][iteration, slot] for slot, place in enumerate(places) if place[0] >= 0}
+    return stored_blocks(file, "a", iteration)
 
 
 def must_be_lost(answer, run, variable, rank, block, iteration, before, after):

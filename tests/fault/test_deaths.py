@@ -7,6 +7,7 @@ import time
 import h5py
 import pytest
 from leat_run import Run, data, same_bits, xml
+from stored_blocks import stored_blocks, stored_ranks
 
 ROW = '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/>'
 BIG = '<layout name="big" type="uint8" dimensions="1048576"/><variable name="big" layout="big"/>'
@@ -32,7 +33,7 @@ def test_a_killed_rank_does_not_stop_the_others_and_what_it_had_committed_is_sto
         assert file["iteration"][:].tolist() == [0, 1, 2]
         assert file["leat/iteration_complete"][:].tolist() == [1, 0, 0]
         for iteration, ranks in ((0, [0, 1, 2]), (1, [0, 1, 2]), (2, [0, 2])):
-            stored = {r: file["a"][iteration, c] for c, r in enumerate(file["a_rank"][iteration]) if r >= 0}
+            stored = stored_ranks(file, "a", iteration)
             assert sorted(stored) == ranks
             for rank, got in stored.items():
                 assert same_bits(got, data(5, "i4", 10 * iteration + rank))
@@ -51,7 +52,7 @@ def test_when_all_ranks_are_killed_the_server_stores_what_was_committed_and_ends
         assert file["iteration"][:].tolist() == [0, 1, 2]
         for iteration in range(3):
             for rank in range(2):
-                assert same_bits(file["a"][iteration, rank], data(5, "i4", 10 * iteration + rank))
+                assert same_bits(stored_ranks(file, "a", iteration)[rank], data(5, "i4", 10 * iteration + rank))
 
 
 def test_all_that_a_killed_rank_had_pushed_is_stored_however_much_it_is(tmp_path):
@@ -68,7 +69,7 @@ def test_all_that_a_killed_rank_had_pushed_is_stored_however_much_it_is(tmp_path
         rank.kill()
         os.kill(server, signal.SIGCONT)
     with h5py.File(tmp_path / "run.h5") as file:
-        assert sorted(file["a_block"][0].tolist()) == list(range(many))
+        assert sorted(stored_blocks(file, "a")) == [(0, block) for block in range(many)]
 
 
 @pytest.mark.parametrize("moment", range(8))
@@ -126,7 +127,7 @@ def test_a_stopped_rank_delays_the_others_only_by_the_timeout(tmp_path):
         assert run.finalize([second])[0].ok
     with h5py.File(tmp_path / "run.h5") as file:
         for rank in range(2):
-            assert same_bits(file["a"][0, rank], data(5, "i4", rank + 1))
+            assert same_bits(stored_ranks(file, "a")[rank], data(5, "i4", rank + 1))
 
 
 def test_a_rank_that_never_comes_does_not_keep_the_server(tmp_path):
@@ -173,7 +174,7 @@ def test_a_job_that_is_told_to_end_and_does_not_is_stored_within_the_grace_time(
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["leat/iteration_complete"][:].tolist() == [0]
         for rank in range(2):
-            assert same_bits(file["a"][0, rank], data(5, "i4", rank))
+            assert same_bits(stored_ranks(file, "a")[rank], data(5, "i4", rank))
 
 
 def test_a_second_sigterm_makes_the_server_store_what_it_has_and_end(tmp_path):

@@ -17,6 +17,7 @@ import h5py
 import numpy as np
 import pytest
 from leat_run import BUILD, LIMIT, Run, data, same_bits, xml
+from stored_blocks import stored_ranks
 from test_stale_resources import kill_all, leat_clean, run_in
 
 VARIABLES = {"a": ("i4", 5), "b": ("u1", 7000)}
@@ -61,10 +62,10 @@ class Due:
             for name, rank, iteration in sorted(self.blocks):
                 assert iteration in numbers, (name, rank, iteration, numbers)
                 row = numbers.index(iteration)
-                slots = np.flatnonzero(file[f"{name}_rank"][row] == rank)
-                assert len(slots) == 1, (name, rank, iteration)
+                stored = stored_ranks(file, name, row)
+                assert rank in stored, (name, rank, iteration)
                 dtype, count = VARIABLES[name]
-                assert same_bits(file[name][row, slots[0]], data(count, dtype, seed(name, rank, iteration)))
+                assert same_bits(stored[rank], data(count, dtype, seed(name, rank, iteration)))
 
 
 def killed(folder, runtime, due, stored=2, waiting=4, **more):

@@ -10,6 +10,7 @@ import h5py
 import pytest
 from h5_compare import expect_same
 from leat_run import BUILD, Run, data, same_bits, xml
+from stored_blocks import stored_blocks, stored_ranks
 
 ROW = '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/>'
 BIG = '<layout name="big" type="uint8" dimensions="1048576"/><variable name="big" layout="big"/>'
@@ -154,7 +155,7 @@ def test_threads_that_wait_for_memory_go_on_with_the_next_server(tmp_path):
     with h5py.File(tmp_path / "run.h5") as file:
         for iteration in range(6):
             for block in range(5):
-                got = file["big"][iteration][file["big_block"][iteration].tolist().index(block)]
+                got = stored_blocks(file, "big", iteration)[0, block]
                 assert same_bits(got.reshape(-1), data(1 << 20, "u1", 10 * iteration + block))
 
 
@@ -176,7 +177,7 @@ def test_a_rank_that_dies_while_there_is_no_server_has_all_it_handed_over_stored
         assert file["leat/iteration_complete"][:].tolist() == [1, 0]
         for iteration in range(2):
             for rank in range(2):
-                assert same_bits(file["a"][iteration, rank], data(5, "i4", 10 * iteration + rank))
+                assert same_bits(stored_ranks(file, "a", iteration)[rank], data(5, "i4", 10 * iteration + rank))
 
 
 def test_a_rank_that_comes_late_finds_the_second_server(tmp_path):
@@ -192,7 +193,7 @@ def test_a_rank_that_comes_late_finds_the_second_server(tmp_path):
         run.finish()
     with h5py.File(tmp_path / "run.h5") as file:
         for rank in range(2):
-            assert same_bits(file["a"][0, rank], data(5, "i4", rank + 1))
+            assert same_bits(stored_ranks(file, "a", 0)[rank], data(5, "i4", rank + 1))
 
 
 @pytest.mark.parametrize("how", ["segfault", "abort"])

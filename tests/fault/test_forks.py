@@ -9,6 +9,7 @@ import time
 import h5py
 import pytest
 from leat_run import Run, data, same_bits, xml
+from stored_blocks import stored_ranks
 
 ROW = '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/>'
 TIMEOUT = 10.0
@@ -34,9 +35,7 @@ def expect_rows(path, rank, count):
     with h5py.File(path) as file:
         assert file["iteration"][:].tolist() == list(range(count))
         for iteration in range(count):
-            row = file["a"][iteration]
-            if "a_rank" in file:
-                row = row[file["a_rank"][iteration].tolist().index(rank)]
+            row = stored_ranks(file, "a", iteration)[rank]
             assert same_bits(row.reshape(-1), data(5, "i4", 100 * rank + iteration))
 
 

@@ -16,6 +16,7 @@ import time
 import h5py
 import pytest
 from leat_run import BUILD, LIMIT, Run, data, same_bits, xml
+from stored_blocks import stored_ranks
 
 BYTES = 1 << 20
 # A block of BYTES takes 17 units of 64 KiB of the buffer.
@@ -109,8 +110,7 @@ def check_stored(run, iterations, ranks=None, incomplete=()):
         assert numbers == sorted(iterations)
         assert file["leat/iteration_complete"][:].tolist() == [int(n not in incomplete) for n in numbers]
         for place, number in enumerate(numbers):
-            owners = file["big_rank"][place].tolist() if "big_rank" in file else [0]
-            blocks = {r: file["big"][place].reshape(-1, BYTES)[c] for c, r in enumerate(owners) if r >= 0}
+            blocks = stored_ranks(file, "big", place)
             wanted = [r for r in ranks if number not in incomplete or r in incomplete[number]]
             assert sorted(blocks) == wanted, number
             for rank, block in blocks.items():

@@ -10,6 +10,7 @@ import time
 import h5py
 import pytest
 from leat_run import LIMIT, Run, data, same_bits, xml
+from stored_blocks import stored_ranks
 
 SLOTS = 4096  # of a rank's event ring
 CELLS = 3
@@ -100,17 +101,14 @@ def check_values(folder, said, ranks, without=()):
         for (variable, rank, iteration), status in said.items():
             if status != "LEAT_OK" or iteration in without:
                 continue
-            stored = file[variable][iterations.index(iteration)]
-            ranks_of_row = file[f"{variable}_rank"][iterations.index(iteration)].tolist() if ranks > 1 else [0]
-            assert rank in ranks_of_row, (variable, rank, iteration)
-            begin = ranks_of_row.index(rank)
-            mine = stored.reshape(-1, CELLS)[begin] if ranks > 1 else stored.reshape(-1)
-            assert same_bits(mine, data(CELLS, "i4", seed(variable, rank, iteration))), (variable, rank, iteration)
+            stored = stored_ranks(file, variable, iterations.index(iteration))
+            assert rank in stored, (variable, rank, iteration)
+            assert same_bits(stored[rank], data(CELLS, "i4", seed(variable, rank, iteration))), (variable, rank, iteration)
         for row, iteration in enumerate(iterations):
             for variable in "ab":
                 if ranks > 1:
-                    there = {r for r in file[f"{variable}_rank"][row].tolist() if r >= 0}
-                    assert there == {r for r in range(ranks) if said.get((variable, r, iteration)) == "LEAT_OK"}
+                    there = stored_ranks(file, variable, row)
+                    assert set(there) == {r for r in range(ranks) if said.get((variable, r, iteration)) == "LEAT_OK"}
         return iterations
 
 

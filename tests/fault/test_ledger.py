@@ -10,6 +10,7 @@ import time
 
 import h5py
 from leat_run import BUILD, Run, data, same_bits, xml
+from stored_blocks import stored_blocks
 from test_stale_resources import kill_all, run_in
 
 ROW = '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/><variable name="b" layout="row"/>'
@@ -37,10 +38,8 @@ def in_file(file, variables):
     cells = set()
     for row, iteration in enumerate(file["iteration"][:].tolist()):
         for variable in variables:
-            if f"{variable}_rank" in file:
-                cells |= {(variable, rank, iteration) for rank in file[f"{variable}_rank"][row].tolist() if rank >= 0}
-            elif variable in file and (f"leat/{variable}_written" not in file or file[f"leat/{variable}_written"][row]):
-                cells.add((variable, 0, iteration))
+            if variable in file:
+                cells |= {(variable, rank, iteration) for rank, _ in stored_blocks(file, variable, row)}
     return cells
 
 

@@ -8,6 +8,7 @@ import time
 
 import h5py
 from leat_run import Run, data, same_bits, xml
+from stored_blocks import stored_blocks
 
 MIB = 1 << 20
 ROOM = 7  # blocks of 1 MiB with their headers, each in 17 units of 64 KiB
@@ -40,11 +41,10 @@ def check(folder, stored):
     with h5py.File(folder / "run.h5") as file:
         assert file["iteration"][:].tolist() == list(range(len(stored)))
         for row, wanted in enumerate(stored):
-            owners = list(zip(file["a_rank"][row].tolist(), file["a_block"][row].tolist()))
-            assert {owner for owner in owners if owner[0] >= 0} == set(wanted)
-            for column, (rank, block) in enumerate(owners):
-                if rank >= 0:
-                    assert same_bits(file["a"][row, column].reshape(-1), data(MIB, "u1", seed(row, rank, block)))
+            stored = stored_blocks(file, "a", row)
+            assert set(stored) == set(wanted)
+            for (rank, block), got in stored.items():
+                assert same_bits(got.reshape(-1), data(MIB, "u1", seed(row, rank, block)))
 
 
 def blocks(*counts):

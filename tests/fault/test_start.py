@@ -12,6 +12,7 @@ import time
 import h5py
 import pytest
 from leat_run import BUILD, LIMIT, Rank, Run, data, same_bits, xml
+from stored_blocks import stored_ranks
 
 ROW = '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/>'
 BIG = '<layout name="big" type="uint8" dimensions="1048576"/><variable name="a" layout="big"/>'
@@ -74,7 +75,7 @@ def expect_run(folder, ranks, complete):
         assert file["iteration"][:].tolist() == list(range(ITERATIONS))
         assert file["leat/iteration_complete"][:].tolist() == [int(complete)] * ITERATIONS
         for iteration in range(ITERATIONS):
-            stored = {int(r): file["a"][iteration, c] for c, r in enumerate(file["a_rank"][iteration]) if r >= 0}
+            stored = stored_ranks(file, "a", iteration)
             assert sorted(stored) == sorted(r.number for r in ranks)
             for rank, got in stored.items():
                 assert same_bits(got, data(5, "i4", 100 * rank + iteration))

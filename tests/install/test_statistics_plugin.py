@@ -18,6 +18,7 @@ sys.path += [str(HERE.parent / folder) for folder in ("integration", "plugins", 
 from leat_plugin import TYPES, Plugin, array, variable  # noqa: E402
 from mpi_run import mpirun  # noqa: E402
 from shipped import EXAMPLES, Context, load  # noqa: E402
+from stored_blocks import counts_of_rows  # noqa: E402
 
 DECK = "/usr/share/lammps/examples/crack/in.crack"
 PAGE = (HERE.parents[1] / "docs/how-to/analyse-in-c++.md").read_text()
@@ -88,7 +89,7 @@ def test_particles_that_move_from_rank_to_rank(plugin, tmp_path):
     (tmp_path / "analysis").mkdir()  # without scripts
     mpirun(2, "leat_lammps", "--every", 50, "--steps", 200, "crack.xml", DECK, cwd=tmp_path)
     with h5py.File(tmp_path / "crack.h5") as file:
-        parts = np.split(np.arange(len(file["id"])), np.cumsum(file["x_count"][:].sum(axis=1))[:-1])
+        parts = np.split(np.arange(len(file["id"])), np.cumsum(counts_of_rows(file, "x").sum(axis=1))[:-1])
         arrays = {name: file[name][:] for name in ("x", "v", "id", "type")}
     iterations = [(i, {name: array[part] for name, array in arrays.items()}) for i, part in enumerate(parts)]
     rows = table(tmp_path / "stats.csv")

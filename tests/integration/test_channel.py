@@ -4,6 +4,7 @@ import h5py
 import numpy as np
 import pytest
 from leat_run import Run, data, same_bits, xml
+from stored_blocks import counts_of_rows, stored_blocks, stored_ranks
 
 GRID = """
     <parameter name="ranks" type="int"/>
@@ -49,10 +50,9 @@ def test_alloc_and_commit_hand_over_what_was_computed_in_place(tmp_path, ranks):
                 rank.end()
         run.finish()
     with h5py.File(tmp_path / "run.h5") as file:
-        got = file["a"][:].reshape(2, ranks, 5)
         for rank in range(ranks):
             for iteration in range(2):
-                assert same_bits(got[iteration, rank], data(5, "i4", 10 * rank + iteration))
+                assert same_bits(stored_ranks(file, "a", iteration)[rank], data(5, "i4", 10 * rank + iteration))
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
@@ -70,7 +70,7 @@ def test_sizes_may_change_with_rank_and_iteration_and_may_be_zero(tmp_path, rank
         run.finish()
     with h5py.File(tmp_path / "run.h5") as file:
         counts = [[count(r, i) for r in range(ranks)] for i in range(4)]
-        assert file["x_count"][:].tolist() == counts
+        assert counts_of_rows(file, "x").tolist() == counts
         expected = [data(count(r, i) * 3, "f8", 10 * r + i) for i in range(4) for r in range(ranks)]
         assert same_bits(file["x"][:].reshape(-1), np.concatenate(expected))
 
@@ -86,9 +86,7 @@ def test_a_rank_may_have_many_blocks_and_new_ones_later(tmp_path):
                 rank.end()
         run.finish()
     with h5py.File(tmp_path / "run.h5") as file:
-        where = {(i, r, b): file["a"][i, column]
-                 for i in range(2)
-                 for column, (r, b) in enumerate(zip(file["a_rank"][i], file["a_block"][i])) if r >= 0}
+        where = {(i, r, b): got for i in range(2) for (r, b), got in stored_blocks(file, "a", i).items()}
         assert set(where) == {(0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0), (1, 0, 1), (1, 0, 2), (1, 1, 0)}
         for (iteration, rank, block), got in where.items():
             seed = 10 * iteration + (7 if rank == 1 else block)
@@ -109,8 +107,7 @@ def test_ranks_may_write_different_subsets_in_any_order(tmp_path):
         run.finish()
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["iteration"][:].tolist() == [0, 1]
-        stored = {name: {(i, r): file[name][i, column] for i in range(2)
-                         for column, r in enumerate(file[name + "_rank"][i]) if r >= 0} for name in "ab"}
+        stored = {name: {(i, r): got for i in range(2) for r, got in stored_ranks(file, name, i).items()} for name in "ab"}
         assert set(stored["a"]) == {(0, 0), (1, 1)} and set(stored["b"]) == {(0, 0), (0, 1)}
         for name, at, seed in (("b", (0, 1), 1), ("a", (1, 1), 2), ("a", (0, 0), 3), ("b", (0, 0), 4)):
             assert same_bits(stored[name][at], data(5, "i4", seed))
@@ -150,10 +147,10 @@ def test_threads_of_a_rank_may_write_at_once(tmp_path):
             rank.end()
         run.finish()
     with h5py.File(tmp_path / "run.h5") as file:
-        ranks, blocks = file["a_rank"][0].tolist(), file["a_block"][0].tolist()
-        assert sorted(zip(ranks, blocks)) == [(r, b) for r in range(2) for b in range(4)]
-        for column, (rank, block) in enumerate(zip(ranks, blocks)):
-            assert same_bits(file["a"][0, column], data(5, "i4", 100 * rank + block))
+        stored = stored_blocks(file, "a")
+        assert sorted(stored) == [(r, b) for r in range(2) for b in range(4)]
+        for (rank, block), got in stored.items():
+            assert same_bits(got, data(5, "i4", 100 * rank + block))
 
 
 @pytest.mark.parametrize("ranks", [1, 4])
@@ -173,9 +170,9 @@ def test_far_more_than_the_segment_holds_goes_through_it(tmp_path, ranks):
     with h5py.File(tmp_path / "run.h5") as file:
         for iteration in range(40):
             for rank in range(ranks):
-                big = file["big"][iteration].reshape(ranks, -1)[rank]
+                big = stored_ranks(file, "big", iteration)[rank].reshape(-1)
                 assert same_bits(big, data(1 << 20, "u1", 100 * rank + iteration))
-                small = file["a"][iteration].reshape(ranks, -1)[rank]
+                small = stored_ranks(file, "a", iteration)[rank].reshape(-1)
                 assert same_bits(small, data(5, "i4", 100 * rank + iteration))
 
 

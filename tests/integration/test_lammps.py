@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from leat_run import same_bits
 from mpi_run import mpirun
+from stored_blocks import counts_of_rows, stored_ranks
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "lammps"
 PAGE = pathlib.Path(__file__).parents[2] / "docs/how-to/lammps.md"
@@ -37,13 +38,13 @@ def read_dump(path):
 def read_leat(path, ranks):
     """The same from Leat's file: the blocks of an iteration lie one after the other in each ragged array."""
     with h5py.File(path) as file:
-        counts = file["x_count"][:]
+        counts = counts_of_rows(file, "x")
         for name in ("x", "v", "id", "type"):  # nothing missing, nothing extra, and in the order of the ranks
-            assert np.array_equal(file[f"{name}_count"][:], counts) and len(file[name]) == counts.sum(), name
-            assert np.array_equal(file[f"{name}_rank"][:], np.tile(np.arange(ranks), (len(counts), 1))), name
+            assert np.array_equal(counts_of_rows(file, name), counts) and len(file[name]) == counts.sum(), name
+            assert all(list(stored_ranks(file, name, row)) == list(range(ranks)) for row in range(len(counts))), name
         ends = np.cumsum(counts.sum(axis=1))
         for row, iteration in enumerate(file["iteration"][:]):
-            part = slice(ends[row] - file["x_count"][row].sum(), ends[row])
+            part = slice(ends[row] - counts[row].sum(), ends[row])
             ids = file["id"][part]
             order = np.argsort(ids)
             x, v = file["x"][part][order], file["v"][part][order]
@@ -72,7 +73,7 @@ def test_counts_of_ranks_change_from_step_to_step(tmp_path):
     shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
     mpirun(4, "leat_lammps", "--every", 200, "--steps", 1000, "crack.xml", DECK, cwd=tmp_path)
     with h5py.File(tmp_path / "crack.h5") as file:
-        counts = file["x_count"][:]
+        counts = counts_of_rows(file, "x")
     assert counts.shape == (6, 4) and len({tuple(c) for c in counts}) > 1
     assert (counts.sum(axis=1) == counts[0].sum()).all()
 

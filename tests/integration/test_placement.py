@@ -10,6 +10,7 @@ import time
 import h5py
 import pytest
 from leat_run import LIMIT, Run, data, same_bits, xml
+from stored_blocks import stored_ranks
 
 MIB = 1 << 20
 LARGE = 4 * MIB
@@ -71,8 +72,8 @@ def check_file(folder, ranks, iterations):
         for iteration in range(iterations):
             for rank in range(ranks):
                 seed = 10 * iteration + rank
-                assert same_bits(file["a"][iteration, rank], data(LARGE // 4, "i4", seed))
-                assert same_bits(file["b"][iteration, rank], data(256, "i4", seed))
+                assert same_bits(stored_ranks(file, "a", iteration)[rank], data(LARGE // 4, "i4", seed))
+                assert same_bits(stored_ranks(file, "b", iteration)[rank], data(256, "i4", seed))
 
 
 def write_all(run, iterations):

@@ -195,11 +195,13 @@ def test_time_is_a_coordinate_of_what_varies_in_time(tmp_path, engine, unit, cal
     seen = look(tmp_path / "heat.nc", engine)
     assert seen["time"] == [first, second, third] and seen["dims"]["time"] == seen["dims"]["iteration"] == ["time"]
     with_time = ["iteration", "time"]
-    assert [seen["of"][n] for n in ("energy", "atoms_count")] == [with_time] * 2
+    assert seen["of"]["block_count"] == with_time
+    assert [seen["of"][n] for n in ("energy", "atoms_count")] == [["block_iteration", "block_number", "block_rank"]] * 2
     own = look(tmp_path / "heat.nc", engine, "leat")  # which need not see coordinates of the root
     assert own["dims"]["iteration_complete"] == own["dims"]["odd_written"] == ["time"]
     assert not [name for name in seen["dims"] if name.endswith(("_complete", "_written", "_global", "ledger"))]
-    assert [seen["of"][n] for n in ("mesh", "atoms", "one", "edges")] == [[]] * 4
+    assert [seen["of"][n] for n in ("atoms", "edges")] == [[]] * 2
+    assert [seen["of"][n] for n in ("mesh", "one")] == [["mesh_block_number", "mesh_block_rank"]] * 2
     assert seen["of"]["temperature"] == [*with_time, "x", "y"] and seen["of"]["speed"] == [*with_time, "wx", "wy"]
     with h5py.File(tmp_path / "heat.nc") as file:
         assert file["fields/grid"].attrs["coordinates"] == file["parameters/n"].attrs["coordinates"] == b"/iteration"

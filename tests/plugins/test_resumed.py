@@ -271,7 +271,7 @@ def test_what_was_written_of_an_iteration_that_never_comes_is_not_seen(tmp_path)
 
 def test_iterations_that_are_there_are_not_stored_again_not_even_incomplete_ones_and_results_have_one_row(tmp_path):
     plugin = small(tmp_path, {0: 10})
-    assert plugin.iteration(1, plugin.block(0, (3,), 11), plugin.block(0, (3,), 12, block=1)) != ""
+    assert plugin.iteration(1, plugin.block(0, (3,), 11), {**plugin.block(0, (3,), 12, block=1), "extent": [-3]}) != ""
     assert not plugin.results("s", 1, plugin.result("r", "f8", [], (), 1))
     plugin.kill()
     plugin = small(tmp_path, {1: 99, 2: 12}, resumed=1)

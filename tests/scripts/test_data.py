@@ -105,7 +105,7 @@ def test_particles_come_as_one_array_with_the_rank_of_each(tmp_path):
 def test_fixed_blocks_of_several_ranks_are_stacked(tmp_path):
     put(tmp_path, "look", """
         def process(ds, ctx):
-            assert ds.a.dims == ("a_slot", "x") and ds.a_rank.values.tolist() == [0, 1, 2]
+            assert ds.a.dims == ("block", "x") and ds.block_rank.values.tolist() == [0, 1, 2]
             ctx.store("a", ds.a)
         """)
     with script_run(tmp_path, config(), ranks=3) as run:
@@ -151,7 +151,7 @@ def test_ghosts_of_blocks_without_a_place_are_left_out_too(tmp_path):
     with h5py.File(tmp_path / "run.h5") as file:
         assert same_bits(file["scripts/look/b"][0], np.stack([data(6, "f8", r)[1:4] for r in range(2)])), run.log()
         assert same_bits(file["scripts/look/l"][0], np.concatenate([data(4, "f8", 10 + r)[1:] for r in range(2)]))
-        assert same_bits(file["b"][0], file["scripts/look/b"][0]) and same_bits(file["l"][:], file["scripts/look/l"][0])
+        assert same_bits(file["b"][:], file["scripts/look/b"][0]) and same_bits(file["l"][:], file["scripts/look/l"][0])
 
 
 def test_what_does_not_vary_in_time_is_there_at_each_iteration(tmp_path):
@@ -280,6 +280,6 @@ def test_results_do_not_change_the_data(tmp_path):
         with script_run(folder, text, ranks=2) as run:
             write_iterations(run, range(20))
         with h5py.File(folder / "run.h5") as file:
-            stored[name] = {key: file[key][:] for key in ("a", "a_rank", "iteration", "leat/iteration_complete")}
+            stored[name] = {key: file[key][:] for key in ("a", "block_rank", "block_iteration", "iteration", "leat/iteration_complete")}
     assert stored["with"].keys() == stored["without"].keys()
     assert all(same_bits(stored["with"][key], stored["without"][key]) for key in stored["with"])

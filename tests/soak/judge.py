@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 from leat_run import data, same_bits
 from simulation import results_without_leat
+from stored_blocks import stored_blocks
 
 # A call may take the timeout and 0.1 s; beyond that, what a sleeping thread of the same process was late by meanwhile, and
 # this, for the processes that it waits for while the machine has others to run.
@@ -91,12 +92,14 @@ class Output:
     """The file: block(variable, iteration, rank) is None where there is none."""
 
     def __init__(self, path):
-        self.rows, self.arrays, self.iterations = {}, {}, []
+        self.rows, self.arrays, self.blocks, self.iterations = {}, {}, {}, []
         if not path.exists():
             return
         with h5py.File(path) as file:
             file.visititems(lambda name, found: self.note(name, found))
-        self.iterations = self.arrays["iteration"].tolist()
+            self.iterations = self.arrays["iteration"].tolist()
+            self.blocks = {name: [stored_blocks(file, name, row) for row in range(len(self.iterations))]
+                           for name in self.arrays if "leat_blocks" in file[name].attrs}
         self.rows = {number: row for row, number in enumerate(self.iterations)}
 
     def note(self, name, found):
@@ -109,14 +112,8 @@ class Output:
             return None
         if variable == "grid":
             return self.grid(row, rank)
-        slots = np.flatnonzero(self.arrays[f"{variable}_rank"][row] == rank)
-        if len(slots) != 1:
-            return None
-        if variable != "ragged":
-            return self.arrays[variable][row, slots[0]]
-        counts = self.arrays["ragged_count"].astype(np.int64)
-        begin = counts[:row].clip(0).sum() + counts[row, :slots[0]].clip(0).sum()
-        return self.arrays["ragged"][begin:begin + counts[row, slots[0]]]
+        of_rank = [block for (writer, _), block in self.blocks[variable][row].items() if writer == rank]
+        return of_rank[0] if len(of_rank) == 1 else None
 
     def grid(self, row, rank):
         rows = self.arrays["grid"][row, ROWS * rank:ROWS * (rank + 1)]
@@ -129,7 +126,7 @@ class Output:
         """How often the block is there."""
         if variable == "grid" or self.rows.get(iteration) is None:
             return 0
-        return int((self.arrays[f"{variable}_rank"][self.rows[iteration]] == rank).sum())
+        return sum(writer == rank for writer, _ in self.blocks[variable][self.rows[iteration]])
 
 
 def wanted(variable, iteration, rank):

@@ -33,10 +33,12 @@ class Block:
 
 @dataclass
 class Array:
-    """What a variable is in one iteration: dims, data, and coordinates {name: (dim, values)}."""
+    """What a variable is in one iteration: dims, data, and coordinates {name: (dim, values)}. owners: whose the blocks are that
+    the first dimension has, [(rank, number)], or None where it has none."""
     dims: tuple
     data: np.ndarray
     coords: dict
+    owners: list = None
 
 
 @dataclass
@@ -102,8 +104,6 @@ def _stacked(variable, blocks):
     dims = tuple(d.name for d in variable.dimensions)
     if len(blocks) == 1:
         return Array(dims, blocks[0].data[own_part(variable)], {})
-    slot = f"{variable.name}_slot"
     data = np.stack([block.data[own_part(variable)] for block in blocks])
     data.setflags(write=False)
-    return Array((slot, *dims), data, {f"{variable.name}_rank": (slot, np.array([b.rank for b in blocks], "i4")),
-                                       f"{variable.name}_block": (slot, np.array([b.block for b in blocks], "i4"))})
+    return Array(("block", *dims), data, {}, [(block.rank, block.block) for block in blocks])

@@ -128,6 +128,7 @@ class DimensionNames:
     def __init__(self, model):
         self._taken = {"iteration", *(variable.name for variable in model.variables)}
         self._known = {}  # what was wished: [(length, places, name)]
+        self._blocks = []  # [(owners, name)]
 
     def take_coordinates(self, name, length):
         """The variable of this name is the dimension's."""
@@ -144,4 +145,16 @@ class DimensionNames:
             name += "_"
         self._taken.add(name)
         known.append((length, places, name))
+        return name
+
+    def blocks(self, owners, variable):
+        """Of these blocks; variables that have the same share the dimension."""
+        for known, name in self._blocks:
+            if known == owners:
+                return name
+        name = "block" if not self._blocks else f"{variable.replace('/', '_')}_block"
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        self._blocks.append((owners, name))
         return name

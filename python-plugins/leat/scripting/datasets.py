@@ -2,6 +2,8 @@
 """Arrays of an iteration as an xarray.Dataset, or as a mapping of NumPy arrays where xarray is not there."""
 from dataclasses import dataclass
 
+import numpy as np
+
 from .coordinates import ITERATION, DimensionNames, axis_of, coordinates_of, places_of
 from .views import Expired, ExpiredError
 
@@ -77,10 +79,12 @@ def _named(model, arrays, names):
 
 def _with_names(model, names, variable, array):
     # A mesh is where the whole begins: a block of several has a place of its own.
-    is_whole = variable.has_global or (model.ranks == 1 and not variable.varies and not array.coords)
+    is_whole = variable.has_global or (model.ranks == 1 and not variable.varies and array.owners is None)
     has_places = is_whole and len(array.dims) == len(variable.dimensions)
     dims, places, renamed = [], {}, {}
-    for d, (wish, length) in enumerate(zip(array.dims, array.data.shape)):
+    if array.owners is not None:
+        dims.append(names.blocks(array.owners, variable.name))
+    for d, (wish, length) in list(enumerate(zip(array.dims, array.data.shape)))[len(dims):]:
         there = places_of(variable, d) if has_places else None
         dims.append(names.name(wish, length, there, variable.name if variable.varies else ""))
         renamed[wish] = dims[-1]
@@ -88,6 +92,9 @@ def _with_names(model, names, variable, array):
             places[dims[-1]] = there
     coords = {coord if renamed[dim] == dim else f"{renamed[dim]}_rank": (renamed[dim], values)
               for coord, (dim, values) in array.coords.items()}
+    if array.owners is not None:
+        ranks, numbers = np.array(array.owners, "i4").T
+        coords.update({f"{dims[0]}_rank": (dims[0], ranks), f"{dims[0]}_number": (dims[0], numbers)})
     return _Named(variable, tuple(dims), array.data, places, coords)
 
 

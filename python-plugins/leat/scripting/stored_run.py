@@ -28,6 +28,7 @@ class StoredRun:
         self._file = _open(path)
         _expect_parts(self._file, path)
         self._datasets = _datasets_in(self._file)
+        self._tables = {}
         self._said = Model.from_json(self._described(), str(path)) if "leat_run" in self._file.attrs else None
         self._stored = {name: StoredVariable(self, name) for name, d in self._datasets.items() if "leat_layout" in d.attrs}
         if not self._stored:
@@ -98,6 +99,12 @@ class StoredRun:
             name += "_"
         return None
 
+    def block_table(self, name):
+        """The _BlockTable of this name."""
+        if name not in self._tables:
+            self._tables[name] = _BlockTable(self, name)
+        return self._tables[name]
+
     def _described(self):
         return {"simulation": _text(self._file.attrs["simulation"]), **json.loads(self._file.attrs["leat_run"])}
 
@@ -126,6 +133,21 @@ def _products_in(group, source, number):
     return found
 
 
+class _BlockTable:
+    """Whose the blocks are of variables that share them. ranks, numbers: of each. rows(row): the slice of them that an
+    iteration has; row is None for all."""
+
+    def __init__(self, run, name):
+        self.ranks, self.numbers = (run.companion(name, suffix)[:] for suffix in ("_rank", "_number"))
+        counts = run.companion(name, "_count")
+        self._starts = None if counts is None else np.concatenate([[0], np.cumsum(counts[:], dtype="i8")])
+
+    def rows(self, row):
+        if self._starts is None or row is None:
+            return slice(0, len(self.ranks))
+        return slice(int(self._starts[row]), int(self._starts[row + 1]))
+
+
 class StoredVariable:
     """One variable in the file: variable is the Variable of the model."""
 
@@ -136,13 +158,28 @@ class StoredVariable:
         self.variable = run.said_of(name) or self._described(name)
         self._rows = self.variable.time_varying
         self._written = self._table("_written")
-        self._ranks, self._numbers, self._extents = None, None, None
-        if self.layout != "global":
+        self._ranks = self._numbers = self._extents = self._blocks = self._counts = self._starts = None
+        if self.layout == "global":
+            return
+        if "leat_blocks" in self._data.attrs:
+            self._take_blocks()
+        else:  # an older Leat had slots for each iteration
             self._ranks, self._numbers, self._extents = (self._table(s) for s in ("_rank", "_block", "_extent"))
-        self._counts = self._starts = None
+            if self.layout == "varying":
+                self._counts = np.atleast_2d(self._table("_count")[()])
+                self._starts = np.concatenate([[0], np.cumsum(self._counts.sum(axis=1))])
+
+    def _take_blocks(self):
+        table = self._data.attrs["leat_blocks"]
+        self._blocks = self._run.block_table(table.decode() if isinstance(table, bytes) else str(table))
+        self._extents = self._table("_extent")
         if self.layout == "varying":
-            self._counts = np.atleast_2d(self._table("_count")[()])
-            self._starts = np.concatenate([[0], np.cumsum(self._counts.sum(axis=1))])
+            self._counts = self._table("_count")[:]
+            self._starts = np.concatenate([[0], np.cumsum(np.maximum(self._counts, 0), dtype="i8")])
+            self._has = self._counts >= 0
+        else:
+            stored = self._table("_stored")
+            self._has = np.ones(len(self._blocks.ranks), bool) if stored is None else stored[:] != 0
 
     def is_in(self, row):
         """True when it was written in the iteration of this row."""
@@ -162,6 +199,8 @@ class StoredVariable:
 
     def blocks(self, row):
         """Blocks of the other variables, by rank and block."""
+        if self._blocks is not None:
+            return sorted(self._in_table(self._blocks.rows(row if self._rows else None)), key=lambda b: (b.rank, b.block))
         if self._ranks is None:  # one block was all there was
             data = _read_only(self._data[self._at(row, ())])
             return [self._block(0, 0, data)]
@@ -170,6 +209,20 @@ class StoredVariable:
         extents = None if self._extents is None else self._extents[self._at(row, ())]
         parts = self._ragged(row, used, extents) if self.layout == "varying" else self._slots(row, used, extents)
         return [self._block(int(rank), int(number), part) for rank, number, part in zip(ranks, numbers, parts)]
+
+    def _in_table(self, here):
+        """Of these blocks those that it has."""
+        is_list = self.layout == "varying"
+        first = int(self._starts[here.start]) if is_list else here.start
+        data = _read_only(self._data[first:int(self._starts[here.stop]) if is_list else here.stop])
+        extents = None if self._extents is None else self._extents[here]
+        for at in np.flatnonzero(self._has[here]):
+            at, record = int(at), here.start + int(at)
+            part = data[int(self._starts[record]) - first:int(self._starts[record + 1]) - first] if is_list else data[at]
+            if extents is not None:
+                shape = [int(n) for n in extents[at]]
+                part = part.reshape(shape) if is_list else part[tuple(slice(0, n) for n in shape)]
+            yield self._block(int(self._blocks.ranks[record]), int(self._blocks.numbers[record]), part)
 
     def _slots(self, row, used, extents):
         data = _read_only(self._data[self._at(row, (slice(0, used),))])
@@ -206,8 +259,9 @@ class StoredVariable:
         extents = self._table("_extent") if self.layout == "varying" else None
         if extents is not None:  # flattened: only the number of dimensions is known, and needed
             return [Dimension(f"dim_{d}", varying=True) for d in range(extents.shape[-1])]
-        of_iteration = self.layout != "varying" and not constant
-        of_slot = self.layout == "blocks" and self._table("_rank") is not None
+        has_blocks = self.layout == "blocks" and "leat_blocks" in self._data.attrs
+        of_iteration = self.layout != "varying" and not constant and not has_blocks
+        of_slot = has_blocks or self.layout == "blocks" and self._table("_rank") is not None
         own = list(self._data.dims)[of_iteration + of_slot:]
         return [Dimension(self._name_of(dim), varying=self.layout == "varying" and d == 0) for d, dim in enumerate(own)]
 

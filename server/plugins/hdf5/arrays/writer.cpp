@@ -27,15 +27,12 @@ constexpr std::uint64_t kListChunkBytes = 4ull * 1024;
 constexpr std::uint64_t kSmallestCompressed = 4ull * 1024;
 
 // What a reader cannot see in the dataset's shape: docs/design/plugin-abi.md lists it.
-void describe_layout(const Dataset& dataset, const leat_run& run, const leat_variable& variable) {
+void describe_layout(const Dataset& dataset, const leat_variable& variable, std::uint32_t number) {
   const char* layout = variable.has_global         ? "global"
                        : varies_in_shape(variable) ? "varying"
                                                    : "blocks";
   set_attribute(dataset.id(), "leat_layout", std::string(layout));
-  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
-    if (leat_variable_at(&run, i) == &variable)
-      set_attribute(dataset.id(), "leat_number", static_cast<std::int64_t>(i));
-  }
+  set_attribute(dataset.id(), "leat_number", std::int64_t{number});
   if (!variable.time_varying) set_attribute(dataset.id(), "leat_constant", std::int64_t{1});
   std::vector<std::int64_t> ghosts;
   for (unsigned d = 0; d < variable.dims; ++d)
@@ -43,6 +40,12 @@ void describe_layout(const Dataset& dataset, const leat_run& run, const leat_var
                   {variable.dimension[d].ghost_low, variable.dimension[d].ghost_high});
   if (std::any_of(ghosts.begin(), ghosts.end(), [](std::int64_t layers) { return layers > 0; }))
     set_attribute(dataset.id(), "leat_ghosts", ghosts);
+}
+
+std::uint32_t number_of(const leat_run& run, const leat_variable& variable) {
+  std::uint32_t number = 0;
+  while (leat_variable_at(&run, number) != &variable) ++number;
+  return number;
 }
 
 // A host from before there were these has said less.
@@ -72,8 +75,11 @@ std::unique_ptr<Writer> make_writer(const Target& target, const leat_variable& v
     return make_sub_array_writer(target, variable, first);
   if (variable.has_global) return make_grid_writer(target, variable, first);
   if (varies_in_shape(variable)) return make_ragged_writer(target, variable, first);
-  return make_slot_writer(target, variable, first);
+  return make_blocks_writer(target, variable, first);
 }
+
+Axes::Axes(const Target& target, const leat_variable& variable)
+    : target_(target), variable_(variable), number_(number_of(target.run, variable)) {}
 
 Shape Axes::with_row(hsize_t row, const Shape& rest) const {
   return has_rows() ? joined(row, rest) : rest;
@@ -84,7 +90,7 @@ std::uint64_t Axes::bytes_of(const Shape& extents) const {
                          std::uint64_t{H5Tget_size(type_of(variable_.type))}, std::multiplies<>());
 }
 
-Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
+Dataset Axes::make_from(DatasetPlan plan, Front front,
                         const std::vector<DimensionName>& names) const {
   const Id type = type_of(variable_.type);
   // NCO takes every dimension that may grow for one of records.
@@ -95,22 +101,31 @@ Dataset Axes::make_from(DatasetPlan plan, bool with_rows,
   Dataset dataset(target_.file, variable_.name, type, plan);
   if (dataset.is_new()) {
     describe(dataset, target_.run, variable_, type, plan.fill);
-    describe_layout(dataset, target_.run, variable_);
+    describe_layout(dataset, variable_, number_);
     if (!has_rows()) note_first_row(dataset.id(), target_.scales.iteration().extents()[0]);
-    set_coordinates(dataset, coordinates_of(target_, variable_, with_rows));
+    if (table()) set_attribute(dataset.id(), kBlockTable, table()->name());
+    set_coordinates(dataset, coordinates_behind(front));
   }
-  const std::vector<std::string> of_scales = name_scales(dataset, with_rows, names);
+  const std::vector<std::string> of_scales = name_scales(dataset, front, names);
   if (dataset.is_new() && names.size() >= variable_.dims) label(dataset, of_scales);
   return dataset;
 }
 
+std::string Axes::coordinates_behind(Front front) const {
+  if (front == Front::blocks) return coordinates_of_blocks(table()->coordinates(), variable_.name);
+  return coordinates_of(target_, variable_, front == Front::iterations);
+}
+
 // Returns what the scales are called.
-std::vector<std::string> Axes::name_scales(Dataset& dataset, bool with_rows,
+std::vector<std::string> Axes::name_scales(Dataset& dataset, Front front,
                                            const std::vector<DimensionName>& names) const {
   std::vector<std::string> of_scales;
-  if (with_rows) {
+  if (front == Front::iterations) {
     target_.scales.attach_rows(dataset);
     of_scales.push_back(target_.scales.rows().name());
+  } else if (front == Front::blocks) {
+    dataset.attach_records(table()->scale(), table()->size());
+    of_scales.push_back(table()->name());
   }
   for (const DimensionName& wish : names)
     of_scales.push_back(target_.scales.name(dataset, of_scales.size(), wish).name());
@@ -138,26 +153,10 @@ Dataset Axes::make(const Shape& rest, const std::vector<DimensionName>& names,
   }
   if (!has_rows()) plan.chunk.erase(plan.chunk.begin());
   if (!is_coordinate_variable(variable_) || names.size() != 1)
-    return make_from(std::move(plan), has_rows(), names);
-  Dataset coordinates = make_from(std::move(plan), false, {});
+    return make_from(std::move(plan), rows_in_front(), names);
+  Dataset coordinates = make_from(std::move(plan), Front::nothing, {});
   target_.scales.take_coordinates(coordinates);
   return coordinates;
-}
-
-Dataset Axes::make_appended(const Shape& extents, hsize_t rows_at_once,
-                            const std::vector<DimensionName>& names) const {
-  DatasetPlan plan;
-  plan.extents = extents;
-  plan.chunk = chunk_of_rows(behind(extents), bytes_of({}));
-  // The last chunk is compressed anew by the next iteration: it is a small part of one.
-  Shape small = plan.chunk;
-  small[0] = std::clamp<hsize_t>(rows_at_once / 4, 1, plan.chunk[0]);
-  const Compression compression = compression_of(target_.run, variable_);
-  if (compression && bytes_of(small) >= kSmallestCompressed) {
-    plan.compression = compression;
-    plan.chunk = small;
-  }
-  return make_from(std::move(plan), false, names);
 }
 
 Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
@@ -178,7 +177,7 @@ Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
   if (has_rows()) plan.chunk[0] = std::max<hsize_t>(1, kTableChunkBytes / (bytes * ranks));
   plan.fill = number_bytes(type, kind.nothing);
   Dataset table(target_.file, table_name, type, plan);
-  name_scales(table, has_rows(), names);
+  name_scales(table, rows_in_front(), names);
   if (table.is_new())
     describe_table(table, name(), kind,
                    has_rows() ? coordinates_of_rows(target_.time, table_name) : "");
@@ -196,7 +195,7 @@ Dataset Axes::make_list(const std::string& suffix, hsize_t width) const {
   const DatasetPlan plan{{0, width}, {true, false}, {rows, width}, {}, {}};
   const std::string title = own(name() + suffix);
   Dataset list(target_.file, target_.scales.take_name(title), H5T_NATIVE_INT64, plan);
-  name_scales(list, false, {{title + "_record", 0, true}, {title + "_number", width}});
+  name_scales(list, Front::nothing, {{title + "_record", 0, true}, {title + "_number", width}});
   return list;
 }
 
@@ -252,18 +251,22 @@ void BlockErrors::raise() const {
                            " of " + variable_ + " not stored; the first is " + first_);
 }
 
-BlockList sound_blocks(const leat_variable& variable, const BlockList& blocks,
-                       BlockErrors* errors) {
-  BlockList sound;
-  for (const leat_block* block : blocks) {
-    try {
-      check_block(variable, *block);
-      sound.push_back(block);
-    } catch (const std::exception& e) {
-      errors->add(*block, e.what());
+std::vector<SoundBlocks> sound_of(const leat_run& run, const std::vector<BlockList>& by_variable) {
+  std::vector<SoundBlocks> all;
+  for (const BlockList& blocks : by_variable) {
+    const std::uint32_t number = blocks.front()->variable;
+    const leat_variable& variable = *leat_variable_at(&run, number);
+    all.push_back({number, {}, BlockErrors(variable.name)});
+    for (const leat_block* block : blocks) {
+      try {
+        check_block(variable, *block);
+        all.back().list.push_back(block);
+      } catch (const std::exception& e) {
+        all.back().errors.add(*block, e.what());
+      }
     }
   }
-  return sound;
+  return all;
 }
 
 }  // namespace leat::hdf5

@@ -2,10 +2,11 @@
 // One variable in the file. Which form it has depends on its layout:
 //
 //   GridWriter    global shape    (iteration, global...), placed by position, ghosts left out
-//   SlotWriter    fixed blocks    (iteration, dims...) for one, else (iteration, slot, dims...)
+//   BlocksWriter  fixed blocks    (iteration, dims...) for one, else (block, dims...)
 //   RaggedWriter  varying blocks  (elements, dims...), one after the other, and their counts
 //
-// Variables that do not vary in time have no iteration dimension.
+// Whose the blocks are a BlockTable says. Variables that do not vary in time have no iteration
+// dimension.
 #pragma once
 
 #include <memory>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "server/include/plugin.h"
+#include "server/plugins/hdf5/conventions/block_table.hpp"
 #include "server/plugins/hdf5/conventions/dimension_scales.hpp"
 #include "server/plugins/hdf5/conventions/table_attributes.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
@@ -50,14 +52,13 @@ class Writer {
 /// a variable whose datasets are in the file.
 using MakeWriter = std::unique_ptr<Writer>(const Target& target, const leat_variable& variable,
                                            const BlockList& first);
-MakeWriter make_writer, make_grid_writer, make_slot_writer, make_ragged_writer,
+MakeWriter make_writer, make_grid_writer, make_blocks_writer, make_ragged_writer,
     make_sub_array_writer;
 
 /// What all forms share: the iteration dimension, or none, and the names of dimensions.
 class Axes {
  public:
-  Axes(const Target& target, const leat_variable& variable)
-      : target_(target), variable_(variable) {}
+  Axes(const Target& target, const leat_variable& variable);
 
   bool has_rows() const { return variable_.time_varying != 0; }
   /// {row, rest...}, or only the rest for a variable that does not vary in time.
@@ -66,10 +67,6 @@ class Axes {
   /// Chunks are made for pieces of this shape, all of `rest` or a part of which it is made.
   Dataset make(const Shape& rest, const std::vector<DimensionName>& names,
                const Shape& piece) const;
-  /// A dataset of the variable's type without iteration dimension, to which iterations are
-  /// appended, about `rows_at_once` rows at each.
-  Dataset make_appended(const Shape& extents, hsize_t rows_at_once,
-                        const std::vector<DimensionName>& names) const;
   /// A table of integers of (iteration, slots, rest...). `names`: of slots, rest...
   Dataset make_table(const TableKind& kind, const Shape& rest,
                      const std::vector<DimensionName>& names) const;
@@ -93,20 +90,32 @@ class Axes {
   /// In the group of the store's own tables.
   std::string own(const std::string& name) const;
 
- private:
-  std::string wished_name(const TableKind& kind) const;
-  std::uint64_t bytes_of(const Shape& extents) const;
-  Dataset make_from(DatasetPlan plan, bool with_rows,
-                    const std::vector<DimensionName>& names) const;
-  std::vector<std::string> name_scales(Dataset& dataset, bool with_rows,
+ protected:
+  enum class Front { nothing, iterations, blocks };  // the dimension in front of all others
+  Dataset make_from(DatasetPlan plan, Front front, const std::vector<DimensionName>& names) const;
+  std::vector<std::string> name_scales(Dataset& dataset, Front front,
                                        const std::vector<DimensionName>& names) const;
-  void label(Dataset& dataset, const std::vector<std::string>& of_scales) const;
+  std::string coordinates_behind(Front front) const;
+  std::uint64_t bytes_of(const Shape& extents) const;
+  BlockTable* table() const { return target_.blocks.of(number_); }
 
   Target target_;
   const leat_variable& variable_;
+
+ private:
+  std::string wished_name(const TableKind& kind) const;
+  Front rows_in_front() const { return has_rows() ? Front::iterations : Front::nothing; }
+  void label(Dataset& dataset, const std::vector<std::string>& of_scales) const;
+
+  std::uint32_t number_;
 };
 
-/// Those that make sense; why the others do not is added to `errors`.
-BlockList sound_blocks(const leat_variable& variable, const BlockList& blocks, BlockErrors* errors);
+/// Of a variable in one iteration: the blocks that make sense, and why the others do not.
+struct SoundBlocks {
+  std::uint32_t variable;
+  BlockList list;
+  BlockErrors errors;
+};
+std::vector<SoundBlocks> sound_of(const leat_run& run, const std::vector<BlockList>& by_variable);
 
 }  // namespace leat::hdf5

@@ -27,6 +27,13 @@ std::string coordinates_of(const Target& target, const leat_variable& variable, 
   return names;
 }
 
+std::string coordinates_of_blocks(const std::vector<std::string>& of_table,
+                                  const std::string& name) {
+  std::string names;
+  for (const std::string& each : of_table) add(&names, seen_from(name, each));
+  return names;
+}
+
 std::string coordinates_of_rows(const std::string& time, const std::string& name) {
   return time.empty() ? "" : seen_from(name, time);
 }

@@ -85,6 +85,8 @@ class DimensionScales {
   Dataset iteration_, rows_;
 };
 
+class BlockTables;
+
 /// Where a store writes: its open file, and what all that is written there goes by. Outlived by
 /// what is given.
 struct Target {
@@ -94,6 +96,7 @@ struct Target {
   /// What rows have for a coordinate beside the one that they are called after: the time, or the
   /// numbers of iterations where rows are called after the time; "" for none.
   const std::string& time;
+  BlockTables& blocks;
 };
 
 }  // namespace leat::hdf5

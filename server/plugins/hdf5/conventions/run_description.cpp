@@ -101,9 +101,8 @@ std::uint32_t copy_list(const json& values, T (&to)[n]) {
 }  // namespace
 
 void describe_run(hid_t file, const leat_run& run) {
-  if (!has_attribute(file, kName))
-    set_long_attribute(file, kName,
-                       described(run).dump(-1, ' ', false, json::error_handler_t::replace));
+  if (has_attribute(file, kName)) return;
+  set_attribute(file, kName, described(run).dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 struct DescribedRun::Reader {

@@ -95,6 +95,19 @@ std::vector<std::int64_t> RowTable::row(hsize_t row) {
   return {begin, begin + static_cast<std::ptrdiff_t>(width_)};
 }
 
+std::vector<std::int64_t> RowTable::rows(hsize_t first, hsize_t count) {
+  std::vector<std::int64_t> all;
+  for (hsize_t at = first; exists() && at < first + count;) {
+    if (at < first_ || at >= first_ + count_) read_from(at);
+    if (count_ == 0) break;
+    const hsize_t some = std::min(first + count, first_ + count_) - at;
+    const auto from = values_.begin() + static_cast<std::ptrdiff_t>((at - first_) * width_);
+    all.insert(all.end(), from, from + static_cast<std::ptrdiff_t>(some * width_));
+    at += some;
+  }
+  return all;
+}
+
 void RowTable::read_from(hsize_t row) {
   Shape count = extents_of(data_);  // it grows
   if (!has_rows_) count = joined(1, count);

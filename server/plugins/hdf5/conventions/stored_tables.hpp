@@ -54,6 +54,8 @@ class RowTable {
   bool exists() const { return data_.is_open(); }
   /// {} where the table is shorter. A row may be asked for when nothing is written to it any more.
   std::vector<std::int64_t> row(hsize_t row);
+  /// `count` rows from `first` on, one behind the other; fewer where the table is shorter.
+  std::vector<std::int64_t> rows(hsize_t first, hsize_t count);
 
  private:
   void read_from(hsize_t row);

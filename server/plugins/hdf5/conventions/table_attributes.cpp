@@ -9,14 +9,12 @@
 
 namespace leat::hdf5 {
 
-TableKind ranks_of_blocks() { return {"_rank", "rank that wrote the block in the slot"}; }
-
-TableKind numbers_of_blocks() {
-  return {"_block", "number of the block in the slot, within its rank"};
+TableKind counts_of_blocks(std::int64_t largest) {
+  return {"_count", "elements of the block", -1, largest};
 }
 
 TableKind extents_of_blocks(std::int64_t largest) {
-  return {"_extent", "extents of the block in the slot", -1, largest};
+  return {"_extent", "extents of the block", -1, largest};
 }
 
 TableKind extents_of_arrays(std::int64_t largest) {
@@ -25,6 +23,10 @@ TableKind extents_of_arrays(std::int64_t largest) {
 
 MaskKind written_mask_of(const std::string& variable) {
   return {"1: " + variable + " was written in this iteration", "not_written written"};
+}
+
+MaskKind stored_blocks_of(const std::string& variable) {
+  return {"1: the block has values of " + variable, "not_stored stored"};
 }
 
 void describe_table(const Dataset& table, const std::string& variable, const TableKind& kind,

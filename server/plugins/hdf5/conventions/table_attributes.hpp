@@ -17,18 +17,19 @@ struct TableKind {
   bool is_own = false;        ///< lies in the group of the store's own tables
 };
 
-TableKind ranks_of_blocks();
-TableKind numbers_of_blocks();
+TableKind counts_of_blocks(std::int64_t largest);
 TableKind extents_of_blocks(std::int64_t largest);
 TableKind extents_of_arrays(std::int64_t largest);
 
-/// Yes or no for each iteration.
+/// Yes or no for each iteration, or block.
 struct MaskKind {
   std::string about;     ///< its long_name
   std::string meanings;  ///< a word for 0 and one for 1
 };
 
 MaskKind written_mask_of(const std::string& variable);
+inline constexpr const char* kStoredSuffix = "_stored";
+MaskKind stored_blocks_of(const std::string& variable);
 
 /// Writes the attributes of a new table of `variable`; `coordinates` as for set_coordinates().
 void describe_table(const Dataset& table, const std::string& variable, const TableKind& kind,

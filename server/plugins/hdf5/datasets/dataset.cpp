@@ -14,7 +14,9 @@ namespace {
 constexpr hsize_t kListChunk = 8192;
 
 constexpr std::uint64_t kSmallChunk = 64ull * 1024;
-constexpr std::uint64_t kAppendedChunk = 256ull * 1024;
+// What is appended has the last chunk whole in the file: it is small beside what comes at once.
+constexpr std::uint64_t kLeastAppended = 2ull * 1024;
+constexpr hsize_t kShareOfAppended = 24;
 constexpr std::uint64_t kLargeChunk = 2ull * 1024 * 1024;
 // A reader's HDF5 keeps 1 MiB of a dataset unless told otherwise, and expands a larger chunk anew
 // for each row that is read of it: of 2 MiB that takes 200 times as long. At 512 KiB two go in, a
@@ -154,6 +156,16 @@ void Dataset::attach_iterations(const Dataset& scale, hsize_t rows) {
   hdf5::attach_scale(id_, 0, scale.id(), "cannot name the iterations of " + name_);
 }
 
+void Dataset::attach_records(Dataset& scale, hsize_t records) {
+  if (!is_new_) keep_rows(records);
+  attach_scale(0, scale);
+}
+
+void Dataset::change_scale(const Dataset& before, Dataset& scale) {
+  replace_scale(id_, 0, before.id(), scale.id(), "cannot name a dimension of " + name_ + " anew");
+  scales_.emplace_back(0, &scale);
+}
+
 std::string Dataset::scale_of(std::size_t d) const {
   if (is_new_) return "";
   const std::vector<std::string> scales = scales_of(id_, static_cast<unsigned>(d));
@@ -206,10 +218,23 @@ Shape chunk_of_compressed(const Shape& extents, std::uint64_t bytes) {
   return part_of_iteration(extents, bytes, kCompressedChunk);
 }
 
-Shape chunk_of_rows(const Shape& extents, std::uint64_t bytes) {
-  Shape chunk = chunk_of_iterations(extents, bytes);
-  while (product(chunk) * bytes < kAppendedChunk) chunk[0] *= 2;
-  return chunk;
+hsize_t records_in_chunk(std::uint64_t bytes, hsize_t at_once, bool again) {
+  const std::uint64_t each = std::max<std::uint64_t>(1, bytes);
+  const hsize_t most = std::max<hsize_t>(1, kLargeChunk / each);
+  if (!again) return std::clamp<hsize_t>(at_once, 1, most);
+  const hsize_t least = (kLeastAppended + each - 1) / each;
+  const hsize_t share = at_once / kShareOfAppended;
+  if (share <= least) return std::min(least, most);
+  return even_piece(at_once, std::min(share, most));
+}
+
+hsize_t records_in_compressed(std::uint64_t bytes, hsize_t at_once) {
+  const hsize_t most = std::max<hsize_t>(1, kCompressedChunk / std::max<std::uint64_t>(1, bytes));
+  return even_piece(std::max<hsize_t>(1, at_once), std::clamp<hsize_t>(at_once / 4, 1, most));
+}
+
+Shape part_of_record(const Shape& extents, std::uint64_t bytes, bool compressed) {
+  return part_of_iteration(extents, bytes, compressed ? kCompressedChunk : kLargeChunk);
 }
 
 }  // namespace leat::hdf5

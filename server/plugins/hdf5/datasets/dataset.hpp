@@ -54,6 +54,11 @@ class Dataset {
   /// of that says that all of the iteration is in the file. What a writer before this one left
   /// behind the rows of that is gone after this.
   void attach_iterations(const Dataset& scale, hsize_t rows);
+  /// Names the first dimension by a scale that grows with it and has `records` of which something is
+  /// said: what a writer before this one left behind them is gone after this.
+  void attach_records(Dataset& scale, hsize_t records);
+  /// Names the first dimension by another scale from now on, which grows with it.
+  void change_scale(const Dataset& before, Dataset& scale);
   /// Name of the scale that dimension `d` has, "" for none.
   std::string scale_of(std::size_t d) const;
 
@@ -93,8 +98,14 @@ Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes);
 /// Compressed chunk of one iteration: split along the slowest dimensions into pieces of at most
 /// 512 KiB, equal ones where that is possible.
 Shape chunk_of_compressed(const Shape& extents, std::uint64_t bytes);
-/// Chunk for rows of `extents` that are appended by the thousand: as many as go into 256 KiB, so
-/// that a run with few of them has a small file.
-Shape chunk_of_rows(const Shape& extents, std::uint64_t bytes);
+/// In a chunk of a list of records of `bytes` each, of which `at_once` come together, and as many
+/// `again` and again, or not: then a chunk has all of them, else few beside what comes at once, so
+/// that what the last chunk has too much is little. At most 2 MiB.
+hsize_t records_in_chunk(std::uint64_t bytes, hsize_t at_once, bool again);
+/// The same when chunks are compressed: some for each time, which are written once where as many come
+/// each time; at most 512 KiB.
+hsize_t records_in_compressed(std::uint64_t bytes, hsize_t at_once);
+/// A chunk of one record of `extents` that is larger than such a chunk may be: a part of it.
+Shape part_of_record(const Shape& extents, std::uint64_t bytes, bool compressed);
 
 }  // namespace leat::hdf5

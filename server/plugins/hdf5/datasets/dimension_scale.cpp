@@ -97,6 +97,12 @@ void attach_scale(hid_t dataset, unsigned d, hid_t scale, const std::string& wha
     name_one_way(dataset, d, scale, what);
 }
 
+void replace_scale(hid_t dataset, unsigned d, hid_t before, hid_t scale, const std::string& what) {
+  if (H5DSdetach_scale(dataset, before, d) >= 0) return attach_scale(dataset, d, scale, what);
+  innermost_error();  // its list is full, and does not have the dataset
+  name_one_way(dataset, d, scale, what);
+}
+
 std::vector<std::string> scales_of(hid_t dataset, unsigned d) {
   std::vector<std::string> paths;
   check(H5DSiterate_scales(dataset, d, nullptr, keep_path, &paths),

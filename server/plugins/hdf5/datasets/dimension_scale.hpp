@@ -22,6 +22,8 @@ bool has_coordinates(hid_t scale);
 /// attribute, which in this file format ends at 64 KiB; what no longer goes into it is named all
 /// the same, by the dataset's own list, the only one that readers look at.
 void attach_scale(hid_t dataset, unsigned d, hid_t scale, const std::string& what);
+/// The same where `before` names it so far, from now on no more.
+void replace_scale(hid_t dataset, unsigned d, hid_t before, hid_t scale, const std::string& what);
 /// Paths of the scales of dimension `d`, without the first '/'.
 std::vector<std::string> scales_of(hid_t dataset, unsigned d);
 /// "" for none.

@@ -6,6 +6,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/arrays/block_plan.hpp"
 #include "server/plugins/hdf5/arrays/parameter_tables.hpp"
 #include "server/plugins/hdf5/arrays/written_mask.hpp"
 #include "server/plugins/hdf5/conventions/time_axis.hpp"
@@ -53,7 +54,8 @@ struct Store::Open {
         rows(scales.iteration().extents()[0]),
         stored_before(numbers_in(scales.iteration())),
         time(file, run, scales),
-        target{file, scales, run, time.beside()},
+        blocks({file, scales, run, time.beside()}),
+        target{file, scales, run, time.beside(), blocks},
         parameters(target),
         vtkhdf({file, file, run}, host) {
     if (scales.rows().exists()) open_whole();
@@ -84,6 +86,7 @@ struct Store::Open {
   }
 
   void take_up(std::uint32_t number, const leat_variable& variable) {
+    take_up_blocks(target, number, rows);
     writers[number] = make_writer(target, variable, {});
     if (variable.time_varying) written_masks[number] = WrittenMask(target, variable.name, rows);
   }
@@ -92,6 +95,7 @@ struct Store::Open {
   hsize_t rows;
   std::vector<std::int64_t> stored_before;  // by writers before this one, ascending
   TimeAxis time;
+  BlockTables blocks;
   Target target;
   Dataset whole;
   ParameterTables parameters;
@@ -165,16 +169,19 @@ void Store::iteration(const leat_iteration_data& data) {
   meshes_.look_at(data);
   if (has(open_->stored_before, data.iteration)) return;
   const std::vector<BlockList> by_variable = by_variable_of(data, places_);
+  std::vector<SoundBlocks> sound = sound_of(run_, by_variable);
   const std::string what = output_.path() + ", iteration " + std::to_string(data.iteration) + ": ";
   expect_name(what);
   try {
     expect_room_for(open_->scales.iteration(), data.iteration);
     make_room(data);
     open_->expect(data);
+    begin_blocks(open_->target, sound, open_->rows, data.iteration, open_->unsaid);
   } catch (const std::exception& e) {
     throw std::runtime_error(what + e.what());
   }
-  std::string errors = write_variables(by_variable, leat_iteration_waiting(&data));
+  Lent lent(*disk_, by_variable, leat_iteration_waiting(&data));
+  std::string errors = write_variables(&sound, &lent);
   // The row is used up even when nothing could be stored: what a failed write left behind is never
   // taken for data.
   ++open_->rows;
@@ -195,37 +202,33 @@ void Store::make_room(const leat_iteration_data& data) {
 }
 
 // Returns what went wrong.
-std::string Store::write_variables(const std::vector<BlockList>& by_variable,
-                                   std::uint64_t waiting) {
+std::string Store::write_variables(std::vector<SoundBlocks>* all, Lent* lent) {
   open_->in_row.clear();
-  Lent lent(*disk_, by_variable, waiting);
   std::string errors;
   int failed = 0;
-  for (const BlockList& blocks : by_variable) {
-    const std::string error = write_variable(blocks);
+  for (SoundBlocks& blocks : *all) {
+    const std::string error = write_variable(&blocks);
     if (!error.empty() && ++failed <= kMostNamed) add_error(&errors, error);
   }
   if (failed > kMostNamed)
     add_error(&errors, "and so for " + std::to_string(failed - kMostNamed) + " more variables");
-  if (const int code = lent.give_back(); code != 0)
+  if (const int code = lent->give_back(); code != 0)
     add_error(&errors, std::string("cannot write blocks: ") + std::strerror(code));
   return errors;
 }
 
 // Returns what went wrong.
-std::string Store::write_variable(const BlockList& blocks) {
-  const std::uint32_t number = blocks.front()->variable;
+std::string Store::write_variable(SoundBlocks* blocks) {
   try {
-    const leat_variable& variable = *leat_variable_at(&run_, number);
-    BlockErrors errors(variable.name);
-    const BlockList sound = sound_blocks(variable, blocks, &errors);
-    std::unique_ptr<Writer>& writer = open_->writers[number];
-    if (!writer && !sound.empty()) writer = make_writer(open_->target, variable, sound);
-    if (!sound.empty()) {
-      writer->write(open_->rows, sound, &errors);
-      open_->in_row.insert(number);
+    const leat_variable& variable = *leat_variable_at(&run_, blocks->variable);
+    std::unique_ptr<Writer>& writer = open_->writers[blocks->variable];
+    if (!writer && !blocks->list.empty())
+      writer = make_writer(open_->target, variable, blocks->list);
+    if (!blocks->list.empty()) {
+      writer->write(open_->rows, blocks->list, &blocks->errors);
+      open_->in_row.insert(blocks->variable);
     }
-    errors.raise();
+    blocks->errors.raise();
     return "";
   } catch (const std::exception& e) {
     return e.what();
@@ -243,6 +246,7 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
       open_->written_masks[variable].note(open_->target, described.name, open_->rows - 1,
                                           open_->in_row.count(variable) > 0);
   }
+  open_->blocks.grow_to_rows(open_->rows);
   open_->parameters.write(open_->rows - 1, data);
   open_->time.write(open_->rows - 1, data);
   // The data are in the file before the row that names them: a writer may be killed between the

@@ -19,8 +19,8 @@
 #include <optional>
 #include <vector>
 
-#include "server/plugins/hdf5/arrays/writer.hpp"
 #include "server/plugins/hdf5/disk/committed_file.hpp"
+#include "server/plugins/hdf5/output/blocks.hpp"
 #include "server/plugins/hdf5/output/mesh_watch.hpp"
 #include "server/plugins/hdf5/output/name_keeper.hpp"
 #include "server/plugins/hdf5/output/output_file.hpp"
@@ -45,8 +45,8 @@ class Store {
   void continue_file();
   void start_file();
   void make_room(const leat_iteration_data& data);
-  std::string write_variables(const std::vector<BlockList>& by_variable, std::uint64_t waiting);
-  std::string write_variable(const BlockList& blocks);
+  std::string write_variables(std::vector<SoundBlocks>* all, Lent* lent);
+  std::string write_variable(SoundBlocks* blocks);
   void finish_row(const leat_iteration_data& data, bool whole);
   enum class Keep { till_killed, always };
   void commit(Keep keep);

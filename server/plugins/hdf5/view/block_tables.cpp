@@ -1,64 +1,190 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/view/block_tables.hpp"
 
-#include "server/plugins/hdf5/conventions/stored_tables.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
+#include "server/plugins/hdf5/conventions/table_attributes.hpp"
+#include "server/plugins/hdf5/datasets/integers.hpp"
+
 namespace leat::hdf5 {
+namespace {
 
-BlockTables::BlockTables(View& view, const ViewedVariable& variable, bool ragged)
-    : view_(view), variable_(variable), ragged_(ragged), of_part_(view.parts.size()) {
-  for (std::size_t part = 0; part < of_part_.size(); ++part) {
+constexpr std::uint64_t kChunkBytes = 64ull * 1024;
+
+struct MergedRecord {
+  BlockOwner owner;
+  std::size_t part;
+  hsize_t record;
+};
+
+std::vector<std::string> tables_of(const std::vector<Part>& parts, const ViewedVariable& variable) {
+  std::vector<std::string> names(parts.size());
+  for (std::size_t part = 0; part < parts.size(); ++part) {
     if (!variable.in_part[part].is_open()) continue;
-    of_part_[part].exists = true;
-    of_part_[part].ranks = open_table(part, "_rank");
-    of_part_[part].numbers = open_table(part, "_block");
-    if (ragged) of_part_[part].counts = open_table(part, "_count");
+    names[part] = fixed_attribute(variable.in_part[part], kBlockTable);
+    if (names[part].empty())
+      throw std::runtime_error(parts[part].path + " was written by a Leat that stored \"" +
+                               variable.name +
+                               "\" in another form: make the view with that version");
+  }
+  return names;
+}
+
+// As the store says it: names of the dimensions.
+std::string shape_of(const ViewedVariable& variable) {
+  const std::size_t dims = extents_of(variable.like()).size();
+  std::string shape = variable.layout + ":";
+  const std::size_t own = variable.layout == "varying" ? dims : dims - 1;
+  for (const std::string& name : own_dimensions(variable, own)) shape += name + ",";
+  return shape;
+}
+
+}  // namespace
+
+Dataset write_table(const View& view, const std::string& name,
+                    const std::vector<std::int64_t>& numbers, const Shape& extents,
+                    std::int64_t largest) {
+  for (const std::int64_t number : numbers) largest = std::max(largest, number);
+  DatasetPlan plan{extents, std::vector<bool>(extents.size(), true), extents, {}, {}};
+  for (hsize_t& length : plan.chunk) length = std::max<hsize_t>(1, length);
+  const Id type = number_type(view.file, name, largest);
+  const std::uint64_t row = product(behind(plan.chunk)) * H5Tget_size(type);
+  plan.chunk[0] = std::clamp<hsize_t>(kChunkBytes / row, 1, plan.chunk[0]);
+  if (numbers.size() * H5Tget_size(type) > kChunkBytes)
+    plan.compression = compression_from("deflate:1");
+  plan.fill = number_bytes(type, -1);
+  Dataset made(view.file, name, type, plan);
+  write_numbers(made, zeros(extents), extents, numbers);
+  return made;
+}
+
+MergedBlocks::MergedBlocks(View& view, const std::string& wished,
+                           const std::vector<std::string>& names, bool constant) {
+  std::vector<StoredBlockTable> tables(names.size());
+  for (std::size_t part = 0; part < names.size(); ++part) {
+    if (names[part].empty()) continue;
+    tables[part] = StoredBlockTable(view.parts[part].file, names[part]);
+    for (const char* suffix : {"_rank", "_number", "_iteration", "_count"})
+      view.done.insert(table_of(view.parts[part].file, names[part], suffix));
+  }
+  for (hsize_t row = 0; row < (constant ? 1 : view.rows.size()); ++row)
+    merge_row(view, &tables, row, constant);
+  const std::string name = view.scales.take_name(wished);
+  scale_ = std::make_unique<Dataset>(make_dimension(view.file, name, owners_.size(), true));
+  write(view, constant);
+}
+
+void MergedBlocks::merge_row(View& view, std::vector<StoredBlockTable>* tables, hsize_t row,
+                             bool constant) {
+  std::vector<MergedRecord> records;
+  for (std::size_t part = 0; part < tables->size(); ++part) {
+    const std::int64_t in_part = constant ? 0 : view.rows.in_part(part, row);
+    StoredBlockTable& table = (*tables)[part];
+    if (!table.exists() || in_part < 0) continue;
+    const StoredBlockTable::Range range = table.row(static_cast<hsize_t>(in_part));
+    hsize_t record = range.first;
+    for (const BlockOwner& owner : table.owners(range)) records.push_back({owner, part, record++});
+  }
+  std::stable_sort(records.begin(), records.end(),
+                   [](const MergedRecord& a, const MergedRecord& b) { return a.owner < b.owner; });
+  const std::size_t first = runs_.size();
+  for (const MergedRecord& each : records) {
+    RecordRun* last = runs_.size() > first ? &runs_.back() : nullptr;
+    if (last && last->part == each.part && each.record == last->from + last->count)
+      ++last->count;
+    else
+      runs_.push_back({each.part, each.record, owners_.size(), 1});
+    owners_.push_back(each.owner);
+  }
+  counts_.push_back(static_cast<std::int64_t>(records.size()));
+  if (!constant) iterations_.resize(owners_.size(), view.rows.numbers()[row]);
+}
+
+void MergedBlocks::write(View& view, bool constant) {
+  std::vector<std::int64_t> ranks, numbers;
+  for (const BlockOwner& owner : owners_) {
+    ranks.push_back(owner.rank);
+    numbers.push_back(owner.number);
+  }
+  if (!constant) {
+    write_list(view, "_iteration", kIterationOfBlock, iterations_);
+    const std::string name = view.scales.take_name(scale_->name() + "_count");
+    const Dataset made = write_table(view, name, counts_, {counts_.size()});
+    set_attribute(made.id(), "long_name", kBlocksOfIteration);
+    set_attribute(made.id(), "units", "1");
+    set_coordinates(made, coordinates_of_rows(view.time, name));
+    name_dimensions(view, name, true, {});
+  }
+  write_list(view, "_rank", kRankOfBlock, ranks);
+  write_list(view, "_number", kNumberOfBlock, numbers);
+}
+
+void MergedBlocks::write_list(View& view, const char* suffix, const char* about,
+                              const std::vector<std::int64_t>& numbers) {
+  const std::string name = view.scales.take_name(scale_->name() + suffix);
+  Dataset made = write_table(view, name, numbers, {numbers.size()});
+  set_attribute(made.id(), "long_name", about);
+  set_attribute(made.id(), "units", "1");
+  set_fill_attribute(made.id(), made.type(), number_bytes(made.type(), -1));
+  made.attach_scale(0, *scale_);
+  scale_->grow_to({numbers.size()});
+  coordinates_.push_back(name);
+}
+
+MergedTables::MergedTables(const std::vector<Part>& parts,
+                           const std::vector<ViewedVariable>& variables) {
+  bool has_first = false;
+  for (const ViewedVariable& variable : variables) {
+    if (variable.layout == "global") continue;
+    Group& group = group_of(tables_of(parts, variable), variable);
+    group.shapes.insert(shape_of(variable));
+    group.variables.insert(variable.name);
+    if (!group.wished.empty()) continue;
+    const bool is_first = !has_first && !variable.constant;
+    group.wished = is_first ? kUsualBlockTable : variable.name + "_" + kUsualBlockTable;
+    has_first = has_first || is_first;
   }
 }
 
-RowTable BlockTables::open_table(std::size_t part, const std::string& suffix) {
-  const Part& from = view_.parts[part];
-  const std::string name = table_of(from.file, variable_.name, suffix);
-  if (name.empty())
-    throw std::runtime_error(from.path + " has no " + variable_.name + suffix +
-                             ", which its writer has made");
-  view_.done.insert(name);
-  return RowTable(from.file, name, !variable_.constant);
+bool MergedTables::Group::takes(const std::vector<std::string>& other,
+                                const std::string& shape) const {
+  if (other == names) return true;
+  if (shapes.count(shape) == 0) return false;
+  for (std::size_t part = 0; part < names.size(); ++part) {
+    if (!names[part].empty() && !other[part].empty() && names[part] != other[part]) return false;
+  }
+  return true;
 }
 
-void BlockTables::add_blocks(std::size_t part, hsize_t row, std::vector<StoredBlock>* blocks) {
-  OfPart& of = of_part_[part];
-  // A part's elements lie in the order of its rows, of which the view may skip none.
-  for (; ragged_ && of.next_row < row; ++of.next_row) {
-    for (const std::int64_t count : of.counts.row(of.next_row))
-      of.next_element += static_cast<hsize_t>(count);
-  }
-  const std::vector<std::int64_t> ranks = of.ranks.row(row), numbers = of.numbers.row(row),
-                                  counts = of.counts.row(row);
-  if (ragged_ && counts.empty()) return;
-  hsize_t from = of.next_element;
-  for (hsize_t slot = 0; slot < std::min(ranks.size(), numbers.size()); ++slot) {
-    if (ranks[slot] < 0) continue;
-    const std::int64_t count = slot < counts.size() ? counts[slot] : 0;
-    blocks->push_back({part, ranks[slot], numbers[slot], count, row, slot, from});
-    from += static_cast<hsize_t>(count);
-  }
-}
-
-std::vector<StoredBlock> BlockTables::blocks_in(hsize_t row) {
-  std::vector<StoredBlock> blocks;
-  for (std::size_t part = 0; part < of_part_.size(); ++part) {
-    if (!of_part_[part].exists) continue;
-    const std::int64_t in_part = variable_.constant ? 0 : view_.rows.in_part(part, row);
-    if (in_part >= 0) add_blocks(part, static_cast<hsize_t>(in_part), &blocks);
-  }
-  std::stable_sort(blocks.begin(), blocks.end(), [](const StoredBlock& a, const StoredBlock& b) {
-    return std::pair(a.rank, a.block) < std::pair(b.rank, b.block);
+MergedTables::Group& MergedTables::group_of(const std::vector<std::string>& names,
+                                            const ViewedVariable& variable) {
+  const std::string shape = shape_of(variable);
+  const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
+    return group.constant == variable.constant && group.takes(names, shape);
   });
-  return blocks;
+  if (found == groups_.end()) {
+    groups_.emplace_back();
+    groups_.back().names = names;
+    groups_.back().constant = variable.constant;
+    return groups_.back();
+  }
+  for (std::size_t part = 0; part < names.size(); ++part) {
+    if (found->names[part].empty()) found->names[part] = names[part];
+  }
+  return *found;
+}
+
+MergedBlocks& MergedTables::of(View& view, const ViewedVariable& variable) {
+  for (Group& group : groups_) {
+    if (group.variables.count(variable.name) == 0) continue;
+    if (!group.made)
+      group.made =
+          std::make_unique<MergedBlocks>(view, group.wished, group.names, variable.constant);
+    return *group.made;
+  }
+  throw std::runtime_error("no table has the blocks of " + variable.name);
 }
 
 }  // namespace leat::hdf5

@@ -1,45 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of one row of the view, out of the tables "<variable>_rank", "_block" and "_count" of
-// all parts, in the order in which one server would have stored them.
+// Tables of blocks of the view: those that the parts have, merged row by row in the order of rank and
+// number, as one server would have stored them. Variables that share a table in all parts share one in
+// the view. They are written, not mapped: they are small.
 #pragma once
 
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/conventions/stored_tables.hpp"
+#include "server/plugins/hdf5/conventions/block_records.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 
 namespace leat::hdf5 {
 
-struct StoredBlock {
+/// Records of a part that are records of the view: `count` from `from` on, to `to`.
+struct RecordRun {
   std::size_t part = 0;
-  std::int64_t rank = 0, block = 0, count = 0;
-  hsize_t row = 0, slot = 0;  ///< in the part
-  hsize_t from = 0;           ///< ragged: where its elements begin in the part
+  hsize_t from = 0, to = 0, count = 0;
 };
 
-class BlockTables {
+/// One table of the view.
+class MergedBlocks {
  public:
-  /// `ragged`: there are counts too.
-  BlockTables(View& view, const ViewedVariable& variable, bool ragged);
-  /// To be asked row by row, in ascending order; row 0 for what does not vary in time.
-  std::vector<StoredBlock> blocks_in(hsize_t row);
-  hsize_t rows() const { return variable_.constant ? 1 : view_.rows.size(); }
+  /// `names`: of the table in each part, "" where it has none.
+  MergedBlocks(View& view, const std::string& wished, const std::vector<std::string>& names,
+               bool constant);
+  const std::string& name() const { return scale_->name(); }
+  Dataset& scale() { return *scale_; }
+  /// Names of what says whose the blocks are, for the attribute `coordinates`.
+  const std::vector<std::string>& coordinates() const { return coordinates_; }
+  const std::vector<RecordRun>& runs() const { return runs_; }
+  hsize_t size() const { return owners_.size(); }
 
  private:
-  struct OfPart {
-    bool exists = false;
-    RowTable ranks, numbers, counts;
-    hsize_t next_row = 0, next_element = 0;
-  };
+  void merge_row(View& view, std::vector<StoredBlockTable>* tables, hsize_t row, bool constant);
+  void write(View& view, bool constant);
+  void write_list(View& view, const char* suffix, const char* about,
+                  const std::vector<std::int64_t>& numbers);
 
-  RowTable open_table(std::size_t part, const std::string& suffix);
-  void add_blocks(std::size_t part, hsize_t row, std::vector<StoredBlock>* blocks);
-
-  View& view_;
-  const ViewedVariable& variable_;
-  bool ragged_;
-  std::vector<OfPart> of_part_;
+  std::unique_ptr<Dataset> scale_;
+  std::vector<RecordRun> runs_;
+  std::vector<BlockOwner> owners_;
+  std::vector<std::int64_t> iterations_, counts_;
+  std::vector<std::string> coordinates_;
 };
+
+class MergedTables {
+ public:
+  /// Of these variables, in the order in which one server would store them.
+  MergedTables(const std::vector<Part>& parts, const std::vector<ViewedVariable>& variables);
+  /// That of a variable, which is made for the first that has it.
+  MergedBlocks& of(View& view, const ViewedVariable& variable);
+
+ private:
+  struct Group {
+    std::string wished;              // name of the table
+    std::vector<std::string> names;  // in each part, "" where none of its variables is
+    std::set<std::string> shapes, variables;
+    bool constant = false;
+    std::unique_ptr<MergedBlocks> made;
+
+    bool takes(const std::vector<std::string>& other, const std::string& shape) const;
+  };
+  Group& group_of(const std::vector<std::string>& names, const ViewedVariable& variable);
+
+  std::vector<Group> groups_;
+};
+
+/// Writes whole numbers as a new dataset of the view, which is small for what it says. Returns it.
+/// `largest`: what it must have room for at least.
+Dataset write_table(const View& view, const std::string& name,
+                    const std::vector<std::int64_t>& numbers, const Shape& extents,
+                    std::int64_t largest = 0);
 
 }  // namespace leat::hdf5

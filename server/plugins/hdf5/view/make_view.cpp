@@ -13,6 +13,7 @@
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
+#include "server/plugins/hdf5/view/block_tables.hpp"
 #include "server/plugins/hdf5/view/copy_objects.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 #include "server/plugins/hdf5/vtkhdf/whole_file.hpp"
@@ -120,7 +121,7 @@ void add_variable(View& view, const ViewedVariable& variable) {
   } else if (variable.layout == "varying") {
     add_ragged(view, variable);
   } else {
-    add_slots(view, variable);
+    add_blocks(view, variable);
   }
   variable.constant ? add_first_row(view, variable) : add_written_mask(view, variable);
 }
@@ -137,7 +138,8 @@ void fill(hid_t file, const std::vector<Part>& parts, const std::vector<std::str
     names.insert(name);
   DimensionScales scales(file, names);
   const std::string complete = table_of(parts.front().file, "", "iteration_complete");
-  View view{file, parts, files, rows, scales, coordinate_of_rows(parts.front().file), {}};
+  MergedTables tables(parts, variables);
+  View view{file, parts, files, rows, scales, coordinate_of_rows(parts.front().file), tables, {}};
   view.done.insert({parts.front().iteration_name, parts.front().rows_name});
   view.done.insert(complete);
   write_flags(view, complete, scales.take_name(scales.in_own_group("iteration_complete")),

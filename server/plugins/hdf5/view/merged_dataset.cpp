@@ -47,9 +47,11 @@ bool has_rows_scale(hid_t dataset, const std::string& rows) {
 
 Shape chunk_for(const Shape& extents, std::uint64_t bytes, bool with_rows, bool compressed) {
   const Shape rest = behind(extents);
-  Shape chunk = with_rows ? chunk_of_iterations(rest, bytes) : chunk_of_rows(rest, bytes);
-  if (compressed && with_rows) chunk[0] = 1;
-  if (!with_rows) chunk[0] = std::clamp<hsize_t>(extents[0], 1, chunk[0]);
+  Shape chunk = chunk_of_iterations(rest, bytes);
+  if (compressed) chunk[0] = 1;
+  if (!with_rows)
+    chunk[0] = std::clamp<hsize_t>(extents[0], 1,
+                                   records_in_chunk(product(rest) * bytes, extents[0], true));
   return chunk;
 }
 

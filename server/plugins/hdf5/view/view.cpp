@@ -35,6 +35,32 @@ VirtualPlan plan_for(const View& view, const std::string& name, const std::strin
   return plan;
 }
 
+namespace {
+
+// `titles`: of the dimensions that have their names.
+void name_rest(const View& view, Dataset& named, std::vector<std::string> titles,
+               const std::vector<DimensionName>& names, const std::vector<std::string>& labels) {
+  for (const DimensionName& wish : names) {
+    const std::size_t d = titles.size();
+    Dataset& scale = view.scales.name(named, d, wish);
+    scale.grow_to({named.extents()[d]});
+    titles.push_back(scale.name());
+  }
+  std::vector<std::string> wanted = titles;
+  std::copy(labels.rbegin(), labels.rend(), wanted.rbegin());
+  if (wanted != titles) named.label(wanted);
+}
+
+}  // namespace
+
+void name_dimensions(const View& view, const std::string& dataset, Dataset* blocks,
+                     const std::vector<DimensionName>& names,
+                     const std::vector<std::string>& labels) {
+  Dataset named(view.file, dataset);
+  named.attach_scale(0, *blocks);
+  name_rest(view, named, {blocks->name()}, names, labels);
+}
+
 void name_dimensions(const View& view, const std::string& dataset, bool with_rows,
                      const std::vector<DimensionName>& names,
                      const std::vector<std::string>& labels) {
@@ -45,15 +71,7 @@ void name_dimensions(const View& view, const std::string& dataset, bool with_row
                  "cannot name the iterations of " + dataset);
     titles.push_back(view.scales.rows().name());
   }
-  for (const DimensionName& wish : names) {
-    const std::size_t d = titles.size();
-    Dataset& scale = view.scales.name(named, d, wish);
-    scale.grow_to({named.extents()[d]});
-    titles.push_back(scale.name());
-  }
-  std::vector<std::string> wanted = titles;
-  std::copy(labels.rbegin(), labels.rend(), wanted.rbegin());
-  if (wanted != titles) named.label(wanted);
+  name_rest(view, named, std::move(titles), names, labels);
 }
 
 std::vector<std::string> own_dimensions(const ViewedVariable& variable, std::size_t dims) {

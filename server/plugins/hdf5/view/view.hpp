@@ -14,6 +14,8 @@
 
 namespace leat::hdf5 {
 
+class MergedTables;
+
 struct View {
   hid_t file;
   const std::vector<Part>& parts;
@@ -21,6 +23,7 @@ struct View {
   const Rows& rows;
   DimensionScales& scales;
   std::string time;            ///< the coordinate of iterations; "" for none
+  MergedTables& tables;        ///< of blocks
   std::set<std::string> done;  ///< datasets of the parts that the view has, or needs not
 };
 
@@ -41,8 +44,12 @@ std::size_t widest_part(const View& view, const std::string& name, std::size_t f
 /// A plan for a dataset called `source` in the parts; without mappings.
 VirtualPlan plan_for(const View& view, const std::string& name, const std::string& source,
                      const Shape& extents);
-/// Names the dimensions of a dataset of the view; `names` are those behind the iteration.
+/// Names the dimensions of a dataset of the view; `names` are those behind the iteration, or the
+/// `blocks`.
 /// `labels`, when there are any, are the names that a reader is to see.
+void name_dimensions(const View& view, const std::string& dataset, Dataset* blocks,
+                     const std::vector<DimensionName>& names,
+                     const std::vector<std::string>& labels = {});
 void name_dimensions(const View& view, const std::string& dataset, bool with_rows,
                      const std::vector<DimensionName>& names,
                      const std::vector<std::string>& labels = {});
@@ -54,7 +61,7 @@ std::vector<std::uint8_t> written_rows(const View& view, const ViewedVariable& v
                                        std::size_t part);
 
 void add_global(View& view, const ViewedVariable& variable);
-void add_slots(View& view, const ViewedVariable& variable);
+void add_blocks(View& view, const ViewedVariable& variable);
 void add_ragged(View& view, const ViewedVariable& variable);
 /// In which row what does not vary in time was written.
 void add_first_row(View& view, const ViewedVariable& variable);

@@ -90,7 +90,7 @@ Shape nodes_of(const leat_mesh& mesh, const std::vector<Field>& axes) {
   for (const Field& axis : axes) {
     const bool curvilinear = mesh.kind == LEAT_MESH_CURVILINEAR;
     if (axis.form == Field::Form::ragged || axis.shape.empty() ||
-        (curvilinear && axis.form == Field::Form::slots))
+        (curvilinear && axis.form == Field::Form::blocks))
       throw std::runtime_error("its coordinate \"" + axis.path() + "\" is in many pieces");
     if (curvilinear && !nodes.empty() && axis.shape != nodes)
       throw std::runtime_error("its coordinates have different shapes");
@@ -119,21 +119,20 @@ std::optional<Field> field_in(const Target& target, std::uint32_t number) {
   field.varies = variable.time_varying != 0;
   field.shape = extents_in(target.values, variable.name);
   const bool ragged = !variable.has_global && varies_in_shape(variable);
-  if (ragged || field.varies) field.shape.erase(field.shape.begin());
-  if (ragged) {
+  if (ragged)
     field.form = Field::Form::ragged;
-  } else if (field.shape.size() > variable.dims) {
-    field.form = Field::Form::slots;
-  }
+  else if (!block_table_of(target.values, variable.name).empty())
+    field.form = Field::Form::blocks;
+  if (field.form != Field::Form::whole || field.varies) field.shape.erase(field.shape.begin());
   return field;
 }
 
+bool is_whole_array(const Target& target, const Field& field) {
+  return field.variable->has_global || block_table_of(target.values, field.path()).empty();
+}
+
 WrittenRows::WrittenRows(const Target& target, const Field& field)
-    : target_(target),
-      counted_(field.form == Field::Form::ragged ? name_beside(target.run, field.path() + "_count")
-                                                 : field.path()),
-      variable_(field.path()),
-      varies_(field.varies) {}
+    : target_(target), variable_(field.path()), varies_(field.varies) {}
 
 // The table is made when it has something to say, with what was before.
 bool WrittenRows::at(hsize_t row) {
@@ -143,7 +142,9 @@ bool WrittenRows::at(hsize_t row) {
     if (!name.empty()) table_ = RowTable(target_.values, name, true);
   }
   if (!table_.exists()) {
-    all_upto_ = extents_in(target_.values, counted_)[0];
+    const std::string blocks = block_table_of(target_.values, variable_);
+    all_upto_ = blocks.empty() ? extents_in(target_.values, variable_)[0]
+                               : StoredBlockTable(target_.values, blocks).rows();
     return row < all_upto_;
   }
   const std::vector<std::int64_t> flag = table_.row(row);
@@ -180,92 +181,58 @@ bool Elements::Row::has_blocks_of(const Row& other) const {
 }
 
 Elements::Elements(const Target& target, Field field)
-    : target_(target), field_(std::move(field)), written_(target, field_) {}
+    : target_(target), field_(std::move(field)), written_(target, field_) {
+  if (field_.form != Field::Form::whole)
+    records_ = std::make_shared<BlockRecords>(target_.values, field_.path());
+}
+
+void Elements::look_for_blocks() {
+  if (records_ || field_.variable->has_global ||
+      block_table_of(target_.values, field_.path()).empty())
+    return;
+  field_.form = Field::Form::blocks;
+  records_ = std::make_shared<BlockRecords>(target_.values, field_.path());
+}
 
 hsize_t Elements::components() const {
-  const std::size_t before = field_.form == Field::Form::ragged  ? 0
-                             : field_.form == Field::Form::slots ? 2
-                                                                 : 1;
-  return product(behind(field_.shape, before));
+  return product(behind(field_.shape, field_.form == Field::Form::ragged ? 0 : 1));
 }
 
 hsize_t Elements::most() const {
   if (field_.form == Field::Form::ragged) return kMostRaggedElements;
-  const hsize_t once = product(field_.shape) / components();
-  return field_.varies ? most_rows(product(field_.shape)) * once : once;
+  if (field_.form == Field::Form::whole && !field_.varies) return in_block();
+  return most_rows(product(field_.shape)) * in_block();
 }
 
 Shown Elements::shown(const Shape& start, const Shape& count) const {
   Shape space = field_.shape;
   if (field_.form == Field::Form::ragged) {
     space = joined(kMostRaggedElements, field_.shape);
-  } else if (field_.varies) {
+  } else if (field_.varies || field_.form == Field::Form::blocks) {
     space = joined(most_rows(product(field_.shape)), field_.shape);
   }
   return {field_.path(), space, start, count};
 }
 
 Elements::Row Elements::at(hsize_t row) {
-  if (field_.form == Field::Form::ragged) return at_ragged(row);
+  look_for_blocks();
+  if (records_)
+    return field_.form == Field::Form::ragged || written_.at(row) ? at_blocks(row) : Row{};
   if (!written_.at(row)) return {};
-  if (field_.form == Field::Form::slots) return at_slots(row);
-  const hsize_t count = field_.shape.empty() ? 1 : field_.shape[0];
-  return {field_.varies ? row * count : 0, {count}, {}};
+  return {field_.varies ? row * in_block() : 0, {in_block()}, {}};
 }
 
-Elements::Row Elements::at_ragged(hsize_t row) {
-  if (!field_.varies) row = 0;
-  if (starts_.empty()) starts_.push_back(0);
-  const auto counts_of = [&](hsize_t r) { return table("_count", r); };
-  while (starts_.size() <= row) {
-    const std::vector<std::int64_t> counts = counts_of(starts_.size() - 1);
-    starts_.push_back(starts_.back() + static_cast<hsize_t>(std::accumulate(
-                                           counts.begin(), counts.end(), std::int64_t{0})));
-  }
+Elements::Row Elements::at_blocks(hsize_t row) {
   Row found;
-  found.first = starts_[row];
-  const std::vector<std::int64_t> counts = counts_of(row), ranks = table("_rank", row),
-                                  numbers = table("_block", row);
-  for (std::size_t slot = 0; slot < counts.size(); ++slot) {
-    if (slot >= ranks.size() || slot >= numbers.size() || ranks[slot] < 0) continue;
-    found.counts.push_back(static_cast<hsize_t>(counts[slot]));
-    found.owners.emplace_back(ranks[slot], numbers[slot]);
-  }
-  return found;
-}
-
-Elements::Row Elements::at_slots(hsize_t row) {
-  Row found;
-  const hsize_t slots = field_.shape[0], count = field_.shape.size() > 1 ? field_.shape[1] : 1;
-  const std::vector<std::int64_t> ranks = table("_rank", row), numbers = table("_block", row);
-  for (std::size_t slot = 0; slot < ranks.size() && slot < numbers.size(); ++slot) {
-    if (ranks[slot] < 0) continue;
+  const hsize_t each = field_.form == Field::Form::blocks ? in_block() : 1;
+  for (const StoredBlock& block : records_->row(field_.varies ? row : 0)) {
+    const hsize_t first = block.first * each, count = block.count * each;
+    if (found.is_empty()) found.first = first;
+    if (!block.fills_place || first != found.first + found.total()) return {};
     found.counts.push_back(count);
-    found.owners.emplace_back(ranks[slot], numbers[slot]);
+    found.owners.emplace_back(block.owner.rank, block.owner.number);
   }
-  if (found.counts.size() != slots || !slots_are_full(row, found.counts.size())) return {};
-  found.first = field_.varies ? row * slots * count : 0;
   return found;
-}
-
-// Scalars have no extents.
-bool Elements::slots_are_full(hsize_t row, std::size_t used) {
-  const std::vector<std::int64_t> extents = table("_extent", row);
-  const std::size_t dims = field_.variable->dims;
-  for (std::size_t i = 0; i < extents.size() && i < used * dims; ++i) {
-    if (static_cast<hsize_t>(extents[i]) != field_.shape[1 + i % dims]) return false;
-  }
-  return true;
-}
-
-// One row of it, which is none when it is shorter.
-std::vector<std::int64_t> Elements::table(const char* suffix, hsize_t row) {
-  auto known = tables_.find(suffix);
-  if (known == tables_.end()) {
-    const std::string name = name_beside(target_.run, field_.path() + suffix);
-    known = tables_.emplace(suffix, RowTable(target_.values, name, field_.varies)).first;
-  }
-  return known->second.row(row);
 }
 
 }  // namespace leat::hdf5::vtk

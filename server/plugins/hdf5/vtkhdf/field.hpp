@@ -4,13 +4,14 @@
 #pragma once
 
 #include <functional>
-#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "server/plugins/hdf5/conventions/block_records.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/vtkhdf/tools.hpp"
 
@@ -18,14 +19,14 @@ namespace leat::hdf5::vtk {
 
 struct Field {
   enum class Form {
-    whole,   ///< one array for each iteration, by GridWriter, or by SlotWriter for a single block
-    slots,   ///< SlotWriter: (slot, dims...)
+    whole,   ///< one array for each iteration, by GridWriter, or by BlocksWriter for a single block
+    blocks,  ///< BlocksWriter: (block, dims...)
     ragged,  ///< RaggedWriter: elements one after the other
   };
   const leat_variable* variable = nullptr;
   Form form = Form::whole;
   bool varies = true;  ///< in time
-  Shape shape;         ///< of one iteration in the file; ragged: of one element
+  Shape shape;         ///< of one iteration in the file, of one block, or ragged: of one element
 
   std::string path() const { return variable->name; }
 };
@@ -39,6 +40,9 @@ std::string why_vtk_cannot(const leat_variable& variable);
 
 /// The variable when it is in the file, which it is from its first block on.
 std::optional<Field> field_in(const Target& target, std::uint32_t number);
+
+/// Whether a field of one array for each iteration is so still: it may have got more blocks.
+bool is_whole_array(const Target& target, const Field& field);
 
 std::vector<std::uint32_t> variables_on(const leat_run& run, const leat_mesh& mesh);
 /// Variables of which a mesh is made; a uniform one of none.
@@ -65,7 +69,7 @@ class WrittenRows {
 
  private:
   Target target_;
-  std::string counted_, variable_;  // what has as many rows as were written; its name
+  std::string variable_;
   bool varies_;
   RowTable table_;  // none while it is in all
   hsize_t all_upto_ = 0, asked_ = 0, last_ = 0;
@@ -109,16 +113,15 @@ class Elements {
   const Field& field() const { return field_; }
 
  private:
-  std::vector<std::int64_t> table(const char* suffix, hsize_t row);
-  Row at_ragged(hsize_t row);
-  Row at_slots(hsize_t row);
-  bool slots_are_full(hsize_t row, std::size_t used);
+  // A variable with a single block in each iteration gets a table when others come.
+  void look_for_blocks();
+  Row at_blocks(hsize_t row);
+  hsize_t in_block() const { return field_.shape.empty() ? 1 : field_.shape[0]; }
 
   Target target_;
   Field field_;
   WrittenRows written_;
-  std::map<std::string, RowTable> tables_;  // by suffix
-  std::vector<hsize_t> starts_;             // of the rows asked for so far, and of the next: ragged
+  std::shared_ptr<BlockRecords> records_;  // none of one array for each iteration
 };
 
 }  // namespace leat::hdf5::vtk

@@ -17,7 +17,10 @@ constexpr hsize_t kAtOnce = 64ull * 1024;  // values, and in a chunk, which is w
 // One array (iteration, z, y, x) as a list of values.
 class GridArray : public Array {
  public:
-  GridArray(hid_t file, const Field& field) : file_(file), field_(field) {}
+  GridArray(const Target& target, const Field& field)
+      : target_(target), file_(target.file), field_(field) {}
+
+  bool is_valid() const override { return is_whole_array(target_, field_); }
 
   hsize_t offset(hsize_t row) override { return field_.varies ? row * product(field_.shape) : 0; }
 
@@ -33,6 +36,7 @@ class GridArray : public Array {
   }
 
  private:
+  Target target_;
   hid_t file_;
   Field field_;
 };
@@ -106,7 +110,7 @@ class GridMesh : public Mesh {
       throw std::runtime_error("its shape " + listed(field.shape) +
                                " is neither that of the coordinates, " + listed(lengths_) +
                                ", nor that of the cells between them");
-    return std::make_unique<GridArray>(target_.file, field);
+    return std::make_unique<GridArray>(target_, field);
   }
 
  private:

@@ -13,7 +13,10 @@ namespace {
 // iteration, so that one is shown by a virtual dataset till there is a second.
 class ImageArray : public Array {
  public:
-  ImageArray(hid_t file, const Field& field) : file_(file), field_(field) {}
+  ImageArray(const Target& target, const Field& field)
+      : target_(target), file_(target.file), field_(field) {}
+
+  bool is_valid() const override { return is_whole_array(target_, field_); }
 
   hsize_t offset(hsize_t row) override { return field_.varies ? row : 0; }
   bool is_indexed_by_step() const override { return field_.varies; }
@@ -45,6 +48,7 @@ class ImageArray : public Array {
 
   void link_dataset(const std::string& path) const { link_hard(file_, field_.path(), path); }
 
+  Target target_;
   hid_t file_;
   Field field_;
 };
@@ -93,7 +97,7 @@ class ImageMesh : public Mesh {
             listed(cells_);
     if (!why.empty()) throw std::runtime_error(why);
     *group = field.variable->centering == LEAT_NODAL ? "PointData" : "CellData";
-    return std::make_unique<ImageArray>(target_.file, field);
+    return std::make_unique<ImageArray>(target_, field);
   }
 
  private:

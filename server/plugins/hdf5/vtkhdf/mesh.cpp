@@ -63,6 +63,7 @@ void Mesh::add(const std::vector<Step>& steps) {
   offsets_.flush();
   rows_.flush();
   while (in_step_ < steps.size() && steps[in_step_].row == in_step_) ++in_step_;
+  drop_invalid();
   for (auto& [number, known] : known_) put_offsets(&known, steps);
   const auto is_taken = [&](std::uint32_t variable) { return take(variable, steps); };
   waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), is_taken), waiting_.end());
@@ -113,6 +114,23 @@ void Mesh::take_up(std::uint32_t variable, const Field& field, const std::vector
   known.offsets_path = steps_path(group + "Offsets/" + name);
   put_offsets(&known, steps);
   known_[variable] = std::move(known);
+}
+
+void Mesh::drop_invalid() {
+  for (auto at = known_.begin(); at != known_.end();) {
+    if (at->second.array->is_valid()) {
+      ++at;
+      continue;
+    }
+    for (const std::string& link : {at->second.path, at->second.offsets_path}) {
+      if (is_in(target_.file, link))
+        check(H5Ldelete(target_.file, link.c_str(), H5P_DEFAULT), "cannot remove " + link);
+    }
+    host_.warn("/VTKHDF, mesh \"" + std::string(mesh_.name) + "\": variable \"" +
+               leat_variable_at(&target_.run, at->first)->name +
+               "\" is not shown any more: it has many blocks now, and no global shape");
+    at = known_.erase(at);
+  }
 }
 
 // Of the new ones: before them it was not.

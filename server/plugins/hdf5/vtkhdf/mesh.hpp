@@ -39,6 +39,8 @@ class Array {
   virtual bool is_indexed_by_step() const { return false; }
   /// Makes the array, which is for VTK to see when the mesh has as many steps.
   virtual void link(const std::string& path, const std::vector<Step>& steps) = 0;
+  /// False when the variable is stored in another form by now, which VTK cannot be shown.
+  virtual bool is_valid() const { return true; }
   /// A second step has come.
   virtual void show_time(const std::string& /*path*/) {}
 };
@@ -113,6 +115,7 @@ class Mesh {
   void take_up(std::uint32_t variable, const Field& field, const std::vector<Step>& steps);
   bool take(std::uint32_t variable, const std::vector<Step>& steps);
   bool is_at_any(Array* array, const std::vector<Step>& steps) const;
+  void drop_invalid();
   void put_offsets(Known* known, const std::vector<Step>& steps) const;
   void put_values(const std::vector<Step>& steps);
 

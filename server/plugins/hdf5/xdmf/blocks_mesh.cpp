@@ -2,7 +2,7 @@
 // Meshes of blocks.
 #include <optional>
 
-#include "server/plugins/hdf5/conventions/stored_tables.hpp"
+#include "server/plugins/hdf5/conventions/block_records.hpp"
 #include "server/plugins/hdf5/xdmf/mesh.hpp"
 
 namespace leat::hdf5::xdmf {
@@ -70,8 +70,8 @@ class CellsMesh : public Mesh {
 
   // Of one rank, in some iteration.
   bool has_several_blocks() const {
-    const std::string table = table_of(target_.values, ids_.field().path(), "_rank");
-    return !table.empty() && extents_in(target_.values, table).back() > 1;
+    const std::string table = block_table_of(target_.values, ids_.field().path());
+    return !table.empty() && StoredBlockTable(target_.values, table).has_row_of_several();
   }
 
   std::optional<Blocks> blocks_at(hsize_t row) {

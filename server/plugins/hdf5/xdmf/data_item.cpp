@@ -129,10 +129,11 @@ Slab elements(const vtk::Elements& of, const Shape& extents, const vtk::Elements
     slab.count = extents;
     slab.start[0] = std::accumulate(found.counts.begin(), begin, found.first);
     slab.count[0] = count;
-  } else if (field.form == vtk::Field::Form::slots) {
-    const std::size_t slot = field.varies ? 1 : 0;
-    slab.start[slot] = first_block;
-    slab.count[slot] = blocks;
+  } else if (field.form == vtk::Field::Form::blocks) {
+    const hsize_t each = field.shape.empty() ? 1 : field.shape[0];
+    slab.start[0] = found.first / each + first_block;
+    slab.count = extents;
+    slab.count[0] = blocks;
   }
   return slab;
 }

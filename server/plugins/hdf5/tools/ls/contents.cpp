@@ -68,7 +68,8 @@ class Walk {
 
 class Sorter {
  public:
-  Sorter(const std::vector<Found>& datasets, Contents* to) : datasets_(datasets), to_(*to) {
+  Sorter(hid_t file, const std::vector<Found>& datasets, Contents* to)
+      : file_(file), datasets_(datasets), to_(*to) {
     for (const Found& each : datasets_) named_[each.name] = each.role;
   }
 
@@ -105,8 +106,14 @@ class Sorter {
 
   void variable(const std::string& name) {
     to_.variables.push_back(name);
-    for (const char* suffix : {"_rank", "_block", "_count", "_extent"})
+    // With "_rank" and "_block" in the files of an older Leat.
+    for (const char* suffix : {"_rank", "_block", "_count", "_extent", "_stored"})
       companion(name + suffix, Role::plain);
+    const std::string blocks = text_of(open_dataset(file_, name), "leat_blocks");
+    if (!blocks.empty() && tables_.insert(blocks).second) {
+      for (const char* suffix : {"_rank", "_number", "_iteration", "_count"})
+        companion(blocks + suffix, Role::plain);
+    }
     for (const char* suffix : {"_global", "_region"}) own(name + suffix);
     const std::string written = own(name + "_written");
     if (!written.empty()) to_.written[name] = written;
@@ -125,10 +132,11 @@ class Sorter {
     }
   }
 
+  hid_t file_;
   const std::vector<Found>& datasets_;
   Contents& to_;
   std::map<std::string, Role> named_;
-  std::set<std::string> belonging_;
+  std::set<std::string> belonging_, tables_;
 };
 
 }  // namespace
@@ -139,7 +147,7 @@ Contents contents_of(hid_t file, bool made_by_leat) {
   contents.vtkhdf = std::move(walk.vtkhdf);
   contents.names = std::move(walk.names);
   if (made_by_leat) {
-    Sorter(walk.datasets, &contents).run();
+    Sorter(file, walk.datasets, &contents).run();
   } else {
     for (const Found& each : walk.datasets) contents.others.push_back(each.name);
   }

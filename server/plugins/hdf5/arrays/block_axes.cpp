@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/arrays/block_axes.hpp"
+
+#include <algorithm>
+
+#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
+#include "server/plugins/hdf5/datasets/integers.hpp"
+#include "server/plugins/hdf5/filters/filters.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+// A compressed chunk that is written again takes a new place in the file, and its old one is lost:
+// for less than this in an iteration it is not worth it.
+constexpr std::uint64_t kSmallestCompressedBlocks = 4ull * 1024;
+
+}  // namespace
+
+Dataset BlockAxes::make_blocks(const Shape& rest, hsize_t at_once) const {
+  DatasetPlan plan;
+  plan.extents = joined(0, rest);
+  plan.compression = compression_of(target_.run, variable_);
+  const std::uint64_t bytes = bytes_of(rest);
+  if (bytes * at_once < kSmallestCompressedBlocks) plan.compression = {};
+  plan.chunk = part_of_record(rest, bytes_of({}), bool{plan.compression});
+  if (product(behind(plan.chunk)) >= product(rest))
+    plan.chunk[0] = plan.compression ? records_in_compressed(bytes, at_once)
+                                     : records_in_chunk(bytes, at_once, has_rows());
+  std::vector<DimensionName> names;
+  for (unsigned d = 0; d < rest.size(); ++d) names.push_back(name_of(d, rest[d]));
+  return make_from(std::move(plan), Front::blocks, names);
+}
+
+void BlockAxes::take_blocks(Dataset* dataset) const {
+  set_attribute(dataset->id(), kBlockTable, table()->name());
+  remove_attribute(dataset->id(), "coordinates");
+  set_coordinates(*dataset, coordinates_behind(Front::blocks));
+  dataset->change_scale(target_.scales.rows(), table()->scale());
+}
+
+std::vector<std::pair<hsize_t, const leat_block*>> BlockAxes::by_record(const BlockList& blocks,
+                                                                        BlockErrors* errors) const {
+  std::vector<std::pair<hsize_t, const leat_block*>> all;
+  for (const leat_block* block : blocks) {
+    if (const auto record = table()->record_of({block->rank, block->block}))
+      all.emplace_back(*record, block);
+    else
+      errors->add(*block, "the largest number that the table of blocks has room for is 2147483647");
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+Dataset BlockAxes::make_block_table(const TableKind& kind, const Shape& rest,
+                                    const std::vector<DimensionName>& names) const {
+  const std::string table_name = target_.scales.take_name(name() + kind.suffix);
+  const Id type = number_type(target_.file, table_name, kind.largest);
+  DatasetPlan plan;
+  plan.extents = joined(0, rest);
+  plan.grows.assign(plan.extents.size(), true);
+  plan.chunk = plan.extents;
+  const hsize_t at_once = table()->size() - table()->first();
+  plan.chunk[0] = records_in_chunk(H5Tget_size(type) * product(rest), at_once, has_rows());
+  plan.fill = number_bytes(type, kind.nothing);
+  Dataset table(target_.file, table_name, type, plan);
+  name_scales(table, Front::blocks, names);
+  if (table.is_new()) describe_table(table, name(), kind, "");
+  return table;
+}
+
+Dataset BlockAxes::make_block_mask(const MaskKind& kind) const {
+  DatasetPlan plan = growing_list();
+  plan.chunk = {records_in_chunk(1, table()->size() - table()->first(), has_rows())};
+  plan.fill = {0};
+  const std::string mask_name = target_.scales.take_name(name() + kStoredSuffix);
+  Dataset mask(target_.file, mask_name, H5T_NATIVE_INT8, plan);
+  name_scales(mask, Front::blocks, {});
+  if (mask.is_new()) describe_mask(mask, kind, "");
+  return mask;
+}
+
+Dataset BlockAxes::make_appended(const Shape& extents, hsize_t rows_at_once,
+                                 const std::vector<DimensionName>& names) const {
+  DatasetPlan plan;
+  plan.extents = extents;
+  plan.chunk = joined(1, behind(extents));
+  const std::uint64_t bytes = bytes_of(behind(extents));
+  plan.compression = compression_of(target_.run, variable_);
+  const hsize_t compressed = records_in_compressed(bytes, rows_at_once);
+  if (bytes * compressed < kSmallestCompressedBlocks) plan.compression = {};
+  plan.chunk[0] = plan.compression ? compressed : records_in_chunk(bytes, rows_at_once, has_rows());
+  return make_from(std::move(plan), Front::nothing, names);
+}
+
+}  // namespace leat::hdf5

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/arrays/block_plan.hpp"
+
+#include <limits>
+
+#include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+// Variables of the same dimensions have the same blocks, as a rule.
+WantedBlocks described(const leat_run& run, std::uint32_t number) {
+  const leat_variable& variable = *leat_variable_at(&run, number);
+  WantedBlocks wanted{number, "", variable.time_varying != 0, {}};
+  for (unsigned d = 0; d < variable.dims; ++d)
+    wanted.shape += std::string(variable.dimension[d].name) + ",";
+  return wanted;
+}
+
+bool is_only_block(const BlockList& blocks) {
+  return blocks.size() == 1 && blocks.front()->block == 0;
+}
+
+// One block in each iteration, which has no other dimension than its own.
+bool stays_single(const Target& target, const leat_variable& variable, const BlockList& blocks) {
+  const std::uint32_t number = blocks.front()->variable;
+  if (target.blocks.of(number) || varies_in_shape(variable)) return false;
+  const bool is_known = is_in(target.file, variable.name);
+  if (is_known && !target.blocks.is_single(number)) return false;
+  if (target.run.ranks != 1 || !is_only_block(blocks)) return false;
+  target.blocks.note_single(number);
+  return true;
+}
+
+}  // namespace
+
+void begin_blocks(const Target& target, const std::vector<SoundBlocks>& sound, hsize_t row,
+                  std::int64_t iteration, const std::vector<std::int64_t>& unsaid) {
+  std::vector<WantedBlocks> all;
+  for (const auto& [number, blocks, errors] : sound) {
+    if (blocks.empty()) continue;
+    const leat_variable& variable = *leat_variable_at(&target.run, number);
+    if (variable.has_global || stays_single(target, variable, blocks)) continue;
+    WantedBlocks wanted = described(target.run, number);
+    // Larger numbers have no room in the tables.
+    for (const leat_block* block : blocks) {
+      if (block->block <= static_cast<std::uint32_t>(std::numeric_limits<std::int32_t>::max()))
+        wanted.owners.insert({block->rank, block->block});
+    }
+    all.push_back(std::move(wanted));
+  }
+  target.blocks.begin_row(row, iteration, all, unsaid);
+}
+
+void take_up_blocks(const Target& target, std::uint32_t variable, hsize_t rows) {
+  const leat_variable& known = *leat_variable_at(&target.run, variable);
+  if (known.has_global) return;
+  const std::string table = fixed_attribute(open_dataset(target.file, known.name), kBlockTable);
+  target.blocks.take_up(variable, described(target.run, variable), table, rows);
+}
+
+}  // namespace leat::hdf5

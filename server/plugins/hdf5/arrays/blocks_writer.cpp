@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of one size, without their ghosts, that have no place in a global array: "<variable>"
+// (block, dims...), one behind the other as its BlockTable says. Blocks that are smaller than others
+// fill a part of their place, and "<variable>_extent" (block, dims), which is there when there are
+// any, says which; "<variable>_stored" (block), likewise, where not all blocks of the table are.
+// When a run of one rank starts with one block, each iteration is that block, (iteration, dims...),
+// till there are others: then what is there becomes the first blocks, one of each iteration.
+#include <algorithm>
+
+#include "server/plugins/hdf5/arrays/block_axes.hpp"
+#include "server/plugins/hdf5/arrays/block_check.hpp"
+#include "server/plugins/hdf5/arrays/neighbours.hpp"
+#include "server/plugins/hdf5/arrays/writer.hpp"
+#include "server/plugins/hdf5/conventions/block_table.hpp"
+#include "server/plugins/hdf5/datasets/integers.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+class BlocksWriter : public Writer {
+ public:
+  BlocksWriter(const Target& target, const leat_variable& variable, const BlockList& first)
+      : axes_(target, variable), variable_(variable), table_(axes_.block_table()) {
+    const Shape rest = first.empty() ? axes_.stored_rest() : own_extents(variable, *first[0]);
+    extents_ = Shape(rest.end() - variable.dims, rest.end());
+    if (!table_) {
+      data_ = axes_.make(extents_, axes_.place_names(extents_), extents_);
+      return;
+    }
+    data_ = axes_.make_blocks(extents_, first.size());
+    if (axes_.has_table("_extent")) make_sizes(0);
+    if (axes_.has_table("_stored")) make_stored();
+  }
+
+  void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) override {
+    if (!table_ && axes_.block_table()) become_blocks();
+    if (table_) return write_blocks(blocks, errors);
+    for (const leat_block* block : blocks) {
+      const MemoryPart own = own_part(variable_, *block);
+      data_.grow_to(axes_.with_row(row + 1, own.count));
+      data_.write(axes_.with_row(row, zeros(own.count)), axes_.with_row(1, own.count), block->data,
+                  own);
+    }
+  }
+
+  void grow_to_rows(hsize_t rows) override {
+    if (!table_) return data_.grow_to(axes_.with_row(rows, zeros(extents_)));
+    data_.grow_to(joined(table_->size(), zeros(extents_)));
+    if (sizes_.exists()) sizes_.grow_to({table_->size(), 0});
+    if (stored_.exists()) stored_.grow_to({table_->size()});
+  }
+
+ private:
+  void write_blocks(const BlockList& blocks, BlockErrors* errors) {
+    std::vector<std::int8_t> stored = stored_before();
+    std::vector<std::int64_t> sizes = sizes_before(stored);
+    Neighbours to(&data_);
+    data_.grow_to(joined(table_->size(), zeros(extents_)));
+    for (const auto& [record, block] : axes_.by_record(blocks, errors)) {
+      try {
+        const std::size_t at = record - table_->first();
+        put(&to, record, *block, sizes.data() + at * extents_.size());
+        stored[at] = 1;
+      } catch (const std::exception& e) {
+        errors->add(*block, e.what());
+      }
+    }
+    to.flush();
+    note_sizes(sizes);
+    note_stored(stored);
+  }
+
+  // Of the blocks of this row; of what does not vary in time some may have been written in others.
+  std::vector<std::int8_t> stored_before() const {
+    std::vector<std::int8_t> stored(table_->size() - table_->first(), 0);
+    if (table_->has_rows()) return stored;
+    const Shape before{std::min<hsize_t>(stored.size(), data_.extents()[0])};
+    std::fill_n(stored.begin(), before[0], std::int8_t{1});
+    if (stored_.exists()) stored_.read({0}, before, stored.data());
+    return stored;
+  }
+
+  std::vector<std::int64_t> sizes_before(const std::vector<std::int8_t>& stored) const {
+    std::vector<std::int64_t> sizes(stored.size() * extents_.size(), -1);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (stored[i / extents_.size()] != 0)
+        sizes[i] = static_cast<std::int64_t>(extents_[i % extents_.size()]);
+    }
+    if (table_->has_rows() || !sizes_.exists()) return sizes;
+    const hsize_t before = std::min<hsize_t>(stored.size(), sizes_.extents()[0]);
+    const std::vector<std::int64_t> known = read_numbers(sizes_, {0, 0}, {before, extents_.size()});
+    std::copy(known.begin(), known.end(), sizes.begin());
+    return sizes;
+  }
+
+  void put(Neighbours* to, hsize_t record, const leat_block& block, std::int64_t* sizes) {
+    const MemoryPart own = own_part(variable_, block);
+    if (sizes_.exists()) {
+      for (const hsize_t extent : own.count)
+        expect_room_for(sizes_, static_cast<std::int64_t>(extent));
+    }
+    const Shape grown = joined(record + 1, own.count);
+    if (grows(own.count)) {
+      to->flush();
+      data_.grow_to(grown);
+    }
+    to->add(joined(record, zeros(own.count)), joined(1, own.count), block.data, own);
+    std::copy(own.count.begin(), own.count.end(), sizes);
+  }
+
+  bool grows(const Shape& count) const {
+    for (std::size_t d = 0; d < count.size(); ++d) {
+      if (count[d] > data_.extents()[d + 1]) return true;
+    }
+    return false;
+  }
+
+  // Of the blocks of this row, -1 where there is none.
+  void note_sizes(const std::vector<std::int64_t>& sizes) {
+    if (extents_.empty() || sizes.empty()) return;
+    const auto usual = [&](std::size_t i) {
+      return sizes[i] < 0 || static_cast<hsize_t>(sizes[i]) == extents_[i % extents_.size()];
+    };
+    bool all_usual = true;
+    for (std::size_t i = 0; i < sizes.size() && all_usual; ++i) all_usual = usual(i);
+    if (all_usual && !sizes_.exists()) return;
+    if (!sizes_.exists()) make_sizes(*std::max_element(sizes.begin(), sizes.end()));
+    sizes_.grow_to({table_->size(), 0});
+    write_numbers(sizes_, {table_->first(), 0}, {sizes.size() / extents_.size(), extents_.size()},
+                  sizes);
+  }
+
+  void make_sizes(std::int64_t largest) {
+    for (const hsize_t extent : extents_)
+      largest = std::max(largest, static_cast<std::int64_t>(extent));
+    sizes_ = axes_.make_block_table(extents_of_blocks(largest), {variable_.dims},
+                                    {{axes_.name() + "_dims", variable_.dims}});
+    if (!sizes_.is_new()) return;
+    std::vector<std::int64_t> before;
+    for (hsize_t i = 0; i < table_->first(); ++i)
+      before.insert(before.end(), extents_.begin(), extents_.end());
+    sizes_.grow_to({table_->first(), 0});
+    write_numbers(sizes_, {0, 0}, {table_->first(), extents_.size()}, before);
+  }
+
+  void note_stored(const std::vector<std::int8_t>& stored) {
+    const bool all = std::count(stored.begin(), stored.end(), 0) == 0;
+    if (all && !stored_.exists()) return;
+    if (!stored_.exists()) {
+      make_stored();
+      const std::vector<std::int8_t> before(table_->first(), 1);
+      stored_.grow_to({before.size()});
+      stored_.write({0}, {before.size()}, before.data());
+    }
+    stored_.grow_to({table_->size()});
+    stored_.write({table_->first()}, {stored.size()}, stored.data());
+  }
+
+  void make_stored() { stored_ = axes_.make_block_mask(stored_blocks_of(axes_.name())); }
+
+  void become_blocks() {
+    table_ = axes_.block_table();
+    axes_.take_blocks(&data_);
+  }
+
+  BlockAxes axes_;
+  const leat_variable& variable_;
+  BlockTable* table_;  // none while there is a single block in each iteration
+  Shape extents_;      // of the first block
+  Dataset data_, sizes_, stored_;
+};
+
+}  // namespace
+
+std::unique_ptr<Writer> make_blocks_writer(const Target& target, const leat_variable& variable,
+                                           const BlockList& first) {
+  return std::make_unique<BlocksWriter>(target, variable, first);
+}
+
+}  // namespace leat::hdf5

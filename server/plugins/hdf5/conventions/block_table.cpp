@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/conventions/block_table.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
+#include "server/plugins/hdf5/conventions/dimension_scales.hpp"
+#include "server/plugins/hdf5/datasets/integers.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+std::string key_of(const WantedBlocks& wanted) {
+  return (wanted.has_rows ? "" : "=") + wanted.shape;
+}
+
+}  // namespace
+
+BlockTable::BlockTable(const BlockTablePlace& place, const std::string& name, bool has_rows,
+                       hsize_t rows, hsize_t at_once)
+    : has_rows_(has_rows), scale_(make_dimension(place.file, name, 0, true)) {
+  ranks_ = list(place, "_rank", kRankOfBlock, at_once);
+  numbers_ = list(place, "_number", kNumberOfBlock, at_once);
+  if (has_rows) {
+    iterations_ = list(place, "_iteration", kIterationOfBlock, at_once);
+    const std::string counts = place.scales.take_name(name + "_count");
+    DatasetPlan plan = growing_list();
+    plan.chunk = {records_in_chunk(sizeof(std::int32_t), 1, true)};
+    counts_ = Dataset(place.file, counts, H5T_NATIVE_INT32, plan);
+    place.scales.attach_rows(counts_);
+    if (counts_.is_new()) {
+      set_attribute(counts_.id(), "long_name", kBlocksOfIteration);
+      set_attribute(counts_.id(), "units", "1");
+      set_coordinates(counts_, coordinates_of_rows(place.time, counts));
+    }
+  }
+  if (!scale_.is_new()) take_up(rows);
+}
+
+Dataset BlockTable::list(const BlockTablePlace& place, const char* suffix, const char* about,
+                         hsize_t at_once) {
+  DatasetPlan plan = growing_list();
+  plan.chunk = {records_in_chunk(sizeof(std::int32_t), at_once, has_rows_)};
+  plan.fill = number_bytes(H5T_NATIVE_INT32, -1);
+  Dataset made(place.file, place.scales.take_name(scale_.name() + suffix), H5T_NATIVE_INT32, plan);
+  made.attach_scale(0, scale_);
+  if (!made.is_new()) return made;
+  set_attribute(made.id(), "long_name", about);
+  set_attribute(made.id(), "units", "1");
+  set_fill_attribute(made.id(), made.type(), plan.fill);
+  return made;
+}
+
+void BlockTable::take_up(hsize_t rows) {
+  if (!has_rows_) {
+    size_ = ranks_.extents()[0];
+    const auto ranks = read_numbers(ranks_, {0}, {size_}),
+               numbers = read_numbers(numbers_, {0}, {size_});
+    for (hsize_t i = 0; i < size_; ++i) records_[{ranks[i], numbers[i]}] = i;
+    return;
+  }
+  const Shape count{std::min(rows, counts_.extents()[0])};
+  const std::vector<std::int64_t> counts = read_numbers(counts_, {0}, count);
+  size_ = static_cast<hsize_t>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
+  first_ = size_;
+}
+
+void BlockTable::begin_row(hsize_t row, std::int64_t iteration) {
+  if (has_rows_) {
+    records_.clear();
+    first_ = size_;
+  }
+  std::vector<BlockOwner> fresh;
+  for (const BlockOwner& owner : wanted_) {
+    if (records_.count(owner) == 0) fresh.push_back(owner);
+  }
+  wanted_.clear();
+  failed_.clear();
+  const hsize_t before = size_;
+  try {
+    append(fresh, std::vector<std::int64_t>(fresh.size(), iteration));
+    if (!has_rows_ || fresh.empty()) return;
+    const auto count = static_cast<std::int64_t>(fresh.size());
+    counts_.grow_to({row + 1});
+    write_numbers(counts_, {row}, {1}, {count});
+  } catch (const std::exception& e) {
+    size_ = before;
+    failed_ = e.what();
+  }
+}
+
+void BlockTable::append(const std::vector<BlockOwner>& owners,
+                        const std::vector<std::int64_t>& iterations) {
+  std::vector<std::int64_t> ranks, numbers;
+  for (const BlockOwner& owner : owners) {
+    ranks.push_back(owner.rank);
+    numbers.push_back(owner.number);
+  }
+  const Shape start{size_}, count{owners.size()}, grown{size_ + owners.size()};
+  for (Dataset* each : {&ranks_, &numbers_}) each->grow_to(grown);
+  write_numbers(ranks_, start, count, ranks);
+  write_numbers(numbers_, start, count, numbers);
+  if (has_rows_) {
+    iterations_.grow_to(grown);
+    write_numbers(iterations_, start, count, iterations);
+  }
+  for (const BlockOwner& owner : owners) records_[owner] = size_++;
+}
+
+void BlockTable::take_rows(const std::vector<std::int64_t>& iterations, const BlockOwner& owner) {
+  if (iterations.empty()) return;
+  append(std::vector<BlockOwner>(iterations.size(), owner), iterations);
+  counts_.grow_to({iterations.size()});
+  write_numbers(counts_, {0}, {iterations.size()}, std::vector<std::int64_t>(iterations.size(), 1));
+  first_ = size_;
+}
+
+void BlockTable::grow_to_rows(hsize_t rows) {
+  if (has_rows_) counts_.grow_to({rows});
+}
+
+std::optional<hsize_t> BlockTable::record_of(const BlockOwner& owner) const {
+  if (!failed_.empty()) throw std::runtime_error(failed_);
+  const auto found = records_.find(owner);
+  return found == records_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<std::string> BlockTable::coordinates() const {
+  if (!has_rows_) return {ranks_.name(), numbers_.name()};
+  return {iterations_.name(), ranks_.name(), numbers_.name()};
+}
+
+BlockTable* BlockTables::of(std::uint32_t variable) const {
+  const auto found = of_.find(variable);
+  return found == of_.end() ? nullptr : found->second;
+}
+
+void BlockTables::take_up(std::uint32_t variable, const WantedBlocks& described,
+                          const std::string& name, hsize_t rows) {
+  if (name.empty()) return note_single(variable);
+  const auto is_it = [&](const auto& table) { return table->name() == name; };
+  auto found = std::find_if(tables_.begin(), tables_.end(), is_it);
+  if (found == tables_.end()) {
+    tables_.push_back(std::make_unique<BlockTable>(place_, name, described.has_rows, rows, 1));
+    found = tables_.end() - 1;
+  }
+  of_[variable] = found->get();
+  if (!described.shape.empty()) by_shape_.emplace(key_of(described), found->get());
+}
+
+BlockTable* BlockTables::make(const WantedBlocks& wanted, hsize_t rows) {
+  const bool is_first = std::none_of(tables_.begin(), tables_.end(),
+                                     [](const auto& table) { return table->has_rows(); });
+  const std::string wished = is_first && wanted.has_rows
+                                 ? kUsualBlockTable
+                                 : leat_variable_at(&place_.run, wanted.variable)->name +
+                                       std::string("_") + kUsualBlockTable;
+  tables_.push_back(std::make_unique<BlockTable>(place_, place_.scales.take_name(wished),
+                                                 wanted.has_rows, rows, wanted.owners.size()));
+  return tables_.back().get();
+}
+
+BlockTable* BlockTables::table_for(const WantedBlocks& wanted, hsize_t row,
+                                   const std::vector<std::int64_t>& unsaid) {
+  const bool was_single = is_single(wanted.variable);
+  const auto shape = by_shape_.find(key_of(wanted));
+  if (!was_single && !wanted.shape.empty() && shape != by_shape_.end()) return shape->second;
+  for (const auto& table : tables_) {
+    if (table->has_rows() == wanted.has_rows && table->wanted() == wanted.owners &&
+        was_single == (converted_.count(table.get()) > 0))
+      return table.get();
+  }
+  BlockTable* made = make(wanted, row);
+  if (!was_single) return made;
+  Dataset& said = place_.scales.iteration();
+  std::vector<std::int64_t> iterations = read_numbers(said, {0}, said.extents());
+  iterations.insert(iterations.end(), unsaid.begin(), unsaid.end());
+  made->take_rows(iterations, {0, 0});
+  converted_.insert(made);
+  return made;
+}
+
+void BlockTables::begin_row(hsize_t row, std::int64_t iteration,
+                            const std::vector<WantedBlocks>& wanted,
+                            const std::vector<std::int64_t>& unsaid) {
+  converted_.clear();
+  for (const auto& table : tables_) table->want_none();  // of an iteration that could not begin
+  for (const WantedBlocks& each : wanted) {
+    BlockTable* table = of(each.variable);
+    if (!table) {
+      table = table_for(each, row, unsaid);
+      of_[each.variable] = table;
+      single_.erase(each.variable);
+      if (!each.shape.empty()) by_shape_.emplace(key_of(each), table);
+    }
+    table->want(each.owners);
+  }
+  for (const auto& table : tables_) table->begin_row(row, iteration);
+}
+
+void BlockTables::grow_to_rows(hsize_t rows) {
+  for (const auto& table : tables_) table->grow_to_rows(rows);
+}
+
+}  // namespace leat::hdf5

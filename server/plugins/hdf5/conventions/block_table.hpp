@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose the blocks are that have no place in a global array. Such blocks lie one behind the other, by
+// iteration, rank and number, in "<variable>" (block, ...), and variables that have the same blocks
+// share the dimension. Beside it, called after it:
+//
+//   <block>_rank, <block>_number, <block>_iteration (block)    whose each is, and when it was written
+//   <block>_count (iteration)                                  blocks of each iteration
+//
+// What does not vary in time has a table without iterations.
+#pragma once
+
+#include <compare>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/include/plugin.h"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
+
+namespace leat::hdf5 {
+
+class DimensionScales;
+
+/// The attribute of a variable that has the name of its table: a text of fixed length.
+inline constexpr const char* kBlockTable = "leat_blocks";
+
+/// Name of the table that most variables of a run have.
+inline constexpr const char* kUsualBlockTable = "block";
+/// What each list of a table is: its attribute `long_name`.
+inline constexpr const char* kRankOfBlock = "rank that wrote the block";
+inline constexpr const char* kNumberOfBlock = "number of the block within its rank";
+inline constexpr const char* kIterationOfBlock = "iteration in which the block was written";
+inline constexpr const char* kBlocksOfIteration = "number of blocks in the iteration";
+
+struct BlockOwner {
+  std::int64_t rank = 0, number = 0;
+  auto operator<=>(const BlockOwner&) const = default;
+};
+using BlockOwners = std::set<BlockOwner>;
+
+/// Where a table is made, or was.
+struct BlockTablePlace {
+  hid_t file;
+  DimensionScales& scales;
+  const leat_run& run;
+  const std::string& time;  ///< as in Target
+};
+
+class BlockTable {
+ public:
+  /// Makes it for about `at_once` blocks in each iteration, or goes on with what is there. `rows`:
+  /// iterations of the file.
+  BlockTable(const BlockTablePlace& place, const std::string& name, bool has_rows, hsize_t rows,
+             hsize_t at_once);
+
+  /// These blocks come in the next row.
+  void want(const BlockOwners& owners) { wanted_.insert(owners.begin(), owners.end()); }
+  void want_none() { wanted_.clear(); }
+  const BlockOwners& wanted() const { return wanted_; }
+  /// Notes whose the blocks of a row are that are wanted; none where nobody wants any.
+  void begin_row(hsize_t row, std::int64_t iteration);
+  /// For rows of before there was the table: each had this one block.
+  void take_rows(const std::vector<std::int64_t>& iterations, const BlockOwner& owner);
+  /// The file has `rows` iterations.
+  void grow_to_rows(hsize_t rows);
+
+  /// Where the block lies that came in this row. Throws when the row could not be begun.
+  std::optional<hsize_t> record_of(const BlockOwner& owner) const;
+  /// Blocks of this row begin here; of what does not vary in time, all.
+  hsize_t first() const { return first_; }
+  /// Of all rows.
+  hsize_t size() const { return size_; }
+  const std::string& name() const { return scale_.name(); }
+  Dataset& scale() { return scale_; }
+  bool has_rows() const { return has_rows_; }
+  /// Names of what says whose the blocks are, for the attribute `coordinates`.
+  std::vector<std::string> coordinates() const;
+
+ private:
+  Dataset list(const BlockTablePlace& place, const char* suffix, const char* about,
+               hsize_t at_once);
+  void append(const std::vector<BlockOwner>& owners, const std::vector<std::int64_t>& iterations);
+  void take_up(hsize_t rows);
+
+  bool has_rows_;
+  Dataset scale_, ranks_, numbers_, iterations_, counts_;
+  hsize_t first_ = 0, size_ = 0;
+  BlockOwners wanted_;
+  std::map<BlockOwner, hsize_t> records_;  // of this row
+  std::string failed_;                     // why the row was not begun
+};
+
+/// The blocks of a variable in one iteration.
+struct WantedBlocks {
+  std::uint32_t variable;
+  std::string shape;  ///< those who say the same share a table, whatever comes
+  bool has_rows;
+  BlockOwners owners;
+};
+
+class BlockTables {
+ public:
+  explicit BlockTables(const BlockTablePlace& place) : place_(place) {}
+
+  /// That of a variable; none for those that have one block in each iteration, which is all of it.
+  BlockTable* of(std::uint32_t variable) const;
+  /// The variable is in the file: with a table of this name, or "" for none.
+  void take_up(std::uint32_t variable, const WantedBlocks& described, const std::string& name,
+               hsize_t rows);
+  /// The first blocks of a variable are one in each iteration.
+  void note_single(std::uint32_t variable) { single_.insert(variable); }
+  bool is_single(std::uint32_t variable) const { return single_.count(variable) > 0; }
+  /// Gives each variable its table, and each table its blocks of this row. A variable that was
+  /// single is none any more. `unsaid`: numbers of the last rows before, which the scale of the
+  /// iterations does not have yet.
+  void begin_row(hsize_t row, std::int64_t iteration, const std::vector<WantedBlocks>& wanted,
+                 const std::vector<std::int64_t>& unsaid);
+  void grow_to_rows(hsize_t rows);
+
+ private:
+  BlockTable* table_for(const WantedBlocks& wanted, hsize_t row,
+                        const std::vector<std::int64_t>& unsaid);
+  BlockTable* make(const WantedBlocks& wanted, hsize_t rows);
+
+  BlockTablePlace place_;
+  std::vector<std::unique_ptr<BlockTable>> tables_;
+  std::map<std::uint32_t, BlockTable*> of_;
+  std::map<std::string, BlockTable*> by_shape_;  // those of constants begin with a '='
+  std::set<std::uint32_t> single_;
+  std::set<const BlockTable*> converted_;  // in this row
+};
+
+}  // namespace leat::hdf5
