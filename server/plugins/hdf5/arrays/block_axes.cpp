@@ -69,14 +69,14 @@ Dataset BlockAxes::make_block_table(const TableKind& kind, const Shape& rest,
   return table;
 }
 
-Dataset BlockAxes::make_block_mask(const MaskKind& kind) const {
+Dataset BlockAxes::make_stored_mask() const {
   DatasetPlan plan = growing_list();
   plan.chunk = {records_in_chunk(1, table()->size() - table()->first(), has_rows())};
   plan.fill = {0};
   const std::string mask_name = target_.scales.take_name(name() + kStoredSuffix);
   Dataset mask(target_.file, mask_name, H5T_NATIVE_INT8, plan);
   name_scales(mask, Front::blocks, {});
-  if (mask.is_new()) describe_mask(mask, kind, "");
+  if (mask.is_new()) describe_mask(mask, stored_blocks_of(name()), "");
   return mask;
 }
 

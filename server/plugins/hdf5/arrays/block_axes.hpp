@@ -31,8 +31,9 @@ class BlockAxes : public Axes {
   /// A table of integers of (block, rest...). `names`: of rest.
   Dataset make_block_table(const TableKind& kind, const Shape& rest,
                            const std::vector<DimensionName>& names) const;
-  /// Yes or no for each block.
-  Dataset make_block_mask(const MaskKind& kind) const;
+  /// Whether the variable has each block.
+  Dataset make_stored_mask() const;
+  bool has_mask() const { return target_.scales.has(name() + kStoredSuffix); }
 };
 
 }  // namespace leat::hdf5

@@ -28,8 +28,8 @@ class BlocksWriter : public Writer {
       return;
     }
     data_ = axes_.make_blocks(extents_, first.size());
-    if (axes_.has_table("_extent")) make_sizes(0);
-    if (axes_.has_table("_stored")) make_stored();
+    if (axes_.has_table(extents_of_blocks(0))) make_sizes(0);
+    if (axes_.has_mask()) make_stored();
   }
 
   void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) override {
@@ -156,7 +156,7 @@ class BlocksWriter : public Writer {
     stored_.write({table_->first()}, {stored.size()}, stored.data());
   }
 
-  void make_stored() { stored_ = axes_.make_block_mask(stored_blocks_of(axes_.name())); }
+  void make_stored() { stored_ = axes_.make_stored_mask(); }
 
   void become_blocks() {
     table_ = axes_.block_table();

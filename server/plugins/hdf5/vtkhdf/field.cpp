@@ -12,17 +12,6 @@ namespace {
 
 constexpr hsize_t kMostRaggedElements = hsize_t{1} << 40;
 
-// As DimensionScales::take_name() gave it to the writer.
-std::string name_beside(const leat_run& run, const std::string& wished) {
-  std::string name = wished;
-  for (std::uint64_t i = 0; i < run.variable_count; ++i) {
-    if (leat_variable_at(&run, i)->name != name) continue;
-    name += "_";
-    i = static_cast<std::uint64_t>(-1);
-  }
-  return name;
-}
-
 std::string flat(std::string name) {
   std::replace(name.begin(), name.end(), '/', '_');
   return name;
