@@ -10,7 +10,7 @@ import time
 import h5py
 import pytest
 from leat_run import LIMIT, Run, data, same_bits, xml
-from stored_blocks import stored_ranks
+from stored_blocks import stored_blocks, stored_ranks
 
 MIB = 1 << 20
 LARGE = 4 * MIB
@@ -180,7 +180,7 @@ def test_a_rank_may_use_the_memory_that_is_near_others(tmp_path):
         run.finish()
     with h5py.File(tmp_path / "run.h5") as file:
         for block in range(blocks):
-            assert same_bits(file["a"][0, block], data(LARGE // 4, "i4", block))
+            assert same_bits(stored_blocks(file, "a")[0, block], data(LARGE // 4, "i4", block))
 
 
 # On several memory nodes the buffer is populated once all ranks are known, or known not to come.
@@ -199,7 +199,7 @@ def test_a_run_goes_on_before_all_ranks_have_come_and_is_placed_when_one_never_d
         assert "server on core" in run.log()
     with h5py.File(tmp_path / "run.h5") as file:
         for block in range(12):
-            assert same_bits(file["a"][0, block], data(LARGE // 4, "i4", block))
+            assert same_bits(stored_blocks(file, "a")[0, block], data(LARGE // 4, "i4", block))
 
 
 def test_a_machine_that_makes_no_sense_is_an_error_of_the_start(tmp_path):

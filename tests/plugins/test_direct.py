@@ -41,7 +41,8 @@ def run(folder, io, strace=("-o", "/dev/null", "-e", "trace=none"), durability="
 
 def has(path, stored):
     with h5py.File(path) as file:
-        whole = [int(i) for i, complete in zip(file["iteration"][:], file["leat/iteration_complete"][:]) if complete]
+        complete = file["leat/iteration_complete"][:] if len(file["iteration"]) else []  # which comes with the first one
+        whole = [int(i) for i, is_whole in zip(file["iteration"][:], complete) if is_whole]
         assert whole == stored
         for i in whole:
             for v, shape in enumerate(SHAPES):

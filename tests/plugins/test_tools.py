@@ -82,7 +82,7 @@ CDO_SAYS = "NetCDF4 groups not supported|Coordinates variable iteration can't be
 
 def test_cdo_finds_the_dates_and_counts_right(folder):
     assert run("cdo -s showtimestamp dates.nc", folder, CDO_SAYS).split() == [date.replace(" ", "T") for date in DATES]
-    assert run("cdo -s showname dates.nc", folder, CDO_SAYS).split()[:1] == ["air"]
+    assert "air" in run("cdo -s showname dates.nc", folder, CDO_SAYS).split()
     lines = run("cdo -s outputtab,date,time,value -timmean -selname,air dates.nc", folder, CDO_SAYS).splitlines()[1:]
     assert [float(line.split()[2]) for line in lines] == np.mean(AIR, axis=0).ravel().tolist()
     assert {tuple(line.split()[:2]) for line in lines} == {("2000-01-01", "18:00:00")}

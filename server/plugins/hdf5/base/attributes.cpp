@@ -23,6 +23,11 @@ void write_attribute(hid_t object, const char* name, hid_t type, const Shape& ex
   check(H5Awrite(attribute, type, value), what);
 }
 
+void set_long_attribute(hid_t object, const char* name, const std::string& value) {
+  const char* text = value.c_str();
+  write_attribute(object, name, text_type(H5T_VARIABLE), {}, &text);
+}
+
 Id opened(hid_t object, const char* name) {
   return Id(H5Aopen(object, name, H5P_DEFAULT), std::string("cannot read the attribute ") + name);
 }
@@ -39,17 +44,11 @@ void remove_attribute(hid_t object, const std::string& name) {
 }
 
 void set_attribute(hid_t object, const char* name, const std::string& value) {
-  if (value.size() > kMostInObject) return set_long_attribute(object, name, value);
   remove_attribute(object, name);
+  if (value.size() > kMostInObject) return set_long_attribute(object, name, value);
   const Id type = text_type(std::max<std::size_t>(1, value.size()));
   check(H5Tset_strpad(type, H5T_STR_NULLPAD), "making a type");
   write_attribute(object, name, type, {}, value.c_str());
-}
-
-void set_long_attribute(hid_t object, const char* name, const std::string& value) {
-  remove_attribute(object, name);
-  const char* text = value.c_str();
-  write_attribute(object, name, text_type(H5T_VARIABLE), {}, &text);
 }
 
 void set_attribute(hid_t object, const char* name, const char* value) {

@@ -16,16 +16,14 @@ void remove_attribute(hid_t object, const std::string& name);
 
 /// Text attribute, of UTF-8, its bytes in the object itself: what netCDF calls NC_CHAR. Tools that
 /// know no other text (NCO, ncdump -t) read it, and so does who must not touch the heap of a file
-/// in which damage makes the HDF5 library search for ever. One that is there is replaced; those of
-/// numbers are changed in place.
+/// in which damage makes the HDF5 library search for ever. Only one of more than 60,000 bytes lies in
+/// the heap. One that is there is replaced; those of numbers are changed in place.
 void set_attribute(hid_t object, const char* name, const std::string& value);
 void set_attribute(hid_t object, const char* name, const char* value);
 void set_attribute(hid_t object, const char* name, std::int64_t value);
 void set_attribute(hid_t object, const char* name, const std::vector<std::int64_t>& values);
 void set_attribute(hid_t object, const char* name, const std::vector<std::int8_t>& values);
 void set_attribute(hid_t object, const char* name, const std::vector<double>& values);
-/// A text that may be longer than the 64 KiB of an attribute: it lies in the heap.
-void set_long_attribute(hid_t object, const char* name, const std::string& value);
 /// "_FillValue" as netCDF has it: one value of the dataset's own type.
 void set_fill_attribute(hid_t dataset, hid_t type, const std::vector<std::uint8_t>& fill);
 

@@ -44,7 +44,7 @@ void describe_file(hid_t file, const leat_run& run) {
   set_attribute(file, kRunNumber, std::int64_t{leat_run_number(&run)});
   set_attribute(file, "ranks", std::int64_t{run.ranks});
   set_attribute(file, "leat_version", std::string(LEAT_VERSION));
-  set_long_attribute(file, "leat_xml", std::string(run.xml));
+  set_attribute(file, "leat_xml", std::string(run.xml));
   describe_run(file, run);
 }
 
