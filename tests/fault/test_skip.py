@@ -10,6 +10,7 @@ import h5py
 import pytest
 from control_run import Peer, wait_until
 from leat_run import BUILD, Run, data, same_bits, xml
+from stored_blocks import stored_ranks
 
 ROW = '<layout name="row" type="uint8" dimensions="8"/><variable name="a" layout="row"/>'
 OUT = '<store name="out" type="hdf5"/>'
@@ -43,7 +44,7 @@ def in_file(folder, count):
     with h5py.File(folder / "run.h5") as file:
         assert file["iteration"][:].tolist() == list(range(count))
         for iteration in range(count):
-            assert same_bits(file["a"][iteration].reshape(-1)[:8], data(8, "u1", iteration))
+            assert same_bits(stored_ranks(file, "a", iteration)[0].reshape(-1)[:8], data(8, "u1", iteration))
 
 
 def ledger(folder):

@@ -94,11 +94,11 @@ std::vector<double> times_of(const std::vector<Part>& parts, const Rows& rows) {
 
 // What rows are called after, as in the first part.
 void write_iterations(hid_t file, const std::vector<Part>& parts, const Rows& rows) {
-  const std::string name = parts.front().iteration_name, scale = parts.front().rows_name;
-  write_list(file, name, H5T_NATIVE_INT64, rows.numbers(), open_dataset(parts.front().file, name));
+  const Part& like = part_with_rows(parts);
+  const std::string name = like.iteration_name, scale = like.rows_name;
+  write_list(file, name, H5T_NATIVE_INT64, rows.numbers(), open_dataset(like.file, name));
   if (scale.empty() || scale == name) return make_scale(open_dataset(file, name), name);
-  write_list(file, scale, H5T_NATIVE_DOUBLE, times_of(parts, rows),
-             open_dataset(parts.front().file, scale));
+  write_list(file, scale, H5T_NATIVE_DOUBLE, times_of(parts, rows), open_dataset(like.file, scale));
   make_scale(open_dataset(file, scale), scale);
   attach_scale(open_dataset(file, name), 0, open_dataset(file, scale), "cannot name " + name);
 }
@@ -106,7 +106,7 @@ void write_iterations(hid_t file, const std::vector<Part>& parts, const Rows& ro
 void write_flags(View& view, const std::string& source, const std::string& name,
                  const std::vector<std::uint8_t>& flags) {
   for (const Part& part : view.parts) {
-    if (!is_dataset(part.file, source)) continue;
+    if (source.empty() || !is_dataset(part.file, source)) continue;
     write_list(view.file, name, H5T_NATIVE_UINT8, flags, open_dataset(part.file, source));
     break;
   }
@@ -133,16 +133,14 @@ void fill(hid_t file, const std::vector<Part>& parts, const std::vector<std::str
   std::set<std::string> names;
   for (const ViewedVariable& variable : variables) names.insert(variable.name);
   // A variable of this name, which nobody has written yet.
-  for (std::string name = "iteration"; name.size() < parts.front().iteration_name.size();
-       name += "_")
+  const Part& like = part_with_rows(parts);
+  for (std::string name = "iteration"; name.size() < like.iteration_name.size(); name += "_")
     names.insert(name);
   DimensionScales scales(file, names);
-  const std::string complete = table_of(parts.front().file, "", "iteration_complete");
   MergedTables tables(parts, variables);
-  View view{file, parts, files, rows, scales, coordinate_of_rows(parts.front().file), tables, {}};
-  view.done.insert({parts.front().iteration_name, parts.front().rows_name});
-  view.done.insert(complete);
-  write_flags(view, complete, scales.take_name(scales.in_own_group("iteration_complete")),
+  View view{file, parts, files, rows, scales, coordinate_of_rows(like.file), tables, {}};
+  view.done.insert({like.iteration_name, like.rows_name, like.complete_name});
+  write_flags(view, like.complete_name, scales.take_name(scales.in_own_group("iteration_complete")),
               rows.complete());
   for (const ViewedVariable& variable : variables) add_variable(view, variable);
   add_nodes(view);

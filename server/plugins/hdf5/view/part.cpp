@@ -29,11 +29,13 @@ Part open_part(const fs::path& path) {
   part.started_ns = integer_attribute(part.file, kStarted, 0);
   part.iteration_name = table_of(part.file, "", "iteration");
   part.rows_name = scale_of_rows(part.file);
-  const std::string complete = table_of(part.file, "", "iteration_complete");
-  if (part.first_rank < 0 || part.iteration_name.empty() || complete.empty())
+  part.complete_name = table_of(part.file, "", "iteration_complete");
+  if (part.first_rank < 0 || part.iteration_name.empty())
     throw std::runtime_error("it is no part of a run on several nodes");
+  // What rows are called, and whether they are whole, is there with the first one.
+  if (part.complete_name.empty()) return part;
   part.iterations = integers_of(part.file, part.iteration_name);
-  for (const std::int64_t flag : integers_of(part.file, complete))
+  for (const std::int64_t flag : integers_of(part.file, part.complete_name))
     part.complete.push_back(flag != 0);
   part.complete.resize(part.iterations.size(), 0);
   return part;
@@ -58,6 +60,12 @@ void keep_one_run(std::vector<Part>* parts) {
 }
 
 }  // namespace
+
+const Part& part_with_rows(const std::vector<Part>& parts) {
+  const auto found = std::find_if(parts.begin(), parts.end(),
+                                  [](const Part& part) { return !part.complete_name.empty(); });
+  return found == parts.end() ? parts.front() : *found;
+}
 
 std::vector<Part> open_parts(const std::string& folder, std::vector<std::string>* left_out) {
   std::vector<Part> parts;

@@ -18,9 +18,13 @@ struct Part {
   std::string iteration_name;  ///< of the dataset with the numbers of iterations
   std::string rows_name;       ///< of what rows are called after: those, or the times
   std::int64_t ranks = 0, first_rank = 0, node_ranks = 0, started_ns = 0;
+  std::string complete_name;             ///< of the flags; "" before the first iteration
   std::vector<std::int64_t> iterations;  ///< by row
   std::vector<std::uint8_t> complete;    ///< by row
 };
+
+/// One that has rows, by which the others are called; the first where none has.
+const Part& part_with_rows(const std::vector<Part>& parts);
 
 /// The files of `folder` that make up one run, by lowest rank; of an older run with the same
 /// session name and other nodes nothing is among them. Throws when one cannot be read, and when
