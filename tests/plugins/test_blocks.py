@@ -161,6 +161,16 @@ def test_blocks_smaller_than_the_first_fill_a_part_of_their_place_and_larger_one
         assert file["u_extent"][:].tolist() == [[3, 4], [3, 4], [3, 4], [2, 4], [3, 6], [3, 4], [0, 0], [3, 4]]
 
 
+def test_places_are_made_for_the_largest_of_the_first_blocks(tmp_path):
+    told = Told(tmp_path, [variable("u", "f8", ["y", "x"])])
+    for _ in range(3):
+        told.give({0: {(0, 0): (0, 0), (0, 1): (1, 50), (1, 0): (40, 30)}})
+    told.plugin.finish()
+    told.check()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["u"].shape == (9, 40, 50) and file["u"].chunks[1:] == (40, 50)
+
+
 def test_what_does_not_vary_in_time_may_come_in_pieces_and_again(tmp_path):
     plugin = Plugin(tmp_path, [variable("x", "f8", ["node"], time_varying=0), variable("t", "f8", [])], ranks=3)
     plugin.must(0, plugin.block(0, (5,), 1, rank=1), plugin.block(1, (), 1))

@@ -21,7 +21,7 @@ class BlocksWriter : public Writer {
  public:
   BlocksWriter(const Target& target, const leat_variable& variable, const BlockList& first)
       : axes_(target, variable), variable_(variable), table_(axes_.block_table()) {
-    const Shape rest = first.empty() ? axes_.stored_rest() : own_extents(variable, *first[0]);
+    const Shape rest = first.empty() ? axes_.stored_rest() : largest_of(first);
     extents_ = Shape(rest.end() - variable.dims, rest.end());
     if (!table_) {
       data_ = axes_.make(extents_, axes_.place_names(extents_), extents_);
@@ -68,6 +68,16 @@ class BlocksWriter : public Writer {
     to.flush();
     note_sizes(sizes);
     note_stored(stored);
+  }
+
+  // Places have room for the largest: chunks are made for them.
+  Shape largest_of(const BlockList& blocks) const {
+    Shape largest(variable_.dims, 0);
+    for (const leat_block* block : blocks) {
+      const Shape own = own_extents(variable_, *block);
+      for (std::size_t d = 0; d < largest.size(); ++d) largest[d] = std::max(largest[d], own[d]);
+    }
+    return largest;
   }
 
   // Of the blocks of this row; of what does not vary in time some may have been written in others.
@@ -166,7 +176,7 @@ class BlocksWriter : public Writer {
   BlockAxes axes_;
   const leat_variable& variable_;
   BlockTable* table_;  // none while there is a single block in each iteration
-  Shape extents_;      // of the first block
+  Shape extents_;      // of the largest of the first blocks
   Dataset data_, sizes_, stored_;
 };
 
