@@ -215,3 +215,41 @@ def test_thousands_of_small_blocks_are_stored_bit_for_bit_in_hardly_more_than_th
     blocks = sum(map(len, owners.values()))
     data = blocks * 512 * np.dtype(dtype).itemsize
     assert (tmp_path / "run.h5").stat().st_size <= 1.05 * data + 200 * blocks + 65536 + 65536
+
+
+KILLED = [variable("u", "f8", ["x"]), variable("level", "i4", []), variable("p", "u2", ["?y", "?x"]), variable("late", "f4", ["x"]),
+          variable("probe", "f8", []), variable("x", "f8", ["node"], time_varying=0)]
+
+
+def blocks_of(row):
+    owners = [(r, b) for r in range(2) for b in range(1 + (row + r) % 3)]
+    return {0: {o: (30 - (row == 3),) for o in owners}, 1: {o: () for o in owners}, 2: {o: (row, 2) for o in owners[1:]},
+            **({3: {owners[-1]: (3,)}} if row > 1 else {}), 4: {(0, 0): ()}, **({5: {(r, 0): (5,) for r in range(2)}} if row == 0 else {})}
+
+
+@pytest.mark.parametrize("moment", range(21, 149, 8))
+def test_a_writer_that_is_killed_at_any_write_leaves_whole_blocks_and_the_next_goes_on(tmp_path, moment):
+    wrapper = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"inject=pwrite64,pwritev:signal=KILL:when={moment}"]
+    told = Told(tmp_path, KILLED, session="s1", wrapper=wrapper)
+    try:
+        while told.row < 8:
+            told.give(blocks_of(told.row))
+    except (ValueError, OSError):  # no answer
+        pass
+    told.plugin.kill()
+    path = tmp_path / "run.h5"
+    rows = 0
+    if path.exists():
+        with h5py.File(path) as file:
+            rows = len(file["iteration"])
+        assert told.row <= rows <= told.row + 1, "what was said to be stored is there"
+    for name, wanted in told.wanted.items():
+        if name != "x" and rows:
+            expect(path, name, {row: wanted.get(row, {}) for row in range(rows) if any(r < rows for r in wanted)})
+    told.plugin, told.row = Plugin(tmp_path, KILLED, ranks=2, session="s1", resumed=1), rows
+    while told.row < 8:
+        told.give(blocks_of(told.row))
+    assert "cannot be continued" not in told.plugin.finish()
+    del told.wanted["x"]
+    told.check()
+    expect(path, "x", {0: {(r, 0): array((5,), "f8", 100 * r + 5) for r in range(2)}})
