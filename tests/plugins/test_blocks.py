@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Blocks without a place in a global array: which dimension they share, and where each lies, for runs of every kind."""
+import pathlib
+import re
+
 import h5py
 import numpy as np
 import pytest
@@ -65,6 +68,20 @@ def test_variables_with_the_same_blocks_share_a_dimension_and_values_select_each
         chosen = int(ds.level[4])
         picked = ds.u.where(ds.level == chosen, drop=True)
         assert picked.shape == (1, 2, 3, 4) and same_bits(picked.values[0], ds.u.values[4])
+
+
+def test_the_code_of_the_page_selects_blocks(tmp_path):
+    told = Told(tmp_path, [variable("u", "f8", CELLS), variable("level", "f4", [])])
+    for row in range(3):
+        told.give({0: {(r, 0): (2, 3, 4) for r in range(2)}, 1: {(r, 0): () for r in range(2)}}, iteration=10 * row)
+    told.plugin.finish()
+    page = (pathlib.Path(__file__).parents[2] / "docs/reference/files.md").read_text()
+    code = re.findall("```python\n(.*?)```", page, re.DOTALL)[1]
+    with xarray.open_dataset(tmp_path / "run.h5", engine="netcdf4") as run:
+        names = {"run": run.assign(level=("block", np.array([1, 2, 3, 1, 3, 2], "i4")))}
+        exec(code, names)
+        assert names["fine"].dims == ("block", *CELLS) and same_bits(names["fine"].values, run["u"].values[[2, 4]])
+        assert same_bits(names["last"].values, run["u"].values[4:])
 
 
 def test_a_block_that_one_variable_lacks_is_marked_and_the_others_keep_theirs(tmp_path):

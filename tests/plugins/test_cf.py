@@ -164,7 +164,7 @@ def test_the_code_in_the_documentation_runs(tmp_path):
         step(plugin, i)
     plugin.finish()
     page = pathlib.Path(__file__).parents[2] / "docs/reference/files.md"
-    (code,) = re.findall("```python\n(.*?)```", page.read_text(), re.DOTALL)
+    code = re.findall("```python\n(.*?)```", page.read_text(), re.DOTALL)[0]
     done = subprocess.run([environment() / "bin/python", "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "2000, 3, 1, 12" in done.stdout and "long_name:      air" in done.stdout
