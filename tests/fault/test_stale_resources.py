@@ -97,10 +97,10 @@ def kill_servers(run):
 
 
 def await_death(pid):
-    """A process that is dying has no command line any more, and still holds its locks."""
-    until = time.monotonic() + LIMIT
+    """A process that is dying has no command line any more, and still holds its locks, as long as one of its threads is there."""
+    until, process = time.monotonic() + LIMIT, pathlib.Path("/proc") / str(pid)
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        while (pathlib.Path("/proc") / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX":
+        while (process / "stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX" or len(list((process / "task").iterdir())) > 1:
             assert time.monotonic() < until, f"{pid} does not die"
             time.sleep(0.001)
 
