@@ -139,6 +139,7 @@ class FileScreen {
     if (incomplete > 0)
       text_ +=
           line("incomplete", paint(numbers(found["incomplete"], incomplete), Paint::yellow), look_);
+    space();
     const Json& parts = file_["parts"];
     if (!parts.empty()) {
       std::vector<std::string> names;
@@ -146,6 +147,26 @@ class FileScreen {
         names.push_back(each["file"].get<std::string>() + (each["there"] ? "" : " (missing)"));
       text_ += line("view of", counted(parts.size(), "part") + ": " + joined(names, ", "), look_);
     }
+  }
+
+  void space() {
+    const Json& found = file_["space"];
+    if (!found.is_object()) return;
+    const auto bytes = [&found](const char* kind) { return found[kind].get<std::uint64_t>(); };
+    const auto with_bytes = [&](const char* title, const char* kind) {
+      return title + std::string(" ") + format_bytes(bytes(kind));
+    };
+    const std::uint64_t overhead =
+        bytes("structures") + bytes("tables") + bytes("room") + bytes("rest");
+    const std::uint64_t all = std::max<std::uint64_t>(1, bytes("values") + overhead);
+    text_ += line("values", format_bytes(bytes("values")), look_);
+    text_ += line(
+        "overhead",
+        format_bytes(overhead) + ", " + std::to_string(100 * overhead / all) + " % of the file",
+        look_);
+    text_ += line(
+        "", with_bytes("structures", "structures") + ", " + with_bytes("tables", "tables"), look_);
+    text_ += line("", with_bytes("room", "room") + ", " + with_bytes("not in use", "rest"), look_);
   }
 
   void others() {

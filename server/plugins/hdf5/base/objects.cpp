@@ -68,6 +68,12 @@ std::vector<std::string> names_in(hid_t group, bool and_below) {
   return names;
 }
 
+haddr_t address_of(hid_t object) {
+  H5O_info_t info;
+  check(H5Oget_info2(object, &info, H5O_INFO_BASIC), "cannot look at an object");
+  return info.addr;
+}
+
 Id open_dataset(hid_t file, const std::string& name) {
   return Id(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "cannot open " + name);
 }

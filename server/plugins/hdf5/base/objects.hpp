@@ -26,6 +26,8 @@ bool is_dataset(hid_t file, const std::string& name);
 /// Names of what is in `group`, but for soft links; `and_below`: and in groups in it, as paths.
 std::vector<std::string> names_in(hid_t group, bool and_below);
 
+/// Where an object of a file is: what it is known by under each of its names.
+haddr_t address_of(hid_t object);
 Id open_dataset(hid_t file, const std::string& name);
 /// Extents of a dataset that is in `file`.
 Shape extents_in(hid_t file, const std::string& name);

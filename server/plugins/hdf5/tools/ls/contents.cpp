@@ -56,12 +56,6 @@ class Walk {
     }
   }
 
-  static haddr_t address_of(hid_t object) {
-    H5O_info_t info;
-    check(H5Oget_info2(object, &info, H5O_INFO_BASIC), "reading a group");
-    return info.addr;
-  }
-
   hid_t file_;
   std::set<haddr_t> visited_;
 };
