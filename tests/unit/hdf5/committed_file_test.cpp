@@ -242,6 +242,14 @@ TEST(FileSpace, are_new_until_a_commit_in_an_arena_too) {
   EXPECT_TRUE(places.is_new(places.take(1 << 20, true)));
 }
 
+TEST(FileSpace, have_arenas_that_are_small_in_small_files) {
+  FileSpace small, large(100u << 20);
+  small.take(96, false);
+  large.take(96, false);
+  EXPECT_EQ(small.next(), 16u << 10);
+  EXPECT_EQ(large.next(), (100u << 20) + (64u << 10));
+}
+
 TEST(FileSpace, of_a_writer_that_was_killed_are_not_used_again) {
   FileSpace places(5000);
   places.set_end(1000);  // HDF5 knows of so much

@@ -10,7 +10,6 @@
 namespace leat::hdf5 {
 namespace {
 
-constexpr std::uint64_t kChunkBytes = 4096;
 // Texts are characters in the file, as many as the first has with room for longer ones: strings of
 // any length lie in a heap that is changed in place, which a kill could leave half-written, and
 // strings of one length make ncdump and nccopy crash. What is longer is cut.
@@ -34,7 +33,9 @@ void ParameterTables::write(hsize_t row, const leat_iteration_data& data) {
   for (std::uint64_t i = 0; i < data.parameter_count; ++i) {
     const leat_parameter& parameter = *leat_parameter_at(&data, i);
     auto found = tables_.find(parameter.name);
-    if (found == tables_.end()) found = tables_.emplace(parameter.name, make(parameter)).first;
+    if (found == tables_.end())
+      found =
+          tables_.emplace(parameter.name, make(parameter, bundle_for(data.parameter_count))).first;
     Table& table = found->second;
     table.dataset.grow_to({row + 1, table.text_bytes});
     if (!parameter.has_value) continue;
@@ -49,15 +50,15 @@ void ParameterTables::write(hsize_t row, const leat_iteration_data& data) {
   }
 }
 
-ParameterTables::Table ParameterTables::make(const leat_parameter& parameter) const {
+ParameterTables::Table ParameterTables::make(const leat_parameter& parameter,
+                                             std::uint64_t bundle) const {
   Table table;
   const bool is_text = parameter.type == LEAT_CHAR;
   const Id type = type_of(parameter.type);
-  DatasetPlan plan = growing_list();
-  plan.chunk = {kChunkBytes / H5Tget_size(type)};
+  DatasetPlan plan = growing_list(0, std::max<hsize_t>(1, bundle / H5Tget_size(type)));
   if (is_text) {
     const hsize_t bytes = std::max(kLeastText, 2 * std::strlen(parameter.text));
-    plan = {{0, bytes}, {true, false}, {std::max<hsize_t>(1, kChunkBytes / bytes), bytes}, {}, {}};
+    plan = {{0, bytes}, {true, false}, {std::max<hsize_t>(1, bundle / bytes), bytes}, {}, {}};
   } else {
     plan.fill = fill_value(parameter.type);
   }

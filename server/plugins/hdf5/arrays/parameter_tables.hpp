@@ -20,7 +20,7 @@ class ParameterTables {
     Dataset dataset;
     std::size_t text_bytes = 0;
   };
-  Table make(const leat_parameter& parameter) const;
+  Table make(const leat_parameter& parameter, std::uint64_t bundle) const;
   void describe(const Dataset& table, const leat_parameter& parameter,
                 const std::vector<std::uint8_t>& fill) const;
   void write_text(Table& table, hsize_t row, const char* text);

@@ -41,9 +41,9 @@ class SubArrayWriter : public Writer {
     for (const leat_block* block : first) sub_arrays.push_back(sub_array_of(*block));
     Shape size = usual_size(sub_arrays, H5Tget_size(type_of(variable.type)));
     size.resize(variable.dims, 0);
-    make_data(size);
+    make_data(size, first.size());
     const std::size_t width = numbers_of_sub_array(variable.dims);
-    table_ = axes_.make_list("_region", width);
+    table_ = axes_.make_list("_region", width, sub_arrays.size());
     records_ = table_.extents()[0];
     std::vector<std::int64_t> all(records_ * width);
     table_.read({0, 0}, {records_, width}, all.data());
@@ -90,12 +90,13 @@ class SubArrayWriter : public Writer {
     return sub_array;
   }
 
-  void make_data(const Shape& extents) {
+  // `slots`: that come at first. Small ones are in a chunk together.
+  void make_data(const Shape& extents, hsize_t slots) {
     std::vector<DimensionName> names{{axes_.name() + "_slot", 0, true}};
     for (unsigned d = 0; d < variable_.dims; ++d)
       names.push_back({axes_.name() + "_" + variable_.dimension[d].name, 0, true});
-    const Shape slot = joined(0, extents);
-    data_ = axes_.make(slot, names, slot);
+    const bool is_small = product(extents) * H5Tget_size(type_of(variable_.type)) < kSmallestChunk;
+    data_ = axes_.make(joined(0, extents), names, joined(is_small ? slots : 1, extents));
     if (!data_.is_new()) return;
     set_attribute(data_.id(), "leat_patches", std::int64_t{1});
     for (unsigned d = 0; d < variable_.dims; ++d) {

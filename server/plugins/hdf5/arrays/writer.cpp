@@ -20,8 +20,6 @@
 namespace leat::hdf5 {
 namespace {
 
-constexpr std::uint64_t kTableChunkBytes = 64ull * 1024;
-constexpr std::uint64_t kListChunkBytes = 4ull * 1024;
 // A compressed chunk that is written again takes a new place in the file, and its old one is lost:
 // so each is written once, by one iteration, which for less than this is not worth it.
 constexpr std::uint64_t kSmallestCompressed = 4ull * 1024;
@@ -90,6 +88,8 @@ std::uint64_t Axes::bytes_of(const Shape& extents) const {
                          std::uint64_t{H5Tget_size(type_of(variable_.type))}, std::multiplies<>());
 }
 
+std::uint64_t Axes::bundle() const { return bundle_for(target_.run.variable_count); }
+
 Dataset Axes::make_from(DatasetPlan plan, Front front,
                         const std::vector<DimensionName>& names) const {
   const Id type = type_of(variable_.type);
@@ -143,7 +143,7 @@ Dataset Axes::make(const Shape& rest, const std::vector<DimensionName>& names,
                    const Shape& piece) const {
   DatasetPlan plan;
   plan.extents = with_row(0, rest);
-  plan.chunk = chunk_of_iterations(piece, bytes_of({}));
+  plan.chunk = chunk_of_iterations(piece, bytes_of({}), bundle());
   const Compression compression = compression_of(target_.run, variable_);
   const Shape compressed = chunk_of_compressed(piece, bytes_of({}));
   const std::uint64_t least = has_rows() ? kSmallestCompressed : bytes_of({}) + 1;
@@ -174,7 +174,7 @@ Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
   }
   const auto ranks = static_cast<hsize_t>(std::max(1, target_.run.node_ranks));
   plan.chunk[has_rows() ? 1 : 0] = ranks;
-  if (has_rows()) plan.chunk[0] = std::max<hsize_t>(1, kTableChunkBytes / (bytes * ranks));
+  if (has_rows()) plan.chunk[0] = std::max<hsize_t>(1, bundle() / (bytes * ranks));
   plan.fill = number_bytes(type, kind.nothing);
   Dataset table(target_.file, table_name, type, plan);
   name_scales(table, rows_in_front(), names);
@@ -190,12 +190,14 @@ void Axes::put_row(Dataset& table, hsize_t row, const Shape& count,
   write_numbers(table, with_row(row, zeros(count)), with_row(1, count), numbers);
 }
 
-Dataset Axes::make_list(const std::string& suffix, hsize_t width) const {
-  const hsize_t rows = std::max<hsize_t>(1, kListChunkBytes / (sizeof(std::int64_t) * width));
+Dataset Axes::make_list(const std::string& suffix, hsize_t width, hsize_t at_once) const {
+  const hsize_t most = std::max<hsize_t>(1, bundle() / (sizeof(std::int64_t) * width));
+  const hsize_t rows = std::clamp<hsize_t>(at_once, 1, most);
   const DatasetPlan plan{{0, width}, {true, false}, {rows, width}, {}, {}};
   const std::string title = own(name() + suffix);
   Dataset list(target_.file, target_.scales.take_name(title), H5T_NATIVE_INT64, plan);
-  name_scales(list, Front::nothing, {{title + "_record", 0, true}, {title + "_number", width}});
+  name_scales(list, Front::nothing,
+              {{title + "_record", 0, true}, {"leat" + suffix + "_number", width}});
   return list;
 }
 

@@ -75,8 +75,8 @@ class Axes {
   /// Writes a row of a table: `count` numbers of (slots, rest...).
   void put_row(Dataset& table, hsize_t row, const Shape& count,
                const std::vector<std::int64_t>& numbers) const;
-  /// A list of records of `width` integers each, empty at first.
-  Dataset make_list(const std::string& suffix, hsize_t width) const;
+  /// A list of records of `width` integers each, empty at first; about `at_once` come together.
+  Dataset make_list(const std::string& suffix, hsize_t width, hsize_t at_once) const;
   /// Extents of the variable's dataset in the file.
   Shape stored_extents() const;
   /// The same without iteration dimension.
@@ -97,6 +97,8 @@ class Axes {
                                        const std::vector<DimensionName>& names) const;
   std::string coordinates_behind(Front front) const;
   std::uint64_t bytes_of(const Shape& extents) const;
+  /// Of rows of one variable.
+  std::uint64_t bundle() const;
   BlockTable* table() const { return target_.blocks.of(number_); }
 
   Target target_;

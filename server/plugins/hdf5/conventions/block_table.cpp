@@ -201,6 +201,10 @@ void BlockTables::begin_row(hsize_t row, std::int64_t iteration,
   for (const auto& table : tables_) table->begin_row(row, iteration);
 }
 
+void BlockTables::list_named() {
+  for (const auto& table : tables_) table->scale().list_named();
+}
+
 void BlockTables::grow_to_rows(hsize_t rows) {
   for (const auto& table : tables_) table->grow_to_rows(rows);
 }

@@ -119,6 +119,8 @@ class BlockTables {
   void begin_row(hsize_t row, std::int64_t iteration, const std::vector<WantedBlocks>& wanted,
                  const std::vector<std::int64_t>& unsaid);
   void grow_to_rows(hsize_t rows);
+  /// Writes down what is named by their dimensions.
+  void list_named();
 
  private:
   BlockTable* table_for(const WantedBlocks& wanted, hsize_t row,

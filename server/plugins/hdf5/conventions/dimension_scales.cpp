@@ -11,11 +11,10 @@
 namespace leat::hdf5 {
 namespace {
 
-constexpr hsize_t kScaleChunk = 8192;
+constexpr hsize_t kScaleChunk = 8192;  // in which nothing is written ever
 
 DatasetPlan plan_of(hsize_t length, bool grows) {
-  grows = grows || length == 0;  // HDF5 has no chunk that fits into a fixed length of 0
-  return {{length}, {grows}, {grows ? kScaleChunk : std::min(length, kScaleChunk)}, {}, {}};
+  return {{length}, {grows}, grows ? Shape{kScaleChunk} : Shape{}, {}, {}};
 }
 
 std::set<std::string> names_of_variables(const leat_run& run) {
@@ -48,7 +47,7 @@ Dataset make_axis(hid_t file, const std::string& name, hsize_t length, const Axi
 }  // namespace
 
 Dataset make_iterations(hid_t file, const std::string& name) {
-  Dataset iterations(file, name, number_type(file, name), growing_list());
+  Dataset iterations(file, name, number_type(file, name), growing_list(0, 1024));
   if (!iterations.is_new()) return iterations;
   set_attribute(iterations.id(), "long_name", "number of the simulation's iteration");
   set_attribute(iterations.id(), "units", "1");
@@ -76,8 +75,14 @@ DimensionScales::DimensionScales(hid_t file, std::set<std::string> variables)
   while (!taken_.insert(name).second) name += "_";
   own_group_ = own_group(file, taken_);
   iteration_ = make_iterations(file, name);
-  const std::string rows = is_scale(iteration_.id()) ? name : iteration_.scale_of(0);
+  const std::string rows = is_scale(iteration_.id()) ? name : name_of_rows();
   if (!rows.empty()) rows_ = Dataset(file, rows);
+}
+
+// None before the first iteration.
+std::string DimensionScales::name_of_rows() {
+  const haddr_t scale = iteration_.scale_of(0);
+  return scale == HADDR_UNDEF ? "" : path_of(scale);
 }
 
 void DimensionScales::name_rows(const Dataset& scale) {
@@ -87,7 +92,7 @@ void DimensionScales::name_rows(const Dataset& scale) {
     iteration_.attach_iterations(rows_, iteration_.extents()[0]);
 }
 
-void DimensionScales::attach_rows(Dataset& dataset) const {
+void DimensionScales::attach_rows(Dataset& dataset) {
   dataset.attach_iterations(rows_, iteration_.extents()[0]);
 }
 
@@ -117,10 +122,17 @@ std::string DimensionScales::take_new_name(const std::string& wished) {
 }
 
 Dataset& DimensionScales::name(Dataset& dataset, std::size_t d, const DimensionName& wish) {
-  const std::string there = dataset.scale_of(d);
-  Dataset& scale = there.empty() ? scale_for(wish) : known_scale(there, wish);
+  const haddr_t there = dataset.scale_of(d);
+  Dataset& scale = there == HADDR_UNDEF ? scale_for(wish) : known_scale(path_of(there), wish);
   dataset.attach_scale(d, scale);
   return scale;
+}
+
+void DimensionScales::list_named() {
+  if (rows_.exists()) rows_.list_named();
+  for (auto& [name, all] : scales_) {
+    for (Scale& scale : all) scale.dataset->list_named();
+  }
 }
 
 Dataset& DimensionScales::scale_for(const DimensionName& wish) {
@@ -156,6 +168,18 @@ void DimensionScales::take_coordinates(const Dataset& variable) {
   all.insert(
       all.begin(),
       Scale{variable.extents()[0], {}, true, std::make_unique<Dataset>(file_, variable.name())});
+}
+
+// All at once: HDF5 would look for each in all of the file.
+std::string DimensionScales::path_of(haddr_t scale) {
+  if (paths_.count(scale) == 0) {
+    for (const std::string& name : names_in(file_, true)) {
+      if (is_dataset(file_, name)) paths_.emplace(address_of(open_dataset(file_, name)), name);
+    }
+  }
+  const auto found = paths_.find(scale);
+  if (found == paths_.end()) throw std::runtime_error("a dimension is named by what has no name");
+  return found->second;
 }
 
 Dataset& DimensionScales::known_scale(const std::string& there, const DimensionName& wish) {

@@ -47,10 +47,12 @@ class DimensionScales {
   /// `scale`: a dataset with an element for each row, which becomes their coordinate variable.
   void name_rows(const Dataset& scale);
   /// Names the first dimension of a dataset that has a row for each iteration.
-  void attach_rows(Dataset& dataset) const;
+  void attach_rows(Dataset& dataset);
   /// Names dimension `d` by the scale that it has in the file, or by the one for this name, length
   /// and values; who wishes no values takes any. Others are called "<name>_2", ...
   Dataset& name(Dataset& dataset, std::size_t d, const DimensionName& wish);
+  /// Before a commit: scales list what has been named by them since.
+  void list_named();
   /// `variable` is the scale of the dimension that is called like it, from now on.
   void take_coordinates(const Dataset& variable);
   /// `wished`, or with '_' behind it when that is the name of something else; taken from now on.
@@ -74,6 +76,8 @@ class DimensionScales {
 
   Scale* known(const DimensionName& wish);
   Dataset& scale_for(const DimensionName& wish);
+  std::string name_of_rows();
+  std::string path_of(haddr_t scale);
   Dataset& known_scale(const std::string& there, const DimensionName& wish);
   std::string name_for(const std::string& wished) const;
   std::string take_new_name(const std::string& wished);
@@ -83,6 +87,7 @@ class DimensionScales {
   std::map<std::string, std::vector<Scale>> scales_;  // by the name that was wished
   std::string own_group_;                             // and '/'
   Dataset iteration_, rows_;
+  std::map<haddr_t, std::string> paths_;  // of what a writer before this one has made
 };
 
 class BlockTables;

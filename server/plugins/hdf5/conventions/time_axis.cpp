@@ -32,11 +32,12 @@ double value_of(const leat_iteration_data& data, std::int32_t number) {
 }
 
 // What has a row for each iteration names its time; what was made before there was one does not.
-void name_time_of_rows(hid_t file, const std::string& iterations, const std::string& time) {
+void name_time_of_rows(hid_t file, const Dataset& iterations, const std::string& time) {
+  const haddr_t rows = address_of(iterations.id());
   for (const std::string& name : names_in(file, true)) {
     if (name == time || !is_dataset(file, name)) continue;
     const Dataset dataset(file, name);
-    if (dataset.extents().empty() || dataset.scale_of(0) != iterations) continue;
+    if (dataset.extents().empty() || dataset.scale_of(0) != rows) continue;
     const std::string others = text_attribute(dataset.id(), "coordinates", "");
     set_coordinates(dataset,
                     coordinates_of_rows(time, name) + (others.empty() ? "" : " " + others));
@@ -83,7 +84,7 @@ void TimeAxis::expect(const leat_iteration_data& data) {
   if (!scales_.rows().exists()) return name_rows(data);
   if (times_.exists() || std::isnan(value_of(data, parameter_))) return;
   make_beside();
-  name_time_of_rows(file_, scales_.rows().name(), beside_);
+  name_time_of_rows(file_, scales_.rows(), beside_);
 }
 
 void TimeAxis::write(hsize_t row, const leat_iteration_data& data) {

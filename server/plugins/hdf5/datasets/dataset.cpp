@@ -6,14 +6,16 @@
 #include <algorithm>
 
 #include "server/plugins/hdf5/datasets/chunks.hpp"
-#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 
 namespace leat::hdf5 {
 namespace {
 
-constexpr hsize_t kListChunk = 8192;
+// What all datasets of a file may have too much at their ends, and what is worth a chunk of its own:
+// a reader needs 2 us for one, whatever is in it.
+constexpr std::uint64_t kBundles = 24ull * 1024, kLeastBundle = 512;
+// A chunk more for each row costs as much as the row: few are bundled in any case.
+constexpr std::uint64_t kFewRows = 4, kBytesOfFew = 2048;
 
-constexpr std::uint64_t kSmallChunk = 64ull * 1024;
 // What is appended has the last chunk whole in the file: it is small beside what comes at once.
 constexpr std::uint64_t kLeastAppended = 2ull * 1024;
 constexpr hsize_t kShareOfAppended = 24;
@@ -28,7 +30,7 @@ constexpr std::uint64_t kCacheOfCompressed = 64 << 20;
 
 Id creation_for(hid_t type, const DatasetPlan& plan, const std::string& name) {
   Id list(H5Pcreate(H5P_DATASET_CREATE), "making a property list");
-  if (!plan.extents.empty()) {
+  if (!plan.chunk.empty()) {
     check(H5Pset_chunk(list, static_cast<int>(plan.chunk.size()), plan.chunk.data()),
           "chunks of " + name);
     compress_with(plan.compression, list, name);
@@ -72,7 +74,13 @@ Shape part_of_iteration(const Shape& extents, std::uint64_t bytes, std::uint64_t
 
 }  // namespace
 
-DatasetPlan growing_list(hsize_t length) { return {{length}, {true}, {kListChunk}, {}, {}}; }
+std::uint64_t bundle_for(std::uint64_t datasets) {
+  return std::max(kLeastBundle, kBundles / std::max<std::uint64_t>(1, datasets));
+}
+
+DatasetPlan growing_list(hsize_t length, hsize_t rows) {
+  return {{length}, {true}, {rows}, {}, {}};
+}
 
 Dataset::Dataset(hid_t file, const std::string& name) : name_(name) { open(file); }
 
@@ -142,18 +150,14 @@ void Dataset::grow_to(const Shape& extents) {
 }
 
 void Dataset::attach_scale(std::size_t d, Dataset& scale) {
-  if (scale_of(d).empty()) {
-    hdf5::attach_scale(id_, static_cast<unsigned>(d), scale.id(),
-                       "cannot name a dimension of " + name_);
-  }
+  if (scale_of(d) == HADDR_UNDEF) be_named(d, scale, "cannot name a dimension of " + name_);
   scales_.emplace_back(d, &scale);
   scale.grow_to({extents_[d]});
 }
 
-void Dataset::attach_iterations(const Dataset& scale, hsize_t rows) {
+void Dataset::attach_iterations(Dataset& scale, hsize_t rows) {
   if (!is_new_) keep_rows(rows);
-  if (!scale_of(0).empty()) return;
-  hdf5::attach_scale(id_, 0, scale.id(), "cannot name the iterations of " + name_);
+  if (scale_of(0) == HADDR_UNDEF) be_named(0, scale, "cannot name the iterations of " + name_);
 }
 
 void Dataset::attach_records(Dataset& scale, hsize_t records) {
@@ -161,15 +165,20 @@ void Dataset::attach_records(Dataset& scale, hsize_t records) {
   attach_scale(0, scale);
 }
 
+// Where the list of the scale is full it does not have the dataset.
 void Dataset::change_scale(const Dataset& before, Dataset& scale) {
-  replace_scale(id_, 0, before.id(), scale.id(), "cannot name a dimension of " + name_ + " anew");
+  if (H5DSdetach_scale(id_, before.id(), 0) < 0) innermost_error();
+  be_named(0, scale, "cannot name a dimension of " + name_ + " anew");
   scales_.emplace_back(0, &scale);
 }
 
-std::string Dataset::scale_of(std::size_t d) const {
-  if (is_new_) return "";
-  const std::vector<std::string> scales = scales_of(id_, static_cast<unsigned>(d));
-  return scales.empty() ? "" : scales.front();
+void Dataset::be_named(std::size_t d, Dataset& scale, const std::string& what) {
+  name_dimension(id_, static_cast<unsigned>(d), scale.id(), what);
+  scale.named_.add(id_, static_cast<unsigned>(d));
+}
+
+haddr_t Dataset::scale_of(std::size_t d) const {
+  return is_new_ ? HADDR_UNDEF : first_scale_of(id_, static_cast<unsigned>(d));
 }
 
 void Dataset::label(const std::vector<std::string>& names) {
@@ -207,10 +216,10 @@ void Dataset::read(const Shape& start, const Shape& count, void* data) const {
   read_part(id_, type_, start, count, data, "cannot read " + name_);
 }
 
-Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes) {
+Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes, std::uint64_t bundle) {
   Shape chunk = part_of_iteration(extents, bytes, kLargeChunk);
-  const std::uint64_t once = product(chunk) * bytes;
-  if (once < kSmallChunk) chunk[0] = (kSmallChunk + once - 1) / once;
+  const std::uint64_t row = product(chunk) * bytes;
+  chunk[0] = std::max({std::uint64_t{1}, bundle / row, std::min(kFewRows, kBytesOfFew / row)});
   return chunk;
 }
 

@@ -11,21 +11,26 @@
 #include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/datasets/chunks.hpp"
+#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/filters/compression.hpp"
 
 namespace leat::hdf5 {
+
+/// Bytes up to which rows are bundled into one chunk, in a file of so many datasets that grow: what
+/// all of them have too much behind their last rows is small beside the file.
+std::uint64_t bundle_for(std::uint64_t datasets);
 
 /// How a dataset is made, when it is not there.
 struct DatasetPlan {
   Shape extents;            ///< at the start
   std::vector<bool> grows;  ///< per dimension: may become larger later
-  Shape chunk;              ///< all at least 1
+  Shape chunk;              ///< all at least 1; none for one that does not grow, in one piece
   Compression compression;
   std::vector<std::uint8_t> fill;
 };
 
-/// Of one number per iteration, or a like list: it grows from `length`.
-DatasetPlan growing_list(hsize_t length = 0);
+/// Of one number per iteration, or a like list: it grows from `length`, so many rows at a time.
+DatasetPlan growing_list(hsize_t length = 0, hsize_t rows = 512);
 
 class Dataset {
  public:
@@ -53,14 +58,16 @@ class Dataset {
   /// Names the first dimension by the scale of the iterations, which does not grow with it: a row
   /// of that says that all of the iteration is in the file. What a writer before this one left
   /// behind the rows of that is gone after this.
-  void attach_iterations(const Dataset& scale, hsize_t rows);
+  void attach_iterations(Dataset& scale, hsize_t rows);
   /// Names the first dimension by a scale that grows with it and has `records` of which something is
   /// said: what a writer before this one left behind them is gone after this.
   void attach_records(Dataset& scale, hsize_t records);
   /// Names the first dimension by another scale from now on, which grows with it.
   void change_scale(const Dataset& before, Dataset& scale);
-  /// Name of the scale that dimension `d` has, "" for none.
-  std::string scale_of(std::size_t d) const;
+  /// As a scale: writes down which datasets have been named by it since.
+  void list_named() { named_.write(id_); }
+  /// Address of the scale that dimension `d` has, HADDR_UNDEF for none.
+  haddr_t scale_of(std::size_t d) const;
 
   /// Of what a writer before this one left there are so many rows; the rest is cut off, and what may
   /// be behind them in the file becomes fill value.
@@ -81,6 +88,7 @@ class Dataset {
   void open(hid_t file);
   void create(hid_t file, hid_t type, const DatasetPlan& plan);
   void expect_like(hid_t type, const DatasetPlan& plan) const;
+  void be_named(std::size_t d, Dataset& scale, const std::string& what);
 
   Id id_, type_;
   std::string name_;
@@ -89,12 +97,13 @@ class Dataset {
   Shape chunk_;  // none when it has no chunks, or filters
   std::vector<bool> grows_;
   std::vector<std::pair<std::size_t, Dataset*>> scales_;  // that grow with a dimension
+  NamedByScale named_;
 };
 
 /// Chunk for one iteration of `extents` elements of `bytes` each, the iteration dimension first:
-/// small arrays are bundled over iterations up to 64 KiB, large ones are split along their slowest
-/// dimensions into pieces of at most 2 MiB, equal ones where that is possible.
-Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes);
+/// small arrays are bundled over iterations up to `bundle` bytes, large ones are split along their
+/// slowest dimensions into pieces of at most 2 MiB, equal ones where that is possible.
+Shape chunk_of_iterations(const Shape& extents, std::uint64_t bytes, std::uint64_t bundle);
 /// Compressed chunk of one iteration: split along the slowest dimensions into pieces of at most
 /// 512 KiB, equal ones where that is possible.
 Shape chunk_of_compressed(const Shape& extents, std::uint64_t bytes);

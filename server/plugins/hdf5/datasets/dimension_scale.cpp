@@ -5,6 +5,7 @@
 #include <hdf5_hl.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
@@ -14,16 +15,10 @@ namespace {
 
 constexpr const char* kOfScale = "REFERENCE_LIST";
 constexpr const char* kOfDataset = "DIMENSION_LIST";
-// HDF5 makes the list anew with each dataset, and places in a file are never used twice: all lists
-// up to this one take 2 MB, up to the 4,084th, the longest, 130 MB.
-constexpr hssize_t kMostListed = 512;
+// Places in a file are never used twice: a long list is not written anew for few.
+constexpr std::size_t kMostListed = 4000, kLong = 512, kFew = 8;
+constexpr const char* kCannotList = "cannot list what a dimension names";
 constexpr const char* kNoCoordinates = "This is a netCDF dimension but not a netCDF variable";
-
-hssize_t listed_by(hid_t scale, const std::string& what) {
-  if (!has_attribute(scale, kOfScale)) return 0;
-  const Id list(H5Aopen(scale, kOfScale, H5P_DEFAULT), what);
-  return H5Sget_simple_extent_npoints(Id(H5Aget_space(list), what));
-}
 
 struct List {  // of a dataset: for each dimension the scales that it has
   Id attribute, type, space;
@@ -46,18 +41,10 @@ List list_of(hid_t dataset, const std::string& what) {
   return list;
 }
 
-void name_one_way(hid_t dataset, unsigned d, hid_t scale, const std::string& what) {
+hobj_ref_t reference_to(hid_t object, const std::string& what) {
   hobj_ref_t reference = 0;
-  check(H5Rcreate(&reference, scale, ".", H5R_OBJECT, -1), what);
-  const List list = list_of(dataset, what);
-  const hssize_t dims = H5Sget_simple_extent_npoints(list.space);
-  std::vector<hvl_t> all(static_cast<std::size_t>(dims), hvl_t{0, nullptr});
-  check(H5Aread(list.attribute, list.type, all.data()), what);
-  std::vector<hvl_t> named = all;
-  named.at(d) = {1, &reference};
-  const herr_t written = H5Awrite(list.attribute, list.type, named.data());
-  H5Dvlen_reclaim(list.type, list.space, H5P_DEFAULT, all.data());
-  check(written, what);
+  check(H5Rcreate(&reference, object, ".", H5R_OBJECT, -1), what);
+  return reference;
 }
 
 herr_t keep_path(hid_t, unsigned, hid_t scale, void* paths) {
@@ -65,6 +52,11 @@ herr_t keep_path(hid_t, unsigned, hid_t scale, void* paths) {
   if (H5Iget_name(scale, name, sizeof name) <= 0) return -1;
   static_cast<std::vector<std::string>*>(paths)->push_back(name + (name[0] == '/' ? 1 : 0));
   return 0;
+}
+
+herr_t keep_address(hid_t, unsigned, hid_t scale, void* address) {
+  *static_cast<haddr_t*>(address) = address_of(scale);
+  return 1;  // no more of them
 }
 
 }  // namespace
@@ -90,17 +82,67 @@ std::string no_coordinates(hsize_t length) {
 
 bool has_coordinates(hid_t scale) { return scale_title(scale).rfind(kNoCoordinates, 0) != 0; }
 
-void attach_scale(hid_t dataset, unsigned d, hid_t scale, const std::string& what) {
-  if (listed_by(scale, what) < kMostListed)
-    check(H5DSattach_scale(dataset, scale, d), what);
-  else
-    name_one_way(dataset, d, scale, what);
+void name_dimension(hid_t dataset, unsigned d, hid_t scale, const std::string& what) {
+  hobj_ref_t reference = reference_to(scale, what);
+  const List list = list_of(dataset, what);
+  const hssize_t dims = H5Sget_simple_extent_npoints(list.space);
+  std::vector<hvl_t> all(static_cast<std::size_t>(dims), hvl_t{0, nullptr});
+  check(H5Aread(list.attribute, list.type, all.data()), what);
+  std::vector<hvl_t> named = all;
+  named.at(d) = {1, &reference};
+  const herr_t written = H5Awrite(list.attribute, list.type, named.data());
+  H5Dvlen_reclaim(list.type, list.space, H5P_DEFAULT, all.data());
+  check(written, what);
 }
 
-void replace_scale(hid_t dataset, unsigned d, hid_t before, hid_t scale, const std::string& what) {
-  if (H5DSdetach_scale(dataset, before, d) >= 0) return attach_scale(dataset, d, scale, what);
-  innermost_error();  // its list is full, and does not have the dataset
-  name_one_way(dataset, d, scale, what);
+// As H5DSattach_scale makes it.
+Id NamedByScale::type() {
+  Id type(H5Tcreate(H5T_COMPOUND, sizeof(Entry)), kCannotList);
+  check(H5Tinsert(type, "dataset", HOFFSET(Entry, dataset), H5T_STD_REF_OBJ), kCannotList);
+  check(H5Tinsert(type, "dimension", HOFFSET(Entry, dimension), H5T_NATIVE_INT), kCannotList);
+  return type;
+}
+
+std::vector<NamedByScale::Entry> NamedByScale::listed_by(hid_t scale) {
+  if (!has_attribute(scale, kOfScale)) return {};
+  const Id list(H5Aopen(scale, kOfScale, H5P_DEFAULT), kCannotList),
+      space(H5Aget_space(list), kCannotList);
+  std::vector<Entry> entries(
+      static_cast<std::size_t>(check(H5Sget_simple_extent_npoints(space), kCannotList)));
+  check(H5Aread(list, type(), entries.data()), kCannotList);
+  return entries;
+}
+
+void NamedByScale::add(hid_t dataset, unsigned d) {
+  new_.push_back({reference_to(dataset, kCannotList), d});
+}
+
+void NamedByScale::write(hid_t scale) {
+  const std::vector<Entry> added = std::exchange(new_, {});
+  if (added.empty()) return;
+  std::vector<Entry> all = listed_by(scale);
+  if (all.size() >= kLong && added.size() * kFew < all.size()) return;
+  all.insert(all.end(), added.begin(), added.end());
+  if (all.size() > kMostListed) all.resize(kMostListed);
+  remove_attribute(scale, kOfScale);
+  const Id list(
+      H5Acreate2(scale, kOfScale, type(), space_of({all.size()}), H5P_DEFAULT, H5P_DEFAULT),
+      kCannotList);
+  check(H5Awrite(list, type(), all.data()), kCannotList);
+}
+
+void attach_scale(hid_t dataset, unsigned d, hid_t scale, const std::string& what) {
+  name_dimension(dataset, d, scale, what);
+  NamedByScale named;
+  named.add(dataset, d);
+  named.write(scale);
+}
+
+haddr_t first_scale_of(hid_t dataset, unsigned d) {
+  haddr_t address = HADDR_UNDEF;
+  check(H5DSiterate_scales(dataset, d, nullptr, keep_address, &address),
+        "cannot read the names of dimensions");
+  return address;
 }
 
 std::vector<std::string> scales_of(hid_t dataset, unsigned d) {

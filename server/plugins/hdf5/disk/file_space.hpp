@@ -2,7 +2,8 @@
 // Gives away places in a file, none of them twice.
 //
 // Structures get theirs side by side in arenas, so that those that change with each commit are
-// neighbours, which one write changes. Large pieces of data begin on a page: the system copies them
+// neighbours, which one write changes. An arena is a small part of what is there already: that of a
+// small file is small. Large pieces of data begin on a page: the system copies them
 // faster, and they can go to the disk without a copy.
 //
 // HDF5 gives back what lies at the very end of a file and takes it again for other things, though a
@@ -28,10 +29,7 @@ class FileSpace {
     if (bulk || bytes > kLargestInArena)
       return take_from_end(bytes, bytes >= kLarge || bytes % kPage == 0 ? kPage : kWord,
                            bytes >= kLarge ? phase_ : 0);
-    if (arena_.begin + bytes > arena_.end) {
-      const std::uint64_t begin = take_from_end(kArena, kPage, 0);
-      arena_ = {begin, begin + kArena};
-    }
+    if (arena_.begin + bytes > arena_.end) arena_ = new_arena(bytes);
     const std::uint64_t address = arena_.begin;
     arena_.begin = up(address + bytes, kWord);
     return address;
@@ -60,12 +58,20 @@ class FileSpace {
  private:
   static constexpr std::uint64_t kWord = 8;
   static constexpr std::uint64_t kLarge = 128ull * 1024;  // a page more does not matter then
-  static constexpr std::uint64_t kArena = 64ull * 1024, kLargestInArena = kArena / 4;
+  static constexpr std::uint64_t kLeastArena = 16ull * 1024, kArena = 64ull * 1024;
+  static constexpr std::uint64_t kLargestInArena = kArena / 4;
+  static constexpr std::uint64_t kArenaPart = 16;  // of what is there, an arena is one
   struct Range {
     std::uint64_t begin = 0, end = 0;
   };
   static std::uint64_t up(std::uint64_t address, std::uint64_t step) {
     return (address + step - 1) / step * step;
+  }
+  Range new_arena(std::uint64_t least) {
+    const std::uint64_t part = up(next_ / kArenaPart, kWord);
+    const std::uint64_t bytes = std::clamp(part, std::max(least, kLeastArena), kArena);
+    const std::uint64_t begin = take_from_end(bytes, bytes < kArena ? kWord : kPage, 0);
+    return {begin, begin + bytes};
   }
   std::uint64_t take_from_end(std::uint64_t bytes, std::uint64_t alignment, std::uint64_t phase) {
     std::uint64_t address = up(next_, alignment) + phase;

@@ -49,10 +49,10 @@ void ProductGroup::take_up(const std::string& name) {
 void ProductGroup::take_scales_of(Dataset& result) {
   result.attach_iterations(iteration_, iteration_.extents()[0]);
   for (std::size_t d = 1; d < result.extents().size(); ++d) {
-    const std::string path = result.scale_of(d);
-    if (path.rfind(group_, 0) != 0) continue;
-    const auto scale = scales_.find(path.substr(group_.size()));
-    if (scale != scales_.end()) result.attach_scale(d, scale->second);
+    const haddr_t address = result.scale_of(d);
+    for (auto& [name, scale] : scales_) {
+      if (address_of(scale.id()) == address) result.attach_scale(d, scale);
+    }
   }
 }
 
@@ -80,6 +80,11 @@ void ProductGroup::finish_row(std::int64_t iteration) {
   if (iteration_.extents()[0] == rows_) return;
   iteration_.grow_to({rows_});
   write_numbers(iteration_, {rows_ - 1}, {1}, {iteration});
+}
+
+void ProductGroup::list_named() {
+  iteration_.list_named();
+  for (auto& [name, scale] : scales_) scale.list_named();
 }
 
 void ProductGroup::write(const leat_result& result, hsize_t row) {
@@ -110,7 +115,8 @@ Dataset ProductGroup::make(const leat_result& result) {
   DatasetPlan plan;
   plan.extents = joined(0, extents_of(result));
   plan.grows.assign(plan.extents.size(), true);
-  plan.chunk = chunk_of_iterations(extents_of(result), H5Tget_size(type));
+  plan.chunk =
+      chunk_of_iterations(extents_of(result), H5Tget_size(type), bundle_for(results_.size() + 1));
   plan.fill = fill_value(result.type);
   Dataset dataset(file_, group_ + result.name, type, plan);
   if (*result.unit) set_attribute(dataset.id(), "units", std::string(result.unit));

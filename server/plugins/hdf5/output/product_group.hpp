@@ -25,6 +25,8 @@ class ProductGroup {
   /// Writes them into the row of their iteration, which is a new one where there is none. Results
   /// that could not be written are told in what is thrown; the others are there.
   void add(const leat_result_set& set);
+  /// As DimensionScales::list_named().
+  void list_named();
   /// Makes a new row visible; to be called when its data are committed.
   void finish_row(std::int64_t iteration);
 

@@ -85,6 +85,12 @@ struct Store::Open {
     open_whole();
   }
 
+  void list_named() {
+    scales.list_named();
+    blocks.list_named();
+    for (auto& [path, group] : products) group.list_named();
+  }
+
   void take_up(std::uint32_t number, const leat_variable& variable) {
     take_up_blocks(target, number, rows);
     writers[number] = make_writer(target, variable, {});
@@ -291,6 +297,7 @@ void Store::results(const leat_result_set& set) {
 }
 
 void Store::commit(Keep keep) {
+  if (open_) open_->list_named();
   check(H5Fflush(file_, H5F_SCOPE_LOCAL), "cannot write " + output_.path());
   int code = keep == Keep::always ? disk_->commit() : disk_->stage();
   if (code != 0 && name_ && name_->look([this] { return content(); }))

@@ -187,4 +187,10 @@ MergedBlocks& MergedTables::of(View& view, const ViewedVariable& variable) {
   throw std::runtime_error("no table has the blocks of " + variable.name);
 }
 
+void MergedTables::list_named() {
+  for (Group& group : groups_) {
+    if (group.made) group.made->scale().list_named();
+  }
+}
+
 }  // namespace leat::hdf5

@@ -52,6 +52,8 @@ class MergedTables {
   MergedTables(const std::vector<Part>& parts, const std::vector<ViewedVariable>& variables);
   /// That of a variable, which is made for the first that has it.
   MergedBlocks& of(View& view, const ViewedVariable& variable);
+  /// Writes down what is named by their dimensions.
+  void list_named();
 
  private:
   struct Group {

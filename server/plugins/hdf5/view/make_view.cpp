@@ -145,6 +145,8 @@ void fill(hid_t file, const std::vector<Part>& parts, const std::vector<std::str
   for (const ViewedVariable& variable : variables) add_variable(view, variable);
   add_nodes(view);
   add_others(view);
+  scales.list_named();
+  tables.list_named();
 }
 
 ViewFacts facts_of(const std::vector<Part>& parts) {

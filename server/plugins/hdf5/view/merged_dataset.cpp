@@ -14,7 +14,8 @@
 namespace leat::hdf5 {
 namespace {
 
-constexpr std::uint64_t kPiece = 16 << 20;  // bytes in memory at once
+constexpr std::uint64_t kMergedBundle = 64ull * 1024;  // of rows that are small
+constexpr std::uint64_t kPiece = 16 << 20;             // bytes in memory at once
 
 bool is_virtual(hid_t creation) { return H5Pget_layout(creation) == H5D_VIRTUAL; }
 
@@ -47,11 +48,11 @@ bool has_rows_scale(hid_t dataset, const std::string& rows) {
 
 Shape chunk_for(const Shape& extents, std::uint64_t bytes, bool with_rows, bool compressed) {
   const Shape rest = behind(extents);
-  Shape chunk = chunk_of_iterations(rest, bytes);
-  if (compressed) chunk[0] = 1;
-  if (!with_rows)
-    chunk[0] = std::clamp<hsize_t>(extents[0], 1,
-                                   records_in_chunk(product(rest) * bytes, extents[0], true));
+  Shape chunk = chunk_of_iterations(rest, bytes, kMergedBundle);
+  if (!with_rows) chunk[0] = records_in_chunk(product(rest) * bytes, extents[0], true);
+  const hsize_t rows = std::max<hsize_t>(1, extents[0]);
+  const hsize_t chunks = (rows + chunk[0] - 1) / chunk[0];
+  chunk[0] = compressed && with_rows ? 1 : (rows + chunks - 1) / chunks;
   return chunk;
 }
 

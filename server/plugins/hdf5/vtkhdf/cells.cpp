@@ -13,7 +13,7 @@
 namespace leat::hdf5::vtk {
 namespace {
 
-constexpr hsize_t kOffsetsAtOnce = 16ull * 1024;  // in a chunk
+constexpr hsize_t kOffsetsAtOnce = 1024, kTypesAtOnce = 8192;  // in a chunk
 
 // Points of a cell. Source: vtkCellType.h and "VTK file formats", linear and quadratic cells.
 hsize_t points_of(std::uint32_t type, hsize_t components) {
@@ -33,7 +33,7 @@ class OwnShapes {
   // Types are all fill value, and take no room.
   OwnShapes(hid_t file, const std::string& group, std::uint32_t type, hsize_t points)
       : points_(points) {
-    DatasetPlan plan = growing_list();
+    DatasetPlan plan = growing_list(0, kTypesAtOnce);
     plan.fill = {static_cast<std::uint8_t>(type)};
     types_ = Dataset(file, group + "Types", H5T_NATIVE_UINT8, plan);
     offsets_ = List(file, group + "Offsets", 0, kOffsetsAtOnce);

@@ -29,9 +29,8 @@ void Mesh::open(const std::string& group) {
   const Id steps = group_at(target_.file, path("Steps"));
   count_ = static_cast<hsize_t>(std::max<std::int64_t>(0, integer_attribute(steps, "NSteps", -1)));
   set_attribute(steps, "NSteps", static_cast<std::int64_t>(count_));
-  DatasetPlan plan = growing_list();
-  plan.chunk = {512};
-  values_ = Dataset(target_.file, steps_path("Values"), H5T_NATIVE_DOUBLE, plan);
+  values_ =
+      Dataset(target_.file, steps_path("Values"), H5T_NATIVE_DOUBLE, growing_list(0, kStepsAtOnce));
   rows_ = List(target_.file, steps_path("leat_row"));
   make_head();
 }

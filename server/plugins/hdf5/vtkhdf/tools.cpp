@@ -41,8 +41,7 @@ void put_text(hid_t object, const char* name, const std::string& text) {
 
 List::List(hid_t file, const std::string& name, hsize_t columns, hsize_t chunk)
     : columns_(columns) {
-  DatasetPlan plan = growing_list();
-  plan.chunk = {chunk};
+  DatasetPlan plan = growing_list(0, chunk);
   if (columns > 0) {
     plan.extents = {0, columns};
     plan.grows = {true, false};

@@ -31,10 +31,12 @@ void put_text(hid_t object, const char* name, const std::string& text);
 /// Entries of 64 bits, one for each step or part, or several columns of the same value. What was
 /// not put is 0. Entries that follow each other wait in memory, for steps may come by the thousand:
 /// they are in the file after flush().
+inline constexpr hsize_t kStepsAtOnce = 64;  // in a chunk
+
 class List {
  public:
   List() = default;
-  List(hid_t file, const std::string& name, hsize_t columns = 0, hsize_t chunk = 512);
+  List(hid_t file, const std::string& name, hsize_t columns = 0, hsize_t chunk = kStepsAtOnce);
   void put(hsize_t at, std::int64_t value);
   /// Several, in a list of one column.
   void put(hsize_t at, const std::vector<std::int64_t>& values);
