@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +18,7 @@
 #include "lib/platform/clock.hpp"
 #include "server/include/plugin.h"
 #include "server/pipeline/plugin_loader.hpp"
+#include "tests/bench/store_run.hpp"
 
 namespace leat::bench {
 namespace {
@@ -34,109 +34,18 @@ double seconds_since(std::int64_t start) {
   return static_cast<double>(platform::now_ns() - start) * 1e-9;
 }
 
-[[noreturn]] void give_up(const std::string& why) {
-  std::fprintf(stderr, "store_bench: %s\n", why.c_str());
-  std::exit(1);
+StorePlan plan_of(int variables, std::size_t bytes, const std::string& durability) {
+  StorePlan plan;
+  plan.variables = variables;
+  plan.bytes = bytes;
+  plan.durability = durability;
+  return plan;
 }
 
 std::vector<double> sorted(std::vector<double> all) {
   std::sort(all.begin(), all.end());
   return all;
 }
-
-// Doubles that do not compress and are no zeros, which a file system may leave out.
-std::vector<double> some_data(std::size_t bytes) {
-  std::vector<double> data(bytes / sizeof(double));
-  std::uint64_t state = 88172645463325252u;
-  for (double& value : data) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    value = static_cast<double>(state >> 11);
-  }
-  return data;
-}
-
-// One run of the plugin: `count` variables of `bytes` each, all written in each iteration.
-class StoreRun {
- public:
-  StoreRun(const leat_plugin& plugin, const std::string& folder, int count, std::size_t bytes,
-           const std::string& durability)
-      : plugin_(plugin), data_(some_data(bytes)) {
-    folder_ = folder;
-    durability_ = durability;
-    options_ = {{"folder", folder_.c_str()}, {"exists", "replace"}};
-    if (!durability_.empty()) options_.push_back({"durability", durability_.c_str()});
-    for (int i = 0; i < count; ++i) names_.push_back("v" + std::to_string(i));
-    for (int i = 0; i < count; ++i) add(i, bytes);
-    run_.size = sizeof run_;
-    run_.simulation = "bench";
-    run_.session = "bench";
-    run_.store = "out";
-    run_.xml = "";
-    run_.ranks = run_.node_ranks = 1;
-    run_.variables = variables_.data();
-    run_.variable_count = variables_.size();
-    run_.variable_stride = sizeof(leat_variable);
-    run_.options = options_.data();
-    run_.option_count = options_.size();
-    run_.time_parameter = -1;
-    run_.time_unit = run_.calendar = run_.description = "";
-    if (plugin_.open(&run_, &host_, &state_) != 0) give_up("the store does not open");
-  }
-
-  void iteration(std::int64_t number) {
-    leat_iteration_data data{};
-    data.size = sizeof data;
-    data.iteration = number;
-    data.blocks = blocks_.data();
-    data.block_count = blocks_.size();
-    data.block_stride = sizeof(leat_block);
-    data.complete = 1;
-    data.parameter_stride = sizeof(leat_parameter);
-    if (plugin_.iteration(state_, &data) != 0) give_up("an iteration was not stored");
-  }
-
-  void close() {
-    if (plugin_.close(state_) != 0) give_up("the store does not close");
-  }
-
- private:
-  void add(int number, std::size_t bytes) {
-    leat_variable variable{};
-    variable.size = sizeof variable;
-    variable.name = names_[static_cast<std::size_t>(number)].c_str();
-    variable.unit = variable.description = variable.standard_name = variable.cell_methods = "";
-    variable.type = LEAT_FLOAT64;
-    variable.dims = 1;
-    variable.dimension[0].name = "x";
-    variable.time_varying = 1;
-    variable.mesh = -1;
-    variables_.push_back(variable);
-    leat_block block{};
-    block.size = sizeof block;
-    block.variable = static_cast<std::uint32_t>(number);
-    block.extent[0] = static_cast<std::int64_t>(bytes / sizeof(double));
-    block.data = data_.data();
-    block.bytes = bytes;
-    blocks_.push_back(block);
-  }
-
-  static void log(void*, int level, const char* message) {
-    if (level >= LEAT_LOG_WARNING) std::fprintf(stderr, "%s\n", message);
-  }
-
-  const leat_plugin& plugin_;
-  std::vector<double> data_;
-  std::string folder_, durability_;
-  std::vector<leat_option> options_;
-  std::vector<std::string> names_;
-  std::vector<leat_variable> variables_;
-  std::vector<leat_block> blocks_;
-  leat_run run_{};
-  leat_host host_{sizeof(leat_host), nullptr, log, [](void*) { return ""; }, nullptr, nullptr};
-  void* state_ = nullptr;
-};
 
 // When the data must be on the disk; the store's `durability`, and what pwrite does for the same.
 struct Sync {
@@ -148,7 +57,7 @@ constexpr Sync kSyncs[] = {{"none", "-"}, {"close", "at the end"}, {"iteration",
 double time_store(const leat_plugin& plugin, const std::string& folder, std::size_t bytes,
                   const Sync& sync) {
   const int count = static_cast<int>(kBytesPerRun / kIterations / bytes);
-  StoreRun run(plugin, folder, count, bytes, sync.durability);
+  StoreRun run(plugin, folder, plan_of(count, bytes, sync.durability));
   const std::int64_t start = platform::now_ns();
   for (int i = 0; i < kIterations; ++i) run.iteration(i);
   run.close();
@@ -203,7 +112,7 @@ std::vector<double> small_variables(const leat_plugin& plugin, const std::string
   constexpr int kVariables = 1000, kWarm = 5, kMeasured = 20;
   std::vector<double> all;
   for (int run = 0; run < kPairs; ++run) {
-    StoreRun store(plugin, folder, kVariables, 1024, "none");
+    StoreRun store(plugin, folder, plan_of(kVariables, 1024, "none"));
     for (int i = 0; i < kWarm; ++i) store.iteration(i);
     const std::int64_t start = platform::now_ns();
     for (int i = 0; i < kMeasured; ++i) store.iteration(kWarm + i);
@@ -228,7 +137,7 @@ Rates small_blocks(const leat_plugin& plugin, const std::string& folder) {
   Rates rates;
   for (int pair = 0; pair < kPairs; ++pair) {
     const double plain = time_pwrite(folder, kBytes, kSyncs[0], kMeasured, kBlocks * kBytes);
-    StoreRun store(plugin, folder, kBlocks, kBytes, "none");
+    StoreRun store(plugin, folder, plan_of(kBlocks, kBytes, "none"));
     for (int i = 0; i < kWarm; ++i) store.iteration(i);
     const std::int64_t start = platform::now_ns();
     for (int i = 0; i < kMeasured; ++i) store.iteration(kWarm + i);

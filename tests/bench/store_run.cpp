@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/bench/store_run.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace leat::bench {
+namespace {
+
+using Layout = StorePlan::Layout;
+
+}  // namespace
+
+[[noreturn]] void give_up(const std::string& why) {
+  std::fprintf(stderr, "%s\n", why.c_str());
+  std::exit(1);
+}
+
+std::vector<double> some_data(std::size_t bytes) {
+  std::vector<double> data(bytes / sizeof(double));
+  std::uint64_t state = 88172645463325252u;
+  for (double& value : data) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    value = static_cast<double>(state >> 11);
+  }
+  return data;
+}
+
+StoreRun::StoreRun(const leat_plugin& plugin, const std::string& folder, const StorePlan& plan)
+    : plugin_(plugin), plan_(plan), data_(some_data(plan.bytes)), folder_(folder) {
+  options_ = {{"folder", folder_.c_str()}, {"exists", "replace"}};
+  if (!plan_.durability.empty()) options_.push_back({"durability", plan_.durability.c_str()});
+  for (int i = 0; i < plan.variables; ++i) names_.push_back("v" + std::to_string(i));
+  for (int i = 0; i < plan.variables; ++i) add_variable(i);
+  for (int i = 0; i < plan.parameters; ++i) parameter_names_.push_back("p" + std::to_string(i));
+  for (const std::string& name : parameter_names_)
+    parameters_.push_back({sizeof(leat_parameter), name.c_str(), LEAT_FLOAT64, 1, 0, 0.5, ""});
+  run_.size = sizeof run_;
+  run_.simulation = run_.session = "bench";
+  run_.store = "out";
+  run_.xml = "";
+  run_.node_ranks = 1;
+  run_.ranks = plan.layout == Layout::part ? 2 : 1;
+  run_.variables = variables_.data();
+  run_.variable_count = variables_.size();
+  run_.variable_stride = sizeof(leat_variable);
+  run_.options = options_.data();
+  run_.option_count = options_.size();
+  run_.time_parameter = -1;
+  run_.time_unit = run_.calendar = run_.description = "";
+  if (plugin_.open(&run_, &host_, &state_) != 0) give_up("the store does not open");
+}
+
+void StoreRun::iteration(std::int64_t number) {
+  leat_iteration_data data{};
+  data.size = sizeof data;
+  data.iteration = number;
+  data.blocks = blocks_.data();
+  data.block_count = blocks_.size();
+  data.block_stride = sizeof(leat_block);
+  data.complete = 1;
+  data.parameters = parameters_.data();
+  data.parameter_count = parameters_.size();
+  data.parameter_stride = sizeof(leat_parameter);
+  if (plugin_.iteration(state_, &data) != 0) give_up("an iteration was not stored");
+}
+
+void StoreRun::close() {
+  if (plugin_.close(state_) != 0) give_up("the store does not close");
+}
+
+void StoreRun::add_variable(int number) {
+  leat_variable variable{};
+  variable.size = sizeof variable;
+  variable.name = names_[static_cast<std::size_t>(number)].c_str();
+  variable.unit = variable.description = variable.standard_name = variable.cell_methods = "";
+  variable.type = LEAT_FLOAT64;
+  variable.dims = plan_.layout == Layout::scalar ? 0 : 1;
+  if (variable.dims > 0) variable.dimension[0].name = "x";
+  variable.has_global = plan_.layout == Layout::global || plan_.layout == Layout::part;
+  variable.time_varying = 1;
+  variable.mesh = -1;
+  variables_.push_back(variable);
+  for (int i = 0; i < plan_.blocks; ++i) add_block(number, i);
+}
+
+void StoreRun::add_block(int variable, int number) {
+  leat_block block{};
+  block.size = sizeof block;
+  block.variable = static_cast<std::uint32_t>(variable);
+  block.block = static_cast<std::uint32_t>(number);
+  block.extent[0] = static_cast<std::int64_t>(plan_.bytes / sizeof(double));
+  block.has_position = variables_[static_cast<std::size_t>(variable)].has_global;
+  block.position[0] = number * block.extent[0];
+  block.global[0] = plan_.blocks * block.extent[0] * (plan_.layout == Layout::part ? 2 : 1);
+  block.data = data_.data();
+  block.bytes = plan_.bytes;
+  blocks_.push_back(block);
+}
+
+void StoreRun::log(void*, int level, const char* message) {
+  if (level >= LEAT_LOG_WARNING) std::fprintf(stderr, "%s\n", message);
+}
+
+}  // namespace leat::bench

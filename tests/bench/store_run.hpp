@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plugin that stores, driven as the server does it, with variables that are all alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "server/include/plugin.h"
+
+namespace leat::bench {
+
+/// Ends the program.
+[[noreturn]] void give_up(const std::string& why);
+
+/// Doubles that do not compress and are no zeros, which a file system may leave out.
+std::vector<double> some_data(std::size_t bytes);
+
+struct StorePlan {
+  enum class Layout {
+    scalar,  ///< one number each
+    single,  ///< one block, of no global array
+    global,  ///< pieces of a global array, one behind the other
+    part,    ///< the same, in one of two servers
+    blocks,  ///< of no global array
+  };
+  int variables = 1;
+  Layout layout = Layout::single;
+  int blocks = 1;  ///< of each variable in an iteration
+  std::size_t bytes = 8;
+  int parameters = 0;
+  std::string durability = {};
+};
+
+/// All variables are written in each iteration. The file is "bench.h5" in the folder, of a part
+/// some file below it.
+class StoreRun {
+ public:
+  StoreRun(const leat_plugin& plugin, const std::string& folder, const StorePlan& plan);
+  StoreRun(const StoreRun&) = delete;
+  StoreRun& operator=(const StoreRun&) = delete;
+
+  void iteration(std::int64_t number);
+  void close();
+
+ private:
+  void add_variable(int number);
+  void add_block(int variable, int number);
+  static void log(void*, int level, const char* message);
+
+  const leat_plugin& plugin_;
+  StorePlan plan_;
+  std::vector<double> data_;
+  std::string folder_;
+  std::vector<leat_option> options_;
+  std::vector<std::string> names_, parameter_names_;
+  std::vector<leat_variable> variables_;
+  std::vector<leat_block> blocks_;
+  std::vector<leat_parameter> parameters_;
+  leat_run run_{};
+  leat_host host_{sizeof(leat_host), nullptr, log, [](void*) { return ""; }, nullptr, nullptr};
+  void* state_ = nullptr;
+};
+
+}  // namespace leat::bench
