@@ -170,8 +170,7 @@ class StoredVariable:
                 self._starts = np.concatenate([[0], np.cumsum(self._counts.sum(axis=1))])
 
     def _take_blocks(self):
-        table = self._data.attrs["leat_blocks"]
-        self._blocks = self._run.block_table(table.decode() if isinstance(table, bytes) else str(table))
+        self._blocks = self._run.block_table(_text(self._data.attrs["leat_blocks"]))
         self._extents = self._table("_extent")
         if self.layout == "varying":
             self._counts = self._table("_count")[:]

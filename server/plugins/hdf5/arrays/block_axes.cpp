@@ -9,20 +9,12 @@
 #include "server/plugins/hdf5/filters/filters.hpp"
 
 namespace leat::hdf5 {
-namespace {
-
-// A compressed chunk that is written again takes a new place in the file, and its old one is lost:
-// for less than this in an iteration it is not worth it.
-constexpr std::uint64_t kSmallestCompressedBlocks = 4ull * 1024;
-
-}  // namespace
-
 Dataset BlockAxes::make_blocks(const Shape& rest, hsize_t at_once) const {
   DatasetPlan plan;
   plan.extents = joined(0, rest);
   plan.compression = compression_of(target_.run, variable_);
   const std::uint64_t bytes = bytes_of(rest);
-  if (bytes * at_once < kSmallestCompressedBlocks) plan.compression = {};
+  if (bytes * at_once < kSmallestCompressed) plan.compression = {};
   plan.chunk = part_of_record(rest, bytes_of({}), bool{plan.compression});
   if (product(behind(plan.chunk)) >= product(rest))
     plan.chunk[0] = plan.compression ? records_in_compressed(bytes, at_once)
@@ -34,7 +26,6 @@ Dataset BlockAxes::make_blocks(const Shape& rest, hsize_t at_once) const {
 
 void BlockAxes::take_blocks(Dataset* dataset) const {
   set_attribute(dataset->id(), kBlockTable, table()->name());
-  remove_attribute(dataset->id(), "coordinates");
   set_coordinates(*dataset, coordinates_behind(Front::blocks));
   dataset->change_scale(target_.scales.rows(), table()->scale());
 }
@@ -88,7 +79,7 @@ Dataset BlockAxes::make_appended(const Shape& extents, hsize_t rows_at_once,
   const std::uint64_t bytes = bytes_of(behind(extents));
   plan.compression = compression_of(target_.run, variable_);
   const hsize_t compressed = records_in_compressed(bytes, rows_at_once);
-  if (bytes * compressed < kSmallestCompressedBlocks) plan.compression = {};
+  if (bytes * compressed < kSmallestCompressed) plan.compression = {};
   plan.chunk[0] = plan.compression ? compressed : records_in_chunk(bytes, rows_at_once, has_rows());
   return make_from(std::move(plan), Front::nothing, names);
 }

@@ -20,10 +20,6 @@
 namespace leat::hdf5 {
 namespace {
 
-// A compressed chunk that is written again takes a new place in the file, and its old one is lost:
-// so each is written once, by one iteration, which for less than this is not worth it.
-constexpr std::uint64_t kSmallestCompressed = 4ull * 1024;
-
 // What a reader cannot see in the dataset's shape: docs/design/plugin-abi.md lists it.
 void describe_layout(const Dataset& dataset, const leat_variable& variable, std::uint32_t number) {
   const char* layout = variable.has_global         ? "global"
@@ -41,9 +37,9 @@ void describe_layout(const Dataset& dataset, const leat_variable& variable, std:
 }
 
 std::uint32_t number_of(const leat_run& run, const leat_variable& variable) {
-  std::uint32_t number = 0;
-  while (leat_variable_at(&run, number) != &variable) ++number;
-  return number;
+  const auto* first = reinterpret_cast<const char*>(run.variables);
+  const auto bytes = reinterpret_cast<const char*>(&variable) - first;
+  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(bytes) / run.variable_stride);
 }
 
 // A host from before there were these has said less.

@@ -91,6 +91,10 @@ class Axes {
   std::string own(const std::string& name) const;
 
  protected:
+  // A compressed chunk that is written again takes a new place in the file, and its old one is lost:
+  // so each is written once, by one iteration, which for fewer bytes than these is not worth it.
+  static constexpr std::uint64_t kSmallestCompressed = 4ull * 1024;
+
   enum class Front { nothing, iterations, blocks };  // the dimension in front of all others
   Dataset make_from(DatasetPlan plan, Front front, const std::vector<DimensionName>& names) const;
   std::vector<std::string> name_scales(Dataset& dataset, Front front,

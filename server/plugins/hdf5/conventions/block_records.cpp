@@ -17,8 +17,6 @@ StoredBlockTable::StoredBlockTable(hid_t file, const std::string& name)
   if (ranks_name_.empty()) throw std::runtime_error("the file has no " + name + "_rank");
   ranks_ = RowTable(file, ranks_name_, true);
   numbers_ = RowTable(file, table_of(file, name, "_number"), true);
-  if (const std::string iterations = table_of(file, name, "_iteration"); !iterations.empty())
-    iterations_ = RowTable(file, iterations, true);
   counts_name_ = table_of(file, name, "_count");
   if (!counts_name_.empty()) counts_ = RowTable(file, counts_name_, true);
 }
@@ -48,10 +46,6 @@ std::vector<BlockOwner> StoredBlockTable::owners(const Range& range) {
   return all;
 }
 
-std::vector<std::int64_t> StoredBlockTable::iterations(const Range& range) {
-  return iterations_.rows(range.first, range.count);
-}
-
 BlockRecords::BlockRecords(hid_t file, const std::string& variable)
     : file_(file), name_(variable), table_(file, block_table_of(file, variable)) {
   const auto open = [&](const char* suffix) {
@@ -71,33 +65,41 @@ std::vector<StoredBlock> BlockRecords::row(hsize_t row) {
   std::vector<StoredBlock> blocks;
   hsize_t record = range.first;
   for (const BlockOwner& owner : table_.owners(range)) blocks.push_back({owner, record++});
-  place(&blocks, range);
+  if (counts_.exists())
+    place_ragged(&blocks, range);
+  else
+    place_of_one_size(&blocks);
   return blocks;
 }
 
-void BlockRecords::place(std::vector<StoredBlock>* blocks, const StoredBlockTable::Range& range) {
-  if (!counts_.exists()) {
-    // They are made when there is something to say.
-    const auto look = [&](RowTable* table, const char* suffix) {
-      if (table->exists()) return;
-      if (const std::string name = table_of(file_, name_, suffix); !name.empty())
-        *table = RowTable(file_, name, true);
-    };
-    look(&stored_, kStoredSuffix);
-    look(&extents_, "_extent");
-    const auto is_missing = [&](const StoredBlock& block) {
-      if (!stored_.exists()) return false;
-      const std::vector<std::int64_t> flag = stored_.row(block.record);
-      return flag.empty() || flag[0] == 0;
-    };
-    blocks->erase(std::remove_if(blocks->begin(), blocks->end(), is_missing), blocks->end());
-    for (StoredBlock& block : *blocks) {
-      block.first = block.record;
-      block.count = 1;
-      block.fills_place = fills_place(block.record);
-    }
-    return;
+// Tables that are made when there is something to say.
+void BlockRecords::look_for_tables() {
+  const auto look = [&](RowTable* table, const char* suffix) {
+    if (table->exists()) return;
+    if (const std::string name = table_of(file_, name_, suffix); !name.empty())
+      *table = RowTable(file_, name, true);
+  };
+  look(&stored_, kStoredSuffix);
+  look(&extents_, "_extent");
+}
+
+void BlockRecords::place_of_one_size(std::vector<StoredBlock>* blocks) {
+  look_for_tables();
+  const auto is_missing = [&](const StoredBlock& block) {
+    if (!stored_.exists()) return false;
+    const std::vector<std::int64_t> flag = stored_.row(block.record);
+    return flag.empty() || flag[0] == 0;
+  };
+  blocks->erase(std::remove_if(blocks->begin(), blocks->end(), is_missing), blocks->end());
+  for (StoredBlock& block : *blocks) {
+    block.first = block.record;
+    block.count = 1;
+    block.fills_place = fills_place(block.record);
   }
+}
+
+void BlockRecords::place_ragged(std::vector<StoredBlock>* blocks,
+                                const StoredBlockTable::Range& range) {
   if (range.first < next_record_) next_record_ = next_element_ = 0;
   for (const std::int64_t count : counts_.rows(next_record_, range.first - next_record_))
     next_element_ += static_cast<hsize_t>(std::max<std::int64_t>(0, count));

@@ -26,11 +26,10 @@ class StoredBlockTable {
   hsize_t rows() const { return counts_name_.empty() ? 0 : extents_in(file_, counts_name_)[0]; }
   bool has_row_of_several();
   std::vector<BlockOwner> owners(const Range& range);
-  std::vector<std::int64_t> iterations(const Range& range);
 
  private:
   hid_t file_ = 0;
-  RowTable ranks_, numbers_, iterations_, counts_;
+  RowTable ranks_, numbers_, counts_;
   std::string ranks_name_, counts_name_;
   std::vector<hsize_t> starts_{0};  // of the rows asked for so far, and of the next
 };
@@ -50,10 +49,11 @@ class BlockRecords {
   /// Of one row that was written, in the order in which they lie there. A row may be asked for when
   /// nothing is written to it any more.
   std::vector<StoredBlock> row(hsize_t row);
-  StoredBlockTable& table() { return table_; }
 
  private:
-  void place(std::vector<StoredBlock>* blocks, const StoredBlockTable::Range& range);
+  void look_for_tables();
+  void place_of_one_size(std::vector<StoredBlock>* blocks);
+  void place_ragged(std::vector<StoredBlock>* blocks, const StoredBlockTable::Range& range);
   bool fills_place(hsize_t record);
 
   hid_t file_;

@@ -19,6 +19,18 @@ std::string key_of(const WantedBlocks& wanted) {
 
 }  // namespace
 
+void describe_block_list(const Dataset& list, const char* about) {
+  set_attribute(list.id(), "long_name", about);
+  set_attribute(list.id(), "units", "1");
+  set_fill_attribute(list.id(), list.type(), number_bytes(list.type(), kNoBlock));
+}
+
+void describe_block_counts(const Dataset& counts, const std::string& time) {
+  set_attribute(counts.id(), "long_name", "number of blocks in the iteration");
+  set_attribute(counts.id(), "units", "1");
+  set_coordinates(counts, coordinates_of_rows(time, counts.name()));
+}
+
 BlockTable::BlockTable(const BlockTablePlace& place, const std::string& name, bool has_rows,
                        hsize_t rows, hsize_t at_once)
     : has_rows_(has_rows), scale_(make_dimension(place.file, name, 0, true)) {
@@ -31,11 +43,7 @@ BlockTable::BlockTable(const BlockTablePlace& place, const std::string& name, bo
     plan.chunk = {records_in_chunk(sizeof(std::int32_t), 1, true)};
     counts_ = Dataset(place.file, counts, H5T_NATIVE_INT32, plan);
     place.scales.attach_rows(counts_);
-    if (counts_.is_new()) {
-      set_attribute(counts_.id(), "long_name", kBlocksOfIteration);
-      set_attribute(counts_.id(), "units", "1");
-      set_coordinates(counts_, coordinates_of_rows(place.time, counts));
-    }
+    if (counts_.is_new()) describe_block_counts(counts_, place.time);
   }
   if (!scale_.is_new()) take_up(rows);
 }
@@ -44,13 +52,10 @@ Dataset BlockTable::list(const BlockTablePlace& place, const char* suffix, const
                          hsize_t at_once) {
   DatasetPlan plan = growing_list();
   plan.chunk = {records_in_chunk(sizeof(std::int32_t), at_once, has_rows_)};
-  plan.fill = number_bytes(H5T_NATIVE_INT32, -1);
+  plan.fill = number_bytes(H5T_NATIVE_INT32, kNoBlock);
   Dataset made(place.file, place.scales.take_name(scale_.name() + suffix), H5T_NATIVE_INT32, plan);
   made.attach_scale(0, scale_);
-  if (!made.is_new()) return made;
-  set_attribute(made.id(), "long_name", about);
-  set_attribute(made.id(), "units", "1");
-  set_fill_attribute(made.id(), made.type(), plan.fill);
+  if (made.is_new()) describe_block_list(made, about);
   return made;
 }
 

@@ -33,7 +33,13 @@ inline constexpr const char* kUsualBlockTable = "block";
 inline constexpr const char* kRankOfBlock = "rank that wrote the block";
 inline constexpr const char* kNumberOfBlock = "number of the block within its rank";
 inline constexpr const char* kIterationOfBlock = "iteration in which the block was written";
-inline constexpr const char* kBlocksOfIteration = "number of blocks in the iteration";
+/// In a list where no block is.
+inline constexpr std::int64_t kNoBlock = -1;
+
+/// Writes the attributes of a new list of a table, and of its counts, in a file of the store or in
+/// a view. `time`: as in Target.
+void describe_block_list(const Dataset& list, const char* about);
+void describe_block_counts(const Dataset& counts, const std::string& time);
 
 struct BlockOwner {
   std::int64_t rank = 0, number = 0;

@@ -112,9 +112,7 @@ void MergedBlocks::write(View& view, bool constant) {
     write_list(view, "_iteration", kIterationOfBlock, iterations_);
     const std::string name = view.scales.take_name(scale_->name() + "_count");
     const Dataset made = write_table(view, name, counts_, {counts_.size()});
-    set_attribute(made.id(), "long_name", kBlocksOfIteration);
-    set_attribute(made.id(), "units", "1");
-    set_coordinates(made, coordinates_of_rows(view.time, name));
+    describe_block_counts(made, view.time);
     name_dimensions(view, name, true, {});
   }
   write_list(view, "_rank", kRankOfBlock, ranks);
@@ -125,9 +123,7 @@ void MergedBlocks::write_list(View& view, const char* suffix, const char* about,
                               const std::vector<std::int64_t>& numbers) {
   const std::string name = view.scales.take_name(scale_->name() + suffix);
   Dataset made = write_table(view, name, numbers, {numbers.size()});
-  set_attribute(made.id(), "long_name", about);
-  set_attribute(made.id(), "units", "1");
-  set_fill_attribute(made.id(), made.type(), number_bytes(made.type(), -1));
+  describe_block_list(made, about);
   made.attach_scale(0, *scale_);
   scale_->grow_to({numbers.size()});
   coordinates_.push_back(name);

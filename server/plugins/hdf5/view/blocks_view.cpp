@@ -73,10 +73,8 @@ Mapping with_rest(Mapping mapping, const Shape& rest) {
 void name_table(View& view, const ViewedVariable& variable, const MergedBlocks& blocks,
                 bool is_coordinate_list) {
   const Id dataset = open_dataset(view.file, variable.name);
-  remove_attribute(dataset, kBlockTable);
   set_attribute(dataset, kBlockTable, blocks.name());
   if (!is_coordinate_list) return;
-  remove_attribute(dataset, "coordinates");
   set_attribute(dataset, "coordinates", coordinates_of_blocks(blocks.coordinates(), variable.name));
 }
 
