@@ -4,6 +4,7 @@ import pathlib
 import re
 
 import h5py
+import netCDF4
 import numpy as np
 import pytest
 import xarray
@@ -110,6 +111,98 @@ def test_variables_with_other_blocks_have_a_table_of_their_own(tmp_path):
         assert {name: table_of(file, name) for name in ("u", "probe", "p", "grid")} == {
             "u": "block", "probe": "probe_block", "p": "p_block", "grid": "grid_block"}
         assert file["grid"].shape == (2, 4) and "grid_block_iteration" not in file
+
+
+PARTICLES = [variable("atoms/x", "f8", ["?atom", "xyz"]), variable("atoms/kind", "i4", ["?atom"]), variable("mass", "f4", ["?atom"]),
+             variable("p", "f4", ["?y", "?x"]), variable("q", "f8", ["?y", "?x"])]
+
+
+def particles_of(row, without_mass=()):
+    """Each rank has some atoms; block 1 of rank 1 has none in the first row."""
+    owners = {(0, 0): 3 + row, (1, 0): 2, (1, 1): row}
+    return {0: {o: (n, 3) for o, n in owners.items()}, 1: {o: (n,) for o, n in owners.items()},
+            2: {o: (n,) for o, n in owners.items() if o not in without_mass},
+            3: {o: (n, 2) for o, n in owners.items()}, 4: {o: (n, 2) for o, n in owners.items()}}
+
+
+def dims_of(path):
+    """{path of a variable: names of its dimensions}, as the netCDF library has them; without what lies in /leat."""
+    with netCDF4.Dataset(path) as file:
+        groups = [file, *(group for name, group in file.groups.items() if name not in ("leat", "VTKHDF"))]
+        return {(group.path.strip("/") + "/" + name).lstrip("/"): variable.dimensions
+                for group in groups for name, variable in group.variables.items()}
+
+
+@pytest.mark.parametrize("kill_before", [None, 1, 2])
+def test_variables_with_as_many_elements_in_each_block_share_their_dimension(tmp_path, kill_before):
+    told = Told(tmp_path, PARTICLES, session="s1")
+    for row in range(3):
+        if row == kill_before:
+            told.plugin.kill()
+            told.plugin = Plugin(tmp_path, PARTICLES, ranks=2, session="s1", resumed=1)
+        told.give(particles_of(row))
+    told.plugin.finish()
+    told.check()
+    dims = dims_of(tmp_path / "run.h5")
+    assert dims["atoms/x"] == ("atom", "xyz") and dims["atoms/kind"] == dims["mass"] == ("atom",)
+    assert dims["p"] == dims["q"] == ("block_element",)
+    with h5py.File(tmp_path / "run.h5") as file:
+        for name in ("atoms/x", "atoms/kind", "mass"):
+            assert file[name].dims[0][0] == file["atom"] and file[name].shape[0] == file["atom"].shape[0] == 21
+    with xarray.open_dataset(tmp_path / "run.h5", engine="netcdf4", mask_and_scale=False) as ds, \
+            xarray.open_dataset(tmp_path / "run.h5", engine="netcdf4", group="atoms", mask_and_scale=False) as atoms:
+        chosen = int(atoms.kind[4])
+        picked = atoms.x.where(atoms.kind == chosen, drop=True)
+        assert picked.shape == (1, 3) and same_bits(picked.values[0], atoms.x.values[4])
+        assert (ds.mass.where(atoms.kind == chosen, drop=True).values == ds.mass.values[4]).all()
+
+
+@pytest.mark.parametrize("kill_before", [None, 1, 2, 3])
+@pytest.mark.parametrize("what", ["other", "lacking", "late"])
+def test_a_variable_that_once_has_other_elements_gets_a_dimension_of_its_own(tmp_path, what, kill_before):
+    told = Told(tmp_path, PARTICLES[:3], session="s1")
+    for row in range(5):
+        if row == kill_before:
+            told.plugin.kill()
+            told.plugin = Plugin(tmp_path, PARTICLES[:3], ranks=2, session="s1", resumed=1)
+        blocks = particles_of(row, [(1, 0)] if what == "lacking" and row == 2 else ())
+        if what == "other" and row == 2:
+            blocks[2][0, 0] = (1,)
+        if what == "late" and row == 2:
+            del blocks[2]
+        told.give({number: of for number, of in blocks.items() if number < 3})
+    told.plugin.finish()
+    told.check()
+    dims = dims_of(tmp_path / "run.h5")
+    assert dims["atoms/x"] == ("atom", "xyz") and dims["atoms/kind"] == ("atom",)
+    assert dims["mass"] == ("mass_element",)
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["mass"].dims[0].label == "atom"
+        assert file["mass_element"].shape == file["mass"].shape != file["atom"].shape == (45,)
+
+
+def test_elements_of_other_blocks_or_dimensions_are_not_shared(tmp_path):
+    told = Told(tmp_path, [variable("ion", "f8", ["?n"]), variable("electron", "f8", ["?n"]), variable("other", "f8", ["?m"])])
+    for _ in range(2):
+        told.give({0: {(0, 0): (2,), (1, 0): (1,)}, 1: {(0, 0): (1,), (1, 0): (2,)}, 2: {(0, 0): (2,), (1, 0): (1,)}})
+    told.plugin.finish()
+    told.check()
+    dims = dims_of(tmp_path / "run.h5")
+    assert [dims[name] for name in ("ion", "electron", "other")] == [("n",), ("electron_element",), ("m",)]
+
+
+def test_what_does_not_vary_in_time_shares_elements_till_it_comes_again_with_others(tmp_path):
+    told = Told(tmp_path, [variable(name, "f8", ["?n"], time_varying=0) for name in "abc"] + [variable("u", "f8", [])], session="s1")
+    told.give({n: {(0, 0): (2,), (1, 0): (1,)} for n in range(3)} | {3: {(0, 0): ()}})
+    told.give({0: {(0, 0): (2,), (1, 0): (1,)}, 1: {(0, 0): (2,), (1, 0): (4,)}, 3: {(0, 0): ()}})
+    told.plugin.kill()
+    told.plugin = Plugin(tmp_path, told.variables, ranks=2, session="s1", resumed=1)
+    told.give({0: {(0, 0): (2,), (1, 0): (1,)}, 3: {(0, 0): ()}})
+    told.plugin.finish()
+    dims = dims_of(tmp_path / "run.h5")
+    assert dims["a"] == dims["c"] == ("n",) and dims["b"] == ("b_element",)
+    for name, row in (("a", 2), ("b", 1), ("c", 0)):
+        expect(tmp_path / "run.h5", name, {0: told.wanted[name][row]})
 
 
 @pytest.mark.parametrize("kill_before", [1, 2, 3])
@@ -235,13 +328,16 @@ def test_thousands_of_small_blocks_are_stored_bit_for_bit_in_hardly_more_than_th
 
 
 KILLED = [variable("u", "f8", ["x"]), variable("level", "i4", []), variable("p", "u2", ["?y", "?x"]), variable("late", "f4", ["x"]),
-          variable("probe", "f8", []), variable("x", "f8", ["node"], time_varying=0)]
+          variable("probe", "f8", []), variable("x", "f8", ["node"], time_varying=0),
+          variable("kind", "i4", ["?y", "?x"]), variable("atom", "f8", ["?n"]), variable("mass", "f4", ["?n"])]
 
 
 def blocks_of(row):
     owners = [(r, b) for r in range(2) for b in range(1 + (row + r) % 3)]
     return {0: {o: (30 - (row == 3),) for o in owners}, 1: {o: () for o in owners}, 2: {o: (row, 2) for o in owners[1:]},
-            **({3: {owners[-1]: (3,)}} if row > 1 else {}), 4: {(0, 0): ()}, **({5: {(r, 0): (5,) for r in range(2)}} if row == 0 else {})}
+            **({3: {owners[-1]: (3,)}} if row > 1 else {}), 4: {(0, 0): ()}, **({5: {(r, 0): (5,) for r in range(2)}} if row == 0 else {}),
+            6: {o: (row, 2) for o in owners[1:]}, 7: {o: (o[1] + 1,) for o in owners},
+            8: {o: (o[1] + 1 + (row == 4),) for o in owners}}
 
 
 @pytest.mark.parametrize("moment", range(21, 149, 8))

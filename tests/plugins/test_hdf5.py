@@ -298,8 +298,9 @@ def test_dimensions_of_a_name_keep_it_as_a_label_where_their_lengths_differ(tmp_
     plugin.finish()
     with h5py.File(tmp_path / "run.h5") as file:
         labels = {name: [d.label for d in file[name].dims] for name in "abp"}
-        assert labels == {"a": ["", ""], "b": ["iteration", "x", "y"], "p": ["atom", "xyz"]}
+        assert labels == {"a": ["", ""], "b": ["iteration", "x", "y"], "p": ["", ""]}
         assert [d[0].name for d in file["b"].dims] == ["/iteration", "/x_2", "/y"]
+        assert [d[0].name for d in file["p"].dims] == ["/atom", "/xyz"]
 
 
 def test_a_variable_says_what_its_shape_does_not(tmp_path):

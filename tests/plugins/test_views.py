@@ -89,7 +89,8 @@ def test_blocks_that_move_between_nodes_and_a_shape_that_changes(tmp_path):
 def test_arrays_without_a_global_shape_scalars_and_particles(tmp_path, nodes):
     variables = [variable("energy", "f8", []), variable("local", "i4", ["z"]), variable("atoms", "f4", ["?atom", "xyz"]),
                  variable("patches", "u2", ["?y", "?x"]), variable("name", "S1", ["c"], time_varying=0),
-                 variable("sizes", "i8", ["?n"], time_varying=0)]
+                 variable("sizes", "i8", ["?n"], time_varying=0), variable("kind", "i1", ["?atom"]),
+                 variable("charge", "f4", ["?atom"]), variable("density", "f4", ["?y", "?x"])]
 
     def give(target):
         for i in range(5):
@@ -100,6 +101,9 @@ def test_arrays_without_a_global_shape_scalars_and_particles(tmp_path, nodes):
                 blocks += [target.block(1, (3 + (rank + i) % 2,), seed + 2 + b, rank=rank, block=b) for b in range(rank % 2 + 1)]
                 if i != 2:
                     blocks.append(target.block(2, ((rank + i) % 3, 3), seed + 5, rank=rank))
+                    blocks.append(target.block(6, ((rank + i) % 3,), seed + 9, rank=rank))
+                    blocks.append(target.block(7, ((rank + i) % 3 + (i == 3),), seed + 9, rank=rank))
+                blocks.append(target.block(8, (1 + rank % 2, 2 + i % 2), seed + 6, rank=rank))
                 blocks.append(target.block(3, (1 + rank % 2, 2 + i % 2), seed + 6, rank=rank))
                 if i == 0:
                     blocks += [target.block(4, (5,), seed + 7, rank=rank), target.block(5, (rank,), seed + 8, rank=rank)]
@@ -109,6 +113,9 @@ def test_arrays_without_a_global_shape_scalars_and_particles(tmp_path, nodes):
     made = both(tmp_path, variables, nodes, give)
     for path in made[:2]:
         expect_same_values(path, made[2])
+        with h5py.File(path) as file:
+            assert file["atoms"].dims[0][0] == file["kind"].dims[0][0] != file["charge"].dims[0][0]
+            assert file["patches"].dims[0][0] == file["density"].dims[0][0]
 
 
 def test_a_run_with_dates_meshes_and_every_kind_of_variable_is_that_of_one_server_and_cf(tmp_path):

@@ -102,6 +102,25 @@ def test_particles_come_as_one_array_with_the_rank_of_each(tmp_path):
             assert group["rank"][number][:total].tolist() == [r for r, n in enumerate(of_ranks) for _ in range(n)]
 
 
+def test_cells_of_blocks_that_vary_in_each_dimension_select_each_other(tmp_path):
+    put(tmp_path, "look", """
+        def process(ds, ctx):
+            assert ds.u.dims == ds.v.dims == ("block_element",), ds
+            chosen = int(ds.v[4])
+            picked = ds.u.where(ds.v == chosen, drop=True)
+            assert picked.dims == ("block_element",) and picked.values[0] == ds.u.values[4]
+            ctx.scalar("seen", 1)
+        """)
+    cells = '<layout name="c" type="int" dimensions="?,?" names="y,x"/><variable name="u" layout="c"/><variable name="v" layout="c"/>'
+    with script_run(tmp_path, config(cells), ranks=2) as run:
+        for rank in run.ranks:
+            for name, seed in (("u", 1), ("v", 2)):
+                rank.must("set_extent", name, 0, f"{2 + rank.number},3")
+                rank.must("write", name, 0, 12 * (2 + rank.number), seed + rank.number)
+            rank.end()
+    assert "Traceback" not in run.log() and len(table(tmp_path, "look")) == 1, run.log()
+
+
 def test_fixed_blocks_of_several_ranks_are_stacked(tmp_path):
     put(tmp_path, "look", """
         def process(ds, ctx):

@@ -89,7 +89,7 @@ def _placed(variable, blocks, global_extent):
 
 def _appended(variable, blocks):
     flat = any(d.varying for d in variable.dimensions[1:])
-    dims = (f"{variable.name}_element",) if flat else tuple(d.name for d in variable.dimensions)
+    dims = ("block_element",) if flat else tuple(d.name for d in variable.dimensions)
     own = [block.data[own_part(variable)] for block in blocks]
     parts = [part.reshape(-1) for part in own] if flat else own
     data = parts[0]

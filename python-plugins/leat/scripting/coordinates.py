@@ -140,7 +140,7 @@ class DimensionNames:
         for n, there, name in known:
             if n == length and (places is None or there is _ANY or there == places):
                 return name
-        name = wish if not known else f"{wish}_of_{owner.replace('/', '_')}" if owner else f"{wish}_{len(known) + 1}"
+        name = wish if not known else f"{owner.replace('/', '_')}_element" if owner else f"{wish}_{len(known) + 1}"
         while name in self._taken:
             name += "_"
         self._taken.add(name)

@@ -71,6 +71,34 @@ Dataset BlockAxes::make_stored_mask() const {
   return mask;
 }
 
+// Cells of blocks that vary in more than one dimension are flattened: they are called after the
+// blocks.
+WantedElements BlockAxes::wanted_elements(const ElementCounts& counts) const {
+  const bool is_flat = varies_in_shape(variable_, 1);
+  const std::string kind = is_flat ? table()->name() + "_element" : variable_.dimension[0].name;
+  return {kind, name() + "_element", table()->first(), counts};
+}
+
+ElementDimension& BlockAxes::elements_for(const ElementCounts& counts) const {
+  return table()->elements().find_or_make(target_.file, target_.scales, wanted_elements(counts));
+}
+
+ElementDimension& BlockAxes::elements_in_file(hsize_t total) const {
+  const Dataset there(target_.file, name());
+  return table()->elements().take_up(target_.file, target_.scales.name_of(there, 0),
+                                     wanted_elements({}).kind, total);
+}
+
+ElementDimension& BlockAxes::own_elements(ElementDimension* before, hsize_t total,
+                                          const ElementCounts& counts, Dataset* dataset) const {
+  ElementDimension& own =
+      table()->elements().make(target_.file, target_.scales, wanted_elements(counts), total);
+  before->leave();
+  dataset->change_scale(before->scale(), own.scale());
+  if (!varies_in_shape(variable_, 1)) dataset->label({variable_.dimension[0].name});
+  return own;
+}
+
 Dataset BlockAxes::make_appended(const Shape& extents, hsize_t rows_at_once,
                                  const std::vector<DimensionName>& names) const {
   DatasetPlan plan;

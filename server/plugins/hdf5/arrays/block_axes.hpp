@@ -20,6 +20,13 @@ class BlockAxes : public Axes {
   Dataset make_blocks(const Shape& rest, hsize_t at_once) const;
   /// Makes one that make() has made one of blocks, with a block for each iteration so far.
   void take_blocks(Dataset* dataset) const;
+  /// The dimension that elements of blocks lie along: of a variable with these in the first row that
+  /// has any; that which it has in the file, where there are `total`; and one of its own in its place, when it
+  /// had `total` before this row.
+  ElementDimension& elements_for(const ElementCounts& counts) const;
+  ElementDimension& elements_in_file(hsize_t total) const;
+  ElementDimension& own_elements(ElementDimension* before, hsize_t total,
+                                 const ElementCounts& counts, Dataset* dataset) const;
   /// A dataset of the variable's type without iteration dimension, to which iterations are
   /// appended, about `rows_at_once` rows at each.
   Dataset make_appended(const Shape& extents, hsize_t rows_at_once,
@@ -34,6 +41,9 @@ class BlockAxes : public Axes {
   /// Whether the variable has each block.
   Dataset make_stored_mask() const;
   bool has_mask() const { return target_.scales.has(name() + kStoredSuffix); }
+
+ private:
+  WantedElements wanted_elements(const ElementCounts& counts) const;
 };
 
 }  // namespace leat::hdf5

@@ -2,8 +2,9 @@
 // Blocks whose size varies, as a contiguous ragged array: "<variable>" has the blocks of all
 // iterations one after the other, as its BlockTable has them. "<variable>_count" (block) says how
 // many elements of the first dimension each has, -1 where the variable does not have the block, so
-// that its sums are places in "<variable>". When another dimension than the first varies, blocks are
-// flattened, counts are of single elements, and "<variable>_extent" (block, dims) has their shapes.
+// that its sums are places in "<variable>"; with the same counts variables share the dimension of
+// elements. When another dimension than the first varies, blocks are flattened, counts are of single
+// elements, and "<variable>_extent" (block, dims) has their shapes.
 // Source of the form: CF Conventions 1.8, section 9.3.3, "Contiguous ragged array representation".
 #include <algorithm>
 
@@ -20,20 +21,21 @@ class RaggedWriter : public Writer {
  public:
   RaggedWriter(const Target& target, const leat_variable& variable, const BlockList& first)
       : axes_(target, variable), variable_(variable), flat_(varies_in_shape(variable, 1)) {
+    if (first.empty()) {
+      take_up();
+      return;
+    }
+    elements_ = &axes_.elements_for(expected_of(first));
     make_data(first);
-    std::int64_t largest = 0;
-    for (const leat_block* block : first) largest = std::max(largest, largest_of(*block));
-    counts_ = axes_.make_block_table(counts_of_blocks(largest), {}, {});
-    if (flat_)
-      extents_ = axes_.make_block_table(extents_of_blocks(largest), {variable_.dims},
-                                        {{axes_.name() + "_dims", variable_.dims}});
-    total_ = sum_of_counts();
+    make_tables(first);
   }
 
   void write(hsize_t, const BlockList& blocks, BlockErrors* errors) override {
     const BlockTable& table = *axes_.block_table();
     if (!axes_.has_rows()) total_ = 0;  // written again: replaced
-    std::vector<std::int64_t> counts(table.size() - table.first(), -1);
+    const ElementCounts expected = expected_of(blocks);
+    share_elements(expected);
+    ElementCounts counts(table.size() - table.first(), -1);
     std::vector<std::int64_t> extents(counts.size() * (flat_ ? variable_.dims : 0), -1);
     Neighbours to(&data_);
     hsize_t at = total_;
@@ -49,6 +51,7 @@ class RaggedWriter : public Writer {
       }
     }
     to.flush();
+    if (counts != expected) share_elements(counts);
     write_tables(counts, extents);
     total_ = at;
   }
@@ -59,13 +62,50 @@ class RaggedWriter : public Writer {
   }
 
  private:
+  void take_up() {
+    make_tables({});
+    const ElementCounts counts = read_numbers(counts_, {0}, counts_.extents());
+    if (axes_.has_rows()) total_ = sum_of(counts);
+    elements_ = &axes_.elements_in_file(total_);
+    make_data({});
+    if (!axes_.has_rows()) share_elements(counts);
+  }
+
+  void make_tables(const BlockList& first) {
+    std::int64_t largest = 0;
+    for (const leat_block* block : first) largest = std::max(largest, largest_of(*block));
+    counts_ = axes_.make_block_table(counts_of_blocks(largest), {}, {});
+    if (flat_)
+      extents_ = axes_.make_block_table(extents_of_blocks(largest), {variable_.dims},
+                                        {{axes_.name() + "_dims", variable_.dims}});
+  }
+
+  // What each block of this row is to have.
+  ElementCounts expected_of(const BlockList& blocks) const {
+    const BlockTable& table = *axes_.block_table();
+    ElementCounts counts(table.size() - table.first(), -1);
+    for (const leat_block* block : blocks) {
+      if (const auto record = table.record_of({block->rank, block->block}))
+        counts[*record - table.first()] =
+            static_cast<std::int64_t>(rows_in(own_extents(variable_, *block)));
+    }
+    return counts;
+  }
+
+  // As long as all others along the dimension have these too.
+  void share_elements(const ElementCounts& counts) {
+    if (!elements_->keeps(axes_.block_table()->first(), total_, counts))
+      elements_ = &axes_.own_elements(elements_, total_, counts, &data_);
+  }
+
   void make_data(const BlockList& first) {
     if (first.empty()) {
       rest_ = behind(axes_.stored_extents());
     } else if (!flat_) {
       rest_ = behind(own_extents(variable_, *first.front()));
     }
-    std::vector<DimensionName> names{{axes_.name() + "_element", 0, true}};
+    std::vector<DimensionName> names(1);
+    names[0].scale = &elements_->scale();
     for (unsigned d = 1; d <= rest_.size(); ++d) names.push_back(axes_.name_of(d, rest_[d - 1]));
     data_ = axes_.make_appended(joined(0, rest_), rows_of(first), names);
   }
@@ -74,13 +114,6 @@ class RaggedWriter : public Writer {
   std::int64_t largest_of(const leat_block& block) const {
     const std::int64_t extent = *std::max_element(block.extent, block.extent + variable_.dims);
     return std::max(extent, static_cast<std::int64_t>(rows_of({&block})));
-  }
-
-  hsize_t sum_of_counts() const {
-    hsize_t sum = 0;
-    for (const std::int64_t count : read_numbers(counts_, {0}, counts_.extents()))
-      sum += static_cast<hsize_t>(std::max<std::int64_t>(0, count));
-    return sum;
   }
 
   // Elements of the first dimension, or all.
@@ -126,6 +159,7 @@ class RaggedWriter : public Writer {
   Shape rest_;  // extents of a block's fixed dimensions, behind the first
   // Elements of the first dimension, of all iterations that are whole in the file.
   hsize_t total_ = 0;
+  ElementDimension* elements_;
   Dataset data_, counts_, extents_;
 };
 

@@ -123,6 +123,11 @@ void BlockTable::take_rows(const std::vector<std::int64_t>& iterations, const Bl
   first_ = size_;
 }
 
+void BlockTable::list_named() {
+  scale_.list_named();
+  elements_.list_named();
+}
+
 void BlockTable::grow_to_rows(hsize_t rows) {
   if (has_rows_) counts_.grow_to({rows});
 }
@@ -207,7 +212,7 @@ void BlockTables::begin_row(hsize_t row, std::int64_t iteration,
 }
 
 void BlockTables::list_named() {
-  for (const auto& table : tables_) table->scale().list_named();
+  for (const auto& table : tables_) table->list_named();
 }
 
 void BlockTables::grow_to_rows(hsize_t rows) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "server/include/plugin.h"
+#include "server/plugins/hdf5/conventions/block_elements.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
@@ -81,6 +82,8 @@ class BlockTable {
   hsize_t size() const { return size_; }
   const std::string& name() const { return scale_.name(); }
   Dataset& scale() { return scale_; }
+  ElementDimensions& elements() { return elements_; }
+  void list_named();
   bool has_rows() const { return has_rows_; }
   /// Names of what says whose the blocks are, for the attribute `coordinates`.
   std::vector<std::string> coordinates() const;
@@ -94,6 +97,7 @@ class BlockTable {
   bool has_rows_;
   Dataset scale_, ranks_, numbers_, iterations_, counts_;
   hsize_t first_ = 0, size_ = 0;
+  ElementDimensions elements_;
   BlockOwners wanted_;
   std::map<BlockOwner, hsize_t> records_;  // of this row
   std::string failed_;                     // why the row was not begun

@@ -122,6 +122,10 @@ std::string DimensionScales::take_new_name(const std::string& wished) {
 }
 
 Dataset& DimensionScales::name(Dataset& dataset, std::size_t d, const DimensionName& wish) {
+  if (wish.scale) {
+    dataset.attach_scale(d, *wish.scale);
+    return *wish.scale;
+  }
   const haddr_t there = dataset.scale_of(d);
   Dataset& scale = there == HADDR_UNDEF ? scale_for(wish) : known_scale(path_of(there), wish);
   dataset.attach_scale(d, scale);

@@ -30,6 +30,7 @@ struct DimensionName {
   hsize_t length = 0;
   bool grows = false;  ///< has a scale of its own, of length 0 at first
   std::optional<AxisValues> values = {};
+  Dataset* scale = nullptr;  ///< this one, which grows with the dimension
 };
 
 class DimensionScales {
@@ -51,6 +52,10 @@ class DimensionScales {
   /// Names dimension `d` by the scale that it has in the file, or by the one for this name, length
   /// and values; who wishes no values takes any. Others are called "<name>_2", ...
   Dataset& name(Dataset& dataset, std::size_t d, const DimensionName& wish);
+  /// Path of the scale that dimension `d` of a dataset has in the file.
+  std::string name_of(const Dataset& dataset, std::size_t d) {
+    return path_of(dataset.scale_of(d));
+  }
   /// Before a commit: scales list what has been named by them since.
   void list_named();
   /// `variable` is the scale of the dimension that is called like it, from now on.

@@ -168,8 +168,10 @@ void Dataset::attach_records(Dataset& scale, hsize_t records) {
 // Where the list of the scale is full it does not have the dataset.
 void Dataset::change_scale(const Dataset& before, Dataset& scale) {
   if (H5DSdetach_scale(id_, before.id(), 0) < 0) innermost_error();
+  std::erase_if(scales_, [](const auto& each) { return each.first == 0; });
   be_named(0, scale, "cannot name a dimension of " + name_ + " anew");
   scales_.emplace_back(0, &scale);
+  scale.grow_to({extents_[0]});
 }
 
 void Dataset::be_named(std::size_t d, Dataset& scale, const std::string& what) {

@@ -129,6 +129,11 @@ void MergedBlocks::write_list(View& view, const char* suffix, const char* about,
   coordinates_.push_back(name);
 }
 
+void MergedBlocks::list_named() {
+  scale_->list_named();
+  elements_.list_named();
+}
+
 MergedTables::MergedTables(const std::vector<Part>& parts,
                            const std::vector<ViewedVariable>& variables) {
   bool has_first = false;
@@ -185,7 +190,7 @@ MergedBlocks& MergedTables::of(View& view, const ViewedVariable& variable) {
 
 void MergedTables::list_named() {
   for (Group& group : groups_) {
-    if (group.made) group.made->scale().list_named();
+    if (group.made) group.made->list_named();
   }
 }
 

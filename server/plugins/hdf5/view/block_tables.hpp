@@ -30,6 +30,8 @@ class MergedBlocks {
   Dataset& scale() { return *scale_; }
   /// Names of what says whose the blocks are, for the attribute `coordinates`.
   const std::vector<std::string>& coordinates() const { return coordinates_; }
+  ElementDimensions& elements() { return elements_; }
+  void list_named();
   const std::vector<RecordRun>& runs() const { return runs_; }
   hsize_t size() const { return owners_.size(); }
 
@@ -44,6 +46,7 @@ class MergedBlocks {
   std::vector<BlockOwner> owners_;
   std::vector<std::int64_t> iterations_, counts_;
   std::vector<std::string> coordinates_;
+  ElementDimensions elements_;
 };
 
 class MergedTables {

@@ -174,7 +174,9 @@ void add_ragged(View& view, const ViewedVariable& variable) {
   for (const Mapping& mapping : data.all()) plan.mappings.push_back(with_rest(mapping, rest));
   create_virtual(view.file, plan, variable.like());
   const std::vector<std::string> own = own_dimensions(variable, like.size());
-  std::vector<DimensionName> names{{variable.name + "_element", 0, true}};
+  const WantedElements wanted{own.front(), variable.name + "_element", 0, counts.all()};
+  std::vector<DimensionName> names(1);
+  names[0].scale = &blocks.elements().find_or_make(view.file, view.scales, wanted).scale();
   for (std::size_t d = 1; d < like.size(); ++d) names.push_back({own[d], like[d]});
   name_dimensions(view, variable.name, false, names, is_flat ? std::vector<std::string>{} : own);
   name_table(view, variable, blocks, false);
