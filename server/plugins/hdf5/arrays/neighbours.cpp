@@ -7,16 +7,24 @@ namespace leat::hdf5 {
 namespace {
 
 constexpr std::uint64_t kSmall = 64ull * 1024;
-constexpr std::uint64_t kTogether = 1024ull * 1024;
+// So many at least, up to the end of a chunk: HDF5 writes whole chunks as they are, and those of
+// which it gets a part twice.
+constexpr std::uint64_t kTogether = 1024ull * 1024, kMost = 4 * kTogether;
 
-// Rows of the last dimension, one by one.
+// Runs that lie in memory in one piece, one by one: of dimensions behind one that is there in part,
+// all, where there are no ghosts.
 void pack(const char* data, const MemoryPart& memory, std::uint64_t element,
           std::vector<char>* to) {
   const std::size_t dims = memory.count.size();
   if (product(memory.count) == 0) return;
-  const std::uint64_t row = (dims > 0 ? memory.count[dims - 1] : 1) * element;
+  std::uint64_t row = element;
   Shape at = zeros(memory.count), step(dims, 1);
-  if (dims > 0) step[dims - 1] = memory.count[dims - 1];
+  bool is_in_one = true;
+  for (std::size_t d = dims; d-- > 0 && is_in_one;) {
+    step[d] = memory.count[d];
+    row *= memory.count[d];
+    is_in_one = memory.count[d] == memory.extents[d];
+  }
   do {
     std::uint64_t from = 0;
     for (std::size_t d = 0; d < dims; ++d)
@@ -38,12 +46,13 @@ void Neighbours::add(const Shape& start, const Shape& count, const void* data,
                      const MemoryPart& memory) {
   const std::uint64_t bytes = product(count) * element_;
   const bool is_small = fits(start, count, bytes);
-  if (!is_small || start[0] != first_ + waiting_ || values_.size() + bytes > kTogether)
-    write_waiting();
+  if (!is_small || start[0] != first_ + waiting_) write_waiting();
   if (!is_small) return to_.write(start, count, data, memory);
   if (waiting_ == 0) first_ = start[0];
   pack(static_cast<const char*>(data), memory, element_, &values_);
   waiting_ += count[0];
+  const bool is_end_of_chunk = (first_ + waiting_) % to_.rows_of_chunk() == 0;
+  if (values_.size() >= (is_end_of_chunk ? kTogether : kMost)) write_waiting();
 }
 
 void Neighbours::flush() {

@@ -79,6 +79,8 @@ class Dataset {
   /// False when it was in the file before.
   bool is_new() const { return is_new_; }
   const Shape& extents() const { return extents_; }
+  /// Of the first dimension; 1 where chunks are compressed.
+  hsize_t rows_of_chunk() const { return chunk_.empty() ? 1 : chunk_[0]; }
   hid_t type() const { return type_; }
   const std::string& name() const { return name_; }
   hid_t id() const { return id_; }

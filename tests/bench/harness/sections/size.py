@@ -6,7 +6,7 @@ import json
 
 from .. import launch
 from ..markdown import bytes_text, table, time_text
-from ..tools import BUILD
+from ..tools import BUILD, SYSTEM_PYTHON
 
 TITLE = "Size of files"
 ABOUT = """A file of the `hdf5` store is to have at most 1.05 times the bytes of its data, 200 bytes for each block of a
@@ -62,15 +62,37 @@ def cells():
                     yield Cell("blocks", 1, blocks, iterations, size)
 
 
+# Which xarray opens too: its engines, each in a process of its own.
+OPENED = Cell("blocks", 1, 500, 1000, 64)
+OPENINGS, MOST_TO_OPEN_S = 5, 1
+OPEN = """
+import sys, time, xarray
+start = time.perf_counter()
+with xarray.open_dataset(sys.argv[1], engine=sys.argv[2]) as ds:
+    assert ds.sizes["block"] == 500_000
+    print(time.perf_counter() - start)
+"""
+
 QUICK = [Cell("scalar", 1, 1, 1, 8), Cell("global", 100, 4, 10, 8), Cell("single", 100, 1, 1, 8, limit=OBJECTS)]
 
 
 def measure(context):
     context.say("size")
-    return [
+    measured = [
         {"cell": dataclasses.asdict(cell), **run(cell, context.folder / "size")}
         for cell in (QUICK if context.quick else cells())
     ]
+    kept = context.folder / "opened.h5"
+    opened = {"cell": dataclasses.asdict(OPENED), **run(OPENED, context.folder / "size", kept)}
+    opened["open_s"] = {engine: opening(kept, engine) for engine in ("h5netcdf", "netcdf4")}
+    kept.unlink()
+    return [*measured, opened]
+
+
+def opening(path, engine):
+    """Seconds, sorted."""
+    command = [SYSTEM_PYTHON, "-c", OPEN, path, engine]
+    return sorted(float(launch.run(command, limit_s=60)[0]) for _ in range(OPENINGS))
 
 
 def run(cell, folder, kept="-"):
@@ -80,7 +102,19 @@ def run(cell, folder, kept="-"):
 
 def page(data):
     head = ["file", "variables", "blocks", "iterations", "bytes", "data", "allowed", "file has", "over", "reached"]
-    return table([*head, "first", "later", "end"], [_row(each) for each in data]) + _limits(data)
+    return table([*head, "first", "later", "end"], [_row(each) for each in data]) + _openings(data) + _limits(data)
+
+
+def _openings(data):
+    times = [
+        f"{engine} {time_text(1e9 * all_s[OPENINGS // 2])} ({time_text(1e9 * all_s[0])} to {time_text(1e9 * all_s[-1])})"
+        for each in data
+        for engine, all_s in each.get("open_s", {}).items()
+    ]
+    if not times:
+        return []
+    about = f"xarray opens the file of {OPENED.blocks} blocks in each of {OPENED.iterations} iterations in (aim: {MOST_TO_OPEN_S} s; "
+    return [f"{about}median and range of {OPENINGS} processes): " + ", ".join(times) + ".", ""]
 
 
 def _is_reached(each):
