@@ -23,7 +23,7 @@ std::optional<std::int64_t> whole(const Model& model, const Layout& layout, std:
 
 bool is_grid(const Mesh& mesh) {
   return mesh.kind == Mesh::Kind::uniform || mesh.kind == Mesh::Kind::rectilinear ||
-         mesh.kind == Mesh::Kind::curvilinear;
+         mesh.kind == Mesh::Kind::curvilinear || mesh.kind == Mesh::Kind::amr;
 }
 
 class MeshCheck {
@@ -45,6 +45,7 @@ class MeshCheck {
       return error("is a single number, and its mesh \"" + mesh_.name + "\" has many points");
     if (mesh_.kind == Mesh::Kind::rectilinear) check_axes();
     if (mesh_.kind == Mesh::Kind::curvilinear) check_shape();
+    if (mesh_.kind == Mesh::Kind::amr) check_patches();
   }
 
  private:
@@ -66,6 +67,20 @@ class MeshCheck {
       for (std::size_t d = 0; d < layout_.dimensions.size() && d < dims; ++d)
         compare(d, coordinate, d);
     }
+  }
+
+  // Blocks of an amr mesh are patches of cells that come and go.
+  void check_patches() {
+    const std::string of = " of its mesh \"" + mesh_.name + "\"";
+    if (layout_.has_global)
+      error("lies on the amr mesh \"" + mesh_.name + "\", and its layout \"" + layout_.name +
+            "\" has global=\"...\", the size of one array: leave that out, since each block has "
+            "its place among the cells of its level");
+    if (variable_.centering == Centering::nodal)
+      error("has centering \"nodal\"; the values of blocks" + of + " lie in cells: \"zonal\"");
+    if (!variable_.time_varying)
+      error("is written once, by time-varying=\"false\"; the blocks" + of +
+            " may be others in each iteration");
   }
 
   void compare(std::size_t d, std::uint32_t coordinate, std::size_t of_coordinate) {

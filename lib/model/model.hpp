@@ -81,20 +81,24 @@ struct Mesh {
     rectilinear = 2,
     curvilinear = 3,
     unstructured = 4,
-    points = 5
+    points = 5,
+    amr = 6
   };
   std::string name;
   Kind kind = Kind::uniform;
   std::uint32_t dims = 0;                  ///< of space: 1 to kMaxAxes
-  std::vector<double> origin, spacing;     ///< uniform: `dims` each
+  std::vector<double> origin, spacing;     ///< uniform: `dims` each; amr: those of level 0
   std::vector<std::uint32_t> coordinates;  ///< others: variables, one for each axis or one for all
   std::optional<std::uint32_t> connectivity, offsets, types;  ///< unstructured: variables
   std::uint32_t cell_type = 0;  ///< unstructured: VTK's number when all cells are of one type
-  std::string unit;             ///< uniform: of lengths
+  std::int32_t levels = 0;      ///< amr: how many there may be; 0: not known
+  std::int32_t ratio = 2;       ///< amr: cells of a level along the edge of a cell of the one below
+  std::string unit;             ///< uniform, amr: of lengths
   std::string description;
   SourceLocation where;
 };
 inline constexpr std::size_t kMaxAxes = 3;
+inline constexpr std::int32_t kMaxLevels = 64;  ///< of an amr mesh that does not say how many
 
 enum class Centering : std::uint32_t { zonal = 1, nodal = 2 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads <mesh>: its kind, its coordinates, or origin and spacing.
+// Reads <mesh>: its kind, its coordinates, or origin and spacing, and levels.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -10,6 +10,12 @@
 
 namespace leat::model {
 namespace {
+
+constexpr std::int32_t kMaxRatio = 64;
+
+bool has_spacing(const Mesh& mesh) {
+  return mesh.kind == Mesh::Kind::uniform || mesh.kind == Mesh::Kind::amr;
+}
 
 class MeshReader {
  public:
@@ -24,8 +30,9 @@ class MeshReader {
 
   Mesh run() {
     if (!attributes_.given("type")) return std::move(mesh_);
-    if (mesh_.kind == Mesh::Kind::uniform) {
+    if (has_spacing(mesh_)) {
       read_numbers();
+      if (mesh_.kind == Mesh::Kind::amr) read_levels();
     } else if (attributes_.text("coordinates").empty()) {
       error("coordinates", "a mesh of type \"" + attributes_.text("type") +
                                "\" needs coordinates=\"...\", the variables that hold them");
@@ -40,17 +47,17 @@ class MeshReader {
   }
 
   void refuse_what_does_not_belong() {
-    for (const char* name : {"origin", "spacing", "unit", "coordinates", "connectivity", "offsets",
-                             "types", "cells"}) {
+    for (const char* name : {"origin", "spacing", "unit", "levels", "ratio", "coordinates",
+                             "connectivity", "offsets", "types", "cells"}) {
       if (!attributes_.has(name) || belongs(name)) continue;
       error(name, "a mesh of type \"" + attributes_.text("type") + "\" has no " + name);
     }
   }
 
   bool belongs(const std::string& name) const {
-    if (name == "origin" || name == "spacing" || name == "unit")
-      return mesh_.kind == Mesh::Kind::uniform;
-    if (name == "coordinates") return mesh_.kind != Mesh::Kind::uniform;
+    if (name == "origin" || name == "spacing" || name == "unit") return has_spacing(mesh_);
+    if (name == "levels" || name == "ratio") return mesh_.kind == Mesh::Kind::amr;
+    if (name == "coordinates") return !has_spacing(mesh_);
     return mesh_.kind == Mesh::Kind::unstructured;
   }
 
@@ -59,9 +66,9 @@ class MeshReader {
     mesh_.spacing = numbers("spacing");
     const std::size_t axes = std::max(mesh_.origin.size(), mesh_.spacing.size());
     if (axes == 0)
-      return error("type",
-                   "a uniform mesh needs origin=\"...\" or spacing=\"...\", with a number "
-                   "for each axis");
+      return error(
+          "type", std::string(mesh_.kind == Mesh::Kind::amr ? "an amr" : "a uniform") +
+                      " mesh needs origin=\"...\" or spacing=\"...\", with a number for each axis");
     if (mesh_.origin.empty()) mesh_.origin.assign(axes, 0);
     if (mesh_.spacing.empty()) mesh_.spacing.assign(axes, 1);
     if (mesh_.origin.size() != mesh_.spacing.size())
@@ -70,6 +77,25 @@ class MeshReader {
     if (std::any_of(mesh_.spacing.begin(), mesh_.spacing.end(), [](double d) { return d <= 0; }))
       error("spacing", "the distance of nodes must be more than 0");
     mesh_.dims = static_cast<std::uint32_t>(axes);
+  }
+
+  void read_levels() {
+    mesh_.levels = count("levels", mesh_.levels, 1, kMaxLevels);
+    mesh_.ratio = count("ratio", mesh_.ratio, 2, kMaxRatio);
+  }
+
+  // `otherwise` when it is not given or bad.
+  std::int32_t count(const char* attribute, std::int32_t otherwise, std::int32_t least,
+                     std::int32_t most) {
+    const XmlAttribute* given = attributes_.given(attribute);
+    if (!given) return otherwise;
+    const std::string& text = given->value;
+    std::int32_t value = 0;
+    const std::errc fault = std::from_chars(text.data(), text.data() + text.size(), value).ec;
+    if (fault == std::errc{} && value >= least && value <= most) return value;
+    error(attribute, std::string(attribute) + " is " + std::to_string(least) + " to " +
+                         std::to_string(most) + ", not " + text);
+    return otherwise;
   }
 
   std::vector<double> numbers(const char* attribute) {

@@ -51,6 +51,8 @@ json described(const Mesh& mesh) {
   put(&said, "description", mesh.description);
   put(&said, "origin", mesh.origin);
   put(&said, "spacing", mesh.spacing);
+  if (mesh.kind == Mesh::Kind::amr) said["ratio"] = mesh.ratio;
+  put(&said, "levels", mesh.levels);
   put(&said, "coordinates", mesh.coordinates);
   if (mesh.connectivity) said["connectivity"] = *mesh.connectivity;
   if (mesh.offsets) said["offsets"] = *mesh.offsets;

@@ -20,11 +20,10 @@ inline constexpr Word<Parameter::Kind> kParameterKinds[] = {{"int", Parameter::K
                                                             {"double", Parameter::Kind::real},
                                                             {"string", Parameter::Kind::text}};
 
-inline constexpr Word<Mesh::Kind> kMeshKinds[] = {{"uniform", Mesh::Kind::uniform},
-                                                  {"rectilinear", Mesh::Kind::rectilinear},
-                                                  {"curvilinear", Mesh::Kind::curvilinear},
-                                                  {"unstructured", Mesh::Kind::unstructured},
-                                                  {"points", Mesh::Kind::points}};
+inline constexpr Word<Mesh::Kind> kMeshKinds[] = {
+    {"uniform", Mesh::Kind::uniform},         {"rectilinear", Mesh::Kind::rectilinear},
+    {"curvilinear", Mesh::Kind::curvilinear}, {"unstructured", Mesh::Kind::unstructured},
+    {"points", Mesh::Kind::points},           {"amr", Mesh::Kind::amr}};
 
 inline constexpr Word<Centering> kCenterings[] = {{"zonal", Centering::zonal},
                                                   {"nodal", Centering::nodal}};

@@ -82,7 +82,7 @@ typedef struct leat_variable {
 
 enum leat_mesh_kind {
   LEAT_MESH_UNIFORM = 1, LEAT_MESH_RECTILINEAR = 2, LEAT_MESH_CURVILINEAR = 3, LEAT_MESH_UNSTRUCTURED = 4,
-  LEAT_MESH_POINTS = 5
+  LEAT_MESH_POINTS = 5, LEAT_MESH_AMR = 6
 };
 enum leat_centering { LEAT_ZONAL = 1, LEAT_NODAL = 2 };
 
@@ -90,12 +90,12 @@ enum leat_centering { LEAT_ZONAL = 1, LEAT_NODAL = 2 };
 typedef struct leat_mesh {
   uint64_t size;
   const char* name;
-  const char* unit;         /* uniform: of origin and spacing */
+  const char* unit;         /* uniform, amr: of origin and spacing */
   const char* description;
   uint32_t kind;            /* enum leat_mesh_kind */
   uint32_t dims;            /* axes: 1 to 3 */
-  double origin[3];         /* uniform: of the first node, */
-  double spacing[3];        /* and from one node to the next */
+  double origin[3];         /* uniform, amr: of the first node, */
+  double spacing[3];        /* and from one node to the next; amr: of level 0 */
   /* The others: indices of variables. rectilinear: one for each axis, of one dimension. curvilinear: one for each axis,
    * as many dimensions as axes. Both have as many values as there are cells (centres), or one more in each dimension
    * (nodes). unstructured, points: one for each axis, or a single one (points, axes). */
@@ -106,6 +106,9 @@ typedef struct leat_mesh {
   int32_t offsets;          /* for each cell where its points begin, and as the last value where they end */
   int32_t types;            /* VTK's numbers of the cells' shapes. Source: vtkCellType.h */
   uint32_t cell_type;       /* the one number when all cells are of one shape: then no offsets and types; else 0 */
+  /* amr: blocks are patches of levels; the spacing of level l is `spacing` divided by `ratio` l times. */
+  int32_t ratio;            /* 2 or more; the same along all axes and for all levels */
+  int32_t levels;           /* how many there are at most; 0: not known */
 } leat_mesh;
 
 /* One array that one rank wrote in one iteration. */
@@ -122,6 +125,10 @@ typedef struct leat_block {
   uint64_t bytes;
   uint32_t checksum;        /* CRC-32C (RFC 3720) of the `bytes` at `data`, as the simulation handed them over */
   uint32_t has_checksum;    /* 0: it has none, the XML asks for none */
+  /* 1: a patch of an amr mesh. `position` is that of its first cell that is no ghost among the cells of `level`; has_position
+   * is 0, and `global` nothing. Always so when the variable's mesh is one. leat_block_has_level() asks an older host too. */
+  int32_t has_level;
+  int32_t level;            /* from 0, the coarsest */
 } leat_block;
 
 /* What a parameter of the XML is at the end of an iteration, as the first rank of the node has it. */
@@ -292,6 +299,11 @@ static inline const leat_mesh* leat_variable_mesh(const leat_run* run, const lea
   return is_said && variable->mesh >= 0 && (uint64_t)variable->mesh < leat_run_mesh_count(run)
              ? leat_mesh_at(run, (uint64_t)variable->mesh)
              : NULL;
+}
+
+/* 0 in a host from before there was such a thing. */
+static inline int leat_block_has_level(const leat_block* block) {
+  return block->size >= offsetof(leat_block, level) + sizeof block->level && block->has_level != 0;
 }
 
 static inline const char* leat_host_ledger(const leat_host* host) {

@@ -22,6 +22,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -166,6 +167,12 @@ class Blocks {
  private:
   const leat_iteration_data& data_;
 };
+
+/// The level of a patch of an amr mesh, else nothing.
+inline std::optional<std::int32_t> level_of(const leat_block& block) {
+  if (!leat_block_has_level(&block)) return std::nullopt;
+  return block.level;
+}
 
 namespace detail {
 

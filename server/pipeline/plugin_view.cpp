@@ -58,6 +58,8 @@ leat_mesh mesh_of(const model::Mesh& mesh) {
   view.offsets = index_or_none(mesh.offsets);
   view.types = index_or_none(mesh.types);
   view.cell_type = mesh.cell_type;
+  view.ratio = mesh.ratio;
+  view.levels = mesh.levels;
   return view;
 }
 
@@ -142,6 +144,8 @@ leat_block block_of(const Block& block) {
   view.bytes = block.bytes;
   view.checksum = block.checksum.value_or(0);
   view.has_checksum = block.checksum.has_value();
+  view.has_level = block.level.has_value();
+  view.level = block.level.value_or(0);
   return view;
 }
 

@@ -27,7 +27,8 @@ struct Block {
   std::int32_t rank = 0;     ///< rank in the simulation
   std::uint32_t variable = 0;
   std::uint32_t block = 0;
-  bool has_position = false;
+  bool has_position = false;          ///< in the global array
+  std::optional<std::int32_t> level;  ///< of an amr mesh: `position` is among the cells of it
   std::array<std::int64_t, kMaxDims> extent{}, position{}, global{};
   std::uint64_t lease = 0;     ///< the region it lies in
   const void* data = nullptr;  ///< null while it lies on the disk

@@ -117,6 +117,8 @@ static void mesh(void) {
   AT(leat_mesh, offsets, 108);
   AT(leat_mesh, types, 112);
   AT(leat_mesh, cell_type, 116);
+  AT(leat_mesh, ratio, 120);
+  AT(leat_mesh, levels, 124);
 }
 
 /* A run as a host of before gave it: nothing behind what it had may be looked at. */
@@ -125,7 +127,11 @@ static void older_host(void) {
   leat_variable variable = {0};
   run.size = offsetof(leat_run, time_parameter);
   run.mesh_count = 1;
+  leat_block block = {0};
   variable.size = offsetof(leat_variable, mesh);
+  block.size = offsetof(leat_block, has_level);
+  block.has_level = 1;
+  expect("level of an older host's block", leat_block_has_level(&block), 0);
   expect("meshes of an older host", leat_run_mesh_count(&run), 0);
   run.first_rank = 3;
   expect("first rank of an older host", leat_run_first_rank(&run) == -1, 1);
@@ -146,6 +152,8 @@ static void iteration(void) {
   AT(leat_block, bytes, 224);
   AT(leat_block, checksum, 232);
   AT(leat_block, has_checksum, 236);
+  AT(leat_block, has_level, 240);
+  AT(leat_block, level, 244);
   AT(leat_iteration_data, size, 0);
   AT(leat_iteration_data, iteration, 8);
   AT(leat_iteration_data, blocks, 16);
@@ -174,6 +182,7 @@ static void scalars(void) {
   expect("LEAT_CHAR", LEAT_CHAR, 13);
   expect("LEAT_MESH_UNIFORM", LEAT_MESH_UNIFORM, 1);
   expect("LEAT_MESH_POINTS", LEAT_MESH_POINTS, 5);
+  expect("LEAT_MESH_AMR", LEAT_MESH_AMR, 6);
   expect("LEAT_ZONAL", LEAT_ZONAL, 1);
   expect("LEAT_NODAL", LEAT_NODAL, 2);
 }

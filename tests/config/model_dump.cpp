@@ -51,11 +51,13 @@ std::string numbers(const std::vector<double>& all) {
 }
 
 void dump(std::ostream& out, const Model& model, const Mesh& mesh) {
-  const char* kinds[] = {"?", "uniform", "rectilinear", "curvilinear", "unstructured", "points"};
+  const char* kinds[] = {"?",      "uniform", "rectilinear", "curvilinear", "unstructured",
+                         "points", "amr"};
   out << "mesh " << mesh.name << " " << kinds[static_cast<int>(mesh.kind)] << " dims=" << mesh.dims;
   if (!mesh.origin.empty())
     out << " origin=" << numbers(mesh.origin) << " spacing=" << numbers(mesh.spacing)
         << " unit=" << mesh.unit;
+  if (mesh.kind == Mesh::Kind::amr) out << " levels=" << mesh.levels << " ratio=" << mesh.ratio;
   for (const std::uint32_t each : mesh.coordinates) out << " " << model.variables[each].name;
   if (mesh.connectivity) out << " cells=" << model.variables[*mesh.connectivity].name;
   if (mesh.offsets) out << " offsets=" << model.variables[*mesh.offsets].name;

@@ -115,6 +115,9 @@ void expect_same(const leat_mesh& got, const leat_mesh& wanted) {
   EXPECT_EQ(got.offsets, wanted.offsets);
   EXPECT_EQ(got.types, wanted.types);
   EXPECT_EQ(got.cell_type, wanted.cell_type);
+  if (wanted.kind != LEAT_MESH_AMR) return;
+  EXPECT_EQ(got.ratio, wanted.ratio);
+  EXPECT_EQ(got.levels, wanted.levels);
 }
 
 void expect_same(const leat_run& got, const leat_run& wanted) {
@@ -163,7 +166,12 @@ TEST_F(RunDescription, EveryFieldComesBack) {
   cells.cell_type = 9;
   const std::vector<leat_variable> variables{u, variable_called("x"), variable_called("y"),
                                              variable_called("c")};
-  const std::vector<leat_mesh> meshes{box, cells};
+  leat_mesh gas = box;
+  gas.name = "gas";
+  gas.kind = LEAT_MESH_AMR;
+  gas.ratio = 4;
+  gas.levels = 3;
+  const std::vector<leat_mesh> meshes{box, cells, gas};
   leat_run run = run_of(variables, meshes);
   run.options = options;
   run.option_count = 1;

@@ -61,9 +61,11 @@ json described(const leat_mesh& mesh) {
   json said{{"name", mesh.name}, {"kind", mesh.kind}, {"dims", mesh.dims}};
   put(&said, "unit", mesh.unit);
   put(&said, "description", mesh.description);
-  if (mesh.kind == LEAT_MESH_UNIFORM) {
+  if (mesh.kind == LEAT_MESH_UNIFORM || mesh.kind == LEAT_MESH_AMR) {
     said["origin"] = std::vector<double>(mesh.origin, mesh.origin + mesh.dims);
     said["spacing"] = std::vector<double>(mesh.spacing, mesh.spacing + mesh.dims);
+    if (mesh.kind == LEAT_MESH_AMR) said["ratio"] = mesh.ratio;
+    if (mesh.kind == LEAT_MESH_AMR) put(&said, "levels", mesh.levels, 0);
     return said;
   }
   said["coordinates"] =
@@ -168,6 +170,8 @@ struct DescribedRun::Reader {
     made.offsets = from.value("offsets", -1);
     made.types = from.value("types", -1);
     made.cell_type = from.value("cell_type", 0u);
+    made.ratio = std::max(from.value("ratio", 2), 2);
+    made.levels = std::max(from.value("levels", 0), 0);
     return made;
   }
 

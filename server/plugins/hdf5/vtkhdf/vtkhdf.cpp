@@ -22,6 +22,8 @@ vtk::MakeMesh* maker_of(std::uint32_t kind) {
       return vtk::make_cells_mesh;
     case LEAT_MESH_POINTS:
       return vtk::make_points_mesh;
+    case LEAT_MESH_AMR:
+      return nullptr;
   }
   return nullptr;
 }

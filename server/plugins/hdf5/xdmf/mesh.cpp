@@ -22,6 +22,8 @@ std::unique_ptr<Mesh> made(const Target& target, std::uint32_t number, LeftOut* 
       return make_cells_mesh(target, number, left_out);
     case LEAT_MESH_POINTS:
       return make_points_mesh(target, number, left_out);
+    case LEAT_MESH_AMR:
+      return nullptr;
   }
   return nullptr;
 }
