@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 
 #include "client-api/failures.hpp"
 #include "client-api/variable_table.hpp"
@@ -35,9 +34,6 @@ class BlockNames {
                       std::array<std::int64_t, kMaxDims>* numbers, Status* status);
 
  private:
-  // Files number blocks with 32 bits and a sign.
-  static constexpr std::uint32_t kMostBlock = std::numeric_limits<std::int32_t>::max();
-
   bool find_at_once(const char* name, std::uint32_t block, std::uint32_t* variable) noexcept {
     const std::int64_t found = name && block <= kMostBlock ? variables_.find(name) : -1;
     *variable = static_cast<std::uint32_t>(found);

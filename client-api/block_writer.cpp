@@ -241,8 +241,9 @@ Status BlockWriter::set_position(const Call& call, const char* name, std::uint32
   std::array<std::int64_t, kMaxDims> numbers{};
   if (!names_.find_with_list(call, name, block, position, &variable, &numbers, &status))
     return status;
-  variables_.set_position(variable, variables_.block(variable, block), numbers.data());
-  return Status::OK;
+  const Result<void> set =
+      variables_.set_position(variable, variables_.block(variable, block), numbers.data());
+  return set ? Status::OK : failures_.complain(call, set.error(), name);
 }
 
 Status BlockWriter::write_array(const Call& call, const char* name, std::uint32_t block,

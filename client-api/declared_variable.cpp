@@ -57,7 +57,7 @@ bool DeclaredVariable::fill(BlockShape* shape, const LayoutShape& layout, const 
                             bool column_major, Error* error) const {
   shape->dims = layout_.dims;
   return fill_extent(shape, layout, said, column_major, error) &&
-         fill_position(shape, layout, said, column_major, error) && fill_bytes(shape, error);
+         fill_place(shape, layout, said, column_major, error) && fill_bytes(shape, error);
 }
 
 bool DeclaredVariable::fill_extent(BlockShape* shape, const LayoutShape& layout,
@@ -84,11 +84,33 @@ bool DeclaredVariable::fill_extent(BlockShape* shape, const LayoutShape& layout,
   return true;
 }
 
+bool DeclaredVariable::fill_place(BlockShape* shape, const LayoutShape& layout,
+                                  const SaidOfBlock& said, bool column_major, Error* error) const {
+  if (const shm::MeshRecord* const mesh = catalogue_.amr_mesh_of(record_))
+    return fill_level(shape, said, *mesh, error);
+  return layout_.has_global == 0 || fill_position(shape, layout, said, column_major, error);
+}
+
+bool DeclaredVariable::fill_level(BlockShape* shape, const SaidOfBlock& said,
+                                  const shm::MeshRecord& mesh, Error* error) const {
+  if (said.level < 0) {
+    const std::string name(catalogue_.text(mesh.name));
+    *error =
+        Error{Status::ERROR_SHAPE,
+              title() + " lies on the amr mesh \"" + name + "\": call leat_set_level(\"" + name +
+                  "\", ...) before writing this block, to say which level it is of and where"};
+    return false;
+  }
+  shape->place = shm::Place::in_level;
+  shape->level = static_cast<std::uint16_t>(said.level);
+  shape->position = said.position;
+  return true;
+}
+
 bool DeclaredVariable::fill_position(BlockShape* shape, const LayoutShape& layout,
                                      const SaidOfBlock& said, bool column_major,
                                      Error* error) const {
-  shape->has_position = layout_.has_global != 0;
-  if (!shape->has_position) return true;
+  shape->place = shm::Place::in_global;
   std::array<std::int64_t, kMaxDims> own{};
   bool whole = true, inside = true, empty = false;
   for (std::uint32_t d = 0; d < shape->dims; ++d) {
@@ -178,6 +200,16 @@ Error DeclaredVariable::differs(ScalarType type) const {
               " in " + std::string(catalogue_.text(layout_.where)) + ", got an array of " + given +
               ": write one of " + declared + ", or give the layout type=\"" + given +
               "\"; a cast to const void* leaves the type unchecked"};
+}
+
+Error DeclaredVariable::has_levels() const {
+  const shm::MeshRecord* const mesh = catalogue_.amr_mesh_of(record_);
+  if (!mesh) return {Status::OK, ""};
+  const std::string name(catalogue_.text(mesh->name));
+  return {Status::ERROR_STATE, title() + " lies on the amr mesh \"" + name +
+                                   "\", whose blocks have a place in a level: say it by "
+                                   "leat_set_level(\"" +
+                                   name + "\", ...)"};
 }
 
 Error DeclaredVariable::negative_extent(const std::int64_t* extent, bool column_major) const {

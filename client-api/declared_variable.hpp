@@ -20,7 +20,8 @@ namespace leat::client {
 /// What a block's header says of its shape, in the header's order.
 struct BlockShape {
   std::uint32_t dims = 0;
-  std::uint32_t has_position = 0;
+  shm::Place place = shm::Place::none;
+  std::uint16_t level = 0;
   std::uint64_t bytes = 0;
   std::array<std::int64_t, kMaxDims> extent{};
   std::array<std::int64_t, kMaxDims> position{};
@@ -33,6 +34,7 @@ struct BlockShape {
 struct SaidOfBlock {
   bool has_extent = false;
   bool has_position = false;
+  std::int32_t level = -1;  ///< of its amr mesh, in which its position is; -1: not said
   std::array<std::int64_t, kMaxDims> extent{};
   std::array<std::int64_t, kMaxDims> position{};
 };
@@ -78,6 +80,8 @@ class DeclaredVariable {
   Error differs(ScalarType type) const;
   /// `variable "u" (flow.xml:8) has 2 dimensions (x, y): 2 numbers are needed, 3 were given`
   Error wrong_count(const NumberList& list) const;
+  /// `variable "rho" (gas.xml:8) lies on the amr mesh "gas": ...`; OK when it lies on none.
+  Error has_levels() const;
   /// Which of these extents cannot be; OK when none.
   Error negative_extent(const std::int64_t* extent, bool column_major) const;
 
@@ -85,6 +89,10 @@ class DeclaredVariable {
   std::string title() const;
   bool fill_extent(BlockShape* shape, const LayoutShape& layout, const SaidOfBlock& said,
                    bool column_major, Error* error) const;
+  bool fill_place(BlockShape* shape, const LayoutShape& layout, const SaidOfBlock& said,
+                  bool column_major, Error* error) const;
+  bool fill_level(BlockShape* shape, const SaidOfBlock& said, const shm::MeshRecord& mesh,
+                  Error* error) const;
   bool fill_position(BlockShape* shape, const LayoutShape& layout, const SaidOfBlock& said,
                      bool column_major, Error* error) const;
   bool fill_bytes(BlockShape* shape, Error* error) const;
@@ -95,6 +103,10 @@ class DeclaredVariable {
   std::span<const shm::DimensionRecord> dimensions_;
 };
 
+static_assert(offsetof(BlockShape, place) ==
+              offsetof(shm::BlockHeader, place) - offsetof(shm::BlockHeader, dims));
+static_assert(offsetof(BlockShape, level) ==
+              offsetof(shm::BlockHeader, level) - offsetof(shm::BlockHeader, dims));
 static_assert(offsetof(BlockShape, bytes) ==
               offsetof(shm::BlockHeader, data_bytes) - offsetof(shm::BlockHeader, dims));
 static_assert(offsetof(BlockShape, extent) ==
@@ -105,7 +117,8 @@ static_assert(offsetof(BlockShape, position) ==
 inline void BlockShape::write_to(shm::BlockHeader* header) const noexcept {
   char* const to = reinterpret_cast<char*>(header) + offsetof(shm::BlockHeader, dims);
   std::memcpy(to, this, offsetof(BlockShape, position));
-  if (has_position != 0) std::memcpy(header->position, position.data(), sizeof header->position);
+  if (place != shm::Place::none)
+    std::memcpy(header->position, position.data(), sizeof header->position);
 }
 
 }  // namespace leat::client

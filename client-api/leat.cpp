@@ -204,6 +204,12 @@ leat_status set_numbers(const char* function, SetNumbers set, const char* variab
   });
 }
 
+leat_status set_level(const char* mesh, uint32_t block, int32_t level, const NumberList& position) {
+  return guarded("leat_set_level", [&](Session& session, Call& call) {
+    return session.meshes().set_level(call, mesh, block, level, position);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -309,6 +315,16 @@ LEAT_API leat_status leat_set_position_list(const char* variable, uint32_t block
                                             const leat_list* position) {
   const NumberList list = list_of(position);
   return set_numbers("leat_set_position", &BlockWriter::set_position, variable, block, list);
+}
+
+LEAT_API leat_status leat_set_level(const char* mesh, uint32_t block, int32_t level,
+                                    const int64_t* position) {
+  return set_level(mesh, block, level, {position});
+}
+
+LEAT_API leat_status leat_set_level_list(const char* mesh, uint32_t block, int32_t level,
+                                         const leat_list* position) {
+  return set_level(mesh, block, level, list_of(position));
 }
 
 LEAT_API leat_status leat_end_iteration(void) {

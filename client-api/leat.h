@@ -178,6 +178,17 @@ LEAT_API leat_status leat_set_position(const char* variable, uint32_t block, con
 LEAT_API leat_status leat_set_extent_list(const char* variable, uint32_t block, const leat_list* extent);
 LEAT_API leat_status leat_set_position_list(const char* variable, uint32_t block, const leat_list* position);
 
+/* Which level of an amr mesh a block is of from its next write on, until it is said again, and where: index of its first cell
+ * that is no ghost among all cells of that level, one per dimension of the layouts on the mesh, in their order; 0 is the cell
+ * at the mesh's origin, and numbers below are allowed. It is said once for this block of all variables on the mesh, which is
+ * what leat_set_position is elsewhere. Level 0 is the coarsest. Blocks may come, go and change their level as they like:
+ * what is not written in an iteration is not there. Memory of leat_alloc has the level and place that it was given with.
+ * Errors: UNKNOWN_NAME (with the nearest name), ARGUMENT (no amr mesh, no such level). A block that is written without is an
+ * error of that write: SHAPE. */
+LEAT_API leat_status leat_set_level(const char* mesh, uint32_t block, int32_t level, const int64_t* position);
+/* The same with a count, which is checked. Errors: ARGUMENT when there are not as many as dimensions. */
+LEAT_API leat_status leat_set_level_list(const char* mesh, uint32_t block, int32_t level, const leat_list* position);
+
 /* This rank has written what it wants to write in this iteration, and is in the next one, whatever is returned. Never
  * waits for other ranks. Errors: TIMEOUT (the server, stopped or far behind, takes nothing now; it is told as soon as it
  * does, before anything of the next iteration), SERVER. */

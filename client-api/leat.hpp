@@ -214,6 +214,11 @@ inline leat_status set_extent(const char* variable, Extents extent, std::uint32_
   const leat_list list = list_of(extent);
   return check(leat_set_extent_list(variable, block, &list));
 }
+inline leat_status set_level(const char* mesh, Extents position, std::int32_t level,
+                             std::uint32_t block = 0) {
+  const leat_list list = list_of(position);
+  return check(leat_set_level_list(mesh, block, level, &list));
+}
 inline leat_status end_iteration() { return check(leat_end_iteration()); }
 inline std::int64_t iteration() { return leat_iteration(); }
 inline bool wanted(const char* variable) { return check(leat_wanted(variable)) == LEAT_OK; }

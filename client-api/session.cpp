@@ -24,7 +24,8 @@ Session::Session(ServerStart start, Connection connection, shm::Segment segment)
       variables_(shm::Catalogue(segment_), start_.config),
       failures_(channel_, variables_),
       blocks_(channel_, variables_, failures_),
-      parameters_(place(), channel_, variables_, failures_) {
+      parameters_(place(), channel_, variables_, failures_),
+      meshes_(shm::Catalogue(segment_), variables_, failures_) {
   enter(0);
 }
 

@@ -10,6 +10,7 @@
 #include "client-api/channel.hpp"
 #include "client-api/failures.hpp"
 #include "client-api/launcher.hpp"
+#include "client-api/mesh_calls.hpp"
 #include "client-api/parameter_calls.hpp"
 #include "client-api/rendezvous.hpp"
 #include "client-api/variable_table.hpp"
@@ -30,6 +31,7 @@ class Session {
 
   BlockWriter& blocks() noexcept { return blocks_; }
   ParameterCalls& parameters() noexcept { return parameters_; }
+  MeshCalls& meshes() noexcept { return meshes_; }
   Status end_iteration(const Call& call);
   std::int64_t iteration() const noexcept { return channel_.iteration(); }
   const Ranks& ranks() const noexcept { return start_.ranks; }
@@ -65,6 +67,7 @@ class Session {
   Failures failures_;
   BlockWriter blocks_;
   ParameterCalls parameters_;
+  MeshCalls meshes_;
 };
 
 }  // namespace leat::client

@@ -56,6 +56,14 @@ LEAT_API leat_status leat_set_position_list(const char* variable, uint32_t block
                                             const leat_list* position) {
   return (void)variable, (void)block, (void)position, LEAT_OK;
 }
+LEAT_API leat_status leat_set_level(const char* mesh, uint32_t block, int32_t level,
+                                    const int64_t* position) {
+  return (void)mesh, (void)block, (void)level, (void)position, LEAT_OK;
+}
+LEAT_API leat_status leat_set_level_list(const char* mesh, uint32_t block, int32_t level,
+                                         const leat_list* position) {
+  return (void)mesh, (void)block, (void)level, (void)position, LEAT_OK;
+}
 LEAT_API leat_status leat_end_iteration(void) { return LEAT_OK; }
 LEAT_API int64_t leat_iteration(void) { return -1; }
 LEAT_API leat_status leat_set_int(const char* parameter, int64_t value) {

@@ -71,10 +71,23 @@ Result<void> VariableTable::set_extent(std::uint32_t variable, BlockState& state
   return {};
 }
 
-void VariableTable::set_position(std::uint32_t variable, BlockState& state,
-                                 const std::int64_t* position) {
-  std::copy_n(position, declared(variable).dims(), state.said.position.begin());
+Result<void> VariableTable::set_position(std::uint32_t variable, BlockState& state,
+                                         const std::int64_t* position) {
+  const DeclaredVariable what = declared(variable);
+  Error error = what.has_levels();
+  if (error.status != Status::OK) return error;
+  std::copy_n(position, what.dims(), state.said.position.begin());
   state.said.has_position = true;
+  state.shape_generation = 0;
+  return {};
+}
+
+void VariableTable::set_level(std::uint32_t variable, std::uint32_t block, std::int32_t level,
+                              const std::array<std::int64_t, kMaxDims>& position) {
+  BlockState& state = this->block(variable, block);
+  if (state.said.level == level && state.said.position == position) return;
+  state.said.level = level;
+  state.said.position = position;
   state.shape_generation = 0;
 }
 

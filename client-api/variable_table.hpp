@@ -4,8 +4,10 @@
 // nothing from the heap.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,6 +20,9 @@
 #include "lib/shm/catalogue.hpp"
 
 namespace leat::client {
+
+/// Files number blocks with 32 bits and a sign.
+inline constexpr std::uint32_t kMostBlock = std::numeric_limits<std::int32_t>::max();
 
 /// What is remembered of one block of a variable from call to call.
 struct BlockState {
@@ -85,7 +90,12 @@ class VariableTable {
   /// negative extents are known to be wrong at once: ERROR_ARGUMENT, and nothing is changed.
   Result<void> set_extent(std::uint32_t variable, BlockState& state, const std::int64_t* extent,
                           bool column_major = false);
-  void set_position(std::uint32_t variable, BlockState& state, const std::int64_t* position);
+  /// ERROR_STATE when its blocks have levels, and nothing is changed.
+  Result<void> set_position(std::uint32_t variable, BlockState& state,
+                            const std::int64_t* position);
+  /// Of a variable on an amr mesh.
+  void set_level(std::uint32_t variable, std::uint32_t block, std::int32_t level,
+                 const std::array<std::int64_t, kMaxDims>& position);
 
   /// Fails with ERROR_STATE when a block of a layout that depends on it was written already.
   Result<void> set_integer(std::uint32_t parameter, std::int64_t value);

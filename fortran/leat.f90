@@ -28,7 +28,7 @@ module leat
   private
 
   public :: leat_init, leat_init_ranks, leat_finalize, leat_write, leat_alloc, leat_commit, leat_set_extent
-  public :: leat_set_position, leat_end_iteration, leat_iteration, leat_set_int, leat_set_double, leat_set_string
+  public :: leat_set_position, leat_set_level, leat_end_iteration, leat_iteration, leat_set_int, leat_set_double, leat_set_string
   public :: leat_get, leat_get_int, leat_get_double, leat_get_string
   public :: leat_wanted, leat_last_error, leat_status_name
 
@@ -100,6 +100,13 @@ module leat
       integer(c_int), intent(in) :: block
     end function
 
+    integer(c_int) function set_level_c(mesh, block, level, position) bind(C, name="leat_fortran_set_level")
+      import :: c_int, c_char, c_int64_t
+      character(kind=c_char, len=*), intent(in) :: mesh
+      integer(c_int), intent(in) :: block, level
+      integer(c_int64_t), intent(in) :: position(:)
+    end function
+
     integer(c_int) function set_int_c(parameter, value) bind(C, name="leat_fortran_set_int")
       import :: c_int, c_char, c_int64_t
       character(kind=c_char, len=*), intent(in) :: parameter
@@ -168,6 +175,12 @@ module leat
   ! Index, from 1, of a block's first cell that is no ghost in the global array.
   interface leat_set_position
     module procedure set_position_32, set_position_64
+  end interface
+
+  ! leat_set_level(mesh, block, level, position [, stat, errmsg]): of which level of an amr mesh a block is, and where: index,
+  ! from 1, of its first cell that is no ghost among the cells of that level. Levels count from 0, the coarsest.
+  interface leat_set_level
+    module procedure set_level_32, set_level_64
   end interface
 
   interface leat_set_int
@@ -285,6 +298,24 @@ contains
     integer(c_int), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call report(set_position_c(variable, position, number_of(block)), stat, errmsg)
+  end subroutine
+
+  subroutine set_level_32(mesh, block, level, position, stat, errmsg)
+    character(*), intent(in) :: mesh
+    integer, intent(in) :: block, level
+    integer(int32), intent(in) :: position(:)
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(set_level_c(mesh, block, level, int(position, c_int64_t)), stat, errmsg)
+  end subroutine
+
+  subroutine set_level_64(mesh, block, level, position, stat, errmsg)
+    character(*), intent(in) :: mesh
+    integer, intent(in) :: block, level
+    integer(int64), intent(in) :: position(:)
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(set_level_c(mesh, block, level, position), stat, errmsg)
   end subroutine
 
   subroutine leat_end_iteration(stat, errmsg)

@@ -190,6 +190,14 @@ int leat_fortran_set_position(const CFI_cdesc_t* variable, const CFI_cdesc_t* po
   return leat_set_position_list(text_of(variable, name), (uint32_t)*block, &list);
 }
 
+int leat_fortran_set_level(const CFI_cdesc_t* mesh, const int* block, const int* level,
+                           const CFI_cdesc_t* position) {
+  char name[kNameBytes];
+  int64_t values[LEAT_MAX_DIMS] = {0};
+  const leat_list list = list_of(position, 1, values);
+  return leat_set_level_list(text_of(mesh, name), (uint32_t)*block, *level, &list);
+}
+
 int leat_fortran_set_int(const CFI_cdesc_t* parameter, const int64_t* value) {
   char name[kNameBytes];
   return leat_set_int(text_of(parameter, name), *value);

@@ -11,6 +11,8 @@ namespace leat {
 
 /// More dimensions than Fortran has (15 in the standard, 7 in most codes) are refused with a message.
 inline constexpr std::size_t kMaxDims = 8;
+/// Levels of refinement of a mesh that does not say how many it has.
+inline constexpr std::int32_t kMaxLevels = 64;
 
 enum class ScalarType : std::uint32_t {
 #define LEAT_SCALAR(id, value, name, alias, bytes, numpy) id = value,

@@ -98,7 +98,6 @@ struct Mesh {
   SourceLocation where;
 };
 inline constexpr std::size_t kMaxAxes = 3;
-inline constexpr std::int32_t kMaxLevels = 64;  ///< of an amr mesh that does not say how many
 
 enum class Centering : std::uint32_t { zonal = 1, nodal = 2 };
 

@@ -25,6 +25,7 @@ Catalogue::Catalogue(const Segment& segment) noexcept {
   layouts_ = table<LayoutRecord>(segment, h.layouts, h.layout_count);
   dimensions_ = table<DimensionRecord>(segment, h.dimensions, h.dimension_count);
   variables_ = table<VariableRecord>(segment, h.variables, h.variable_count);
+  meshes_ = table<MeshRecord>(segment, h.meshes, h.mesh_count);
   ops_ = table<ExpressionOp>(segment, h.ops, h.op_count);
   text_ = table<char>(segment, h.text, h.text_bytes);
 }
@@ -41,6 +42,12 @@ std::span<const ExpressionOp> Catalogue::program(ProgramRef ref) const noexcept 
 std::span<const DimensionRecord> Catalogue::dimensions_of(
     const LayoutRecord& layout) const noexcept {
   return part(dimensions_, layout.first_dimension, layout.dims);
+}
+
+const MeshRecord* Catalogue::amr_mesh_of(const VariableRecord& variable) const noexcept {
+  if (variable.mesh >= meshes_.size()) return nullptr;
+  const MeshRecord& mesh = meshes_[variable.mesh];
+  return mesh.is_amr != 0 ? &mesh : nullptr;
 }
 
 }  // namespace leat::shm

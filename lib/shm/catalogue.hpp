@@ -19,16 +19,20 @@ class Catalogue {
   std::span<const ParameterRecord> parameters() const noexcept { return parameters_; }
   std::span<const LayoutRecord> layouts() const noexcept { return layouts_; }
   std::span<const VariableRecord> variables() const noexcept { return variables_; }
+  std::span<const MeshRecord> meshes() const noexcept { return meshes_; }
 
   std::string_view text(TextRef ref) const noexcept;
   std::span<const ExpressionOp> program(ProgramRef ref) const noexcept;
   std::span<const DimensionRecord> dimensions_of(const LayoutRecord& layout) const noexcept;
+  /// The amr mesh that the variable lies on, or null.
+  const MeshRecord* amr_mesh_of(const VariableRecord& variable) const noexcept;
 
  private:
   std::span<const ParameterRecord> parameters_;
   std::span<const LayoutRecord> layouts_;
   std::span<const DimensionRecord> dimensions_;
   std::span<const VariableRecord> variables_;
+  std::span<const MeshRecord> meshes_;
   std::span<const ExpressionOp> ops_;
   std::span<const char> text_;
 };

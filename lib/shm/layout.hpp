@@ -28,7 +28,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 7;
+inline constexpr std::uint32_t kLayoutVersion = 8;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
@@ -239,12 +239,22 @@ struct OfferSlot {
 
 inline constexpr std::int64_t kNoIteration = -1;  ///< of what is no array of an iteration
 
+/// Among which cells a block has its position.
+enum class Place : std::uint16_t {
+  none = 0,
+  in_global,  ///< of the global array of its layout
+  in_level    ///< of a level of its amr mesh
+};
+/// No position is further from 0 than this: sums with extents are numbers too.
+inline constexpr std::int64_t kFurthest = std::int64_t{1} << 62;
+
 /// In front of each block's data, in the same region.
 struct BlockHeader {
   std::uint32_t variable;
   std::uint32_t block;
   std::uint32_t dims;
-  std::uint32_t has_position;
+  std::uint16_t place;  ///< Place
+  std::uint16_t level;  ///< of Place::in_level
   std::uint64_t data_bytes;
   std::int64_t extent[kMaxDims];
   std::int64_t position[kMaxDims];
@@ -327,12 +337,25 @@ struct VariableRecord {
   TextRef where;
   std::uint32_t layout;
   std::uint32_t wanted_every;  ///< 0: nobody takes it; n: iterations that n divides are wanted
+  std::uint32_t mesh;          ///< or kNoMesh
+  std::uint32_t reserved;
+};
+inline constexpr std::uint32_t kNoMesh = UINT32_MAX;
+
+struct MeshRecord {
+  TextRef name;
+  TextRef where;
+  std::uint32_t is_amr;
+  std::uint32_t dims;
+  std::int32_t levels;  ///< amr: how many there may be; 0: not known
+  std::uint32_t reserved;
 };
 
 struct CatalogueHeader {
   std::uint32_t parameter_count, layout_count, dimension_count, variable_count;
-  std::uint32_t op_count, text_bytes;
-  std::uint64_t parameters, layouts, dimensions, variables, ops, text;  ///< offsets in the segment
+  std::uint32_t op_count, text_bytes, mesh_count, reserved;
+  /// Offsets in the segment.
+  std::uint64_t parameters, layouts, dimensions, variables, ops, text, meshes;
 };
 
 template <class T>
@@ -357,6 +380,6 @@ static_assert(sizeof(BlockHeader) % kCacheLine == 0, "data behind the header sta
 static_assert(kSharable<SteeringHeader> && sizeof(SteeringHeader) == 64);
 static_assert(kSharable<SteeringSlot> && sizeof(SteeringSlot) == 320);
 static_assert(kMostSteeredText < sizeof(SteeringSlot::value));
-static_assert(kSharable<CatalogueHeader> && sizeof(CatalogueHeader) == 72);
+static_assert(kSharable<CatalogueHeader> && sizeof(CatalogueHeader) == 88);
 
 }  // namespace leat::shm

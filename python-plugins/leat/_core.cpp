@@ -148,6 +148,11 @@ PYBIND11_MODULE(_core, module) {
     const leat_list list = list_of(p);
     return static_cast<int>(leat_set_position_list(v.c_str(), b, &list));
   });
+  module.def("set_level",
+             [](const std::string& m, std::uint32_t b, std::int32_t l, const Numbers& p) {
+               const leat_list list = list_of(p);
+               return static_cast<int>(leat_set_level_list(m.c_str(), b, l, &list));
+             });
   module.def(
       "end_iteration", [] { return static_cast<int>(leat_end_iteration()); }, release());
   module.def("iteration", [] { return leat_iteration(); });

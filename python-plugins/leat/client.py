@@ -18,7 +18,7 @@ import numpy as _np
 
 from . import _core
 
-__all__ = ["Error", "init", "finalize", "write", "alloc", "commit", "set_extent", "set_position", "end_iteration",
+__all__ = ["Error", "init", "finalize", "write", "alloc", "commit", "set_extent", "set_position", "set_level", "end_iteration",
            "iteration", "set", "set_int", "set_double", "set_string", "get_int", "get_double", "get_string", "wanted",
            "last_error", "status_name"]
 
@@ -82,6 +82,12 @@ def set_extent(variable, extent, block=0):
 def set_position(variable, position, block=0):
     """Index, from 0, of the block's first cell that is no ghost in the global array."""
     _check(_core.set_position(variable, block, [int(n) for n in position]))
+
+
+def set_level(mesh, position, level, block=0):
+    """Which level of an amr mesh the block is of from now on, for all variables on the mesh, and where: index of its first cell
+    that is no ghost among the cells of that level. Level 0 is the coarsest."""
+    _check(_core.set_level(mesh, block, int(level), [int(n) for n in position]))
 
 
 def end_iteration():

@@ -58,10 +58,41 @@ bool BlockReader::check_extent(const shm::BlockHeader& header, const model::Layo
   return false;
 }
 
+bool BlockReader::fill_place(const shm::BlockHeader& header, const model::Layout& layout,
+                             Block* block, std::string* error) const {
+  const model::Variable& variable = model_.variables[block->variable];
+  const model::Mesh* const mesh = variable.mesh ? &model_.meshes[*variable.mesh] : nullptr;
+  if (mesh && mesh->kind == model::Mesh::Kind::amr) return fill_level(header, *mesh, block, error);
+  block->has_position = layout.has_global;
+  return !layout.has_global || fill_global(header, layout, block, error);
+}
+
+bool BlockReader::fill_level(const shm::BlockHeader& header, const model::Mesh& mesh, Block* block,
+                             std::string* error) const {
+  if (header.place != static_cast<std::uint16_t>(shm::Place::in_level)) {
+    *error = "it has no level of its mesh \"" + mesh.name + "\"";
+    return false;
+  }
+  if (header.level >= (mesh.levels > 0 ? mesh.levels : kMaxLevels)) {
+    *error = "its level " + std::to_string(header.level) + " is beyond those of its mesh \"" +
+             mesh.name + "\"";
+    return false;
+  }
+  for (std::uint32_t d = 0; d < header.dims; ++d) {
+    if (header.position[d] < -shm::kFurthest || header.position[d] > shm::kFurthest) {
+      *error = "its position in dimension " + std::to_string(d) + " is " +
+               std::to_string(header.position[d]);
+      return false;
+    }
+    block->position[d] = header.position[d];
+  }
+  block->level = header.level;
+  return true;
+}
+
 bool BlockReader::fill_global(const shm::BlockHeader& header, const model::Layout& layout,
                               Block* block, std::string* error) const {
-  if (!layout.has_global) return true;
-  bool empty = false, inside = header.has_position != 0;
+  bool empty = false, inside = header.place == static_cast<std::uint16_t>(shm::Place::in_global);
   for (std::uint32_t d = 0; d < header.dims; ++d) {
     const model::Dimension& dimension = layout.dimensions[d];
     const auto& program = dimension.global.program;
@@ -76,6 +107,7 @@ bool BlockReader::fill_global(const shm::BlockHeader& header, const model::Layou
     inside = inside && header.position[d] >= 0 && own <= global.value &&
              header.position[d] <= global.value - own;
     block->global[d] = global.value;
+    block->position[d] = header.position[d];
   }
   if (empty) block->position = {};
   if (empty || inside) return true;
@@ -99,10 +131,7 @@ std::optional<Block> BlockReader::read(const shm::Event& event, std::int32_t ran
   block.rank = rank;
   block.variable = event.subject;
   block.block = event.block;
-  block.has_position = layout.has_global;
   std::copy(std::begin(header.extent), std::end(header.extent), block.extent.begin());
-  if (header.has_position != 0)
-    std::copy(std::begin(header.position), std::end(header.position), block.position.begin());
   block.data = segment_.at<char>(event.offset + sizeof header);
   block.bytes = header.data_bytes;
   if (model_.architecture.checksum == model::Checksum::crc32c) {
@@ -112,7 +141,7 @@ std::optional<Block> BlockReader::read(const shm::Event& event, std::int32_t ran
       return std::nullopt;
     }
   }
-  if (!check_extent(header, layout, error) || !fill_global(header, layout, &block, error)) {
+  if (!check_extent(header, layout, error) || !fill_place(header, layout, &block, error)) {
     return std::nullopt;
   }
   return block;

@@ -32,6 +32,10 @@ class BlockReader {
  private:
   bool check_extent(const shm::BlockHeader& header, const model::Layout& layout,
                     std::string* error) const;
+  bool fill_place(const shm::BlockHeader& header, const model::Layout& layout, Block* block,
+                  std::string* error) const;
+  bool fill_level(const shm::BlockHeader& header, const model::Mesh& mesh, Block* block,
+                  std::string* error) const;
   bool fill_global(const shm::BlockHeader& header, const model::Layout& layout, Block* block,
                    std::string* error) const;
 

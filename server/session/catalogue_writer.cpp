@@ -19,6 +19,7 @@ class Tables {
     const std::vector<std::uint32_t> steps = wanted_steps(model);
     for (const model::Parameter& p : model.parameters) add(p);
     for (const model::Layout& layout : model.layouts) add(layout);
+    for (const model::Mesh& mesh : model.meshes) add(mesh);
     for (std::size_t i = 0; i < model.variables.size(); ++i) add(model.variables[i], steps[i]);
   }
 
@@ -32,6 +33,7 @@ class Tables {
     copy(segment, places.header.layouts, layouts_);
     copy(segment, places.header.dimensions, dimensions_);
     copy(segment, places.header.variables, variables_);
+    copy(segment, places.header.meshes, meshes_);
     copy(segment, places.header.ops, ops_);
     copy(segment, places.header.text, text_);
   }
@@ -63,12 +65,14 @@ class Tables {
     h.layout_count = static_cast<std::uint32_t>(layouts_.size());
     h.dimension_count = static_cast<std::uint32_t>(dimensions_.size());
     h.variable_count = static_cast<std::uint32_t>(variables_.size());
+    h.mesh_count = static_cast<std::uint32_t>(meshes_.size());
     h.op_count = static_cast<std::uint32_t>(ops_.size());
     h.text_bytes = static_cast<std::uint32_t>(text_.size());
     h.parameters = take(&next, parameters_);
     h.layouts = take(&next, layouts_);
     h.dimensions = take(&next, dimensions_);
     h.variables = take(&next, variables_);
+    h.meshes = take(&next, meshes_);
     h.ops = take(&next, ops_);
     h.text = take(&next, text_);
     places.end = next;
@@ -129,13 +133,25 @@ class Tables {
   }
 
   void add(const model::Variable& v, std::uint32_t step) {
-    variables_.push_back(shm::VariableRecord{text(v.name), where(v.where), v.layout, step});
+    variables_.push_back(shm::VariableRecord{text(v.name), where(v.where), v.layout, step,
+                                             v.mesh.value_or(shm::kNoMesh), 0});
+  }
+
+  void add(const model::Mesh& mesh) {
+    shm::MeshRecord record{};
+    record.name = text(mesh.name);
+    record.where = where(mesh.where);
+    record.is_amr = mesh.kind == model::Mesh::Kind::amr;
+    record.dims = mesh.dims;
+    record.levels = mesh.levels;
+    meshes_.push_back(record);
   }
 
   std::vector<shm::ParameterRecord> parameters_;
   std::vector<shm::LayoutRecord> layouts_;
   std::vector<shm::DimensionRecord> dimensions_;
   std::vector<shm::VariableRecord> variables_;
+  std::vector<shm::MeshRecord> meshes_;
   std::vector<ExpressionOp> ops_;
   std::vector<char> text_;
 };

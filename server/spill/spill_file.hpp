@@ -21,7 +21,7 @@
 namespace leat::server {
 
 inline constexpr std::uint64_t kSpillMagic = 0x324c4c495053544cULL;  // "LTSPILL2"
-inline constexpr std::uint32_t kSpillVersion = 2;
+inline constexpr std::uint32_t kSpillVersion = 3;
 
 struct SpillHeader {
   std::uint64_t magic;

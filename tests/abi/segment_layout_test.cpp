@@ -16,7 +16,7 @@ namespace {
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
 TEST(SegmentLayout, HasAVersion) {
-  EXPECT_EQ(kLayoutVersion, 7u);
+  EXPECT_EQ(kLayoutVersion, 8u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -185,7 +185,8 @@ TEST(SegmentLayout, BlockHeaderKeepsTheDataAligned) {
   EXPECT_AT(BlockHeader, variable, 0);
   EXPECT_AT(BlockHeader, block, 4);
   EXPECT_AT(BlockHeader, dims, 8);
-  EXPECT_AT(BlockHeader, has_position, 12);
+  EXPECT_AT(BlockHeader, place, 12);
+  EXPECT_AT(BlockHeader, level, 14);
   EXPECT_AT(BlockHeader, data_bytes, 16);
   EXPECT_AT(BlockHeader, extent, 24);
   EXPECT_AT(BlockHeader, position, 88);
@@ -203,8 +204,9 @@ TEST(SegmentLayout, CatalogueRecordsHaveTheseSizes) {
   EXPECT_EQ(sizeof(ParameterRecord), 40u);
   EXPECT_EQ(sizeof(DimensionRecord), 64u);
   EXPECT_EQ(sizeof(LayoutRecord), 32u);
-  EXPECT_EQ(sizeof(VariableRecord), 24u);
-  EXPECT_EQ(sizeof(CatalogueHeader), 72u);
+  EXPECT_EQ(sizeof(VariableRecord), 32u);
+  EXPECT_EQ(sizeof(MeshRecord), 32u);
+  EXPECT_EQ(sizeof(CatalogueHeader), 88u);
   EXPECT_EQ(sizeof(ExpressionOp), 16u);
 }
 

@@ -146,7 +146,8 @@ class HostileClients {
     header.block = event.block;
     header.iteration = event.iteration;
     header.dims = input_.below(8) == 0 ? input_.byte() : kDims[event.subject];
-    header.has_position = input_.below(2);
+    header.place = static_cast<std::uint16_t>(input_.below(3));
+    header.level = static_cast<std::uint16_t>(input_.below(4));
     header.data_bytes = kBytes[event.subject];
     for (std::uint32_t d = 0; d < kDims[event.subject]; ++d) {
       header.extent[d] = input_.number();

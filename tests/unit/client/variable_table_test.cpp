@@ -45,12 +45,12 @@ TEST_F(Variables, ThatArePartOfAWholeNeedAPlaceInsideOfIt) {
   expect_error(Status::ERROR_SHAPE, "call leat_set_position");
   BlockState& state = table_->block(temperature_, 0);
   const std::int64_t outside[] = {5, 0}, inside[] = {4, 0};
-  table_->set_position(temperature_, state, outside);
+  ASSERT_TRUE(table_->set_position(temperature_, state, outside));
   EXPECT_EQ(shape(temperature_), nullptr);
   expect_error(Status::ERROR_SHAPE, "at position (5, 0) does not lie inside");
-  table_->set_position(temperature_, state, inside);
+  ASSERT_TRUE(table_->set_position(temperature_, state, inside));
   ASSERT_NE(shape(temperature_), nullptr) << error_.message;
-  EXPECT_TRUE(shape(temperature_)->has_position);
+  EXPECT_EQ(shape(temperature_)->place, shm::Place::in_global);
 }
 
 TEST_F(Variables, KeepTheParametersThatShapedWhatWasWritten) {
