@@ -14,16 +14,17 @@ namespace {
 using nlohmann::json;
 
 struct Record {
-  std::int64_t variable, rank, block, has_position, in_constants, offset, bytes;
+  std::int64_t variable, rank, block, has_position, level, in_constants, offset, bytes;
   std::array<std::int64_t, kMaxDims> extent, position, global;
 };
-static_assert(sizeof(Record) == 8 * (7 + 3 * kMaxDims), "as blocks.py reads it");
+static_assert(sizeof(Record) == 8 * (8 + 3 * kMaxDims), "as blocks.py reads it");
 
 void append(std::string* data, const Block& block, std::uint64_t offset, bool in_constants) {
   const Record record{block.variable,
                       block.rank,
                       block.block,
                       block.has_position,
+                      block.level.value_or(-1),
                       in_constants,
                       static_cast<std::int64_t>(offset),
                       static_cast<std::int64_t>(block.bytes),

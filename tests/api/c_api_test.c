@@ -26,6 +26,7 @@ static void all_calls_return(leat_status status) {
   EXPECT(leat_commit_block("row", 1), status);
   EXPECT(leat_set_extent("free", 0, two), status);
   EXPECT(leat_set_position("row", 0, two), status);
+  EXPECT(leat_set_level("patches", 0, 0, two), status);
   EXPECT(leat_end_iteration(), status);
   EXPECT(leat_set_int("n", 1), status);
   EXPECT(leat_set_double("x", 1), status);
@@ -93,6 +94,33 @@ static void wrong_lists(void) {
   EXPECT(leat_set_extent_list("free", 0, NULL), LEAT_ERROR_ARGUMENT);
 }
 
+static void wrong_levels(void) {
+  const int64_t two[2] = {2, 2}, far[1] = {INT64_MAX};
+  leat_list list;
+  memset(&list, 0, sizeof list);
+  list.struct_size = sizeof list;
+  list.numbers = two;
+  list.count = 2;
+  EXPECT(leat_set_level(NULL, 0, 0, two), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_set_level("patchs", 0, 0, two), LEAT_ERROR_UNKNOWN_NAME);
+  EXPECT_SAYS("declares no mesh \"patchs\"; did you mean \"patches\"?");
+  EXPECT(leat_set_level("line", 0, 0, two), LEAT_ERROR_ARGUMENT);
+  EXPECT_SAYS("those of type=\"amr\" have");
+  EXPECT(leat_set_level("patches", 0, -1, two), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_set_level("patches", 0, 2, two), LEAT_ERROR_ARGUMENT);
+  EXPECT_SAYS("has no level 2: levels count from 0 to 1, as levels=\"2\" says");
+  EXPECT(leat_set_level("patches", 2147483648u, 0, two), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_set_level("patches", 0, 0, NULL), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_set_level("patches", 0, 0, far), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_set_level_list("patches", 0, 0, &list), LEAT_ERROR_ARGUMENT);
+  EXPECT_SAYS("has 1 dimension, and the position has 2");
+  EXPECT(leat_set_level_list("patches", 0, 0, NULL), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_write("rho", kRow), LEAT_ERROR_SHAPE);
+  EXPECT_SAYS("call leat_set_level(\"patches\", ...) before writing this block");
+  EXPECT(leat_set_position("rho", 0, two), LEAT_ERROR_STATE);
+  EXPECT_SAYS("say it by leat_set_level");
+}
+
 static void wrong_names_and_pointers(void) {
   void* memory = NULL;
   const int64_t minus[1] = {-1}, two[1] = {2};
@@ -118,6 +146,7 @@ static void wrong_names_and_pointers(void) {
   EXPECT_SAYS("numbers of blocks end at 2147483647");
   EXPECT(leat_set_position("row", 0, NULL), LEAT_ERROR_ARGUMENT);
   wrong_lists();
+  wrong_levels();
   EXPECT(leat_set_int(NULL, 1), LEAT_ERROR_ARGUMENT);
   EXPECT(leat_set_int("nn", 1), LEAT_ERROR_UNKNOWN_NAME);
   EXPECT_SAYS("did you mean \"n\"");
@@ -167,7 +196,7 @@ static void right_gets(void) {
 }
 
 static void right_calls(void) {
-  const int64_t none[1] = {0}, two[1] = {2};
+  const int64_t none[1] = {0}, two[1] = {2}, below[1] = {-8};
   void *memory = NULL, *again = NULL;
   EXPECT(leat_set_int("n", 4), LEAT_OK);
   EXPECT(leat_set_double("x", 0.5), LEAT_OK);
@@ -184,6 +213,8 @@ static void right_calls(void) {
   EXPECT_TRUE(again == memory);
   if (memory) memcpy(memory, kRow, sizeof kRow);
   EXPECT(leat_commit_block("row", 8), LEAT_OK);
+  EXPECT(leat_set_level("patches", 0, 1, below), LEAT_OK);
+  EXPECT(leat_write("rho", kRow), LEAT_OK);
   EXPECT(leat_set_extent("free", 0, none), LEAT_OK);
   EXPECT(leat_write("free", NULL), LEAT_OK);
   EXPECT(leat_set_extent("free", 0, two), LEAT_OK);
@@ -312,6 +343,8 @@ static int without_server(void) {
   EXPECT(leat_set_position("anything", 0, NULL), LEAT_OK);
   EXPECT(leat_set_extent_list("anything", 0, NULL), LEAT_OK);
   EXPECT(leat_set_position_list("anything", 0, NULL), LEAT_OK);
+  EXPECT(leat_set_level("anything", 0, 0, NULL), LEAT_OK);
+  EXPECT(leat_set_level_list("anything", 0, 0, NULL), LEAT_OK);
   EXPECT(leat_set_int("n", 1), LEAT_OK);
   EXPECT(leat_set_double("x", 1), LEAT_OK);
   EXPECT(leat_set_string("s", "text"), LEAT_OK);

@@ -159,7 +159,7 @@ def view_times(report):
     memory = SharedMemory(descriptor)
     orders = np.zeros(len(sizes), RECORD)
     orders["variable"], orders["offset"], orders["bytes"] = range(len(sizes)), offsets[:-1], sizes
-    orders["extent"][:, 0] = sizes
+    orders["level"], orders["extent"][:, 0] = -1, sizes
     head = {"iteration": 0, "complete": True, "parameters": {}}
 
     def once(i, kind):

@@ -71,6 +71,9 @@ def verbs(tmp_path_factory):
     ("no extents", -1, "and 0 were given"),
     ("outside", -6, "a block of (3, 1, 2) at position (1, 5, 1) does not lie inside the global (3, 4, 2)"),
     ("turned round", -6, '"s" is declared double (i=3, j=2, k=2)'),
+    ("without a level", -6, 'lies on the amr mesh "patches": call leat_set_level("patches", ...)'),
+    ("level", -1, 'has no level 2: levels count from 0 to 1, as levels="2" says'),
+    ("place in a level", -1, "has 3 dimensions, and the position has 2"),
     ("finalize", -14, '"u" of iteration 0'),
 ])
 def test_each_mismatch_names_what_is_declared_and_what_came(verbs, what, status, part):
@@ -84,6 +87,11 @@ def test_fortrans_x_y_is_y_x_in_the_file(verbs):
             assert same_bits(file[name][0], u)
         assert [d[0].name for d in file["u"].dims] == ["/iteration", "/y", "/x"]
         assert same_bits(file["part"][0, :, 2:], u[:, :2]) and np.isnan(file["part"][0, :, :2]).all()
+
+
+def test_places_in_a_level_count_from_one_in_the_order_of_fortran(verbs):
+    said = (verbs[0] / "verbs.trace.txt").read_text()
+    assert "iteration 0 rank 0 block 4 rho (1, 2, 3) 48 bytes level 1 at (1, 2, 6)\n" in said, said
 
 
 def test_the_other_verbs_answer(verbs):
@@ -105,7 +113,7 @@ def test_each_c_call_has_its_fortran_twin():
     c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?(leat_\w+)\(", (HERE.parents[1] / "client-api/leat.h").read_text()))
     module = (HERE.parents[1] / "fortran/leat.f90").read_text()
     # One Fortran name for several C ones: block is an optional argument, and an array says what it is.
-    folded = {"leat_set_extent_list", "leat_set_position_list", "leat_write_block", "leat_write_array", "leat_write_typed",
+    folded = {"leat_set_extent_list", "leat_set_position_list", "leat_set_level_list", "leat_write_block", "leat_write_array", "leat_write_typed",
               "leat_alloc_block", "leat_alloc_array", "leat_commit_block"}
     public = set(re.findall(r"leat_\w+", " ".join(re.findall(r"^  public :: (.*)$", module, re.M))))
     assert c_calls - folded == public - {"leat_get"}  # all three leat_get_...

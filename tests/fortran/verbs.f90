@@ -36,6 +36,7 @@ program verbs
   call leat_set_position("part", [3, 1])
   call leat_write("part", u(1:2, 1:2))
   call wrong_lists()
+  call levels()
   call leat_alloc("p", p)
   p = u
   call leat_commit("p")
@@ -104,6 +105,19 @@ contains
     call say("outside")
     call leat_write("s", reshape(s, [2, 3, 2]), stat=stat, errmsg=message)
     call say("turned round")
+  end subroutine
+
+  subroutine levels()
+    real(real64) :: rho(3, 2, 1)
+    rho = 1
+    call leat_write("rho", rho, block=4, stat=stat, errmsg=message)
+    call say("without a level")
+    call leat_set_level("patches", 4, 2, [1, 1, 1], stat=stat, errmsg=message)
+    call say("level")
+    call leat_set_level("patches", 4, 1, [1, 1], stat=stat, errmsg=message)
+    call say("place in a level")
+    call leat_set_level("patches", 4, 1, [7_int64, 3_int64, 2_int64])
+    call leat_write("rho", rho, block=4)
   end subroutine
 
   subroutine say(what)

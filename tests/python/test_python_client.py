@@ -202,11 +202,40 @@ def test_the_python_example_equals_the_c_example(python, tmp_path, ranks):
         assert np.allclose(run["temperature"].coords["time"], [0, 1, 2])
 
 
+def test_a_block_of_an_amr_mesh_has_its_level(python, tmp_path):
+    layouts = ('<mesh name="patches" type="amr" levels="2" spacing="1"/><layout name="cells" type="long" dimensions="4"/>'
+               '<variable name="rho" layout="cells" mesh="patches" store="lines"/>')
+    text = XML.format(layouts=layouts).replace("</storage>", '<store name="lines" type="trace"/></storage>')
+    (tmp_path / "py.xml").write_text(text)
+    run(python, tmp_path, '''
+import leat
+import numpy as np
+leat.init("py.xml")
+for wrong, status in ((lambda: leat.write("rho", np.arange(4)), "SHAPE"), (lambda: leat.set_level("patch", [0], 0), "UNKNOWN_NAME"),
+                      (lambda: leat.set_level("patches", [0], level=2), "ARGUMENT"),
+                      (lambda: leat.set_level("patches", [0, 0], level=0), "ARGUMENT")):
+    try:
+        wrong()
+    except leat.Error as e:
+        assert e.status == "LEAT_ERROR_" + status, e
+    else:
+        raise SystemExit(f"{status} is missing")
+leat.set_level("patches", np.array([8]), level=np.int32(1), block=3)
+leat.write("rho", np.arange(4), block=3)
+try:
+    leat.finalize()
+except leat.Error as e:
+    assert e.status == "LEAT_ERROR_LOST", e
+''')
+    said = (tmp_path / "py.trace.txt").read_text()
+    assert said == "iteration 0 rank 0 block 3 rho (4) 32 bytes level 1 at (8)\n", said
+
+
 def test_each_c_call_has_its_python_twin():
     c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?leat_(\w+)\(", (ROOT / "client-api/leat.h").read_text()))
     # One Python name for several C ones: block is an optional argument, an array says what it is, comm says the ranks.
     folded = {"write_block", "write_array", "write_typed", "alloc_block", "alloc_array", "commit_block", "init_ranks", "set_extent_list",
-              "set_position_list"}
+              "set_position_list", "set_level_list"}
     module = (ROOT / "python-plugins/leat/client.py").read_text()
     public = set(re.findall(r'"(\w+)"', re.search(r"__all__ = \[(.*?)\]", module, re.S)[1]))
     assert c_calls - folded == public - {"Error", "set"}

@@ -219,6 +219,13 @@ const std::map<std::string, std::function<leat_status(Words&)>> kCalls = {
     {"end_iteration", [](Words&) { return leat_end_iteration(); }},
     {"set_extent", [](Words& w) { return extents(w, leat_set_extent); }},
     {"set_position", [](Words& w) { return extents(w, leat_set_position); }},
+    {"set_level",
+     [](Words& w) {
+       const std::string n = w.text();
+       const std::uint32_t block = w.block();
+       const auto level = static_cast<std::int32_t>(w.number());
+       return leat_set_level(n.c_str(), block, level, numbers(w.text()).data());
+     }},
     {"set_int",
      [](Words& w) {
        const std::string n = w.text();

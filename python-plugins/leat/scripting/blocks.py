@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 # As server/scripts/task.hpp describes it.
-RECORD = np.dtype([(name, "<i8") for name in ("variable", "rank", "block", "has_position", "in_constants", "offset", "bytes")]
+RECORD = np.dtype([(name, "<i8") for name in ("variable", "rank", "block", "has_position", "level", "in_constants", "offset", "bytes")]
                   + [(name, "<i8", 8) for name in ("extent", "position", "global_extent")])
 
 _NUMBERS = struct.Struct(f"={RECORD.itemsize // 8}q")
@@ -16,25 +16,31 @@ Record = namedtuple("Record", RECORD.names)  # plain numbers, which are read man
 
 def records_of(data):
     """The Records that `data`, the bytes of RECORDs, holds."""
-    return [Record(*n[:7], n[7:15], n[15:23], n[23:]) for n in _NUMBERS.iter_unpack(data)]
+    return [Record(*n[:8], n[8:16], n[16:24], n[24:]) for n in _NUMBERS.iter_unpack(data)]
 
 
 @dataclass
 class Block:
-    """One block. data: its array. position: index of its first own cell in the global array, or None. ghosts: layers
-    (low, high) per dimension that `data` includes; all 0 where they were left out."""
+    """One block. data: its array. position: index of its first own cell in the global array, or None. level: of its amr mesh,
+    and then the position is among the cells of that level; or None. ghosts: layers (low, high) per dimension that `data`
+    includes; all 0 where they were left out."""
     rank: int
     block: int
     extent: tuple
     position: tuple
     ghosts: tuple
     data: np.ndarray
+    level: int = None
+
+
+Owner = namedtuple("Owner", ("rank", "number", "level", "low"), defaults=(None, None))
 
 
 @dataclass
 class Array:
-    """What a variable is in one iteration: dims, data, and coordinates {name: (dim, values)}. owners: whose the blocks are that
-    the first dimension has, [(rank, number)], or None where it has none."""
+    """What a variable is in one iteration: dims, data, and coordinates {name: (dim, values)}, called after the dimension. owners:
+    whose the blocks are that the first dimension has, a list of Owner, or None where it has none; level and low (first cell in
+    it): of patches of an amr mesh."""
     dims: tuple
     data: np.ndarray
     coords: dict
@@ -63,13 +69,20 @@ def own_part(variable):
 
 
 def array_of(variable, blocks, global_extent):
-    """One array of all blocks (with their ghosts), which are ordered by rank and block. A single block that is all there is
-    comes as a view, without a copy. global_extent: of the whole, where the variable has one."""
+    """One array of all blocks (with their ghosts), which are ordered by rank and block; in the array those of an amr mesh are
+    ordered by level first, as in files. A single block that is all there is comes as a view, without a copy. global_extent:
+    of the whole, where the variable has one."""
     if variable.has_global:
         return _placed(variable, blocks, global_extent)
+    if _has_levels(blocks):
+        blocks = sorted(blocks, key=lambda block: block.level)
     if variable.varies:
         return _appended(variable, blocks)
     return _stacked(variable, blocks)
+
+
+def _has_levels(blocks):
+    return bool(blocks) and all(block.level is not None for block in blocks)
 
 
 def _placed(variable, blocks, global_extent):
@@ -97,13 +110,17 @@ def _appended(variable, blocks):
         data = np.concatenate(parts)
         data.setflags(write=False)
     counts = [len(part) for part in parts]
-    return Array(dims, data, {f"{dims[0]}_rank": (dims[0], np.repeat(np.array([b.rank for b in blocks], "i4"), counts))})
+    said = {"rank": [b.rank for b in blocks], **({"level": [b.level for b in blocks]} if _has_levels(blocks) else {})}
+    return Array(dims, data, {f"{dims[0]}_{name}": (dims[0], np.repeat(np.array(of_block, "i4"), counts))
+                              for name, of_block in said.items()})
 
 
 def _stacked(variable, blocks):
     dims = tuple(d.name for d in variable.dimensions)
-    if len(blocks) == 1:
+    has_levels = _has_levels(blocks)  # then one block is one of many, too
+    if len(blocks) == 1 and not has_levels:
         return Array(dims, blocks[0].data[own_part(variable)], {})
     data = np.stack([block.data[own_part(variable)] for block in blocks])
     data.setflags(write=False)
-    return Array(("block", *dims), data, {}, [(block.rank, block.block) for block in blocks])
+    owners = [Owner(b.rank, b.block, *((b.level, tuple(b.position)) if has_levels else ())) for b in blocks]
+    return Array(("block", *dims), data, {}, owners)

@@ -21,11 +21,13 @@ class Mesh:
     origin: list = field(default_factory=list)
     spacing: list = field(default_factory=list)
     coordinates: list = field(default_factory=list)
+    ratio: int = 2   # amr: of the cells of a level to those of the one below
+    levels: int = 0  # amr: how many there may be; 0: not known
 
     @classmethod
     def from_json(cls, told):
         return cls(told["name"], told["kind"], told["dims"], told.get("unit", ""), told.get("origin", []), told.get("spacing", []),
-                   told.get("coordinates", []))
+                   told.get("coordinates", []), told.get("ratio", 2), told.get("levels", 0))
 
 
 @dataclass(frozen=True)

@@ -90,12 +90,21 @@ def _with_names(model, names, variable, array):
         renamed[wish] = dims[-1]
         if there:
             places[dims[-1]] = there
-    coords = {coord if renamed[dim] == dim else f"{renamed[dim]}_rank": (renamed[dim], values)
-              for coord, (dim, values) in array.coords.items()}
+    coords = {renamed[dim] + coord[len(dim):]: (renamed[dim], values) for coord, (dim, values) in array.coords.items()}
     if array.owners is not None:
-        ranks, numbers = np.array(array.owners, "i4").T
-        coords.update({f"{dims[0]}_rank": (dims[0], ranks), f"{dims[0]}_number": (dims[0], numbers)})
+        coords.update(_of_owners(array.owners, dims[0], names))
     return _Named(variable, tuple(dims), array.data, places, coords)
+
+
+def _of_owners(owners, dim, names):
+    """Coordinates of the dimension of these blocks, called as in files."""
+    ranks, numbers = np.array([owner[:2] for owner in owners], "i4").T
+    coords = {f"{dim}_rank": (dim, ranks), f"{dim}_number": (dim, numbers)}
+    if owners[0].level is not None:
+        lows = np.array([owner.low for owner in owners], "i8")
+        coords[f"{dim}_level"] = (dim, np.array([owner.level for owner in owners], "i4"))
+        coords[f"{dim}_lo"] = ((dim, names.name("axis", lows.shape[1])), lows)
+    return coords
 
 
 def _mapping(iteration, named, attrs, beside):

@@ -84,8 +84,9 @@ class LiveIteration(Iteration):
         blocks = []
         for record in self._records[name]:
             extent = record.extent[:dims]
-            position = record.position[:dims] if record.has_position else None
+            level = record.level if record.level >= 0 else None
+            position = record.position[:dims] if record.has_position or level is not None else None
             memory = self._constants if record.in_constants else self._memory
             data = memory.view(name, record.offset, variable.dtype, extent)
-            blocks.append(Block(record.rank, record.block, extent, position, ghosts, data))
+            blocks.append(Block(record.rank, record.block, extent, position, ghosts, data, level))
         return blocks

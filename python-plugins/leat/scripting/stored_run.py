@@ -134,11 +134,14 @@ def _products_in(group, source, number):
 
 
 class _BlockTable:
-    """Whose the blocks are of variables that share them. ranks, numbers: of each. rows(row): the slice of them that an
-    iteration has; row is None for all."""
+    """Whose the blocks are of variables that share them. ranks, numbers: of each. levels, lows: of those of an amr mesh, else
+    None. rows(row): the slice of them that an iteration has; row is None for all."""
 
     def __init__(self, run, name):
         self.ranks, self.numbers = (run.companion(name, suffix)[:] for suffix in ("_rank", "_number"))
+        levels, lows = (run.companion(name, suffix) for suffix in ("_level", "_lo"))
+        has_levels = levels is not None and lows is not None
+        self.levels, self.lows = (levels[:], lows[:]) if has_levels else (None, None)
         counts = run.companion(name, "_count")
         self._starts = None if counts is None else np.concatenate([[0], np.cumsum(counts[:], dtype="i8")])
 
@@ -221,7 +224,10 @@ class StoredVariable:
             if extents is not None:
                 shape = [int(n) for n in extents[at]]
                 part = part.reshape(shape) if is_list else part[tuple(slice(0, n) for n in shape)]
-            yield self._block(int(self._blocks.ranks[record]), int(self._blocks.numbers[record]), part)
+            block = self._block(int(self._blocks.ranks[record]), int(self._blocks.numbers[record]), part)
+            if self._blocks.levels is not None:
+                block.level, block.position = int(self._blocks.levels[record]), tuple(map(int, self._blocks.lows[record]))
+            yield block
 
     def _slots(self, row, used, extents):
         data = _read_only(self._data[self._at(row, (slice(0, used),))])

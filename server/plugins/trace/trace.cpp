@@ -37,7 +37,9 @@ class Trace {
       line << "iteration " << data.iteration << " rank " << block.rank << " block " << block.block
            << ' ' << variable.name << " (";
       for (unsigned d = 0; d < variable.dims; ++d) line << (d ? ", " : "") << block.extent[d];
-      line << ") " << block.bytes << " bytes\n";
+      line << ") " << block.bytes << " bytes";
+      if (const auto level = leat::level_of(block)) put_level(line, *level, block, variable.dims);
+      line << '\n';
     }
     append(line.str());
   }
@@ -47,6 +49,12 @@ class Trace {
   }
 
  private:
+  static void put_level(std::ostream& line, int level, const leat_block& block, unsigned dims) {
+    line << " level " << level << " at (";
+    for (unsigned d = 0; d < dims; ++d) line << (d ? ", " : "") << block.position[d];
+    line << ')';
+  }
+
   // What the text has of its last iteration is all, or the iteration comes again. A line without
   // end is not all.
   void take_up() {

@@ -81,6 +81,30 @@ TEST_F(Variables, OfVaryingExtentNeedItForEachBlock) {
   EXPECT_EQ(shape(x_, 7)->bytes, 0u) << "the extent from before stays";
 }
 
+TEST_F(Variables, OnAnAmrMeshNeedALevelForEachBlock) {
+  const auto rho = static_cast<std::uint32_t>(table_->find("rho"));
+  EXPECT_EQ(shape(rho), nullptr);
+  expect_error(Status::ERROR_SHAPE, "lies on the amr mesh \"gas\": call leat_set_level(\"gas\"");
+  const std::int64_t there[] = {3, 4};
+  const Result<void> placed = table_->set_position(rho, table_->block(rho, 0), there);
+  ASSERT_FALSE(placed);
+  EXPECT_EQ(placed.error().status, Status::ERROR_STATE);
+  EXPECT_EQ(shape(rho), nullptr) << "a position says no level";
+
+  table_->set_level(rho, 5, 2, {16, -8});
+  EXPECT_EQ(shape(rho, 0), nullptr) << "it is another block's";
+  const BlockShape* found = shape(rho, 5);
+  ASSERT_NE(found, nullptr) << error_.message;
+  shm::BlockHeader header{};
+  found->write_to(&header);
+  EXPECT_EQ(header.place, static_cast<std::uint16_t>(shm::Place::in_level));
+  EXPECT_EQ(header.level, 2);
+  EXPECT_EQ(header.position[0], 16);
+  EXPECT_EQ(header.position[1], -8);
+  table_->set_level(rho, 5, 0, {16, -8});
+  EXPECT_EQ(shape(rho, 5)->level, 0) << "the last one counts";
+}
+
 TEST_F(Variables, OfMoreBytesThan64BitsAreRefused) {
   const std::int64_t huge[] = {INT64_MAX / 2, 3};
   ASSERT_TRUE(table_->set_extent(x_, table_->block(x_, 0), huge));

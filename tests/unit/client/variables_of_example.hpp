@@ -24,7 +24,7 @@ inline model::Parameter integer(const std::string& name, std::int64_t value, boo
 }
 
 // nx=8; py is set by the simulation. "cells" (nx/py+2, nx) of the whole (nx, nx), one ghost row at
-// each end; "atoms" (?, 3).
+// each end; "atoms" (?, 3); "patch" (nx, nx) of the amr mesh "gas".
 inline model::Model example() {
   model::Model model;
   model.parameters = {integer("nx", 8, true), integer("py", 0, false)};
@@ -44,16 +44,27 @@ inline model::Model example() {
   atoms.dimensions.resize(2);
   atoms.dimensions[0].varying = true;
   atoms.dimensions[1].extent = expression("3");
-  model.layouts = {cells, atoms};
+  model::Layout patch;
+  patch.name = "patch";
+  patch.dimensions.resize(2);
+  for (model::Dimension& each : patch.dimensions) each.extent = expression("nx");
+  model.layouts = {cells, atoms, patch};
+  model.meshes.resize(1);
+  model.meshes[0].name = "gas";
+  model.meshes[0].kind = model::Mesh::Kind::amr;
+  model.meshes[0].dims = 2;
   model.stores.resize(1);
   model.stores[0].every = 5;
-  model.variables.resize(3);
+  model.variables.resize(4);
   model.variables[0].name = "temperature";
   model.variables[0].stores = {0};
   model.variables[1].name = "x";
   model.variables[1].layout = 1;
   model.variables[1].stores = {0};
   model.variables[2].name = "nobody";
+  model.variables[3].name = "rho";
+  model.variables[3].layout = 2;
+  model.variables[3].mesh = 0;
   return model;
 }
 

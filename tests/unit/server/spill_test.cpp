@@ -42,6 +42,7 @@ class SpillFiles : public testing::Test {
     made.variable = variable;
     made.block = number;
     made.has_position = true;
+    made.level = 3;
     made.extent = {static_cast<std::int64_t>(data.size()), 7};
     made.position = {-3, 4};
     made.global = {100, 200};
@@ -87,6 +88,7 @@ TEST_F(SpillFiles, GivesBackAllThatWasWritten) {
     const Block &a = blocks[i], &b = iteration.blocks[i];
     EXPECT_EQ(std::tie(a.client, a.rank, a.variable, a.block, a.has_position, a.bytes),
               std::tie(b.client, b.rank, b.variable, b.block, b.has_position, b.bytes));
+    EXPECT_EQ(a.level, b.level);
     EXPECT_EQ(a.extent, b.extent);
     EXPECT_EQ(a.position, b.position);
     EXPECT_EQ(a.global, b.global);
