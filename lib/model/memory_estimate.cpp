@@ -55,6 +55,7 @@ VariableEstimate estimate(const Model& model, std::uint32_t index, const Integer
     empty = empty || extent == 0;
     bytes = multiply(bytes, extent);
   }
+  bytes = multiply(bytes, static_cast<std::uint64_t>(layout.blocks));
   if (!empty && bytes == kTooMany) {
     result.why_unknown = "more bytes than fit into 64 bits";
     result.impossible = true;

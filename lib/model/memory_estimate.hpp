@@ -22,7 +22,8 @@ struct VariableEstimate {
 struct MemoryEstimate {
   std::vector<VariableEstimate> variables;
   std::uint64_t known_bytes_per_rank = 0;
-  std::uint64_t known_bytes_per_node = 0;  ///< per iteration: one block of each variable per rank
+  /// Per iteration: of each variable as many blocks per rank as its layout says.
+  std::uint64_t known_bytes_per_node = 0;
   std::uint64_t buffer_bytes = 0;
 };
 

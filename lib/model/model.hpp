@@ -57,6 +57,7 @@ struct Layout {
   bool has_global = false;
   bool partial = false;  ///< holes in the global array are meant
   Order order = Order::unsaid;
+  std::int64_t blocks = 1;  ///< of a variable, that a rank writes in an iteration, at most
   std::string description;
   SourceLocation where;
 };

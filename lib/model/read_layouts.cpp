@@ -2,6 +2,7 @@
 // Reads <layout>: type, dimensions and ghost cells.
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 #include "lib/model/expression_parser.hpp"
 #include "lib/model/layout_check.hpp"
@@ -45,6 +46,7 @@ class LayoutReader {
     layout_.type = scalar_from_name(attributes_.text("type")).value_or(ScalarType::float64);
     layout_.description = attributes_.text("description");
     layout_.order = order_of(attributes_.text("order"));
+    layout_.blocks = std::strtoll(attributes_.text("blocks").c_str(), nullptr, 10);
     layout_.where = element.where;
   }
 

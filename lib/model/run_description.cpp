@@ -107,6 +107,7 @@ void put_dimensions(json* to, const Layout& layout) {
   (*to)["shape"] = std::move(shape);
   (*to)["dimensions"] = std::move(names);
   if (layout.has_global) (*to)["global"] = std::move(global);
+  put(to, "blocks", layout.blocks, std::int64_t{1});
   if (any_ghosts) (*to)["ghosts"] = std::move(ghosts);
 }
 

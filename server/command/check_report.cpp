@@ -100,6 +100,28 @@ void judge_spill(CheckReport& report) {
                                 why + ", on this machine; a run will not start without it"});
 }
 
+// Coordinates begin where the whole does: without one it is known only of the one block of one rank.
+void judge_places(CheckReport& report) {
+  const model::Model& model = *report.model;
+  for (const model::Variable& each : model.variables) {
+    const model::Layout& layout = model.layouts[each.layout];
+    if (!each.mesh || model.meshes[*each.mesh].kind != model::Mesh::Kind::uniform) continue;
+    const bool varies = std::any_of(layout.dimensions.begin(), layout.dimensions.end(),
+                                    [](const model::Dimension& d) { return d.varying; });
+    if (layout.has_global || (report.options.ranks == 1 && !varies && layout.blocks == 1)) continue;
+    report.diagnostics.push_back(
+        {model::Severity::warning, each.where,
+         "variable \"" + each.name + "\" lies on the uniform mesh \"" +
+             model.meshes[*each.mesh].name + "\", and its layout \"" + layout.name +
+             "\" has no global=\"...\": nobody can tell where on the mesh its blocks lie" +
+             (varies ? "" : ", unless one rank writes one block that is the whole") +
+             ", and it is stored without the mesh. Give the layout global=\"...\", and each block "
+             "its "
+             "place by leat_set_position; patches of several levels lie on a mesh of type "
+             "\"amr\""});
+  }
+}
+
 void add_parameters(CheckReport& report, const Overrides& overrides) {
   const auto& parameters = report.model->parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -141,6 +163,7 @@ Result<CheckReport> check_file(const CheckOptions& options) {
   judge_sizes(report);
   judge_buffer(report);
   judge_spill(report);
+  judge_places(report);
   check_placement(report);
   check_stores(report);
   check_scripts(report);

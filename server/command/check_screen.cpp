@@ -52,7 +52,6 @@ class CheckScreen {
   std::vector<Cell> row(const model::VariableEstimate& estimate) {
     const model::Variable& variable = model_.variables[estimate.variable];
     const model::Layout& layout = model_.layouts[variable.layout];
-    const std::vector<std::string>& shape = report_.shapes[estimate.variable];
     Cell bytes{"", Paint::plain, true};
     if (!estimate.taken) {
       bytes.text = "-";  // leat_write copies nothing that no store takes
@@ -64,10 +63,15 @@ class CheckScreen {
     }
     return {{variable.name},
             {scalar_name(layout.type)},
-            {shape.empty() ? "scalar" : joined(shape, " x ")},
+            {shape_text(report_.shapes[estimate.variable], layout.blocks)},
             {variable.unit.empty() ? "-" : variable.unit},
             {stores_of(variable)},
             bytes};
+  }
+
+  static std::string shape_text(const std::vector<std::string>& shape, std::int64_t blocks) {
+    const std::string one = shape.empty() ? "scalar" : joined(shape, " x ");
+    return blocks == 1 ? one : one + ", " + std::to_string(blocks) + " blocks";
   }
 
   std::string stores_of(const model::Variable& variable) const {

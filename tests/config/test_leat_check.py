@@ -159,6 +159,30 @@ def test_json_has_the_errors_with_their_places():
     ]
 
 
+def test_many_blocks_of_a_rank_are_counted_by_the_hint_of_their_layout(tmp_path):
+    text = SIZED.format(buffer="64MiB").replace('dimensions="n,128"', 'dimensions="8,8,8" blocks="500"')
+    result = check_text(tmp_path, text, "--ranks", "4")
+    assert re.search(r"t +float64 +8 x 8 x 8, 500 blocks +- +out +2.0 MiB\n", result.stdout), result.stdout
+    assert re.search(r"node of 4 ranks +7.8 MiB\n", result.stdout) and "room for 8 iterations" in result.stdout, result.stdout
+    facts = json.loads(check_text(tmp_path, text, "--ranks", "4", "--json").stdout)
+    assert facts["memory"]["bytes_per_node"] == 4 * 500 * 4096 and facts["variables"][0]["blocks"] == 500
+    result = check_text(tmp_path, text.replace("500", "5000"), "--ranks", "4")
+    assert result.returncode != 0 and "one iteration does not fit into the buffer" in result.stdout + result.stderr
+
+
+UNIFORM = SIZED.replace('layout="cells"/>', 'layout="cells" mesh="m"/><mesh name="m" type="uniform" spacing="1,1"/>').format(buffer="64MiB")
+
+
+@pytest.mark.parametrize("dimensions, options, is_said", [
+    ("n,128", (), True), ("n,128", ("--ranks", "4"), True), ("n,128", ("--ranks", "1"), False),
+    ("n,?", ("--ranks", "1"), True), ('n,128" blocks="3', ("--ranks", "1"), True), ('n/4,128" global="n,128', (), False)])
+def test_a_uniform_mesh_whose_blocks_have_no_place_is_warned_of(tmp_path, dimensions, options, is_said):
+    result = check_text(tmp_path, UNIFORM.replace('dimensions="n,128"', f'dimensions="{dimensions}"'), *options)
+    assert result.returncode == 0, result.stderr + result.stdout
+    said = 'warning: variable "t" lies on the uniform mesh "m", and its layout "cells" has no global="..."'
+    assert (said in result.stdout + result.stderr) == is_said, result.stdout + result.stderr
+
+
 def test_what_no_store_takes_needs_no_memory(tmp_path):
     text = SIZED.format(buffer="64MiB").replace('layout="cells"/>', 'layout="cells" store="none"/>')
     result = check_text(tmp_path, text)

@@ -64,6 +64,14 @@ TEST(MemoryEstimate, CountsNothingThatNoStoreTakes) {
   EXPECT_EQ(estimate.variables[1].bytes_per_rank, 200u * 8);
 }
 
+TEST(MemoryEstimate, CountsAsManyBlocksAsTheLayoutSays) {
+  Model model = grid_of(100);
+  model.layouts[0].blocks = 500;
+  EXPECT_EQ(estimate_memory(model, 4).known_bytes_per_node, 4u * 2 * 500 * 200 * 8);
+  model.layouts[0].blocks = INT64_MAX;
+  EXPECT_TRUE(estimate_memory(model, 4).variables[0].impossible);
+}
+
 TEST(MemoryEstimate, CountsAScalarAsOneElement) {
   Model model = grid_of(1);
   model.layouts[0].dimensions.clear();
