@@ -68,6 +68,7 @@ RULES = {
     "server/plugins/hdf5/tools": (wings("disk", "base", "filters", "xdmf", "view", "output"), (*HDF5, "nlohmann/", *POSIX)),
     "python-plugins": ((), ("leat.h", "pybind11/")),
     "fortran": (("leat.h",), ("ISO_Fortran_binding.h",)),
+    "examples/amr_advection": (("hierarchy.hpp",), ("leat_mpi.h", "mpi.h")),
     "examples/heat_c": ((), ("leat_mpi.h", "mpi.h")),
     "examples/lammps": ((), ("leat_mpi.h", "mpi.h", "lammps/library.h")),
     "examples/statistics_plugin": ((), ("leat/plugin.hpp",)),
