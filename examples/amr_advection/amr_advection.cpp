@@ -7,10 +7,12 @@
 #include <leat_mpi.h>
 #include <mpi.h>
 
-#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "hierarchy.hpp"
@@ -77,20 +79,24 @@ Hierarchy step(const Hierarchy& all, int rank, int ranks, double dt) {
   return Hierarchy(std::move(patches));
 }
 
+std::array<double, kCells * kCells> unevenness_of(const Hierarchy& all, const Patch& patch) {
+  std::array<double, kCells * kCells> values;
+  for (int i = 0; i < kCells * kCells; ++i)
+    values[i] =
+        all.unevenness(patch.level, patch.y * kCells + i / kCells, patch.x * kCells + i % kCells);
+  return values;
+}
+
 // region write
-// The patches that this rank has now. They are its blocks 0, 1, 2, ..., whatever their numbers were before.
+// The patches that this rank has now. They are its blocks 0, 1, 2, ..., whatever was what before.
 void write_patches(const Hierarchy& all, const Share& own) {
   for (int i = own.first; i < own.end; ++i) {
     const Patch& patch = all.patches()[i];
     const auto block = static_cast<uint32_t>(i - own.first);
-    const int64_t first_cell[2] = {patch.y * kCells, patch.x * kCells};
+    const int64_t first_cell[2] = {patch.y * kCells, patch.x * kCells};  // of those of its level
     leat_set_level("square", block, patch.level, first_cell);
     leat_write_block("dye", block, patch.values.data());
-    double unevenness[kCells * kCells];
-    for (int c = 0; c < kCells * kCells; ++c)
-      unevenness[c] = all.unevenness(patch.level, static_cast<int>(first_cell[0]) + c / kCells,
-                                     static_cast<int>(first_cell[1]) + c % kCells);
-    leat_write_block("unevenness", block, unevenness);
+    leat_write_block("unevenness", block, unevenness_of(all, patch).data());
   }
   leat_end_iteration();
 }

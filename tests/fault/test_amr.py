@@ -63,6 +63,22 @@ def test_a_server_killed_before_the_end_of_an_iteration_has_a_successor_that_kno
     assert (tmp_path / "run.trace.txt").read_text() == "".join(map(lines, range(ITERATIONS)))
 
 
+def test_memory_that_a_rank_computes_in_has_the_level_that_it_was_given_with(tmp_path):
+    with Run(tmp_path, xml(DATA.replace("STORES", "lines"), store=TRACE)) as run:
+        (rank,) = run.init()
+        rank.must("set_level", "gas", 0, 2, "4,8")
+        rank.must("alloc", "rho", 0, 192, 1)
+        rank.must("set_level", "gas", 0, 3, "-1,0")
+        kill(run)
+        rank.must("commit", "rho", 0)
+        rank.end()
+        assert rank.write("rho", 192, 1).ok
+        rank.end()
+        run.finish()
+    said = "iteration {} rank 0 block 0 rho (6, 4) 192 bytes level {} at ({})\n"
+    assert (tmp_path / "run.trace.txt").read_text() == said.format(0, 2, "4, 8") + said.format(1, 3, "-1, 0")
+
+
 def test_levels_of_iterations_that_were_spilled_are_those_of_the_simulation(tmp_path):
     (tmp_path / "disk").mkdir()
     scale = 4096  # of the larger blocks, that there is no room for all of them

@@ -146,8 +146,7 @@ class HostileClients {
     header.block = event.block;
     header.iteration = event.iteration;
     header.dims = input_.below(8) == 0 ? input_.byte() : kDims[event.subject];
-    header.place = static_cast<std::uint16_t>(input_.below(3));
-    header.level = static_cast<std::uint16_t>(input_.below(4));
+    header.place = static_cast<std::uint16_t>(input_.below(2));
     header.data_bytes = kBytes[event.subject];
     for (std::uint32_t d = 0; d < kDims[event.subject]; ++d) {
       header.extent[d] = input_.number();

@@ -98,3 +98,10 @@ def test_the_patches_of_many_ranks_are_those_of_one_bit_for_bit(runs, ranks):
 def test_the_example_has_at_most_ten_lines_of_leat():
     lines = [line for line in (EXAMPLE / "amr_advection.cpp").read_text().splitlines() if re.search(r"\bleat_\w+\(", line)]
     assert len(lines) <= 10, lines
+
+
+def test_the_page_on_meshes_shows_the_lines_of_the_example():
+    page = (EXAMPLE.parents[1] / "docs" / "how-to" / "meshes.md").read_text()
+    code = re.search(r"// region write\n(.*?)// end region", (EXAMPLE / "amr_advection.cpp").read_text(), re.S).group(1)
+    xml = [line.strip() for line in (EXAMPLE / "amr_advection.xml").read_text().splitlines() if re.match(" *<(mesh|layout|variable) ", line)]
+    assert f"```cpp\n{code}```" in page and "```xml\n" + "\n".join(xml) + "\n```" in page
