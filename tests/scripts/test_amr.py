@@ -35,7 +35,7 @@ def look(ds, ctx):
     for block in ctx.blocks("n"):
         ctx.scalar(f"n{{block.rank}}_{{block.block}}_", 10000 * block.level + 100 * block.position[0] + block.position[1])
     for level in (0, 1, 2):
-        ctx.scalar(f"n_of_{{level}}", int(ds["n"][coords["n_element_level"] == level].sum()))
+        ctx.scalar(f"n_of_{{level}}", int(ds["n"][coords["block_element_level"] == level].sum()))
     assert all(block.level is None and block.position is None for block in ctx.blocks("other"))
 """
 
@@ -98,3 +98,28 @@ def test_blocks_of_an_amr_mesh_have_their_level_and_place_in_a_run_and_in_its_re
     for kind in ("xarray", "numpy"):
         with open(tmp_path / "out" / f"{kind}.csv", newline="") as file:
             assert list(csv.DictReader(file)) == table(tmp_path, kind)
+
+
+def test_patches_of_another_mesh_have_levels_of_their_own(tmp_path):
+    put(tmp_path, "look", """
+        def process(ds, ctx):
+            assert ds["n"].sizes["block_element"] == ds["m"].sizes["m_element"] == 6, ds
+            assert ds["block_element_level"].values.tolist() == [1] * 4 + [2] * 2 and ds["m_element_level"].values.tolist() == [0] * 6
+            assert ds["u"].dims[0] == "block" and ds["w"].dims[0] == "w_block", ds
+            assert ds["block_level"].values.tolist() == [1, 2] and ds["w_block_level"].values.tolist() == [0, 0]
+            ctx.scalar("blocks", ds.sizes["block"])
+        """)
+    more = ('<mesh name="dust" type="amr" spacing="1,1"/><variable name="m" layout="any" mesh="dust"/>'
+            '<variable name="w" layout="patch" mesh="dust"/>')
+    with script_run(tmp_path, config(DATA + more)) as run:
+        (rank,) = run.ranks
+        for block, (level, rows) in enumerate([(2, 1), (1, 2)]):
+            rank.must("set_level", "gas", block, level, "4,4")
+            rank.must("set_level", "dust", block, 0, f"{8 * block},0")
+            for name in ("n", "m"):
+                rank.must("set_extent", name, block, f"{rows},2")
+                rank.must("write", name, block, 8 * rows, block)
+            for name in ("u", "w"):
+                rank.must("write", name, block, 128, block)
+        rank.end()
+    assert "Traceback" not in run.log() and len(table(tmp_path, "look")) == 1, run.log()

@@ -40,11 +40,13 @@ Owner = namedtuple("Owner", ("rank", "number", "level", "low"), defaults=(None, 
 class Array:
     """What a variable is in one iteration: dims, data, and coordinates {name: (dim, values)}, called after the dimension. owners:
     whose the blocks are that the first dimension has, a list of Owner, or None where it has none; level and low (first cell in
-    it): of patches of an amr mesh."""
+    it): of patches of an amr mesh. elements: where the first dimension has those of all blocks, whose they are; arrays of the
+    same elements share it."""
     dims: tuple
     data: np.ndarray
     coords: dict
     owners: list = None
+    elements: tuple = None
 
 
 @dataclass
@@ -111,8 +113,8 @@ def _appended(variable, blocks):
         data.setflags(write=False)
     counts = [len(part) for part in parts]
     said = {"rank": [b.rank for b in blocks], **({"level": [b.level for b in blocks]} if _has_levels(blocks) else {})}
-    return Array(dims, data, {f"{dims[0]}_{name}": (dims[0], np.repeat(np.array(of_block, "i4"), counts))
-                              for name, of_block in said.items()})
+    coords = {f"{dims[0]}_{name}": (dims[0], np.repeat(np.array(of_block, "i4"), counts)) for name, of_block in said.items()}
+    return Array(dims, data, coords, elements=tuple((b.rank, b.block, b.level, n) for b, n in zip(blocks, counts)))
 
 
 def _stacked(variable, blocks):

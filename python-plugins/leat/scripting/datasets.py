@@ -85,10 +85,10 @@ def _with_names(model, names, variable, array):
     if array.owners is not None:
         dims.append(names.blocks(array.owners, variable.name))
     for d, (wish, length) in list(enumerate(zip(array.dims, array.data.shape)))[len(dims):]:
-        there = places_of(variable, d) if has_places else None
+        there = places_of(variable, d) if has_places else array.elements if d == 0 else None
         dims.append(names.name(wish, length, there, variable.name if variable.varies else ""))
         renamed[wish] = dims[-1]
-        if there:
+        if has_places and there:
             places[dims[-1]] = there
     coords = {renamed[dim] + coord[len(dim):]: (renamed[dim], values) for coord, (dim, values) in array.coords.items()}
     if array.owners is not None:
