@@ -80,6 +80,7 @@ struct Store::Open {
 
   // A run that has stored nothing has iterations all the same, none.
   void end() {
+    vtkhdf.finish();
     if (scales.rows().exists()) return;
     scales.name_rows(scales.iteration());
     open_whole();

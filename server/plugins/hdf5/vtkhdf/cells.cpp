@@ -5,6 +5,7 @@
 // number (vtkHDFReader::Read). So numbers of parts follow from where the blocks lie, and a mesh
 // that changes has a part without cells as the first one: that of iterations without a mesh.
 #include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -84,8 +85,8 @@ class CellsMesh : public Mesh {
     }
     for (const std::uint32_t variable : made_of(mesh_))
       changes_ = changes_ || leat_variable_at(&target_.run, variable)->time_varying != 0;
-    link_points(target_.file, path("Points"), points_);
-    link_cells();
+    lists_.try_emplace("Points", list_of_points(target_, points_));
+    list_cells();
     point_counts_ = List(target_.file, path("NumberOfPoints"));
     cell_counts_ = List(target_.file, path("NumberOfCells"));
     id_counts_ = List(target_.file, path("NumberOfConnectivityIds"));
@@ -110,9 +111,16 @@ class CellsMesh : public Mesh {
     for (std::size_t i = 0; i < parts.cells.size(); ++i)
       put_part(begin.part + i, {parts.points.counts[i], parts.cells[i], parts.ids[i]});
     offsets_.put(step, begin);
+    need(parts);
   }
 
   std::vector<List*> lists() override { return {&point_counts_, &cell_counts_, &id_counts_}; }
+
+  std::vector<std::pair<const char*, FlatList*>> shown() override {
+    std::vector<std::pair<const char*, FlatList*>> all;
+    for (auto& [name, list] : lists_) all.emplace_back(name.c_str(), &list);
+    return all;
+  }
 
   std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
     const bool nodal = field.variable->centering == LEAT_NODAL;
@@ -184,25 +192,42 @@ class CellsMesh : public Mesh {
     id_counts_.put(part, static_cast<std::int64_t>(counts.ids));
   }
 
-  void link_cells() {
-    const hsize_t ids = connectivity_[0].most() * connectivity_[0].components();
-    make_virtual(target_.file, path("Connectivity"), H5T_NATIVE_INT64, {ids},
-                 {connectivity_[0].shown({0}, {ids})}, {});
+  void need(const Parts& parts) {
+    const auto end = [](hsize_t first, const std::vector<hsize_t>& counts) {
+      return std::accumulate(counts.begin(), counts.end(), first);
+    };
+    const hsize_t end_of_cells = end(parts.first_cell, parts.cells);
+    lists_.at("Points").need(parts.points.first + parts.points.total());
+    lists_.at("Connectivity").need(end(parts.first_id, parts.ids));
+    if (own_) return;
+    lists_.at("Types").need(end_of_cells);
+    lists_.at("Offsets").need(parts.first_offset + end_of_cells - parts.first_cell +
+                              parts.cells.size());
+  }
+
+  // Elements with their components one behind the other.
+  void add_list(const char* name, const Elements& of, std::uint32_t type) {
+    FlatSource source = of.source();
+    source.elements *= std::exchange(source.components, 1);
+    lists_.try_emplace(name, target_, std::vector<FlatSource>{source}, type, 0);
+  }
+
+  void list_cells() {
+    add_list("Connectivity", connectivity_[0], LEAT_INT64);
     if (mesh_.cell_type != 0) {
       own_.emplace(target_.file, group() + "/", mesh_.cell_type,
                    points_of(mesh_.cell_type, connectivity_[0].components()));
       return;
     }
-    const hsize_t shift = changes_ ? 1 : 0, offsets = shapes_[0].most(), types = shapes_[1].most();
-    make_virtual(target_.file, path("Offsets"), H5T_NATIVE_INT64, {offsets + shift},
-                 {shapes_[0].shown({shift}, {offsets})}, {});
-    make_virtual(target_.file, path("Types"), H5T_NATIVE_UINT8, {types},
-                 {shapes_[1].shown({0}, {types})}, {});
+    add_list("Offsets", shapes_[0], LEAT_INT64);
+    add_list("Types", shapes_[1], LEAT_UINT8);
+    if (changes_) lists_.at("Offsets").need_in_front(1);
   }
 
   std::vector<Elements> points_, connectivity_, shapes_;  // shapes: offsets, types
   bool changes_ = false, told_ = false;
   List point_counts_, cell_counts_, id_counts_;
+  std::map<std::string, FlatList> lists_;
   std::optional<OwnShapes> own_;  // of cells of one shape
 };
 

@@ -10,8 +10,6 @@
 namespace leat::hdf5::vtk {
 namespace {
 
-constexpr hsize_t kMostRaggedElements = hsize_t{1} << 40;
-
 std::string flat(std::string name) {
   std::replace(name.begin(), name.end(), '/', '_');
   return name;
@@ -187,20 +185,14 @@ hsize_t Elements::components() const {
   return product(behind(field_.shape, field_.form == Field::Form::ragged ? 0 : 1));
 }
 
-hsize_t Elements::most() const {
-  if (field_.form == Field::Form::ragged) return kMostRaggedElements;
-  if (field_.form == Field::Form::whole && !field_.varies) return in_block();
-  return most_rows(product(field_.shape)) * in_block();
-}
-
-Shown Elements::shown(const Shape& start, const Shape& count) const {
-  Shape space = field_.shape;
-  if (field_.form == Field::Form::ragged) {
-    space = joined(kMostRaggedElements, field_.shape);
-  } else if (field_.varies || field_.form == Field::Form::blocks) {
-    space = joined(most_rows(product(field_.shape)), field_.shape);
-  }
-  return {field_.path(), space, start, count};
+FlatSource Elements::source(hsize_t column) const {
+  const bool is_ragged = field_.form == Field::Form::ragged;
+  return {field_.path(),
+          field_.shape,
+          field_.form != Field::Form::whole || field_.varies,
+          is_ragged ? 1 : in_block(),
+          components(),
+          column};
 }
 
 Elements::Row Elements::at(hsize_t row) {

@@ -13,6 +13,7 @@
 
 #include "server/plugins/hdf5/conventions/block_records.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
+#include "server/plugins/hdf5/vtkhdf/flat_list.hpp"
 #include "server/plugins/hdf5/vtkhdf/tools.hpp"
 
 namespace leat::hdf5::vtk {
@@ -106,10 +107,8 @@ class Elements {
   /// Empty where nothing was written, or blocks do not fill their slots.
   Row at(hsize_t row);
   hsize_t components() const;
-  /// Elements that a virtual dataset shows at most.
-  hsize_t most() const;
-  /// All of them, as `source` of a virtual dataset.
-  Shown shown(const Shape& start, const Shape& count) const;
+  /// To be shown in a list, from column `column` of that on.
+  FlatSource source(hsize_t column = 0) const;
   const Field& field() const { return field_; }
 
  private:

@@ -18,27 +18,27 @@ constexpr hsize_t kAtOnce = 64ull * 1024;  // values, and in a chunk, which is w
 class GridArray : public Array {
  public:
   GridArray(const Target& target, const Field& field)
-      : target_(target), file_(target.file), field_(field) {}
+      : target_(target),
+        field_(field),
+        values_(product(field.shape)),
+        list_(target, {{field.path(), field.shape, field.varies, values_}}, field.variable->type, 0,
+              fill_value(field.variable->type)) {}
 
   bool is_valid() const override { return is_whole_array(target_, field_); }
 
-  hsize_t offset(hsize_t row) override { return field_.varies ? row * product(field_.shape) : 0; }
-
-  void link(const std::string& path, const std::vector<Step>&) override {
-    const hsize_t values = product(field_.shape), rows = field_.varies ? most_rows(values) : 1;
-    const std::uint32_t type = field_.variable->type;
-    make_virtual(file_, path, type_of(type), {rows * values},
-                 {{field_.path(),
-                   field_.varies ? joined(rows, field_.shape) : field_.shape,
-                   {0},
-                   {rows * values}}},
-                 fill_value(type));
+  std::optional<hsize_t> place(hsize_t row) override {
+    const hsize_t first = field_.varies ? row * values_ : 0;
+    list_.need(first + values_);
+    return first;
   }
+  bool show(const std::string& path) override { return list_.show(path); }
+  void finish(const std::string& path) override { list_.finish(path); }
 
  private:
   Target target_;
-  hid_t file_;
   Field field_;
+  hsize_t values_;  // of an iteration
+  FlatList list_;
 };
 
 // `value`: of number i.
@@ -80,7 +80,7 @@ class GridMesh : public Mesh {
     moved_.emplace(target_, axes_.front());
     for (hsize_t length : lengths_) cells_ *= std::max<hsize_t>(1, length - 1);
     if (mesh_.kind == LEAT_MESH_CURVILINEAR)
-      link_points();
+      list_points();
     else
       make_points();
     // 64 bits, as in all readers.
@@ -97,7 +97,14 @@ class GridMesh : public Mesh {
   }
 
   void put_step(hsize_t step, hsize_t row) override {
-    offsets_.put(step, {1, 0, point_offset(row)});
+    const hsize_t first = point_offset(row);
+    offsets_.put(step, {1, 0, first});
+    if (points_) points_->need(first + product(lengths_));
+  }
+
+  std::vector<std::pair<const char*, FlatList*>> shown() override {
+    if (!points_) return {};
+    return {{"Points", &*points_}};
   }
 
   std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
@@ -119,22 +126,12 @@ class GridMesh : public Mesh {
     return axes_.front().varies ? moved_->last_upto(row) * product(lengths_) : 0;
   }
 
-  void link_points() {
-    const hsize_t points = product(lengths_);
-    const bool any_varies =
-        std::any_of(axes_.begin(), axes_.end(), [](const Field& axis) { return axis.varies; });
-    const hsize_t rows = any_varies ? most_rows(points * 3) : 1;
-    std::vector<Shown> parts;
-    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
-      const bool varies = axes_[axis].varies;
-      parts.push_back({axes_[axis].path(),
-                       varies ? joined(rows, lengths_) : lengths_,
-                       {0, axis},
-                       {varies ? rows * points : points, 1}});
-    }
-    make_virtual(target_.file, path("Points"),
-                 are_single(axes_) ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, {rows * points, 3},
-                 parts, {});
+  void list_points() {
+    std::vector<FlatSource> sources;
+    for (const Field& axis : axes_)
+      sources.push_back({axis.path(), lengths_, axis.varies, product(lengths_), 1, sources.size()});
+    points_.emplace(target_, std::move(sources), are_single(axes_) ? LEAT_FLOAT32 : LEAT_FLOAT64,
+                    3);
   }
 
   std::vector<double> values_of(const Field& field) const {
@@ -209,6 +206,7 @@ class GridMesh : public Mesh {
   Shape lengths_;  // points in each dimension, as the variables have them: z, y, x
   hsize_t cells_ = 1;
   std::vector<hsize_t> corners_;
+  std::optional<FlatList> points_;  // of a curvilinear one
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ class ImageArray : public Array {
 
   bool is_valid() const override { return is_whole_array(target_, field_); }
 
-  hsize_t offset(hsize_t row) override { return field_.varies ? row : 0; }
+  std::optional<hsize_t> place(hsize_t row) override { return field_.varies ? row : 0; }
   bool is_indexed_by_step() const override { return field_.varies; }
 
   void link(const std::string& path, const std::vector<Step>& steps) override {

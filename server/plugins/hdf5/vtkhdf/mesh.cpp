@@ -7,6 +7,25 @@
 #include "server/plugins/hdf5/vtkhdf/field.hpp"
 
 namespace leat::hdf5::vtk {
+namespace {
+
+std::vector<std::optional<hsize_t>> places_from(hsize_t first, Array* array,
+                                                const std::vector<Step>& steps) {
+  std::vector<std::optional<hsize_t>> places;
+  for (hsize_t step = first; step < steps.size(); ++step)
+    places.push_back(array->place(steps[step].row));
+  return places;
+}
+
+// In any step but the first `before` ones, in which it was not.
+bool is_at_any(Array* array, const std::vector<Step>& steps, hsize_t before) {
+  const auto first =
+      steps.begin() + static_cast<std::ptrdiff_t>(std::min<hsize_t>(before, steps.size() - 1));
+  return std::any_of(first, steps.end(), [&](const Step& step) { return array->is_at(step.row); });
+}
+
+}  // namespace
+
 Mesh::Mesh(const Target& target, const Host& host, std::uint32_t number)
     : target_(target),
       host_(host),
@@ -59,6 +78,7 @@ void Mesh::add(const std::vector<Step>& steps) {
     rows_.put(step, static_cast<std::int64_t>(steps[step].row));
   }
   for (List* list : lists()) list->flush();
+  for (const auto& [name, list] : shown()) list->show(path(name));
   offsets_.flush();
   rows_.flush();
   while (in_step_ < steps.size() && steps[in_step_].row == in_step_) ++in_step_;
@@ -71,6 +91,11 @@ void Mesh::add(const std::vector<Step>& steps) {
   }
   put_values(steps);
   count_ = steps.size();
+}
+
+void Mesh::finish() {
+  for (const auto& [name, list] : shown()) list->finish(path(name));
+  for (auto& [number, known] : known_) known.array->finish(known.path);
 }
 
 // A second and later ones: readers take the values of one step for a mesh without time.
@@ -107,7 +132,7 @@ void Mesh::take_up(std::uint32_t variable, const Field& field, const std::vector
   const std::string name = array_name(target_.run, variable);
   known.path = path(group + "/" + name);
   if (!is_in(target_.file, known.path)) {
-    if (!is_at_any(known.array.get(), steps)) return;
+    if (!is_at_any(known.array.get(), steps, count_)) return;
     known.array->link(known.path, steps);
   }
   known.offsets_path = steps_path(group + "Offsets/" + name);
@@ -132,13 +157,6 @@ void Mesh::drop_invalid() {
   }
 }
 
-// Of the new ones: before them it was not.
-bool Mesh::is_at_any(Array* array, const std::vector<Step>& steps) const {
-  const auto first =
-      steps.begin() + static_cast<std::ptrdiff_t>(std::min<hsize_t>(count_, steps.size() - 1));
-  return std::any_of(first, steps.end(), [&](const Step& step) { return array->is_at(step.row); });
-}
-
 void Mesh::put_offsets(Known* known, const std::vector<Step>& steps) const {
   if (!known->offsets.exists()) {
     const bool needs_none = known->array->is_indexed_by_step() && in_step_ == steps.size() &&
@@ -146,8 +164,19 @@ void Mesh::put_offsets(Known* known, const std::vector<Step>& steps) const {
     if (needs_none) return;
     known->offsets = List(target_.file, known->offsets_path);
   }
-  for (hsize_t step = std::min(known->offsets.length(), count_); step < steps.size(); ++step)
-    known->offsets.put(step, static_cast<std::int64_t>(known->array->offset(steps[step].row)));
+  Array* const array = known->array.get();
+  hsize_t first = std::min(known->offsets.length(), count_);
+  std::vector<std::optional<hsize_t>> places = places_from(first, array, steps);
+  if (array->show(known->path) && first > 0) {
+    // Never over what readers of the last commit look at.
+    check(H5Ldelete(target_.file, known->offsets_path.c_str(), H5P_DEFAULT),
+          "cannot replace " + known->offsets_path);
+    known->offsets = List(target_.file, known->offsets_path);
+    first = 0;
+    places = places_from(first, array, steps);
+  }
+  for (const std::optional<hsize_t>& place : places)
+    known->offsets.put(first++, static_cast<std::int64_t>(place ? array->begin() + *place : 0));
   known->offsets.flush();
 }
 
@@ -170,43 +199,37 @@ void StepOffsets::flush() {
   for (List* list : {&parts_, &part_, &point_, &cell_, &id_}) list->flush();
 }
 
+ElementArray::ElementArray(const Target& target, const Field& field, Wanted wanted, void* mesh)
+    : elements_(target, field),
+      list_(target, {elements_.source()}, field.variable->type,
+            elements_.components() > 1 ? elements_.components() : 0,
+            fill_value(field.variable->type)),
+      wanted_(wanted),
+      mesh_(mesh) {}
+
 bool ElementArray::is_at(hsize_t row) {
   const Elements::Row mine = elements_.at(row);
   return !mine.is_empty() && mine.matches(wanted_(mesh_, row));
 }
 
-// Behind all elements begin fill values, as many.
-hsize_t ElementArray::offset(hsize_t row) {
+std::optional<hsize_t> ElementArray::place(hsize_t row) {
   const Elements::Row mine = elements_.at(row), wanted = wanted_(mesh_, row);
-  if (wanted.total() == 0) return 0;
-  return mine.matches(wanted) ? mine.first : elements_.most();
-}
-
-void ElementArray::link(const std::string& path, const std::vector<Step>&) {
-  const std::uint32_t type = elements_.field().variable->type;
-  const hsize_t most = elements_.most(), components = elements_.components();
-  Shape extents{2 * most}, start{0}, count{most};
-  if (components > 1) {
-    extents.push_back(components);
-    start.push_back(0);
-    count.push_back(components);
+  if (!mine.matches(wanted) || wanted.total() == 0) {
+    list_.need_in_front(wanted.total());
+    return std::nullopt;
   }
-  make_virtual(file_, path, type_of(type), extents, {elements_.shown(start, count)},
-               fill_value(type));
+  list_.need(mine.first + mine.total());
+  return mine.first;
 }
 
-void link_points(hid_t file, const std::string& path, const std::vector<Elements>& coordinates) {
-  hsize_t most = 0;
+FlatList list_of_points(const Target& target, const std::vector<Elements>& coordinates) {
   std::vector<Field> axes;
-  std::vector<Shown> parts;
-  for (std::size_t axis = 0; axis < coordinates.size(); ++axis) {
-    const hsize_t components = coordinates[axis].components();
-    parts.push_back(coordinates[axis].shown({0, axis}, {coordinates[axis].most(), components}));
-    most = std::max(most, coordinates[axis].most());
-    axes.push_back(coordinates[axis].field());
+  std::vector<FlatSource> sources;
+  for (const Elements& axis : coordinates) {
+    sources.push_back(axis.source(sources.size()));
+    axes.push_back(axis.field());
   }
-  make_virtual(file, path, are_single(axes) ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, {most, 3},
-               parts, {});
+  return {target, std::move(sources), are_single(axes) ? LEAT_FLOAT32 : LEAT_FLOAT64, 3};
 }
 
 Elements::Row blocks_of(std::vector<Elements>* coordinates, hsize_t row) {

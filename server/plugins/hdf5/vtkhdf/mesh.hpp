@@ -13,7 +13,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/include/plugin.hpp"
@@ -33,12 +35,18 @@ class Array {
   virtual ~Array() = default;
   /// Whether it has values that fit the mesh in this row. It becomes known to VTK with the first.
   virtual bool is_at(hsize_t) { return true; }
-  /// Where in the array VTK finds the values of row `row`.
-  virtual hsize_t offset(hsize_t row) = 0;
+  /// Where VTK finds the values of row `row`, counted from begin(); none: there are none, it takes
+  /// those in front of that.
+  virtual std::optional<hsize_t> place(hsize_t row) = 0;
+  /// Has the array show all that place() was asked for. True when begin() has changed by it.
+  virtual bool show(const std::string& /*path*/) { return false; }
+  virtual hsize_t begin() const { return 0; }
+  /// No more rows come.
+  virtual void finish(const std::string& /*path*/) {}
   /// Whether VTK takes the number of the step for the offset where none is said.
   virtual bool is_indexed_by_step() const { return false; }
-  /// Makes the array, which is for VTK to see when the mesh has as many steps.
-  virtual void link(const std::string& path, const std::vector<Step>& steps) = 0;
+  /// Makes the array, which is for VTK to see when the mesh has as many steps; or show() does.
+  virtual void link(const std::string& /*path*/, const std::vector<Step>& /*steps*/) {}
   /// False when the variable is stored in another form by now, which VTK cannot be shown.
   virtual bool is_valid() const { return true; }
   /// A second step has come.
@@ -77,6 +85,8 @@ class Mesh {
   const std::string& group() const { return group_; }
   /// Brings it to these steps, of which it may have the first ones.
   void add(const std::vector<Step>& steps);
+  /// No more steps come: what it shows gets the size of what that is made of.
+  void finish();
   /// Those that are in the file.
   std::vector<Step> steps() const;
   const leat_mesh& described() const { return mesh_; }
@@ -88,6 +98,8 @@ class Mesh {
   virtual void put_step(hsize_t step, hsize_t row) = 0;
   /// What put_step() puts into, but for offsets_.
   virtual std::vector<List*> lists() { return {}; }
+  /// What it has of the variables it is made of, by its name.
+  virtual std::vector<std::pair<const char*, FlatList*>> shown() { return {}; }
   /// `group`: gets PointData or CellData. Throws when the variable does not fit.
   virtual std::unique_ptr<Array> array_for(const Field& field, std::string* group) = 0;
 
@@ -114,7 +126,6 @@ class Mesh {
 
   void take_up(std::uint32_t variable, const Field& field, const std::vector<Step>& steps);
   bool take(std::uint32_t variable, const std::vector<Step>& steps);
-  bool is_at_any(Array* array, const std::vector<Step>& steps) const;
   void drop_invalid();
   void put_offsets(Known* known, const std::vector<Step>& steps) const;
   void put_values(const std::vector<Step>& steps);
@@ -138,21 +149,22 @@ class ElementArray : public Array {
  public:
   /// Blocks that the mesh has in a row.
   using Wanted = Elements::Row (*)(void* mesh, hsize_t row);
-  ElementArray(const Target& target, const Field& field, Wanted wanted, void* mesh)
-      : file_(target.file), elements_(target, field), wanted_(wanted), mesh_(mesh) {}
+  ElementArray(const Target& target, const Field& field, Wanted wanted, void* mesh);
   bool is_at(hsize_t row) override;
-  hsize_t offset(hsize_t row) override;
-  void link(const std::string& path, const std::vector<Step>& steps) override;
+  std::optional<hsize_t> place(hsize_t row) override;
+  bool show(const std::string& path) override { return list_.show(path); }
+  hsize_t begin() const override { return list_.begin(); }
+  void finish(const std::string& path) override { list_.finish(path); }
 
  private:
-  hid_t file_;
   Elements elements_;
+  FlatList list_;
   Wanted wanted_;
   void* mesh_;
 };
 
 /// Point coordinates of blocks as one list of (x, y, z), without a copy.
-void link_points(hid_t file, const std::string& path, const std::vector<Elements>& coordinates);
+FlatList list_of_points(const Target& target, const std::vector<Elements>& coordinates);
 /// Their blocks in a row, none when the coordinates do not fit each other.
 Elements::Row blocks_of(std::vector<Elements>* coordinates, hsize_t row);
 

@@ -2,6 +2,7 @@
 // Particles: one part with all points of an iteration, and a vertex for each, so that they are
 // seen. The vertices of all iterations are the first ones of one list 0, 1, 2, ...
 #include <numeric>
+#include <optional>
 
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 
@@ -19,7 +20,7 @@ class PointsMesh : public Mesh {
 
   void make_head() override {
     for (const Field& axis : axes_of(target_, mesh_)) points_.emplace_back(target_, axis);
-    link_points(target_.file, path("Points"), points_);
+    list_.emplace(list_of_points(target_, points_));
     counts_ = List(target_.file, path("NumberOfPoints"));
     none_ = List(target_.file, path("Lines/NumberOfCells"));
     none_.grow_to(1);
@@ -38,9 +39,11 @@ class PointsMesh : public Mesh {
     none_.grow_to(step + 1);
     offsets_.put(step, {1, step, points.first});
     number_to(points.total() + 1);
+    list_->need(points.first + points.total());
   }
 
   std::vector<List*> lists() override { return {&counts_, &none_}; }
+  std::vector<std::pair<const char*, FlatList*>> shown() override { return {{"Points", &*list_}}; }
 
   std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
     *group = "PointData";
@@ -79,6 +82,7 @@ class PointsMesh : public Mesh {
   }
 
   std::vector<Elements> points_;
+  std::optional<FlatList> list_;
   List counts_, none_;
   Dataset numbers_;
 };

@@ -7,9 +7,6 @@ namespace leat::hdf5::vtk {
 namespace {
 
 constexpr std::size_t kMostWaiting = 8192;
-constexpr hsize_t kMostRows = hsize_t{1} << 31;
-// Twice as many elements of 16 bytes are still counted in 63 bits.
-constexpr hsize_t kMostElements = hsize_t{1} << 57;
 
 Id selected(const Shape& extents, const Shape& start, const Shape& count) {
   const char what[] = "selecting a part of a virtual dataset";
@@ -104,10 +101,6 @@ void make_virtual(hid_t file, const std::string& name, hid_t type, const Shape& 
   const Id made(H5Dcreate2(file, name.c_str(), type, space_of(extents), link_creation(), creation,
                            H5P_DEFAULT),
                 what);
-}
-
-hsize_t most_rows(hsize_t elements) {
-  return std::min(kMostRows, kMostElements / std::max<hsize_t>(1, elements));
 }
 
 }  // namespace leat::hdf5::vtk

@@ -58,8 +58,7 @@ class List {
 
 /// A part of a virtual dataset: `count` elements from `start` on are, in the order of C, those of
 /// the dataset `source` of this file from `from` on, or all. `space` may be larger than what that
-/// has by now: what is read beyond it is fill value. So a virtual dataset never changes while its
-/// source grows.
+/// has by now: what is read beyond it is fill value.
 struct Shown {
   std::string source;
   Shape space;
@@ -69,8 +68,5 @@ struct Shown {
 /// `fill`: one element of `type`, or empty for zeros.
 void make_virtual(hid_t file, const std::string& name, hid_t type, const Shape& extents,
                   const std::vector<Shown>& parts, const std::vector<std::uint8_t>& fill);
-
-/// As many rows of `elements` elements as a virtual dataset may have, more than any run makes.
-hsize_t most_rows(hsize_t elements);
 
 }  // namespace leat::hdf5::vtk

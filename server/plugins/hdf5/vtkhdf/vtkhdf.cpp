@@ -97,6 +97,16 @@ void VtkHdf::add(hsize_t row, const leat_iteration_data& data,
   }
 }
 
+void VtkHdf::finish() {
+  try {
+    for (const auto& mesh : meshes_) {
+      if (mesh->is_open()) mesh->finish();
+    }
+  } catch (const std::exception& e) {
+    host_.warn(std::string("/VTKHDF is longer than what it shows: ") + e.what());
+  }
+}
+
 void VtkHdf::add(const std::vector<vtk::Step>& more) {
   std::vector<vtk::Step> steps = steps_;
   steps.insert(steps.end(), more.begin(), more.end());

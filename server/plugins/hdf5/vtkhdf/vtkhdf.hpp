@@ -30,6 +30,8 @@ class VtkHdf {
 
   /// Adds rows that have something of a mesh, in ascending order. Throws what add() tells.
   void add(const std::vector<vtk::Step>& more);
+  /// No more rows come. Never throws, like the first.
+  void finish();
   /// Whether a file of this run is to have the group, as soon as something of a mesh is written.
   static bool shows(const leat_run& run);
   /// Whether it is on one, or among what one is made of.

@@ -56,6 +56,7 @@ void make_steps(hid_t file, hid_t values, const leat_run& run, NotShown* not_sho
     is_alive();
   }
   if (!steps.empty()) vtkhdf.add(steps);
+  vtkhdf.finish();
 }
 
 // As HDF5 opens them for the virtual datasets of the file: without all that its opener had said.
