@@ -355,7 +355,7 @@ def rows_and_steps(path):
         rows = len(file["iteration"])
         if "VTKHDF" not in file:
             return rows, 0
-        for name in ("Steps", "a_plate"):
+        for name in ("atoms", "a_plate"):
             if name in file["VTKHDF"]:
                 steps = file[f"VTKHDF/{name}/Steps"]
                 assert steps.attrs["NSteps"] == len(steps["Values"]) == len(steps["leat_row"]) == rows
@@ -406,7 +406,9 @@ def test_a_mesh_is_shown_alone_till_another_one_comes(tmp_path):
                 assert file["VTKHDF"].attrs["Type"] == b"ImageData" and "CellData" in file["VTKHDF"]
     plugin.finish()
     with h5py.File(tmp_path / "run.h5") as file:
-        assert file["VTKHDF"].attrs["Type"] == b"PartitionedDataSetCollection" and "VTKHDF_" not in file
+        assert file["VTKHDF"].attrs["Type"] == b"MultiBlockDataSet" and "VTKHDF_" not in file
+        assert list(file["VTKHDF/Assembly"]) == ["first", "second"] and "CellData" in file["VTKHDF/first"]
+        assert set(file["VTKHDF/Steps"].attrs) == {"NSteps", "Type", "Version"} and not list(file["VTKHDF/Steps"])
     seen = vtk(tmp_path / "run.h5")
     assert seen["time"].tolist() == [0, 1, 2, 3, 4]
     for step in range(5):

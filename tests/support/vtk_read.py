@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
 from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline
 from vtkmodules.vtkIOHDF import vtkHDFReader
 
@@ -46,13 +47,13 @@ def put_parts(found, name, parts):
 def put_all(found, step, data):
     if data.IsA("vtkPartitionedDataSet"):
         put_parts(found, f"{step}/", [data.GetPartition(i) for i in range(data.GetNumberOfPartitions())])
-    elif not data.IsA("vtkPartitionedDataSetCollection"):
+    elif not data.IsA("vtkMultiBlockDataSet"):
         put(found, f"{step}/", data)
     else:
-        for i in range(data.GetNumberOfPartitionedDataSets()):
-            assembly, parts = data.GetDataAssembly(), data.GetPartitionedDataSet(i)
-            name = next(assembly.GetNodeName(n) for n in assembly.GetChildNodes(0) if i in assembly.GetDataSetIndices(n))
-            put_parts(found, f"{step}/{name}/", [parts.GetPartition(k) for k in range(parts.GetNumberOfPartitions())])
+        for i in range(data.GetNumberOfBlocks()):
+            block, name = data.GetBlock(i), data.GetMetaData(i).Get(vtkCompositeDataSet.NAME())
+            parts = [block.GetPiece(k) for k in range(block.GetNumberOfPieces())] if block.IsA("vtkMultiPieceDataSet") else [block]
+            put_parts(found, f"{step}/{name}/", parts)
 
 
 def read(path, out):

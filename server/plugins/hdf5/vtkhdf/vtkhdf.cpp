@@ -77,7 +77,7 @@ bool VtkHdf::shows(const leat_run& run) {
 
 void VtkHdf::take_up() {
   for (const auto& mesh : meshes_) {
-    const std::string group = group_of(*mesh);
+    const std::string group = group_of(mesh->described());
     if (!is_in(target_.file, group + "/Steps") || !mesh->is_ready()) continue;
     mesh->open(group);
     if (steps_.empty()) steps_ = mesh->steps();
@@ -144,64 +144,55 @@ void VtkHdf::become_collection() {
   const auto alone = std::find_if(meshes_.begin(), meshes_.end(),
                                   [](const auto& mesh) { return mesh->is_open(); });
   if (alone == meshes_.end()) return;
-  const std::string root = kRoot, first = root + "/Steps";
+  const std::string root = kRoot, group = group_of((*alone)->described());
   std::string aside = root + "_";
   while (is_in(target_.file, aside)) aside += "_";
   move_link(target_.file, root, aside);
   head_of_collection();
-  move_link(target_.file, aside, first);
-  (*alone)->move_to(first);
+  move_link(target_.file, aside, group);
+  (*alone)->move_to(group);
   list_in_assembly(**alone);
 }
 
 void VtkHdf::open(vtk::Mesh* mesh) {
   if (is_collection_) head_of_collection();
-  const std::string group = is_collection_ && !is_in(target_.file, std::string(kRoot) + "/Steps")
-                                ? std::string(kRoot) + "/Steps"
-                                : group_of(*mesh);
-  mesh->open(group);
+  mesh->open(group_of(mesh->described()));
   if (is_collection_) list_in_assembly(*mesh);
 }
 
-// The first mesh of a collection is called Steps. vtkHDFReader (VTK 9.7.2) takes the number of
-// steps of a collection from a group of that name when time is asked for, though the format has it
-// in each mesh only; without it a collection stays at its first step. What users see are the names
-// in the assembly.
-std::string VtkHdf::group_of(const vtk::Mesh& mesh) const {
-  std::string root = kRoot, first = root + "/Steps";
-  if (!is_collection_) return root;
-  if (is_in(target_.file, first) &&
-      text_attribute(vtk::group_at(target_.file, first), "leat_mesh") == mesh.described().name)
-    return first;
-  return root + "/" + node_name(mesh.described().name);
+std::string VtkHdf::group_of(const leat_mesh& mesh) const {
+  const std::string root = kRoot;
+  return is_collection_ ? root + "/" + node_name(mesh.name) : root;
 }
 
+// vtkHDFReader (9.4 to 9.7.2) looks for the number of steps in a group Steps of the collection too,
+// though the format has it in each mesh only; without it a collection stays at its first step. All
+// groups of a PartitionedDataSetCollection are blocks, with the names of the groups; those of a
+// MultiBlockDataSet are what its assembly lists, so there it may be. It is to be like a data set,
+// and the first one: times are taken from the last.
 void VtkHdf::head_of_collection() const {
-  const Id root = vtk::group_at(target_.file, kRoot);
-  vtk::put_text(root, "Type", "PartitionedDataSetCollection");
-  set_attribute(root, "Version", std::vector<std::int64_t>{2, 1});
-  vtk::group_at(target_.file, std::string(kRoot) + "/Assembly");
+  const std::string root = kRoot;
+  const Id group = vtk::group_at(target_.file, root);
+  const Id steps = vtk::group_at(target_.file, root + "/Steps");
+  vtk::put_text(group, "Type", "MultiBlockDataSet");
+  set_attribute(group, "Version", std::vector<std::int64_t>{2, 1});
+  vtk::put_text(steps, "Type", "ImageData");
+  set_attribute(steps, "Version", std::vector<std::int64_t>{2, 0});
+  vtk::group_at(target_.file, root + "/Assembly");
 }
 
 void VtkHdf::list_in_assembly(const vtk::Mesh& mesh) const {
   const std::string node = std::string(kRoot) + "/Assembly/" + node_name(mesh.described().name);
   if (is_in(target_.file, node)) return;
-  H5G_info_t assembly;
-  check(H5Gget_info_by_name(target_.file, (std::string(kRoot) + "/Assembly").c_str(), &assembly,
-                            H5P_DEFAULT),
-        "cannot read /VTKHDF/Assembly");
-  set_attribute(vtk::group_at(target_.file, mesh.group()), "Index",
-                static_cast<std::int64_t>(assembly.nlinks));
-  const Id group = vtk::group_at(target_.file, node);
-  check(H5Lcreate_soft(("/" + mesh.group()).c_str(), group,
-                       node_name(mesh.described().name).c_str(), link_creation(), H5P_DEFAULT),
+  check(H5Lcreate_soft(("/" + mesh.group()).c_str(), target_.file, node.c_str(), link_creation(),
+                       H5P_DEFAULT),
         "cannot list a mesh");
 }
 
 void VtkHdf::count_steps() const {
-  const std::string first = std::string(kRoot) + "/Steps";
-  if (!is_in(target_.file, first)) return;
-  set_attribute(vtk::group_at(target_.file, first), "NSteps",
+  const std::string steps = std::string(kRoot) + "/Steps";
+  if (!is_in(target_.file, steps)) return;
+  set_attribute(vtk::group_at(target_.file, steps), "NSteps",
                 static_cast<std::int64_t>(steps_.size()));
 }
 

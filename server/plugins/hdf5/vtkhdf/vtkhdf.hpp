@@ -3,9 +3,9 @@
 // of data. Source: VTKHDF file format specification (docs.vtk.org), version 2.
 //
 // One mesh is /VTKHDF itself, as long as no other is stored: VTK 9.3 reads no collections. Several
-// are a PartitionedDataSetCollection with a group for each. A
-// step stands for an iteration in which something of a mesh was written, and is added by the same
-// commit that adds the row to /iteration: who sees a step, sees its data.
+// are a MultiBlockDataSet with a group for each, called after it. A step stands for an iteration in
+// which something of a mesh was written, and is added by the same commit that adds the row to
+// /iteration: who sees a step, sees its data.
 #pragma once
 
 #include <functional>
@@ -42,7 +42,7 @@ class VtkHdf {
   void for_each_mesh(const std::function<void(vtk::Mesh*)>& what);
   void become_collection();
   void open(vtk::Mesh* mesh);
-  std::string group_of(const vtk::Mesh& mesh) const;
+  std::string group_of(const leat_mesh& mesh) const;
   void head_of_collection() const;
   void list_in_assembly(const vtk::Mesh& mesh) const;
   void count_steps() const;
