@@ -94,6 +94,7 @@ void Mesh::add(const std::vector<Step>& steps) {
 }
 
 void Mesh::finish() {
+  if (known_.empty() && count_ > 0) add(steps());  // a writer before this one made them all
   for (const auto& [name, list] : shown()) list->finish(path(name));
   for (auto& [number, known] : known_) known.array->finish(known.path);
 }
