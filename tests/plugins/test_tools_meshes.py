@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """/VTKHDF in the tools of netCDF and HDF5, which read all that a dataset says it has: its lists have the size of what they show,
 in files that are finished, merged, killed or still growing. VTK's own reader judges them in test_vtkhdf.py."""
-import subprocess
-
 import h5py
 import numpy as np
 import pytest
+import readers
 from leat_plugin import Plugin, variable
-from leat_run import same_bits
 from nodes import Nodes, leat
-from test_vtkhdf import (MIXED_MESH, array, field_blocks, global_block, mesh, mixed_blocks, mixed_variables, several, vtk,
-                         write_several)
+from test_vtkhdf import (
+    MIXED_MESH,
+    array,
+    field_blocks,
+    global_block,
+    mesh,
+    mixed_blocks,
+    mixed_variables,
+    several,
+    vtk,
+    write_several,
+)
 
 STEPS = 6
 
@@ -70,37 +78,6 @@ def lists_for_vtk(path):
     return found
 
 
-def tool(*words):
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=20)
-    assert done.returncode == 0 and not done.stderr, (words, done)
-    return done.stdout
-
-
-def values_of(path):
-    """{name: array} of all datasets with numbers, but for names of dimensions."""
-    found = {}
-    with h5py.File(path) as file:
-        def look(name, thing):
-            is_dimension = isinstance(thing, h5py.Dataset) and thing.attrs.get("NAME", b"").startswith(b"This is a netCDF dimension")
-            if isinstance(thing, h5py.Dataset) and thing.dtype.kind in "fiu" and not is_dimension:
-                found[name] = thing[()]
-        file.visititems(look)
-    return found
-
-
-def expect_tools_work(path, folder):
-    """They end, and a copy has all values."""
-    assert "group: VTKHDF {" in tool("ncdump", path) and "VTKHDF" in tool("h5ls", "-r", path)
-    tool("h5dump", "-o", "/dev/null", path)
-    own = values_of(path)
-    for copier in ("nccopy", "h5repack"):
-        tool(copier, path, folder / f"{copier}.h5")
-        copy = values_of(folder / f"{copier}.h5")
-        assert set(copy) >= set(own) and len(own) > 15
-        for name in own:
-            assert same_bits(own[name], copy[name]), (copier, name)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_lists_have_the_size_of_what_they_show_at_any_commit_and_tools_end(tmp_path, kind):
     plugin, write = KINDS[kind](tmp_path)
@@ -109,15 +86,15 @@ def test_lists_have_the_size_of_what_they_show_at_any_commit_and_tools_end(tmp_p
         for name, (elements, needed, most) in lists_for_vtk(tmp_path / "run.h5").items():
             assert needed <= elements <= needed + min(needed, most), (step, name)
         if step in (0, 3):  # another reader looks on while it grows
-            expect_tools_work(tmp_path / "run.h5", tmp_path)
+            readers.expect_copies(tmp_path / "run.h5", tmp_path)
     plugin.kill()
-    expect_tools_work(tmp_path / "run.h5", tmp_path)
+    readers.expect_copies(tmp_path / "run.h5", tmp_path)
     run = dict(plugin.run, resumed=1)
     again = Plugin(tmp_path, run.pop("variables"), **run)
     again.finish()
     lists = lists_for_vtk(tmp_path / "run.h5")
     assert lists and all(elements == needed for elements, needed, _ in lists.values()), lists
-    expect_tools_work(tmp_path / "run.h5", tmp_path)
+    readers.expect_copies(tmp_path / "run.h5", tmp_path)
 
 
 def test_a_long_run_of_large_iterations_has_no_more_room_than_a_mebibyte(tmp_path):
@@ -150,7 +127,7 @@ def test_a_merged_file_and_a_view_have_no_list_that_is_too_long(tmp_path):
         assert lists and all(elements == needed for elements, needed, _ in lists.values()), lists
         with h5py.File(path) as file:
             assert len(file["VTKHDF/PointData/m"]) == sum(2 * (3 + i) + 1 for i in range(3))
-    expect_tools_work(tmp_path / "merged.h5", tmp_path)
+    readers.expect_copies(tmp_path / "merged.h5", tmp_path)
 
 
 def test_what_lacks_in_more_and_more_points_is_fill_value_also_behind_a_server_that_died(tmp_path):

@@ -11,6 +11,7 @@ import sys
 import h5py
 import numpy as np
 import pytest
+import readers
 import xarray as xr
 from leat_run import BUILD, same_bits
 
@@ -186,6 +187,13 @@ leat.finalize()
 ''')
 
 
+def expect_other_tools(path, fields, folder):
+    readers.expect_copies(path, folder)
+    readers.expect_nco(path, folder)
+    readers.expect_cdo(path, *fields)
+    readers.expect_netcdf_java([path])
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_the_python_example_equals_the_c_example(python, tmp_path, ranks):
     shutil.copy(ROOT / "examples/heat_python/heat.xml", tmp_path)
@@ -200,6 +208,8 @@ def test_the_python_example_equals_the_c_example(python, tmp_path, ranks):
         assert same_bits(ours["time"][:], theirs["time"][:]) and np.allclose(ours["time"], [0, 1, 2])
     with xr.open_dataset(tmp_path / "python.h5", engine="h5netcdf", decode_times=False) as run:
         assert np.allclose(run["temperature"].coords["time"], [0, 1, 2])
+    if ranks == 2:
+        expect_other_tools(tmp_path / "python.h5", ["temperature"], tmp_path)
 
 
 def test_a_block_of_an_amr_mesh_has_its_level(python, tmp_path):
@@ -247,6 +257,20 @@ def test_the_page_on_meshes_is_followed_word_by_word(python, tmp_path):
     (tmp_path / "meshes.xml").write_text(files["meshes.xml"])
     said = run(python, tmp_path, files["meshes.py"])
     assert "nothing lost" in said and "warning" not in said, said
+    path = shutil.copy(tmp_path / "meshes.h5", tmp_path / "meshes.nc")
+    fields = ["temperature", "corner_height", "rain", "pressure"]
+    expect_other_tools(path, fields, tmp_path)
+    for reader in ("iris", "cf", "plot"):
+        list(readers.expect_reader(reader, {path: fields}, tmp_path))
+    readers.expect_cf(path, tmp_path)
+    seen = readers.vtk("judges", path, tmp_path / "seen.npz")
+    with h5py.File(path) as file:
+        for step in range(3):
+            assert same_bits(seen[f"{step}/plate/C/temperature"], file["temperature"][step].ravel())
+            assert same_bits(seen[f"{step}/plate/P/corner_height"], file["corner_height"][step].ravel())
+            assert same_bits(seen[f"{step}/earth/P/rain"], file["rain"][step].ravel())
+            assert same_bits(seen[f"{step}/ring/P/pressure"], file["pressure"][step].ravel())
+            assert seen[f"{step}/body/C/body_stress"].tolist() == [step, 2 * step] and len(seen[f"{step}/atoms/points"]) == 5 + step
     shown = re.search(r"```python\n(>>>.*?)```", page, re.S).group(1)
     failed, _ = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(
         shown.replace('"meshes.h5"', repr(str(tmp_path / "meshes.h5"))), {}, "meshes.md", None, 0))

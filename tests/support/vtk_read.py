@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 from vtkmodules.util.numpy_support import vtk_to_numpy
-from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
 from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline
 from vtkmodules.vtkIOHDF import vtkHDFReader
 
@@ -51,7 +50,7 @@ def put_all(found, step, data):
         put(found, f"{step}/", data)
     else:
         for i in range(data.GetNumberOfBlocks()):
-            block, name = data.GetBlock(i), data.GetMetaData(i).Get(vtkCompositeDataSet.NAME())
+            block, name = data.GetBlock(i), data.GetMetaData(i).Get(data.NAME())
             parts = [block.GetPiece(k) for k in range(block.GetNumberOfPieces())] if block.IsA("vtkMultiPieceDataSet") else [block]
             put_parts(found, f"{step}/{name}/", parts)
 
