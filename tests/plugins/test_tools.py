@@ -5,6 +5,7 @@ import functools
 import json
 import pathlib
 import re
+import shlex
 import subprocess
 
 import h5py
@@ -164,6 +165,10 @@ def test_each_line_of_the_page_works(folder, tmp_path):
     assert len(lines.splitlines()) > 8
     for line in lines.splitlines():
         run(line, tmp_path, CDO_SAYS)
+    (code,) = re.findall(r"## Tools that were tried.*?```python\n(.*?)```", page, re.DOTALL)
+    shown = code + "print(float(shown.index.grids[0]['stream', 'air'].max()), values.max(), cube.data.max(), field.array.max())"
+    said = run(f"MPLBACKEND=Agg {readers()}/bin/python -W ignore -c {shlex.quote(shown)} 2> /dev/null", tmp_path)
+    assert {float(word) for word in said.split()} == {AIR[-1].max()} | {np.max(AIR)}
 
 
 MESHED = {"plate": ([variable("air", "f8", ["y", "x"], mesh=0, **GLOBAL)],
