@@ -67,8 +67,8 @@ def lists_for_vtk(path):
     found = {}
     with h5py.File(path) as file:
         def look(name, thing):
-            if not (isinstance(thing, h5py.Dataset) and thing.is_virtual):
-                return
+            if not (isinstance(thing, h5py.Dataset) and thing.is_virtual and thing.virtual_sources()[0].file_name == "."):
+                return  # what is a list already has a second name
             (begin, *_), (end, *_) = thing.virtual_sources()[0].vspace.get_select_bounds()
             sources = [file[source.dset_name] for source in thing.virtual_sources()]
             assert end + 1 == len(thing) and thing.shape == thing.maxshape

@@ -42,12 +42,13 @@ void FlatList::need_in_front(hsize_t elements) {
 bool FlatList::show(const std::string& path) {
   take_up(path);
   const bool moves = front_needed_ > front_;
-  if (rows_needed_ <= rows_ && !moves) return false;
+  if ((is_linked_ || rows_needed_ <= rows_) && !moves) return false;
   const FlatSource& first = sources_.front();
   const hsize_t in_row = first.elements * std::max<hsize_t>(1, columns_) * fill_value(type_).size();
-  const hsize_t room = std::min(rows_needed_, kMostRoom / std::max<hsize_t>(1, in_row));
-  // The first time what there is, which may be all that comes.
-  replace(path, std::max(rows_, rows_needed_ + (rows_ > 0 && rows_needed_ > rows_ ? room : 0)),
+  const bool has_grown = is_linked_ || (rows_ > 0 && rows_needed_ > rows_);  // else it may be all
+  const hsize_t room =
+      has_grown ? std::min(rows_needed_, kMostRoom / std::max<hsize_t>(1, in_row)) : 0;
+  replace(path, std::max(rows_, rows_needed_ + room),
           moves ? std::max(front_needed_, 2 * front_) : front_);
   return moves;
 }
@@ -55,19 +56,35 @@ bool FlatList::show(const std::string& path) {
 void FlatList::finish(const std::string& path) {
   take_up(path);
   const hsize_t rows = std::max(rows_needed_, rows_of_sources());
-  if (rows != rows_) replace(path, rows, front_);
+  if (!is_linked_ && rows != rows_) replace(path, rows, front_);
 }
 
 void FlatList::take_up(const std::string& path) {
   if (std::exchange(is_known_, true) || !is_in(target_.file, path)) return;
   const Id dataset = open_dataset(target_.file, path);
+  is_linked_ = address_of(dataset) == address_of(open_dataset(target_.file, sources_.front().name));
+  if (is_linked_) return;
   front_ = begin_of_first_source(dataset, path);
   rows_ = (extents_of(dataset)[0] - front_) / std::max<hsize_t>(1, sources_.front().elements);
+}
+
+// An empty one VTK does not read.
+bool FlatList::is_list_already() const {
+  const FlatSource& source = sources_.front();
+  const Shape row = columns_ > 0 ? Shape{columns_} : Shape{};
+  if (sources_.size() > 1 || !source.has_rows || source.elements != 1 || source.row != row)
+    return false;
+  const Id dataset = open_dataset(target_.values, source.name);
+  const std::string what = "cannot read the type of " + source.name;
+  const Id type(H5Dget_type(dataset), what);
+  return extents_of(dataset)[0] > 0 && check(H5Tequal(type, type_of(type_)), what) > 0;
 }
 
 void FlatList::replace(const std::string& path, hsize_t rows, hsize_t front) {
   if (is_in(target_.file, path))
     check(H5Ldelete(target_.file, path.c_str(), H5P_DEFAULT), "cannot replace " + path);
+  is_linked_ = front == 0 && is_list_already();
+  if (is_linked_) return link_hard(target_.file, sources_.front().name, path);
   Shape extents{front + rows * sources_.front().elements};
   if (columns_ > 0) extents.push_back(columns_);
   std::vector<Shown> parts;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets of this file that grow by rows, as one virtual list of elements: what VTK reads. HDF5's
-// virtual datasets that grow by themselves cannot make one dimension of several, and a larger one is
-// no way out: other tools read all that a dataset says it has. So the list is replaced by a longer
-// one when its sources outgrow it.
+// Datasets of this file that grow by rows, as one list of elements: what VTK reads. One that is such
+// a list already is linked as it is. Others are shown by a virtual dataset. Those of HDF5 that grow
+// by themselves cannot make one dimension of several, and a larger one is no way out: other tools
+// read all that a dataset says it has. So the list is replaced by a longer one when its sources
+// outgrow it.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +44,7 @@ class FlatList {
 
  private:
   void take_up(const std::string& path);
+  bool is_list_already() const;
   void replace(const std::string& path, hsize_t rows, hsize_t front);
   hsize_t rows_of_sources() const;
 
@@ -52,6 +54,7 @@ class FlatList {
   hsize_t columns_;
   std::vector<std::uint8_t> fill_;
   bool is_known_ = false;  // what is in the file
+  bool is_linked_ = false;
   hsize_t rows_ = 0, front_ = 0;
   hsize_t rows_needed_ = 1, front_needed_ = 0;
 };
