@@ -103,5 +103,6 @@ def test_the_example_has_at_most_ten_lines_of_leat():
 def test_the_page_on_meshes_shows_the_lines_of_the_example():
     page = (EXAMPLE.parents[1] / "docs" / "how-to" / "meshes.md").read_text()
     code = re.search(r"// region write\n(.*?)// end region", (EXAMPLE / "amr_advection.cpp").read_text(), re.S).group(1)
-    xml = [line.strip() for line in (EXAMPLE / "amr_advection.xml").read_text().splitlines() if re.match(" *<(mesh|layout|variable) ", line)]
+    lines = map(str.strip, (EXAMPLE / "amr_advection.xml").read_text().splitlines())
+    xml = [line for line in lines if re.match("<(mesh|layout|variable) ", line)]
     assert f"```cpp\n{code}```" in page and "```xml\n" + "\n".join(xml) + "\n```" in page
