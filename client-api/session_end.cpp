@@ -17,7 +17,7 @@ using platform::WaitBudget;
 constexpr std::int64_t kSliceNs = 100'000'000;
 constexpr std::int64_t kReapLimitNs = 2'000'000'000;
 
-// For tests and chains of jobs: whatever is amiss is an error.
+// For tests and chains of jobs: whatever went wrong is an error.
 bool is_strict() {
   const char* const value = std::getenv("LEAT_STRICT");
   return value && *value != 0 && std::strcmp(value, "0") != 0;
@@ -40,7 +40,8 @@ Status Session::await_drained(const char* call_name) {
     switch (channel_.events().link().await(&report, kSliceNs)) {
       case shm::ToServer::Received::message:
         report.message[sizeof report.message - 1] = 0;
-        if (report.amiss && is_strict()) report.status = static_cast<int>(Status::ERROR_LOST);
+        if (report.has_problems && is_strict())
+          report.status = static_cast<int>(Status::ERROR_LOST);
         return end_of_drain(call_name, report.message, static_cast<Status>(report.status),
                             report.speaks != 0);
       case shm::ToServer::Received::closed:

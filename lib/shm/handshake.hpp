@@ -45,8 +45,8 @@ struct Report {
 /// Everything of this node's ranks is stored, or `message` says what is not.
 struct DrainReport {
   std::int32_t status;
-  std::uint32_t amiss;   ///< 1: an error for those who set LEAT_STRICT=1
-  std::uint32_t speaks;  ///< 1: this rank prints the message, which all ranks of the node get
+  std::uint32_t has_problems;  ///< 1: an error for those who set LEAT_STRICT=1
+  std::uint32_t speaks;        ///< 1: this rank prints the message, which all ranks of the node get
   char message[4084];
 };
 

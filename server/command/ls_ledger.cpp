@@ -65,14 +65,14 @@ std::string missing_table(const Json& missing, const Look& look) {
   return text;
 }
 
-std::vector<Json> of_scripts_amiss(const Json& ledger) {
-  std::vector<Json> amiss;
+std::vector<Json> scripts_with_problems(const Json& ledger) {
+  std::vector<Json> problems;
   const Json scripts = ledger.value("scripts", Json::array());
-  if (!scripts.is_array()) return amiss;  // written by a Leat that kept none
+  if (!scripts.is_array()) return problems;  // written by a Leat that kept none
   for (const Json& script : scripts) {
-    if (script.value("failed", 0) > 0 || script.value("skipped", 0) > 0) amiss.push_back(script);
+    if (script.value("failed", 0) > 0 || script.value("skipped", 0) > 0) problems.push_back(script);
   }
-  return amiss;
+  return problems;
 }
 
 // Of a ledger from before there were some: none.
@@ -116,7 +116,7 @@ std::string verdict_of_ledger(const Json& ledger, const Look& look) {
       parts.push_back("store " + store.value("name", "") + " left " +
                       counted(skipped, "iteration") + " out");
   }
-  for (const Json& script : of_scripts_amiss(ledger)) {
+  for (const Json& script : scripts_with_problems(ledger)) {
     const auto times = [&script](const char* what) { return script.value(what, std::uint64_t{0}); };
     const std::string name = "script " + script.value("name", "");
     if (times("failed") > 0) parts.push_back(name + " failed " + counted(times("failed"), "time"));

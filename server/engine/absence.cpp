@@ -16,11 +16,11 @@ constexpr std::int64_t kMostBetweenNs = 1'000'000'000;
 
 }  // namespace
 
-Absence::Absence(Books& books, Dispatcher& dispatcher, Overflow& overflow, Attachment& attachment,
-                 Placing& placing)
-    : run_(books.run),
-      clients_(books.clients),
-      memory_(books.memory),
+Absence::Absence(SessionState& session, Dispatcher& dispatcher, Overflow& overflow,
+                 Attachment& attachment, Placing& placing)
+    : run_(session.run),
+      clients_(session.clients),
+      memory_(session.memory),
       dispatcher_(dispatcher),
       overflow_(overflow),
       attachment_(attachment),

@@ -14,7 +14,7 @@ namespace leat::server {
 
 class Absence {
  public:
-  Absence(Books& books, Dispatcher& dispatcher, Overflow& overflow, Attachment& attachment,
+  Absence(SessionState& session, Dispatcher& dispatcher, Overflow& overflow, Attachment& attachment,
           Placing& placing);
 
   /// To be called often as long as ranks are expected.

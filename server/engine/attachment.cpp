@@ -38,11 +38,11 @@ shm::Welcome welcome_of(const shm::Hello& hello, const std::string& refusal,
 
 }  // namespace
 
-Attachment::Attachment(Books& books, Dispatcher& dispatcher, Overflow& overflow, Failover& failover,
-                       Placing& placing, Host& host, std::string late_ranks)
-    : books_(books),
-      run_(books.run),
-      clients_(books.clients),
+Attachment::Attachment(SessionState& session, Dispatcher& dispatcher, Overflow& overflow,
+                       Failover& failover, Placing& placing, Host& host, std::string late_ranks)
+    : session_(session),
+      run_(session.run),
+      clients_(session.clients),
       dispatcher_(dispatcher),
       overflow_(overflow),
       failover_(failover),
@@ -151,8 +151,8 @@ void Attachment::say_reports(bool all) {
 
 void Attachment::left(std::uint32_t index, Phase how) {
   ClientLink& client = clients_[index];
-  const std::int64_t current = books_.iterations.current(index);
-  Incidents& incidents = books_.record.ledger().incidents();
+  const std::int64_t current = session_.iterations.current(index);
+  Incidents& incidents = session_.record.ledger().incidents();
   client.leave(how);
   count_untold(index);
   if (how == Phase::dead) {
@@ -171,12 +171,12 @@ void Attachment::count_untold(std::uint32_t index) {
   const std::uint64_t untold = clients_[index].take_untold();
   if (untold == 0) return;
   const std::int32_t rank = clients_[index].rank();
-  const std::int64_t current = books_.iterations.current(index);
+  const std::int64_t current = session_.iterations.current(index);
   run_.log->error(
       "rank {}: {} failed, from iteration {} on; it ended before it could say "
       "which",
       rank, counted(untold, "more write"), current);
-  books_.record.ledger().write_failed(
+  session_.record.ledger().write_failed(
       rank, Ledger::kUntold, current,
       "from this iteration on; the rank ended before it could say which", 0, untold);
 }
@@ -186,14 +186,14 @@ void Attachment::never_came(std::uint32_t index) {
                  clients_.name_of(index));
   clients_[index].leave(Phase::dead);
   clients_[index].save(0);
-  books_.record.ledger().incidents().client_never_came(static_cast<std::int32_t>(index));
+  session_.record.ledger().incidents().client_never_came(static_cast<std::int32_t>(index));
   forget(index, true);
 }
 
 void Attachment::forget(std::uint32_t index, bool died) {
-  books_.iterations.gone(index, died);
-  books_.memory.client_gone(index);
-  books_.parameters.client_gone(index);
+  session_.iterations.gone(index, died);
+  session_.memory.client_gone(index);
+  session_.parameters.client_gone(index);
 }
 
 void Attachment::note_late_ranks() const {

@@ -19,7 +19,7 @@ namespace leat::server {
 class Attachment {
  public:
   /// `late_ranks`: path of a file in which it is noted who has not come; "": none is kept.
-  Attachment(Books& books, Dispatcher& dispatcher, Overflow& overflow, Failover& failover,
+  Attachment(SessionState& session, Dispatcher& dispatcher, Overflow& overflow, Failover& failover,
              Placing& placing, Host& host, std::string late_ranks);
 
   /// A process has come. True: it is a client from now on.
@@ -47,7 +47,7 @@ class Attachment {
   std::string why_refused(const shm::Hello& hello) const;
   std::string why_too_late(const shm::Hello& hello) const;
 
-  Books& books_;
+  SessionState& session_;
   const Run& run_;
   Clients& clients_;
   Dispatcher& dispatcher_;

@@ -14,11 +14,11 @@ double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 }  // namespace
 
 ControlPort::Sample ControlPort::sample() const {
-  return {platform::now_ns(), books_.events.totals(), platform::processor_time_ns()};
+  return {platform::now_ns(), session_.events.totals(), platform::processor_time_ns()};
 }
 
 void ControlPort::tick() {
-  if (last_.at_ns != 0 && books_.run.now_ns - last_.at_ns < kSampleNs) return;
+  if (last_.at_ns != 0 && session_.run.now_ns - last_.at_ns < kSampleNs) return;
   before_ = last_;
   last_ = sample();
   if (start_.at_ns == 0) start_ = before_ = last_;
@@ -27,7 +27,7 @@ void ControlPort::tick() {
 Metrics ControlPort::metrics() {
   tick();
   const Sample now = sample();
-  const Ledger& ledger = books_.record.ledger();
+  const Ledger& ledger = session_.record.ledger();
   Metrics metrics;
   metrics.uptime_seconds = seconds(now.at_ns - start_.at_ns);
   metrics.iterations = now.totals.iterations;
@@ -36,7 +36,7 @@ Metrics ControlPort::metrics() {
   metrics.failed = ledger.iterations().failed();
   metrics.in_progress = ledger.in_progress();
   metrics.dropped = ledger.table().dropped_iterations();
-  metrics.used_bytes = books_.memory.regions().used_bytes();
+  metrics.used_bytes = session_.memory.regions().used_bytes();
   metrics.window = {
       seconds(now.at_ns - before_.at_ns), now.totals.iterations - before_.totals.iterations,
       now.totals.bytes - before_.totals.bytes, seconds(now.computed_ns - before_.computed_ns)};

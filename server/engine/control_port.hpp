@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/engine/dispatcher.hpp"
-#include "server/ledger/books.hpp"
+#include "server/ledger/session_state.hpp"
 
 namespace leat::server {
 
@@ -41,19 +41,20 @@ struct Metrics {
 
 class ControlPort {
  public:
-  ControlPort(Books& books, Dispatcher& dispatcher) : books_(books), dispatcher_(dispatcher) {}
+  ControlPort(SessionState& session, Dispatcher& dispatcher)
+      : session_(session), dispatcher_(dispatcher) {}
 
   /// To be called now and then.
   void tick();
 
   Metrics metrics();
   /// As it was written last.
-  std::string ledger() const { return books_.record.text(); }
+  std::string ledger() const { return session_.record.text(); }
   /// What happens to iterations; tells it whether somebody wants to know.
-  IterationEvents& events() noexcept { return books_.events; }
+  IterationEvents& events() noexcept { return session_.events; }
 
   /// A parameter is to have another value. "", or why that is refused.
-  std::string steer(const SteeringRequest& request) { return books_.parameters.steer(request); }
+  std::string steer(const SteeringRequest& request) { return session_.parameters.steer(request); }
   /// "", or why there is nothing to load.
   std::string reload_scripts();
 
@@ -65,7 +66,7 @@ class ControlPort {
   };
   Sample sample() const;
 
-  Books& books_;
+  SessionState& session_;
   Dispatcher& dispatcher_;
   Sample start_, before_, last_;  // before: the one before the last
 };

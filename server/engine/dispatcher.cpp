@@ -48,14 +48,14 @@ void tell(IterationEvents& events, const PipelineResult& result) {
 
 }  // namespace
 
-Dispatcher::Dispatcher(Books& books, DispatcherParts parts)
-    : run_(books.run),
-      clients_(books.clients),
-      memory_(books.memory),
-      iterations_(books.iterations),
-      events_(books.events),
-      parameters_(books.parameters),
-      record_(books.record),
+Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
+    : run_(session.run),
+      clients_(session.clients),
+      memory_(session.memory),
+      iterations_(session.iterations),
+      events_(session.events),
+      parameters_(session.parameters),
+      record_(session.record),
       drains_(parts.drains
                   ? std::move(parts.drains)
                   : std::make_shared<Drains>(std::vector<platform::UndrainedOne>(), run_.log)),

@@ -13,7 +13,7 @@
 
 #include "lib/platform/spill_folder.hpp"
 #include "server/failover/drains.hpp"
-#include "server/ledger/books.hpp"
+#include "server/ledger/session_state.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/scripts/script_pool.hpp"
 #include "server/session/block_pins.hpp"
@@ -31,7 +31,7 @@ struct DispatcherParts {
 
 class Dispatcher {
  public:
-  Dispatcher(Books& books, DispatcherParts parts);
+  Dispatcher(SessionState& session, DispatcherParts parts);
   ~Dispatcher();
 
   /// Starts what works beside the engine; the stores only when all ranks are known.

@@ -9,7 +9,7 @@
 
 #include "lib/base/words.hpp"
 #include "lib/platform/memory.hpp"
-#include "server/ledger/amiss.hpp"
+#include "server/ledger/problems.hpp"
 #include "server/ledger/text_table.hpp"
 
 namespace leat::server {
@@ -20,13 +20,13 @@ using Phase = ClientLink::Phase;
 // Leaves room in what a client keeps of its last error for what it says itself.
 constexpr std::size_t kMostReport = 3000;
 constexpr std::size_t kMostInLastLine = 200;
-constexpr int kExitLost = 1, kExitAmiss = 3;
+constexpr int kExitLost = 1, kExitProblems = 3;
 
 }  // namespace
 
-Ending::Ending(Books& books, Dispatcher& dispatcher, Attachment& attachment, Events& events,
-               Host& host)
-    : books_(books),
+Ending::Ending(SessionState& session, Dispatcher& dispatcher, Attachment& attachment,
+               Events& events, Host& host)
+    : session_(session),
       dispatcher_(dispatcher),
       attachment_(attachment),
       events_(events),
@@ -37,27 +37,27 @@ void Ending::end_clients() { end_each(&Events::hung_up); }
 void Ending::cut_off_clients() { end_each(&Events::cut_off); }
 
 void Ending::end_each(void (Events::*end)(std::uint32_t)) {
-  for (std::uint32_t i = 0; i < books_.clients.size(); ++i) {
-    const Phase phase = books_.clients[i].phase();
+  for (std::uint32_t i = 0; i < session_.clients.size(); ++i) {
+    const Phase phase = session_.clients[i].phase();
     if (phase == Phase::attached) (events_.*end)(i);
     if (phase == Phase::absent) attachment_.never_came(i);
   }
 }
 
 void Ending::close_when_drained() {
-  if (closing_ || !books_.clients.all_gone() || !dispatcher_.is_idle()) return;
+  if (closing_ || !session_.clients.all_gone() || !dispatcher_.is_idle()) return;
   // Those that wait for the last word would be told by the end of their connection that it never
   // comes.
-  if (books_.run.facts.resumed && books_.clients.any_away()) return;
+  if (session_.run.facts.resumed && session_.clients.any_away()) return;
   closing_ = true;
-  books_.memory.stop_populating();
+  session_.memory.stop_populating();
   dispatcher_.close();
 }
 
 void Ending::hurry_drains() {
-  const Run& run = books_.run;
+  const Run& run = session_.run;
   const bool pressed =
-      books_.memory.requests().somebody_waits() || books_.clients.all_gone() || is_announced_;
+      session_.memory.requests().somebody_waits() || session_.clients.all_gone() || is_announced_;
   if (!pressed) pressed_since_ns_ = 0;
   if (pressed && pressed_since_ns_ == 0) pressed_since_ns_ = run.now_ns;
   if (pressed && run.now_ns - pressed_since_ns_ > run.timeout_ns() / 2)
@@ -66,10 +66,10 @@ void Ending::hurry_drains() {
 
 // Of the log: whoever reads nothing else has read how it went.
 std::string Ending::last_line() const {
-  const Ledger& ledger = books_.record.ledger();
+  const Ledger& ledger = session_.record.ledger();
   std::int64_t ended = 0;
-  for (std::uint32_t i = 0; i < books_.clients.size(); ++i)
-    ended = std::max(ended, books_.iterations.current(i));
+  for (std::uint32_t i = 0; i < session_.clients.size(); ++i)
+    ended = std::max(ended, session_.iterations.current(i));
   std::uint64_t bytes = 0;
   for (const auto& store : dispatcher_.pipeline().stores()) bytes += store->plugin().work().bytes;
   const std::uint64_t stored = ledger.iterations().stored(), failed = ledger.iterations().failed(),
@@ -77,27 +77,27 @@ std::string Ending::last_line() const {
   std::string text = fmt::format("done: {} ended, {} stored ({})",
                                  counted(static_cast<std::uint64_t>(ended), "iteration"), stored,
                                  platform::format_bytes(bytes));
-  if (books_.run.facts.resumed) {
+  if (session_.run.facts.resumed) {
     text += " since this server has taken over";
   } else if (const auto others =
-                 static_cast<std::int64_t>(stored + skipped + failed + books_.dropped.count());
+                 static_cast<std::int64_t>(stored + skipped + failed + session_.dropped.count());
              others < ended && !ledger.anything_lost()) {
     text += fmt::format(", {} not due in any store", ended - others);
   }
   if (failed > 0) text += fmt::format(", {} NOT STORED", failed);
-  if (const std::string dropped = books_.dropped.text(); !dropped.empty()) text += ", " + dropped;
+  if (const std::string dropped = session_.dropped.text(); !dropped.empty()) text += ", " + dropped;
   if (ledger.anything_lost()) return text + ", NOT ALL OF THE DATA IS STORED, see above";
   text += ", nothing lost";
-  for (const std::string& line : what_is_amiss(ledger)) text += "; " + cut(line, kMostInLastLine);
+  for (const std::string& line : problems_of(ledger)) text += "; " + cut(line, kMostInLastLine);
   return text;
 }
 
-void Ending::log_the_end(const std::string& amiss) {
-  Log& log = *books_.run.log;
-  if (!amiss.empty()) log.warn("{}", amiss);
+void Ending::log_the_end(const std::string& problems) {
+  Log& log = *session_.run.log;
+  if (!problems.empty()) log.warn("{}", problems);
   for (const std::string& line : dispatcher_.scripts().report()) log.info("{}", line);
   if (const std::string line = dispatcher_.spiller().report(); !line.empty()) log.info("{}", line);
-  if (books_.run.facts.drained) say_drained();
+  if (session_.run.facts.drained) say_drained();
   log.info("{}", last_line());
 }
 
@@ -106,19 +106,19 @@ void Ending::log_the_end(const std::string& amiss) {
 void Ending::report_drained() {
   attachment_.note_late_ranks();
   host_.stop_listening();
-  for (std::uint32_t i = 0; i < books_.clients.size(); ++i)
-    if (books_.clients[i].phase() == Phase::cut_off) events_.count_late(i);
+  for (std::uint32_t i = 0; i < session_.clients.size(); ++i)
+    if (session_.clients[i].phase() == Phase::cut_off) events_.count_late(i);
   attachment_.say_reports(true);
-  const std::string amiss = books_.record.finish(kMostReport);
-  const Ledger& ledger = books_.record.ledger();
+  const std::string problems = session_.record.finish(kMostReport);
+  const Ledger& ledger = session_.record.ledger();
   shm::DrainReport report{};
   report.status =
       static_cast<std::int32_t>(ledger.anything_lost() ? Status::ERROR_LOST : Status::OK);
-  report.amiss = ledger.anything_amiss();
-  amiss.copy(report.message, sizeof report.message - 1);
+  report.has_problems = ledger.has_problems();
+  problems.copy(report.message, sizeof report.message - 1);
   report.speaks = 1;  // the first of this node that is there to speak
-  log_the_end(amiss);
-  for (ClientLink& client : books_.clients) {
+  log_the_end(problems);
+  for (ClientLink& client : session_.clients) {
     const bool listens = client.phase() == Phase::finalized || client.phase() == Phase::cut_off;
     if (!listens || !client.connection()) continue;
     if (client.connection()->drained(report)) report.speaks = 0;
@@ -126,29 +126,29 @@ void Ending::report_drained() {
 }
 
 int Ending::exit_status() const noexcept {
-  const Ledger& ledger = books_.record.ledger();
-  return ledger.anything_lost() ? kExitLost : ledger.anything_amiss() ? kExitAmiss : 0;
+  const Ledger& ledger = session_.record.ledger();
+  return ledger.anything_lost() ? kExitLost : ledger.has_problems() ? kExitProblems : 0;
 }
 
 void Ending::say_drained() {
-  const DrainCount& count = *books_.record.ledger().drained();
-  books_.run.log->warn(
+  const DrainCount& count = *session_.record.ledger().drained();
+  session_.run.log->warn(
       "session {} was killed as a whole; {}, {}, {} that it had in memory {} "
       "stored now",
-      books_.run.facts.session, counted(count.iterations, "iteration"),
+      session_.run.facts.session, counted(count.iterations, "iteration"),
       counted(count.blocks, "block"), platform::format_bytes(count.bytes),
-      books_.record.ledger().anything_lost() ? "are, as far as possible," : "are");
+      session_.record.ledger().anything_lost() ? "are, as far as possible," : "are");
 }
 
 std::string Ending::drained() const {
-  const Ledger& ledger = books_.record.ledger();
+  const Ledger& ledger = session_.record.ledger();
   const DrainCount& count = *ledger.drained();
-  const nlohmann::json report{{"session", books_.run.facts.session},
+  const nlohmann::json report{{"session", session_.run.facts.session},
                               {"iterations", count.iterations},
                               {"blocks", count.blocks},
                               {"bytes", count.bytes},
                               {"lost", ledger.lost_writes()},
-                              {"ledger", books_.record.name()}};
+                              {"ledger", session_.record.name()}};
   return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

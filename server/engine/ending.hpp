@@ -13,7 +13,8 @@ namespace leat::server {
 
 class Ending {
  public:
-  Ending(Books& books, Dispatcher& dispatcher, Attachment& attachment, Events& events, Host& host);
+  Ending(SessionState& session, Dispatcher& dispatcher, Attachment& attachment, Events& events,
+         Host& host);
 
   /// The run is told to end: what waits for others waits no longer than it must.
   void announce() noexcept { is_announced_ = true; }
@@ -40,9 +41,9 @@ class Ending {
   void end_each(void (Events::*end)(std::uint32_t));
   std::string last_line() const;
   void say_drained();
-  void log_the_end(const std::string& amiss);
+  void log_the_end(const std::string& problems);
 
-  Books& books_;
+  SessionState& session_;
   Dispatcher& dispatcher_;
   Attachment& attachment_;
   Events& events_;

@@ -26,52 +26,52 @@ std::function<void()> wake_of(Host& host) {
 }  // namespace
 
 Engine::Engine(EngineParts parts)
-    : books_({parts.model, parts.segment, std::move(parts.facts), std::move(parts.log),
-              parts.executor, std::move(parts.folder)},
-             parts.journal_path, wake_of(parts.host)),
-      dispatcher_(books_, {std::move(parts.plugins), parts.spill_folder, std::move(parts.drains),
-                           parts.check_overlaps, wake_of(parts.host)}),
-      failover_(books_, dispatcher_.spiller()),
-      overflow_(books_, dispatcher_),
-      placing_(books_, dispatcher_, parts.host),
-      attachment_(books_, dispatcher_, overflow_, failover_, placing_, parts.host,
+    : session_({parts.model, parts.segment, std::move(parts.facts), std::move(parts.log),
+                parts.executor, std::move(parts.folder)},
+               parts.journal_path, wake_of(parts.host)),
+      dispatcher_(session_, {std::move(parts.plugins), parts.spill_folder, std::move(parts.drains),
+                             parts.check_overlaps, wake_of(parts.host)}),
+      failover_(session_, dispatcher_.spiller()),
+      overflow_(session_, dispatcher_),
+      placing_(session_, dispatcher_, parts.host),
+      attachment_(session_, dispatcher_, overflow_, failover_, placing_, parts.host,
                   parts.late_ranks_path),
-      events_(books_, overflow_, attachment_),
-      absence_(books_, dispatcher_, overflow_, attachment_, placing_),
-      ending_(books_, dispatcher_, attachment_, events_, parts.host),
-      control_(books_, dispatcher_),
+      events_(session_, overflow_, attachment_),
+      absence_(session_, dispatcher_, overflow_, attachment_, placing_),
+      ending_(session_, dispatcher_, attachment_, events_, parts.host),
+      control_(session_, dispatcher_),
       has_memory_(parts.has_memory) {
-  if (books_.run.facts.resumed) take_up_old_run(parts.journal_path);
+  if (session_.run.facts.resumed) take_up_old_run(parts.journal_path);
 }
 
 void Engine::take_up_old_run(const std::string& journal_path) {
   failover_.take_over(journal_path);
-  for (std::uint32_t i = 0; i < books_.clients.size(); ++i) {
-    if (books_.clients[i].is_gone())
-      attachment_.forget(i, books_.clients[i].phase() != ClientLink::Phase::finalized);
+  for (std::uint32_t i = 0; i < session_.clients.size(); ++i) {
+    if (session_.clients[i].is_gone())
+      attachment_.forget(i, session_.clients[i].phase() != ClientLink::Phase::finalized);
   }
-  if (shm::is_drained(books_.run.segment.server_state())) ending_.cut_off_clients();
-  if (!books_.run.facts.drained) return;
-  books_.record.ledger().begin_drain();
+  if (shm::is_drained(session_.run.segment.server_state())) ending_.cut_off_clients();
+  if (!session_.run.facts.drained) return;
+  session_.record.ledger().begin_drain();
   ending_.end_clients();
 }
 
 void Engine::start() {
   dispatcher_.start();
-  if (books_.run.facts.drained || has_memory_) return;
-  books_.memory.start_populating();
-  if (!placing_.has_memory_nodes()) books_.memory.populate_in_background();
+  if (session_.run.facts.drained || has_memory_) return;
+  session_.memory.start_populating();
+  if (!placing_.has_memory_nodes()) session_.memory.populate_in_background();
 }
 
 bool Engine::step(std::int64_t now_ns) {
-  books_.run.now_ns = now_ns;
+  session_.run.now_ns = now_ns;
   const bool busy = events_.take_all() || has_news();
   dispatcher_.spiller().take_written(
-      [this](const nlohmann::json& entry) { return books_.journal.note(entry); });
+      [this](const nlohmann::json& entry) { return session_.journal.note(entry); });
   failover_.keep_journal();
   dispatcher_.take_results();
-  books_.record.update();
-  books_.memory.take_populated();
+  session_.record.update();
+  session_.memory.take_populated();
   dispatcher_.take_returned_blocks();
   steer_as_asked();
   overflow_.serve();
@@ -84,28 +84,28 @@ bool Engine::step(std::int64_t now_ns) {
 }
 
 void Engine::tick() {
-  ticked_ns_ = books_.run.now_ns;
+  ticked_ns_ = session_.run.now_ns;
   attachment_.say_reports(false);
   if (!ending_.is_closing()) absence_.look();
-  if (books_.run.facts.resumed) look_for_dead_among_away();
+  if (session_.run.facts.resumed) look_for_dead_among_away();
   if (ending_.awaits_drains()) ending_.hurry_drains();
   // Scripts have time limits of their own: as long as they run, something gets done.
-  if (dispatcher_.scripts().exists() && !dispatcher_.scripts().idle()) books_.run.made_progress();
+  if (dispatcher_.scripts().exists() && !dispatcher_.scripts().idle()) session_.run.made_progress();
   overflow_.say_who_waits();
   control_.tick();
 }
 
 std::int64_t Engine::next_deadline_ns() const noexcept {
   if (attachment_.has_reports()) return ticked_ns_ + kReportTickNs;
-  const bool soon = !books_.clients.all_are_here() || somebody_waits() ||
-                    books_.record.is_behind() || ending_.awaits_drains();
+  const bool soon = !session_.clients.all_are_here() || somebody_waits() ||
+                    session_.record.is_behind() || ending_.awaits_drains();
   return soon ? ticked_ns_ + kWaitTickNs : kNever;
 }
 
 // A client that has yet to come back may compute for hours; whether it lives is seen by its lock.
 void Engine::look_for_dead_among_away() {
-  for (std::uint32_t i = 0; i < books_.clients.size(); ++i) {
-    if (books_.clients[i].is_awaited() && !books_.clients[i].lives()) events_.hung_up(i);
+  for (std::uint32_t i = 0; i < session_.clients.size(); ++i) {
+    if (session_.clients[i].is_awaited() && !session_.clients[i].lives()) events_.hung_up(i);
   }
 }
 
@@ -113,38 +113,39 @@ void Engine::tend_scripts() {
   ScriptPool& scripts = dispatcher_.scripts();
   if (!scripts.exists()) return;
   if (somebody_waits()) scripts.let_go_for_memory();
-  books_.record.scripts_fared(scripts.trouble(), [&scripts] { return scripts.fates(); });
+  session_.record.scripts_fared(scripts.trouble(), [&scripts] { return scripts.fates(); });
 }
 
 void Engine::steer_as_asked() {
   for (const SteeringRequest& request : dispatcher_.scripts().take_steering()) {
-    const std::string why = books_.parameters.steer(request);
-    if (!why.empty()) books_.run.log->error("script \"{}\", ctx.set: {}", request.who, why);
+    const std::string why = session_.parameters.steer(request);
+    if (!why.empty()) session_.run.log->error("script \"{}\", ctx.set: {}", request.who, why);
   }
-  for (const AuditEntry& entry : books_.parameters.advance()) {
-    books_.run.log->info("{} steers {} from {} to {}, from iteration {} on", title_of(entry.who),
-                         entry.parameter, entry.old_value, entry.new_value, entry.iteration);
+  for (const AuditEntry& entry : session_.parameters.advance()) {
+    session_.run.log->info("{} steers {} from {} to {}, from iteration {} on", title_of(entry.who),
+                           entry.parameter, entry.old_value, entry.new_value, entry.iteration);
     dispatcher_.scripts().note_steering(entry);
-    books_.events.add({IterationEvent::Kind::steered, entry.iteration, entry.parameter,
-                       entry.new_value, entry.who});
+    session_.events.add({IterationEvent::Kind::steered, entry.iteration, entry.parameter,
+                         entry.new_value, entry.who});
   }
 }
 
 bool Engine::hello(std::int64_t now_ns, const shm::Hello& hello,
                    std::unique_ptr<shm::ToClient> connection) {
-  books_.run.now_ns = now_ns;
+  session_.run.now_ns = now_ns;
   return attachment_.hello(hello, std::move(connection));
 }
 
 void Engine::message(std::int64_t now_ns, std::uint32_t client) {
-  books_.run.now_ns = now_ns;
+  session_.run.now_ns = now_ns;
   if (!attachment_.take_reports(client)) events_.hung_up(client);
 }
 
 void Engine::drain(std::int64_t now_ns, const std::string& who) {
-  books_.run.now_ns = now_ns;
-  books_.run.log->warn("told to end by {}: storing what was handed over so far, then ending", who);
-  shm::order_to_drain(books_.run.segment.server_state(), who);
+  session_.run.now_ns = now_ns;
+  session_.run.log->warn("told to end by {}: storing what was handed over so far, then ending",
+                         who);
+  shm::order_to_drain(session_.run.segment.server_state(), who);
   ending_.cut_off_clients();
 }
 
@@ -153,14 +154,14 @@ void Engine::abandon_scripts() {
 }
 
 int Engine::finish(std::int64_t now_ns) {
-  books_.run.now_ns = now_ns;
+  session_.run.now_ns = now_ns;
   if (why_given_up().empty()) ending_.report_drained();
   return ending_.exit_status();
 }
 
 EngineStatus Engine::status() const noexcept {
-  return {books_.clients.all_gone(), !books_.iterations.empty(), dispatcher_.is_at_work(),
-          books_.memory.regions().used_bytes()};
+  return {session_.clients.all_gone(), !session_.iterations.empty(), dispatcher_.is_at_work(),
+          session_.memory.regions().used_bytes()};
 }
 
 }  // namespace leat::server

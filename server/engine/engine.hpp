@@ -55,7 +55,7 @@ class Engine {
 
   /// Takes the ledger's name and writes it, so that also a run that is killed in its first moment
   /// has one. Before start().
-  void open_ledger() { books_.record.open(); }
+  void open_ledger() { session_.record.open(); }
   /// Starts what works beside the steps.
   void start();
 
@@ -64,7 +64,7 @@ class Engine {
   /// When a step is to be taken although nobody wakes the host.
   std::int64_t next_deadline_ns() const noexcept;
   /// For hosts that look before they sleep: a step has something to do.
-  bool has_work() noexcept { return books_.clients.any_speaks() || has_news(); }
+  bool has_work() noexcept { return session_.clients.any_speaks() || has_news(); }
 
   // What comes from the transport
 
@@ -92,7 +92,7 @@ class Engine {
   EngineStatus status() const noexcept;
   bool is_closing() const noexcept { return ending_.is_closing(); }
   /// For memory.
-  bool somebody_waits() const noexcept { return books_.memory.requests().somebody_waits(); }
+  bool somebody_waits() const noexcept { return session_.memory.requests().somebody_waits(); }
   /// Stores or scripts are at work.
   bool is_storing() const noexcept { return dispatcher_.anything_held(); }
 
@@ -104,14 +104,14 @@ class Engine {
   std::string drained() const { return ending_.drained(); }
 
  private:
-  bool has_news() const noexcept { return dispatcher_.has_news() || books_.memory.has_news(); }
+  bool has_news() const noexcept { return dispatcher_.has_news() || session_.memory.has_news(); }
   void take_up_old_run(const std::string& journal_path);
   void tick();
   void look_for_dead_among_away();
   void steer_as_asked();
   void tend_scripts();
 
-  Books books_;  // outlive the plugins, which read the ledger
+  SessionState session_;  // outlive the plugins, which read the ledger
   Dispatcher dispatcher_;
   Failover failover_;
   Overflow overflow_;

@@ -19,14 +19,14 @@ constexpr int kBatch = 256;
 
 }  // namespace
 
-Events::Events(Books& books, Overflow& overflow, Attachment& attachment)
-    : run_(books.run),
-      clients_(books.clients),
-      memory_(books.memory),
-      iterations_(books.iterations),
-      happened_(books.events),
-      parameters_(books.parameters),
-      record_(books.record),
+Events::Events(SessionState& session, Overflow& overflow, Attachment& attachment)
+    : run_(session.run),
+      clients_(session.clients),
+      memory_(session.memory),
+      iterations_(session.iterations),
+      happened_(session.events),
+      parameters_(session.parameters),
+      record_(session.record),
       overflow_(overflow),
       attachment_(attachment) {}
 

@@ -14,7 +14,7 @@ namespace leat::server {
 
 class Events {
  public:
-  Events(Books& books, Overflow& overflow, Attachment& attachment);
+  Events(SessionState& session, Overflow& overflow, Attachment& attachment);
 
   /// What all have said since the last call; of each so much that the others get their turn. True
   /// when there was something.

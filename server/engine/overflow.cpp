@@ -26,14 +26,14 @@ bool frees_memory(const Iteration& iteration) {
 
 }  // namespace
 
-Overflow::Overflow(Books& books, Dispatcher& dispatcher)
-    : run_(books.run),
-      clients_(books.clients),
-      memory_(books.memory),
-      iterations_(books.iterations),
-      events_(books.events),
-      dropped_(books.dropped),
-      record_(books.record),
+Overflow::Overflow(SessionState& session, Dispatcher& dispatcher)
+    : run_(session.run),
+      clients_(session.clients),
+      memory_(session.memory),
+      iterations_(session.iterations),
+      events_(session.events),
+      dropped_(session.dropped),
+      record_(session.record),
       dispatcher_(dispatcher) {}
 
 void Overflow::serve() {

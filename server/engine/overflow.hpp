@@ -12,7 +12,7 @@ namespace leat::server {
 
 class Overflow {
  public:
-  Overflow(Books& books, Dispatcher& dispatcher);
+  Overflow(SessionState& session, Dispatcher& dispatcher);
 
   /// To be called whenever memory may have become free, or be wanted.
   void serve();

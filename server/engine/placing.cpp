@@ -18,14 +18,14 @@ bool Placing::has_memory_nodes() const {
 }
 
 void Placing::place_when_known() {
-  const bool known = books_.clients.all_have_attached() && !books_.clients.any_awaited();
+  const bool known = session_.clients.all_have_attached() && !session_.clients.any_awaited();
   if (known) place();
 }
 
 Placing::Ranks Placing::ranks_here() const {
   Ranks ranks;
-  for (std::uint32_t i = 0; i < books_.clients.size(); ++i) {
-    const ClientLink& client = books_.clients[i];
+  for (std::uint32_t i = 0; i < session_.clients.size(); ++i) {
+    const ClientLink& client = session_.clients[i];
     if (client.is_gone()) continue;
     ranks.affinities.push_back(client.affinity());
     ranks.names.push_back(client.rank());
@@ -35,9 +35,9 @@ Placing::Ranks Placing::ranks_here() const {
 }
 
 void Placing::place() {
-  if (!host_.machine()) return books_.memory.populate_in_background();
+  if (!host_.machine()) return session_.memory.populate_in_background();
   const platform::Machine& machine = *host_.machine();
-  const model::Architecture& architecture = books_.run.model.architecture;
+  const model::Architecture& architecture = session_.run.model.architecture;
   const Ranks ranks = ranks_here();
   const platform::CpuSet allowed = platform::allowed_cpus();
   const int wanted = static_cast<int>(architecture.dedicated_cores);
@@ -48,23 +48,23 @@ void Placing::place() {
   const platform::MemoryPlacement memory = platform::place_memory(
       machine, allowed, placement, ranks.affinities, policy_of(architecture.numa));
   if (has_memory_nodes()) bind_memory(memory, ranks.clients);
-  books_.memory.populate_in_background();
+  session_.memory.populate_in_background();
   PlacementNote note{platform::describe(placement), platform::describe(memory, ranks.names), {}};
-  books_.run.log->info(
-      "{} on this node, buffer {} on {}, server on {}", counted(books_.clients.size(), "rank"),
-      platform::format_bytes(books_.run.segment.header().data_bytes), note.memory, note.server);
+  session_.run.log->info(
+      "{} on this node, buffer {} on {}, server on {}", counted(session_.clients.size(), "rank"),
+      platform::format_bytes(session_.run.segment.header().data_bytes), note.memory, note.server);
   for (std::string& line :
        platform::warnings(machine, placement, ranks.affinities, ranks.names, wanted)) {
-    books_.run.log->warn("{}", line);
+    session_.run.log->warn("{}", line);
     note.warnings.push_back(std::move(line));
   }
-  books_.record.ledger().incidents().placed(std::move(note));
+  session_.record.ledger().incidents().placed(std::move(note));
 }
 
 // Containers refuse that: then the memory lies where the kernel puts it.
 void Placing::bind_memory(const platform::MemoryPlacement& memory,
                           const std::vector<std::uint32_t>& here) {
-  const shm::Segment& segment = books_.run.segment;
+  const shm::Segment& segment = session_.run.segment;
   const shm::SegmentHeader& header = segment.header();
   const shm::Region data{header.data_offset, header.data_bytes};
   if (!memory.interleaved.empty()) {
@@ -75,7 +75,7 @@ void Placing::bind_memory(const platform::MemoryPlacement& memory,
     for (const shm::Region& range : zone.ranges())
       platform::prefer_memory_node(segment.at<char>(range.offset), range.bytes, zone.node);
     for (std::size_t i = 0; i < here.size(); ++i) {
-      if (memory.of_rank[i] == zone.node) books_.memory.regions().prefer(here[i], zone.ranges());
+      if (memory.of_rank[i] == zone.node) session_.memory.regions().prefer(here[i], zone.ranges());
     }
   }
 }

@@ -14,8 +14,8 @@ namespace leat::server {
 
 class Placing {
  public:
-  Placing(Books& books, Dispatcher& dispatcher, Host& host)
-      : books_(books), dispatcher_(dispatcher), host_(host) {}
+  Placing(SessionState& session, Dispatcher& dispatcher, Host& host)
+      : session_(session), dispatcher_(dispatcher), host_(host) {}
 
   /// Memory has more than one place to lie in: which is known when all ranks are there.
   bool has_memory_nodes() const;
@@ -33,7 +33,7 @@ class Placing {
   Ranks ranks_here() const;
   void bind_memory(const platform::MemoryPlacement& memory, const std::vector<std::uint32_t>& here);
 
-  Books& books_;
+  SessionState& session_;
   Dispatcher& dispatcher_;
   Host& host_;
 };

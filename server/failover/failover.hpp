@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
-#include "server/ledger/books.hpp"
+#include "server/ledger/session_state.hpp"
 #include "server/spill/spiller.hpp"
 
 namespace leat::server {
 
 class Failover {
  public:
-  Failover(Books& books, Spiller& spiller) : books_(books), spiller_(spiller) {}
+  Failover(SessionState& session, Spiller& spiller) : session_(session), spiller_(spiller) {}
 
   /// An error when servers of this segment die one after the other.
   static Result<void> may_take_over(const shm::Segment& segment);
@@ -54,7 +54,7 @@ class Failover {
   std::size_t blocks_in(std::uint32_t client, const shm::Region& region) const;
   std::int64_t done() const noexcept;
 
-  Books& books_;
+  SessionState& session_;
   Spiller& spiller_;
   std::string journal_path_;
   std::vector<SpillRecord> spilled_;  // of the journal, until they are taken over

@@ -36,7 +36,7 @@ struct Warning {
   std::string text;
 };
 
-/// Where the server and its segment are; nothing is amiss for what is warned of here: it costs time.
+/// Where the server and its segment are; what is warned of here costs time and is no problem of the data.
 struct PlacementNote {
   std::string server, memory;
   std::vector<std::string> warnings;

@@ -83,7 +83,7 @@ class Ledger {
   }
   /// Something was lost or dropped, a rank died, a script failed, a store or script left something
   /// out, or there is a warning.
-  bool anything_amiss() const noexcept {
+  bool has_problems() const noexcept {
     return anything_missing() || table_.anything_skipped() || incidents_.any();
   }
   /// Of this variable, and it is not settled yet.

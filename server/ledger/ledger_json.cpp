@@ -144,7 +144,7 @@ std::string ledger_json(const Ledger& ledger, const std::string& state) {
       {"node", platform::node_name()},
       {"run_id", names.run_id},
       {"state", state == "finished" ? how_it_ended(ledger.incidents()) : state},
-      {"status", ledger.anything_amiss() ? "LEAT_ERROR_LOST" : "LEAT_OK"},
+      {"status", ledger.has_problems() ? "LEAT_ERROR_LOST" : "LEAT_OK"},
       {"lost", ledger.lost_writes()},
       {"dropped", ledger.table().dropped_writes()},
       {"dropped_iterations", ledger.table().dropped_iterations()},

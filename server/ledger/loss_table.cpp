@@ -9,7 +9,7 @@
 
 #include "lib/base/words.hpp"
 #include "lib/platform/memory.hpp"
-#include "server/ledger/amiss.hpp"
+#include "server/ledger/problems.hpp"
 #include "server/ledger/text_table.hpp"
 
 namespace leat::server {
@@ -157,13 +157,13 @@ std::string headline(const Ledger& ledger, const std::string& file) {
 }  // namespace
 
 std::string loss_table(const Ledger& ledger, const std::string& file, std::size_t most) {
-  const std::vector<std::string> wrong = what_is_amiss(ledger);
+  const std::vector<std::string> wrong = problems_of(ledger);
   if (!ledger.anything_missing())
     return wrong.empty() ? "" : cut(joined(wrong, "; "), most) + "; see " + file;
-  const std::string amiss = cut(joined(wrong, "\n"), most / 2);
+  const std::string problems = cut(joined(wrong, "\n"), most / 2);
   const TextTable table = table_of(ledger);
   const std::vector<std::string> lines = table.text(kWidth);
-  const std::size_t room = most - std::min(most, amiss.size() + 100);
+  const std::size_t room = most - std::min(most, problems.size() + 100);
   std::string text = headline(ledger, file);
   std::size_t shown = 0;
   for (; shown < lines.size() && shown <= kMostLines; ++shown) {
@@ -172,7 +172,7 @@ std::string loss_table(const Ledger& ledger, const std::string& file, std::size_
   }
   if (shown < lines.size())
     text += fmt::format("\n  ... and {} more, see {}", lines.size() - shown, file);
-  return amiss.empty() ? text : text + "\n" + amiss;
+  return problems.empty() ? text : text + "\n" + problems;
 }
 
 }  // namespace leat::server

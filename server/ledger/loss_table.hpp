@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was lost or dropped as a table for people, and what else is amiss: the server's last word to its clients and its
+// What was lost or dropped as a table for people, and what else went wrong: the server's last word to its clients and its
 // log.
 #pragma once
 

@@ -37,7 +37,7 @@ class Record {
 
   /// An iteration, or what a script made, has been through the stores.
   void settled(PipelineResult& result);
-  /// How scripts fare, as soon as something is amiss, so that it outlives this server; `trouble`
+  /// How scripts fare, as soon as something went wrong, so that it outlives this server; `trouble`
   /// grows with that.
   void scripts_fared(std::uint64_t trouble,
                      const std::function<std::map<std::string, ScriptFate>()>& fates);

@@ -266,7 +266,7 @@ TEST(Ledger, SaysEachWarningOnceWithTheIterationsThatItIsOf) {
   for (const std::int64_t iteration : {4, 6, 2})
     EXPECT_FALSE(incidents.warn("holes", 1, iteration, "some"));
   EXPECT_FALSE(ledger.anything_missing());
-  EXPECT_TRUE(ledger.anything_amiss());
+  EXPECT_TRUE(ledger.has_problems());
   ASSERT_EQ(lines.size(), 2u);
   const nlohmann::json wanted = nlohmann::json::parse(
       R"({"what":"holes","variable":"v1","first":2,"last":6,"iterations":4,"text":"some"})");
@@ -299,7 +299,7 @@ TEST(Ledger, SaysWhatAStoreHasLeftOutOnceAndThatNothingIsLost) {
     ledger.settled(left_out(i));
   }
   EXPECT_FALSE(ledger.anything_missing());
-  EXPECT_TRUE(ledger.anything_amiss());
+  EXPECT_TRUE(ledger.has_problems());
   EXPECT_EQ(ledger.iterations().stored(), 3u);
   const nlohmann::json all = json(ledger);
   EXPECT_EQ(all["stores"][1], (nlohmann::json{{"name", "second"}, {"skipped", 3}}));

@@ -12,6 +12,6 @@ namespace leat::server {
 
 /// A line for all ranks that died in one iteration, and one for each script that is not as it
 /// should be, one for each of the first warnings; at most some 20 lines.
-std::vector<std::string> what_is_amiss(const Ledger& ledger);
+std::vector<std::string> problems_of(const Ledger& ledger);
 
 }  // namespace leat::server

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/ledger/amiss.hpp"
+#include "server/ledger/problems.hpp"
 
 #include <fmt/core.h>
 
@@ -104,7 +104,7 @@ void add_warnings(const Incidents& incidents, std::vector<std::string>* lines) {
 
 }  // namespace
 
-std::vector<std::string> what_is_amiss(const Ledger& ledger) {
+std::vector<std::string> problems_of(const Ledger& ledger) {
   std::vector<std::string> lines;
   add_never_came(ledger, &lines);
   add_deaths(ledger.incidents(), &lines);

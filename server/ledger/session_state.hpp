@@ -19,9 +19,9 @@
 
 namespace leat::server {
 
-struct Books {
+struct SessionState {
   /// `wake` is called, from any thread, when memory has news.
-  Books(Run the_run, const std::string& journal_path, const std::function<void()>& wake)
+  SessionState(Run the_run, const std::string& journal_path, const std::function<void()>& wake)
       : run(std::move(the_run)),
         journal(journal_path),
         clients(run),
@@ -30,7 +30,7 @@ struct Books {
         parameters(run, clients, journal),
         dropped(run, iterations, journal),
         record(run, clients, journal) {}
-  Books(const Books&) = delete;
+  SessionState(const SessionState&) = delete;
 
   Run run;
   SessionJournal journal;
