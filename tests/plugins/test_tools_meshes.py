@@ -128,6 +128,9 @@ def test_a_merged_file_and_a_view_have_no_list_that_is_too_long(tmp_path):
         with h5py.File(path) as file:
             assert len(file["VTKHDF/PointData/m"]) == sum(2 * (3 + i) + 1 for i in range(3))
     readers.expect_copies(tmp_path / "merged.h5", tmp_path)
+    readers.expect_nco(tmp_path / "merged.h5", tmp_path)
+    readers.expect_copies(tmp_path / "n/run.h5", tmp_path / "n")  # what is copied as a view keeps to the folder of its parts
+    readers.expect_nco(tmp_path / "n/run.h5", tmp_path, "--cnk_map=nc4")
 
 
 def test_what_lacks_in_more_and_more_points_is_fill_value_also_behind_a_server_that_died(tmp_path):

@@ -79,11 +79,11 @@ def expect_h5dump(path, name, folder):
         assert (folder / "raw").read_bytes() == file[name][()].tobytes(), name
 
 
-def expect_nco(path, folder):
+def expect_nco(path, folder, *options):
     """ncks takes all of the root, and ncra averages."""
     own = in_root(path)
-    run("ncks", "-O", "-C", "-v", ",".join(f"/{name}" for name in own), path, folder / "some.nc")
-    run("ncra", "-O", path, folder / "mean.nc")
+    run("ncks", *options, "-O", "-C", "-v", ",".join(f"/{name}" for name in own), path, folder / "some.nc")
+    run("ncra", *options, "-O", path, folder / "mean.nc")
     some, mean = values_of(folder / "some.nc"), in_root(folder / "mean.nc")
     rows = len(own["iteration"])
     for name, values in own.items():

@@ -81,10 +81,9 @@ bool FlatList::is_list_already() const {
 }
 
 void FlatList::replace(const std::string& path, hsize_t rows, hsize_t front) {
-  if (is_in(target_.file, path))
-    check(H5Ldelete(target_.file, path.c_str(), H5P_DEFAULT), "cannot replace " + path);
   is_linked_ = front == 0 && is_list_already();
-  if (is_linked_) return link_hard(target_.file, sources_.front().name, path);
+  if (is_linked_)
+    return give_name(open_dataset(target_.file, sources_.front().name), target_.file, path);
   Shape extents{front + rows * sources_.front().elements};
   if (columns_ > 0) extents.push_back(columns_);
   std::vector<Shown> parts;
@@ -100,7 +99,8 @@ void FlatList::replace(const std::string& path, hsize_t rows, hsize_t front) {
     }
     parts.push_back(std::move(part));
   }
-  make_virtual(target_.file, path, type_of(type_), extents, parts, fill_);
+  give_name(virtual_dataset(target_.file, path, type_of(type_), extents, parts, fill_),
+            target_.file, path);
   rows_ = rows;
   front_ = front;
 }

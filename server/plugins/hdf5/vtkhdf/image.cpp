@@ -24,16 +24,17 @@ class ImageArray : public Array {
   void link(const std::string& path, const std::vector<Step>& steps) override {
     if (steps.size() > 1) return show_time(path);
     if (!field_.varies) return link_dataset(path);
-    make_virtual(file_, path, type(), field_.shape, {one_row(steps.back().row)}, fill());
+    give_name(
+        virtual_dataset(file_, path, type(), field_.shape, {one_row(steps.back().row)}, fill()),
+        file_, path);
   }
 
   void show_time(const std::string& path) override {
-    if (is_in(file_, path))
-      check(H5Ldelete(file_, path.c_str(), H5P_DEFAULT), "cannot replace " + path);
     if (field_.varies) return link_dataset(path);
     const Shape always = joined(1, field_.shape);
-    make_virtual(file_, path, type(), always,
-                 {{field_.path(), field_.shape, zeros(always), always}}, fill());
+    give_name(virtual_dataset(file_, path, type(), always,
+                              {{field_.path(), field_.shape, zeros(always), always}}, fill()),
+              file_, path);
   }
 
  private:
@@ -46,7 +47,9 @@ class ImageArray : public Array {
     return shown;
   }
 
-  void link_dataset(const std::string& path) const { link_hard(file_, field_.path(), path); }
+  void link_dataset(const std::string& path) const {
+    give_name(open_dataset(file_, field_.path()), file_, path);
+  }
 
   Target target_;
   hid_t file_;

@@ -84,10 +84,9 @@ std::vector<std::int64_t> List::all() const {
   return values;
 }
 
-void make_virtual(hid_t file, const std::string& name, hid_t type, const Shape& extents,
-                  const std::vector<Shown>& parts, const std::vector<std::uint8_t>& fill) {
+Id virtual_dataset(hid_t file, const std::string& name, hid_t type, const Shape& extents,
+                   const std::vector<Shown>& parts, const std::vector<std::uint8_t>& fill) {
   const std::string what = "cannot make the virtual dataset " + name;
-  if (is_in(file, name)) return;
   const Id creation(H5Pcreate(H5P_DATASET_CREATE), what);
   if (!fill.empty()) check(H5Pset_fill_value(creation, type, fill.data()), what);
   for (const Shown& part : parts) {
@@ -98,9 +97,13 @@ void make_virtual(hid_t file, const std::string& name, hid_t type, const Shape& 
     const Id from = selected(part.space, first, rest);
     check(H5Pset_virtual(creation, to, ".", ("/" + part.source).c_str(), from), what);
   }
-  const Id made(H5Dcreate2(file, name.c_str(), type, space_of(extents), link_creation(), creation,
-                           H5P_DEFAULT),
-                what);
+  return Id(H5Dcreate_anon(file, type, space_of(extents), creation, H5P_DEFAULT), what);
+}
+
+void give_name(hid_t object, hid_t file, const std::string& name) {
+  if (is_in(file, name))
+    check(H5Ldelete(file, name.c_str(), H5P_DEFAULT), "cannot replace " + name);
+  check(H5Olink(object, file, name.c_str(), link_creation(), H5P_DEFAULT), "cannot name " + name);
 }
 
 }  // namespace leat::hdf5::vtk

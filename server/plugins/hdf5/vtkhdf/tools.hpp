@@ -65,8 +65,13 @@ struct Shown {
   Shape start, count;
   Shape from = {};
 };
-/// `fill`: one element of `type`, or empty for zeros.
-void make_virtual(hid_t file, const std::string& name, hid_t type, const Shape& extents,
-                  const std::vector<Shown>& parts, const std::vector<std::uint8_t>& fill);
+/// One that has no name yet; `name`: that it is to have. `fill`: one element of `type`, or empty for
+/// zeros.
+Id virtual_dataset(hid_t file, const std::string& name, hid_t type, const Shape& extents,
+                   const std::vector<Shown>& parts, const std::vector<std::uint8_t>& fill);
+
+/// In the place of what has the name. What is new is made before: where there is no room for that, the
+/// old one stays.
+void give_name(hid_t object, hid_t file, const std::string& name);
 
 }  // namespace leat::hdf5::vtk
