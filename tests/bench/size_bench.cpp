@@ -29,11 +29,9 @@ struct Case {
 
 Case case_of(const std::string& line) {
   static const std::map<std::string, StorePlan::Layout> kLayouts{
-      {"scalar", StorePlan::Layout::scalar},
-      {"single", StorePlan::Layout::single},
-      {"global", StorePlan::Layout::global},
-      {"part", StorePlan::Layout::part},
-      {"blocks", StorePlan::Layout::blocks}};
+      {"scalar", StorePlan::Layout::scalar}, {"single", StorePlan::Layout::single},
+      {"global", StorePlan::Layout::global}, {"part", StorePlan::Layout::part},
+      {"blocks", StorePlan::Layout::blocks}, {"amr", StorePlan::Layout::amr}};
   Case found;
   std::string layout;
   std::istringstream words(line);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/bench/store_run.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -8,6 +10,8 @@ namespace leat::bench {
 namespace {
 
 using Layout = StorePlan::Layout;
+
+constexpr int kLevels = 3, kAlongEdge = 64;
 
 }  // namespace
 
@@ -50,6 +54,11 @@ StoreRun::StoreRun(const leat_plugin& plugin, const std::string& folder, const S
   run_.option_count = options_.size();
   run_.time_parameter = -1;
   run_.time_unit = run_.calendar = run_.description = "";
+  mesh_ = {sizeof mesh_, "mesh", "", "", LEAT_MESH_AMR, 3, {0, 0, 0}, {1, 1, 1}, 0, {}, -1, -1,
+           -1,           0,      2,  0};
+  run_.meshes = &mesh_;
+  run_.mesh_count = plan.layout == Layout::amr ? 1 : 0;
+  run_.mesh_stride = sizeof mesh_;
   if (plugin_.open(&run_, &host_, &state_) != 0) give_up("the store does not open");
 }
 
@@ -78,10 +87,14 @@ void StoreRun::add_variable(int number) {
   variable.unit = variable.description = variable.standard_name = variable.cell_methods = "";
   variable.type = LEAT_FLOAT64;
   variable.dims = plan_.layout == Layout::scalar ? 0 : 1;
-  if (variable.dims > 0) variable.dimension[0].name = "x";
+  if (plan_.layout == Layout::amr) variable.dims = 3;
+  static const char* const kNames[] = {"x", "y", "z"};
+  for (std::uint32_t d = 0; d < variable.dims; ++d)
+    variable.dimension[d].name = kNames[variable.dims - 1 - d];
   variable.has_global = plan_.layout == Layout::global || plan_.layout == Layout::part;
   variable.time_varying = 1;
-  variable.mesh = -1;
+  variable.mesh = plan_.layout == Layout::amr ? 0 : -1;
+  variable.centering = LEAT_ZONAL;
   variables_.push_back(variable);
   for (int i = 0; i < plan_.blocks; ++i) add_block(number, i);
 }
@@ -95,9 +108,21 @@ void StoreRun::add_block(int variable, int number) {
   block.has_position = variables_[static_cast<std::size_t>(variable)].has_global;
   block.position[0] = number * block.extent[0];
   block.global[0] = plan_.blocks * block.extent[0] * (plan_.layout == Layout::part ? 2 : 1);
+  if (plan_.layout == Layout::amr) make_patch(&block);
   block.data = data_.data();
   block.bytes = plan_.bytes;
   blocks_.push_back(block);
+}
+
+void StoreRun::make_patch(leat_block* block) const {
+  const auto number = static_cast<std::int64_t>(block->block), level = number % kLevels;
+  const auto edge = static_cast<std::int64_t>(
+      std::lround(std::cbrt(static_cast<double>(plan_.bytes / sizeof(double)))));
+  std::fill_n(block->extent, 3, edge);
+  block->has_level = 1;
+  block->level = static_cast<std::int32_t>(level);
+  std::int64_t at = number / kLevels;
+  for (int d = 0; d < 3; ++d, at /= kAlongEdge) block->position[d] = at % kAlongEdge * edge;
 }
 
 void StoreRun::log(void*, int level, const char* message) {

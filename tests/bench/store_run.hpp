@@ -24,6 +24,7 @@ struct StorePlan {
     global,  ///< pieces of a global array, one behind the other
     part,    ///< the same, in one of two servers
     blocks,  ///< of no global array
+    amr,     ///< cubes on three levels of an amr mesh
   };
   int variables = 1;
   Layout layout = Layout::single;
@@ -47,6 +48,7 @@ class StoreRun {
  private:
   void add_variable(int number);
   void add_block(int variable, int number);
+  void make_patch(leat_block* block) const;
   static void log(void*, int level, const char* message);
 
   const leat_plugin& plugin_;
@@ -56,6 +58,7 @@ class StoreRun {
   std::vector<leat_option> options_;
   std::vector<std::string> names_, parameter_names_;
   std::vector<leat_variable> variables_;
+  leat_mesh mesh_{};
   std::vector<leat_block> blocks_;
   std::vector<leat_parameter> parameters_;
   leat_run run_{};

@@ -27,7 +27,7 @@ def variable(name, dtype, dims, **more):
 
 def mesh(name, kind, dims, **more):
     """kind: a name of enum leat_mesh_kind. coordinates, connectivity, ...: numbers of variables."""
-    kinds = ["uniform", "rectilinear", "curvilinear", "unstructured", "points"]
+    kinds = ["uniform", "rectilinear", "curvilinear", "unstructured", "points", "amr"]
     return {"name": name, "kind": 1 + kinds.index(kind), "dims": dims, **more}
 
 

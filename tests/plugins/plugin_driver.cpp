@@ -83,6 +83,8 @@ leat_mesh mesh_of(const Json& json) {
   mesh.offsets = json.value("offsets", -1);
   mesh.types = json.value("types", -1);
   mesh.cell_type = json.value("cell_type", 0u);
+  mesh.ratio = json.value("ratio", 0);
+  mesh.levels = json.value("levels", 0);
   return mesh;
 }
 
@@ -114,7 +116,9 @@ leat_block block_of(const Json& json, std::vector<char>& data) {
   copy_list(json, "extent", block.extent);
   copy_list(json, "position", block.position);
   copy_list(json, "global", block.global);
-  block.has_position = json.contains("position");
+  block.has_level = json.contains("level");
+  block.level = json.value("level", 0);
+  block.has_position = json.contains("position") && !block.has_level;
   data.resize(json.at("bytes").get<std::size_t>());
   fill(data, json.value("seed", 0));
   copy_list(json, "raw", reinterpret_cast<unsigned char*>(data.data()));

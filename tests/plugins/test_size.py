@@ -19,6 +19,7 @@ REACHED = [
     Cell("single", 1, 1, 10, 4096), Cell("single", 100, 1, 10, 8), Cell("single", 100, 1, 10, 4096), Cell("global", 1, 4, 1, 8),
     Cell("global", 5000, 1, 10, 8), Cell("global", 100, 4, 100, 8), Cell("global", 100, 4, 10, 4096), Cell("global", 16, 4, 3, 65536),
     Cell("part", 1, 4, 10, 8), Cell("part", 20, 100, 10, 8), Cell("part", 100, 4, 10, 4096), Cell("part", 1, 4, 10, 1 << 20),
+    Cell("amr", 1, 3301, 1, 4096), Cell("amr", 5, 500, 5, 4096), Cell("amr", 1, 8, 100, 4096),
     Cell("scalar", 1, 1, 10, 8, parameters=100), Cell("scalar", 1, 1, 10, 8, parameters=5000),
 ]
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a file as VTK's own reader shows it, in the environment of tools/judges:
 vtk_read.py FILE OUT.npz ...     all steps; what is where is in the names of the arrays. More such pairs may follow
-Names: "time", and "<step>/<part>/" with kind, points, cells (types, offsets, connectivity), P/<array>, C/<array>."""
+Names: "time", and "<step>/<part>/" with kind, points, cells (types, offsets, connectivity), P/<array>, C/<array>;
+of levels "<step>/<level>/" with boxes, origins, spacings, C/<array>."""
 import sys
 
 import numpy as np
@@ -43,8 +44,26 @@ def put_parts(found, name, parts):
         found[name + key] = np.concatenate([one[key] for one in each if key in one])
 
 
+def put_levels(found, name, data):
+    """Boxes as low and high corners (x, y, z), origins and spacings, one behind the other; arrays likewise."""
+    found[name + "kind"] = np.array(data.GetClassName())
+    found[name + "levels"] = np.array(data.GetNumberOfLevels())
+    for level in range(data.GetNumberOfLevels()):
+        each = []
+        for i in range(data.GetNumberOfBlocks(level)):
+            low, high, one, grid = [0] * 3, [0] * 3, {}, data.GetDataSetAsImageData(level, i)
+            data.GetAMRBox(level, i).GetDimensions(low, high)
+            put(one, "", grid)
+            each.append({"boxes": [low + high], "origins": [grid.GetOrigin()], "spacings": [grid.GetSpacing()],
+                         **{key: one[key] for key in one if key[0] == "C"}})
+        for key in {k for one in each for k in one}:
+            found[f"{name}{level}/{key}"] = np.concatenate([np.asarray(one[key]) for one in each])
+
+
 def put_all(found, step, data):
-    if data.IsA("vtkPartitionedDataSet"):
+    if data.IsA("vtkOverlappingAMR"):
+        put_levels(found, f"{step}/", data)
+    elif data.IsA("vtkPartitionedDataSet"):
         put_parts(found, f"{step}/", [data.GetPartition(i) for i in range(data.GetNumberOfPartitions())])
     elif not data.IsA("vtkMultiBlockDataSet"):
         put(found, f"{step}/", data)

@@ -34,7 +34,7 @@ std::vector<std::pair<hsize_t, const leat_block*>> BlockAxes::by_record(const Bl
                                                                         BlockErrors* errors) const {
   std::vector<std::pair<hsize_t, const leat_block*>> all;
   for (const leat_block* block : blocks) {
-    if (const auto record = table()->record_of({block->rank, block->block}))
+    if (const auto record = table()->record_of(entry_of(variable_, *block)))
       all.emplace_back(*record, block);
     else
       errors->add(*block, "the largest number that the table of blocks has room for is 2147483647");

@@ -11,6 +11,9 @@
 namespace leat::hdf5 {
 namespace {
 
+// More have no room in the places of their cells.
+constexpr std::int32_t kMostLevels = 64;
+
 void check_size(const leat_variable& variable, const leat_block& block) {
   const std::string extents = "its extents " + listed(std::span(block.extent, variable.dims));
   std::uint64_t bytes = H5Tget_size(type_of(variable.type));
@@ -43,6 +46,18 @@ void check_place(const leat_variable& variable, const leat_block& block) {
   }
 }
 
+void check_level(const leat_mesh& mesh, const leat_variable& variable, const leat_block& block) {
+  if (mesh.dims != variable.dims)
+    throw std::runtime_error("its mesh \"" + std::string(mesh.name) + "\" has " +
+                             std::to_string(mesh.dims) + " axes");
+  if (!leat_block_has_level(&block))
+    throw std::runtime_error("it has no level of the mesh \"" + std::string(mesh.name) +
+                             "\": leat_set_level() says which");
+  if (block.level < 0 || block.level >= kMostLevels)
+    throw std::runtime_error("its level is " + std::to_string(block.level) +
+                             ", and there are 0 to " + std::to_string(kMostLevels - 1));
+}
+
 }  // namespace
 
 std::int64_t own_cells(const leat_variable& variable, const leat_block& block, unsigned d) {
@@ -67,9 +82,10 @@ MemoryPart own_part(const leat_variable& variable, const leat_block& block) {
   return part;
 }
 
-void check_block(const leat_variable& variable, const leat_block& block) {
+void check_block(const leat_variable& variable, const leat_block& block, const leat_mesh* amr) {
   check_size(variable, block);
   if (variable.has_global) check_place(variable, block);
+  if (amr) check_level(*amr, variable, block);
 }
 
 }  // namespace leat::hdf5

@@ -10,8 +10,9 @@
 namespace leat::hdf5 {
 
 /// Throws when the extents of `block` are no sizes or are not those of its data, or when it does
-/// not lie inside the global array of its variable.
-void check_block(const leat_variable& variable, const leat_block& block);
+/// not lie inside the global array of its variable, or at no place of its amr mesh; `amr`: none for
+/// a variable on no such.
+void check_block(const leat_variable& variable, const leat_block& block, const leat_mesh* amr);
 
 /// Cells of the block in dimension `d` that are no ghosts; 0 for a block without any.
 std::int64_t own_cells(const leat_variable& variable, const leat_block& block, unsigned d);

@@ -10,10 +10,16 @@
 namespace leat::hdf5 {
 namespace {
 
-// Variables of the same dimensions have the same blocks, as a rule.
+// Variables on an amr mesh share its blocks; others of the same dimensions have the same ones, as a
+// rule.
 WantedBlocks described(const leat_run& run, std::uint32_t number) {
   const leat_variable& variable = *leat_variable_at(&run, number);
-  WantedBlocks wanted{number, "", variable.time_varying != 0, {}};
+  const leat_mesh* amr = amr_mesh_of(run, variable);
+  WantedBlocks wanted{number, "", {variable.time_varying != 0, amr}, {}};
+  if (amr) {
+    wanted.shape = std::string("amr ") + amr->name;
+    return wanted;
+  }
   for (unsigned d = 0; d < variable.dims; ++d)
     wanted.shape += std::string(variable.dimension[d].name) + ",";
   return wanted;
@@ -26,7 +32,8 @@ bool is_only_block(const BlockList& blocks) {
 // One block in each iteration, which has no other dimension than its own.
 bool stays_single(const Target& target, const leat_variable& variable, const BlockList& blocks) {
   const std::uint32_t number = blocks.front()->variable;
-  if (target.blocks.of(number) || varies_in_shape(variable)) return false;
+  if (target.blocks.of(number) || varies_in_shape(variable) || amr_mesh_of(target.run, variable))
+    return false;
   const bool is_known = is_in(target.file, variable.name);
   if (is_known && !target.blocks.is_single(number)) return false;
   if (target.run.ranks != 1 || !is_only_block(blocks)) return false;
@@ -47,7 +54,7 @@ void begin_blocks(const Target& target, const std::vector<SoundBlocks>& sound, h
     // Larger numbers have no room in the tables.
     for (const leat_block* block : blocks) {
       if (block->block <= static_cast<std::uint32_t>(std::numeric_limits<std::int32_t>::max()))
-        wanted.owners.insert({block->rank, block->block});
+        wanted.entries.insert(entry_of(variable, *block));
     }
     all.push_back(std::move(wanted));
   }

@@ -85,7 +85,7 @@ class RaggedWriter : public Writer {
     const BlockTable& table = *axes_.block_table();
     ElementCounts counts(table.size() - table.first(), -1);
     for (const leat_block* block : blocks) {
-      if (const auto record = table.record_of({block->rank, block->block}))
+      if (const auto record = table.record_of(entry_of(variable_, *block)))
         counts[*record - table.first()] =
             static_cast<std::int64_t>(rows_in(own_extents(variable_, *block)));
     }

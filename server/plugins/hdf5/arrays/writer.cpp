@@ -257,7 +257,7 @@ std::vector<SoundBlocks> sound_of(const leat_run& run, const std::vector<BlockLi
     all.push_back({number, {}, BlockErrors(variable.name)});
     for (const leat_block* block : blocks) {
       try {
-        check_block(variable, *block);
+        check_block(variable, *block, amr_mesh_of(run, variable));
         all.back().list.push_back(block);
       } catch (const std::exception& e) {
         all.back().errors.add(*block, e.what());

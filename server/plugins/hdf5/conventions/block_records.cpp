@@ -12,11 +12,25 @@ std::string block_table_of(hid_t file, const std::string& variable) {
   return fixed_attribute(open_dataset(file, variable), kBlockTable);
 }
 
+std::vector<std::string> lists_of_table(hid_t file, const std::string& name) {
+  std::vector<std::string> names;
+  for (const char* suffix :
+       {"_rank", "_number", "_iteration", "_count", kLevelSuffix, kFirstCellSuffix})
+    names.push_back(table_of(file, name, suffix));
+  return names;
+}
+
 StoredBlockTable::StoredBlockTable(hid_t file, const std::string& name)
     : file_(file), ranks_name_(table_of(file, name, "_rank")) {
   if (ranks_name_.empty()) throw std::runtime_error("the file has no " + name + "_rank");
   ranks_ = RowTable(file, ranks_name_, true);
   numbers_ = RowTable(file, table_of(file, name, "_number"), true);
+  const auto open = [&](RowTable* list, const char* suffix) {
+    const std::string there = table_of(file, name, suffix);
+    if (!there.empty()) *list = RowTable(file, there, true);
+  };
+  open(&levels_, kLevelSuffix);
+  open(&lows_, kFirstCellSuffix);
   counts_name_ = table_of(file, name, "_count");
   if (!counts_name_.empty()) counts_ = RowTable(file, counts_name_, true);
 }
@@ -37,12 +51,20 @@ StoredBlockTable::Range StoredBlockTable::row(hsize_t row) {
   return {starts_[row], starts_[row + 1] - starts_[row]};
 }
 
-std::vector<BlockOwner> StoredBlockTable::owners(const Range& range) {
+std::vector<BlockEntry> StoredBlockTable::entries(const Range& range) {
   const std::vector<std::int64_t> ranks = ranks_.rows(range.first, range.count);
   const std::vector<std::int64_t> numbers = numbers_.rows(range.first, range.count);
-  std::vector<BlockOwner> all;
-  for (std::size_t i = 0; i < std::min(ranks.size(), numbers.size()); ++i)
-    all.push_back({ranks[i], numbers[i]});
+  const std::vector<std::int64_t> levels = levels_.rows(range.first, range.count);
+  const std::vector<std::int64_t> lows = lows_.rows(range.first, range.count);
+  std::vector<BlockEntry> all(std::min(ranks.size(), numbers.size()));
+  const std::size_t axes = levels.size() < all.size() || all.empty() ? 0 : lows.size() / all.size();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].owner = {ranks[i], numbers[i]};
+    if (axes == 0) continue;
+    all[i].level = levels[i];
+    const auto low = lows.begin() + static_cast<std::ptrdiff_t>(i * axes);
+    all[i].low.assign(low, low + static_cast<std::ptrdiff_t>(axes));
+  }
   return all;
 }
 
@@ -64,7 +86,7 @@ std::vector<StoredBlock> BlockRecords::row(hsize_t row) {
   const StoredBlockTable::Range range = table_.row(row);
   std::vector<StoredBlock> blocks;
   hsize_t record = range.first;
-  for (const BlockOwner& owner : table_.owners(range)) blocks.push_back({owner, record++});
+  for (const BlockEntry& entry : table_.entries(range)) blocks.push_back({entry.owner, record++});
   if (counts_.exists())
     place_ragged(&blocks, range);
   else

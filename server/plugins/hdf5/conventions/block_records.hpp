@@ -25,11 +25,11 @@ class StoredBlockTable {
   /// Rows that something is said of; 0 of what does not vary in time.
   hsize_t rows() const { return counts_name_.empty() ? 0 : extents_in(file_, counts_name_)[0]; }
   bool has_row_of_several();
-  std::vector<BlockOwner> owners(const Range& range);
+  std::vector<BlockEntry> entries(const Range& range);
 
  private:
   hid_t file_ = 0;
-  RowTable ranks_, numbers_, counts_;
+  RowTable ranks_, numbers_, counts_, levels_, lows_;
   std::string ranks_name_, counts_name_;
   std::vector<hsize_t> starts_{0};  // of the rows asked for so far, and of the next
 };
@@ -49,6 +49,7 @@ class BlockRecords {
   /// Of one row that was written, in the order in which they lie there. A row may be asked for when
   /// nothing is written to it any more.
   std::vector<StoredBlock> row(hsize_t row);
+  StoredBlockTable& table() { return table_; }
 
  private:
   void look_for_tables();
@@ -64,6 +65,8 @@ class BlockRecords {
   hsize_t next_record_ = 0, next_element_ = 0;
 };
 
+/// All that a table called `name` may consist of, in `file`: names, "" for what it has not.
+std::vector<std::string> lists_of_table(hid_t file, const std::string& name);
 /// Name of a variable's table; "" for none: it is not stored in blocks.
 std::string block_table_of(hid_t file, const std::string& variable);
 

@@ -14,7 +14,11 @@ namespace leat::hdf5 {
 namespace {
 
 std::string key_of(const WantedBlocks& wanted) {
-  return (wanted.has_rows ? "" : "=") + wanted.shape;
+  return (wanted.kind.has_rows ? "" : "=") + wanted.shape;
+}
+
+std::vector<double> as_in_layout(const double* axes, std::uint32_t dims) {
+  return {std::make_reverse_iterator(axes + dims), std::make_reverse_iterator(axes)};
 }
 
 }  // namespace
@@ -31,12 +35,47 @@ void describe_block_counts(const Dataset& counts, const std::string& time) {
   set_coordinates(counts, coordinates_of_rows(time, counts.name()));
 }
 
-BlockTable::BlockTable(const BlockTablePlace& place, const std::string& name, bool has_rows,
+const leat_mesh* amr_mesh_of(const leat_run& run, const leat_variable& variable) {
+  const leat_mesh* mesh = leat_variable_mesh(&run, &variable);
+  return mesh && mesh->kind == LEAT_MESH_AMR ? mesh : nullptr;
+}
+
+BlockEntry entry_of(const leat_variable& variable, const leat_block& block) {
+  BlockEntry entry{-1, {block.rank, block.block}, {}};
+  if (!leat_block_has_level(&block)) return entry;
+  entry.level = block.level;
+  entry.low.assign(block.position, block.position + variable.dims);
+  return entry;
+}
+
+Levels::Levels(const leat_mesh& of)
+    : mesh(of.name),
+      unit(of.unit),
+      ratio(of.ratio),
+      origin(as_in_layout(of.origin, of.dims)),
+      spacing(as_in_layout(of.spacing, of.dims)) {}
+
+Levels::Levels(hid_t noted_at)
+    : mesh(text_attribute(noted_at, "leat_mesh", "")),
+      unit(text_attribute(noted_at, "leat_unit", "")),
+      ratio(integer_attribute(noted_at, "leat_ratio", 2)),
+      origin(numbers_attribute(noted_at, "leat_origin")),
+      spacing(numbers_attribute(noted_at, "leat_spacing")) {}
+
+void Levels::note_at(hid_t dataset) const {
+  set_attribute(dataset, "leat_mesh", mesh);
+  set_attribute(dataset, "leat_ratio", ratio);
+  set_attribute(dataset, "leat_origin", origin);
+  set_attribute(dataset, "leat_spacing", spacing);
+  if (!unit.empty()) set_attribute(dataset, "leat_unit", unit);
+}
+
+BlockTable::BlockTable(const BlockTablePlace& place, const std::string& name, const Kind& kind,
                        hsize_t rows, hsize_t at_once)
-    : has_rows_(has_rows), scale_(make_dimension(place.file, name, 0, true)) {
+    : kind_(kind), scale_(make_dimension(place.file, name, 0, true)) {
   ranks_ = list(place, "_rank", kRankOfBlock, at_once);
   numbers_ = list(place, "_number", kNumberOfBlock, at_once);
-  if (has_rows) {
+  if (has_rows()) {
     iterations_ = list(place, "_iteration", kIterationOfBlock, at_once);
     const std::string counts = place.scales.take_name(name + "_count");
     DatasetPlan plan = growing_list();
@@ -45,13 +84,37 @@ BlockTable::BlockTable(const BlockTablePlace& place, const std::string& name, bo
     place.scales.attach_rows(counts_);
     if (counts_.is_new()) describe_block_counts(counts_, place.time);
   }
+  if (kind.amr) make_levels(place, at_once);
   if (!scale_.is_new()) take_up(rows);
+}
+
+// Any number may be a place: these have no fill values.
+void BlockTable::make_levels(const BlockTablePlace& place, hsize_t at_once) {
+  const hsize_t axes = kind_.amr->dims;
+  DatasetPlan plan = growing_list();
+  plan.chunk = {records_in_chunk(sizeof(std::int32_t), at_once, has_rows())};
+  levels_ = Dataset(place.file, place.scales.take_name(scale_.name() + kLevelSuffix),
+                    H5T_NATIVE_INT32, plan);
+  levels_.attach_scale(0, scale_);
+  plan = {{0, axes}, {true, false}, {}, {}, {}};
+  plan.chunk = {records_in_chunk(sizeof(std::int64_t) * axes, at_once, has_rows()), axes};
+  lows_ = Dataset(place.file, place.scales.take_name(scale_.name() + kFirstCellSuffix),
+                  H5T_NATIVE_INT64, plan);
+  lows_.attach_scale(0, scale_);
+  place.scales.name(lows_, 1, {scale_.name() + "_axis", axes});
+  if (!lows_.is_new()) return;
+  for (const auto& [list, about] :
+       {std::pair(&levels_, kLevelOfBlock), {&lows_, kFirstCellOfBlock}}) {
+    set_attribute(list->id(), "long_name", about);
+    set_attribute(list->id(), "units", "1");
+  }
+  Levels(*kind_.amr).note_at(levels_.id());
 }
 
 Dataset BlockTable::list(const BlockTablePlace& place, const char* suffix, const char* about,
                          hsize_t at_once) {
   DatasetPlan plan = growing_list();
-  plan.chunk = {records_in_chunk(sizeof(std::int32_t), at_once, has_rows_)};
+  plan.chunk = {records_in_chunk(sizeof(std::int32_t), at_once, has_rows())};
   plan.fill = number_bytes(H5T_NATIVE_INT32, kNoBlock);
   Dataset made(place.file, place.scales.take_name(scale_.name() + suffix), H5T_NATIVE_INT32, plan);
   made.attach_scale(0, scale_);
@@ -60,11 +123,11 @@ Dataset BlockTable::list(const BlockTablePlace& place, const char* suffix, const
 }
 
 void BlockTable::take_up(hsize_t rows) {
-  if (!has_rows_) {
+  if (!has_rows()) {
     size_ = ranks_.extents()[0];
     const auto ranks = read_numbers(ranks_, {0}, {size_}),
                numbers = read_numbers(numbers_, {0}, {size_});
-    for (hsize_t i = 0; i < size_; ++i) records_[{ranks[i], numbers[i]}] = i;
+    for (hsize_t i = 0; i < size_; ++i) records_[{-1, {ranks[i], numbers[i]}, {}}] = i;
     return;
   }
   const Shape count{std::min(rows, counts_.extents()[0])};
@@ -74,20 +137,20 @@ void BlockTable::take_up(hsize_t rows) {
 }
 
 void BlockTable::begin_row(hsize_t row, std::int64_t iteration) {
-  if (has_rows_) {
+  if (has_rows()) {
     records_.clear();
     first_ = size_;
   }
-  std::vector<BlockOwner> fresh;
-  for (const BlockOwner& owner : wanted_) {
-    if (records_.count(owner) == 0) fresh.push_back(owner);
+  std::vector<BlockEntry> fresh;
+  for (const BlockEntry& entry : wanted_) {
+    if (records_.count(entry) == 0) fresh.push_back(entry);
   }
   wanted_.clear();
   failed_.clear();
   const hsize_t before = size_;
   try {
     append(fresh, std::vector<std::int64_t>(fresh.size(), iteration));
-    if (!has_rows_ || fresh.empty()) return;
+    if (!has_rows() || fresh.empty()) return;
     const auto count = static_cast<std::int64_t>(fresh.size());
     counts_.grow_to({row + 1});
     write_numbers(counts_, {row}, {1}, {count});
@@ -97,27 +160,41 @@ void BlockTable::begin_row(hsize_t row, std::int64_t iteration) {
   }
 }
 
-void BlockTable::append(const std::vector<BlockOwner>& owners,
+void BlockTable::append(const std::vector<BlockEntry>& entries,
                         const std::vector<std::int64_t>& iterations) {
   std::vector<std::int64_t> ranks, numbers;
-  for (const BlockOwner& owner : owners) {
-    ranks.push_back(owner.rank);
-    numbers.push_back(owner.number);
+  for (const BlockEntry& entry : entries) {
+    ranks.push_back(entry.owner.rank);
+    numbers.push_back(entry.owner.number);
   }
-  const Shape start{size_}, count{owners.size()}, grown{size_ + owners.size()};
+  const Shape start{size_}, count{entries.size()}, grown{size_ + entries.size()};
   for (Dataset* each : {&ranks_, &numbers_}) each->grow_to(grown);
   write_numbers(ranks_, start, count, ranks);
   write_numbers(numbers_, start, count, numbers);
-  if (has_rows_) {
+  if (has_rows()) {
     iterations_.grow_to(grown);
     write_numbers(iterations_, start, count, iterations);
   }
-  for (const BlockOwner& owner : owners) records_[owner] = size_++;
+  if (kind_.amr) append_levels(entries);
+  for (const BlockEntry& entry : entries) records_[entry] = size_++;
+}
+
+void BlockTable::append_levels(const std::vector<BlockEntry>& entries) {
+  const hsize_t axes = kind_.amr->dims;
+  std::vector<std::int64_t> levels, lows;
+  for (const BlockEntry& entry : entries) {
+    levels.push_back(entry.level);
+    lows.insert(lows.end(), entry.low.begin(), entry.low.end());
+  }
+  levels_.grow_to({size_ + entries.size()});
+  write_numbers(levels_, {size_}, {entries.size()}, levels);
+  lows_.grow_to({size_ + entries.size(), axes});
+  write_numbers(lows_, {size_, 0}, {entries.size(), axes}, lows);
 }
 
 void BlockTable::take_rows(const std::vector<std::int64_t>& iterations, const BlockOwner& owner) {
   if (iterations.empty()) return;
-  append(std::vector<BlockOwner>(iterations.size(), owner), iterations);
+  append(std::vector<BlockEntry>(iterations.size(), {-1, owner, {}}), iterations);
   counts_.grow_to({iterations.size()});
   write_numbers(counts_, {0}, {iterations.size()}, std::vector<std::int64_t>(iterations.size(), 1));
   first_ = size_;
@@ -129,18 +206,20 @@ void BlockTable::list_named() {
 }
 
 void BlockTable::grow_to_rows(hsize_t rows) {
-  if (has_rows_) counts_.grow_to({rows});
+  if (has_rows()) counts_.grow_to({rows});
 }
 
-std::optional<hsize_t> BlockTable::record_of(const BlockOwner& owner) const {
+std::optional<hsize_t> BlockTable::record_of(const BlockEntry& entry) const {
   if (!failed_.empty()) throw std::runtime_error(failed_);
-  const auto found = records_.find(owner);
+  const auto found = records_.find(entry);
   return found == records_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<std::string> BlockTable::coordinates() const {
-  if (!has_rows_) return {ranks_.name(), numbers_.name()};
-  return {iterations_.name(), ranks_.name(), numbers_.name()};
+  if (!has_rows()) return {ranks_.name(), numbers_.name()};
+  std::vector<std::string> names{iterations_.name(), ranks_.name(), numbers_.name()};
+  if (levels_.exists()) names.push_back(levels_.name());
+  return names;
 }
 
 BlockTable* BlockTables::of(std::uint32_t variable) const {
@@ -154,7 +233,7 @@ void BlockTables::take_up(std::uint32_t variable, const WantedBlocks& described,
   const auto is_it = [&](const auto& table) { return table->name() == name; };
   auto found = std::find_if(tables_.begin(), tables_.end(), is_it);
   if (found == tables_.end()) {
-    tables_.push_back(std::make_unique<BlockTable>(place_, name, described.has_rows, rows, 1));
+    tables_.push_back(std::make_unique<BlockTable>(place_, name, described.kind, rows, 1));
     found = tables_.end() - 1;
   }
   of_[variable] = found->get();
@@ -164,12 +243,12 @@ void BlockTables::take_up(std::uint32_t variable, const WantedBlocks& described,
 BlockTable* BlockTables::make(const WantedBlocks& wanted, hsize_t rows) {
   const bool is_first = std::none_of(tables_.begin(), tables_.end(),
                                      [](const auto& table) { return table->has_rows(); });
-  const std::string wished = is_first && wanted.has_rows
+  const std::string wished = is_first && wanted.kind.has_rows
                                  ? kUsualBlockTable
                                  : leat_variable_at(&place_.run, wanted.variable)->name +
                                        std::string("_") + kUsualBlockTable;
   tables_.push_back(std::make_unique<BlockTable>(place_, place_.scales.take_name(wished),
-                                                 wanted.has_rows, rows, wanted.owners.size()));
+                                                 wanted.kind, rows, wanted.entries.size()));
   return tables_.back().get();
 }
 
@@ -179,7 +258,7 @@ BlockTable* BlockTables::table_for(const WantedBlocks& wanted, hsize_t row,
   const auto shape = by_shape_.find(key_of(wanted));
   if (!was_single && !wanted.shape.empty() && shape != by_shape_.end()) return shape->second;
   for (const auto& table : tables_) {
-    if (table->has_rows() == wanted.has_rows && table->wanted() == wanted.owners &&
+    if (table->kind() == wanted.kind && table->wanted() == wanted.entries &&
         was_single == (converted_.count(table.get()) > 0))
       return table.get();
   }
@@ -206,7 +285,7 @@ void BlockTables::begin_row(hsize_t row, std::int64_t iteration,
       single_.erase(each.variable);
       if (!each.shape.empty()) by_shape_.emplace(key_of(each), table);
     }
-    table->want(each.owners);
+    table->want(each.entries);
   }
   for (const auto& table : tables_) table->begin_row(row, iteration);
 }

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose the blocks are that have no place in a global array. Such blocks lie one behind the other, by
-// iteration, rank and number, in "<variable>" (block, ...), and variables that have the same blocks
-// share the dimension. Beside it, called after it:
+// iteration, level, rank and number, in "<variable>" (block, ...), and variables that have the same
+// blocks share the dimension. Beside it, called after it:
 //
 //   <block>_rank, <block>_number, <block>_iteration (block)    whose each is, and when it was written
 //   <block>_count (iteration)                                  blocks of each iteration
+//   <block>_level (block), <block>_lo (block, axis)            of an amr mesh: its level, and its first
+//                                                              cell among those of the level
+//
+// So the blocks of a level in an iteration are neighbours, in one run. All variables on an amr mesh
+// share one table.
 //
 // What does not vary in time has a table without iterations.
 #pragma once
@@ -34,6 +39,12 @@ inline constexpr const char* kUsualBlockTable = "block";
 inline constexpr const char* kRankOfBlock = "rank that wrote the block";
 inline constexpr const char* kNumberOfBlock = "number of the block within its rank";
 inline constexpr const char* kIterationOfBlock = "iteration in which the block was written";
+inline constexpr const char* kLevelOfBlock = "level of the block, from the coarsest, 0";
+inline constexpr const char* kFirstCellOfBlock =
+    "first cell of the block among the cells of its level";
+/// Suffixes of what a table has of an amr mesh only.
+inline constexpr const char* kLevelSuffix = "_level";
+inline constexpr const char* kFirstCellSuffix = "_lo";
 /// In a list where no block is.
 inline constexpr std::int64_t kNoBlock = -1;
 
@@ -46,7 +57,20 @@ struct BlockOwner {
   std::int64_t rank = 0, number = 0;
   auto operator<=>(const BlockOwner&) const = default;
 };
-using BlockOwners = std::set<BlockOwner>;
+
+/// What a table says of a block, in the order of its blocks.
+struct BlockEntry {
+  std::int64_t level = -1;  ///< none
+  BlockOwner owner;
+  std::vector<std::int64_t> low;  ///< its first cell among those of the level
+  auto operator<=>(const BlockEntry&) const = default;
+};
+using BlockEntries = std::set<BlockEntry>;
+
+/// That of a block of a variable on an amr mesh, or on none.
+BlockEntry entry_of(const leat_variable& variable, const leat_block& block);
+/// The mesh of a variable when that is an amr mesh, else none.
+const leat_mesh* amr_mesh_of(const leat_run& run, const leat_variable& variable);
 
 /// Where a table is made, or was.
 struct BlockTablePlace {
@@ -58,15 +82,21 @@ struct BlockTablePlace {
 
 class BlockTable {
  public:
+  /// Whose blocks it has.
+  struct Kind {
+    bool has_rows = true;
+    const leat_mesh* amr = nullptr;  ///< the mesh that they are patches of; none for others
+    bool operator==(const Kind&) const = default;
+  };
   /// Makes it for about `at_once` blocks in each iteration, or goes on with what is there. `rows`:
   /// iterations of the file.
-  BlockTable(const BlockTablePlace& place, const std::string& name, bool has_rows, hsize_t rows,
+  BlockTable(const BlockTablePlace& place, const std::string& name, const Kind& kind, hsize_t rows,
              hsize_t at_once);
 
   /// These blocks come in the next row.
-  void want(const BlockOwners& owners) { wanted_.insert(owners.begin(), owners.end()); }
+  void want(const BlockEntries& entries) { wanted_.insert(entries.begin(), entries.end()); }
   void want_none() { wanted_.clear(); }
-  const BlockOwners& wanted() const { return wanted_; }
+  const BlockEntries& wanted() const { return wanted_; }
   /// Notes whose the blocks of a row are that are wanted; none where nobody wants any.
   void begin_row(hsize_t row, std::int64_t iteration);
   /// For rows of before there was the table: each had this one block.
@@ -75,7 +105,7 @@ class BlockTable {
   void grow_to_rows(hsize_t rows);
 
   /// Where the block lies that came in this row. Throws when the row could not be begun.
-  std::optional<hsize_t> record_of(const BlockOwner& owner) const;
+  std::optional<hsize_t> record_of(const BlockEntry& entry) const;
   /// Blocks of this row begin here; of what does not vary in time, all.
   hsize_t first() const { return first_; }
   /// Of all rows.
@@ -84,31 +114,47 @@ class BlockTable {
   Dataset& scale() { return scale_; }
   ElementDimensions& elements() { return elements_; }
   void list_named();
-  bool has_rows() const { return has_rows_; }
+  bool has_rows() const { return kind_.has_rows; }
+  const Kind& kind() const { return kind_; }
   /// Names of what says whose the blocks are, for the attribute `coordinates`.
   std::vector<std::string> coordinates() const;
 
  private:
   Dataset list(const BlockTablePlace& place, const char* suffix, const char* about,
                hsize_t at_once);
-  void append(const std::vector<BlockOwner>& owners, const std::vector<std::int64_t>& iterations);
+  void make_levels(const BlockTablePlace& place, hsize_t at_once);
+  void append(const std::vector<BlockEntry>& entries, const std::vector<std::int64_t>& iterations);
+  void append_levels(const std::vector<BlockEntry>& entries);
   void take_up(hsize_t rows);
 
-  bool has_rows_;
-  Dataset scale_, ranks_, numbers_, iterations_, counts_;
+  Kind kind_;
+  Dataset scale_, ranks_, numbers_, iterations_, counts_, levels_, lows_;
   hsize_t first_ = 0, size_ = 0;
   ElementDimensions elements_;
-  BlockOwners wanted_;
-  std::map<BlockOwner, hsize_t> records_;  // of this row
+  BlockEntries wanted_;
+  std::map<BlockEntry, hsize_t> records_;  // of this row
   std::string failed_;                     // why the row was not begun
+};
+
+/// What the levels of an amr mesh are. Origin and spacing, of level 0, are in the order of a layout's
+/// dimensions, as in "<block>_lo".
+struct Levels {
+  explicit Levels(const leat_mesh& mesh);
+  /// As noted at "<block>_level".
+  explicit Levels(hid_t noted_at);
+  void note_at(hid_t dataset) const;
+
+  std::string mesh, unit;
+  std::int64_t ratio = 2;
+  std::vector<double> origin, spacing;
 };
 
 /// The blocks of a variable in one iteration.
 struct WantedBlocks {
   std::uint32_t variable;
   std::string shape;  ///< those who say the same share a table, whatever comes
-  bool has_rows;
-  BlockOwners owners;
+  BlockTable::Kind kind;
+  BlockEntries entries;
 };
 
 class BlockTables {

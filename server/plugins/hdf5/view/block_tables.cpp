@@ -2,6 +2,7 @@
 #include "server/plugins/hdf5/view/block_tables.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
@@ -14,7 +15,7 @@ namespace {
 constexpr std::uint64_t kChunkBytes = 64ull * 1024;
 
 struct MergedRecord {
-  BlockOwner owner;
+  BlockEntry entry;
   std::size_t part;
   hsize_t record;
 };
@@ -32,8 +33,17 @@ std::vector<std::string> tables_of(const std::vector<Part>& parts, const ViewedV
   return names;
 }
 
-// As the store says it: names of the dimensions.
-std::string shape_of(const ViewedVariable& variable) {
+// What the levels of a part's table are; none where it is not of an amr mesh.
+std::optional<Levels> levels_in(hid_t file, const std::string& table) {
+  const std::string name = table_of(file, table, kLevelSuffix);
+  return name.empty() ? std::nullopt : std::optional<Levels>(open_dataset(file, name));
+}
+
+// As the store says it: the amr mesh, or names of the dimensions.
+std::string shape_of(const std::vector<Part>& parts, const std::vector<std::string>& tables,
+                     const ViewedVariable& variable) {
+  if (const auto levels = levels_in(parts[variable.first].file, tables[variable.first]))
+    return "amr " + levels->mesh;
   const std::size_t dims = extents_of(variable.like()).size();
   std::string shape = variable.layout + ":";
   const std::size_t own = variable.layout == "varying" ? dims : dims - 1;
@@ -66,13 +76,14 @@ MergedBlocks::MergedBlocks(View& view, const std::string& wished,
   for (std::size_t part = 0; part < names.size(); ++part) {
     if (names[part].empty()) continue;
     tables[part] = StoredBlockTable(view.parts[part].file, names[part]);
-    for (const char* suffix : {"_rank", "_number", "_iteration", "_count"})
-      view.done.insert(table_of(view.parts[part].file, names[part], suffix));
+    for (const std::string& list : lists_of_table(view.parts[part].file, names[part]))
+      view.done.insert(list);
+    if (!levels_) levels_ = levels_in(view.parts[part].file, names[part]);
   }
   for (hsize_t row = 0; row < (constant ? 1 : view.rows.size()); ++row)
     merge_row(view, &tables, row, constant);
   const std::string name = view.scales.take_name(wished);
-  scale_ = std::make_unique<Dataset>(make_dimension(view.file, name, owners_.size(), true));
+  scale_ = std::make_unique<Dataset>(make_dimension(view.file, name, entries_.size(), true));
   write(view, constant);
 }
 
@@ -85,28 +96,29 @@ void MergedBlocks::merge_row(View& view, std::vector<StoredBlockTable>* tables, 
     if (!table.exists() || in_part < 0) continue;
     const StoredBlockTable::Range range = table.row(static_cast<hsize_t>(in_part));
     hsize_t record = range.first;
-    for (const BlockOwner& owner : table.owners(range)) records.push_back({owner, part, record++});
+    for (BlockEntry& entry : table.entries(range))
+      records.push_back({std::move(entry), part, record++});
   }
   std::stable_sort(records.begin(), records.end(),
-                   [](const MergedRecord& a, const MergedRecord& b) { return a.owner < b.owner; });
+                   [](const MergedRecord& a, const MergedRecord& b) { return a.entry < b.entry; });
   const std::size_t first = runs_.size();
   for (const MergedRecord& each : records) {
     RecordRun* last = runs_.size() > first ? &runs_.back() : nullptr;
     if (last && last->part == each.part && each.record == last->from + last->count)
       ++last->count;
     else
-      runs_.push_back({each.part, each.record, owners_.size(), 1});
-    owners_.push_back(each.owner);
+      runs_.push_back({each.part, each.record, entries_.size(), 1});
+    entries_.push_back(each.entry);
   }
   counts_.push_back(static_cast<std::int64_t>(records.size()));
-  if (!constant) iterations_.resize(owners_.size(), view.rows.numbers()[row]);
+  if (!constant) iterations_.resize(entries_.size(), view.rows.numbers()[row]);
 }
 
 void MergedBlocks::write(View& view, bool constant) {
   std::vector<std::int64_t> ranks, numbers;
-  for (const BlockOwner& owner : owners_) {
-    ranks.push_back(owner.rank);
-    numbers.push_back(owner.number);
+  for (const BlockEntry& entry : entries_) {
+    ranks.push_back(entry.owner.rank);
+    numbers.push_back(entry.owner.number);
   }
   if (!constant) {
     write_list(view, "_iteration", kIterationOfBlock, iterations_);
@@ -117,6 +129,32 @@ void MergedBlocks::write(View& view, bool constant) {
   }
   write_list(view, "_rank", kRankOfBlock, ranks);
   write_list(view, "_number", kNumberOfBlock, numbers);
+  if (levels_) write_levels(view);
+}
+
+// As a store has them: places have all 64 bits.
+void MergedBlocks::write_levels(View& view) {
+  std::vector<std::int64_t> levels, lows;
+  for (const BlockEntry& entry : entries_) {
+    levels.push_back(entry.level);
+    lows.insert(lows.end(), entry.low.begin(), entry.low.end());
+  }
+  const hsize_t axes = levels_->origin.size();
+  const auto add = [&](const char* suffix, const char* about, const auto& numbers, bool is_list) {
+    const std::string name = view.scales.take_name(scale_->name() + suffix);
+    const Shape extents = is_list ? Shape{levels.size()} : Shape{levels.size(), axes};
+    const std::int64_t room = is_list ? 0 : std::numeric_limits<std::int64_t>::max();
+    Dataset made = write_table(view, name, numbers, extents, room);
+    set_attribute(made.id(), "long_name", about);
+    set_attribute(made.id(), "units", "1");
+    made.attach_scale(0, *scale_);
+    return made;
+  };
+  Dataset list = add(kLevelSuffix, kLevelOfBlock, levels, true);
+  levels_->note_at(list.id());
+  coordinates_.push_back(list.name());
+  Dataset places = add(kFirstCellSuffix, kFirstCellOfBlock, lows, false);
+  view.scales.name(places, 1, {scale_->name() + "_axis", axes});
 }
 
 void MergedBlocks::write_list(View& view, const char* suffix, const char* about,
@@ -139,8 +177,10 @@ MergedTables::MergedTables(const std::vector<Part>& parts,
   bool has_first = false;
   for (const ViewedVariable& variable : variables) {
     if (variable.layout == "global") continue;
-    Group& group = group_of(tables_of(parts, variable), variable);
-    group.shapes.insert(shape_of(variable));
+    const std::vector<std::string> names = tables_of(parts, variable);
+    const std::string shape = shape_of(parts, names, variable);
+    Group& group = group_of(names, shape, variable.constant);
+    group.shapes.insert(shape);
     group.variables.insert(variable.name);
     if (!group.wished.empty()) continue;
     const bool is_first = !has_first && !variable.constant;
@@ -160,15 +200,14 @@ bool MergedTables::Group::takes(const std::vector<std::string>& other,
 }
 
 MergedTables::Group& MergedTables::group_of(const std::vector<std::string>& names,
-                                            const ViewedVariable& variable) {
-  const std::string shape = shape_of(variable);
+                                            const std::string& shape, bool constant) {
   const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
-    return group.constant == variable.constant && group.takes(names, shape);
+    return group.constant == constant && group.takes(names, shape);
   });
   if (found == groups_.end()) {
     groups_.emplace_back();
     groups_.back().names = names;
-    groups_.back().constant = variable.constant;
+    groups_.back().constant = constant;
     return groups_.back();
   }
   for (std::size_t part = 0; part < names.size(); ++part) {

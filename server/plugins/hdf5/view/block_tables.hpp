@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of blocks of the view: those that the parts have, merged row by row in the order of rank and
-// number, as one server would have stored them. Variables that share a table in all parts share one in
+// Tables of blocks of the view: those that the parts have, merged row by row in the order of level,
+// rank and number, as one server would have stored them. Variables that share a table in all parts share one in
 // the view. They are written, not mapped: they are small.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,17 +34,19 @@ class MergedBlocks {
   ElementDimensions& elements() { return elements_; }
   void list_named();
   const std::vector<RecordRun>& runs() const { return runs_; }
-  hsize_t size() const { return owners_.size(); }
+  hsize_t size() const { return entries_.size(); }
 
  private:
   void merge_row(View& view, std::vector<StoredBlockTable>* tables, hsize_t row, bool constant);
   void write(View& view, bool constant);
+  void write_levels(View& view);
   void write_list(View& view, const char* suffix, const char* about,
                   const std::vector<std::int64_t>& numbers);
 
   std::unique_ptr<Dataset> scale_;
   std::vector<RecordRun> runs_;
-  std::vector<BlockOwner> owners_;
+  std::vector<BlockEntry> entries_;
+  std::optional<Levels> levels_;  // of an amr mesh
   std::vector<std::int64_t> iterations_, counts_;
   std::vector<std::string> coordinates_;
   ElementDimensions elements_;
@@ -68,7 +71,7 @@ class MergedTables {
 
     bool takes(const std::vector<std::string>& other, const std::string& shape) const;
   };
-  Group& group_of(const std::vector<std::string>& names, const ViewedVariable& variable);
+  Group& group_of(const std::vector<std::string>& names, const std::string& shape, bool constant);
 
   std::vector<Group> groups_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables without a global shape: the blocks of all parts, row by row, ordered by rank and number.
+// Variables without a global shape: the blocks of all parts, row by row, ordered by level, rank and
+// number.
 #include <algorithm>
 #include <limits>
 

@@ -114,7 +114,9 @@ class CellsMesh : public Mesh {
     need(parts);
   }
 
-  std::vector<List*> lists() override { return {&point_counts_, &cell_counts_, &id_counts_}; }
+  void flush() override {
+    for (List* list : {&point_counts_, &cell_counts_, &id_counts_}) list->flush();
+  }
 
   std::vector<std::pair<const char*, FlatList*>> shown() override {
     std::vector<std::pair<const char*, FlatList*>> all;

@@ -89,10 +89,16 @@ Shape nodes_of(const leat_mesh& mesh, const std::vector<Field>& axes) {
   return nodes;
 }
 
-std::string why_vtk_cannot(const leat_variable& variable) {
+std::string why_no_array(const leat_variable& variable) {
   if (variable.type == LEAT_COMPLEX64 || variable.type == LEAT_COMPLEX128)
     return "VTK has no complex numbers";
   if (variable.type == LEAT_CHAR) return "it is text";
+  return "";
+}
+
+std::string why_vtk_cannot(const leat_variable& variable) {
+  const std::string why = why_no_array(variable);
+  if (!why.empty()) return why;
   if (!variable.has_global && varies_in_shape(variable, 1))
     return "each of its blocks has a shape of its own";
   return "";

@@ -36,6 +36,8 @@ struct Field {
 /// its name.
 std::string array_name(const leat_run& run, std::uint32_t number);
 
+/// Why VTK has no array for values of its type; "" when it has.
+std::string why_no_array(const leat_variable& variable);
 /// Why VTK cannot show it, whatever it is written like; "" when it can.
 std::string why_vtk_cannot(const leat_variable& variable);
 

@@ -24,7 +24,9 @@ class GridArray : public Array {
         list_(target, {{field.path(), field.shape, field.varies, values_}}, field.variable->type, 0,
               fill_value(field.variable->type)) {}
 
-  bool is_valid() const override { return is_whole_array(target_, field_); }
+  std::string why_invalid(const std::vector<Step>&, hsize_t) override {
+    return is_whole_array(target_, field_) ? "" : "it has many blocks now, and no global shape";
+  }
 
   std::optional<hsize_t> place(hsize_t row) override {
     const hsize_t first = field_.varies ? row * values_ : 0;

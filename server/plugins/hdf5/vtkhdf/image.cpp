@@ -16,7 +16,9 @@ class ImageArray : public Array {
   ImageArray(const Target& target, const Field& field)
       : target_(target), file_(target.file), field_(field) {}
 
-  bool is_valid() const override { return is_whole_array(target_, field_); }
+  std::string why_invalid(const std::vector<Step>&, hsize_t) override {
+    return is_whole_array(target_, field_) ? "" : "it has many blocks now, and no global shape";
+  }
 
   std::optional<hsize_t> place(hsize_t row) override { return field_.varies ? row : 0; }
   bool is_indexed_by_step() const override { return field_.varies; }

@@ -77,12 +77,12 @@ void Mesh::add(const std::vector<Step>& steps) {
     put_step(step, steps[step].row);
     rows_.put(step, static_cast<std::int64_t>(steps[step].row));
   }
-  for (List* list : lists()) list->flush();
+  flush();
   for (const auto& [name, list] : shown()) list->show(path(name));
   offsets_.flush();
   rows_.flush();
   while (in_step_ < steps.size() && steps[in_step_].row == in_step_) ++in_step_;
-  drop_invalid();
+  drop_invalid(steps);
   for (auto& [number, known] : known_) put_offsets(&known, steps);
   const auto is_taken = [&](std::uint32_t variable) { return take(variable, steps); };
   waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), is_taken), waiting_.end());
@@ -112,7 +112,8 @@ void Mesh::put_values(const std::vector<Step>& steps) {
 // True when the variable waits no longer.
 bool Mesh::take(std::uint32_t variable, const std::vector<Step>& steps) {
   const leat_variable& described = *leat_variable_at(&target_.run, variable);
-  std::string why = why_vtk_cannot(described);
+  const bool has_own_shapes = mesh_.kind == LEAT_MESH_AMR;  // blocks of one may have
+  std::string why = has_own_shapes ? why_no_array(described) : why_vtk_cannot(described);
   if (why.empty()) {
     try {
       const std::optional<Field> field = field_in(target_, variable);
@@ -141,24 +142,27 @@ void Mesh::take_up(std::uint32_t variable, const Field& field, const std::vector
   known_[variable] = std::move(known);
 }
 
-void Mesh::drop_invalid() {
+void Mesh::drop_invalid(const std::vector<Step>& steps) {
   for (auto at = known_.begin(); at != known_.end();) {
-    if (at->second.array->is_valid()) {
+    const std::string why = at->second.array->why_invalid(steps, count_);
+    if (why.empty()) {
       ++at;
       continue;
     }
+    at->second.array->remove();
     for (const std::string& link : {at->second.path, at->second.offsets_path}) {
       if (is_in(target_.file, link))
         check(H5Ldelete(target_.file, link.c_str(), H5P_DEFAULT), "cannot remove " + link);
     }
     host_.warn("/VTKHDF, mesh \"" + std::string(mesh_.name) + "\": variable \"" +
                leat_variable_at(&target_.run, at->first)->name +
-               "\" is not shown any more: it has many blocks now, and no global shape");
+               "\" is not shown any more: " + why);
     at = known_.erase(at);
   }
 }
 
 void Mesh::put_offsets(Known* known, const std::vector<Step>& steps) const {
+  if (known->array->put_offsets(steps, count_)) return;
   if (!known->offsets.exists()) {
     const bool needs_none = known->array->is_indexed_by_step() && in_step_ == steps.size() &&
                             !is_in(target_.file, known->offsets_path);

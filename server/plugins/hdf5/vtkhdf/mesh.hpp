@@ -5,6 +5,7 @@
 //   GridMesh     rectilinear, curvilinear    UnstructuredGrid: cells made once, arrays are virtual
 //   CellsMesh    unstructured                UnstructuredGrid: a part for each block
 //   PointsMesh   points                      PolyData: a vertex for each point
+//   AmrMesh      amr                         OverlappingAMR: the datasets as lists of cells
 //
 // Whether a mesh can be shown, and from when on, is seen in the file: from the iteration on that
 // has all it is made of. It then gets all steps there were so far, so that all meshes of a file
@@ -47,8 +48,15 @@ class Array {
   virtual bool is_indexed_by_step() const { return false; }
   /// Makes the array, which is for VTK to see when the mesh has as many steps; or show() does.
   virtual void link(const std::string& /*path*/, const std::vector<Step>& /*steps*/) {}
-  /// False when the variable is stored in another form by now, which VTK cannot be shown.
-  virtual bool is_valid() const { return true; }
+  /// Why VTK cannot be shown it any more, of which the steps from number `first` on are new: it is
+  /// stored in another form by now, or does not fit the mesh. "" when it can.
+  virtual std::string why_invalid(const std::vector<Step>& /*steps*/, hsize_t /*first*/) {
+    return "";
+  }
+  /// Writes the offsets of the steps from number `first` on, when it has more than one for each.
+  virtual bool put_offsets(const std::vector<Step>& /*steps*/, hsize_t /*first*/) { return false; }
+  /// It is not to be seen any more, by names that only the array knows.
+  virtual void remove() {}
   /// A second step has come.
   virtual void show_time(const std::string& /*path*/) {}
 };
@@ -96,8 +104,8 @@ class Mesh {
   /// What is made once.
   virtual void make_head() = 0;
   virtual void put_step(hsize_t step, hsize_t row) = 0;
-  /// What put_step() puts into, but for offsets_.
-  virtual std::vector<List*> lists() { return {}; }
+  /// Writes what put_step() puts, but for offsets_.
+  virtual void flush() {}
   /// What it has of the variables it is made of, by its name.
   virtual std::vector<std::pair<const char*, FlatList*>> shown() { return {}; }
   /// `group`: gets PointData or CellData. Throws when the variable does not fit.
@@ -126,7 +134,7 @@ class Mesh {
 
   void take_up(std::uint32_t variable, const Field& field, const std::vector<Step>& steps);
   bool take(std::uint32_t variable, const std::vector<Step>& steps);
-  void drop_invalid();
+  void drop_invalid(const std::vector<Step>& steps);
   void put_offsets(Known* known, const std::vector<Step>& steps) const;
   void put_values(const std::vector<Step>& steps);
 
@@ -141,7 +149,7 @@ class Mesh {
 
 using MakeMesh = std::unique_ptr<Mesh>(const Target& target, const Host& host,
                                        std::uint32_t number);
-MakeMesh make_image_mesh, make_grid_mesh, make_cells_mesh, make_points_mesh;
+MakeMesh make_image_mesh, make_grid_mesh, make_cells_mesh, make_points_mesh, make_amr_mesh;
 
 /// Array of the elements of blocks: what was not written, or not for all points or cells of an
 /// iteration, is shown as fill values.

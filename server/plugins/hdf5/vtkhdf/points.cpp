@@ -42,7 +42,9 @@ class PointsMesh : public Mesh {
     list_->need(points.first + points.total());
   }
 
-  std::vector<List*> lists() override { return {&counts_, &none_}; }
+  void flush() override {
+    for (List* list : {&counts_, &none_}) list->flush();
+  }
   std::vector<std::pair<const char*, FlatList*>> shown() override { return {{"Points", &*list_}}; }
 
   std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {

@@ -23,10 +23,12 @@ vtk::MakeMesh* maker_of(std::uint32_t kind) {
     case LEAT_MESH_POINTS:
       return vtk::make_points_mesh;
     case LEAT_MESH_AMR:
-      return nullptr;
+      return vtk::make_amr_mesh;
   }
   return nullptr;
 }
+
+bool fits_collections(const vtk::Mesh& mesh) { return mesh.described().kind != LEAT_MESH_AMR; }
 
 // A variable of that name, or a group of them.
 bool is_name_taken(const leat_run& run) {
@@ -110,6 +112,7 @@ void VtkHdf::finish() {
 void VtkHdf::add(const std::vector<vtk::Step>& more) {
   std::vector<vtk::Step> steps = steps_;
   steps.insert(steps.end(), more.begin(), more.end());
+  leave_out_of_collections();
   std::size_t shown = 0;
   for_each_mesh([&](vtk::Mesh* mesh) { shown += mesh->is_open() || mesh->is_ready(); });
   if (!is_collection_ && shown > 1) become_collection();
@@ -136,6 +139,24 @@ void VtkHdf::for_each_mesh(const std::function<void(vtk::Mesh*)>& what) {
       mesh = meshes_.erase(mesh);
     }
   }
+}
+
+// Where one is shown that no collection can have, it stays alone; such a one comes first.
+void VtkHdf::leave_out_of_collections() {
+  const vtk::Mesh* alone = nullptr;
+  for (const bool is_open : {true, false}) {
+    for_each_mesh([&](vtk::Mesh* mesh) {
+      const bool counts = is_open ? mesh->is_open() : !fits_collections(*mesh);
+      if (!alone && counts && (is_open || mesh->is_ready())) alone = mesh;
+    });
+  }
+  for_each_mesh([&](vtk::Mesh* mesh) {
+    const bool fits =
+        mesh == alone || !alone || (fits_collections(*mesh) && fits_collections(*alone));
+    if (!fits && mesh->is_ready())
+      throw std::runtime_error("VTK shows an amr mesh alone, and \"" +
+                               std::string(alone->described().name) + "\" is shown");
+  });
 }
 
 // The group of the mesh that was shown alone becomes one in that of all.

@@ -40,6 +40,7 @@ class VtkHdf {
  private:
   void take_up();
   void for_each_mesh(const std::function<void(vtk::Mesh*)>& what);
+  void leave_out_of_collections();
   void become_collection();
   void open(vtk::Mesh* mesh);
   std::string group_of(const leat_mesh& mesh) const;

@@ -23,7 +23,8 @@ std::unique_ptr<Mesh> made(const Target& target, std::uint32_t number, LeftOut* 
     case LEAT_MESH_POINTS:
       return make_points_mesh(target, number, left_out);
     case LEAT_MESH_AMR:
-      return nullptr;
+      throw std::runtime_error(
+          "XDMF has no levels of blocks; VTK and ParaView see them in /VTKHDF");
   }
   return nullptr;
 }

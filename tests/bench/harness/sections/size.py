@@ -14,7 +14,7 @@ variable in an iteration, and 64 KiB. *Allowed* is that; *over* is the file divi
 the store: of the first iteration, which makes all variables, of each later one, and of the end. *global* arrays are
 made of 4 blocks, *in parts* are those of which another node has the other half, and whose file is one of two parts;
 *single* variables have one block, *scalar* ones one number, *parameters* stand beside one scalar. *Blocks* have no
-place in a global array. Bytes are those of a block. Each file is
+place in a global array, *amr* are such blocks on three levels of a mesh, shown to VTK. Bytes are those of a block. Each file is
 written once."""
 
 SECONDS = 120
@@ -60,6 +60,8 @@ def cells():
             for size in (8, 4 * KIB, MIB):
                 if blocks * iterations * size <= 512 * MIB and blocks * iterations <= 1_000_000:
                     yield Cell("blocks", 1, blocks, iterations, size)
+    for variables, blocks, iterations in ((1, 3301, 1), (5, 3301, 1), (1, 3301, 10), (1, 16, 1000), (10, 100, 10)):
+        yield Cell("amr", variables, blocks, iterations, 4 * KIB)
 
 
 # Which xarray opens too: its engines, each in a process of its own.

@@ -105,7 +105,7 @@ class Sorter {
       companion(name + suffix, Role::plain);
     const std::string blocks = text_of(open_dataset(file_, name), "leat_blocks");
     if (!blocks.empty() && tables_.insert(blocks).second) {
-      for (const char* suffix : {"_rank", "_number", "_iteration", "_count"})
+      for (const char* suffix : {"_rank", "_number", "_iteration", "_count", "_level", "_lo"})
         companion(blocks + suffix, Role::plain);
     }
     for (const char* suffix : {"_global", "_region"}) own(name + suffix);

@@ -163,6 +163,8 @@ class FileFacts {
     for (const std::string& name : contents_.vtkhdf) {
       const Id group(H5Gopen2(file_, name.c_str(), H5P_DEFAULT), "cannot open " + name);
       Json arrays = arrays_in(group, "");
+      if (H5Lexists(group, "Level0", H5P_DEFAULT) > 0)  // an amr mesh: all levels have the same
+        arrays = arrays_in(Id(H5Gopen2(group, "Level0", H5P_DEFAULT), name), "");
       for (const std::string& mesh : names_in(group, false)) add_mesh(group, mesh, &arrays);
       groups.push_back({{"name", name}, {"type", text_of(group, "Type")}, {"arrays", arrays}});
     }
