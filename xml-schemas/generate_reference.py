@@ -25,6 +25,7 @@ One file describes a run; `leat check FILE` says all errors in it, or shows what
 - In the value of every attribute `${NAME}` becomes the environment variable of this name, and
   `${NAME:-default}` the default when there is none or it is empty. Values bring in no markup.
 - Unknown elements and attributes are errors, and so is a DOCTYPE.
+- Files for Damaris are read too: [XML of Damaris](damaris.md).
 - A file is UTF-8 unless its first line says another encoding.
 """
 

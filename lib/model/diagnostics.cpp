@@ -17,6 +17,10 @@ void DiagnosticList::warning(const SourceLocation& where, std::string message) {
   all_.push_back({Severity::warning, where, std::move(message)});
 }
 
+void DiagnosticList::note(const SourceLocation& where, std::string message) {
+  all_.push_back({Severity::note, where, std::move(message)});
+}
+
 void DiagnosticList::file_opened(const std::string& file) {
   if (file_rank(file) == files_.size()) files_.push_back(file);
 }

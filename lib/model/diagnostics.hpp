@@ -13,6 +13,7 @@ class DiagnosticList {
  public:
   void error(const SourceLocation& where, std::string message);
   void warning(const SourceLocation& where, std::string message);
+  void note(const SourceLocation& where, std::string message);
   /// Says that `file` was read now; files are listed in this order.
   void file_opened(const std::string& file);
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "lib/base/suggest.hpp"
+#include "lib/model/damaris/translate.hpp"
 #include "lib/model/environment.hpp"
 #include "lib/model/schema_check.hpp"
 #include "lib/model/source_file.hpp"
@@ -47,6 +48,12 @@ class Loader {
     std::optional<XmlElement> root = parse_xml(text, path, out_);
     if (!root || !root_fits(*root, expected)) return std::nullopt;
     expand_environment(*root, out_);
+    if (open_.empty() && damaris::is_damaris(*root)) {
+      std::optional<damaris::Translation> translation =
+          damaris::translate(std::move(*root), schema_, out_);
+      if (!translation) return std::nullopt;
+      root = std::move(translation->root);
+    }
     check_against_schema(schema_, *root, out_);
     open_.push_back(identity(path));
     put_includes(*root, path);

@@ -17,6 +17,13 @@ bool has_child(const ElementRule& rule, const std::string& name) {
   return std::find(rule.children.begin(), rule.children.end(), name) != rule.children.end();
 }
 
+// As much of a text as tells which one is meant.
+std::string beginning(std::string text) {
+  constexpr std::size_t kQuoted = 24;
+  text = text.substr(0, text.find_first_of("\r\n"));
+  return text.size() > kQuoted ? text.substr(0, text.find(' ', kQuoted / 2)) + "..." : text;
+}
+
 class SchemaCheck {
  public:
   SchemaCheck(const Schema& schema, DiagnosticList& out) : schema_(schema), out_(out) {}
@@ -27,7 +34,7 @@ class SchemaCheck {
     for (XmlAttribute& each : element.attributes) value(each, *rule.find(each.name), rule);
     for (const AttributeRule& each : rule.attributes) presence(element, each);
     if (!element.text.empty()) {
-      out_.error(element.where, "text \"" + element.text + "\" inside <" + element.name +
+      out_.error(element.where, "text \"" + beginning(element.text) + "\" inside <" + element.name +
                                     ">; values stand in attributes");
     }
     std::erase_if(element.children, [&](const XmlElement& c) { return is_misplaced(c, rule); });

@@ -20,6 +20,13 @@ namespace leat::model {
 namespace xe = xercesc;
 namespace {
 
+std::string without_space_around(const std::string& text) {
+  constexpr const char* kSpace = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+}
+
 class TreeBuilder : public xe::DefaultHandler {
  public:
   TreeBuilder(const std::string& text, std::string file, DiagnosticList& out)
@@ -50,6 +57,7 @@ class TreeBuilder : public xe::DefaultHandler {
   void endElement(const XMLCh*, const XMLCh*, const XMLCh*) override {
     XmlElement done = std::move(open_.back());
     open_.pop_back();
+    done.text = without_space_around(done.text);
     if (open_.empty()) {
       root_ = std::move(done);
     } else {
@@ -58,13 +66,7 @@ class TreeBuilder : public xe::DefaultHandler {
   }
 
   void characters(const XMLCh* const chars, const XMLSize_t) override {
-    constexpr std::size_t kQuoted = 24;
-    std::string text = to_utf8(chars);
-    const std::size_t begin = text.find_first_not_of(" \t\r\n");
-    if (begin == std::string::npos || open_.empty() || !open_.back().text.empty()) return;
-    text = text.substr(begin, text.find_first_of("\r\n", begin) - begin);
-    if (text.size() > kQuoted) text = text.substr(0, text.find(' ', kQuoted / 2)) + "...";
-    open_.back().text = text;
+    if (!open_.empty()) open_.back().text += to_utf8(chars);
   }
 
   /// Says the first of the errors that make the text no XML; the rest follow from it.

@@ -22,7 +22,7 @@ struct XmlElement {
   SourceLocation where;
   std::vector<XmlAttribute> attributes;
   std::vector<XmlElement> children;
-  std::string text;  ///< the first characters that are no white space; elements of ours have none
+  std::string text;  ///< inside, without white space around; elements of ours have none
 
   const XmlAttribute* find(std::string_view attribute) const {
     for (const XmlAttribute& each : attributes) {

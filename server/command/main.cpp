@@ -7,6 +7,7 @@
 #include "lib/base/suggest.hpp"
 #include "server/command/check.hpp"
 #include "server/command/clean.hpp"
+#include "server/command/convert.hpp"
 #include "server/command/ctl.hpp"
 #include "server/command/exit_codes.hpp"
 #include "server/command/ls.hpp"
@@ -45,6 +46,7 @@ int main(int argc, char** argv) {
   int exit_code = kGood;
   add_check(app, exit_code);
   add_clean(app, exit_code);
+  add_convert(app, exit_code);
   add_ctl(app, exit_code);
   add_ls(app, exit_code);
   add_placement(app, exit_code);

@@ -70,6 +70,7 @@ std::string reason(int code) {
 OwnName name_of_log(const model::Model& model, const std::string& session, bool goes_on) {
   std::error_code error;
   const std::filesystem::path wanted = model.log.file;
+  if (wanted.has_parent_path()) std::filesystem::create_directories(wanted.parent_path(), error);
   if (wanted.empty() ||
       (std::filesystem::exists(wanted, error) && !std::filesystem::is_regular_file(wanted, error)))
     return {};

@@ -9,7 +9,8 @@ from tree import ROOT, files, text
 
 # Pages are prose; JSON and PNG know no comments; of the reader's cases every line and column is counted;
 # what the fuzzer found is kept as it was; what is packed is no text.
-WITHOUT_LICENCE_LINE = re.compile(r".*\.(md|json|png)|LICENSE|[.]gitignore|tests/config/.*\.(xml|expect)|tests/fuzz/corpus/.*|.*[.]gz")
+WITHOUT_LICENCE_LINE = re.compile(r".*\.(md|json|png)|LICENSE|[.]gitignore|tests/(config|damaris)/.*\.(xml|expect)|"
+                                  r"tests/fuzz/corpus/.*|.*[.]gz")
 # These could have one, and do not yet.
 LICENCE_LINE_TO_COME = {"server/plugins/exports.map", "tests/api/api.xml.in", "tests/cpp/cpp.xml", "tests/fortran/verbs.xml"}
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a translation, one file each.
+#pragma once
+
+#include <optional>
+
+#include "lib/model/damaris/names.hpp"
+#include "lib/model/damaris/remarks.hpp"
+#include "lib/model/schema.hpp"
+
+namespace leat::model::damaris {
+
+struct Work {
+  const Schema& schema;
+  Remarks& remarks;
+  DiagnosticList& out;
+};
+
+XmlElement translate_architecture(Work& work, const XmlElement& from);
+XmlElement translate_storage(Work& work, const XmlElement& from, const std::string& simulation);
+XmlElement translate_log(const XmlElement& from);
+
+/// Stores of a file that store nothing.
+std::vector<std::string> null_stores(const XmlElement& root);
+
+/// What is said outside of <data> that it depends on.
+struct Surroundings {
+  std::vector<std::string> null_stores;
+  bool is_fortran = false;                ///< what layouts are that say nothing
+  const XmlAttribute* domains = nullptr;  ///< blocks of a rank, when there may be several
+};
+
+XmlElement translate_data(Work& work, const XmlElement& from, const Surroundings& around);
+
+XmlElement translate_parameter(Work& work, const XmlElement& from);
+
+/// What the variables of a layout are for.
+struct LayoutUse {
+  bool types = false;    ///< types of cells
+  bool vectors = false;  ///< one vector after the other, though the dimensions say otherwise
+};
+
+/// The values of `parameters` are needed for ghosts that are expressions.
+XmlElement translate_layout(Work& work, const XmlElement& from, const std::string& name,
+                            const LayoutUse& use, const Surroundings& around,
+                            const std::vector<Parameter>& parameters);
+/// A layout of one value for a simple type that is named like a layout, nothing for other names.
+std::optional<XmlElement> layout_of_one(const std::string& type, const SourceLocation& where);
+
+/// Nothing, and a warning, when Leat has no such mesh.
+std::optional<XmlElement> translate_mesh(Work& work, const XmlElement& from,
+                                         const std::string& name);
+
+/// Turns the axes of meshes round, or takes variables off them, where they would not fit.
+void fit_meshes(Work& work, XmlElement& root);
+
+}  // namespace leat::model::damaris

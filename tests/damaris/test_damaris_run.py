@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run with an XML for Damaris: what ranks write is what h5py reads, and the same as with the converted one."""
+import os
+import pathlib
+import subprocess
+
+import h5py
+import numpy as np
+import pytest
+from leat_run import Run, data, same_bits
+
+LEAT = pathlib.Path(os.environ["LEAT_BUILD"]) / "bin" / "leat"
+HEAD = """<?xml version="1.0"?>
+<simulation name="run" language="{language}" xmlns="http://damaris.gforge.inria.fr/damaris/model">
+  <architecture>
+    <domains count="1"/>
+    <dedicated cores="1" nodes="0"/>
+    <placement />
+    <buffer name="buffer" size="16777216" />
+    <queue  name="queue" size="100" />
+  </architecture>
+  <data>
+    <parameter name="W" type="int" value="8" />
+    <parameter name="H" type="int" value="6" />
+    <parameter name="size" type="int" value="1" comment="set by the simulation" />
+    <parameter name="G" type="int" value="1" />
+    {layout}
+    <layout name="axis" type="float" dimensions="W" />
+    <group name="coord">
+      <variable name="x" layout="axis" time-varying="false" store="MyStore" unit="m" />
+    </group>
+    <variable name="1OVERBG" layout="cells" mesh="none_there" store="MyStore" unit="K" />
+    <variable name="hidden" layout="axis" />
+  </data>
+  <storage>
+    <store name="MyStore" type="HDF5" frequency="2">
+      <option key="FileMode">Collective</option>
+      <option key="FilesPath">out/</option>
+    </store>
+  </storage>
+  <paraview><script>none.py</script></paraview>
+  <log FileName="log/run" RotationSize="5" LogFormat="[%TimeStamp%]: %Message%" LogLevel="info" Flush="true" />
+</simulation>
+"""
+LAYOUTS = {"c": '<layout name="cells" type="double" dimensions="W/size+2*G,H" global="W,H" ghosts="G:G,0:0" />',
+           "fortran": '<layout name="cells" type="double" dimensions="H,W/size+2*G" global="H,W" ghosts="0,G:G" />'}
+
+
+def stored(folder, text, ranks):
+    folder.mkdir()
+    rows = 8 // ranks
+    with Run(folder, text, ranks=ranks) as run:
+        for rank in run.init():
+            rank.must("set_int", "size", ranks)
+            rank.must("set_position", "1OVERBG", 0, f"{rank.number * rows},0")
+            assert rank.write("coord/x", 8 * 4, 7).ok
+        for iteration in range(3):
+            for rank in run.ranks:
+                assert rank.write("1OVERBG", (rows + 2) * 6 * 8, 100 * iteration + rank.number).ok
+                assert rank.write("hidden", 8 * 4, 1).status in ("LEAT_OK", "LEAT_UNWANTED")
+                rank.end()
+        run.finish()
+    assert (folder / "log" / "run.log").exists()
+    with h5py.File(folder / "out" / "run.h5") as file:
+        assert "hidden" not in file
+        assert file["1OVERBG"].attrs["units"] == b"K"
+        return {"u": file["1OVERBG"][...], "x": file["coord/x"][...], "iteration": file["iteration"][...]}
+
+
+@pytest.mark.parametrize("language", LAYOUTS)
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_what_ranks_write_is_stored(tmp_path, ranks, language):
+    text = HEAD.format(language=language, layout=LAYOUTS[language])
+    found = stored(tmp_path / "damaris", text, ranks)
+    rows = 8 // ranks
+    assert found["iteration"].tolist() == [0, 2] and found["u"].shape == (2, 8, 6)
+    for index, iteration in enumerate([0, 2]):
+        for rank in range(ranks):
+            block = data((rows + 2) * 6, "f8", 100 * iteration + rank).reshape(rows + 2, 6)
+            assert same_bits(found["u"][index, rank * rows:(rank + 1) * rows], block[1:-1])
+    assert data(8, "f4", 7).tobytes() in found["x"].tobytes()
+    (tmp_path / "damaris.xml").write_text(text)
+    converted = subprocess.run([LEAT, "convert", tmp_path / "damaris.xml"], capture_output=True, text=True, timeout=60, check=True)
+    assert "damaris.gforge" not in converted.stdout
+    again = stored(tmp_path / "leat", converted.stdout, ranks)
+    assert all(np.asarray(found[name]).tobytes() == np.asarray(again[name]).tobytes() for name in found)
+
+
+def test_what_opm_flow_writes_is_on_its_mesh(tmp_path):
+    """The XML of OPM Flow, with sizes that the simulation sets and names that begin with a digit."""
+    text = (pathlib.Path(__file__).parent / "opm_flow.xml").read_text()
+    with Run(tmp_path, text, ranks=1) as run:
+        rank, = run.init()
+        for parameter, value in {"n_elements_total": 2, "n_elements_local": 2, "n_coords_local": 12, "n_connectivity": 16,
+                                 "n_types": 2}.items():
+            rank.must("set_int", parameter, value)
+        for iteration in range(2):
+            for name, size in {"PRESSURE": 16, "1OVERBG": 16, "MPI_RANK": 8, "CELL_INDEX": 8}.items():
+                rank.must("set_position", name, 0, "0")
+                assert rank.write(name, size, iteration).status in ("LEAT_OK", "LEAT_UNWANTED"), name
+            rank.end()
+        run.finish()
+    with h5py.File(tmp_path / "opm-flow-SPE1.h5") as file:
+        assert all(same_bits(file["PRESSURE"][i], data(2, "f8", i)) for i in range(2))
+        assert "1OVERBG" not in file
