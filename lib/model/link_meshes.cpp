@@ -125,6 +125,7 @@ class MeshLinker {
 }  // namespace
 
 void link_meshes(ReadContext& context, const XmlElement& root) {
+  if (context.model.layouts.empty()) return;  // then no variable has a shape, which was said
   for (const XmlElement* element : all_below(root, "mesh")) {
     const std::size_t index =
         index_of(context.model.meshes, Attributes(context, *element).text("name"));
