@@ -87,9 +87,16 @@ void begin_collection(XmlStream& xml, const std::string& name, const Step& step,
   if (!inside) xml.empty("Time", {{"Value", number_text(step.time)}});
 }
 
+// Without cells, but with a point: of a geometry without any, VTK takes the number from memory that
+// nobody has written (XdmfGeometry, to 9.7), and ends with a crash.
 void put_nothing(XmlStream& xml) {
   xml.empty("Topology", {{"TopologyType", "Polyvertex"}, {"NumberOfElements", "0"}});
-  xml.empty("Geometry", {{"GeometryType", "X_Y"}});
+  xml.begin("Geometry", {{"GeometryType", "XYZ"}});
+  xml.element(
+      "DataItem",
+      {{"Dimensions", "1 3"}, {"NumberType", "Float"}, {"Precision", "8"}, {"Format", "XML"}},
+      "0 0 0");
+  xml.end();
 }
 
 // A vector of two gets a third number, 0, for which large integers go through doubles. Readers

@@ -92,8 +92,8 @@ MakeMesh make_grid_mesh, make_cells_mesh, make_points_mesh;
 void begin_grid(XmlStream& xml, const std::string& name, const Step& step, bool inside);
 void begin_collection(XmlStream& xml, const std::string& name, const Step& step, bool inside);
 
-/// Neither points nor cells, in the Grid that is begun: a step that were left out would show the
-/// one before.
+/// No cells, and a point that none has, in the Grid that is begun: a step that were left out would
+/// show the one before.
 void put_nothing(XmlStream& xml);
 
 /// Values at points ("Node") or in cells ("Cell"), in the Grid that is begun. `components`: of each
