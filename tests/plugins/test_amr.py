@@ -311,15 +311,27 @@ def test_a_block_without_a_level_or_at_none_is_an_error_and_costs_that_block_onl
 
 def test_places_that_vtk_has_no_room_for_are_stored_and_said(tmp_path):
     told = Told(tmp_path, [patched("u", "f8")])
-    told.give(patches_of(0))
-    told.give({(0, 0): (40, (2**41, 0, 5), (4, 4, 4))})
+    told.give({(0, 0): (40, (2**41, 0, -5), (4, 4, 4))})
+    told.give(patches_of(1))
     told.give(patches_of(2))
     said = told.plugin.finish()
     told.check()
-    assert "/VTKHDF does not show iteration 1" in said and "VTK has 32 bits for places of cells" in said
-    seen = vtk(tmp_path / "run.h5")
-    assert seen["time"].tolist() == [0, 2]
-    told.check_level(seen, 0, 0, ["u"])
+    assert "/VTKHDF does not show iteration 0" in said and "VTK has 32 bits for places of cells" in said
+    assert vtk(tmp_path / "run.h5")["time"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("low", [(2**31, 0, 0), (0, 0, -2**31 - 1)])
+def test_a_place_that_the_table_has_no_room_for_is_an_error_and_costs_that_block_only(tmp_path, low):
+    told = Told(tmp_path, [patched("u", "f8")])
+    told.give({(0, 0): (0, (0, 0, 0), (4, 4, 4)), (0, 1): (30, (2**31 - 1, 0, -2**31), (4, 4, 4))})
+    good = told.blocks({(0, 0): (0, (4, 0, 0), (4, 4, 4))}, 1)
+    said = told.plugin.iteration(1, *good, told.plugin.block(0, (4, 4, 4), 1, rank=1, level=1, position=list(low)))
+    assert "block 0 of rank 1: the largest number that the table of blocks has room for is 2147483647" in said
+    told.row += 1
+    told.plugin.finish()
+    told.check()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["block_lo"].dtype == "i4"
 
 
 @pytest.mark.parametrize("cells", [CELLS, ["?z", "?y", "?x"]])

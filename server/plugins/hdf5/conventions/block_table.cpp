@@ -17,6 +17,15 @@ std::string key_of(const WantedBlocks& wanted) {
   return (wanted.kind.has_rows ? "" : "=") + wanted.shape;
 }
 
+// The number that needs most room.
+std::int64_t furthest_of(const BlockEntries& entries) {
+  std::int64_t furthest = 0;
+  for (const BlockEntry& entry : entries) {
+    for (const std::int64_t at : entry.low) furthest = std::max(furthest, at < 0 ? -(at + 1) : at);
+  }
+  return furthest;
+}
+
 std::vector<double> as_in_layout(const double* axes, std::uint32_t dims) {
   return {std::make_reverse_iterator(axes + dims), std::make_reverse_iterator(axes)};
 }
@@ -71,8 +80,9 @@ void Levels::note_at(hid_t dataset) const {
 }
 
 BlockTable::BlockTable(const BlockTablePlace& place, const std::string& name, const Kind& kind,
-                       hsize_t rows, hsize_t at_once)
+                       hsize_t rows, const BlockEntries& first)
     : kind_(kind), scale_(make_dimension(place.file, name, 0, true)) {
+  const hsize_t at_once = first.size();
   ranks_ = list(place, "_rank", kRankOfBlock, at_once);
   numbers_ = list(place, "_number", kNumberOfBlock, at_once);
   if (has_rows()) {
@@ -84,22 +94,23 @@ BlockTable::BlockTable(const BlockTablePlace& place, const std::string& name, co
     place.scales.attach_rows(counts_);
     if (counts_.is_new()) describe_block_counts(counts_, place.time);
   }
-  if (kind.amr) make_levels(place, at_once);
+  if (kind.amr) make_levels(place, first);
   if (!scale_.is_new()) take_up(rows);
 }
 
 // Any number may be a place: these have no fill values.
-void BlockTable::make_levels(const BlockTablePlace& place, hsize_t at_once) {
-  const hsize_t axes = kind_.amr->dims;
+void BlockTable::make_levels(const BlockTablePlace& place, const BlockEntries& first) {
+  const hsize_t axes = kind_.amr->dims, at_once = first.size();
   DatasetPlan plan = growing_list();
   plan.chunk = {records_in_chunk(sizeof(std::int32_t), at_once, has_rows())};
   levels_ = Dataset(place.file, place.scales.take_name(scale_.name() + kLevelSuffix),
                     H5T_NATIVE_INT32, plan);
   levels_.attach_scale(0, scale_);
+  const std::string lows = place.scales.take_name(scale_.name() + kFirstCellSuffix);
+  const Id type = number_type(place.file, lows, furthest_of(first));
   plan = {{0, axes}, {true, false}, {}, {}, {}};
-  plan.chunk = {records_in_chunk(sizeof(std::int64_t) * axes, at_once, has_rows()), axes};
-  lows_ = Dataset(place.file, place.scales.take_name(scale_.name() + kFirstCellSuffix),
-                  H5T_NATIVE_INT64, plan);
+  plan.chunk = {records_in_chunk(H5Tget_size(type) * axes, at_once, has_rows()), axes};
+  lows_ = Dataset(place.file, lows, type, plan);
   lows_.attach_scale(0, scale_);
   place.scales.name(lows_, 1, {scale_.name() + "_axis", axes});
   if (!lows_.is_new()) return;
@@ -143,7 +154,7 @@ void BlockTable::begin_row(hsize_t row, std::int64_t iteration) {
   }
   std::vector<BlockEntry> fresh;
   for (const BlockEntry& entry : wanted_) {
-    if (records_.count(entry) == 0) fresh.push_back(entry);
+    if (records_.count(entry) == 0 && has_room_for(entry)) fresh.push_back(entry);
   }
   wanted_.clear();
   failed_.clear();
@@ -158,6 +169,11 @@ void BlockTable::begin_row(hsize_t row, std::int64_t iteration) {
     size_ = before;
     failed_ = e.what();
   }
+}
+
+bool BlockTable::has_room_for(const BlockEntry& entry) const {
+  return std::all_of(entry.low.begin(), entry.low.end(),
+                     [this](std::int64_t at) { return hdf5::has_room_for(lows_, at); });
 }
 
 void BlockTable::append(const std::vector<BlockEntry>& entries,
@@ -233,7 +249,8 @@ void BlockTables::take_up(std::uint32_t variable, const WantedBlocks& described,
   const auto is_it = [&](const auto& table) { return table->name() == name; };
   auto found = std::find_if(tables_.begin(), tables_.end(), is_it);
   if (found == tables_.end()) {
-    tables_.push_back(std::make_unique<BlockTable>(place_, name, described.kind, rows, 1));
+    tables_.push_back(
+        std::make_unique<BlockTable>(place_, name, described.kind, rows, BlockEntries{}));
     found = tables_.end() - 1;
   }
   of_[variable] = found->get();
@@ -248,7 +265,7 @@ BlockTable* BlockTables::make(const WantedBlocks& wanted, hsize_t rows) {
                                  : leat_variable_at(&place_.run, wanted.variable)->name +
                                        std::string("_") + kUsualBlockTable;
   tables_.push_back(std::make_unique<BlockTable>(place_, place_.scales.take_name(wished),
-                                                 wanted.kind, rows, wanted.entries.size()));
+                                                 wanted.kind, rows, wanted.entries));
   return tables_.back().get();
 }
 

@@ -88,10 +88,10 @@ class BlockTable {
     const leat_mesh* amr = nullptr;  ///< the mesh that they are patches of; none for others
     bool operator==(const Kind&) const = default;
   };
-  /// Makes it for about `at_once` blocks in each iteration, or goes on with what is there. `rows`:
-  /// iterations of the file.
+  /// Makes it for about as many blocks in each iteration as the `first` has, or goes on with what is
+  /// there. `rows`: iterations of the file.
   BlockTable(const BlockTablePlace& place, const std::string& name, const Kind& kind, hsize_t rows,
-             hsize_t at_once);
+             const BlockEntries& first);
 
   /// These blocks come in the next row.
   void want(const BlockEntries& entries) { wanted_.insert(entries.begin(), entries.end()); }
@@ -122,7 +122,8 @@ class BlockTable {
  private:
   Dataset list(const BlockTablePlace& place, const char* suffix, const char* about,
                hsize_t at_once);
-  void make_levels(const BlockTablePlace& place, hsize_t at_once);
+  void make_levels(const BlockTablePlace& place, const BlockEntries& first);
+  bool has_room_for(const BlockEntry& entry) const;
   void append(const std::vector<BlockEntry>& entries, const std::vector<std::int64_t>& iterations);
   void append_levels(const std::vector<BlockEntry>& entries);
   void take_up(hsize_t rows);

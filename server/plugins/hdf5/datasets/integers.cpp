@@ -35,8 +35,12 @@ std::vector<std::uint8_t> number_bytes(hid_t type, std::int64_t value) {
   return bytes;
 }
 
+bool has_room_for(const Dataset& dataset, std::int64_t value) {
+  return is_small(value) || !is_narrow(dataset.type());
+}
+
 void expect_room_for(const Dataset& dataset, std::int64_t value) {
-  if (is_small(value) || !is_narrow(dataset.type())) return;
+  if (has_room_for(dataset, value)) return;
   throw std::runtime_error(
       dataset.name() + " cannot hold " + std::to_string(value) +
       ": it is a table of integers of 32 bits, the largest that CF-1.8 has, up to 2147483647");

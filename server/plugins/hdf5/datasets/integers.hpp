@@ -18,7 +18,9 @@ Id number_type(hid_t file, const std::string& name, std::int64_t largest = 0);
 /// `value` as an element of `type`, which number_type() gave.
 std::vector<std::uint8_t> number_bytes(hid_t type, std::int64_t value);
 
-/// Throws when `value` cannot be stored in `dataset`.
+/// Whether `value` can be stored in `dataset`.
+bool has_room_for(const Dataset& dataset, std::int64_t value);
+/// Throws when not.
 void expect_room_for(const Dataset& dataset, std::int64_t value);
 /// As Dataset::write(); throws before anything is written when one of them does not fit.
 void write_numbers(Dataset& dataset, const Shape& start, const Shape& count,

@@ -2,7 +2,6 @@
 #include "server/plugins/hdf5/view/block_tables.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
@@ -56,7 +55,8 @@ std::string shape_of(const std::vector<Part>& parts, const std::vector<std::stri
 Dataset write_table(const View& view, const std::string& name,
                     const std::vector<std::int64_t>& numbers, const Shape& extents,
                     std::int64_t largest) {
-  for (const std::int64_t number : numbers) largest = std::max(largest, number);
+  for (const std::int64_t number : numbers)
+    largest = std::max(largest, number < 0 ? -(number + 1) : number);
   DatasetPlan plan{extents, std::vector<bool>(extents.size(), true), extents, {}, {}};
   for (hsize_t& length : plan.chunk) length = std::max<hsize_t>(1, length);
   const Id type = number_type(view.file, name, largest);
@@ -132,7 +132,6 @@ void MergedBlocks::write(View& view, bool constant) {
   if (levels_) write_levels(view);
 }
 
-// As a store has them: places have all 64 bits.
 void MergedBlocks::write_levels(View& view) {
   std::vector<std::int64_t> levels, lows;
   for (const BlockEntry& entry : entries_) {
@@ -143,8 +142,7 @@ void MergedBlocks::write_levels(View& view) {
   const auto add = [&](const char* suffix, const char* about, const auto& numbers, bool is_list) {
     const std::string name = view.scales.take_name(scale_->name() + suffix);
     const Shape extents = is_list ? Shape{levels.size()} : Shape{levels.size(), axes};
-    const std::int64_t room = is_list ? 0 : std::numeric_limits<std::int64_t>::max();
-    Dataset made = write_table(view, name, numbers, extents, room);
+    Dataset made = write_table(view, name, numbers, extents);
     set_attribute(made.id(), "long_name", about);
     set_attribute(made.id(), "units", "1");
     made.attach_scale(0, *scale_);
