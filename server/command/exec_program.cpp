@@ -13,10 +13,17 @@ namespace leat::command {
 
 int exec_program(const std::string& verb, const std::string& program,
                  const std::vector<std::string>& arguments) {
-  std::vector<char*> words{const_cast<char*>(program.c_str())};
-  for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  execv(program.c_str(), words.data());
+  std::vector<std::string> words{program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return exec_named(verb, program, words);
+}
+
+int exec_named(const std::string& verb, const std::string& program,
+               const std::vector<std::string>& words) {
+  std::vector<char*> given;
+  for (const std::string& word : words) given.push_back(const_cast<char*>(word.c_str()));
+  given.push_back(nullptr);
+  execv(program.c_str(), given.data());
   std::fprintf(stderr, "leat %s: cannot start %s: %s\n", verb.c_str(), program.c_str(),
                platform::errno_text(errno).c_str());
   return kBad;

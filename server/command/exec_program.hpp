@@ -12,6 +12,10 @@ namespace leat::command {
 int exec_program(const std::string& verb, const std::string& program,
                  const std::vector<std::string>& arguments);
 
+/// The same of a program that is told another name of itself: the first of the words.
+int exec_named(const std::string& verb, const std::string& program,
+               const std::vector<std::string>& words);
+
 /// Goes on as the program <verb>-hdf5 beside the plugin that has written the files, of which `leat`
 /// knows nothing.
 int exec_store_program(const std::string& verb, const std::vector<std::string>& arguments);

@@ -10,6 +10,7 @@
 #include "server/command/convert.hpp"
 #include "server/command/ctl.hpp"
 #include "server/command/exit_codes.hpp"
+#include "server/command/launch.hpp"
 #include "server/command/ls.hpp"
 #include "server/command/placement.hpp"
 #include "server/command/recover.hpp"
@@ -48,6 +49,7 @@ int main(int argc, char** argv) {
   add_clean(app, exit_code);
   add_convert(app, exit_code);
   add_ctl(app, exit_code);
+  add_launch(app, exit_code);
   add_ls(app, exit_code);
   add_placement(app, exit_code);
   add_recover(app, exit_code);

@@ -13,19 +13,21 @@ namespace {
 
 using platform::CpuSet;
 
-// In the order in which launchers fill them: by their lowest processor.
+int lowest_of(const CpuSet& cpus) {
+  int cpu = 0;
+  while (!cpus.has(cpu)) ++cpu;
+  return cpu;
+}
+
+// In the order in which launchers fill them: that of hwloc, by memory node and there by the lowest
+// processor. Where firmware numbers processors over the sockets in turns, that is not by number.
 std::vector<CpuSet> cores_in_order(const server::DescribedMachine& described) {
-  std::vector<CpuSet> sorted;
+  std::map<std::pair<int, int>, CpuSet> sorted;
   for (const auto& [core, cpus] : described.machine.cores(described.allowed))
-    sorted.push_back(cpus);
-  const auto lowest = [](const CpuSet& cpus) {
-    int cpu = 0;
-    while (!cpus.has(cpu)) ++cpu;
-    return cpu;
-  };
-  std::sort(sorted.begin(), sorted.end(),
-            [&](const CpuSet& a, const CpuSet& b) { return lowest(a) < lowest(b); });
-  return sorted;
+    sorted[{core.first, lowest_of(cpus)}] = cpus;
+  std::vector<CpuSet> cores;
+  for (const auto& [place, cpus] : sorted) cores.push_back(cpus);
+  return cores;
 }
 
 std::vector<CpuSet> nodes_in_order(const server::DescribedMachine& described) {
@@ -50,19 +52,9 @@ Result<std::vector<CpuSet>> cpus_of_ranks(const PlacementReport& report) {
     ranks.push_back(*cpus);
   }
   if (!ranks.empty()) return ranks;
-  const auto cores = static_cast<std::int64_t>(cores_in_order(report.described).size());
-  const std::int64_t left = cores - report.architecture.dedicated_cores;
-  const std::int64_t count = options.ranks.value_or(std::max<std::int64_t>(1, left));
+  const std::int64_t room = room_for_ranks(report.described, report.architecture);
+  const std::int64_t count = options.ranks.value_or(std::max<std::int64_t>(1, room));
   return launched(report.described, static_cast<std::size_t>(count), options.bind);
-}
-
-Result<model::Architecture> architecture_of(const std::string& xml) {
-  if (xml.empty()) return model::Architecture{};
-  const model::ReadResult read = model::read_file(xml);
-  if (read.model) return read.model->architecture;
-  std::string text = model::format(read.diagnostics);
-  if (!text.empty()) text.pop_back();  // the end of its last line
-  return Error{Status::ERROR_CONFIG, text};
 }
 
 std::vector<int> names_of(const PlacementReport& report) {
@@ -77,6 +69,20 @@ Result<server::DescribedMachine> machine_of(const PlacementOptions& options) {
   return options.machine.empty() ? server::machine_here() : server::read_machine(options.machine);
 }
 
+Result<model::Model> model_of(const std::string& xml) {
+  model::ReadResult read = model::read_file(xml);
+  if (read.model) return std::move(*read.model);
+  std::string text = model::format(read.diagnostics);
+  if (!text.empty()) text.pop_back();  // the end of its last line
+  return Error{Status::ERROR_CONFIG, text};
+}
+
+std::int64_t room_for_ranks(const server::DescribedMachine& described,
+                            const model::Architecture& architecture) {
+  const auto cores = static_cast<std::int64_t>(cores_in_order(described).size());
+  return std::max<std::int64_t>(0, cores - architecture.dedicated_cores);
+}
+
 std::vector<CpuSet> launched(const server::DescribedMachine& described, std::size_t ranks,
                              const std::string& bind) {
   const std::vector<CpuSet> places = bind == "none"   ? std::vector{described.allowed}
@@ -88,9 +94,10 @@ std::vector<CpuSet> launched(const server::DescribedMachine& described, std::siz
 }
 
 Result<PlacementReport> report_placement(const PlacementOptions& options) {
-  const Result<model::Architecture> architecture = architecture_of(options.xml);
-  if (!architecture) return architecture.error();
-  return report_placement(options, *architecture);
+  if (options.xml.empty()) return report_placement(options, model::Architecture{});
+  const Result<model::Model> model = model_of(options.xml);
+  if (!model) return model.error();
+  return report_placement(options, model->architecture);
 }
 
 Result<PlacementReport> report_placement(const PlacementOptions& options,

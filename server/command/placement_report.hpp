@@ -42,7 +42,15 @@ Result<PlacementReport> report_placement(const PlacementOptions& options);
 Result<PlacementReport> report_placement(const PlacementOptions& options,
                                          const model::Architecture& architecture);
 
-/// So many ranks, bound as launchers do: to cores from the lowest number, or to nodes in turns.
+/// What the XML says; or all that is wrong with it.
+Result<model::Model> model_of(const std::string& xml);
+
+/// Cores that are left for ranks when the server has those that it wants.
+std::int64_t room_for_ranks(const server::DescribedMachine& described,
+                            const model::Architecture& architecture);
+
+/// So many ranks, bound as launchers do: to cores, node by node and there from the lowest number, or
+/// to nodes in turns.
 std::vector<platform::CpuSet> launched(const server::DescribedMachine& described, std::size_t ranks,
                                        const std::string& bind);
 

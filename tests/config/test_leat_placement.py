@@ -73,6 +73,12 @@ def test_ranks_are_bound_as_the_launcher_does(tmp_path):
     assert given["server"]["cpus"] == "7,15"
 
 
+def test_ranks_fill_one_memory_node_after_the_other_however_they_are_numbered(tmp_path):
+    machine = {"leat_machine": 1, "nodes": [{"cpus": "0,2,4", "memory_mib": 1}, {"cpus": "1,3,5", "memory_mib": 1}]}
+    whole = placement(tmp_path, "--ranks", 5, machine=machine)
+    assert [r["cpus"] for r in whole["ranks"]] == ["0", "2", "4", "1", "3"] and whole["server"]["cpus"] == "5"
+
+
 def test_a_cpuset_that_leaves_one_core(tmp_path):
     whole = placement(tmp_path, "--ranks", 1, machine={**MACHINE, "allowed": "5"})
     assert whole["server"]["cpus"] == "5" and whole["server"]["shared"]
@@ -140,7 +146,10 @@ def test_leat_check_says_it_in_two_lines(tmp_path):
 def test_the_how_to_gives_commands_that_exist(tmp_path):
     page = (Path(__file__).parents[2] / "docs/how-to/numa.md").read_text()
     commands = re.findall(r"^ +leat (.*)$", page, re.M)
-    assert len(commands) == 2
+    assert len(commands) == 3
     (tmp_path / "heat.xml").write_text(XML.format(cores=1, numa=re.search(r'numa="(\w+)"', page)[1]))
     (tmp_path / "node.json").write_text(leat(*commands[0].split()[:2], cwd=tmp_path).stdout)
     leat(*commands[1].split(), cwd=tmp_path)
+    large = {"leat_machine": 1, "nodes": [{"cpus": "0-31", "memory_mib": 1024}]}
+    (tmp_path / "node.json").write_text(json.dumps(large))
+    leat(*commands[2].split(), cwd=tmp_path)
