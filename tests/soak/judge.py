@@ -6,16 +6,14 @@ from dataclasses import dataclass, field
 
 import h5py
 import numpy as np
-from leat_run import data, same_bits
+from leat_run import same_bits
 from simulation import results_without_leat
-from stored_blocks import stored_blocks
+from stored_blocks import places_on_levels, stored_blocks
+from world import ON_MESH, ROWS, World
 
 # A call may take the timeout and 0.1 s; beyond that, what a sleeping thread of the same process was late by meanwhile, and
 # this, for the processes that it waits for while the machine has others to run.
 ALLOWANCE = 1.0
-BLOCKS = {"small": ("i8", 8), "large": ("f4", 16384), "leased": ("u1", 4096)}
-SEEDS = {"small": 0, "large": 1, "ragged": 2, "grid": 3, "leased": 4}
-ROWS, COLUMNS = 6, 20
 
 
 @dataclass
@@ -50,14 +48,16 @@ class Tally:
             setattr(self, name, max(mine, value) if name in ("worst", "added") else mine + value)
 
 
-Call = namedtuple("Call", "kind iteration variable status seconds late error")
+Call = namedtuple("Call", "kind iteration variable number status seconds late error")  # number: of the block
+Handed = namedtuple("Handed", "variable iteration rank number")
 
 
 class Said:
     """What one rank was told, call by call."""
 
-    def __init__(self, path):
-        self.calls, self.result = [], None
+    def __init__(self, run, rank):
+        self.rank, self.calls, self.result = rank, [], None
+        path = run.folder / f"rank{rank}.said"
         text = path.read_text(errors="replace") if path.exists() else ""
         for line in text.splitlines():
             if line.startswith("result "):
@@ -66,9 +66,9 @@ class Said:
                 self.calls.append(call_of(line))
 
     def handed_over(self):
-        """(iteration, variable) of all that a LEAT_OK was given for."""
-        return {(int(c.iteration), c.variable) for c in self.calls
-                if c.kind == "write" and c.status == "LEAT_OK" and c.variable != "step"}
+        """All that a LEAT_OK was given for, in the order of calls."""
+        return [Handed(c.variable, int(c.iteration), self.rank, c.number) for c in self.calls
+                if c.kind == "write" and c.status == "LEAT_OK" and c.variable != "step"]
 
     def ended(self):
         return {int(c.iteration) for c in self.calls if c.kind == "end"}
@@ -80,62 +80,64 @@ class Said:
 
 
 def call_of(line):
-    kind, iteration, variable, status, ns, late, *error = line.split(" ", 6)
-    return Call(kind, iteration, variable, status, int(ns) / 1e9, int(late) / 1e9, *(error or [""]))
+    kind, iteration, what, status, ns, late, *error = line.split(" ", 6)
+    variable, _, number = what.partition(":")
+    return Call(kind, iteration, variable, int(number or 0), status, int(ns) / 1e9, int(late) / 1e9, *(error or [""]))
 
 
-def bytes_of(variable, iteration, rank, count, dtype):
-    return data(count, dtype, 1 + 1_000_003 * iteration + 101 * rank + SEEDS[variable])
+class Array(np.ndarray):
+    """A dataset in memory. Of its attributes, those that stored_blocks asks for."""
+    attrs, dimension = {}, None
+
+
+def in_memory(dataset):
+    array = np.asarray(dataset[()]).view(Array)
+    array.attrs = {name: dataset.attrs[name] for name in ("leat_blocks", "leat_layout") if name in dataset.attrs}
+    if dataset.ndim and len(dataset.dims[0]):
+        array.dimension = dataset.dims[0][0].name
+    return array
 
 
 class Output:
-    """The file: block(variable, iteration, rank) is None where there is none."""
+    """The file: block(handed) is None where there is none."""
 
-    def __init__(self, path):
-        self.rows, self.arrays, self.blocks, self.iterations = {}, {}, {}, []
-        if not path.exists():
-            return
-        with h5py.File(path) as file:
-            file.visititems(lambda name, found: self.note(name, found))
-            self.iterations = self.arrays["iteration"].tolist()
-            self.blocks = {name: [stored_blocks(file, name, row) for row in range(len(self.iterations))]
-                           for name in self.arrays if "leat_blocks" in file[name].attrs}
+    def __init__(self, run):
+        self.arrays = {}
+        path = run.folder / "out" / "run.h5"
+        if path.exists():
+            with h5py.File(path) as file:
+                for group in ("", "leat/", "parameters/"):
+                    self.note(group, file.get(group or "/", {}))
+        self.iterations = self.arrays["iteration"].tolist() if self.arrays else []
         self.rows = {number: row for row, number in enumerate(self.iterations)}
+        in_blocks = [name for name, array in self.arrays.items() if "leat_blocks" in array.attrs]
+        self.blocks = self.of_rows(stored_blocks, in_blocks)
+        self.places = self.of_rows(places_on_levels, [name for name in in_blocks if name in ON_MESH])
 
-    def note(self, name, found):
-        if isinstance(found, h5py.Dataset):
-            self.arrays[name] = found[()]
+    def note(self, group, members):
+        """Reads each dataset once: there are many rows to look at."""
+        self.arrays |= {group + name: in_memory(found) for name, found in members.items() if isinstance(found, h5py.Dataset)}
 
-    def block(self, variable, iteration, rank):
-        row = self.rows.get(iteration)
-        if row is None or variable not in self.arrays:
+    def of_rows(self, read, names):
+        return {name: [read(self.arrays, name, row) for row in range(len(self.iterations))] for name in names}
+
+    def block(self, handed):
+        row = self.rows.get(handed.iteration)
+        if row is None or handed.variable not in self.arrays:
             return None
-        if variable == "grid":
-            return self.grid(row, rank)
-        of_rank = [block for (writer, _), block in self.blocks[variable][row].items() if writer == rank]
-        return of_rank[0] if len(of_rank) == 1 else None
+        if handed.variable == "grid":
+            return self.grid(row, handed.rank)
+        return self.blocks[handed.variable][row].get((handed.rank, handed.number))
 
     def grid(self, row, rank):
         rows = self.arrays["grid"][row, ROWS * rank:ROWS * (rank + 1)]
         return None if np.isnan(rows).all() else rows
 
+    def place(self, handed):
+        return self.places[handed.variable][self.rows[handed.iteration]][handed.rank, handed.number]
+
     def is_complete(self, iteration):
         return bool(self.arrays["leat/iteration_complete"][self.rows[iteration]])
-
-    def times(self, variable, iteration, rank):
-        """How often the block is there."""
-        if variable == "grid" or self.rows.get(iteration) is None:
-            return 0
-        return sum(writer == rank for writer, _ in self.blocks[variable][self.rows[iteration]])
-
-
-def wanted(variable, iteration, rank):
-    if variable == "grid":
-        return bytes_of("grid", iteration, rank, (ROWS + 2) * COLUMNS, "f8").reshape(ROWS + 2, COLUMNS)[1:-1]
-    if variable == "ragged":
-        return bytes_of("ragged", iteration, rank, (7 * iteration + 3 * rank) % 61, "u2")
-    dtype, count = BLOCKS[variable]
-    return bytes_of(variable, iteration, rank, count, dtype)
 
 
 def judge(run, whole=True, cleaned=False, tally=None):
@@ -143,13 +145,13 @@ def judge(run, whole=True, cleaned=False, tally=None):
     may go with the next start on the node."""
     tally = Tally() if tally is None else tally
     tally.add(Tally(runs=1, kills=run.kills, stops=run.stops, server_kills=run.server_kills, server_stops=run.server_stops))
-    said = [Said(run.folder / f"rank{n}.said") for n in range(len(run.ranks))]
+    said = [Said(run, rank) for rank in range(len(run.ranks))]
     for text in run.hung:
         tally.blame("hangs", f"does not end: {text}")
     judge_times(run, said, tally)
     judge_simulation(run, said, tally)
     judge_leftovers(run, cleaned, tally)
-    judge_output(run, said, Output(run.folder / "out" / "run.h5"), whole, tally)
+    judge_output(run, said, Output(run), whole, tally)
     return tally
 
 
@@ -167,7 +169,7 @@ def judge_times(run, said, tally):
 
 def judge_simulation(run, said, tally):
     """Its own results are those that it has without Leat."""
-    alone = results_without_leat(len(run.ranks), run.iterations)
+    alone = results_without_leat(len(run.ranks), run.iterations, run.world)
     for number, one in enumerate(said):
         if number not in run.killed and one.result != alone[number]:
             tally.blame("wrong", f"rank {number} computed {one.result} instead of {alone[number]}")
@@ -185,12 +187,13 @@ def judge_output(run, said, output, whole, tally):
     if output.iterations != sorted(set(output.iterations)):
         tally.blame("wrong", f"iterations twice or out of order: {output.iterations}")
     missing, told = set(), set() if whole else told_of(said)
-    for rank, one in enumerate(said):
-        for iteration, variable in sorted(one.handed_over()):
-            if iteration not in output.rows:
-                missing.add(iteration)
+    for one in said:
+        for handed in one.handed_over():
+            if handed.iteration not in output.rows:
+                missing.add(handed.iteration)
             else:
-                judge_block(output, variable, iteration, rank, told, tally)
+                judge_block(run, output, handed, told, tally)
+    judge_tables(run, output, tally)
     silent = missing - told
     if silent:
         tally.blame("lost", f"iterations {sorted(silent)}, of which nobody spoke", len(silent))
@@ -198,16 +201,32 @@ def judge_output(run, said, output, whole, tally):
         judge_whole(run, said, output, tally)
 
 
-def judge_block(output, variable, iteration, rank, told, tally):
-    got, place = output.block(variable, iteration, rank), f'"{variable}" of rank {rank} in iteration {iteration}'
-    if output.times(variable, iteration, rank) > 1:
-        tally.blame("wrong", f"{place} is there twice")
-    elif got is None:
-        is_said = iteration in told and not output.is_complete(iteration)
+def judge_block(run, output, handed, told, tally):
+    got, world = output.block(handed), World(run.world)
+    if got is None:
+        is_said = handed.iteration in told and not output.is_complete(handed.iteration)
         if not is_said:
-            tally.blame("lost", f"{place}, which was handed over")
-    elif not same_bits(got.reshape(-1), wanted(variable, iteration, rank).reshape(-1)):
-        tally.blame("wrong", place)
+            tally.blame("lost", f"{handed}, which was handed over")
+    elif not same_bits(got, world.block(*handed)):
+        tally.blame("wrong", str(handed))
+    elif handed.variable in ON_MESH and output.place(handed) != world.place(*handed[1:]):
+        tally.blame("wrong", f"{handed}: level and first cell {output.place(handed)}, not {world.place(*handed[1:])}")
+
+
+def judge_tables(run, output, tally):
+    """No block that nobody wrote, and patches by level, rank and number in each iteration."""
+    world = World(run.world)
+    for variable, rows in output.blocks.items():
+        for iteration, blocks in zip(output.iterations, rows):
+            strange = [owner for owner in blocks
+                       if owner[0] >= len(run.ranks) or world.shape(variable, iteration, *owner) is None]
+            if strange:
+                tally.blame("wrong", f'"{variable}" in iteration {iteration} has blocks that nobody wrote: {strange}')
+    for variable, rows in output.places.items():
+        for iteration, places in zip(output.iterations, rows):
+            order = [(level, *owner) for owner, (level, _) in places.items()]
+            if order != sorted(order):
+                tally.blame("wrong", f'"{variable}" in iteration {iteration}: (level, rank, number) are {order}')
 
 
 def told_of(said):
@@ -251,3 +270,14 @@ def judge_whole(run, said, output, tally):
     complete = output.arrays["leat/iteration_complete"].tolist()
     if complete != [1] * run.iterations:
         tally.blame("wrong", f"iteration_complete: {complete}")
+    judge_dimensions(run, output, tally)
+
+
+def judge_dimensions(run, output, tally):
+    """Variables of particles share theirs as long as they have as many."""
+    world = World(run.world)
+    as_many = all(world.particles_are_as_many(iteration, rank)
+                  for iteration in range(run.iterations) for rank in range(len(run.ranks)))
+    dimensions = [output.arrays[name].dimension for name in ("position", "kind")]
+    if (dimensions[0] == dimensions[1]) != as_many:
+        tally.blame("wrong", f"the dimensions {dimensions} of particles, {'' if as_many else 'not '}as many in both")

@@ -12,7 +12,7 @@ import time
 
 import h5py
 import test_resumed
-from judge import Output, Said, Tally, judge, judge_block
+from judge import Output, Said, Tally, judge, judge_block, judge_tables
 from leat_run import Run, data, same_bits, xml
 from simulation import Simulation, processes_of, with_scripts
 
@@ -195,10 +195,9 @@ def judge_ledger(run, tally):
         told |= {(entry["variable"], rank, iteration) for iteration in range(first, last + 1, step)
                  for low, high in entry["ranks"] for rank in range(low, high + 1)}
     for number in range(len(run.ranks)):
-        calls = Said(run.folder / f"rank{number}.said").calls
-        refused = {(c.variable, number, int(c.iteration)) for c in calls
-                   if c.kind == "write" and c.status != "LEAT_OK" and c.variable != "step"}
-        silent = refused - told
+        refused = [(c.variable, number, int(c.iteration)) for c in Said(run, number).calls
+                   if c.kind == "write" and c.status != "LEAT_OK" and c.variable != "step"]
+        silent = [each for each in refused if each not in told]
         if len(silent) > untold:
             tally.blame("lost", f"refused and not in the ledger: {sorted(silent)[:5]}", len(silent) - untold)
         untold -= min(untold, len(silent))
@@ -317,12 +316,13 @@ def judge_killed(run, tally):
     """All that a call had returned LEAT_OK for is in the file, once and right."""
     tally.add(Tally(kills=run.kills, stops=run.stops, server_stops=run.server_stops))
     run.recover()
-    output = Output(run.folder / "out" / "run.h5")
+    output = Output(run)
     if output.iterations != list(range(len(output.iterations))):
         tally.blame("wrong", f"the file has the iterations {output.iterations}")
     for rank in range(len(run.ranks)):
-        for iteration, variable in sorted(Said(run.folder / f"rank{rank}.said").handed_over()):
-            judge_block(output, variable, iteration, rank, set(), tally)
+        for handed in Said(run, rank).handed_over():
+            judge_block(run, output, handed, set(), tally)
+    judge_tables(run, output, tally)
 
 
 TURNS = 2

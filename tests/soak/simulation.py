@@ -14,6 +14,7 @@ import uuid
 
 import h5py
 from leat_run import BUILD
+from world import WORLDS
 
 LIMIT = 120.0  # no run of seconds takes that long, however busy the machine is
 SHM = pathlib.Path("/dev/shm")
@@ -31,6 +32,11 @@ XML = """<simulation name="run">
     <layout name="grid" type="double" dimensions="6+2,20" global="6*ranks,20" ghosts="1:1,0" names="y,x"/>
     <variable name="grid" layout="grid"/>
     <layout name="leased" type="uint8" dimensions="4096"/><variable name="leased" layout="leased"/>
+    <layout name="vectors" type="float" dimensions="?,3" names="atom,xyz"/><variable name="position" layout="vectors"/>
+    <layout name="kinds" type="int16" dimensions="?" names="atom"/><variable name="kind" layout="kinds"/>
+    <mesh name="gas" type="amr" ratio="2" origin="0,0" spacing="1,1"/>
+    <layout name="square" type="double" dimensions="4,4" names="row,column"/><variable name="patch" layout="square" mesh="gas"/>
+    <layout name="any" type="int" dimensions="?,?" names="row,column"/><variable name="piece" layout="any" mesh="gas"/>
   </data>
   <storage><store name="out" type="hdf5" folder="out"/></storage>
   {more}
@@ -70,6 +76,7 @@ class Simulation:
         (self.folder / "out").mkdir(parents=True, exist_ok=True)
         (self.folder / "run.xml").write_text(XML.format(ranks=ranks, buffer=buffer, timeout=timeout, more=more))
         self.session = f"soak-{uuid.UUID(int=chance.getrandbits(128)).hex[:10]}-{os.getpid()}"
+        self.world = chance.randrange(WORLDS)
         self.runtime = self.folder / "runtime"
         self.ranks = [None] * ranks
         self.killed = set()  # ranks
@@ -80,7 +87,8 @@ class Simulation:
     # ---- life ----
 
     def start(self, numbers=None):
-        environment = {**os.environ, "LEAT_RUNTIME_DIR": str(self.runtime), "SOAK_FILLER": str(self.filler)}
+        environment = {**os.environ, "LEAT_RUNTIME_DIR": str(self.runtime), "SOAK_FILLER": str(self.filler),
+                       "SOAK_WORLD": str(self.world)}
         for number in range(len(self.ranks)) if numbers is None else numbers:
             words = ["run.xml", self.session, number, len(self.ranks), self.iterations, int(self.pause * 1e6),
                      f"rank{number}.said"]
@@ -250,14 +258,15 @@ def with_scripts(folder, code):
 
 
 @functools.cache
-def results_without_leat(ranks, iterations):
-    """What the ranks compute when nobody takes their output; the same for all runs of this size."""
-    return [alone(number, ranks, iterations) for number in range(ranks)]
+def results_without_leat(ranks, iterations, world):
+    """What the ranks compute when nobody takes their output; the same for all runs of this size and world."""
+    return [alone(number, ranks, iterations, world) for number in range(ranks)]
 
 
-def alone(number, ranks, iterations):
+def alone(number, ranks, iterations, world):
     done = subprocess.run([BUILD / "bin" / "soak_rank", "none", "none", str(number), str(ranks), str(iterations), "0",
-                           "/dev/stdout"], env={**os.environ, "LEAT": "off"}, capture_output=True, text=True, check=True)
+                           "/dev/stdout"], env={**os.environ, "LEAT": "off", "SOAK_WORLD": str(world)}, capture_output=True,
+                          text=True, check=True)
     return re.search(r"^result (\d+)$", done.stdout, re.M)[1]
 
 

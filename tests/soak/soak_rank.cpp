@@ -5,17 +5,21 @@
 //
 //   soak_rank <config> <session> <rank> <ranks> <iterations> <pause in us> <file of what was said>
 //
-//   write <iteration> <variable> <status> <ns> <late>      late: ns that a thread of this process,
-//   which only sleeps, end   <iteration> -          <status> <ns> <late>      was late by at most
-//   during the call: the machine's, or a
-//                                                          SIGSTOP's, not Leat's
-// All bytes follow from rank, iteration and variable; judge.py knows how.
+//   write <iteration> <variable> <status> <ns> <late>      or <variable>:<block> of a patch
+//   level <iteration> :<block>   <status> <ns> <late>
+//   end   <iteration> -          <status> <ns> <late>
+//
+// late: ns that a thread of this process, which only sleeps, was late by at most during the call:
+// the machine's, or a SIGSTOP's, not Leat's.
+// All bytes and shapes follow from SOAK_WORLD, rank, iteration and variable; world.py knows how.
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,6 +35,13 @@ using std::chrono::milliseconds;
 constexpr milliseconds kNap(10);
 constexpr milliseconds kLong(100);
 constexpr std::size_t kSmall = 64, kLarge = 64 << 10, kColumns = 20, kRows = 6, kLeased = 4096;
+constexpr std::uint32_t kPatches = 3;  // that a rank has at most in an iteration
+
+// The number in this word of the environment, else 0.
+std::int64_t asked(const char* name) {
+  const char* text = std::getenv(name);
+  return text ? std::atoll(text) : 0;
+}
 
 std::int64_t ns(Clock::duration time) { return std::chrono::nanoseconds(time).count(); }
 
@@ -103,10 +114,17 @@ class Simulation {
     return status;
   }
 
-  // What this variable holds in this iteration; judge.py has the same.
+  // What this variable holds in this iteration; world.py has the same.
   std::uint64_t seed(std::uint64_t variable) const {
-    return 1 + 1'000'003 * static_cast<std::uint64_t>(now_) +
+    return 1 + 1'000'000'007 * static_cast<std::uint64_t>(world_) +
+           1'000'003 * static_cast<std::uint64_t>(now_) +
            101 * static_cast<std::uint64_t>(ranks_.rank) + variable;
+  }
+
+  std::array<unsigned char, 8> dice(std::uint64_t which) const {
+    std::array<unsigned char, 8> thrown;
+    leat::test::fill(thrown.data(), thrown.size(), seed(which));
+    return thrown;
   }
 
   void hand_over() {
@@ -120,6 +138,37 @@ class Simulation {
     leat_set_position("grid", 0, position);
     write("grid", 3, 8 * (kRows + 2) * kColumns);
     lease();
+    write_particles();
+    for (std::uint32_t block = 0; block < kPatches; ++block) write_patch(block);
+  }
+
+  // Of as many particles in both, mostly, so that they share a dimension in the file until then.
+  void write_particles() {
+    const auto thrown = dice(40);
+    const std::int64_t count[2] = {thrown[0] % 10, 3};
+    leat_set_extent("position", 0, count);
+    write("position", 5, 12 * static_cast<std::size_t>(count[0]));
+    if (thrown[2] == 0) return;
+    const std::int64_t kinds = count[0] + (thrown[1] == 0);
+    leat_set_extent("kind", 0, &kinds);
+    write("kind", 6, 2 * static_cast<std::size_t>(kinds));
+  }
+
+  // A patch comes and goes, in both variables or one, and has its level until another is said. In
+  // every seventh iteration there is none at all.
+  void write_patch(std::uint32_t block) {
+    const auto thrown = dice(50 + block);
+    if (now_ == 0 || (now_ + block) % 2 == 0) {
+      const std::int64_t first_cell[2] = {thrown[3] - 8, thrown[4] - 8};
+      call("level " + std::to_string(now_) + " :" + std::to_string(block),
+           [&] { return leat_set_level("gas", block, thrown[2] % 4, first_cell); });
+    }
+    if ((now_ + world_) % 7 == 0) return;
+    if (thrown[0] % 2 == 0) write("patch", 10 + block, 8 * 4 * 4, block);
+    if (thrown[1] % 3 == 0) return;
+    const std::int64_t extent[2] = {thrown[5] % 6, 1 + thrown[6] % 4};
+    leat_set_extent("piece", block, extent);
+    write("piece", 20 + block, 4 * static_cast<std::size_t>(extent[0] * extent[1]), block);
   }
 
   // Values of parameters are events too: so many for each iteration, as long as there is room.
@@ -131,10 +180,12 @@ class Simulation {
   std::string named(const char* name) const { return "write " + std::to_string(now_) + " " + name; }
 
   // The array is the simulation's: what is in it afterwards is its result.
-  void write(const char* name, std::uint64_t variable, std::size_t bytes) {
+  void write(const char* name, std::uint64_t variable, std::size_t bytes,
+             std::optional<std::uint32_t> block = {}) {
     std::vector<unsigned char> data(bytes + 1);
     leat::test::fill(data.data(), bytes, seed(variable));
-    call(named(name), [&] { return leat_write(name, data.data()); });
+    call(named(name) + (block ? ":" + std::to_string(*block) : ""),
+         [&] { return leat_write_block(name, block.value_or(0), data.data()); });
     for (const unsigned char byte : data) result_ = result_ * 31 + byte;
   }
 
@@ -153,8 +204,7 @@ class Simulation {
   Lateness lateness_;
   std::int64_t now_ = 0;
   std::uint64_t result_ = 0;
-  const char* const filler_text_ = std::getenv("SOAK_FILLER");
-  const std::int64_t filler_ = filler_text_ ? std::atoll(filler_text_) : 0;
+  const std::int64_t filler_ = asked("SOAK_FILLER"), world_ = asked("SOAK_WORLD");
 };
 
 }  // namespace

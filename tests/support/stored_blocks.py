@@ -31,6 +31,14 @@ def stored_ranks(file, name, row=0):
     return {rank: array for (rank, number), array in stored_blocks(file, name, row).items() if number == 0}
 
 
+def places_on_levels(file, name, row=0):
+    """{(rank, number): (level, first cell)} of the blocks of variable `name`, on an amr mesh, as they are ordered in the file."""
+    table = _text(file[name].attrs["leat_blocks"])
+    here = _records(file, table, row)
+    rank, number, level, low = (file[f"{table}_{what}"][here].tolist() for what in ("rank", "number", "level", "lo"))
+    return {owner: (one, tuple(first)) for owner, one, first in zip(zip(rank, number), level, low)}
+
+
 def counts_of_rows(file, name):
     """For each row the elements of each block of a variable of varying size, by rank and number; in all of them the same ones."""
     return np.array([[len(block) for block in stored_blocks(file, name, row).values()] for row in range(len(file["iteration"]))])
