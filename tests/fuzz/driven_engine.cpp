@@ -26,10 +26,15 @@ constexpr char kXml[] = R"(<simulation name="fuzz">
     <layout name="row" type="int" dimensions="n"/>
     <layout name="particles" type="float" dimensions="?,3"/>
     <layout name="grid" type="double" dimensions="n+2,n" global="4*n,unset" ghosts="1,0"/>
+    <mesh name="gas" type="amr" levels="3" ratio="2" origin="0,0" spacing="1,1"/>
+    <layout name="patch" type="double" dimensions="4,4"/>
+    <layout name="piece" type="int" dimensions="?,?"/>
     <variable name="s" layout="scalar"/>
     <variable name="row" layout="row"/>
     <variable name="p" layout="particles"/>
     <variable name="g" layout="grid"/>
+    <variable name="patch" layout="patch" mesh="gas"/>
+    <variable name="piece" layout="piece" mesh="gas"/>
   </data>
   <storage><store name="check" type="trace"/></storage>
 </simulation>
@@ -77,6 +82,19 @@ const shm::Segment& run_segment() {
 const leat_run* checked_run = nullptr;
 std::uint64_t checked_sum = 0;
 
+void check_level(const leat_block& block, const leat_variable& variable) {
+  const leat_mesh* const mesh = leat_variable_mesh(checked_run, &variable);
+  promise((leat_block_has_level(&block) != 0) == (mesh != nullptr),
+          "blocks of an amr mesh have a level, others none");
+  if (!mesh) return;
+  promise(block.level >= 0 && block.level < mesh->levels, "a level is one of its mesh");
+  promise(block.has_position == 0, "a patch has no place in a global array");
+  for (std::uint32_t d = 0; d < variable.dims; ++d) {
+    promise(block.position[d] >= -shm::kFurthest && block.position[d] <= shm::kFurthest,
+            "sums of first cells and extents are numbers");
+  }
+}
+
 void check_block(const leat_block& block) {
   const shm::SegmentHeader& header = run_segment().header();
   const char* data = static_cast<const char*>(block.data);
@@ -101,6 +119,7 @@ void check_block(const leat_block& block) {
     promise(block.position[d] >= 0 && block.position[d] <= block.global[d] - own,
             "a block lies inside of the global array");
   }
+  check_level(block, variable);
   for (std::uint64_t i = 0; i < block.bytes; ++i)
     checked_sum += static_cast<unsigned char>(data[i]);
 }
@@ -177,8 +196,6 @@ void DrivenEngine::come_back(std::uint32_t client, std::uint64_t current_region,
 DrivenEngine::~DrivenEngine() = default;
 
 const shm::Segment& DrivenEngine::segment() { return run_segment(); }
-
-std::size_t DrivenEngine::variables() { return run_model().variables.size(); }
 
 void DrivenEngine::step() {
   (void)engine_->has_work();

@@ -22,7 +22,6 @@ class DrivenEngine {
 
   static const shm::Segment& segment();
   static shm::ClientArea client(std::uint32_t index) { return segment().client(index); }
-  static std::size_t variables();
 
   void step();
   void hang_up(std::uint32_t client);

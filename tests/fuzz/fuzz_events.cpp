@@ -32,7 +32,10 @@ class HostileClients {
   };
 
   void act() {
-    const std::uint32_t who = input_.below(DrivenEngine::kClients);
+    // Not another kind of act below: inputs that are kept would say something else.
+    const std::uint8_t first = input_.byte();
+    const std::uint32_t who = first % DrivenEngine::kClients;
+    if (first >= kPatches && first < kPatches + 16) return push_patch(who);
     switch (input_.below(12)) {
       case 0:
       case 1:
@@ -136,18 +139,44 @@ class HostileClients {
   }
 
   void push_block(std::uint32_t who) {
+    shm::Event event = block_event(who, input_.below(kFields));
+    shm::BlockHeader header = header_of(event);
+    header.place = static_cast<std::uint16_t>(input_.below(2));
+    hand_over(who, event, header);
+  }
+
+  // Of any level, now and then none, or of what has no levels.
+  void push_patch(std::uint32_t who) {
+    const bool of_any = input_.below(8) == 0;
+    const std::uint32_t subject = of_any ? input_.below(kVariables) : kFields + input_.below(2);
+    shm::Event event = block_event(who, subject);
+    shm::BlockHeader header = header_of(event);
+    header.place =
+        input_.below(8) == 0 ? input_.byte() : static_cast<std::uint16_t>(shm::Place::in_level);
+    header.level = static_cast<std::uint16_t>(input_.number());
+    hand_over(who, event, header);
+  }
+
+  shm::Event block_event(std::uint32_t who, std::uint32_t subject) {
     shm::Event event = event_of(shm::EventKind::block);
-    event.subject = input_.below(static_cast<std::uint32_t>(server_.variables()));
+    event.subject = subject;
     event.block = input_.below(4);
     event.iteration = clients_[who].iteration;
     event.offset = offset(who);
+    return event;
+  }
+
+  shm::BlockHeader header_of(const shm::Event& event) {
     shm::BlockHeader header{};
     header.variable = event.subject;
     header.block = event.block;
     header.iteration = event.iteration;
     header.dims = input_.below(8) == 0 ? input_.byte() : kDims[event.subject];
-    header.place = static_cast<std::uint16_t>(input_.below(2));
     header.data_bytes = kBytes[event.subject];
+    return header;
+  }
+
+  void hand_over(std::uint32_t who, shm::Event& event, shm::BlockHeader& header) {
     for (std::uint32_t d = 0; d < kDims[event.subject]; ++d) {
       header.extent[d] = input_.number();
       header.position[d] = input_.number();
@@ -206,8 +235,11 @@ class HostileClients {
     server_.steer(name, input_.text(input_.byte()));
   }
 
-  static constexpr std::uint32_t kDims[] = {0, 1, 2, 2};
-  static constexpr std::uint64_t kBytes[] = {8, 4, 4, 8};
+  static constexpr std::uint8_t kPatches = 0xe0;  // and the 15 behind it: acts that push a patch
+  static constexpr std::uint32_t kFields = 4;     // variables without levels; patches follow
+  static constexpr std::uint32_t kVariables = 6;
+  static constexpr std::uint32_t kDims[kVariables] = {0, 1, 2, 2, 2, 2};
+  static constexpr std::uint64_t kBytes[kVariables] = {8, 4, 4, 8, 8, 4};
 
   fuzz::Input input_;
   DrivenEngine server_;

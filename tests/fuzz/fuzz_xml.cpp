@@ -3,6 +3,7 @@
 #include "lib/model/memory_estimate.hpp"
 #include "lib/model/reader.hpp"
 #include "lib/model/schema.hpp"
+#include "lib/shm/region_arena.hpp"
 #include "tests/fuzz/target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -12,6 +13,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // A folder that does not exist: what is included by a relative path is not there.
   const model::ReadResult read = model::read_text(text, "/no-such-folder/fuzz.xml", schema);
   fuzz::promise(read.model || !model::format(read.diagnostics).empty(), "a refusal says why");
-  if (read.model) model::estimate_memory(*read.model, 4);
+  if (read.model) model::estimate_memory(*read.model, 4, shm::RegionArena::block_bytes);
   return 0;
 }
