@@ -42,7 +42,8 @@ bool extent_of(const Model& model, const Dimension& dimension, const IntegerValu
   return true;
 }
 
-VariableEstimate estimate(const Model& model, std::uint32_t index, const IntegerValues& known) {
+VariableEstimate estimate(const Model& model, std::uint32_t index, const IntegerValues& known,
+                          BytesInSegment* in_segment) {
   VariableEstimate result;
   result.variable = index;
   result.taken = model.scripts.exist() || !model.variables[index].stores.empty();
@@ -55,27 +56,32 @@ VariableEstimate estimate(const Model& model, std::uint32_t index, const Integer
     empty = empty || extent == 0;
     bytes = multiply(bytes, extent);
   }
-  bytes = multiply(bytes, static_cast<std::uint64_t>(layout.blocks));
-  if (!empty && bytes == kTooMany) {
+  if (empty) bytes = 0;
+  const auto blocks = static_cast<std::uint64_t>(layout.blocks);
+  const std::uint64_t one = in_segment(bytes);
+  const std::uint64_t all = one == 0 ? kTooMany : multiply(one, blocks);
+  if (all == kTooMany) {
     result.why_unknown = "more bytes than fit into 64 bits";
     result.impossible = true;
     return result;
   }
-  result.bytes_per_rank = empty ? 0 : bytes;
+  result.bytes_per_rank = bytes * blocks;
+  result.segment_bytes_per_rank = all;
   return result;
 }
 
 }  // namespace
 
 MemoryEstimate estimate_memory(const Model& model, std::int64_t ranks_per_node,
+                               BytesInSegment* in_segment,
                                const std::vector<std::optional<std::int64_t>>& overrides) {
   const IntegerValues known(model.parameters, overrides);
   MemoryEstimate result;
   result.buffer_bytes = model.architecture.buffer_bytes;
   for (std::uint32_t i = 0; i < model.variables.size(); ++i) {
-    result.variables.push_back(estimate(model, i, known));
+    result.variables.push_back(estimate(model, i, known, in_segment));
     const VariableEstimate& last = result.variables.back();
-    const std::uint64_t bytes = last.taken ? last.bytes_per_rank.value_or(0) : 0;
+    const std::uint64_t bytes = last.taken ? last.segment_bytes_per_rank : 0;
     result.known_bytes_per_rank = add(result.known_bytes_per_rank, bytes);
   }
   const auto ranks = static_cast<std::uint64_t>(ranks_per_node > 0 ? ranks_per_node : 0);

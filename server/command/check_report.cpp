@@ -8,6 +8,7 @@
 #include "lib/base/suggest.hpp"
 #include "lib/model/integer_values.hpp"
 #include "lib/platform/spill_folder.hpp"
+#include "lib/shm/region_arena.hpp"
 
 namespace leat::command {
 namespace {
@@ -158,7 +159,8 @@ Result<CheckReport> check_file(const CheckOptions& options) {
   for (const model::Variable& each : report.model->variables) {
     report.shapes.push_back(shape(report.model->layouts[each.layout], known));
   }
-  report.memory = model::estimate_memory(*report.model, report.per_node, *overrides);
+  report.memory = model::estimate_memory(*report.model, report.per_node,
+                                         shm::RegionArena::block_bytes, *overrides);
   add_parameters(report, *overrides);
   judge_sizes(report);
   judge_buffer(report);

@@ -30,6 +30,8 @@ def check_text(tmp_path, text, *arguments):
     return leat("check", str(file), *arguments)
 
 
+HEADER = 192  # of each block in the segment
+
 SIZED = """<simulation name="heat">
   <architecture><buffer size="{buffer}"/></architecture>
   <data>
@@ -47,8 +49,8 @@ def test_a_good_file_gives_one_screen_and_0():
     assert result.returncode == 0
     assert result.stderr == ""
     assert "temperature  float64  34 x 64  K     out             17 KiB" in result.stdout
-    assert "all 8 ranks on 2 nodes  136 KiB" in result.stdout
-    assert "room for 7710 iterations" in result.stdout
+    assert "all 8 ranks on 2 nodes   138 KiB" in result.stdout
+    assert "room for 7626 iterations" in result.stdout
     assert result.stdout.endswith("good\n")
 
 
@@ -101,7 +103,7 @@ def test_help_says_the_exit_codes():
 def test_an_iteration_that_cannot_fit_is_an_error(tmp_path):
     result = check_text(tmp_path, SIZED.format(buffer="3MiB"), "--per-node", "4")
     assert result.returncode == 1
-    assert "one iteration does not fit into the buffer: it takes 4 MiB per node" in result.stderr
+    assert "one iteration does not fit into the buffer: it takes 4.0 MiB per node" in result.stderr
     assert "room for 0 iterations" in result.stdout
 
 
@@ -138,7 +140,7 @@ def test_json_has_the_same_facts():
             "why_unknown": "",
         }
     ]
-    assert facts["memory"]["bytes_per_node"] == 4 * 34 * 64 * 8
+    assert facts["memory"]["bytes_per_node"] == 4 * (34 * 64 * 8 + HEADER)
     assert facts["memory"]["complete"] is True
     assert facts["set_by_simulation"] == []
 
@@ -163,9 +165,9 @@ def test_many_blocks_of_a_rank_are_counted_by_the_hint_of_their_layout(tmp_path)
     text = SIZED.format(buffer="64MiB").replace('dimensions="n,128"', 'dimensions="8,8,8" blocks="500"')
     result = check_text(tmp_path, text, "--ranks", "4")
     assert re.search(r"t +float64 +8 x 8 x 8, 500 blocks +- +out +2.0 MiB\n", result.stdout), result.stdout
-    assert re.search(r"node of 4 ranks +7.8 MiB\n", result.stdout) and "room for 8 iterations" in result.stdout, result.stdout
+    assert re.search(r"node of 4 ranks +8.2 MiB\n", result.stdout) and "room for 7 iterations" in result.stdout, result.stdout
     facts = json.loads(check_text(tmp_path, text, "--ranks", "4", "--json").stdout)
-    assert facts["memory"]["bytes_per_node"] == 4 * 500 * 4096 and facts["variables"][0]["blocks"] == 500
+    assert facts["memory"]["bytes_per_node"] == 4 * 500 * (4096 + HEADER) and facts["variables"][0]["blocks"] == 500
     result = check_text(tmp_path, text.replace("500", "5000"), "--ranks", "4")
     assert result.returncode != 0 and "one iteration does not fit into the buffer" in result.stdout + result.stderr
 
