@@ -26,6 +26,8 @@ namespace fs = std::filesystem;
 
 constexpr time_t kDay = 86400;
 constexpr std::int64_t kToTheEnd = 0;  // of a file, wherever that is
+// For how long one sweep waits for others that look at the same files.
+constexpr std::int64_t kOthersLookNs = 500'000'000;
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
@@ -88,7 +90,7 @@ class Sweeper {
     const std::string path = places_.shared_memory + "/" + file;
     const OwnFile segment = own_file(path);
     if (!name || !segment.there) return;
-    const LockTry attempt = try_lock(path);
+    const LockTry attempt = lock_of(path);
     // A lock that is just being shared is free for a moment: then its server's byte is not.
     const bool held =
         attempt.held || (attempt.lock && bytes_are_locked(attempt.lock, 0, kToTheEnd));
@@ -99,6 +101,19 @@ class Sweeper {
     } else if (attempt.lock) {
       stale("segment", name->session, path, segment.bytes);
       removed_.insert(file);
+    }
+  }
+
+  // Another sweep, of whatever runtime folder, has it for a moment and may leave what is ours: it is
+  // waited for. Who lives has a byte of the file as well, and is not; who stores what is in it is
+  // waited for in vain.
+  LockTry lock_of(const std::string& path) const {
+    for (;;) {
+      LockTry attempt = try_lock(path);
+      if (!attempt.held || others_look_.passed()) return attempt;
+      const UniqueFd file = open_there(path);
+      if (file && bytes_are_locked(file, 0, kToTheEnd)) return attempt;
+      pause_shortly();
     }
   }
 
@@ -126,7 +141,7 @@ class Sweeper {
 
   void look_at_session(const std::string& session) {
     const SessionFiles files = session_files(places_.runtime_folder, session);
-    const LockTry attempt = try_lock(files.live);
+    const LockTry attempt = lock_of(files.live);
     if (attempt.held || somebody_listens(files.socket)) {
       note_alive(session, files.live);
     } else if (attempt.lock) {
@@ -199,6 +214,7 @@ class Sweeper {
   const SearchFolders& places_;
   Sweep what_;
   const MustStay& must_stay_;
+  const Deadline others_look_ = Deadline::in_ns(kOthersLookNs);
   std::set<std::string> removed_;  // segments, or to be removed
   Findings findings_;
 };

@@ -7,6 +7,8 @@
 // here. Stopped processes hold their locks. leatd has the lock of <session>.live before it makes
 // anything else, and makes its segment with its locks; a sweep takes a thing away only while it
 // holds the lock of it. So sweeps and starting servers may meet at any moment, any number of them.
+// A sweep that finds the lock with another sweep waits for it, for half a second in all: what it
+// took for alive would stay behind.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 
 #include <fstream>
+#include <future>
 #include <set>
+#include <thread>
 
+#include "lib/platform/clock.hpp"
 #include "lib/platform/file_lock.hpp"
 #include "lib/platform/local_socket.hpp"
 #include "lib/platform/runtime_folder.hpp"
@@ -127,6 +130,28 @@ TEST_F(Leftovers, DoNotIncludeASegmentWhoseLockIsJustBeingShared) {
   EXPECT_EQ(left(), std::set<std::string>{path});
   server.reset();
   EXPECT_EQ(remove().dead.size(), 1u);
+}
+
+// A sweep of another runtime folder looks at all segments of the user, and removes only those.
+TEST_F(Leftovers, AreRemovedAlsoWhenAnotherSweepLooksAtTheirSegment) {
+  make_files("dead");
+  const std::string segment = make_segment("dead", kNobody);
+  const SegmentFiles files =
+      segment_files(places_.runtime_folder, stem_of(text_of({"dead", kNobody})));
+  std::ofstream(files.journal) << "noted";
+  UniqueFd other = lock_file(segment, 0);
+  ASSERT_TRUE(other);
+  std::promise<void> begun;
+  std::thread sweep_of_the_other([&] {
+    begun.set_value();
+    for (int i = 0; i < 20; ++i) pause_shortly();
+    fs::remove(segment);
+    other.reset();
+  });
+  begun.get_future().wait();
+  EXPECT_TRUE(remove().alive.empty());
+  sweep_of_the_other.join();
+  EXPECT_TRUE(left().empty());
 }
 
 TEST_F(Leftovers, IncludeASegmentWithoutLocksWhoeverHasItsProcessIdNow) {
