@@ -336,6 +336,11 @@ static inline const leat_variable* leat_variable_at(const leat_run* run, uint64_
   return (const leat_variable*)((const char*)run->variables + i * run->variable_stride);
 }
 
+/* Its number in the run: the inverse of leat_variable_at(). */
+static inline uint64_t leat_variable_number(const leat_run* run, const leat_variable* variable) {
+  return (uint64_t)((const char*)variable - (const char*)run->variables) / run->variable_stride;
+}
+
 static inline const leat_block* leat_block_at(const leat_iteration_data* data, uint64_t i) {
   return (const leat_block*)((const char*)data->blocks + i * data->block_stride);
 }

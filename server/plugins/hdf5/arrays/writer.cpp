@@ -36,12 +36,6 @@ void describe_layout(const Dataset& dataset, const leat_variable& variable, std:
     set_attribute(dataset.id(), "leat_ghosts", ghosts);
 }
 
-std::uint32_t number_of(const leat_run& run, const leat_variable& variable) {
-  const auto* first = reinterpret_cast<const char*>(run.variables);
-  const auto bytes = reinterpret_cast<const char*>(&variable) - first;
-  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(bytes) / run.variable_stride);
-}
-
 // A host from before there were these has said less.
 void describe_for_cf(const Dataset& dataset, const leat_variable& variable) {
   if (variable.size < offsetof(leat_variable, cell_methods) + sizeof variable.cell_methods) return;
@@ -73,7 +67,9 @@ std::unique_ptr<Writer> make_writer(const Target& target, const leat_variable& v
 }
 
 Axes::Axes(const Target& target, const leat_variable& variable)
-    : target_(target), variable_(variable), number_(number_of(target.run, variable)) {}
+    : target_(target),
+      variable_(variable),
+      number_(static_cast<std::uint32_t>(leat_variable_number(&target.run, &variable))) {}
 
 Shape Axes::with_row(hsize_t row, const Shape& rest) const {
   return has_rows() ? joined(row, rest) : rest;

@@ -104,11 +104,36 @@ Id part_of(hid_t dataset, const Shape& start, const Shape& count, const std::str
   return space;
 }
 
+namespace {
+
+constexpr hsize_t kFewNumbers = 512;
+constexpr std::size_t kBufferOfFew = 16 * kFewNumbers;  // of the largest numbers there are
+
+bool is_number(hid_t type) {
+  const H5T_class_t kind = H5Tget_class(type);
+  return kind == H5T_INTEGER || kind == H5T_FLOAT;
+}
+
+// HDF5 clears its buffer for conversions, of 1 MiB, at each call. For as long as the library is.
+hid_t reading_few() {
+  static const hid_t list = [] {
+    const hid_t made = H5Pcreate(H5P_DATASET_XFER);
+    check(made, "making a property list");
+    check(H5Pset_buffer(made, kBufferOfFew, nullptr, nullptr), "making a property list");
+    return made;
+  }();
+  return list;
+}
+
+}  // namespace
+
 void read_part(hid_t dataset, hid_t type, const Shape& start, const Shape& count, void* to,
                const std::string& what) {
   if (product(count) == 0) return;
   const Id space = part_of(dataset, start, count, what);
-  check(H5Dread(dataset, type, space_of(count), space, H5P_DEFAULT, to), what);
+  const bool few = product(count) <= kFewNumbers && is_number(type);
+  const hid_t how = few ? reading_few() : H5P_DEFAULT;
+  check(H5Dread(dataset, type, space_of(count), space, how, to), what);
 }
 
 }  // namespace leat::hdf5

@@ -68,8 +68,8 @@ std::vector<BlockEntry> StoredBlockTable::entries(const Range& range) {
   return all;
 }
 
-BlockRecords::BlockRecords(hid_t file, const std::string& variable)
-    : file_(file), name_(variable), table_(file, block_table_of(file, variable)) {
+BlockRecords::BlockRecords(hid_t file, const std::string& variable, StoredBlockTable& table)
+    : file_(file), name_(variable), table_(&table) {
   const auto open = [&](const char* suffix) {
     const std::string name = table_of(file, variable, suffix);
     return name.empty() ? RowTable() : RowTable(file, name, true);
@@ -83,10 +83,10 @@ BlockRecords::BlockRecords(hid_t file, const std::string& variable)
 }
 
 std::vector<StoredBlock> BlockRecords::row(hsize_t row) {
-  const StoredBlockTable::Range range = table_.row(row);
+  const StoredBlockTable::Range range = table_->row(row);
   std::vector<StoredBlock> blocks;
   hsize_t record = range.first;
-  for (const BlockEntry& entry : table_.entries(range)) blocks.push_back({entry.owner, record++});
+  for (const BlockEntry& entry : table_->entries(range)) blocks.push_back({entry.owner, record++});
   if (counts_.exists())
     place_ragged(&blocks, range);
   else

@@ -3,6 +3,7 @@
 // file, and where they lie.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,18 @@ class StoredBlockTable {
   std::vector<hsize_t> starts_{0};  // of the rows asked for so far, and of the next
 };
 
+/// Those of one file, each read once for all variables that share it. To be kept no longer than the
+/// file is open.
+class StoredBlockTables {
+ public:
+  StoredBlockTable& of(hid_t file, const std::string& name) {
+    return all_.try_emplace(name, file, name).first->second;
+  }
+
+ private:
+  std::map<std::string, StoredBlockTable> all_;
+};
+
 struct StoredBlock {
   BlockOwner owner;
   hsize_t record = 0;       ///< in the table
@@ -44,12 +57,12 @@ struct StoredBlock {
 
 class BlockRecords {
  public:
-  /// Of a variable that is stored in blocks.
-  BlockRecords(hid_t file, const std::string& variable);
+  /// Of a variable that is stored in the blocks of this table, which outlives it.
+  BlockRecords(hid_t file, const std::string& variable, StoredBlockTable& table);
   /// Of one row that was written, in the order in which they lie there. A row may be asked for when
   /// nothing is written to it any more.
   std::vector<StoredBlock> row(hsize_t row);
-  StoredBlockTable& table() { return table_; }
+  StoredBlockTable& table() { return *table_; }
 
  private:
   void look_for_tables();
@@ -59,7 +72,7 @@ class BlockRecords {
 
   hid_t file_;
   std::string name_;
-  StoredBlockTable table_;
+  StoredBlockTable* table_;
   RowTable counts_, extents_, stored_;
   Shape whole_;  // extents of a place
   hsize_t next_record_ = 0, next_element_ = 0;

@@ -193,17 +193,13 @@ class AmrMesh : public Mesh {
 
   std::unique_ptr<Array> array_for(const Field& field, std::string* group) override {
     *group = "Level0/CellData";
-    return std::make_unique<PatchArray>(target_, field, *boxes_, this->group(),
-                                        array_name(target_.run, number_of(field)));
+    const auto number = leat_variable_number(&target_.run, field.variable);
+    return std::make_unique<PatchArray>(
+        target_, field, *boxes_, this->group(),
+        array_name(target_.run, static_cast<std::uint32_t>(number)));
   }
 
  private:
-  std::uint32_t number_of(const Field& field) const {
-    std::uint32_t number = 0;
-    while (leat_variable_at(&target_.run, number) != field.variable) ++number;
-    return number;
-  }
-
   std::vector<double> in_space(const double (&axes)[3], double otherwise) const {
     std::vector<double> all(3, otherwise);
     std::copy(axes, axes + mesh_.dims, all.begin());

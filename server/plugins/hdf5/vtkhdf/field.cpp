@@ -137,7 +137,7 @@ bool WrittenRows::at(hsize_t row) {
   if (!table_.exists()) {
     const std::string blocks = block_table_of(target_.values, variable_);
     all_upto_ = blocks.empty() ? extents_in(target_.values, variable_)[0]
-                               : StoredBlockTable(target_.values, blocks).rows();
+                               : target_.tables->of(target_.values, blocks).rows();
     return row < all_upto_;
   }
   const std::vector<std::int64_t> flag = table_.row(row);
@@ -176,15 +176,20 @@ bool Elements::Row::has_blocks_of(const Row& other) const {
 Elements::Elements(const Target& target, Field field)
     : target_(target), field_(std::move(field)), written_(target, field_) {
   if (field_.form != Field::Form::whole)
-    records_ = std::make_shared<BlockRecords>(target_.values, field_.path());
+    open_records(block_table_of(target_.values, field_.path()));
 }
 
 void Elements::look_for_blocks() {
-  if (records_ || field_.variable->has_global ||
-      block_table_of(target_.values, field_.path()).empty())
-    return;
+  if (records_ || field_.variable->has_global) return;
+  const std::string table = block_table_of(target_.values, field_.path());
+  if (table.empty()) return;
   field_.form = Field::Form::blocks;
-  records_ = std::make_shared<BlockRecords>(target_.values, field_.path());
+  open_records(table);
+}
+
+void Elements::open_records(const std::string& table) {
+  records_ = std::make_shared<BlockRecords>(target_.values, field_.path(),
+                                            target_.tables->of(target_.values, table));
 }
 
 hsize_t Elements::components() const {

@@ -116,6 +116,7 @@ class Elements {
  private:
   // A variable with a single block in each iteration gets a table when others come.
   void look_for_blocks();
+  void open_records(const std::string& table);
   Row at_blocks(hsize_t row);
   hsize_t in_block() const { return field_.shape.empty() ? 1 : field_.shape[0]; }
 

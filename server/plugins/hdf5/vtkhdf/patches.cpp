@@ -5,8 +5,18 @@
 
 namespace leat::hdf5::vtk {
 
+namespace {
+
+StoredBlockTable& table_of_blocks(const Target& target, const Field& field) {
+  return target.tables->of(target.values, block_table_of(target.values, field.path()));
+}
+
+}  // namespace
+
 PatchValues::PatchValues(const Target& target, const Field& field)
-    : target_(target), field_(field), records_(target.values, field.path()) {
+    : target_(target),
+      field_(field),
+      records_(target.values, field.path(), table_of_blocks(target, field)) {
   if (!is_list()) return;
   const std::string extents = table_of(target.values, field.path(), "_extent");
   if (!extents.empty()) extents_ = RowTable(target.values, extents, true);
@@ -57,8 +67,7 @@ void Patches::look_for_variables() {
     if (known_.count(variable) > 0) continue;
     const std::optional<Field> field = patched(variable);
     if (!field) continue;
-    if (known_.empty())
-      table_ = StoredBlockTable(target_.values, block_table_of(target_.values, field->path()));
+    if (known_.empty()) table_ = &table_of_blocks(target_, *field);
     known_.insert(variable);
     values_.emplace_back(target_, *field);
   }
@@ -74,8 +83,8 @@ std::vector<Patch> Patches::at(hsize_t row) {
     for (PatchValues::Block& block : values.at(row))
       extents.emplace(block.record, std::move(block.extents));
   }
-  const StoredBlockTable::Range range = table_.row(row);
-  const std::vector<BlockEntry> entries = table_.entries(range);
+  const StoredBlockTable::Range range = table_->row(row);
+  const std::vector<BlockEntry> entries = table_->entries(range);
   for (const auto& [record, shape] : extents) {
     if (record < range.first || record - range.first >= entries.size()) continue;
     const BlockEntry& entry = entries[record - range.first];

@@ -61,7 +61,7 @@ class Patches {
   const leat_mesh& mesh_;
   std::vector<PatchValues> values_;  // of each variable that the file has
   std::set<std::uint32_t> known_;
-  StoredBlockTable table_;
+  StoredBlockTable* table_ = nullptr;  // of the first of them
 };
 
 }  // namespace leat::hdf5::vtk

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "server/include/plugin.h"
+#include "server/plugins/hdf5/conventions/block_records.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5::vtk {
@@ -19,6 +21,8 @@ namespace leat::hdf5::vtk {
 struct Target {
   hid_t file, values;
   const leat_run& run;
+  /// Of `values`; copies have the same ones.
+  std::shared_ptr<StoredBlockTables> tables = std::make_shared<StoredBlockTables>();
 };
 
 /// Opens the group or makes it, with those above it; members are known in the order of their
