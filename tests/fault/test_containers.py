@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Containers on one node: each has its own process ids and its own runtime folder, and all share /dev/shm. A session of the
 same name in two of them is two sessions. Needs the right to make a process namespace (root has it); without it these fail."""
+import contextlib
 import json
 import os
 import pathlib
@@ -31,7 +32,12 @@ def container(folder, session=None, runtime=None, text=None, **more):
 
 def servers_of(run):
     """Two runs have one session name here: leatd is told by the folder that it works in."""
-    return [pid for pid in run.servers() if os.readlink(f"/proc/{pid}/cwd") == str(run.folder)]
+    return [pid for pid in run.servers() if folder_of(pid) == str(run.folder)]
+
+
+def folder_of(pid):
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+        return os.readlink(f"/proc/{pid}/cwd")
 
 
 def write_rows(rank, first, count, seed):

@@ -18,7 +18,7 @@ import time
 
 import h5py
 import pytest
-from leat_run import BUILD, LIMIT, Run, data, same_bits, xml
+from leat_run import BUILD, Run, await_death, data, same_bits, xml
 
 ROW = '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/>'
 BIG = '<layout name="big" type="uint8" dimensions="1048576"/><variable name="a" layout="big"/>'
@@ -94,15 +94,6 @@ def kill_servers(run):
     servers = run.servers()
     kill_each(servers)
     return servers
-
-
-def await_death(pid):
-    """A process that is dying has no command line any more, and still holds its locks, as long as one of its threads is there."""
-    until, process = time.monotonic() + LIMIT, pathlib.Path("/proc") / str(pid)
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        while (process / "stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX" or len(list((process / "task").iterdir())) > 1:
-            assert time.monotonic() < until, f"{pid} does not die"
-            time.sleep(0.001)
 
 
 def kill_ranks(run):

@@ -10,6 +10,7 @@
 Every call's answer is an Answer(status, error, value). At the end of the `with` the run must have left nothing behind:
 no process, no shared memory, no file in the runtime folder.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -119,6 +120,15 @@ class Rank:
         self.process.stdout.close()
 
 
+def await_death(pid):
+    """A process that is dying has no command line any more, and still holds its locks, as long as one of its threads is there."""
+    until, process = time.monotonic() + LIMIT, pathlib.Path("/proc") / str(pid)
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        while (process / "stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX" or len(list((process / "task").iterdir())) > 1:
+            assert time.monotonic() < until, f"{pid} does not die"
+            time.sleep(0.001)
+
+
 class Run:
     def __init__(self, folder, xml, ranks=1, environment=None, name="run", prefix=()):
         """prefix: words in front of the command line of each rank."""
@@ -129,6 +139,7 @@ class Run:
         (self.folder / self.config).write_text(xml)
         self.runtime = self.folder / f"r-{name}"
         self.environment = {**os.environ, "LEAT_RUNTIME_DIR": str(self.runtime), **(environment or {})}
+        self.known_servers = set()
         self.ranks = []
         for number in range(ranks):
             self.ranks.append(Rank(self, number))
@@ -176,7 +187,9 @@ class Run:
                     found[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
                 continue
-        return [pid for pid, parent in found.items() if parent not in found]
+        servers = [pid for pid, parent in found.items() if parent not in found]
+        self.known_servers.update(servers)
+        return servers
 
     def server(self):
         (pid,) = self.servers()
@@ -196,6 +209,8 @@ class Run:
         while self.servers():
             assert time.monotonic() < until, f"leatd of {self.session} does not end"
             time.sleep(0.01)
+        for pid in self.known_servers:
+            await_death(pid)
 
     def segments(self):
         return [p for p in pathlib.Path("/dev/shm").iterdir() if self.session in p.name]
