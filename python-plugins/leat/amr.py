@@ -41,9 +41,10 @@ class Leat:
         cells."""
         made = {}
         for table in self._tables():
+            ragged = self._ragged(table)
             for name, variable in self._ds.data_vars.items():
-                if variable.dims[:1] == (table,) and variable.ndim == self._axes(table) + 1 or name in self._ragged(table):
-                    made[name] = self._covering(name, table, level, iteration)
+                if variable.dims[:1] == (table,) and variable.ndim == self._axes(table) + 1 or name in ragged:
+                    made[name] = self._covering(_Patches(self._ds, name, table, name in ragged), level, iteration)
         if not made:
             raise ValueError("the dataset has no variables on an amr mesh")
         return xarray.Dataset(made)
@@ -62,36 +63,13 @@ class Leat:
                 if _text(variable.attrs.get("leat_blocks")) == table and _text(variable.attrs.get("leat_layout")) == "varying"
                 and f"{name}_count" in self._ds.variables]
 
-    def _patches(self, name, table, chosen):
-        """[(level, first cell, values)] of the blocks `chosen`, numbers in the table."""
-        ds = self._ds
-        levels, lows = ds[f"{table}_level"].values, ds[f"{table}_lo"].values
-        extents = ds[f"{name}_extent"].values if f"{name}_extent" in ds.variables else None
-        if name in self._ragged(table):
-            counts = _counts(ds[f"{name}_count"].values)
-            starts = np.concatenate([[0], np.cumsum(counts)])
-            def values(i):
-                part = ds[name][starts[i]:starts[i + 1]].values
-                return part if extents is None else part.reshape(extents[i].astype("i8"))
-            chosen = [i for i in chosen if counts[i] > 0]
-        else:
-            data = ds[name].values if len(chosen) == ds.sizes[table] else ds[name].isel({table: chosen}).values
-            places = {int(i): place for place, i in enumerate(chosen)}
-            def values(i):
-                part = data[places[int(i)]]
-                return part if extents is None else part[tuple(slice(0, int(n)) for n in extents[i])]
-            if f"{name}_stored" in ds.variables:
-                stored = ds[f"{name}_stored"].values
-                chosen = [i for i in chosen if stored[i]]
-        return [(int(levels[i]), lows[i].astype("i8"), values(i)) for i in chosen]
-
-    def _covering(self, name, table, level, iteration):
-        ds = self._ds
+    def _covering(self, stored, level, iteration):
+        ds, name, table = self._ds, stored.name, stored.table
         attrs = ds[f"{table}_level"].attrs
         ratio = int(attrs.get("leat_ratio", 2))
         of = ds[f"{table}_iteration"].values if f"{table}_iteration" in ds.variables else np.zeros(ds.sizes[table])
         numbers = np.unique(of) if iteration is None else [iteration]
-        each = [self._patches(name, table, np.flatnonzero(of == number)) for number in numbers]
+        each = [stored.of(np.flatnonzero(of == number)) for number in numbers]
         low, high = _bounds([patch for patches in each for patch in patches], level, ratio)
         arrays = [_uniform(patches, level, ratio, low, high) for patches in each]
         dims = list(ds[name].dims[1:]) if len(low) == ds[name].ndim - 1 else ["z", "y", "x"][-len(low):]
@@ -104,6 +82,37 @@ class Leat:
         if iteration is not None or len(arrays) == 1:
             return xarray.DataArray(arrays[0], coords, dims, attrs=kept)
         return xarray.DataArray(np.stack(arrays), {"iteration": numbers.astype("i8"), **coords}, ["iteration", *dims], attrs=kept)
+
+
+class _Patches:
+    """The blocks of a variable on an amr mesh; what is said of all of them is read once."""
+
+    def __init__(self, ds, name, table, ragged):
+        self.name, self.table = name, table
+        self._ds, self._ragged = ds, ragged
+        self._levels, self._lows = ds[f"{table}_level"].values, ds[f"{table}_lo"].values
+        self._extents = ds[f"{name}_extent"].values if f"{name}_extent" in ds.variables else None
+        if ragged:
+            counts = _counts(ds[f"{name}_count"].values)
+            self._starts = np.concatenate([[0], np.cumsum(counts)])
+            self._there = counts > 0
+        else:
+            self._there = ds[f"{name}_stored"].values if f"{name}_stored" in ds.variables else np.ones(len(self._levels))
+
+    def of(self, chosen):
+        """[(level, first cell, values)] of those with these numbers in the table."""
+        chosen = [int(i) for i in chosen if self._there[i]]
+        values = map(self._list, chosen) if self._ragged else self._equal(chosen)
+        return [(int(self._levels[i]), self._lows[i].astype("i8"), part) for i, part in zip(chosen, values)]
+
+    def _list(self, i):
+        part = self._ds[self.name][self._starts[i]:self._starts[i + 1]].values
+        return part if self._extents is None else part.reshape(self._extents[i].astype("i8"))
+
+    def _equal(self, chosen):
+        """Blocks of one size, or at the beginning of a place of one size."""
+        for i, part in zip(chosen, self._ds[self.name].isel({self.table: chosen}).values):
+            yield part if self._extents is None else part[tuple(slice(0, int(n)) for n in self._extents[i])]
 
 
 def _counts(stored):

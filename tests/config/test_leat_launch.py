@@ -6,14 +6,11 @@ import re
 import shlex
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
+from machine_command import MACHINE, REFERENCE, heat_xml, leat
 
-REFERENCE = Path(__file__).parents[2] / "docs/reference"
 PAGE = (REFERENCE / "leat-launch.md").read_text()
-# Two sockets of four cores of two hardware threads, and memory without processors.
-MACHINE = json.loads(re.search(r"```json\n(.*?)```", (REFERENCE / "leat-placement.md").read_text(), re.S)[1])
 # As some firmware numbers them: over the sockets in turns, and both threads of a core one after the other.
 IN_TURNS = {"leat_machine": 1, "nodes": [{"cpus": "0-1,4-5,8-9,12-13", "memory_mib": 1024},
                                          {"cpus": "2-3,6-7,10-11,14-15", "memory_mib": 1024}],
@@ -21,27 +18,11 @@ IN_TURNS = {"leat_machine": 1, "nodes": [{"cpus": "0-1,4-5,8-9,12-13", "memory_m
 CPUSET = {**MACHINE, "allowed": "2-5,10-13"}
 MACHINES = {"two_sockets": MACHINE, "in_turns": IN_TURNS, "cpuset": CPUSET}
 LAUNCHERS = ["openmpi", "mpich", "slurm"]
-XML = """<simulation name="heat">
-  <architecture><dedicated cores="{cores}"/><buffer size="64MiB"/></architecture>
-  <data>
-    <layout name="cells" type="double" dimensions="128"/>
-    <variable name="t" layout="cells"/>
-  </data>
-  <storage><store name="out" type="trace"/></storage>
-</simulation>
-"""
-
-
-def leat(*arguments, cwd, code=0, **environment):
-    done = subprocess.run([os.environ["LEAT_COMMAND"], *map(str, arguments)], cwd=cwd, capture_output=True, text=True,
-                          timeout=120, stdin=subprocess.DEVNULL, env={**os.environ, **environment})
-    assert done.returncode == code, done
-    return done
 
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "heat.xml").write_text(XML.format(cores=1))
+    (tmp_path / "heat.xml").write_text(heat_xml(cores=1))
     (tmp_path / "node.json").write_text(json.dumps(MACHINE))
     return tmp_path
 
@@ -105,7 +86,7 @@ def test_the_whole_line_of_each_launcher(folder):
 def test_the_line_leaves_free_what_the_server_takes(folder, name, cores, launcher):
     machine = MACHINES[name]
     (folder / "node.json").write_text(json.dumps(machine))
-    (folder / "heat.xml").write_text(XML.format(cores=cores))
+    (folder / "heat.xml").write_text(heat_xml(cores=cores))
     all_cores = cores_of(machine)
     for ranks in range(1, len(all_cores) - cores + 1):
         bound = bound_by(described(folder, "-n", ranks, "--launcher", launcher), machine)
@@ -173,7 +154,7 @@ def test_job_files(folder):
                                              "leat placement --describe > none.json")])
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_what_does_not_fit_is_said_with_what_does(folder, launcher, arguments, cores, message):
-    (folder / "heat.xml").write_text(XML.format(cores=cores))
+    (folder / "heat.xml").write_text(heat_xml(cores=cores))
     said = described(folder, *arguments, "--launcher", launcher, code=1)
     assert said.startswith("leat launch: " + message), said
 
@@ -197,9 +178,9 @@ def test_nodes_of_several_kinds(folder):
 
 
 def test_errors_in_the_xml_and_in_the_machine(folder):
-    (folder / "heat.xml").write_text(XML.format(cores=1).replace('layout="cells"', 'layout="cell"'))
+    (folder / "heat.xml").write_text(heat_xml(cores=1).replace('layout="cells"', 'layout="cell"'))
     assert 'did you mean "cells"?' in described(folder, "-n", 1, "--launcher", "slurm", code=1)
-    (folder / "heat.xml").write_text(XML.format(cores=1))
+    (folder / "heat.xml").write_text(heat_xml(cores=1))
     (folder / "node.json").write_text("{")
     assert "node.json: it is no JSON" in described(folder, "-n", 1, "--launcher", "slurm", code=1)
 

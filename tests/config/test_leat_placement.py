@@ -1,31 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole command `leat placement`, as people and scripts run it."""
 import json
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+from machine_command import MACHINE, REFERENCE, heat_xml, leat
 
-PAGE = (Path(__file__).parents[2] / "docs/reference/leat-placement.md").read_text()
-MACHINE = json.loads(re.search(r"```json\n(.*?)```", PAGE, re.S)[1])
-XML = """<simulation name="heat">
-  <architecture><dedicated cores="{cores}"/><buffer size="64MiB" numa="{numa}"/></architecture>
-  <data>
-    <layout name="cells" type="double" dimensions="128"/>
-    <variable name="t" layout="cells"/>
-  </data>
-  <storage><store name="out" type="trace"/></storage>
-</simulation>
-"""
-
-
-def leat(*arguments, cwd, code=0, **environment):
-    done = subprocess.run([os.environ["LEAT_COMMAND"], *map(str, arguments)], cwd=cwd, capture_output=True, text=True,
-                          timeout=60, env={**os.environ, **environment})
-    assert done.returncode == code, done
-    return done
+PAGE = (REFERENCE / "leat-placement.md").read_text()
 
 
 def placement(folder, *arguments, machine=MACHINE):
@@ -56,7 +38,7 @@ def test_ranks_on_all_cores_are_named_and_no_error(tmp_path):
 
 @pytest.mark.parametrize("numa, first, last", [("client", [0], [1]), ("server", [1], [1]), ("interleave", [0, 1], [0, 1])])
 def test_the_xml_says_how_many_cores_and_where_memory_lies(tmp_path, numa, first, last):
-    (tmp_path / "heat.xml").write_text(XML.format(cores=2, numa=numa))
+    (tmp_path / "heat.xml").write_text(heat_xml(cores=2, numa=numa))
     whole = placement(tmp_path, "--xml", "heat.xml")
     assert whole["numa"] == numa
     assert whole["server"] == {"cpus": "6-7,14-15", "cores": 2, "memory_node": 1, "pinned": True, "shared": False}
@@ -124,7 +106,7 @@ def test_other_errors_are_named_too(tmp_path):
     assert "it is no JSON" in complaint(tmp_path, "{")
     assert "the machine: expected an object" in complaint(tmp_path, "[]")
     assert "No such file" in leat("placement", "--machine", "none.json", cwd=tmp_path, code=1).stderr
-    (tmp_path / "heat.xml").write_text(XML.format(cores=1, numa="clients"))
+    (tmp_path / "heat.xml").write_text(heat_xml(cores=1, numa="clients"))
     assert 'did you mean "client"?' in leat("placement", "--xml", "heat.xml", cwd=tmp_path, code=1).stderr
     assert "--rank-cpus x" in leat("placement", "--rank-cpus", "x", cwd=tmp_path, code=2).stderr
     leat("placement", "--bind", "socket", cwd=tmp_path, code=2)
@@ -132,7 +114,7 @@ def test_other_errors_are_named_too(tmp_path):
 
 
 def test_leat_check_says_it_in_two_lines(tmp_path):
-    (tmp_path / "heat.xml").write_text(XML.format(cores=1, numa="client"))
+    (tmp_path / "heat.xml").write_text(heat_xml(cores=1, numa="client"))
     (tmp_path / "node.json").write_text(json.dumps(MACHINE))
     done = leat("check", "heat.xml", "--per-node", 7, "--machine", "node.json", cwd=tmp_path)
     assert "Placement on node.json\n  server  cores 7,15, memory node 1, of its own\n" in done.stdout
@@ -147,7 +129,7 @@ def test_the_how_to_gives_commands_that_exist(tmp_path):
     page = (Path(__file__).parents[2] / "docs/how-to/numa.md").read_text()
     commands = re.findall(r"^ +leat (.*)$", page, re.M)
     assert len(commands) == 3
-    (tmp_path / "heat.xml").write_text(XML.format(cores=1, numa=re.search(r'numa="(\w+)"', page)[1]))
+    (tmp_path / "heat.xml").write_text(heat_xml(cores=1, numa=re.search(r'numa="(\w+)"', page)[1]))
     (tmp_path / "node.json").write_text(leat(*commands[0].split()[:2], cwd=tmp_path).stdout)
     leat(*commands[1].split(), cwd=tmp_path)
     large = {"leat_machine": 1, "nodes": [{"cpus": "0-31", "memory_mib": 1024}]}
