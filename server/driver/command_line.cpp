@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/driver/command_line.hpp"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
 
 #include "lib/platform/process.hpp"
 #include "lib/platform/runtime_folder.hpp"
+#include "server/driver/describe.hpp"
 #include "server/driver/startup.hpp"
 #include "server/scripts/script_guard.hpp"
 
@@ -35,6 +38,9 @@ void add_options(CLI::App* app, Options* options, int* guarded) {
   app->add_option("--drain", options->drain,
                   "stores what lies in this segment, all processes of which are dead, and ends")
       ->excludes(config, session);
+  app->add_option("--describe", options->describe,
+                  "says what this XML says, in the form of leat_describe, and ends")
+      ->excludes(config, session);
   app->add_option("--report-fd", options->report_fd, "descriptor to report readiness to");
   app->add_option(
       "--guard-scripts", *guarded,
@@ -44,7 +50,7 @@ void add_options(CLI::App* app, Options* options, int* guarded) {
 
 // "" or what is wrong.
 std::string problem_with(const Options& options) {
-  if (!options.drain.empty()) return "";
+  if (!options.drain.empty() || !options.describe.empty()) return "";
   if (options.config.empty()) return "--config is missing";
   if (platform::valid_session_name(options.session)) return "";
   return "\"" + options.session + "\" is no session name";
@@ -65,6 +71,9 @@ int run_command_line(int argc, char** argv) {
   }
   // Of what the starter had open only the report pipe is ours.
   platform::close_from(options.report_fd >= 0 ? platform::kReportFd + 1 : 3);
+  if (!options.describe.empty())
+    return describe_to(options.describe,
+                       options.report_fd >= 0 ? options.report_fd : STDOUT_FILENO);
   return run_session(options);
 }
 

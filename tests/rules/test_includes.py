@@ -31,10 +31,11 @@ RULES = {
     "lib/shm": (("lib/base", "lib/platform"), ("boost/interprocess/",)),
     "lib/model": (("lib/base",), ("nlohmann/", "xercesc/", "fnmatch.h")),
     "lib/comm": (("lib/base",), ("mpi.h",)),
-    "client-api": (("client-api/leat.h", "lib/base", "lib/platform", "lib/shm"),
+    "client-api": (("client-api/leat.h", "client-api/leat_describe.h", "lib/base", "lib/platform", "lib/shm"),
                    ("dlfcn.h", "poll.h", "time.h", "unistd.h")),
     "client-api/leat.h": ((), ()),
     "client-api/leat.hpp": (("leat.h",), ()),
+    "client-api/leat_describe.h": (("leat.h",), ()),
     "client-api/leat_mpi.h": (("leat.h",), ("mpi.h", "unistd.h", "time.h")),
     # From the lowest to the highest: no circle.
     "server/placement": (LIBS, ("nlohmann/",)),
@@ -67,6 +68,8 @@ RULES = {
                                          "view"), (*HDF5, "nlohmann/", *POSIX)),
     "server/plugins/hdf5/tools": (wings("disk", "base", "filters", "xdmf", "view", "output"), (*HDF5, "nlohmann/", *POSIX)),
     "python-plugins": ((), ("leat.h", "pybind11/")),
+    # Compiled by users too, with their own MPI, against an installed Leat.
+    "damaris-api": ((), ("leat.h", "leat_describe.h", "leat_mpi.h", "mpi.h")),
     "fortran": (("leat.h",), ("ISO_Fortran_binding.h",)),
     "examples/amr_advection": (("hierarchy.hpp",), ("leat_mpi.h", "mpi.h")),
     "examples/heat_c": ((), ("leat_mpi.h", "mpi.h")),
@@ -133,6 +136,7 @@ def test_a_room_includes_only_what_it_may(path):
     ("server/control/x.cpp", "#include <sys/epoll.h>"),
     ("server/engine/x.cpp", '#include "server/control/channel.hpp"'),
     ("server/engine/x.cpp", "#include <hdf5.h>"),
+    ("damaris-api/x.cpp", '#include "client-api/session.hpp"'),
     ("examples/heat_c/x.c", '#include "lib/base/status.hpp"'),
 ])
 def test_the_check_finds_what_is_forbidden(path, line):

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "damaris-api/description.hpp"
+
+#include <leat_describe.h>
+
+#include <cstdlib>
+#include <vector>
+
+namespace leat::damaris {
+namespace {
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(at, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::string unescaped(const std::string& line) {
+  std::string text;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const bool escaped = line[i] == '\\' && i + 1 < line.size();
+    const char c = escaped ? line[++i] : line[i];
+    text += !escaped ? c : c == 't' ? '\t' : c == 'n' ? '\n' : c;
+  }
+  return text;
+}
+
+Value value_of(const std::string& kind, const std::string& text) {
+  if (kind == "int") return std::int64_t{std::strtoll(text.c_str(), nullptr, 10)};
+  if (kind == "double") return std::strtod(text.c_str(), nullptr);
+  return unescaped(text);
+}
+
+}  // namespace
+
+Description parse_description(const std::string& text) {
+  Description description;
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> words = split(line, '\t');
+    if (words[0] == "parameter" && words.size() >= 3) {
+      const bool known = words.size() > 3;
+      description.parameters[words[1]] = {value_of(words[2], known ? words[3] : ""), known};
+    } else if (words[0] == "variable" && words.size() >= 3) {
+      const long blocks = std::strtol(words[2].c_str(), nullptr, 10);
+      description.placed[words[1]] = static_cast<std::uint32_t>(blocks);
+    }
+  }
+  return description;
+}
+
+bool ask_for_description(const char* config, MPI_Comm comm, Description* description) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  char* answer = nullptr;
+  std::int64_t bytes = -1;
+  if (rank == 0 && leat_describe(config, &answer) == LEAT_OK)
+    bytes = static_cast<std::int64_t>(std::string(answer).size());
+  MPI_Bcast(&bytes, 1, MPI_INT64_T, 0, comm);
+  if (bytes < 0) return false;
+  std::string text(static_cast<std::size_t>(bytes), ' ');
+  if (answer) text = answer;
+  std::free(answer);
+  MPI_Bcast(text.data(), static_cast<int>(bytes), MPI_CHAR, 0, comm);
+  *description = parse_description(text);
+  return true;
+}
+
+}  // namespace leat::damaris

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "damaris-api/environment.hpp"
+
+#include <array>
+#include <utility>
+
+#include "damaris-api/status.hpp"
+
+#include <leat_mpi.h>
+
+namespace leat::damaris {
+namespace {
+
+bool mpi_is_there() {
+  int begun = 0, ended = 0;
+  MPI_Initialized(&begun);
+  if (begun) MPI_Finalized(&ended);
+  return begun && !ended;
+}
+
+}  // namespace
+
+Environment::Environment(const char* config, MPI_Comm comm, Description description)
+    : config_(config ? config : ""),
+      all_(comm),
+      placed_(std::move(description.placed)),
+      parameters_(std::move(description.parameters)) {}
+
+Environment::~Environment() {
+  if (mpi_is_there()) MPI_Comm_free(&all_);
+}
+
+std::unique_ptr<Environment> Environment::initialize(const char* config, MPI_Comm comm, int* code) {
+  constexpr const char* kCall = "damaris_initialize";
+  if (!mpi_is_there()) {
+    *code = refuse(DAMARIS_MPI_ERROR, kCall, "call it between MPI_Init and MPI_Finalize");
+    return nullptr;
+  }
+  if (comm == MPI_COMM_NULL) {
+    *code = refuse(DAMARIS_ARGUMENT_ERROR, kCall, "the communicator is MPI_COMM_NULL");
+    return nullptr;
+  }
+  *code = DAMARIS_INIT_ERROR;
+  MPI_Comm own = MPI_COMM_NULL;
+  MPI_Comm_dup(comm, &own);
+  Description description;
+  if (!ask_for_description(config, own, &description)) {
+    MPI_Comm_free(&own);
+    return nullptr;
+  }
+  std::unique_ptr<Environment> made(new Environment(config, own, std::move(description)));
+  if (!made->begin_session()) return nullptr;
+  *code = DAMARIS_OK;
+  return made;
+}
+
+bool Environment::agree(bool well) const {
+  int all_well = well;
+  MPI_Allreduce(MPI_IN_PLACE, &all_well, 1, MPI_INT, MPI_MIN, all_);
+  return all_well != 0;
+}
+
+bool Environment::begin_session() {
+  in_session_ = leat_init_mpi(config_.c_str(), all_) == LEAT_OK;
+  if (!agree(in_session_)) {
+    if (in_session_) leat_finalize();
+    in_session_ = false;
+    return false;
+  }
+  if (clients_ == MPI_COMM_NULL) MPI_Comm_dup(all_, &clients_);
+  role_ = Role::client;
+  put_blocks_at_the_origin();
+  return parameters_.session_began() == DAMARIS_OK;
+}
+
+// As Damaris has it, where the program never says where they lie.
+void Environment::put_blocks_at_the_origin() const {
+  const std::array<std::int64_t, LEAT_MAX_DIMS> origin{};
+  for (const auto& [variable, blocks] : placed_) {
+    for (std::uint32_t block = 0; block < blocks; ++block)
+      leat_set_position(variable.c_str(), block, origin.data());
+  }
+}
+
+int Environment::start(int* is_client) {
+  *is_client = role_ == Role::client;
+  return DAMARIS_OK;
+}
+
+int Environment::stop() { return DAMARIS_OK; }
+
+int Environment::end_session() {
+  if (!in_session_) return DAMARIS_OK;
+  parameters_.session_ends();
+  in_session_ = false;
+  return leat_finalize() == LEAT_OK ? DAMARIS_OK : DAMARIS_FINALIZE_ERROR;
+}
+
+int Environment::finalize() { return end_session(); }
+
+int Environment::end_iteration() {
+  ++iteration_;
+  return code_of(leat_end_iteration());
+}
+
+int Environment::bind(const char* signal, signal_t function) {
+  constexpr const char* kCall = "damaris_bind";
+  if (!signal) return refuse(DAMARIS_ARGUMENT_ERROR, kCall, "the name is NULL");
+  if (!function) return refuse(DAMARIS_BIND_ERROR, kCall, "the function is NULL");
+  bound_[signal] = function;
+  return refuse(DAMARIS_OK, kCall,
+                "the function is called by the rank that signals, within damaris_signal: the "
+                "server is another process");
+}
+
+int Environment::signal(const char* name) {
+  if (!name) return refuse(DAMARIS_ARGUMENT_ERROR, "damaris_signal", "the name is NULL");
+  const auto found = bound_.find(std::string_view(name));
+  if (found == bound_.end())
+    return refuse(DAMARIS_UNDEFINED_ACTION, "damaris_signal", "no function is bound to the name");
+  int rank = 0;
+  MPI_Comm_rank(clients_, &rank);
+  found->second(name, rank, static_cast<std::int32_t>(iteration_), nullptr);
+  return DAMARIS_OK;
+}
+
+}  // namespace leat::damaris
