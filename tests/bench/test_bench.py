@@ -173,6 +173,15 @@ def test_figures_go_between_the_marks_of_a_page(tmp_path):
         page.put_into(target, results_of([ROW]))
 
 
+def test_what_the_names_of_damaris_cost_is_said_beside_its_target(tmp_path):
+    figures = SECTIONS["damaris"]._run(tmp_path / "damaris.xml", 3)
+    calls = {name: row for name, row in figures.items() if name != "others"}
+    assert {"write", "end_iteration", "parameter_get"} < set(calls)
+    data = {"disturbed": False, "calls": {"write": {"leat_ns": 30.0, "damaris_ns": 90.0, "more_ns": 60.0}}}
+    assert "| write | 30 ns | 90 ns | 60 ns |" in SECTIONS["damaris"].page(data)
+    assert "| <= 50 ns | 60 ns | **no** |" in "\n".join(targets.page({"damaris": data}))
+
+
 def test_single_benches_run():
     for command in (
         (BUILD / "bin/leat_write_path_bench", 2, 1024, 2, 5, 10, "rotated"),

@@ -121,6 +121,10 @@ def _after_computing(size):
     return worst
 
 
+def _by_the_names_of_damaris(sections):
+    return _most(sections.get("damaris", {}).get("calls", {}).values(), lambda row: row["more_ns"])
+
+
 KIB = 1024
 TARGETS = (
     Target(
@@ -191,6 +195,13 @@ TARGETS = (
         "64 processes on few cores: each finds the caches full of the others' things",
     ),
     Target("server, for a small block", 1000, _server, time_text, "few blocks share what an iteration costs"),
+    Target(
+        "a call by the name that Damaris has for it, beyond Leat's",
+        50,
+        _by_the_names_of_damaris,
+        time_text,
+        "a table of what is allocated and not committed",
+    ),
     Target("sleeps of a client per iteration", 0.05, _sleeps, ratio, "a server that did not get its core in time"),
     Target(
         "loop with a spare core, `leat_write`, beyond the copy",
