@@ -15,10 +15,13 @@ using leat::damaris::Environment;
 using leat::damaris::refuse;
 
 std::unique_ptr<Environment> environment;
+bool initialize_has_failed = false;
 
 [[gnu::noinline]] int refuse_now(const char* call) {
   if (!environment)
-    return refuse(DAMARIS_NOT_INITIALIZED, call, "called before damaris_initialize");
+    return refuse(DAMARIS_NOT_INITIALIZED, call,
+                  initialize_has_failed ? "called after damaris_initialize had failed"
+                                        : "called before damaris_initialize");
   if (environment->is_server())
     return refuse(DAMARIS_CORE_IS_SERVER, call, "called by a rank that was a server");
   return refuse(DAMARIS_NOT_INITIALIZED, call,
@@ -100,6 +103,7 @@ int damaris_initialize(const char* configfile, MPI_Comm comm) {
                     "call damaris_finalize first");
     int code = DAMARIS_OK;
     environment = Environment::initialize(configfile, comm, &code);
+    initialize_has_failed = !environment;
     return code;
   });
 }

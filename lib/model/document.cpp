@@ -33,7 +33,7 @@ class Loader {
   std::optional<Document> top(const std::string& path, std::string text) {
     std::optional<XmlElement> root = tree(path, text, {{"simulation"}, ""});
     if (!root) return std::nullopt;
-    return Document{std::move(*root), std::move(text), std::move(included_)};
+    return Document{std::move(*root), std::move(text), std::move(included_), is_damaris_};
   }
 
  private:
@@ -52,6 +52,7 @@ class Loader {
       std::optional<damaris::Translation> translation =
           damaris::translate(std::move(*root), schema_, out_);
       if (!translation) return std::nullopt;
+      is_damaris_ = true;
       root = std::move(translation->root);
     }
     check_against_schema(schema_, *root, out_);
@@ -154,6 +155,7 @@ class Loader {
   Sources included_;
   std::vector<std::string> open_;  ///< the files that include each other down to this one
   std::size_t includes_ = 0;
+  bool is_damaris_ = false;
 };
 
 }  // namespace

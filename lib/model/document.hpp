@@ -21,6 +21,7 @@ struct Document {
   XmlElement root;          ///< a <simulation> without <include>
   std::string source_text;  ///< of the top file
   Sources included;         ///< all that it includes
+  bool is_damaris = false;  ///< it was one for Damaris
 };
 
 /// Includes that include each other twice would make a small file large without end.

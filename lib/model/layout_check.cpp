@@ -12,9 +12,13 @@ class LayoutCheck {
       : context_(context),
         layout_(layout),
         attributes_(attributes),
-        known_(context.model.parameters) {}
+        known_(context.model.parameters),
+        none_(std::vector<Parameter>(context.model.parameters.size())) {}
 
   void dimension(const Dimension& dimension) {
+    hangs_on_values_ = !dimension.varying && hangs_on_values(dimension.extent);
+    hangs_on_values_ =
+        hangs_on_values_ || (layout_.has_global && hangs_on_values(dimension.global));
     std::optional<std::int64_t> extent, global;
     if (!dimension.varying) extent = size("dimensions", dimension.extent);
     if (layout_.has_global) global = size("global", dimension.global);
@@ -36,7 +40,14 @@ class LayoutCheck {
 
  private:
   void error(const char* attribute, const std::string& message) {
-    context_.error(attributes_.where(attribute), "layout \"" + layout_.name + "\": " + message);
+    const SourceLocation& where = attributes_.where(attribute);
+    const std::string text = "layout \"" + layout_.name + "\": " + message;
+    if (!context_.values_are_provisional || !hangs_on_values_) return context_.error(where, text);
+    context_.out.warning(where, text + ": the program must set other values before it writes");
+  }
+
+  bool hangs_on_values(const Expression& expression) const {
+    return none_.evaluate(expression).fault == ExpressionFault::unset_parameter;
   }
 
   // The value if it is known and good.
@@ -63,7 +74,8 @@ class LayoutCheck {
   ReadContext& context_;
   const Layout& layout_;
   const Attributes& attributes_;
-  IntegerValues known_;
+  IntegerValues known_, none_;
+  bool hangs_on_values_ = false;  // the dimension that is looked at
 };
 
 }  // namespace

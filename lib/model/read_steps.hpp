@@ -18,6 +18,9 @@ struct ReadContext {
   const Schema& schema;
   DiagnosticList& out;
   Model& model;
+  /// The parameters have values to begin with, as in a file for Damaris, which programs need not
+  /// keep: what they make of a layout may be wrong.
+  bool values_are_provisional = false;
 
   void error(const SourceLocation& where, std::string message) {
     out.error(where, std::move(message));

@@ -7,9 +7,10 @@
 namespace leat::model {
 namespace {
 
-Model read_tree(const XmlElement& root, const Schema& schema, DiagnosticList& out) {
+Model read_tree(const Document& document, const Schema& schema, DiagnosticList& out) {
   Model model;
-  ReadContext context{schema, out, model};
+  const XmlElement& root = document.root;
+  ReadContext context{schema, out, model, document.is_damaris};
   read_simulation(context, root);
   read_parameters(context, root);
   read_layouts(context, root);
@@ -25,7 +26,7 @@ ReadResult result_of(std::optional<Document> document, const Schema& schema,
                      DiagnosticList& diagnostics) {
   ReadResult result;
   if (document) {
-    Model model = read_tree(document->root, schema, diagnostics);
+    Model model = read_tree(*document, schema, diagnostics);
     model.source_text = std::move(document->source_text);
     model.included = std::move(document->included);
     if (!diagnostics.has_errors()) result.model = std::move(model);

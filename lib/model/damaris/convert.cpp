@@ -37,11 +37,19 @@ Converted convert_file(const std::string& path) {
                                   "this is an XML for Leat already; there is nothing to convert"});
     return result;
   }
-  if (root) {
-    expand_environment(*root, said);
-    const Schema schema;
-    if (const auto translation = translate(std::move(*root), schema, said))
-      result.text = text_of(*translation, path);
+  if (!root) return result;
+  const SourceLocation where = root->where;
+  expand_environment(*root, said);
+  const Schema schema;
+  if (const auto translation = translate(std::move(*root), schema, said))
+    result.text = text_of(*translation, path);
+  if (result.text && !read_text(*result.text, path, schema).model) {
+    result.text.reset();
+    result.diagnostics.push_back(
+        {Severity::error, where,
+         "in Leat's own language the values of parameters make layouts that fit, or there are "
+         "none yet: take value=\"...\" out of the parameters that the program sets, see the "
+         "warnings"});
   }
   return result;
 }
