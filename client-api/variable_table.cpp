@@ -93,9 +93,9 @@ void VariableTable::set_level(std::uint32_t variable, std::uint32_t block, std::
 
 Result<void> VariableTable::set_integer(std::uint32_t parameter, std::int64_t value) {
   if (layouts_.is_set_to(parameter, value)) return {};
-  for (const VariableState& variable : states_) {
-    if (!variable.written) continue;
-    const shm::LayoutRecord& layout = catalogue_.layouts()[variable.layout];
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    if (!states_[i].written || catalogue_.variables()[i].may_change != 0) continue;
+    const shm::LayoutRecord& layout = catalogue_.layouts()[states_[i].layout];
     if (!layouts_.depends_on(layout, parameter)) continue;
     const std::string name(catalogue_.text(catalogue_.parameters()[parameter].name));
     return Error{Status::ERROR_STATE,

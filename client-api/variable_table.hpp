@@ -97,7 +97,8 @@ class VariableTable {
   void set_level(std::uint32_t variable, std::uint32_t block, std::int32_t level,
                  const std::array<std::int64_t, kMaxDims>& position);
 
-  /// Fails with ERROR_STATE when a block of a layout that depends on it was written already.
+  /// Fails with ERROR_STATE when a block of a layout that depends on it was written already, unless
+  /// the layout may change.
   Result<void> set_integer(std::uint32_t parameter, std::int64_t value);
   /// From now on the parameters of this variable's layout are fixed.
   void mark_written(std::uint32_t variable) noexcept { states_[variable].written = true; }

@@ -55,7 +55,8 @@ struct Layout {
   ScalarType type = ScalarType::float64;
   std::vector<Dimension> dimensions;  ///< 0 to kMaxDims; none is a scalar
   bool has_global = false;
-  bool partial = false;  ///< holes in the global array are meant
+  bool partial = false;     ///< holes in the global array are meant
+  bool may_change = false;  ///< parameters that shape it may be set at any time, as with Damaris
   Order order = Order::unsaid;
   std::int64_t blocks = 1;  ///< of a variable, that a rank writes in an iteration, at most
   std::string description;

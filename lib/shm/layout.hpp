@@ -338,7 +338,7 @@ struct VariableRecord {
   std::uint32_t layout;
   std::uint32_t wanted_every;  ///< 0: nobody takes it; n: iterations that n divides are wanted
   std::uint32_t mesh;          ///< or kNoMesh
-  std::uint32_t reserved;
+  std::uint32_t may_change;    ///< 1: parameters that shape its layout may be set after a write, too
 };
 inline constexpr std::uint32_t kNoMesh = UINT32_MAX;
 

@@ -190,7 +190,7 @@ std::optional<Block> Failover::read_waiting(std::uint32_t client, const shm::Eve
                      event.iteration <= link.saved().iteration;
   if (!waits) return std::nullopt;
   std::string error;
-  std::optional<Block> block = link.blocks().read(event, link.rank(), &error);
+  std::optional<Block> block = link.blocks().read_found(event, link.rank(), &error);
   if (block || !session_.journal.is_new()) return block;  // else the dead server has said so
   session_.clients.complain(
       client, fmt::format("a block of iteration {} makes no sense: {}", event.iteration, error));

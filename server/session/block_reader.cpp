@@ -8,28 +8,7 @@ namespace leat::server {
 
 BlockReader::BlockReader(const shm::Segment& segment, std::uint32_t client,
                          const model::Model& model)
-    : segment_(segment), model_(model), client_(client) {
-  for (const model::Parameter& p : model.parameters) {
-    values_.push_back(as_integer(p.value));
-    set_.push_back(std::holds_alternative<std::int64_t>(p.value));
-  }
-}
-
-bool BlockReader::set_integer(std::uint32_t parameter, std::int64_t value) noexcept {
-  if (parameter >= values_.size()) return false;
-  const bool known = set_[parameter] && values_[parameter] == value;
-  values_[parameter] = value;
-  set_[parameter] = 1;
-  return !known;
-}
-
-std::vector<std::pair<std::uint32_t, std::int64_t>> BlockReader::integers() const {
-  std::vector<std::pair<std::uint32_t, std::int64_t>> all;
-  for (std::uint32_t i = 0; i < values_.size(); ++i) {
-    if (set_[i]) all.emplace_back(i, values_[i]);
-  }
-  return all;
-}
+    : segment_(segment), model_(model), client_(client), integers_(model.parameters) {}
 
 bool BlockReader::check_extent(const shm::BlockHeader& header, const model::Layout& layout,
                                std::string* error) const {
@@ -58,13 +37,13 @@ bool BlockReader::check_extent(const shm::BlockHeader& header, const model::Layo
   return false;
 }
 
-bool BlockReader::fill_place(const shm::BlockHeader& header, const model::Layout& layout,
-                             Block* block, std::string* error) const {
+bool BlockReader::fill_place(const ParameterValues& integers, const shm::BlockHeader& header,
+                             const model::Layout& layout, Block* block, std::string* error) const {
   const model::Variable& variable = model_.variables[block->variable];
   const model::Mesh* const mesh = variable.mesh ? &model_.meshes[*variable.mesh] : nullptr;
   if (mesh && mesh->kind == model::Mesh::Kind::amr) return fill_level(header, *mesh, block, error);
   block->has_position = layout.has_global;
-  return !layout.has_global || fill_global(header, layout, block, error);
+  return !layout.has_global || fill_global(integers, header, layout, block, error);
 }
 
 bool BlockReader::fill_level(const shm::BlockHeader& header, const model::Mesh& mesh, Block* block,
@@ -90,14 +69,13 @@ bool BlockReader::fill_level(const shm::BlockHeader& header, const model::Mesh& 
   return true;
 }
 
-bool BlockReader::fill_global(const shm::BlockHeader& header, const model::Layout& layout,
-                              Block* block, std::string* error) const {
+bool BlockReader::fill_global(const ParameterValues& integers, const shm::BlockHeader& header,
+                              const model::Layout& layout, Block* block, std::string* error) const {
   bool empty = false, inside = header.place == static_cast<std::uint16_t>(shm::Place::in_global);
   for (std::uint32_t d = 0; d < header.dims; ++d) {
     const model::Dimension& dimension = layout.dimensions[d];
     const auto& program = dimension.global.program;
-    const ExpressionValue global =
-        evaluate(program.data(), program.size(), {values_.data(), set_.data(), values_.size()});
+    const ExpressionValue global = evaluate(program.data(), program.size(), integers);
     if (global.fault != ExpressionFault::none || global.value < 0) {
       *error = "its global extent \"" + dimension.global.text + "\" has no value";
       return false;
@@ -117,6 +95,18 @@ bool BlockReader::fill_global(const shm::BlockHeader& header, const model::Layou
 
 std::optional<Block> BlockReader::read(const shm::Event& event, std::int32_t rank,
                                        std::string* error) const {
+  return read_with(integers_.now(), event, rank, error);
+}
+
+std::optional<Block> BlockReader::read_found(const shm::Event& event, std::int32_t rank,
+                                             std::string* error) const {
+  const shm::BlockHeader header = *segment_.at<shm::BlockHeader>(event.offset);
+  return read_with(integers_.at(header.event).view(), event, rank, error);
+}
+
+std::optional<Block> BlockReader::read_with(const ParameterValues& integers,
+                                            const shm::Event& event, std::int32_t rank,
+                                            std::string* error) const {
   // Copied once, then only the copy is looked at: the client could still write to the original.
   const shm::BlockHeader header = *segment_.at<shm::BlockHeader>(event.offset);
   if (event.subject >= model_.variables.size() || header.variable != event.subject ||
@@ -141,7 +131,8 @@ std::optional<Block> BlockReader::read(const shm::Event& event, std::int32_t ran
       return std::nullopt;
     }
   }
-  if (!check_extent(header, layout, error) || !fill_place(header, layout, &block, error)) {
+  if (!check_extent(header, layout, error) ||
+      !fill_place(integers, header, layout, &block, error)) {
     return std::nullopt;
   }
   return block;

@@ -20,7 +20,10 @@ class Tables {
     for (const model::Parameter& p : model.parameters) add(p);
     for (const model::Layout& layout : model.layouts) add(layout);
     for (const model::Mesh& mesh : model.meshes) add(mesh);
-    for (std::size_t i = 0; i < model.variables.size(); ++i) add(model.variables[i], steps[i]);
+    for (std::size_t i = 0; i < model.variables.size(); ++i) {
+      add(model.variables[i], steps[i]);
+      variables_.back().may_change = model.layouts[model.variables[i].layout].may_change;
+    }
   }
 
   std::uint64_t bytes() const { return place(0).end; }

@@ -8,6 +8,17 @@ namespace leat::server {
 
 using nlohmann::json;
 
+namespace {
+
+json integer_entry(std::uint32_t client, const ClientIntegers::Change& change) {
+  return {{"client", client},
+          {"integer", change.parameter},
+          {"value", change.value},
+          {"event", change.event}};
+}
+
+}  // namespace
+
 Parameters::Parameters(const Run& run, Clients& clients, SessionJournal& journal)
     : run_(run),
       clients_(clients),
@@ -17,8 +28,9 @@ Parameters::Parameters(const Run& run, Clients& clients, SessionJournal& journal
 
 void Parameters::set(std::uint32_t client, std::uint32_t parameter, ParameterValue value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-    if (clients_[client].blocks().set_integer(parameter, *integer))
-      journal_.note({{"client", client}, {"integer", parameter}, {"value", *integer}});
+    const ClientIntegers::Change change{clients_[client].saved().events + 1, parameter, *integer};
+    if (clients_[client].blocks().integers().set(change))
+      journal_.note(integer_entry(client, change));
   }
   if (client != 0 || !log_.differs(parameter, value)) return;
   journal_.note(ParameterLog::set_entry(parameter, value));
@@ -45,7 +57,8 @@ std::vector<AuditEntry> Parameters::advance() {
 
 void Parameters::take_integer(std::uint32_t client, const json& entry) {
   if (client < clients_.size())
-    clients_[client].blocks().set_integer(entry["integer"], entry["value"]);
+    clients_[client].blocks().integers().set(
+        {entry.value("event", std::uint64_t{0}), entry["integer"], entry["value"]});
 }
 
 void Parameters::take_over() {
@@ -57,8 +70,8 @@ void Parameters::take_over() {
 std::vector<json> Parameters::entries() const {
   std::vector<json> all = log_.entries();
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
-    for (const auto& [parameter, value] : clients_[i].blocks().integers())
-      all.push_back({{"client", i}, {"integer", parameter}, {"value", value}});
+    for (const ClientIntegers::Change& each : clients_[i].blocks().integers().changes())
+      all.push_back(integer_entry(i, each));
   }
   return all;
 }

@@ -2,7 +2,9 @@
 """A run with an XML for Damaris: what ranks write is what h5py reads, and the same as with the converted one."""
 import os
 import pathlib
+import signal
 import subprocess
+import time
 
 import h5py
 import numpy as np
@@ -103,3 +105,30 @@ def test_what_opm_flow_writes_is_on_its_mesh(tmp_path):
     with h5py.File(tmp_path / "opm-flow-SPE1.h5") as file:
         assert all(same_bits(file["PRESSURE"][i], data(2, "f8", i)) for i in range(2))
         assert "1OVERBG" not in file
+
+
+CHANGING = HEAD.replace("{layout}", '<layout name="cells" type="double" dimensions="W/size" global="W" />')
+SIZES = [12, 6, 24, 2, 12]
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["undisturbed", "killed"])
+def test_sizes_may_change_from_iteration_to_iteration(tmp_path, killed):
+    """Also where blocks of older sizes still wait when the server is killed."""
+    text = CHANGING.format(language="c").replace('frequency="2"', "")
+    with Run(tmp_path, text, ranks=2) as run:
+        for rank in run.init():
+            rank.must("set_int", "size", 2)
+            for step, size in enumerate(SIZES):
+                rank.must("set_int", "W", size)
+                rank.must("set_position", "1OVERBG", 0, f"{rank.number * size // 2}")
+                assert rank.write("1OVERBG", size // 2 * 8, 10 * step + rank.number).ok
+                rank.end()
+            if killed and rank.number == 0:
+                time.sleep(0.3)  # for what rank 0 has written to be taken: not stored, rank 1 has not ended it
+                os.kill(run.server(), signal.SIGKILL)
+        run.finish()
+        assert ("has taken over" in (tmp_path / "log" / "run.log").read_text()) == killed
+    with h5py.File(tmp_path / "out" / "run.h5") as file:
+        for step, size in enumerate(SIZES):
+            row = np.concatenate([data(size // 2, "f8", 10 * step + rank) for rank in range(2)])
+            assert same_bits(file["1OVERBG"][step][:size], row) and np.isnan(file["1OVERBG"][step][size:]).all()

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that call Damaris run on Leat, and what they write is what h5py reads."""
+import h5py
+import numpy as np
 import pytest
 from damaris_run import check_fields, copy_xml, run
+from leat_run import same_bits
 
 STEPS = 4
 
@@ -28,3 +31,17 @@ def test_switched_off_it_computes_and_stores_nothing(tmp_path):
     done = run(tmp_path, "damaris_fields_f", "fields.xml", 1, variables={"LEAT": "off"})
     assert done.returncode == 0, done.stdout + done.stderr
     assert [p for p in sorted(tmp_path.iterdir()) if p.name != "r"] == before
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_sizes_are_set_anew_in_each_iteration(tmp_path, ranks):
+    copy_xml(tmp_path, "shrinking.xml")
+    done = run(tmp_path, "damaris_shrinking", "shrinking.xml", ranks=ranks)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with h5py.File(tmp_path / "shrinking.h5") as file:
+        for step, size in enumerate([12, 6, 24, 2, 12]):
+            assert same_bits(file["bar"][step][:size], 100. * step + np.arange(size))
+            assert np.isnan(file["bar"][step][size:]).all()
+        loose = [100. * step + np.arange(size) for step, size in enumerate([12, 6, 24, 2, 12])]
+        found = file["loose"][...].ravel()
+        assert same_bits(found[np.isfinite(found)], np.concatenate(loose))
