@@ -63,10 +63,15 @@ def stored(folder, text, ranks):
                 rank.end()
         run.finish()
     assert (folder / "log" / "run.log").exists()
-    with h5py.File(folder / "out" / "run.h5") as file:
-        assert "hidden" not in file
-        assert file["1OVERBG"].attrs["units"] == b"K"
-        return {"u": file["1OVERBG"][...], "x": file["coord/x"][...], "iteration": file["iteration"][...]}
+    found = {}
+    assert sorted(os.listdir(folder / "out")) == ["run_It0.h5", "run_It2.h5"]
+    for iteration in (0, 2):
+        with h5py.File(folder / "out" / f"run_It{iteration}.h5") as file:
+            assert "hidden" not in file and ("coord" in file) == (iteration == 0)
+            assert file["1OVERBG"].attrs["units"] == b"K"
+            found[iteration] = file["1OVERBG"][...]
+            found["x"] = file["coord/x"][...] if iteration == 0 else found["x"]
+    return found
 
 
 @pytest.mark.parametrize("language", LAYOUTS)
@@ -75,11 +80,11 @@ def test_what_ranks_write_is_stored(tmp_path, ranks, language):
     text = HEAD.format(language=language, layout=LAYOUTS[language])
     found = stored(tmp_path / "damaris", text, ranks)
     rows = 8 // ranks
-    assert found["iteration"].tolist() == [0, 2] and found["u"].shape == (2, 8, 6)
-    for index, iteration in enumerate([0, 2]):
+    for iteration in (0, 2):
+        assert found[iteration].shape == (8, 6)
         for rank in range(ranks):
             block = data((rows + 2) * 6, "f8", 100 * iteration + rank).reshape(rows + 2, 6)
-            assert same_bits(found["u"][index, rank * rows:(rank + 1) * rows], block[1:-1])
+            assert same_bits(found[iteration][rank * rows:(rank + 1) * rows], block[1:-1])
     assert data(8, "f4", 7).tobytes() in found["x"].tobytes()
     (tmp_path / "damaris.xml").write_text(text)
     converted = subprocess.run([LEAT, "convert", tmp_path / "damaris.xml"], capture_output=True, text=True, timeout=60, check=True)
@@ -102,9 +107,30 @@ def test_what_opm_flow_writes_is_on_its_mesh(tmp_path):
                 assert rank.write(name, size, iteration).status in ("LEAT_OK", "LEAT_UNWANTED"), name
             rank.end()
         run.finish()
-    with h5py.File(tmp_path / "opm-flow-SPE1.h5") as file:
-        assert all(same_bits(file["PRESSURE"][i], data(2, "f8", i)) for i in range(2))
-        assert "1OVERBG" not in file
+    for iteration in range(2):
+        with h5py.File(tmp_path / f"opm-flow-SPE1_It{iteration}.h5") as file:
+            assert same_bits(file["PRESSURE"][...], data(2, "f8", iteration))
+            assert "1OVERBG" not in file
+
+
+@pytest.mark.parametrize("domains", [1, 2])
+def test_files_per_core_are_called_as_damaris_calls_them(tmp_path, domains):
+    """FilesPath stands in front of the name as it is."""
+    text = HEAD.format(language="c", layout=LAYOUTS["c"]).replace("Collective", "FilePerCore").replace(">out/<", ">out/my_<")
+    with Run(tmp_path, text.replace('domains count="1"', f'domains count="{domains}"'), ranks=2) as run:
+        for rank in run.init():
+            rank.must("set_int", "size", 2)
+            for block in range(domains):
+                rank.must("set_position", "1OVERBG", block, f"{rank.number * 4},0")
+                assert rank.write("1OVERBG", 6 * 6 * 8, rank.number, block).ok
+            rank.end()
+        run.finish()
+    assert os.listdir(tmp_path / "out") == ["my_run_It0_Pr0.h5"]
+    with h5py.File(tmp_path / "out" / "my_run_It0_Pr0.h5") as file:
+        for rank in range(2):
+            for block in range(domains):
+                stored = file[f"1OVERBG/P{rank}" + (f"/B{block}" if domains > 1 else "")]
+                assert same_bits(stored[...], data(6 * 6, "f8", rank).reshape(6, 6)[1:-1])
 
 
 CHANGING = HEAD.replace("{layout}", '<layout name="cells" type="double" dimensions="W/size" global="W" />')
@@ -128,7 +154,6 @@ def test_sizes_may_change_from_iteration_to_iteration(tmp_path, killed):
                 os.kill(run.server(), signal.SIGKILL)
         run.finish()
         assert ("has taken over" in (tmp_path / "log" / "run.log").read_text()) == killed
-    with h5py.File(tmp_path / "out" / "run.h5") as file:
-        for step, size in enumerate(SIZES):
-            row = np.concatenate([data(size // 2, "f8", 10 * step + rank) for rank in range(2)])
-            assert same_bits(file["1OVERBG"][step][:size], row) and np.isnan(file["1OVERBG"][step][size:]).all()
+    for step, size in enumerate(SIZES):
+        with h5py.File(tmp_path / "out" / f"run_It{step}.h5") as file:
+            assert same_bits(file["1OVERBG"][...], np.concatenate([data(size // 2, "f8", 10 * step + rank) for rank in range(2)]))

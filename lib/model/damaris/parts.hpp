@@ -17,7 +17,9 @@ struct Work {
 };
 
 XmlElement translate_architecture(Work& work, const XmlElement& from);
-XmlElement translate_storage(Work& work, const XmlElement& from, const std::string& simulation);
+/// `domains`: as Surroundings has it.
+XmlElement translate_storage(Work& work, const XmlElement& from, const std::string& simulation,
+                             const XmlAttribute* domains);
 XmlElement translate_log(const XmlElement& from);
 
 /// Stores of a file that store nothing.

@@ -87,7 +87,7 @@ class TableCheck {
                        did_you_mean(key->value, option_keys()));
     } else if (const std::string why = why_not_a_value(*row, element.text); !why.empty()) {
       out_.error(element.where, what + why);
-    } else {
+    } else if (!says_nothing(*row, element.text)) {
       remarks_.say(row->fate, element, element.where, what + row->text, "option " + key->value);
     }
   }

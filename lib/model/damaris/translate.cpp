@@ -57,7 +57,7 @@ class Translator {
     }
     for (const XmlElement& each : from_.children) {
       if (each.name != "storage") continue;
-      XmlElement storage = translate_storage(work_, each, value_of(from_, "name"));
+      XmlElement storage = translate_storage(work_, each, value_of(from_, "name"), domains());
       if (!storage.children.empty()) to.children.push_back(std::move(storage));
     }
     for (const XmlElement& each : from_.children) {

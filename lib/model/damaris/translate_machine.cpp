@@ -43,16 +43,41 @@ XmlElement dedicated(Work& work, const XmlElement& from) {
 
 bool is_null_store(const XmlElement& store) { return value_of(store, "type") == "null"; }
 
-void options(XmlElement& to, const XmlElement& store) {
+const XmlElement* option_of(const XmlElement& store, std::string_view key) {
   for (const XmlElement& option : store.children) {
-    const std::string key = value_of(option, "key");
-    if (key == "FilesPath" && !option.text.empty()) put(to, "folder", option.text, option.where);
-    if (key != "XDMFMode" || option.text == "NoIteration") continue;
-    XmlElement xdmf = element_at(option, "option");
-    put(xdmf, "name", "xdmf", option.where);
-    put(xdmf, "value", "true", option.where);
-    to.children.push_back(std::move(xdmf));
+    if (value_of(option, "key") == key) return &option;
   }
+  return nullptr;
+}
+
+void add_option(XmlElement& to, const XmlElement& at, const char* name, const std::string& value) {
+  XmlElement option = element_at(at, "option");
+  put(option, "name", name, at.where);
+  put(option, "value", value, at.where);
+  to.children.push_back(std::move(option));
+}
+
+// Damaris writes a file for each iteration, and so does Leat for its readers.
+void add_layout(XmlElement& to, const XmlElement& store, const XmlAttribute* domains) {
+  add_option(to, store, "layout", "damaris");
+  if (const XmlElement* mode = option_of(store, "FileMode"); mode && mode->text != "FilePerCore") {
+    add_option(to, *mode, "file-mode",
+               mode->text == "FilePerNode"      ? "FilePerDedicatedCore"
+               : mode->text == "CollectiveTest" ? "Collective"
+                                                : mode->text);
+  }
+  if (domains) add_option(to, store, "domains", domains->value);
+}
+
+// FilesPath stands in front of the name as it is: what is behind its last "/" begins the name.
+void add_place(XmlElement& to, const XmlElement& store, const std::string& name, bool is_only) {
+  const XmlElement* path = option_of(store, "FilesPath");
+  const std::string text = path ? path->text : "";
+  const std::size_t slash = text.rfind('/');
+  const std::string begin = slash == std::string::npos ? text : text.substr(slash + 1);
+  const SourceLocation& where = path ? path->where : store.where;
+  if (!is_only || !begin.empty()) put(to, "file", begin + as_name(name) + ".h5", where);
+  if (slash != std::string::npos) put(to, "folder", text.substr(0, slash + 1), where);
 }
 
 }  // namespace
@@ -82,7 +107,8 @@ std::vector<std::string> null_stores(const XmlElement& root) {
   return names;
 }
 
-XmlElement translate_storage(Work& work, const XmlElement& from, const std::string& simulation) {
+XmlElement translate_storage(Work& work, const XmlElement& from, const std::string& simulation,
+                             const XmlAttribute* domains) {
   XmlElement to = element_at(from, "storage");
   const auto stores = std::count_if(from.children.begin(), from.children.end(),
                                     [](const XmlElement& s) { return !is_null_store(s); });
@@ -101,9 +127,10 @@ XmlElement translate_storage(Work& work, const XmlElement& from, const std::stri
       if (each.name == "type") each.value = "hdf5";
     }
     take(store, "every", child, "frequency");
-    if (stores > 1)
-      put(store, "file", as_name(simulation + "-" + value_of(child, "name")) + ".h5", child.where);
-    options(store, child);
+    const bool is_only = stores == 1;
+    add_place(store, child, is_only ? simulation : simulation + "-" + value_of(child, "name"),
+              is_only);
+    add_layout(store, child, domains);
     to.children.push_back(std::move(store));
   }
   return to;

@@ -329,6 +329,9 @@ def _open(path):
     if not h5py.is_hdf5(path):
         raise NotARun(f"{path} is no HDF5 file; replay reads what a store of type \"hdf5\" has written")
     file = h5py.File(path, "r")
+    if _text(file.attrs.get("leat_layout", "")) == "damaris":
+        raise NotARun(f'{path} is the file of one iteration, of a store with layout="damaris"; replay reads those of a store without '
+                      "that option, which have the whole run")
     if "leat_xml" not in file.attrs or "simulation" not in file.attrs:
         raise NotARun(f"{path} is an HDF5 file, but not of a store of Leat: it has no attribute \"leat_xml\"")
     return file

@@ -8,25 +8,43 @@
 #include "server/plugins/hdf5/disk/durability.hpp"
 #include "server/plugins/hdf5/disk/io_choice.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
+#include "server/plugins/hdf5/output/file_mode.hpp"
 
 namespace leat::hdf5 {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNames[] = {"file",   "folder", "compression", "durability",
-                                  "exists", "io",     "xdmf"};
+constexpr const char* kNames[] = {"file", "folder", "compression", "durability", "exists",
+                                  "io",   "xdmf",   kLayout,       kFileMode,    kDomains};
+
+bool is_count(const std::string& text) {
+  return !text.empty() && text.size() < 10 && text[0] != '0' &&
+         text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+std::string why_no_choice(const std::string& name, const std::string& value, const std::string& one,
+                          const std::string& other) {
+  if (value == one || value == other) return "";
+  return "option " + name + "=\"" + value + "\": expected \"" + one + "\" or \"" + other + "\"";
+}
 
 }  // namespace
 
 std::string why_no_option(const std::string& name, const std::string& value) {
   if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
     return "the hdf5 store has no option \"" + name +
-           "\"; it has file, folder, compression, durability, exists, io and xdmf";
-  if (name == "exists" && value != "keep" && value != "replace")
-    return "option exists=\"" + value + "\": expected \"keep\" or \"replace\"";
-  if (name == "xdmf" && value != "true" && value != "false")
-    return "option xdmf=\"" + value + "\": expected \"true\" or \"false\"";
+           "\"; it has file, folder, compression, durability, exists, io, xdmf, layout, file-mode "
+           "and "
+           "domains";
+  if (name == "exists") return why_no_choice(name, value, "keep", "replace");
+  if (name == "xdmf") return why_no_choice(name, value, "true", "false");
+  if (name == kLayout) return why_no_choice(name, value, "leat", kDamarisLayout);
+  if (name == kFileMode && !file_mode_from(value))
+    return "option file-mode=\"" + value +
+           "\": expected \"FilePerCore\", \"FilePerDedicatedCore\" or \"Collective\"";
+  if (name == kDomains && !is_count(value))
+    return "option domains=\"" + value + "\": expected how many blocks a rank writes, from 1 on";
   try {
     if (name == "io") io_from(value);
     if (name == "durability") durability_from(value);
@@ -43,11 +61,35 @@ std::string why_no_folder(const std::string& folder) {
          ": make it before the run, or change folder=\"...\" of the store";
 }
 
+std::string wanted_path(const leat_run& run) {
+  const std::string folder = option(run.options, run.option_count, "folder", ".");
+  const std::string why = why_no_folder(folder);
+  if (!why.empty()) throw std::runtime_error(why);
+  const std::string file =
+      option(run.options, run.option_count, "file", std::string(run.simulation) + ".h5");
+  return (fs::path(folder) / file).lexically_normal();
+}
+
+std::optional<Misfit> misfit_among(const std::map<std::string, std::string>& options) {
+  const auto layout = options.find(kLayout), xdmf = options.find("xdmf");
+  const bool is_damaris = layout != options.end() && layout->second == kDamarisLayout;
+  if (is_damaris && xdmf != options.end() && xdmf->second == "true")
+    return Misfit{"xdmf", "option xdmf=\"true\": there is no sidecar for layout=\"damaris\""};
+  for (const char* name : {kFileMode, kDomains}) {
+    if (!is_damaris && options.count(name) > 0)
+      return Misfit{name, std::string("option ") + name + " is one of layout=\"damaris\" only"};
+  }
+  return std::nullopt;
+}
+
 void check_options(const leat_run& run) {
+  std::map<std::string, std::string> options;
   for (std::uint64_t i = 0; i < run.option_count; ++i) {
     const std::string why = why_no_option(run.options[i].name, run.options[i].value);
     if (!why.empty()) throw std::runtime_error(why);
+    options[run.options[i].name] = run.options[i].value;
   }
+  if (const auto misfit = misfit_among(options)) throw std::runtime_error(misfit->why);
   be_quiet();
   check_filters(run);
 }

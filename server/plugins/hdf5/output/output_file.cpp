@@ -26,14 +26,6 @@ std::string value(const leat_run& run, const char* name, const std::string& othe
   return option(run.options, run.option_count, name, otherwise);
 }
 
-std::string wanted_path(const leat_run& run) {
-  const std::string folder = value(run, "folder", ".");
-  const std::string why = why_no_folder(folder);
-  if (!why.empty()) throw std::runtime_error(why);
-  const std::string file = value(run, "file", std::string(run.simulation) + ".h5");
-  return (fs::path(folder) / file).lexically_normal();
-}
-
 // The lock of `*path`, or of another name when that is taken.
 FileLock lock_for(std::string* path, const leat_run& run, const Host& host) {
   if (std::optional<FileLock> lock = FileLock::take(*path)) return std::move(*lock);

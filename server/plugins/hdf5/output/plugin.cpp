@@ -1,5 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 // The store as a plugin: what the server looks for in the library.
+#include <variant>
+
+#include "server/plugins/hdf5/output/damaris_store.hpp"
 #include "server/plugins/hdf5/output/store.hpp"
 
-LEAT_PLUGIN(leat::hdf5::Store, "hdf5")
+namespace leat::hdf5 {
+namespace {
+
+// Of the layout that the options ask for.
+class ChosenStore {
+ public:
+  ChosenStore(const leat_run& run, Host host) : store_(chosen(run, host)) {}
+  void iteration(const leat_iteration_data& data) {
+    std::visit([&data](auto& store) { store.iteration(data); }, store_);
+  }
+  void close() {
+    std::visit([](auto& store) { store.close(); }, store_);
+  }
+  void results(const leat_result_set& set) {
+    std::visit([&set](auto& store) { store.results(set); }, store_);
+  }
+
+ private:
+  using Any = std::variant<Store, DamarisStore>;
+  static Any chosen(const leat_run& run, const Host& host) {
+    if (option(run.options, run.option_count, kLayout) == kDamarisLayout)
+      return Any(std::in_place_type<DamarisStore>, run, host);
+    return Any(std::in_place_type<Store>, run, host);
+  }
+
+  Any store_;
+};
+
+}  // namespace
+}  // namespace leat::hdf5
+
+LEAT_PLUGIN(leat::hdf5::ChosenStore, "hdf5")

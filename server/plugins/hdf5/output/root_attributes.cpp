@@ -33,17 +33,21 @@ std::string description_of(const leat_run& run) {
 
 }  // namespace
 
+void describe_writer(hid_t file, const leat_run& run) {
+  set_attribute(file, "simulation", std::string(run.simulation));
+  set_attribute(file, "session", std::string(run.session));
+  set_attribute(file, kRunNumber, std::int64_t{leat_run_number(&run)});
+  set_attribute(file, "ranks", std::int64_t{run.ranks});
+  set_attribute(file, "leat_version", std::string(LEAT_VERSION));
+}
+
 void describe_file(hid_t file, const leat_run& run) {
   const std::string simulation = run.simulation, description = description_of(run);
   set_attribute(file, "Conventions", "CF-1.8");
   set_attribute(file, "title", description.empty() ? simulation : description);
   set_attribute(file, "source", simulation + ", written by " + kWriter);
   set_attribute(file, "history", history_line(run, "began this file"));
-  set_attribute(file, "simulation", simulation);
-  set_attribute(file, "session", std::string(run.session));
-  set_attribute(file, kRunNumber, std::int64_t{leat_run_number(&run)});
-  set_attribute(file, "ranks", std::int64_t{run.ranks});
-  set_attribute(file, "leat_version", std::string(LEAT_VERSION));
+  describe_writer(file, run);
   set_attribute(file, "leat_xml", std::string(run.xml));
   describe_run(file, run);
 }

@@ -10,7 +10,9 @@
 
 namespace leat::hdf5 {
 
-/// Of a new file.
+/// Which run writes it, and by which Leat; run_of() reads it.
+void describe_writer(hid_t file, const leat_run& run);
+/// Of a new file: that, and all that views and readers of netCDF want.
 void describe_file(hid_t file, const leat_run& run);
 /// Of a part: what its view is made by.
 void describe_part(hid_t file, const leat_run& run, const std::string& view);

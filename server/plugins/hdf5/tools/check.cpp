@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <map>
 #include <string>
 
 #include "server/plugins/hdf5/filters/filters.hpp"
@@ -56,11 +57,26 @@ void look_at(const Question& question) {
   }
 }
 
+// Of one store.
+using Questions = std::map<std::string, Question>;  // by option
+
+void look_at_all(const Questions& questions) {
+  std::map<std::string, std::string> options;
+  for (const auto& [name, question] : questions) options[name] = question.value;
+  if (const auto misfit = misfit_among(options))
+    answer(questions.at(misfit->option), "error", misfit->why);
+}
+
 }  // namespace
 
 int check_options_of_stores(const Words&) {
   be_quiet();
-  for (Question question; read_question(&question);) look_at(question);
+  std::map<std::string, Questions> of_stores;
+  for (Question question; read_question(&question);) {
+    look_at(question);
+    if (question.type == "0") of_stores[question.whose][question.name] = question;
+  }
+  for (const auto& [store, questions] : of_stores) look_at_all(questions);
   return kGood;
 }
 

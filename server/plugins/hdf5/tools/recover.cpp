@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/base/plain_file.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
+#include "server/plugins/hdf5/output/file_mode.hpp"
 #include "server/plugins/hdf5/tools/program.hpp"
 #include "server/plugins/hdf5/view/remake.hpp"
 #include "server/plugins/hdf5/xdmf/sidecar.hpp"
@@ -24,6 +26,7 @@ namespace {
 long long iterations_in(const std::string& path) {
   be_quiet();
   const Id file = open_of_leat(path);
+  if (text_attribute(file, "leat_layout", "") == kDamarisLayout) return 1;
   const Id iterations(H5Dopen2(file, "iteration", H5P_DEFAULT),
                       path + " has no \"iteration\": Leat has not written it");
   return static_cast<long long>(product(extents_of(iterations)));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -14,6 +15,7 @@
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/disk/plain_open.hpp"
+#include "server/plugins/hdf5/output/file_mode.hpp"
 #include "server/plugins/hdf5/tools/ls/contents.hpp"
 #include "server/plugins/hdf5/tools/ls/dataset_facts.hpp"
 #include "server/plugins/hdf5/tools/ls/space.hpp"
@@ -52,13 +54,14 @@ class FileFacts {
   void add_to(Json* to) {
     Json& facts = *to;
     facts["made_by_leat"] = made_by_leat_;
+    facts["layout"] = has_single_iteration() ? kDamarisLayout : made_by_leat_ ? "leat" : "";
     facts["simulation"] = text_of(file_, "simulation");
     facts["session"] = text_of(file_, "session");
     facts["ranks"] = number_of(file_, "ranks", 0);
     facts["leat_version"] = text_of(file_, "leat_version");
     facts["lost"] = says(file_, "lost") ? Json(number_of(file_, "lost", 0)) : Json(nullptr);
     facts["iterations"] = iterations();
-    facts["variable_count"] = contents_.variables.size();
+    facts["variable_count"] = variable_count();
     if (detail_ == Detail::all) add_details(&facts);
   }
 
@@ -82,7 +85,31 @@ class FileFacts {
 
   Id open(const std::string& name) const { return open_dataset(file_, name); }
 
+  // In a file of a single iteration a variable has a dataset for each block.
+  std::size_t variable_count() const {
+    if (!has_single_iteration()) return contents_.variables.size();
+    std::set<std::int64_t> numbers;
+    for (const std::string& name : contents_.variables)
+      numbers.insert(number_of(open(name), "leat_number", 0));
+    return numbers.size();
+  }
+
+  bool has_single_iteration() const { return text_of(file_, "leat_layout") == kDamarisLayout; }
+
+  Json single_iteration() {
+    rows_ = 1;
+    const Json number = number_of(file_, kIteration, 0);
+    const bool complete = number_of(file_, "iteration_complete", 1) != 0;
+    return {{"count", 1},
+            {"first", number},
+            {"last", number},
+            {"step", nullptr},
+            {"incomplete_count", complete ? 0 : 1},
+            {"incomplete", complete ? Json::array() : Json::array({number})}};
+  }
+
   Json iterations() {
+    if (has_single_iteration()) return single_iteration();
     if (contents_.iterations.empty()) return nullptr;
     const std::vector<std::int64_t> numbers = integers_in(open(contents_.iterations));
     rows_ = numbers.size();
@@ -219,7 +246,8 @@ const char* state_of(bool is_written, Trace trace, const Json& facts) {
   if (is_written) return "running";
   if (trace != Trace::none) return "killed";
   const bool is_ours = facts.value("made_by_leat", false);
-  return !is_ours || !facts["lost"].is_null() ? "closed" : "unclosed";
+  const bool is_whole = facts.value("layout", "") == kDamarisLayout;  // since it has a name
+  return !is_ours || is_whole || !facts["lost"].is_null() ? "closed" : "unclosed";
 }
 
 void read(const std::string& path, Detail detail, Json* facts) {

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/plugins/hdf5/output/damaris_names.hpp"
+
+#include <filesystem>
+#include <stdexcept>
+
+#include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/output/h5_file.hpp"
+#include "server/plugins/hdf5/output/old_output.hpp"
+#include "server/plugins/hdf5/output/options.hpp"
+
+namespace leat::hdf5 {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string without_extension(const fs::path& path) {
+  return path.extension() == ".h5" ? (path.parent_path() / path.stem()).string() : path.string();
+}
+
+std::string ending_of(const leat_run& run, FileMode mode) {
+  if (mode == FileMode::collective) return ".h5";
+  const std::int32_t server = is_one_of_several_nodes(run) ? leat_run_first_rank(&run) : 0;
+  return "_Pr" + std::to_string(server) + ".h5";
+}
+
+}  // namespace
+
+DamarisNames::DamarisNames(const leat_run& run, const Host& host, FileMode mode)
+    : run_(run),
+      host_(host),
+      ending_(ending_of(run, mode)),
+      exists_(option(run.options, run.option_count, "exists", "keep")) {
+  const fs::path wanted = wanted_path(run);
+  base_ = without_extension(wanted);
+  base_of_session_ = without_extension(of_session(wanted, run));
+  lock();
+}
+
+// A server that is just dying may still have it.
+void DamarisNames::lock() {
+  const std::string place = base_ + "_It" + ending_;
+  lock_ = leat_run_is_resumed(&run_) ? lock_soon(place) : FileLock::take(place);
+  if (lock_) return;
+  host_.warn(of_all() + " are being written by another run" + FileLock::holder(place) +
+             "; this run writes " + base_of_session_ + "_It*" + ending_);
+  base_ = base_of_session_;
+  lock_ = FileLock::take(base_ + "_It" + ending_);
+  if (!lock_)
+    throw std::runtime_error(of_all() +
+                             " are being written by others: give each store its own file=\"...\"");
+}
+
+std::string DamarisNames::name(const std::string& base, std::int64_t iteration) const {
+  return base + "_It" + std::to_string(iteration) + ending_;
+}
+
+bool DamarisNames::is_own(const std::string& path) const {
+  if (!fs::is_regular_file(fs::symlink_status(path))) return false;
+  try {
+    const RunName writer = run_of(path);
+    return writer.session == run_.session && writer.number == leat_run_number(&run_);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+// The one that died may have had the other name.
+bool DamarisNames::is_stored(std::int64_t iteration) const {
+  if (!leat_run_is_resumed(&run_)) return false;
+  return is_own(of(iteration)) || is_own(name(base_of_session_, iteration)) ||
+         is_own(name(without_extension(wanted_path(run_)), iteration));
+}
+
+std::string DamarisNames::make_room_for(std::int64_t iteration) const {
+  const std::string path = of(iteration);
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty()) fs::create_directories(folder);
+  make_room(path, exists_, host_);
+  return path;
+}
+
+}  // namespace leat::hdf5

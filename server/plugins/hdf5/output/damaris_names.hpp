@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of a store with layout="damaris" are called: as Damaris calls its own,
+// <simulation>_It<iteration>_Pr<server>.h5, or without _Pr where there is one for all.
+//
+// Two runs never write files of the same names: a lock says that this run has them; the next run has
+// its session in them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/disk/file_lock.hpp"
+#include "server/plugins/hdf5/output/file_mode.hpp"
+
+namespace leat::hdf5 {
+
+class DamarisNames {
+ public:
+  /// Throws when the folder cannot be written to.
+  DamarisNames(const leat_run& run, const Host& host, FileMode mode);
+
+  std::string of(std::int64_t iteration) const { return name(base_, iteration); }
+  /// The same without a number.
+  std::string of_all() const { return base_ + "_It*" + ending_; }
+  /// A server of this run that died has stored it: a file has its name when it is whole.
+  bool is_stored(std::int64_t iteration) const;
+  /// The name, free to be used: what an earlier run has left there is set aside, or removed.
+  std::string make_room_for(std::int64_t iteration) const;
+
+ private:
+  std::string name(const std::string& base, std::int64_t iteration) const;
+  bool is_own(const std::string& path) const;
+  void lock();
+
+  const leat_run& run_;
+  Host host_;
+  std::string base_, base_of_session_, ending_, exists_;
+  std::optional<FileLock> lock_;
+};
+
+}  // namespace leat::hdf5
