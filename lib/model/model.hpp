@@ -132,13 +132,28 @@ struct Store {
   SourceLocation where;
 };
 
+/// Of Dask, with which a script for Damaris works.
+struct DaskScheduler {
+  std::string file;            ///< by which its scheduler is found
+  std::int64_t threads = 1;    ///< of the worker that is started for it
+  double timeout_seconds = 2;  ///< to reach the scheduler
+};
+
+/// A script for Damaris says nothing of itself: what Leat's own ones say by their decorator.
+struct DamarisScript {
+  std::int64_t every = 1;
+  std::vector<std::uint32_t> variables;
+  std::optional<DaskScheduler> dask;
+};
+
 /// A script, or a folder of them.
 struct ScriptSource {
   std::string path;
   bool is_folder = false;
-  double timeout_seconds = 60;  ///< the longest that a script may work on one iteration
-  std::int64_t failures = 3;    ///< in a row, after which it is not called any more
-  bool waits = false;           ///< false: iterations are left out while it is busy
+  double timeout_seconds = 60;           ///< the longest that a script may work on one iteration
+  std::int64_t failures = 3;             ///< in a row, after which it is not called any more
+  bool waits = false;                    ///< false: iterations are left out while it is busy
+  std::optional<DamarisScript> damaris;  ///< it is one for Damaris
   SourceLocation where;
 };
 

@@ -52,12 +52,17 @@ CheckedFunction function_of(const PlainJson& told) {
   return function;
 }
 
-// Those of sources that can be used; what else is in their folders is a warning.
-std::vector<server::ScriptFile> files_of(CheckReport& report) {
+std::vector<model::ScriptSource> usable_sources(const CheckReport& report) {
   std::vector<model::ScriptSource> usable;
   for (const model::ScriptSource& source : report.model->scripts.sources) {
     if (server::why_not_usable(source).empty()) usable.push_back(source);
   }
+  return usable;
+}
+
+// Those of sources that can be used; what else is in their folders is a warning.
+std::vector<server::ScriptFile> files_of(CheckReport& report,
+                                         const std::vector<model::ScriptSource>& usable) {
   server::ScriptScan scan = server::find_scripts(usable);
   for (const std::string& problem : scan.problems)
     report.diagnostics.push_back({model::Severity::warning, report.model->scripts.where, problem});
@@ -71,11 +76,15 @@ std::vector<server::ScriptFile> files_of(CheckReport& report) {
   return std::move(scan.files);
 }
 
-PlainJson order_for(const CheckReport& report, const std::vector<server::ScriptFile>& files) {
-  PlainJson paths = PlainJson::array();
-  for (const server::ScriptFile& file : files) paths.push_back(file.path);
+PlainJson order_for(const CheckReport& report, const std::vector<server::ScriptFile>& files,
+                    const std::vector<model::ScriptSource>& sources) {
+  PlainJson scripts = PlainJson::array();
+  for (const server::ScriptFile& file : files) {
+    scripts.push_back({{"path", file.path},
+                       {"damaris", server::damaris_words(sources[file.source], *report.model)}});
+  }
   return {{"model", model::described(*report.model)},
-          {"scripts", paths},
+          {"scripts", scripts},
           {"limit", report.options.import_limit}};
 }
 
@@ -105,14 +114,15 @@ void check_scripts(CheckReport& report) {
   if (!scripts.exist()) return;
   for (model::Diagnostic& each : server::script_problems(scripts))
     report.diagnostics.push_back(std::move(each));
-  const std::vector<server::ScriptFile> files = files_of(report);
+  const std::vector<model::ScriptSource> sources = usable_sources(report);
+  const std::vector<server::ScriptFile> files = files_of(report, sources);
   for (const server::ScriptFile& file : files)
     report.scripts.push_back({file.name, shown(file.path), {}});
   const std::string interpreter = platform::find_program(scripts.interpreter);
   if (interpreter.empty()) return;
   const Result<std::string> output = server::run_python_tool(
       interpreter, "lint",
-      order_for(report, files).dump(-1, ' ', false, PlainJson::error_handler_t::replace),
+      order_for(report, files, sources).dump(-1, ' ', false, PlainJson::error_handler_t::replace),
       report.options.import_limit + kStartSeconds);
   const PlainJson told = PlainJson::parse(output ? *output : "", nullptr, false);
   if (told.is_object()) return take_answer(report, told);

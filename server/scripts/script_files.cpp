@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "lib/platform/file_facts.hpp"
@@ -69,6 +70,19 @@ class Finder {
 };
 
 }  // namespace
+
+nlohmann::json damaris_words(const model::ScriptSource& source, const model::Model& model) {
+  if (!source.damaris) return nullptr;
+  const model::DamarisScript& script = *source.damaris;
+  nlohmann::json words{{"every", script.every}, {"variables", nlohmann::json::array()}};
+  for (const std::uint32_t variable : script.variables)
+    words["variables"].push_back(model.variables[variable].name);
+  if (script.dask)
+    words["dask"] = {{"scheduler_file", script.dask->file},
+                     {"threads", script.dask->threads},
+                     {"timeout", script.dask->timeout_seconds}};
+  return words;
+}
 
 ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources) {
   Finder finder;

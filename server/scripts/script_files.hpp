@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct ScriptScan {
   std::vector<ScriptFile> files;      ///< by source, then by name
   std::vector<std::string> problems;  ///< files that are not used, and why
 };
+
+/// What a worker is told of a script for Damaris; null of others.
+nlohmann::json damaris_words(const model::ScriptSource& source, const model::Model& model);
 
 /// Looks at the folders now. Never throws: what cannot be read is a problem.
 ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources);

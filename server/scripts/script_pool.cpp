@@ -52,6 +52,8 @@ WorkerPlan plan_of(const Run& run, int constants_fd) {
   setup["session"] = run.facts.session;
   setup["segment"] = run.segment.path();
   setup["ranks"] = run.facts.ranks;
+  setup["node_ranks"] = run.facts.node_ranks;
+  setup["run_id"] = run.facts.run_id;
   setup["memory"] = model.scripts.memory_bytes;
   setup["resumed"] = run.facts.resumed;
   plan.cores = static_cast<int>(model.architecture.dedicated_cores);

@@ -177,6 +177,7 @@ ScriptFailure ScriptWorker::load(Script& script) {
     order = {{{"kind", "load"},
               {"script", script.file.name},
               {"path", script.file.path},
+              {"damaris", damaris_words(*script.source, context_.model)},
               {"timeout", script.source->timeout_seconds},
               {"fresh", script.fresh}},
              script.state};

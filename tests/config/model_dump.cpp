@@ -120,13 +120,22 @@ std::string overflow_policy(const Architecture& architecture) {
   return "?";
 }
 
+void dump(std::ostream& out, const DamarisScript& script) {
+  out << " damaris every=" << script.every << " variables=" << script.variables.size();
+  if (script.dask)
+    out << " dask=" << script.dask->file << " threads=" << script.dask->threads
+        << " within=" << script.dask->timeout_seconds;
+}
+
 void dump(std::ostream& out, const Scripts& scripts) {
   out << "scripts interpreter=" << scripts.interpreter << " workers=" << scripts.workers
       << " memory=" << scripts.memory_bytes << " output=" << scripts.output << "\n";
   for (const ScriptSource& each : scripts.sources) {
     out << (each.is_folder ? "folder " : "script ") << each.path
         << " timeout=" << each.timeout_seconds << " failures=" << each.failures
-        << (each.waits ? " waits" : " skips") << "\n";
+        << (each.waits ? " waits" : " skips");
+    if (each.damaris) dump(out, *each.damaris);
+    out << "\n";
   }
 }
 

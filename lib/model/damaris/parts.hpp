@@ -20,6 +20,9 @@ XmlElement translate_architecture(Work& work, const XmlElement& from);
 /// `domains`: as Surroundings has it.
 XmlElement translate_storage(Work& work, const XmlElement& from, const std::string& simulation,
                              const XmlAttribute* domains);
+/// `variables`: of the file. `cores`: dedicated ones.
+XmlElement translate_scripts(Work& work, const XmlElement& from, const Names& variables,
+                             const std::string& cores);
 XmlElement translate_log(const XmlElement& from);
 
 /// Stores of a file that store nothing.

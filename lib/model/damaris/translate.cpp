@@ -61,6 +61,11 @@ class Translator {
       if (!storage.children.empty()) to.children.push_back(std::move(storage));
     }
     for (const XmlElement& each : from_.children) {
+      if (each.name != "scripts") continue;
+      XmlElement scripts = translate_scripts(work_, each, variables(), cores_of(to));
+      if (!scripts.children.empty()) to.children.push_back(std::move(scripts));
+    }
+    for (const XmlElement& each : from_.children) {
       if (each.name == "log") to.children.push_back(translate_log(each));
     }
     return to;
@@ -77,6 +82,20 @@ class Translator {
     const XmlElement* domains = architecture ? child_of(*architecture, "domains") : nullptr;
     const XmlAttribute* count = domains ? given(*domains, "count") : nullptr;
     return count && std::strtoll(count->value.c_str(), nullptr, 10) > 1 ? count : nullptr;
+  }
+
+  Names variables() const {
+    static const XmlElement kNone;
+    const XmlElement* data = child_of(from_, "data");
+    return Names(data ? *data : kNone, "variable");
+  }
+
+  // As they are translated.
+  static std::string cores_of(const XmlElement& translated) {
+    const XmlElement* architecture = child_of(translated, "architecture");
+    const XmlElement* dedicated = architecture ? child_of(*architecture, "dedicated") : nullptr;
+    const std::string cores = dedicated ? value_of(*dedicated, "cores") : "";
+    return cores.empty() ? "1" : cores;
   }
 
   const XmlElement& from_;

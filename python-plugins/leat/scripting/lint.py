@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is wrong with scripts, before any run: for `leat check`.
 
-Standard input: {"model": as lib/model/run_description.hpp makes it, "scripts": [paths], "limit": seconds}. Standard output:
+Standard input: {"model": as lib/model/run_description.hpp makes it, "scripts": [{"path", "damaris": of one for Damaris {"every",
+"variables"}, else null}], "limit": seconds}. Standard output:
 {"scripts": [{"path", "functions": [{"name", "line", "variables", "every", "products", "publishes"}]}],
 "diagnostics": [{"file", "line", "severity", "message"}]}; file is "" for what is wrong with the interpreter. Each
 script is imported in a process of its own, all at once: what one does, or how long it takes, is nothing to the others.
@@ -27,19 +28,19 @@ def main():
     return 0
 
 
-def check(model, paths, limit):
+def check(model, scripts, limit):
     """What main() prints, as a dict."""
     found = _about_interpreter()
     if any(each["severity"] == "error" for each in found):
         return {"scripts": [], "diagnostics": found}
-    children = [_start(model, path, limit) for path in paths]
+    children = [_start(model, script, limit) for script in scripts]
     until = time.monotonic() + limit
-    scripts = []
+    looked_at = []
     for child in children:
         told = _result_of(child, until, limit)
         found += told["diagnostics"]
-        scripts.append({"path": child.path, "functions": told["functions"]})
-    return {"scripts": scripts, "diagnostics": found}
+        looked_at.append({"path": child.path, "functions": told["functions"]})
+    return {"scripts": looked_at, "diagnostics": found}
 
 
 def _about_interpreter():
@@ -71,18 +72,18 @@ class _Child:
     crash: object  # file into which faulthandler writes where the code is
 
 
-def _start(model, path, limit):
+def _start(model, script, limit):
     reader, writer = os.pipe()
     crash = tempfile.TemporaryFile()
     pid = os.fork()
     if pid == 0:
-        _be_child(model, path, limit, writer, crash)
+        _be_child(model, script, limit, writer, crash)
     os.setpgid(pid, pid)  # here, so that it is so before anybody kills the group
     os.close(writer)
-    return _Child(path, pid, reader, crash)
+    return _Child(script["path"], pid, reader, crash)
 
 
-def _be_child(model, path, limit, writer, crash):
+def _be_child(model, script, limit, writer, crash):
     """Does not return, whatever the script does."""
     try:
         die_with_parent()
@@ -92,7 +93,8 @@ def _be_child(model, path, limit, writer, crash):
         os.environ["MPLBACKEND"] = "Agg"
         faulthandler.enable(crash, all_threads=False)
         faulthandler.dump_traceback_later(0.9 * limit, file=crash)
-        told = json.dumps(_look_at(model, path)).encode()
+        look = _look_at_damaris(script) if script["damaris"] else _look_at(model, script["path"])
+        told = json.dumps(look).encode()
         while told:
             told = told[os.write(writer, told):]
         os._exit(0)
@@ -116,6 +118,19 @@ def _look_at(model, path):
                   "variables": None if d.variables is None else [str(v) for v in d.variables],
                   "products": d.products, "publishes": d.publishes} for d in declarations]
     return {"functions": functions, "diagnostics": found}
+
+
+def _look_at_damaris(script):
+    """The same of one for Damaris, which works at its top level: it is compiled, and not executed."""
+    from ..damaris.script import compiled
+    try:
+        compiled(script["path"])
+    except Exception as error:
+        return {"functions": [], "diagnostics": [_why_not_executed(script["path"], error)]}
+    told = script["damaris"]
+    function = {"name": "(for Damaris)", "line": 0, "every": told["every"], "variables": told["variables"], "products": [],
+                "publishes": []}
+    return {"functions": [function], "diagnostics": []}
 
 
 def _wrong_with(declaration, model):

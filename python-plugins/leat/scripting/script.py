@@ -111,6 +111,9 @@ class Script:
             functions.append(Function(each, variables, [self.model.by_name[name] for name in beside(self.model, each.variables or ())]))
         return functions
 
+    def close(self):
+        """It is not called any more."""
+
     def due(self, iteration):
         return [function for function in self.functions if function.is_due(iteration)]
 

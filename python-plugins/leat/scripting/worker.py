@@ -97,7 +97,7 @@ class Worker:
         from .model import Model
         from .views import SharedMemory
         self._iterations = iteration
-        self._channel, self._output = channel, setup["output"]
+        self._channel, self._output, self._setup = channel, setup["output"], setup
         self._model = Model.from_json(setup)
         self._memory = SharedMemory(os.open(setup["segment"], os.O_RDONLY | os.O_CLOEXEC))
         self._constants = SharedMemory(_CONSTANTS)
@@ -112,6 +112,8 @@ class Worker:
         while True:
             order = self._channel.receive()
             if order is None:
+                for script in self._scripts.values():
+                    script.close()
                 return 0
             head, data = order
             answer, *parts = orders[head["kind"]](head, data)
@@ -120,11 +122,11 @@ class Worker:
             self._channel.send({"kind": "answer", **answer}, *parts)
 
     def _load(self, head, data):
-        from .script import Script, ScriptError
+        from .script import ScriptError
         name = head["script"]
         script = self._scripts.get(name)
         if script is None:
-            script = self._scripts[name] = Script(name, head["path"], self._model)
+            script = self._scripts[name] = self._made(head)
             self._timeouts[name] = head["timeout"]
             if head["fresh"]:
                 from .outputs import put_aside
@@ -142,7 +144,16 @@ class Worker:
                       "products": f.declaration.products, "publishes": f.declaration.publishes} for f in script.functions]
         return ({"functions": functions, "error": error, "whole": whole},)
 
+    def _made(self, head):
+        if head.get("damaris"):
+            from ..damaris.script import DamarisScript
+            return DamarisScript(head["script"], head["path"], self._model, head["damaris"], self._setup,
+                                 lambda text: self._services.log("warning", text))
+        from .script import Script
+        return Script(head["script"], head["path"], self._model)
+
     def _unload(self, head, _):
+        self._scripts[head["script"]].close()
         for kept in (self._scripts, self._tables, self._timeouts):
             kept.pop(head["script"], None)
         return ({},)
