@@ -51,5 +51,14 @@ def log_of(folder):
     return (pathlib.Path(folder) / "log" / "run.log").read_text()
 
 
-def places(rank, rows, block=0):
-    rank.must("set_position", "cube_i", block, f"{rank.number * rows},0,0")
+def processes_with(*words, ending=b""):
+    """Those whose command line has all of these words, and one that ends so."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            line = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+        except OSError:
+            continue
+        if line and set(words) <= set(line) and any(word.endswith(ending) for word in line):
+            found.append(int(entry.name))
+    return found

@@ -10,9 +10,8 @@ import time
 
 import numpy as np
 import pytest
-from damaris_scripts import config, log_of, with_python
+from damaris_scripts import config, log_of, processes_with, with_python
 from leat_run import LIMIT, Run, data
-from test_damaris_scripts import workers_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -126,7 +125,12 @@ def test_the_worker_has_the_name_that_the_script_is_told(tmp_path, scheduler):
         assert told["dask_scheduler_file"] == str(scheduler[1]) and told["dask_workers_name"].startswith("run_")
 
 
-@pytest.mark.parametrize("whom", ["process of the script", "server"])
+def dask_workers(scheduler):
+    words = ["--scheduler-file", str(scheduler[1]), "--name"]
+    return processes_with(*(word.encode() for word in words))
+
+
+@pytest.mark.parametrize("whom", ["process of the script", "server", "Dask worker"])
 def test_the_worker_ends_with_a_process_that_is_killed_and_the_next_has_one(tmp_path, scheduler, whom):
     (tmp_path / "script.py").write_text(WAIT)
 
@@ -136,13 +140,16 @@ def test_the_worker_ends_with_a_process_that_is_killed_and_the_next_has_one(tmp_
         until = time.monotonic() + LIMIT
         while not (tmp_path / "told.jsonl").exists() and time.monotonic() < until:
             time.sleep(0.05)
-        for pid in workers_of(run) if whom == "process of the script" else run.servers():
+        victims = {"process of the script": processes_with(b"worker", ending=b"launch.py"), "server": run.servers(),
+                   "Dask worker": dask_workers(scheduler)}[whom]
+        assert victims
+        for pid in victims:
             os.kill(pid, signal.SIGKILL)
     dask = f'scheduler-file="{scheduler[1]}" timeout="20"'
     with Run(tmp_path, config(dask=dask), environment=with_python(tmp_path, scheduler[0])) as run:
         write_all(run, 6, kill)
         run.finalize()
     told = [json.loads(line) for line in (tmp_path / "told.jsonl").read_text().splitlines()]
-    assert told[-1][0] == 5 and len({pid for *_, pid in told}) == 2
+    assert told[-1][0] == 5 and len({pid for *_, pid in told}) == (1 if whom == "Dask worker" else 2)
     assert all(len(found) == 1 for _, found, *_ in told)
-    assert names(scheduler) == "[]"
+    assert names(scheduler) == "[]" and not dask_workers(scheduler)

@@ -2,14 +2,13 @@
 """Scripts written for Damaris run unmodified: what they find in DamarisData is what ranks wrote, bit for bit, in Damaris' types."""
 import json
 import os
-import pathlib
 import re
 import signal
 import subprocess
 import time
 
 import pytest
-from damaris_scripts import config, log_of, with_python
+from damaris_scripts import config, log_of, processes_with, with_python
 from leat_run import BUILD, Run, data
 
 # Each iteration a line of JSON: all that there is in the dictionary.
@@ -192,25 +191,13 @@ def test_a_script_whose_process_is_killed_is_run_again(tmp_path):
     def kill(run, iteration):
         if iteration == 3:
             until = time.monotonic() + 30
-            while not workers_of(run) and time.monotonic() < until:
+            while not processes_with(b"worker", ending=b"launch.py") and time.monotonic() < until:
                 time.sleep(0.01)
-            for pid in workers_of(run):
+            for pid in processes_with(b"worker", ending=b"launch.py"):
                 os.kill(pid, signal.SIGKILL)
     run_script(tmp_path, config(), TELL, iterations=10, between=kill, expect=lambda run: run.finalize())
     numbers = [each["iteration_data"]["iteration"] for each in told(tmp_path)]
     assert numbers == sorted(set(numbers)) and set(range(5, 10)) <= set(numbers)
-
-
-def workers_of(run):
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
-        except OSError:
-            continue
-        if any(word.endswith(b"launch.py") for word in words) and b"worker" in words:
-            found.append(int(entry.name))
-    return found
 
 
 def test_leat_check_shows_the_script_and_what_is_wrong_with_it(tmp_path):

@@ -15,7 +15,7 @@ def test_what_a_program_writes_is_stored(tmp_path, program, ranks):
     copy_xml(tmp_path, "fields.xml")
     done = run(tmp_path, program, "fields.xml", STEPS, ranks=ranks)
     assert done.returncode == 0, done.stdout + done.stderr
-    check_fields(tmp_path / "fields.h5", ranks, STEPS)
+    check_fields(tmp_path, ranks, STEPS)
 
 
 def test_what_is_done_otherwise_is_said_once(tmp_path):

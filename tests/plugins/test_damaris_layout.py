@@ -140,17 +140,39 @@ def test_on_several_nodes_each_server_has_its_files(tmp_path):
             assert list(file["energy"]) == [f"P{first}"]
 
 
-def test_what_an_earlier_run_has_left_is_set_aside_or_replaced(tmp_path):
-    for session in "abc":
-        plugin = Plugin(tmp_path, VARIABLES, options={**LAYOUT, **({"exists": "replace"} if session == "c" else {})},
-                        session=session)
-        plugin.must(3, plugin.block(3, (), ord(session)))
+def test_what_an_earlier_run_has_left_is_set_aside_all_at_once(tmp_path):
+    """Also iterations that the run itself will not have: nobody finds two runs under one name."""
+    for session, last in {"a": 5, "b": 4, "c": 3}.items():
+        plugin = Plugin(tmp_path, VARIABLES, options=LAYOUT, session=session)
+        for i in range(last):
+            plugin.must(i, plugin.block(3, (), ord(session) + i))
         plugin.finish()
-    assert sorted(os.listdir(tmp_path)) == ["run_It3_Pr0.1.h5", "run_It3_Pr0.h5"]
-    for name, session in {"run_It3_Pr0.1.h5": "a", "run_It3_Pr0.h5": "c"}.items():
-        with h5py.File(tmp_path / name) as file:
-            assert file.attrs["session"] == session.encode()
-            assert same_bits(file["energy/P0"][()], array((), "f8", ord(session))[()])
+    (tmp_path / "run_Itx_Pr0.h5").touch()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["run.1", "run.2", *(f"run_It{i}_Pr0.h5" for i in range(3)), "run_Itx_Pr0.h5"]
+    for folder, session, last in [("run.1", "a", 5), ("run.2", "b", 4), (".", "c", 3)]:
+        assert len(list((tmp_path / folder).glob("run_It?_Pr0.h5"))) == last + (folder == ".")
+        for i in range(last):
+            with h5py.File(tmp_path / folder / f"run_It{i}_Pr0.h5") as file:
+                assert same_bits(file["energy/P0"][()], array((), "f8", ord(session) + i)[()])
+
+
+def test_what_an_earlier_run_has_left_is_replaced_where_that_is_said(tmp_path):
+    for session, last in {"a": 5, "b": 2}.items():
+        plugin = Plugin(tmp_path, VARIABLES, options={**LAYOUT, "exists": "replace"}, session=session)
+        for i in range(last):
+            plugin.must(i, plugin.block(3, (), i))
+        plugin.finish()
+    assert sorted(os.listdir(tmp_path)) == ["run_It0_Pr0.h5", "run_It1_Pr0.h5"]
+
+
+def test_a_file_that_comes_in_mid_run_is_set_aside(tmp_path):
+    plugin = Plugin(tmp_path, VARIABLES, options=LAYOUT)
+    (tmp_path / "run_It0_Pr0.h5").write_text("of somebody")
+    plugin.must(0, plugin.block(3, (), 1))
+    plugin.finish()
+    assert (tmp_path / "run_It0_Pr0.1.h5").read_text() == "of somebody"
+    with h5py.File(tmp_path / "run_It0_Pr0.h5") as file:
+        assert same_bits(file["energy/P0"][()], array((), "f8", 1)[()])
 
 
 def test_two_runs_in_a_folder_have_files_of_their_own(tmp_path):

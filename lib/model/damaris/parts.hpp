@@ -20,6 +20,8 @@ XmlElement translate_architecture(Work& work, const XmlElement& from);
 /// `domains`: as Surroundings has it.
 XmlElement translate_storage(Work& work, const XmlElement& from, const std::string& simulation,
                              const XmlAttribute* domains);
+/// Says which of the names in their script="..." no script has.
+void check_scripts_of(Work& work, const XmlElement& root, const Names& variables);
 /// `variables`: of the file. `cores`: dedicated ones.
 XmlElement translate_scripts(Work& work, const XmlElement& from, const Names& variables,
                              const std::string& cores);

@@ -60,6 +60,7 @@ class Translator {
       XmlElement storage = translate_storage(work_, each, value_of(from_, "name"), domains());
       if (!storage.children.empty()) to.children.push_back(std::move(storage));
     }
+    check_scripts_of(work_, from_, variables());
     for (const XmlElement& each : from_.children) {
       if (each.name != "scripts") continue;
       XmlElement scripts = translate_scripts(work_, each, variables(), cores_of(to));

@@ -2,6 +2,7 @@
 // <scripts>: those in Python run as they are, with the variables that name them.
 #include <algorithm>
 
+#include "lib/base/suggest.hpp"
 #include "lib/model/damaris/parts.hpp"
 #include "lib/model/damaris/tree.hpp"
 
@@ -16,21 +17,23 @@ bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// As in store="a,b;c": names between them.
-bool names(const std::string& list, const std::string& name) {
+// As in store="a,b;c".
+std::vector<std::string> names_in(const std::string& list) {
   constexpr const char* kBetween = ",; ";
-  for (std::size_t begin = 0; begin <= list.size();) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin < list.size();) {
     const std::size_t end = std::min(list.find_first_of(kBetween, begin), list.size());
-    if (list.compare(begin, end - begin, name) == 0) return true;
+    if (end > begin) names.push_back(list.substr(begin, end - begin));
     begin = end + 1;
   }
-  return false;
+  return names;
 }
 
 std::string variables_of(const Names& variables, const std::string& script) {
   std::string list;
   for (const Names::Entry& each : variables.all()) {
-    if (names(value_of(*each.element, "script"), script))
+    const std::vector<std::string> names = names_in(value_of(*each.element, "script"));
+    if (std::find(names.begin(), names.end(), script) != names.end())
       list += (list.empty() ? "" : ", ") + each.full;
   }
   return list;
@@ -59,7 +62,30 @@ XmlElement script(const XmlElement& from, const Names& variables, const std::str
   return to;
 }
 
+std::vector<std::string> scripts_in(const XmlElement& root) {
+  std::vector<std::string> names;
+  for (const XmlElement& scripts : root.children) {
+    for (const XmlElement& each : scripts.children) {
+      if (scripts.name == "scripts") names.push_back(value_of(each, "name"));
+    }
+  }
+  return names;
+}
+
 }  // namespace
+
+void check_scripts_of(Work& work, const XmlElement& root, const Names& variables) {
+  const std::vector<std::string> scripts = scripts_in(root);
+  for (const Names::Entry& each : variables.all()) {
+    for (const std::string& name : names_in(value_of(*each.element, "script"))) {
+      if (std::find(scripts.begin(), scripts.end(), name) != scripts.end()) continue;
+      work.remarks.say(Severity::warning, *each.element, each.element->find("script")->where,
+                       "script=\"" + name + "\" of <variable>: there is no such <pyscript>" +
+                           did_you_mean(name, scripts),
+                       "script " + name);
+    }
+  }
+}
 
 XmlElement translate_scripts(Work& work, const XmlElement& from, const Names& variables,
                              const std::string& cores) {

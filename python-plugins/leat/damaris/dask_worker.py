@@ -40,6 +40,11 @@ class DaskWorker:
             log(f"there is no Dask scheduler by {self._file}: {type(error).__name__}: {error}")
             return False
 
+    def ensure(self):
+        """It is there, also when it has died, or a worker of the same name had not quite gone when it came."""
+        if self._process is not None and self._process.poll() is not None:
+            self._start()
+
     def _start(self):
         words = ["-m", "distributed.cli.dask_worker", "--scheduler-file", self._file, "--name", self.name, "--nthreads",
                  str(self._threads), "--no-nanny", "--no-dashboard"]

@@ -81,6 +81,7 @@ class DamarisScript:
         from damaris4py import server
         now = data.iteration_data(iteration, self._variables, self._damaris_data["damaris_env"]["simulation_magic_number"])
         self._damaris_data["iteration_data"] = now
+        self._dask.ensure()
         server._take(self._damaris_data["damaris_env"], data.ranks_in(now))
         try:
             exec(self._code, self._namespace)

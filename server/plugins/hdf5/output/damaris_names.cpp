@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <stdexcept>
+#include <vector>
 
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
@@ -24,6 +25,31 @@ std::string ending_of(const leat_run& run, FileMode mode) {
   return "_Pr" + std::to_string(server) + ".h5";
 }
 
+// Those called <begin><number><ending>.
+std::vector<fs::path> files_like(const std::string& begin, const std::string& ending) {
+  const fs::path folder = fs::path(begin).parent_path();
+  const std::string first = fs::path(begin).filename().string();
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(first) || !name.ends_with(ending)) continue;
+    if (name.size() <= first.size() + ending.size()) continue;
+    const std::string number =
+        name.substr(first.size(), name.size() - first.size() - ending.size());
+    if (number.find_first_not_of("0123456789") == std::string::npos) files.push_back(folder / name);
+  }
+  return files;
+}
+
+// The first of <base>.1, .2, ... that does not have the file: servers of other nodes put theirs there
+// too.
+fs::path folder_without(const std::string& base, const fs::path& file) {
+  for (int number = 1;; ++number) {
+    fs::path folder = base + "." + std::to_string(number);
+    if (!fs::exists(folder / file)) return folder;
+  }
+}
+
 }  // namespace
 
 DamarisNames::DamarisNames(const leat_run& run, const Host& host, FileMode mode)
@@ -35,6 +61,21 @@ DamarisNames::DamarisNames(const leat_run& run, const Host& host, FileMode mode)
   base_ = without_extension(wanted);
   base_of_session_ = without_extension(of_session(wanted, run));
   lock();
+  if (!leat_run_is_resumed(&run)) set_old_aside();
+}
+
+void DamarisNames::set_old_aside() const {
+  const std::vector<fs::path> old = files_like(base_ + "_It", ending_);
+  if (old.empty()) return;
+  if (exists_ == "replace") {
+    for (const fs::path& file : old) fs::remove(file);
+    return;
+  }
+  const fs::path folder = folder_without(base_, old.front().filename());
+  fs::create_directories(folder);
+  for (const fs::path& file : old) fs::rename(file, folder / file.filename());
+  host_.info(of_all() + " were there already, " + std::to_string(old.size()) +
+             " files, and are in " + folder.string() + " now");
 }
 
 // A server that is just dying may still have it.

@@ -3,7 +3,9 @@
 // <simulation>_It<iteration>_Pr<server>.h5, or without _Pr where there is one for all.
 //
 // Two runs never write files of the same names: a lock says that this run has them; the next run has
-// its session in them.
+// its session in them. What an earlier run has left under these names goes into a folder,
+// <simulation>.1, all at once when the run starts: who reads a run by its names finds nothing of
+// another.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +20,8 @@ namespace leat::hdf5 {
 
 class DamarisNames {
  public:
-  /// Throws when the folder cannot be written to.
+  /// Sets aside what an earlier run has left, or removes it, as `exists` says. Throws when the folder
+  /// cannot be written to.
   DamarisNames(const leat_run& run, const Host& host, FileMode mode);
 
   std::string of(std::int64_t iteration) const { return name(base_, iteration); }
@@ -26,13 +29,14 @@ class DamarisNames {
   std::string of_all() const { return base_ + "_It*" + ending_; }
   /// A server of this run that died has stored it: a file has its name when it is whole.
   bool is_stored(std::int64_t iteration) const;
-  /// The name, free to be used: what an earlier run has left there is set aside, or removed.
+  /// The name, free to be used: what somebody has put there since is set aside, or removed.
   std::string make_room_for(std::int64_t iteration) const;
 
  private:
   std::string name(const std::string& base, std::int64_t iteration) const;
   bool is_own(const std::string& path) const;
   void lock();
+  void set_old_aside() const;
 
   const leat_run& run_;
   Host host_;
