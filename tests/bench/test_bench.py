@@ -5,6 +5,7 @@ measured. How fast anything is is no test's business."""
 import os
 import shutil
 import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -180,6 +181,18 @@ def test_what_the_names_of_damaris_cost_is_said_beside_its_target(tmp_path):
     data = {"disturbed": False, "calls": {"write": {"leat_ns": 30.0, "damaris_ns": 90.0, "more_ns": 60.0}}}
     assert "| write | 30 ns | 90 ns | 60 ns |" in SECTIONS["damaris"].page(data)
     assert "| <= 50 ns | 60 ns | **no** |" in "\n".join(targets.page({"damaris": data}))
+
+
+def test_the_xml_of_opm_flow_is_short_and_good():
+    """Twenty variables on a mesh. Its lines are counted as the other files of the project may have them, none too long."""
+    module = SECTIONS["damaris"]
+    lines = module.OPM_FLOW.read_text().splitlines()
+    assert len(lines) <= 25 and max(map(len, lines)) <= 140
+    on_mesh = ElementTree.parse(module.OPM_FLOW).findall(".//group[@mesh]/variable") + \
+        ElementTree.parse(module.OPM_FLOW).findall(".//variable[@mesh]")
+    assert len(on_mesh) == 20 and launch.run((BUILD / "bin/leat", "check", module.OPM_FLOW))[0].endswith("good\n")
+    measured = {"damaris": {"lines": len(lines), "calls": {}}}
+    assert "| <= 25 | 24 | yes |" in "\n".join(targets.page(measured))
 
 
 def test_single_benches_run():

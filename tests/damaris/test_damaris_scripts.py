@@ -129,6 +129,26 @@ raise ValueError("of mine")
     assert (tmp_path / "called").read_text() == 8 * "x" and "ValueError: of mine" in log_of(tmp_path)
 
 
+def test_what_a_script_makes_of_the_dictionary_does_no_harm(tmp_path):
+    run_script(tmp_path, config(), '''
+with open("seen", "a") as file:
+    print(sorted(DamarisData), DamarisData["iteration_data"]["iteration"], file=file)
+for name in ("damaris_env", "iteration_data"):
+    DamarisData.pop(name, None)
+DamarisData = None
+''')
+    assert (tmp_path / "seen").read_text() == "['damaris_env', 'dask_env', 'iteration_data'] 0\n" + "".join(
+        f"['dask_env', 'iteration_data'] {i}\n" for i in (1, 2))
+
+
+def test_damaris4py_of_an_installed_damaris_is_not_taken(tmp_path):
+    (tmp_path / "installed/damaris4py").mkdir(parents=True)
+    (tmp_path / "installed/damaris4py/__init__.py").write_text("raise ImportError('libdamaris.so: cannot open')")
+    run_script(tmp_path, config(), "from damaris4py.server import isserver\nprint('server', isserver())\n",
+               PYTHONPATH=f"{tmp_path}/installed:{os.environ['PYTHONPATH']}")
+    assert log_of(tmp_path).count("server True") == 3
+
+
 def test_damaris4py_says_who_the_server_is(tmp_path):
     run_script(tmp_path, config(), '''
 def main(DD):

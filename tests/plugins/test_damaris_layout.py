@@ -156,6 +156,30 @@ def test_what_an_earlier_run_has_left_is_set_aside_all_at_once(tmp_path):
                 assert same_bits(file["energy/P0"][()], array((), "f8", ord(session) + i)[()])
 
 
+def test_a_server_that_takes_over_sets_the_rest_aside_and_keeps_its_own(tmp_path):
+    """Also when what the dead one had stored was set aside by a later run, which its end came after."""
+    for session, last in {"a": 3, "b": 2}.items():
+        plugin = Plugin(tmp_path, VARIABLES, options=LAYOUT, session=session)
+        for i in range(last):
+            plugin.must(i, plugin.block(3, (), ord(session) + i))
+        plugin.kill()
+    (tmp_path / "run.1/run_It2_Pr0.h5").rename(tmp_path / "run_It2_Pr0.h5")  # as if the second had been killed in the midst of it
+    plugin = Plugin(tmp_path, VARIABLES, options=LAYOUT, session="b", resumed=1)
+    for i in range(3):
+        plugin.must(i, plugin.block(3, (), ord("b") + i))
+    plugin.finish()
+    drained = Plugin(tmp_path, VARIABLES, options=LAYOUT, session="a", resumed=2)
+    drained.must(2, drained.block(3, (), 7))
+    drained.must(3, drained.block(3, (), 8))
+    drained.finish()
+    found = {}
+    for path in tmp_path.glob("**/*.h5"):
+        with h5py.File(path) as file:
+            found[str(path.relative_to(tmp_path))] = file.attrs["session"].decode()
+    own = {f"run_It{i}_Pr0.h5": "b" for i in range(3)}
+    assert found == {**own, **{f"run.1/run_It{i}_Pr0.h5": "a" for i in range(3)}, "run-a_It3_Pr0.h5": "a"}
+
+
 def test_what_an_earlier_run_has_left_is_replaced_where_that_is_said(tmp_path):
     for session, last in {"a": 5, "b": 2}.items():
         plugin = Plugin(tmp_path, VARIABLES, options={**LAYOUT, "exists": "replace"}, session=session)

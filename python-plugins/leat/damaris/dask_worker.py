@@ -7,6 +7,7 @@ import sys
 import threading
 
 _MODULES = str(pathlib.Path(__file__).parent / "modules")
+_PAUSE_SECONDS = 1  # from its death to the next one
 _RETIRE_SECONDS = 3  # leatd waits 5 s for the process of the script to end
 
 
@@ -14,13 +15,14 @@ class DaskWorker:
     """plan: {"scheduler_file", "threads", "timeout"}, or None. name: unique. log(text): for what went wrong."""
 
     def __init__(self, plan, name, log):
-        self.name, self._process = name, None
+        self.name, self._process, self._closing = name, None, threading.Event()
         self._file = plan["scheduler_file"] if plan else ""
         self._threads = plan["threads"] if plan else 1
         if plan and not self._reaches(plan["timeout"], log):
             self._file = ""
         if self._file:
             self._start()
+            threading.Thread(target=self._watch, daemon=True).start()
 
     @property
     def environment(self):
@@ -40,9 +42,12 @@ class DaskWorker:
             log(f"there is no Dask scheduler by {self._file}: {type(error).__name__}: {error}")
             return False
 
-    def ensure(self):
-        """It is there, also when it has died, or a worker of the same name had not quite gone when it came."""
-        if self._process is not None and self._process.poll() is not None:
+    def _watch(self):
+        """Starts it again when it has died: a script may be waiting for it. One of the same name may not quite have gone when it came."""
+        while True:
+            self._process.wait()
+            if self._closing.wait(_PAUSE_SECONDS):
+                return
             self._start()
 
     def _start(self):
@@ -56,6 +61,7 @@ class DaskWorker:
         """What it has in memory goes to other workers of the scheduler, if there is time and one of them."""
         if self._process is None:
             return
+        self._closing.set()
         retire = threading.Thread(target=self._retire, daemon=True)
         retire.start()
         retire.join(_RETIRE_SECONDS)
@@ -64,7 +70,6 @@ class DaskWorker:
             self._process.wait(1)
         except subprocess.TimeoutExpired:
             self._process.kill()
-        self._process = None
 
     def _retire(self):
         try:

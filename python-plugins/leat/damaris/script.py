@@ -38,7 +38,7 @@ class DamarisScript:
         self._plan, self._setup, self._log = plan, setup, log
         self._variables = [model.by_name[each] for each in plan["variables"]]
         self._namespace = {"__name__": "__main__", "__file__": path}  # so that functions go to Dask's workers by value
-        self._code = self._dask = self._damaris_data = None
+        self._code = self._dask = self._damaris_data = self._environment = self._magic = None
         self.functions = []
 
     def load(self):
@@ -55,15 +55,15 @@ class DamarisScript:
     def _prepare(self):
         for name in [each for each in os.environ if each.startswith(_OF_THE_JOB)]:
             del os.environ[name]
-        for folder in (_MODULES, os.path.dirname(self.path)):
-            if folder not in sys.path:
-                sys.path.append(folder)
-        environment = data.environment(self._setup)
-        magic = environment["simulation_magic_number"]
-        name = f"{environment['simulation_name']}_{magic}_{data.SERVER}"
+        if _MODULES not in sys.path:
+            sys.path.insert(0, _MODULES)  # before that of an installed Damaris, which is linked with it
+        if os.path.dirname(self.path) not in sys.path:
+            sys.path.append(os.path.dirname(self.path))
+        self._environment = data.environment(self._setup)
+        self._magic = self._environment["simulation_magic_number"]
+        name = f"{self._environment['simulation_name']}_{self._magic}_{data.SERVER}"
         self._dask = DaskWorker(self._plan.get("dask"), name, self._log)
-        self._damaris_data = {"dask_env": self._dask.environment, "damaris_env": environment}
-        self._namespace["DamarisData"] = self._damaris_data
+        self._damaris_data = {"dask_env": self._dask.environment, "damaris_env": dict(self._environment)}
 
     def due(self, iteration):
         return [function for function in self.functions if iteration.number % function.declaration.every == 0]
@@ -78,12 +78,8 @@ class DamarisScript:
         return context, error
 
     def _run(self, iteration, context):
-        from damaris4py import server
-        now = data.iteration_data(iteration, self._variables, self._damaris_data["damaris_env"]["simulation_magic_number"])
-        self._damaris_data["iteration_data"] = now
-        self._dask.ensure()
-        server._take(self._damaris_data["damaris_env"], data.ranks_in(now))
         try:
+            self._give(iteration)
             exec(self._code, self._namespace)
             return ""
         except BaseException as error:  # a script may even call sys.exit
@@ -92,6 +88,13 @@ class DamarisScript:
             return message
         finally:
             self._damaris_data.pop("iteration_data", None)
+
+    def _give(self, iteration):
+        from damaris4py import server
+        now = data.iteration_data(iteration, self._variables, self._magic)
+        server._take(self._environment, data.ranks_in(now))
+        self._damaris_data["iteration_data"] = now
+        self._namespace["DamarisData"] = self._damaris_data  # whatever the script has made of that name
 
     def close(self):
         if self._dask:

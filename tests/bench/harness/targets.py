@@ -239,6 +239,7 @@ TARGETS = (
         "processor time: `leat_write` copies twice where `pwrite` copies once, and no core is idle; the second copy "
         "is as long as the row *in calls* says",
     ),
+    Target("lines of the XML of OPM Flow, in Leat's own language", 25, lambda s: s.get("damaris", {}).get("lines"), str, ""),
 )
 
 

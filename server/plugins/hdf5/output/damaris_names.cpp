@@ -61,11 +61,20 @@ DamarisNames::DamarisNames(const leat_run& run, const Host& host, FileMode mode)
   base_ = without_extension(wanted);
   base_of_session_ = without_extension(of_session(wanted, run));
   lock();
-  if (!leat_run_is_resumed(&run)) set_old_aside();
+  // What is there when all ranks are dead may be of a later run.
+  if (!leat_run_is_drained(&run)) set_old_aside();
 }
 
+std::vector<fs::path> DamarisNames::others() const {
+  std::vector<fs::path> files = files_like(base_ + "_It", ending_);
+  if (leat_run_is_resumed(&run_))
+    std::erase_if(files, [this](const fs::path& file) { return is_own(file); });
+  return files;
+}
+
+// A server that was killed may have done half of it.
 void DamarisNames::set_old_aside() const {
-  const std::vector<fs::path> old = files_like(base_ + "_It", ending_);
+  const std::vector<fs::path> old = others();
   if (old.empty()) return;
   if (exists_ == "replace") {
     for (const fs::path& file : old) fs::remove(file);
@@ -81,10 +90,12 @@ void DamarisNames::set_old_aside() const {
 // A server that is just dying may still have it.
 void DamarisNames::lock() {
   const std::string place = base_ + "_It" + ending_;
-  lock_ = leat_run_is_resumed(&run_) ? lock_soon(place) : FileLock::take(place);
+  const bool is_late = leat_run_is_drained(&run_) && !others().empty();
+  if (!is_late) lock_ = leat_run_is_resumed(&run_) ? lock_soon(place) : FileLock::take(place);
   if (lock_) return;
-  host_.warn(of_all() + " are being written by another run" + FileLock::holder(place) +
-             "; this run writes " + base_of_session_ + "_It*" + ending_);
+  host_.warn(of_all() + " are " + (is_late ? "those of" : "being written by") + " another run" +
+             (is_late ? "" : FileLock::holder(place)) + "; this run writes " + base_of_session_ +
+             "_It*" + ending_);
   base_ = base_of_session_;
   lock_ = FileLock::take(base_ + "_It" + ending_);
   if (!lock_)
@@ -106,11 +117,17 @@ bool DamarisNames::is_own(const std::string& path) const {
   }
 }
 
-// The one that died may have had the other name.
+// The one that died may have had the other name, or a later run has set its files aside.
 bool DamarisNames::is_stored(std::int64_t iteration) const {
   if (!leat_run_is_resumed(&run_)) return false;
-  return is_own(of(iteration)) || is_own(name(base_of_session_, iteration)) ||
-         is_own(name(without_extension(wanted_path(run_)), iteration));
+  for (const std::string& base : {without_extension(wanted_path(run_)), base_of_session_}) {
+    const fs::path file = name(base, iteration);
+    if (is_own(file)) return true;
+    fs::path folder = base + ".1";
+    for (int number = 1; fs::exists(folder); folder = base + "." + std::to_string(++number))
+      if (is_own(folder / file.filename())) return true;
+  }
+  return false;
 }
 
 std::string DamarisNames::make_room_for(std::int64_t iteration) const {

@@ -9,8 +9,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
@@ -37,6 +39,8 @@ class DamarisNames {
   bool is_own(const std::string& path) const;
   void lock();
   void set_old_aside() const;
+  std::vector<std::filesystem::path> others()
+      const;  // files of these names that are not of this run
 
   const leat_run& run_;
   Host host_;
