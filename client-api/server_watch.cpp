@@ -32,32 +32,44 @@ ServerWatch::ServerWatch(const shm::Segment& segment, const shm::ClientArea& are
       memory_(memory),
       find_successor_(std::move(find_successor)) {}
 
-// What a call that wants `bytes` waits for: a lease, or with 0 room in the event ring.
-bool ServerWatch::something_moved(std::uint64_t bytes) noexcept {
-  return bytes == 0 ? !events_.ring_is_full() : memory_.has_answers();
+bool ServerWatch::is_settled(std::int64_t iteration) const noexcept {
+  return segment_.server_state().settled_iteration.load(std::memory_order_seq_cst) >= iteration;
 }
 
-bool ServerWatch::comes_soon(std::uint64_t bytes) noexcept {
+bool ServerWatch::has_come(const Awaited& awaited) noexcept {
+  if (awaited.iteration >= 0) return is_settled(awaited.iteration);
+  return awaited.bytes == 0 ? !events_.ring_is_full() : memory_.has_answers();
+}
+
+bool ServerWatch::comes_soon(const Awaited& awaited) noexcept {
   const std::int64_t until = platform::now_ns() + kLookNs;
   do {
-    if (something_moved(bytes)) return true;
+    if (has_come(awaited)) return true;
     platform::give_way();
   } while (platform::now_ns() < until);
   return false;
 }
 
 Status ServerWatch::wait(Lock& lock, WaitBudget& budget, std::uint64_t bytes) noexcept {
+  return wait(lock, budget, Awaited{bytes});
+}
+
+Status ServerWatch::await_settled(Lock& lock, WaitBudget& budget, std::int64_t iteration) noexcept {
+  return wait(lock, budget, Awaited{0, iteration});
+}
+
+Status ServerWatch::wait(Lock& lock, WaitBudget& budget, const Awaited& awaited) noexcept {
   if (gone_) return Status::ERROR_SERVER;
   if (budget.left_ns() == 0) return Status::ERROR_FULL;
   events_.wake_server(true);
-  if (comes_soon(bytes)) return Status::OK;
-  say_once_that_it_waits(budget, bytes);
+  if (comes_soon(awaited)) return Status::OK;
+  say_once_that_it_waits(budget, awaited);
   ++sleepers_;
   area_.client->waiting.store(1, std::memory_order_seq_cst);
   const std::uint32_t seen = area_.server->wake.load(std::memory_order_seq_cst);
   // Looked at once more after "I wait" is visible, so that no wake-up is lost; a ring that got room
   // needs no sleep.
-  if (!something_moved(bytes)) {
+  if (!has_come(awaited)) {
     lock.unlock();
     platform::futex_wait(area_.server->wake, seen, std::min(budget.left_ns(), kSliceNs));
     lock.lock();
@@ -97,16 +109,19 @@ Status ServerWatch::change_server(WaitBudget& budget) noexcept {
   return Status::OK;
 }
 
-void ServerWatch::say_once_that_it_waits(WaitBudget& budget, std::uint64_t bytes) noexcept {
+void ServerWatch::say_once_that_it_waits(WaitBudget& budget, const Awaited& awaited) noexcept {
   const bool long_wait = budget.waited_ns() >= kLongWaitNs;
   if (!long_wait || said_that_it_waits_) return;
   said_that_it_waits_ = true;
-  if (bytes == 0) {
+  if (awaited.iteration >= 0) {
+    std::fprintf(stderr, "leat: waits until iteration %lld is stored, as mode=\"sync\" says\n",
+                 static_cast<long long>(awaited.iteration));
+  } else if (awaited.bytes == 0) {
     std::fprintf(stderr, "leat: waits for the server to take events; is it stopped?\n");
   } else {
     std::fprintf(stderr,
                  "leat: waits for %s: the segment of %s is full; its log says what holds it\n",
-                 platform::format_bytes(bytes).c_str(),
+                 platform::format_bytes(awaited.bytes).c_str(),
                  platform::format_bytes(segment_.header().data_bytes).c_str());
   }
 }

@@ -34,6 +34,9 @@ class ServerWatch {
   /// Sleeps until the server has moved something, a slice has passed, or the deadline. `bytes` are
   /// what for, 0 for room in the ring.
   Status wait(Lock& lock, platform::WaitBudget& budget, std::uint64_t bytes) noexcept;
+  /// The same until all that wants `iteration` has it; ask is_settled() then.
+  Status await_settled(Lock& lock, platform::WaitBudget& budget, std::int64_t iteration) noexcept;
+  bool is_settled(std::int64_t iteration) const noexcept;
   /// Looks whether the run was drained, and, at most every 100 ms, whether the server has died, and
   /// goes on with its successor. ERROR_SERVER, for good: nothing more is taken.
   Status check(platform::WaitBudget& budget) noexcept;
@@ -46,9 +49,15 @@ class ServerWatch {
   const std::string& why_gone() const noexcept { return why_gone_; }
 
  private:
-  bool something_moved(std::uint64_t bytes) noexcept;
-  bool comes_soon(std::uint64_t bytes) noexcept;
-  void say_once_that_it_waits(platform::WaitBudget& budget, std::uint64_t bytes) noexcept;
+  /// What a call waits for: a lease of so many bytes; the end of an iteration; else room in the ring.
+  struct Awaited {
+    std::uint64_t bytes = 0;
+    std::int64_t iteration = -1;
+  };
+  Status wait(Lock& lock, platform::WaitBudget& budget, const Awaited& awaited) noexcept;
+  bool has_come(const Awaited& awaited) noexcept;
+  bool comes_soon(const Awaited& awaited) noexcept;
+  void say_once_that_it_waits(platform::WaitBudget& budget, const Awaited& awaited) noexcept;
 
   const shm::Segment& segment_;
   shm::ClientArea area_;

@@ -103,7 +103,8 @@ Status Session::end_iteration(const Call& call) {
   const shm::Event end = channel_.event_of(shm::EventKind::end_iteration);
   enter(end.iteration + 1);
   if (status == Status::OK) status = channel_.tell(call.lock, budget, end);
-  if (status == Status::OK) return status;
+  if (status == Status::OK)
+    return segment_.header().synchronous ? await_settled(call, end.iteration) : status;
   if (status == Status::ERROR_FULL) {
     return failures_.complain(
         call,
@@ -113,6 +114,30 @@ Status Session::end_iteration(const Call& call) {
         "");
   }
   return failures_.complain(call, {status, channel_.server().why_gone()}, "");
+}
+
+Status Session::await_settled(const Call& call, std::int64_t iteration) {
+  ServerWatch& server = channel_.server();
+  platform::WaitBudget budget = channel_.budget();
+  const std::atomic<std::uint64_t>& progress = segment_.server_state().progress;
+  std::uint64_t seen = progress.load(std::memory_order_relaxed);
+  while (!server.is_settled(iteration)) {
+    const Status status = server.await_settled(call.lock, budget, iteration);
+    if (status == Status::ERROR_FULL) {
+      return failures_.complain(
+          call,
+          {Status::ERROR_TIMEOUT,
+           "mode=\"sync\": iteration " + std::to_string(iteration) +
+               " is not stored yet, and for the whole timeout the server has made no progress: "
+               "another rank of this node has not ended it, or the server is stuck"},
+          "");
+    }
+    if (status != Status::OK) return failures_.complain(call, {status, server.why_gone()}, "");
+    const std::uint64_t now = progress.load(std::memory_order_relaxed);
+    if (now != seen) budget = channel_.budget();
+    seen = now;
+  }
+  return Status::OK;
 }
 
 }  // namespace leat::client

@@ -55,6 +55,8 @@ class Session {
   }
   /// This rank is in `iteration` from now on: takes the values that are steered from it on.
   void enter(std::int64_t iteration);
+  /// As mode="sync" says.
+  Status await_settled(const Call& call, std::int64_t iteration);
   void count_late();
   Status end_of_drain(const char* call_name, const std::string& says, Status server_status,
                       bool speaks);

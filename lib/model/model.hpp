@@ -176,6 +176,7 @@ enum class Numa { server, client, interleave };
 
 struct Architecture {
   std::int64_t dedicated_cores = 1;
+  bool synchronous = false;        ///< the end of an iteration waits for all that wants it
   double grace_seconds = 30;       ///< from SIGTERM to the end
   std::uint64_t buffer_bytes = 0;  ///< of the segment per node
   double timeout_seconds = 60;     ///< the longest that one client call may wait

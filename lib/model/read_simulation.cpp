@@ -79,6 +79,7 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   const std::string cores = dedicated_attributes.text("cores");
   model.architecture.grace_seconds = grace_seconds(context, dedicated_attributes);
   model.architecture.dedicated_cores = std::strtoll(cores.c_str(), nullptr, 10);
+  model.architecture.synchronous = dedicated_attributes.text("mode") == "sync";
   model.architecture.buffer_bytes = bytes_of(context, buffer_attributes, "size");
   model.architecture.timeout_seconds = buffer_timeout_seconds(context, buffer_attributes);
   if (buffer_attributes.text("checksum") == "crc32c")

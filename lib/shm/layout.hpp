@@ -28,7 +28,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 8;
+inline constexpr std::uint32_t kLayoutVersion = 9;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
@@ -62,7 +62,7 @@ struct SegmentHeader {
   std::uint32_t store_count;
   std::uint32_t checksums;    ///< 1: clients put a CRC-32C of their data into each BlockHeader
   std::uint32_t overflow_policy;    ///< OverflowPolicy
-  std::uint32_t reserved;
+  std::uint32_t synchronous;  ///< 1: the end of an iteration waits until all that wants it has it
   std::uint64_t config_hash;  ///< of the XML's text: a server that takes over must have the same
   std::uint64_t run_offset;   ///< of the text that run_text.hpp reads
   std::uint64_t run_bytes;
@@ -79,6 +79,8 @@ struct ServerState {
   /// All iterations up to here have been through all stores. -1: none.
   alignas(kCacheLine) std::atomic<std::int64_t> done_iteration;
   std::atomic<std::int64_t> scripts_pending;  ///< 1 + the oldest that scripts have yet to do; 0: none
+  /// When `synchronous`: all that wants any iteration up to here has it, scripts included. -1: none.
+  std::atomic<std::int64_t> settled_iteration;
   /// 1: nothing more of any client is taken, by order of whom `drained_by` says; for good.
   alignas(kCacheLine) std::atomic<std::uint32_t> is_drained;
   char drained_by[60];  ///< ends with a 0; not written any more once `is_drained` is 1

@@ -66,6 +66,7 @@ SegmentHeader lay_out(const SegmentPlan& plan) {
   header.release_slots = plan.release_slots;
   header.checksums = plan.checksums;
   header.overflow_policy = static_cast<std::uint32_t>(plan.overflow_policy);
+  header.synchronous = plan.synchronous;
   header.config_hash = plan.config_hash;
   return header;
 }
@@ -110,7 +111,8 @@ Result<Segment> Segment::create(const std::string& name, const SegmentPlan& plan
     }
     // New pages are zero: counters start at 0, which is what the constructors of the atomics make
     // of them.
-    (new (segment.at<ServerState>(kServerStateOffset)) ServerState{})->done_iteration = -1;
+    auto* const state = new (segment.at<ServerState>(kServerStateOffset)) ServerState{};
+    state->done_iteration = state->settled_iteration = -1;
     for (auto& word : (new (segment.at<DropWords>(kDropWordsOffset)) DropWords{})->number)
       word = -1;
     new (segment.at<SteeringHeader>(header.steering_offset)) SteeringHeader{};

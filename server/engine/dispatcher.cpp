@@ -205,8 +205,8 @@ void Dispatcher::take_returned_blocks() {
 
 // The ledger that the stores keep knows of all that came before.
 bool Dispatcher::is_idle() const {
-  return may_store() && iterations_.empty() && held_.empty() && scripts_.idle() &&
-         !pipeline_.is_busy();
+  return may_store() && iterations_.oldest() >= iterations_.least() && held_.empty() &&
+         scripts_.idle() && !pipeline_.is_busy();
 }
 
 void Dispatcher::close() {

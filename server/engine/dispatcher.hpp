@@ -60,7 +60,7 @@ class Dispatcher {
   }
   /// The same, or the stores have something to do.
   bool is_at_work() const noexcept { return anything_held() || pipeline_.is_busy(); }
-  /// Nothing is open, under way or at work.
+  /// Of iterations that all ranks have ended, nothing is open, under way or at work.
   bool is_idle() const;
   /// Nothing comes any more: the stores close after what they have.
   void close();

@@ -19,6 +19,16 @@ std::string title_of(const std::string& who) {
   return who.find('/') == std::string::npos ? "script \"" + who + "\"" : who;
 }
 
+// Clients wait for it as mode="sync" says.
+void tell_settled(SessionState& session, const Dispatcher& dispatcher) {
+  if (session.run.segment.header().synchronous == 0 || !dispatcher.is_idle()) return;
+  std::atomic<std::int64_t>& settled = session.run.segment.server_state().settled_iteration;
+  const std::int64_t last = session.iterations.least() - 1;
+  if (last <= settled.load(std::memory_order_relaxed)) return;
+  settled.store(last, std::memory_order_seq_cst);
+  for (ClientLink& client : session.clients) client.wake_if_waiting();
+}
+
 std::function<void()> wake_of(Host& host) {
   return [&host] { host.wake(); };
 }
@@ -79,6 +89,7 @@ bool Engine::step(std::int64_t now_ns) {
   tend_scripts();
   dispatcher_.pass_on_complete();
   ending_.close_when_drained();
+  tell_settled(session_, dispatcher_);
   if (now_ns - ticked_ns_ >= kTickNs) tick();
   return busy;
 }

@@ -66,6 +66,8 @@ class IterationTracker {
   bool holds(std::int64_t iteration) const { return open_.count(iteration) > 0; }
   /// The least iteration that holds blocks; INT64_MAX for none.
   std::int64_t oldest() const noexcept;
+  /// The least that some client is in: all have ended those before. INT64_MAX when all are gone.
+  std::int64_t least() const noexcept;
 
  private:
   struct Client {
@@ -75,7 +77,6 @@ class IterationTracker {
   using Open = std::vector<BlocksOfClient>;  // by client
 
   void move_to(std::uint32_t client, std::int64_t iteration);
-  std::int64_t least() const noexcept;
 
   std::vector<Client> clients_;
   std::map<std::int64_t, std::uint32_t> in_;  // how many clients that are not gone are in which

@@ -16,7 +16,7 @@ namespace {
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
 TEST(SegmentLayout, HasAVersion) {
-  EXPECT_EQ(kLayoutVersion, 8u);
+  EXPECT_EQ(kLayoutVersion, 9u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -43,6 +43,7 @@ TEST(SegmentLayout, HeaderIsWhereEveryVersionLooksForMagicAndVersion) {
   EXPECT_AT(SegmentHeader, store_count, 136);
   EXPECT_AT(SegmentHeader, checksums, 140);
   EXPECT_AT(SegmentHeader, overflow_policy, 144);
+  EXPECT_AT(SegmentHeader, synchronous, 148);
   EXPECT_AT(SegmentHeader, config_hash, 152);
   EXPECT_AT(SegmentHeader, run_offset, 160);
   EXPECT_AT(SegmentHeader, run_bytes, 168);
@@ -58,6 +59,7 @@ TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_AT(ServerState, fruitless, 84);
   EXPECT_AT(ServerState, done_iteration, 128);
   EXPECT_AT(ServerState, scripts_pending, 136);
+  EXPECT_AT(ServerState, settled_iteration, 144);
   EXPECT_AT(ServerState, is_drained, 192);
   EXPECT_AT(ServerState, drained_by, 196);
   EXPECT_EQ(sizeof(ServerState::drained_by), 60u);

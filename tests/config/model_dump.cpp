@@ -145,7 +145,8 @@ std::string dump(const Model& model) {
   std::ostringstream out;
   out << "simulation " << model.name << described(model.description);
   out << "cores " << model.architecture.dedicated_cores << " grace "
-      << model.architecture.grace_seconds << "\n";
+      << model.architecture.grace_seconds << (model.architecture.synchronous ? " sync" : "")
+      << "\n";
   out << "buffer " << model.architecture.buffer_bytes << " timeout "
       << model.architecture.timeout_seconds << overflow_policy(model.architecture) << " checksum "
       << (model.architecture.checksum == Checksum::crc32c ? "crc32c" : "none")
