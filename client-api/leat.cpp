@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <new>
 
 #include "client-api/last_error.hpp"
 #include "client-api/session_handle.hpp"
+#include "client-api/split.hpp"
 #include "client-api/switched_off.hpp"
 #include "lib/platform/late_ranks.hpp"
 
@@ -123,7 +125,8 @@ Status open_session(Handle& the, const char* function, const char* config,
   }
   const std::int64_t since_ns =
       the.was_open ? leat::platform::boot_time_ns() : leat::platform::began_ns();
-  Result<std::unique_ptr<Session>> session = Session::open(config, *ranks, since_ns);
+  Result<std::unique_ptr<Session>> session =
+      Session::open(config, *ranks, since_ns, the.split.happened);
   const Lock lock(the.mutex);
   the.init_has_failed = !session;
   if (!session) {
@@ -135,13 +138,15 @@ Status open_session(Handle& the, const char* function, const char* config,
   leat::client::set_message_rank(ranks->size > 1 ? ranks->rank : -1);
   leat::client::forget_printed();
   the.session = std::move(*session);
+  the.split.pending = false;
   the.was_finalized = the.awaits_idle = false;
   the.was_open = true;
   return Status::OK;
 }
 
-template <class MakeRanks>
-leat_status init(const char* function, const char* config, MakeRanks make_ranks) noexcept {
+using MakeRanks = std::function<Result<Ranks>()>;
+
+leat_status init(const char* function, const char* config, const MakeRanks& make_ranks) noexcept {
   if (is_switched_off()) return LEAT_OK;
   Handle& the = handle();
   try {
@@ -158,7 +163,7 @@ leat_status init(const char* function, const char* config, MakeRanks make_ranks)
           Status::ERROR_STATE,
           std::string(function) + ": already initialised; call leat_finalize first", function));
     }
-    return to_c(open_session(the, function, config, make_ranks()));
+    return to_c(open_session(the, function, config, leat::client::in_split(the.split, make_ranks)));
   } catch (...) {
     return to_c(fail_unexpected(function));
   }
@@ -220,6 +225,41 @@ LEAT_API leat_status leat_init(const char* config) {
 
 LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks) {
   return init(__func__, config, [ranks] { return ranks_from(ranks); });
+}
+
+LEAT_API leat_status leat_split_group(const char* config, const leat_group* group,
+                                      int32_t* divided) {
+  if (divided) *divided = 0;
+  if (is_switched_off()) return LEAT_OK;
+  try {
+    // "leat_split" is what users call.
+    return to_c(leat::client::split("leat_split", handle(), config, group, divided));
+  } catch (...) {
+    return to_c(fail_unexpected("leat_split"));
+  }
+}
+
+LEAT_API leat_status leat_split_check(int32_t rank, int32_t size) {
+  if (is_switched_off()) return LEAT_OK;
+  try {
+    const std::string why = leat::client::why_unfit(handle().split, rank, size);
+    if (why.empty()) return LEAT_OK;
+    return to_c(leat::client::fail(Status::ERROR_STATE, "leat_init_mpi: " + why, "unfit"));
+  } catch (...) {
+    return to_c(fail_unexpected("leat_init_mpi"));
+  }
+}
+
+LEAT_API leat_status leat_split_end(void) {
+  Handle* const used = leat::client::used_handle.load(std::memory_order_acquire);
+  if (!used || !used->split.happened || used->split.served || used->parent != 0) return LEAT_OK;
+  const bool is_open = [used] {
+    const Lock lock(used->mutex);
+    return used->session != nullptr;
+  }();
+  if (!is_open && !used->split.pending) return LEAT_OK;
+  if (!is_open && leat_init(used->split.config.c_str()) != LEAT_OK) return LEAT_ERROR_SERVER;
+  return leat_finalize();
 }
 
 LEAT_API leat_status leat_finalize(void) {

@@ -55,6 +55,7 @@ typedef enum leat_status {
   LEAT_OK = 0,                  /* all went well */
   LEAT_UNWANTED = 1,            /* not an error: nobody wants this variable in this iteration */
   LEAT_DROPPED = 2,             /* not an error: the iteration is left out, as when-full says */
+  LEAT_SERVED = 3,              /* not an error: this rank was a server, and the run is over */
   LEAT_ERROR_ARGUMENT = -1,     /* an argument is null or out of range */
   LEAT_ERROR_STATE = -2,        /* not allowed now: before leat_init, after leat_finalize, or out of order */
   LEAT_ERROR_CONFIG = -3,       /* the XML has errors, or cannot be read */
@@ -120,6 +121,33 @@ typedef struct leat_list {
  * Errors: CONFIG, MEMORY (with both numbers), SERVER, VERSION, TIMEOUT, STATE when already initialised. */
 LEAT_API leat_status leat_init(const char* config);
 LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks);
+
+/* What leat_split of leat_mpi.h, of the Fortran module leat_mpi and of Python is built on: the processes of a communicator,
+ * by calls that who has MPI fills in. All are collective over these processes, in the same order, and are called by the
+ * thread that calls leat_split_group, in it. */
+typedef struct leat_group {
+  uint64_t struct_size;  /* sizeof(leat_group) */
+  void* context;         /* given to each call */
+  int32_t rank, size;
+  /* begin 1: begins a barrier, without a wait; 0: looks at it. Returns 1 when all have come to it, else 0. */
+  int32_t (*arrive)(void* context, int32_t begin);
+  /* Gives all what `root` has at `data`. */
+  void (*broadcast)(void* context, void* data, int32_t bytes, int32_t root);
+  /* Gives all the least of what they have. */
+  void (*least)(void* context, int64_t* value);
+  /* Of this process among those of its node. */
+  void (*node)(void* context, int32_t* rank, int32_t* size);
+  /* Parts servers (1) from the simulation (0); says of this process' part who it is in it and how many it has. From here on
+   * `arrive` is about that part. */
+  void (*divide)(void* context, int32_t server, int32_t* rank, int32_t* size);
+} leat_group;
+/* *divided: filled with 1 when there is a part that is the simulation, 0 when all processes are. */
+LEAT_API leat_status leat_split_group(const char* config, const leat_group* group, int32_t* divided);
+/* Before a collective call for leat_init: LEAT_OK when a communicator of this size, with this rank of ours, may be the
+ * simulation. After leat_split it is the one that it gave; a process that was a server is in none. With a size of 0 only that is looked at. Errors: STATE, ARGUMENT. */
+LEAT_API leat_status leat_split_check(int32_t rank, int32_t size);
+/* This process ends. Servers wait for it no longer, be it that it never called leat_init. */
+LEAT_API leat_status leat_split_end(void);
 
 /* Ends the last iteration if it holds data, waits until the server has stored everything of this node's ranks, and
  * detaches. Call it on all ranks. Returns LEAT_ERROR_LOST, with a message that says what and why, when something could

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -85,25 +86,13 @@ Error start_error(const std::string& report, const std::string& server) {
 }
 
 std::vector<std::string> command_line(const std::string& server, const ServerStart& start) {
-  const Ranks& ranks = start.ranks;
-  std::vector<std::string> words = {server,
-                                    "--config",
-                                    start.config,
-                                    "--session",
-                                    ranks.session,
-                                    "--ranks",
-                                    std::to_string(ranks.size),
-                                    "--node-ranks",
-                                    std::to_string(ranks.node_size),
-                                    "--report-fd",
-                                    std::to_string(platform::kReportFd),
-                                    "--folder",
-                                    start.folder,
-                                    "--for-rank",
-                                    std::to_string(ranks.node_rank),
-                                    "--since",
-                                    std::to_string(start.since_ns)};
+  std::vector<std::string> words = server_arguments(start);
+  words.insert(words.begin(), server);
+  words.insert(words.end(),
+               {"--report-fd", std::to_string(platform::kReportFd), "--for-rank",
+                std::to_string(start.ranks.node_rank), "--since", std::to_string(start.since_ns)});
   if (!start.segment.empty()) words.insert(words.end(), {"--take-over", start.segment});
+  if (start.was_split) words.insert(words.end(), {"--place", "process"});
   return words;
 }
 
@@ -234,6 +223,32 @@ Result<Connection> connect(const ServerStart& start, const TellHeld* tell_held,
 }
 
 }  // namespace
+
+std::vector<std::string> server_arguments(const ServerStart& start) {
+  const Ranks& ranks = start.ranks;
+  return {"--config",     start.config,
+          "--session",    ranks.session,
+          "--ranks",      std::to_string(ranks.size),
+          "--node-ranks", std::to_string(ranks.node_size),
+          "--folder",     start.folder};
+}
+
+Result<Plan> ask_plan(const std::string& config) {
+  const Result<std::string> server = find_server();
+  if (!server) return server.error();
+  Result<platform::Child> child = platform::spawn(
+      {*server, "--config", config, "--plan", "--report-fd", std::to_string(platform::kReportFd)});
+  if (!child) return child.error();
+  const Deadline deadline = Deadline::in_ns(kStartLimitNs);
+  const std::string report = report_of(*child, deadline);
+  platform::reap(child->pid, std::min(kReapLimitNs, deadline.left_ns()));
+  char place[16] = "";
+  Plan plan;
+  if (std::sscanf(report.c_str(), "%15s %d", place, &plan.cores) != 2 || plan.cores < 1)
+    return start_error(report, *server);
+  plan.in_ranks = std::strcmp(place, "ranks") == 0;
+  return plan;
+}
 
 Result<std::string> find_server() {
   const char* chosen = std::getenv("LEAT_SERVER");

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "client-api/launcher.hpp"
 #include "lib/base/status.hpp"
@@ -34,6 +35,7 @@ struct ServerStart {
   std::string folder;   ///< where the first one was started: paths in the XML count from there
   std::string segment;  ///< to take over; "" for the first server
   std::int64_t since_ns = 0;  ///< when this rank began to come; see platform::LateRanks
+  bool was_split = false;     ///< ranks were servers, and are no more: the next one is a process
 };
 
 /// Every wait in it is bounded; all errors of a server that could not start are in the message.
@@ -43,6 +45,17 @@ Result<Connection> connect_or_start(const ServerStart& start);
 /// another try may find one; all other errors are for good.
 Result<Connection> connect_or_take_over(const ServerStart& start, const TellHeld& tell_held,
                                         std::int64_t limit_ns);
+
+/// Where the XML wants the server.
+struct Plan {
+  bool in_ranks = false;
+  int cores = 1;
+};
+/// Asks leatd, which reads the XML: all of its errors are in the message.
+Result<Plan> ask_plan(const std::string& config);
+
+/// The command line of leatd but its first word and what a process that is started gets beside it.
+std::vector<std::string> server_arguments(const ServerStart& start);
 
 /// Path of leatd: $LEAT_SERVER, beside this library, or in $PATH. The error lists the places.
 Result<std::string> find_server();

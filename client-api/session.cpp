@@ -68,8 +68,8 @@ Result<shm::Segment> Session::take_place(const std::string& name, std::uint32_t 
 }
 
 Result<std::unique_ptr<Session>> Session::open(const std::string& config, const Ranks& ranks,
-                                               std::int64_t since_ns) {
-  ServerStart start{config, ranks, platform::current_folder(), "", since_ns};
+                                               std::int64_t since_ns, bool was_split) {
+  ServerStart start{config, ranks, platform::current_folder(), "", since_ns, was_split};
   for (int tries = 1;; ++tries) {
     Result<Connection> connection = connect_or_start(start);
     if (!connection) return connection.error();

@@ -23,7 +23,7 @@ class Session {
  public:
   /// `since_ns`: when this rank began to come; see platform::LateRanks.
   static Result<std::unique_ptr<Session>> open(const std::string& config, const Ranks& ranks,
-                                               std::int64_t since_ns);
+                                               std::int64_t since_ns, bool was_split = false);
 
   /// Of one that is connected already, and has the segment mapped.
   static std::unique_ptr<Session> join(ServerStart start, Connection connection,

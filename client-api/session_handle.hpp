@@ -10,6 +10,15 @@
 
 namespace leat::client {
 
+/// What leat_split has made of this process.
+struct Split {
+  bool happened = false;  ///< servers are ranks, and this process was in it
+  bool served = false;    ///< it was a server
+  bool pending = false;   ///< the server waits for this process
+  Ranks ranks;            ///< who it is in the simulation
+  std::string config;
+};
+
 struct Handle {
   std::mutex mutex;
   std::condition_variable idle;
@@ -20,6 +29,7 @@ struct Handle {
   bool was_finalized = false;
   bool init_has_failed = false;  ///< the last one; why was said then
   bool was_open = false;         ///< some session of this process was
+  Split split;
   int parent = 0;  ///< not 0: forked from that process, which has a session; this one never has
 };
 

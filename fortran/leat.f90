@@ -32,8 +32,9 @@ module leat
   public :: leat_get, leat_get_int, leat_get_double, leat_get_string
   public :: leat_wanted, leat_last_error, leat_status_name
 
-  integer(c_int), parameter, public :: LEAT_OK = 0, LEAT_UNWANTED = 1, LEAT_DROPPED = 2, LEAT_ERROR_ARGUMENT = -1, &
-    LEAT_ERROR_STATE = -2, LEAT_ERROR_CONFIG = -3, LEAT_ERROR_UNKNOWN_NAME = -4, LEAT_ERROR_TYPE = -5, LEAT_ERROR_SHAPE = -6, &
+  integer(c_int), parameter, public :: LEAT_OK = 0, LEAT_UNWANTED = 1, LEAT_DROPPED = 2, LEAT_SERVED = 3, &
+    LEAT_ERROR_ARGUMENT = -1, LEAT_ERROR_STATE = -2, &
+    LEAT_ERROR_CONFIG = -3, LEAT_ERROR_UNKNOWN_NAME = -4, LEAT_ERROR_TYPE = -5, LEAT_ERROR_SHAPE = -6, &
     LEAT_ERROR_TOO_LARGE = -7, LEAT_ERROR_FULL = -8, LEAT_ERROR_TIMEOUT = -9, LEAT_ERROR_SERVER = -10, &
     LEAT_ERROR_VERSION = -11, LEAT_ERROR_MEMORY = -12, LEAT_ERROR_SYSTEM = -13, LEAT_ERROR_LOST = -14, &
     LEAT_ERROR_INTERNAL = -15

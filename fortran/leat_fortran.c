@@ -29,6 +29,11 @@ void leat_fortran_abort_if_asked(const int* status) {
   abort();
 }
 
+int leat_fortran_split(const CFI_cdesc_t* config, const leat_group* group, int32_t* divided) {
+  char path[kNameBytes];
+  return leat_split_group(text_of(config, path), group, divided);
+}
+
 struct type {
   int32_t type;
   char name[24];

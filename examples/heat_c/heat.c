@@ -21,13 +21,15 @@ static void start(double* T, int first_row, int rows) {
     }
 }
 
+static MPI_Comm simulation; /* the ranks that compute */
+
 static void exchange_ghosts(double* T, int rows, int rank, int size) {
   const int up = rank > 0 ? rank - 1 : MPI_PROC_NULL,
             down = rank + 1 < size ? rank + 1 : MPI_PROC_NULL;
   MPI_Sendrecv(&AT(T, 1, 0), NX, MPI_DOUBLE, up, 0, &AT(T, rows + 1, 0), NX, MPI_DOUBLE, down, 0,
-               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+               simulation, MPI_STATUS_IGNORE);
   MPI_Sendrecv(&AT(T, rows, 0), NX, MPI_DOUBLE, down, 1, &AT(T, 0, 0), NX, MPI_DOUBLE, up, 1,
-               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+               simulation, MPI_STATUS_IGNORE);
 }
 
 static void step(const double* T, double* next, int rows) {
@@ -42,8 +44,13 @@ static void step(const double* T, double* next, int rows) {
 int main(int count, char** words) {
   int rank, size, failed;
   MPI_Init(&count, &words);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  /* region split */
+  const leat_status status = leat_split(words[1], MPI_COMM_WORLD, &simulation);
+  if (status == LEAT_SERVED) return MPI_Finalize();
+  /* end region */
+  if (status != LEAT_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+  MPI_Comm_rank(simulation, &rank);
+  MPI_Comm_size(simulation, &size);
   if (count != 3 || NY % size != 0) {
     if (rank == 0)
       fprintf(stderr, "usage: heat LEAT.xml STEPS, on a number of ranks that divides %d\n", NY);
@@ -57,7 +64,7 @@ int main(int count, char** words) {
 
   /* region set-up */
   const int64_t position[2] = {rank * rows, 0};
-  failed = leat_init_mpi(words[1], MPI_COMM_WORLD) != LEAT_OK;
+  failed = leat_init_mpi(words[1], simulation) != LEAT_OK;
   leat_set_int("ny", NY);
   leat_set_int("nx", NX);
   leat_set_int("rows", rows);

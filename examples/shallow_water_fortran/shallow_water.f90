@@ -20,7 +20,7 @@ program shallow_water
   use, intrinsic :: iso_fortran_env, only: real64
   use mpi_f08
   use leat
-  use leat_mpi, only: leat_init_mpi
+  use leat_mpi, only: leat_init_mpi, leat_split
   implicit none
 
   integer, parameter :: nx = 200, ny = 100
@@ -31,11 +31,20 @@ program shallow_water
   integer :: rank, ranks, rows, first, steps, step, stat
   real(real64) :: water_before, water_after
   character(200) :: config, word
+  type(MPI_Comm) :: simulation  ! the ranks that compute
 
   call MPI_Init()
-  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
-  call MPI_Comm_size(MPI_COMM_WORLD, ranks)
   call get_command_argument(1, config)
+  ! region split
+  call leat_split(config, MPI_COMM_WORLD, simulation, stat)
+  if (stat == LEAT_SERVED) then
+    call MPI_Finalize()
+    stop
+  end if
+  ! end region
+  if (stat /= LEAT_OK) call MPI_Abort(MPI_COMM_WORLD, 1)
+  call MPI_Comm_rank(simulation, rank)
+  call MPI_Comm_size(simulation, ranks)
   call get_command_argument(2, word)
   read (word, *, iostat=stat) steps
   if (stat /= 0 .or. mod(ny, ranks) /= 0) then
@@ -49,7 +58,7 @@ program shallow_water
   water_before = all_water()
 
   ! region set-up
-  call leat_init_mpi(config, MPI_COMM_WORLD)
+  call leat_init_mpi(config, simulation)
   call leat_set_int("rows", rows)
   call leat_set_position("bottom", [1, first])
   call leat_set_position("depth", [1, first])
@@ -110,9 +119,9 @@ contains
     below = merge(rank - 1, MPI_PROC_NULL, rank > 0)
     above = merge(rank + 1, MPI_PROC_NULL, rank < ranks - 1)
     call MPI_Sendrecv(field(:, 1), nx + 2, MPI_DOUBLE_PRECISION, below, 0, &
-                      field(:, rows + 1), nx + 2, MPI_DOUBLE_PRECISION, above, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+                      field(:, rows + 1), nx + 2, MPI_DOUBLE_PRECISION, above, 0, simulation, MPI_STATUS_IGNORE)
     call MPI_Sendrecv(field(:, rows), nx + 2, MPI_DOUBLE_PRECISION, above, 1, &
-                      field(:, 0), nx + 2, MPI_DOUBLE_PRECISION, below, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
+                      field(:, 0), nx + 2, MPI_DOUBLE_PRECISION, below, 1, simulation, MPI_STATUS_IGNORE)
     if (rank == 0) field(:, 0) = normal * field(:, 1)
     if (rank == ranks - 1) field(:, rows + 1) = normal * field(:, rows)
   end subroutine
@@ -184,6 +193,6 @@ contains
   real(real64) function all_water()
     real(real64) :: own
     own = sum(h(1:nx, 1:rows)) * dx * dy
-    call MPI_Allreduce(own, all_water, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD)
+    call MPI_Allreduce(own, all_water, 1, MPI_DOUBLE_PRECISION, MPI_SUM, simulation)
   end function
 end program

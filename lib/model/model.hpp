@@ -174,7 +174,11 @@ enum class OverflowPolicy { wait, drop_iteration, spill, error };
 /// On whose memory node what a rank writes lies.
 enum class Numa { server, client, interleave };
 
+/// Where the server of a node lives.
+enum class Place { process, ranks };
+
 struct Architecture {
+  Place place = Place::process;
   std::int64_t dedicated_cores = 1;
   bool synchronous = false;        ///< the end of an iteration waits for all that wants it
   double grace_seconds = 30;       ///< from SIGTERM to the end

@@ -28,6 +28,8 @@ inline constexpr Word<Mesh::Kind> kMeshKinds[] = {
 inline constexpr Word<Centering> kCenterings[] = {{"zonal", Centering::zonal},
                                                   {"nodal", Centering::nodal}};
 
+inline constexpr Word<Place> kPlaces[] = {{"process", Place::process}, {"ranks", Place::ranks}};
+
 inline constexpr Word<OverflowPolicy> kOverflowPolicies[] = {
     {"wait", OverflowPolicy::wait},
     {"drop-iteration", OverflowPolicy::drop_iteration},

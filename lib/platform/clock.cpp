@@ -45,4 +45,10 @@ std::int64_t Deadline::left_ns() const noexcept {
   return std::max<std::int64_t>(0, at_ - now_ns());
 }
 
+void sleep_ns(std::int64_t ns) noexcept {
+  const timespec pause{static_cast<time_t>(ns / 1'000'000'000),
+                       static_cast<long>(ns % 1'000'000'000)};
+  nanosleep(&pause, nullptr);
+}
+
 }  // namespace leat::platform

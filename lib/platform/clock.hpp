@@ -31,6 +31,9 @@ void give_way() noexcept;
 /// Sleeps for 2 ms: for what another process does soon and does not tell, as letting go of a lock.
 void pause_shortly() noexcept;
 
+/// Sleeps; a signal may end it early.
+void sleep_ns(std::int64_t ns) noexcept;
+
 /// What poll() may wait till `deadline_ns` of now_ns(), in milliseconds and rounded up; 0 when that
 /// has passed.
 int left_ms(std::int64_t deadline_ns) noexcept;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -95,6 +96,8 @@ class ElfFile {
   Elf64_Ehdr header_{};
 };
 
+std::atomic<int> apart{0};  // a flag of dlopen
+
 Error refused(const std::string& path, const std::string& why) {
   return {Status::ERROR_CONFIG, "the plugin \"" + path + "\" cannot be used: " + why};
 }
@@ -119,8 +122,14 @@ Result<void> peek_exported(const std::string& path, const std::string& symbol, v
   return {};
 }
 
+void keep_libraries_apart() noexcept {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  apart = RTLD_DEEPBIND;
+#endif
+}
+
 Result<const void*> load_symbol(const std::string& path, const std::string& symbol) {
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | apart);
   if (!library) return refused(path, ::dlerror());
   const void* address = ::dlsym(library, symbol.c_str());
   if (!address) return refused(path, "it does not export \"" + symbol + "\"");

@@ -21,4 +21,9 @@ Result<void> peek_exported(const std::string& path, const std::string& symbol, v
 /// now, so that a missing one shows here.
 Result<const void*> load_symbol(const std::string& path, const std::string& symbol);
 
+/// From here on libraries that are loaded look for symbols in themselves and in what they need
+/// first: the program has libraries of its own, and maybe the same one of another build. Not under
+/// a sanitizer, which has to come first.
+void keep_libraries_apart() noexcept;
+
 }  // namespace leat::platform

@@ -7,7 +7,9 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace py = pybind11;
@@ -97,6 +99,82 @@ int init_ranks(const std::string& config, int rank, int size, int node_rank, int
   return leat_init_ranks(config.c_str(), &ranks);
 }
 
+// The calls of a leat_group in Python. What one of them raises may not pass through libleat: the
+// first is kept for the end.
+struct Group {
+  py::function arrive, broadcast, least, node, divide;
+  std::optional<py::error_already_set> raised;
+
+  template <class Call>
+  static void guarded(void* context, Call call) {
+    const py::gil_scoped_acquire locked;
+    auto& group = *static_cast<Group*>(context);
+    if (group.raised) return;
+    try {
+      call(group);
+    } catch (py::error_already_set& error) {
+      group.raised.emplace(std::move(error));
+    }
+  }
+};
+
+int32_t arrive(void* context, int32_t begin) {
+  int32_t done = 1;  // after an error nobody waits
+  Group::guarded(context, [&](Group& group) { done = group.arrive(begin).cast<int32_t>(); });
+  return done;
+}
+
+void broadcast(void* context, void* data, int32_t bytes, int32_t root) {
+  Group::guarded(context, [&](Group& group) {
+    group.broadcast(py::memoryview::from_memory(data, bytes), root);
+  });
+}
+
+void least(void* context, int64_t* value) {
+  Group::guarded(context, [&](Group& group) { *value = group.least(*value).cast<int64_t>(); });
+}
+
+void take_place(const py::object& given, int32_t* rank, int32_t* size) {
+  const auto place = given.cast<std::pair<int32_t, int32_t>>();
+  *rank = place.first;
+  *size = place.second;
+}
+
+void node(void* context, int32_t* rank, int32_t* size) {
+  *rank = 0, *size = 1;
+  Group::guarded(context, [&](Group& group) { take_place(group.node(), rank, size); });
+}
+
+void divide(void* context, int32_t server, int32_t* rank, int32_t* size) {
+  *rank = 0, *size = 1;
+  Group::guarded(context, [&](Group& group) { take_place(group.divide(server), rank, size); });
+}
+
+py::tuple split_group(const std::string& config, int rank, int size, py::function arrive_call,
+                      py::function broadcast_call, py::function least_call, py::function node_call,
+                      py::function divide_call) {
+  Group calls{std::move(arrive_call), std::move(broadcast_call), std::move(least_call),
+              std::move(node_call),   std::move(divide_call),    {}};
+  leat_group group{};
+  group.struct_size = sizeof group;
+  group.context = &calls;
+  group.rank = rank;
+  group.size = size;
+  group.arrive = arrive;
+  group.broadcast = broadcast;
+  group.least = least;
+  group.node = node;
+  group.divide = divide;
+  int32_t divided = 0;
+  leat_status status = LEAT_OK;
+  {
+    const py::gil_scoped_release unlocked;
+    status = leat_split_group(config.c_str(), &group, &divided);
+  }
+  if (calls.raised) throw std::move(*calls.raised);
+  return py::make_tuple(static_cast<int>(status), divided != 0);
+}
+
 // (status, value or None): None after an error, and with LEAT=off, when no iteration has a number.
 template <class Value>
 py::tuple given(leat_status status, const Value& value) {
@@ -122,9 +200,7 @@ py::tuple get_string(const std::string& parameter) {
   return given(status, std::string(text.c_str()));
 }
 
-}  // namespace
-
-PYBIND11_MODULE(_core, module) {
+void add_begin_and_end(py::module_& module) {
   using release = py::call_guard<py::gil_scoped_release>;
   module.def(
       "init", [](const std::string& config) { return static_cast<int>(leat_init(config.c_str())); },
@@ -132,6 +208,20 @@ PYBIND11_MODULE(_core, module) {
   module.def("init_ranks", init_ranks);
   module.def(
       "finalize", [] { return static_cast<int>(leat_finalize()); }, release());
+  module.attr("SERVED") = static_cast<int>(LEAT_SERVED);
+  module.def("split_group", split_group);
+  module.def(
+      "split_check",
+      [](int rank, int size) { return static_cast<int>(leat_split_check(rank, size)); }, release());
+  module.def(
+      "split_end", [] { return static_cast<int>(leat_split_end()); }, release());
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, module) {
+  using release = py::call_guard<py::gil_scoped_release>;
+  add_begin_and_end(module);
   module.def("write", write_array);
   module.def("alloc", alloc);
   module.def(

@@ -11,6 +11,7 @@ Names are those of the XML. Type, number of dimensions and extents are checked a
 interpreter's lock go while they copy or wait. Errors raise leat.Error, whose `status` is the name of the C status. With
 LEAT=off in the environment every call does nothing, and `alloc` returns a private array where it can.
 """
+import atexit
 import os
 import time
 
@@ -18,7 +19,7 @@ import numpy as _np
 
 from . import _core
 
-__all__ = ["Error", "init", "finalize", "write", "alloc", "commit", "set_extent", "set_position", "set_level", "end_iteration",
+__all__ = ["Error", "init", "split", "finalize", "write", "alloc", "commit", "set_extent", "set_position", "set_level", "end_iteration",
            "iteration", "set", "set_int", "set_double", "set_string", "get_int", "get_double", "get_string", "wanted",
            "last_error", "status_name"]
 
@@ -43,11 +44,62 @@ def init(config, comm=None):
         _check(_core.init(os.fspath(config)))
         return
     from mpi4py import MPI
+    _check(_core.split_check(comm.rank, comm.size) if comm != MPI.COMM_NULL else _core.split_check(0, 0))
     node = comm.Split_type(MPI.COMM_TYPE_SHARED)
     session = comm.bcast(f"py-{os.getpid()}-{time.time_ns()}", root=0)
     place = (comm.rank, comm.size, node.rank, node.size)
     node.Free()
     _check(_core.init_ranks(os.fspath(config), *place, session))
+
+
+def split(config, comm):
+    """The communicator of the ranks that compute, which init() gets. comm: an mpi4py communicator; collective, before init().
+
+    With place="ranks" in the XML the last ranks of each node become its servers: they come back when the run is over, with
+    None, and end then. In other places, and with LEAT=off, it is `comm` itself.
+    """
+    from mpi4py import MPI
+    calls = _Group(comm)
+    status, divided = _core.split_group(os.fspath(config), comm.rank, comm.size, calls.arrive, calls.broadcast, calls.least,
+                                        calls.node, calls.divide)
+    if _check(status) == _core.SERVED:
+        return None
+    if divided:  # whichever comes first: MPI.Finalize(), or the end of Python
+        key = MPI.Comm.Create_keyval(delete_fn=lambda *_: _core.split_end())
+        MPI.COMM_SELF.Set_attr(key, True)
+        atexit.register(_core.split_end)
+    return calls.part
+
+
+class _Group:
+    """leat_group of leat.h, by mpi4py."""
+
+    def __init__(self, comm):
+        self.comm = self.part = comm
+        self.request = None
+
+    def arrive(self, begin):
+        if begin:
+            self.request = self.part.Ibarrier()
+        return int(self.request.Test())
+
+    def broadcast(self, data, root):
+        self.comm.Bcast(data, root=root)
+
+    def least(self, value):
+        from mpi4py import MPI
+        return self.comm.allreduce(value, op=MPI.MIN)
+
+    def node(self):
+        from mpi4py import MPI
+        node = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
+        place = (node.rank, node.size)
+        node.Free()
+        return place
+
+    def divide(self, server):
+        self.part = self.comm.Split(server)
+        return self.part.rank, self.part.size
 
 
 def finalize():

@@ -22,7 +22,12 @@ constexpr const char* kAbout =
     "not be stored, 2 it could not start, 3 all stored, but a rank died, a script failed, or "
     "something was left out.";
 
-void add_options(CLI::App* app, Options* options, int* guarded) {
+struct OtherDuties {
+  int guarded = 0;
+  bool plan = false;
+};
+
+void add_options(CLI::App* app, Options* options, OtherDuties* others) {
   app->set_version_flag("--version", LEAT_VERSION);
   auto* const config = app->add_option("--config", options->config, "XML file of the run");
   auto* const session =
@@ -43,38 +48,41 @@ void add_options(CLI::App* app, Options* options, int* guarded) {
       ->excludes(config, session);
   app->add_option("--report-fd", options->report_fd, "descriptor to report readiness to");
   app->add_option(
-      "--guard-scripts", *guarded,
+      "--guard-scripts", others->guarded,
       "ends what scripts have started, should the leatd of this process id, which starts "
       "this one, be killed");
+  app->add_option("--place", options->place, "where the server lives, before what the XML says")
+      ->check(CLI::IsMember({"process"}));
+  app->add_flag("--plan", others->plan, "reports where the XML wants the server, and ends");
 }
 
 // "" or what is wrong.
-std::string problem_with(const Options& options) {
+std::string problem_with(const Options& options, bool plan) {
   if (!options.drain.empty() || !options.describe.empty()) return "";
   if (options.config.empty()) return "--config is missing";
-  if (platform::valid_session_name(options.session)) return "";
+  if (plan || platform::valid_session_name(options.session)) return "";
   return "\"" + options.session + "\" is no session name";
 }
 
 }  // namespace
 
-int run_command_line(int argc, char** argv) {
+int run_command_line(int argc, char** argv, const TellHost& tell_host) {
   Options options;
-  int guarded = 0;
+  OtherDuties others;
   CLI::App app{kAbout};
-  add_options(&app, &options, &guarded);
+  add_options(&app, &options, &others);
   CLI11_PARSE(app, argc, argv);
-  if (guarded > 0) return guard_scripts(guarded);
-  if (const std::string problem = problem_with(options); !problem.empty()) {
+  if (others.guarded > 0) return guard_scripts(others.guarded);
+  if (const std::string problem = problem_with(options, others.plan); !problem.empty()) {
     fprintf(stderr, "leatd: %s\n", problem.c_str());
     return 2;
   }
   // Of what the starter had open only the report pipe is ours.
-  platform::close_from(options.report_fd >= 0 ? platform::kReportFd + 1 : 3);
+  if (!tell_host) platform::close_from(options.report_fd >= 0 ? platform::kReportFd + 1 : 3);
   if (!options.describe.empty())
     return describe_to(options.describe,
                        options.report_fd >= 0 ? options.report_fd : STDOUT_FILENO);
-  return run_session(options);
+  return others.plan ? report_plan(options) : run_session(options, tell_host);
 }
 
 }  // namespace leat::server

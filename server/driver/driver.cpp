@@ -48,6 +48,8 @@ platform::UniqueFd termination_signals() {
   return platform::UniqueFd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
+const char* name_of_signal(std::uint32_t number) { return number == SIGINT ? "SIGINT" : "SIGTERM"; }
+
 platform::UniqueFd event_descriptor() {
   return platform::UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 }
@@ -66,6 +68,7 @@ Driver::Driver(const model::Model& model, const shm::Segment& segment, Log& log,
       transport_(std::move(parts_.listener), parts_.socket_path, doorbell_.get(),
                  [this](int descriptor) { watch(descriptor); }) {
   for (const platform::UniqueFd* fd : {&doorbell_, &results_bell_, &signals_}) watch(fd->get());
+  if (parts_.termination >= 0) watch(parts_.termination);
 }
 
 void Driver::watch(int descriptor) noexcept {
@@ -178,6 +181,7 @@ void Driver::on_readable(Hosted& hosted, int descriptor) {
   if (descriptor == doorbell_.get() || descriptor == results_bell_.get())
     return silence(descriptor);
   if (descriptor == signals_.get()) return on_signal(hosted.grace);
+  if (descriptor == parts_.termination) return on_number(hosted.grace);
   if (descriptor == hosted.control.descriptor()) {
     hosted.control.turn(now_ns());
     return hosted.pass_on_events();  // from here on, for who has just subscribed
@@ -193,7 +197,13 @@ void Driver::on_readable(Hosted& hosted, int descriptor) {
 void Driver::on_signal(Grace& grace) {
   signalfd_siginfo info{};
   const ssize_t got = ::read(signals_.get(), &info, sizeof info);
-  if (got == sizeof info) grace.begin(info.ssi_signo == SIGINT ? "SIGINT" : "SIGTERM", now_ns());
+  if (got == sizeof info) grace.begin(name_of_signal(info.ssi_signo), now_ns());
+}
+
+void Driver::on_number(Grace& grace) const {
+  unsigned char number = 0;
+  const ssize_t got = ::read(parts_.termination, &number, sizeof number);
+  if (got == sizeof number) grace.begin(name_of_signal(number), now_ns());
 }
 
 // ---- the host of the engine ----

@@ -24,6 +24,7 @@ struct DriverParts {
   platform::UniqueFd control_listener{};  ///< empty: there is no control channel
   RunFacts facts{};
   std::string config{};  ///< path of the XML
+  int termination = -1;  ///< a pipe with numbers of signals that ask for the end; -1: none
 };
 
 class Driver final : public Host {
@@ -65,6 +66,7 @@ class Driver final : public Host {
   void look_around(Hosted& hosted, int limit_ms);
   void on_readable(Hosted& hosted, int descriptor);
   void on_signal(Grace& grace);
+  void on_number(Grace& grace) const;
   static int finish(Hosted& hosted);
 
   const model::Model& model_;

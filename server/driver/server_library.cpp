@@ -1,8 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/driver/server_library.h"
+// The one symbol of libleat_server.so.
+#include "lib/base/server_library.h"
+
+#include <string>
 
 #include "server/driver/command_line.hpp"
 
+namespace {
+
+int serve(int argc, char** argv, leat_server_told* told, void* context) {
+  return leat::server::run_command_line(
+      argc, argv, [told, context](leat::Status status, const std::string& message) {
+        return told(context, static_cast<int>(status), message.c_str()) == 0;
+      });
+}
+
+}  // namespace
+
 const struct leat_server_library leat_server_library {
-  LEAT_SERVER_ABI, sizeof(struct leat_server_library), LEAT_VERSION, leat::server::run_command_line
+  LEAT_SERVER_ABI, sizeof(struct leat_server_library), LEAT_VERSION,
+      [](int argc, char** argv) { return leat::server::run_command_line(argc, argv); }, serve
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/driver/startup.hpp"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +9,7 @@
 #include <new>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "lib/model/reader.hpp"
 #include "lib/platform/file_facts.hpp"
@@ -19,11 +19,11 @@
 #include "lib/platform/segment_name.hpp"
 #include "lib/platform/spill_folder.hpp"
 #include "server/driver/driver.hpp"
+#include "server/driver/process_changes.hpp"
 #include "server/driver/run_log.hpp"
 #include "server/driver/run_segment.hpp"
 #include "server/driver/start_checks.hpp"
 #include "server/failover/drains.hpp"
-#include "server/pipeline/crash_note.hpp"
 #include "server/pipeline/plugin_loader.hpp"
 #include "server/placement/machine_file.hpp"
 #include "server/scripts/script_files.hpp"
@@ -34,19 +34,32 @@ namespace {
 
 constexpr int kCannotStart = 2;
 
-// Tells the process that started this one, once, how it went.
+// Tells who started this server, once, how it went.
 class Reporter {
  public:
-  explicit Reporter(int fd) : fd_(fd) {}
+  Reporter(int fd, const TellHost& tell_host) : fd_(fd), tell_host_(tell_host) {}
 
-  void ready() { send("ready\n"); }
+  bool has_host() const { return tell_host_ || told_host_; }
+  /// False: it is not wanted any more.
+  bool ready() {
+    send("ready\n");
+    return tell(Status::OK, "");
+  }
   void drained(const std::string& json) { send(json); }
   void failed(const Error& error) {
-    if (!fd_) fprintf(stderr, "leatd: %s\n", error.message.c_str());
+    if (!fd_ && !tell_host_) fprintf(stderr, "leatd: %s\n", error.message.c_str());
     send(std::to_string(static_cast<int>(error.status)) + "\n" + error.message);
+    tell(error.status, error.message);
   }
 
  private:
+  bool tell(Status status, const std::string& message) {
+    const TellHost tell_host = std::exchange(tell_host_, {});
+    if (!tell_host) return true;
+    told_host_ = true;
+    return tell_host(status, message);
+  }
+
   void send(const std::string& text) {
     if (!fd_) return;
     const ssize_t written = ::write(fd_.get(), text.data(), text.size());
@@ -55,17 +68,9 @@ class Reporter {
   }
 
   platform::UniqueFd fd_;
+  TellHost tell_host_;
+  bool told_host_ = false;
 };
-
-// One that is told to end while it starts shall do so as ever, with all ranks in the same run: the
-// loop takes the signal once it runs. Who starts us has blocked them already.
-void block_termination() {
-  sigset_t mask;
-  sigemptyset(&mask);
-  sigaddset(&mask, SIGTERM);
-  sigaddset(&mask, SIGINT);
-  sigprocmask(SIG_BLOCK, &mask, nullptr);
-}
 
 Result<model::Model> model_of(model::ReadResult read, std::string* warnings) {
   std::string text = model::format(read.diagnostics);
@@ -73,6 +78,20 @@ Result<model::Model> model_of(model::ReadResult read, std::string* warnings) {
   if (!read.model) return Error{Status::ERROR_CONFIG, text};
   *warnings = text;
   return std::move(*read.model);
+}
+
+// Ranks have become servers before anybody comes; one that died is followed by a process.
+model::ReadResult read_for(const Options& options, bool may_be_in_ranks) {
+  model::ReadResult read = model::read_file(options.config);
+  const bool fits = !read.model || read.model->architecture.place == model::Place::process;
+  if (fits || may_be_in_ranks || !options.place.empty()) return read;
+  read.model.reset();
+  read.diagnostics.push_back({model::Severity::error,
+                              {options.config, 0, 0},
+                              "place=\"ranks\": no rank has become a server, as leat_split was not "
+                              "called before leat_init; "
+                              "a program that does not call it runs with LEAT_PLACE=process"});
+  return read;
 }
 
 Result<LoadedPlugin> load_builtin(const std::string& type) {
@@ -207,7 +226,12 @@ void clear_up(LiveSession* live, std::optional<platform::SpillFolder>* spill) {
   live->finish();
 }
 
-Result<int> serve(Options options, Reporter& reporter) {
+RunFacts facts_of(const Options& options, const LiveSession& live, const Reporter& reporter) {
+  return {options.session,        options.ranks,  options.node_ranks, live.is_taken_over(),
+          !options.drain.empty(), live.segment(), reporter.has_host()};
+}
+
+Result<int> serve(Options options, Reporter& reporter, int signals) {
   const bool draining = !options.drain.empty();
   const Result<void> known = draining ? take_options_of_dead_run(&options) : Result<void>();
   if (!known) return known.error();
@@ -220,8 +244,10 @@ Result<int> serve(Options options, Reporter& reporter) {
   if (!inheritance) return inheritance.error();
   std::optional<Inherited>& old = *inheritance;
   std::string warnings;
-  Result<model::Model> model = model_of(
-      old ? model::read_sources(old->run.sources) : model::read_file(options.config), &warnings);
+  Result<model::Model> model =
+      model_of(old ? model::read_sources(old->run.sources)
+                   : read_for(options, reporter.has_host() || live->is_taken_over()),
+               &warnings);
   if (!model) return model.error();
   const OwnName log_name = name_of_log(*model, options.session, live->is_taken_over());
   Result<std::shared_ptr<Log>> log = make_log(*model, log_name, live->is_taken_over());
@@ -249,17 +275,16 @@ Result<int> serve(Options options, Reporter& reporter) {
   if (!spill) return spill.error();
   Result<platform::UniqueFd> listener = listen_for_ranks(*live);
   if (!listener) return listener.error();
-  const RunFacts facts{options.session,       options.ranks, options.node_ranks,
-                       live->is_taken_over(), draining,      live->segment()};
+  const RunFacts facts = facts_of(options, *live, reporter);
   const PluginView view(*model, facts);
   Driver driver(*model, *segment, **log,
                 {std::move(*listener), live->socket(), machine, listen_for_control(*live, **log),
-                 facts, options.config});
+                 facts, options.config, signals});
   Engine engine({*model, *segment, facts, driver, *log, driver.executor(), ".",
                  instances_of(*plugins, *model, view, *log), live->journal(), live->late_ranks(),
                  *spill ? &**spill : nullptr, drains, wants_overlap_check()});
+  if (!draining && !reporter.ready()) return 0;
   engine.open_ledger();
-  if (!draining) reporter.ready();
   const int status = driver.run(engine);
   if (const std::string& why = engine.why_given_up(); !why.empty())
     return Error{Status::ERROR_SERVER, why};
@@ -270,16 +295,11 @@ Result<int> serve(Options options, Reporter& reporter) {
 
 }  // namespace
 
-int run_session(const Options& options) {
-  signal(SIGPIPE, SIG_IGN);
-  signal(SIGHUP, SIG_IGN);
-  block_termination();
-  signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error of a write, not an end
-  note_crashes();
-  platform::allow_more_descriptors();
-  Reporter reporter(options.report_fd);
+int run_session(const Options& options, const TellHost& tell_host) {
+  const ProcessChanges changes(static_cast<bool>(tell_host));
+  Reporter reporter(options.report_fd, tell_host);
   try {
-    const Result<int> done = serve(options, reporter);
+    const Result<int> done = serve(options, reporter, changes.termination());
     if (done) return *done;
     // Another process stores it, or has done so: nobody who did not ask needs to know.
     const bool is_done = done.error().status == Status::ERROR_STATE && !options.drain.empty();

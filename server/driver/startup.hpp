@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "lib/base/status.hpp"
@@ -22,10 +23,20 @@ struct Options {
   std::string drain;  ///< a segment without processes: what is in it is stored, all else is in it
   std::string describe;  ///< an XML: what it says is said, and nothing else done
   int report_fd = -1;    ///< where the starter reads whether the server is ready; -1: nobody does
+  std::string place;     ///< "process": whatever the XML says
 };
 
+/// The process that hosts a server and goes on after it. It is told once that the server is ready,
+/// or why there is none. False: none is wanted any more.
+using TellHost = std::function<bool(Status status, const std::string& message)>;
+
 /// Runs a whole session. Returns the exit status: 0 all stored, 1 something lost, 2 could not
-/// start.
-int run_session(const Options& options);
+/// start. `tell_host`: in a process that is not its own; all that it changes of that process is
+/// then as before afterwards.
+int run_session(const Options& options, const TellHost& tell_host = {});
+
+/// Says to the starter where the XML wants the server: "process 1\n", the word of `place` and the
+/// cores, or a status and what is wrong. Returns the exit status.
+int report_plan(const Options& options);
 
 }  // namespace leat::server

@@ -38,6 +38,8 @@ bool Absence::hurts() const {
   const bool anybody = std::any_of(clients_.begin(), clients_.end(), [](const ClientLink& c) {
     return c.phase() == Phase::attached || (c.phase() == Phase::absent && c.lives());
   });
+  // Ranks of the same job come when they have prepared what they compute.
+  if (!anybody && run_.facts.ranks_are_sure && clients_.none_has_come()) return false;
   if (!anybody || overflow_.refused_for_absent()) return true;
   const LeaseRequest* const unmet = memory_.requests().first_unmet();
   return unmet && !dispatcher_.anything_held() && !dispatcher_.pipeline().queue().first_number() &&

@@ -6,8 +6,6 @@
 namespace leat::server {
 namespace {
 
-constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-
 thread_local std::atomic<std::uint32_t>* count_of_this_thread = nullptr;
 // A stack that has run over is no place for the handler.
 thread_local char spare_stack[16384];
@@ -21,7 +19,7 @@ extern "C" void on_crash(int signal) {
 }  // namespace
 
 void note_crashes() {
-  for (const int signal : kSignals) {
+  for (const int signal : kCrashSignals) {
     struct sigaction action {};
     action.sa_handler = on_crash;
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_ONSTACK);

@@ -10,6 +10,9 @@
 
 namespace leat::server {
 
+/// What note_crashes() takes.
+inline constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
 /// Once per process. A crash ends the process as it would have, core dump included.
 void note_crashes();
 

@@ -27,6 +27,10 @@ bool Clients::all_gone() const noexcept {
   return std::all_of(begin(), end(), [](const ClientLink& each) { return each.is_gone(); });
 }
 
+bool Clients::none_has_come() const noexcept {
+  return std::all_of(begin(), end(), [](const ClientLink& c) { return c.never_came(); });
+}
+
 bool Clients::all_have_attached() const noexcept {
   return std::none_of(begin(), end(),
                       [](const ClientLink& each) { return each.phase() == Phase::absent; });

@@ -25,6 +25,7 @@ class Clients {
 
   bool all_gone() const noexcept;
   bool all_have_attached() const noexcept;
+  bool none_has_come() const noexcept;
   /// All talk to this server.
   bool all_are_here() const noexcept;
   /// One was attached to the server before this one, and has yet to come back.

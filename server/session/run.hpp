@@ -22,6 +22,8 @@ struct RunFacts {
   bool drained =
       false;  ///< and no rank lives: what they had handed over is stored, and that is all
   std::string run_id{};  ///< of this run on this node alone: the name of its segment
+  /// The ranks are known to live until they come: they and the server are one job.
+  bool ranks_are_sure = false;
 
   /// Of a run on several nodes nobody has all ranks in hand.
   bool is_on_one_node() const noexcept { return ranks == node_ranks; }

@@ -146,7 +146,7 @@ std::string dump(const Model& model) {
   out << "simulation " << model.name << described(model.description);
   out << "cores " << model.architecture.dedicated_cores << " grace "
       << model.architecture.grace_seconds << (model.architecture.synchronous ? " sync" : "")
-      << "\n";
+      << (model.architecture.place == Place::ranks ? " in ranks" : "") << "\n";
   out << "buffer " << model.architecture.buffer_bytes << " timeout "
       << model.architecture.timeout_seconds << overflow_policy(model.architecture) << " checksum "
       << (model.architecture.checksum == Checksum::crc32c ? "crc32c" : "none")

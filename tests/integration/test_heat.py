@@ -37,6 +37,6 @@ def test_the_file_has_the_whole_plate_to_the_last_bit(tmp_path, ranks):
                 assert same_bits(file["temperature"][i // 10], T), i
 
 
-def test_the_example_has_at_most_ten_lines_of_leat():
-    lines = [line for line in (EXAMPLE / "heat.c").read_text().splitlines() if "leat_" in line]
+def test_the_example_has_at_most_ten_calls_of_leat():
+    lines = [line for line in (EXAMPLE / "heat.c").read_text().splitlines() if "leat_" in line and "#include" not in line]
     assert len(lines) <= 10, lines

@@ -14,6 +14,7 @@ import pytest
 import readers
 import xarray as xr
 from leat_run import BUILD, same_bits
+from stored_blocks import stored_ranks
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -275,3 +276,39 @@ def test_the_page_on_meshes_is_followed_word_by_word(python, tmp_path):
     failed, _ = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(
         shown.replace('"meshes.h5"', repr(str(tmp_path / "meshes.h5"))), {}, "meshes.md", None, 0))
     assert failed == 0
+
+
+SPLIT = """
+import sys
+import leat, numpy as np
+from mpi4py import MPI
+simulation = leat.split("run.xml", MPI.COMM_WORLD)
+if simulation is None:
+    try:
+        leat.init("run.xml", comm=MPI.COMM_NULL)
+    except leat.Error as error:
+        print(error.status, flush=True)
+    sys.exit()
+leat.init("run.xml", comm=simulation)
+for i in range(3):
+    leat.write("u", np.full(4, 10.0 * simulation.rank + i))
+    leat.end_iteration()
+if simulation.rank > 0:  # the others forget it
+    leat.finalize()
+"""
+
+
+@pytest.mark.parametrize("place", ["process", "ranks"])
+def test_ranks_become_servers_with_mpi4py(python, tmp_path, place):
+    (tmp_path / "run.xml").write_text('<simulation name="run"><architecture><buffer size="16MiB"/></architecture><data>'
+                                      '<layout name="l" type="double" dimensions="4"/><variable name="u" layout="l"/></data>'
+                                      '<storage><store name="out" type="hdf5"/></storage></simulation>')
+    (tmp_path / "sim.py").write_text(SPLIT)
+    said = sh("mpirun", "--oversubscribe", "-n", "3", python, "sim.py", cwd=tmp_path, LEAT_RUNTIME_DIR=str(tmp_path / "r"),
+              LEAT_PLACE=place, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    assert ("LEAT_ERROR_STATE" in said) == (place == "ranks"), said
+    with h5py.File(tmp_path / "run.h5") as file:
+        for row in range(3):
+            blocks = stored_ranks(file, "u", row)
+            assert {rank: block.tolist() for rank, block in blocks.items()} == {
+                rank: [10.0 * rank + row] * 4 for rank in range(2 if place == "ranks" else 3)}

@@ -49,7 +49,7 @@ RULES = {
     "server/engine": ((*LIBS, *ROOMS, "server/failover", "server/placement"), SERVER),
     "server/control": ((*LIBS, "server/session", "server/engine"), SERVER),
     "server/driver": ((*LIBS, *ROOMS, "server/failover", "server/placement", "server/engine", "server/control"),
-                      (*SERVER, *EPOLL, "CLI/")),
+                      (*SERVER, *EPOLL, "CLI/", "fcntl.h", "signal.h")),
     "server/command": (("server/placement", *LIBS, *SCRIPT_TOOLS, *CONTROL_WORDS),
                        ("CLI/", "nlohmann/", "unistd.h", "sys/ioctl.h", "langinfo.h")),
     "server/include": (("plugin.h",), ()),

@@ -40,14 +40,14 @@ def test_leat_h_has_the_types_of_scalar_types_def():
 
 
 def test_the_fortran_module_has_the_status_codes_of_status_def():
-    declared = dict(re.findall(r"LEAT_(OK|UNWANTED|DROPPED|ERROR_\w+) = (-?\d+)", text("fortran/leat.f90")))
+    declared = dict(re.findall(r"LEAT_(OK|UNWANTED|DROPPED|SERVED|ERROR_\w+) = (-?\d+)", text("fortran/leat.f90")))
     assert declared == dict(re.findall(r"LEAT_STATUS\((\w+),\s*(-?\d+)", text("lib/base/status.def")))
 
 
 def test_the_c_reference_names_everything_that_leat_h_declares():
     header = re.sub(r"/\*.*?\*/", "", text("client-api/leat.h") + text("client-api/leat_mpi.h"), flags=re.S)
     names = set(re.findall(r"\b(leat_\w+)\(|\b(LEAT_[A-Z]+_\w+) = |\} (leat_\w+);", header))
-    declared = {name for found in names for name in found if name}
+    declared = {name for found in names for name in found if name and not name.startswith("leat_mpi_")}  # those leat_split uses
     page = text("docs/reference/c-api.md")
     assert len(declared) > 50 and {n for n in declared if not re.search(rf"\b{n}\b", page)} == set()
 

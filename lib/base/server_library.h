@@ -9,7 +9,11 @@
 extern "C" {
 #endif
 
-#define LEAT_SERVER_ABI 1
+#define LEAT_SERVER_ABI 2
+
+/* Is told once that the server is ready, status 0, or why there is none. Returns 0, or else the
+ * server ends: it is not wanted any more. */
+typedef int leat_server_told(void* context, int status, const char* message);
 
 struct leat_server_library {
   unsigned abi;        /* LEAT_SERVER_ABI; the rest is read only when it is that */
@@ -17,6 +21,9 @@ struct leat_server_library {
   const char* version; /* of Leat */
   /* All that leatd does with its command line, in a process of its own. Returns its exit status. */
   int (*run)(int argc, char** argv);
+  /* The same in a process that goes on afterwards: what is open stays so, and signals, folder and
+   * cores are as before when it returns. The loop is the calling thread's. */
+  int (*serve)(int argc, char** argv, leat_server_told* told, void* context);
 };
 
 __attribute__((visibility("default"))) extern const struct leat_server_library leat_server_library;

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client-api/split.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "client-api/hosted_server.hpp"
+#include "client-api/last_error.hpp"
+#include "client-api/rendezvous.hpp"
+#include "lib/platform/clock.hpp"
+#include "lib/platform/process.hpp"
+
+namespace leat::client {
+namespace {
+
+using platform::Deadline;
+
+// All call it at about the same time, as they do any other collective call.
+constexpr std::int64_t kComeSeconds = 60;
+// Reading the XML and starting a server have limits of their own, which are shorter.
+constexpr std::int64_t kStageLimitNs = 150'000'000'000;
+constexpr std::int64_t kPauseNs = 1'000'000, kRestPauseNs = 50'000'000;
+
+std::int64_t come_limit_ns() {
+  const char* const text = std::getenv("LEAT_SPLIT_TIMEOUT");
+  const long long seconds = text ? std::atoll(text) : 0;
+  return (seconds > 0 ? seconds : kComeSeconds) * 1'000'000'000;
+}
+
+// What all must know, as bytes.
+struct Agreement {
+  std::int32_t status = 0, in_ranks = 0, cores = 1;
+  char session[65] = "";
+  char message[4000] = "";
+
+  void set(const Error& error) {
+    status = static_cast<std::int32_t>(error.status);
+    error.message.copy(message, sizeof message - 1);
+  }
+  Error error() const { return {static_cast<Status>(status), message}; }
+};
+
+// The ranks of a job on their way to a simulation and its servers.
+class Parting {
+ public:
+  Parting(const char* config, const leat_group& group) : config_(config), group_(group) {}
+
+  bool is_divided() const noexcept { return divided_; }
+  /// An error is the same on all ranks, but for ERROR_TIMEOUT of those that others let wait.
+  Result<void> agree();
+  /// Of a rank of the simulation.
+  const Ranks& ranks() const noexcept { return ranks_; }
+  bool is_server() const noexcept { return server_; }
+  /// A server comes back when the run is over; others when there are servers.
+  Result<void> serve();
+
+ private:
+  Result<void> await_all(std::int64_t limit_ns, const char* what) const;
+  void rest() const;
+  Result<void> decide(Agreement own);
+  Result<void> divide();
+  void set_ranks(std::int32_t part_rank, std::int32_t part_size);
+  Result<void> all_ready(const Error& own);
+
+  const char* config_;
+  const leat_group& group_;
+  Agreement agreed_;
+  bool divided_ = false, server_ = false;
+  std::int32_t node_rank_ = 0, node_size_ = 1;
+  Ranks ranks_;
+};
+
+// Sleeps in between: a rank that is stopped, or never comes, costs the others no core.
+Result<void> Parting::await_all(std::int64_t limit_ns, const char* what) const {
+  const Deadline deadline = Deadline::in_ns(limit_ns);
+  for (std::int32_t begin = 1; group_.arrive(group_.context, begin) == 0; begin = 0) {
+    if (deadline.passed()) {
+      return Error{Status::ERROR_TIMEOUT,
+                   what + (" within " + std::to_string(limit_ns / 1'000'000'000)) +
+                       " s; the communicator cannot be used any more: end the job"};
+    }
+    platform::sleep_ns(kPauseNs);
+  }
+  return {};
+}
+
+void Parting::rest() const {
+  for (std::int32_t begin = 1; group_.arrive(group_.context, begin) == 0; begin = 0)
+    platform::sleep_ns(kRestPauseNs);
+}
+
+// Who has the least status says what it is about.
+Result<void> Parting::decide(Agreement own) {
+  std::int64_t worst = std::int64_t{own.status} * (std::int64_t{1} << 32) + group_.rank;
+  group_.least(group_.context, &worst);
+  const auto root = static_cast<std::int32_t>(worst & 0xffffffff);
+  agreed_ = own;
+  group_.broadcast(group_.context, &agreed_, sizeof agreed_, root);
+  if (agreed_.status < 0) return agreed_.error();
+  return {};
+}
+
+Result<void> Parting::agree() {
+  const Result<void> here =
+      await_all(come_limit_ns(), "some ranks of the communicator have not called leat_split");
+  if (!here) return here;
+  Agreement own;
+  if (group_.rank == 0) {
+    const Result<Plan> plan = ask_plan(config_);
+    if (plan) {
+      own.in_ranks = plan->in_ranks ? 1 : 0;
+      own.cores = plan->cores;
+    } else {
+      own.set(plan.error());
+    }
+    const char* const chosen = std::getenv("LEAT_SESSION");
+    const std::string session = chosen && *chosen ? std::string(chosen)
+                                                  : "split-" + std::to_string(getpid()) + "-" +
+                                                        std::to_string(platform::now_ns());
+    session.copy(own.session, sizeof own.session - 1);
+  }
+  const Result<void> planned =
+      await_all(kStageLimitNs, "the first rank has not said what the XML wants");
+  if (!planned) return planned;
+  const Result<void> decided = decide(own);
+  if (!decided || agreed_.in_ranks == 0) return decided;
+  return divide();
+}
+
+Result<void> Parting::divide() {
+  group_.node(group_.context, &node_rank_, &node_size_);
+  Agreement own = agreed_;
+  if (node_size_ <= agreed_.cores) {
+    own.set({Status::ERROR_CONFIG,
+             "place=\"ranks\": <dedicated cores=\"" + std::to_string(agreed_.cores) +
+                 "\"/> makes so many ranks of each node servers, but node " +
+                 platform::node_name() + " has only " + std::to_string(node_size_) +
+                 (node_size_ == 1 ? " rank" : " ranks") + ": start more, or dedicate fewer"});
+  }
+  const Result<void> enough = decide(own);
+  if (!enough) return enough;
+  server_ = node_rank_ >= node_size_ - agreed_.cores;
+  std::int32_t part_rank = 0, part_size = 1;
+  group_.divide(group_.context, server_ ? 1 : 0, &part_rank, &part_size);
+  divided_ = true;
+  set_ranks(part_rank, part_size);
+  return {};
+}
+
+void Parting::set_ranks(std::int32_t part_rank, std::int32_t part_size) {
+  ranks_.rank = server_ ? 0 : part_rank;
+  ranks_.size = server_ ? group_.size - part_size : part_size;
+  ranks_.node_rank = server_ ? 0 : node_rank_;
+  ranks_.node_size = node_size_ - agreed_.cores;
+  ranks_.session = agreed_.session;
+}
+
+// All servers are ready, or none is.
+Result<void> Parting::all_ready(const Error& own) {
+  Agreement mine = agreed_;
+  if (own.status != Status::OK) mine.set(own);
+  return decide(mine);
+}
+
+Result<void> Parting::serve() {
+  if (!server_) return all_ready({Status::OK, ""});
+  std::optional<Result<void>> ready;
+  // Of the ranks of a node that give their cores, the first is the server.
+  if (node_rank_ == node_size_ - agreed_.cores) {
+    const ServerStart start{config_, ranks_, platform::current_folder(), "", 0, false};
+    run_server_here(server_arguments(start), [&](Status status, const std::string& message) {
+      ready = all_ready({status, message});
+      return static_cast<bool>(*ready);
+    });
+  }
+  if (!ready) ready = all_ready({Status::OK, ""});
+  if (*ready) rest();
+  return *ready;
+}
+
+void keep(Handle& the, const Parting& parting, const char* config) {
+  const Lock lock(the.mutex);
+  the.split.happened = parting.is_divided();
+  the.split.served = parting.is_server();
+  the.split.pending = parting.is_divided() && !parting.is_server();
+  the.split.ranks = parting.ranks();
+  the.split.config = config;
+}
+
+std::string why_not_now(Handle& the, const char* config, const leat_group* group) {
+  const Lock lock(the.mutex);
+  if (!config) return "the config path is NULL";
+  if (!group || group->struct_size < sizeof *group)
+    return "the group is NULL, or of another version";
+  if (the.session || the.opening) return "it comes before leat_init";
+  if (the.split.happened) return "it can be called once";
+  return "";
+}
+
+}  // namespace
+
+Status split(const char* function, Handle& the, const char* config, const leat_group* group,
+             std::int32_t* divided) {
+  const std::string of_call = std::string(function) + ": ";
+  if (const std::string why = why_not_now(the, config, group); !why.empty())
+    return fail(Status::ERROR_STATE, of_call + why, function);
+  Parting parting(config, *group);
+  Result<void> done = parting.agree();
+  // Known before it serves, so that it is not called a rank of the simulation meanwhile.
+  if (done && parting.is_divided()) keep(the, parting, config);
+  if (done && parting.is_divided()) done = parting.serve();
+  if (!done) {
+    const bool speaks = group->rank == 0 || done.error().status == Status::ERROR_TIMEOUT;
+    return fail_quietly(done.error().status, of_call + done.error().message, speaks);
+  }
+  if (divided) *divided = parting.is_divided() ? 1 : 0;
+  return parting.is_server() ? Status::SERVED : Status::OK;
+}
+
+std::string why_unfit(const Split& split, int rank, int size) {
+  if (split.served)
+    return "this rank was a server, and the run is over: after LEAT_SERVED comes MPI_Finalize";
+  if (!split.pending || size == 0 || (rank == split.ranks.rank && size == split.ranks.size))
+    return "";
+  return "the simulation is the communicator that leat_split gave, in which this rank is " +
+         std::to_string(split.ranks.rank) + " of " + std::to_string(split.ranks.size) +
+         "; this one has " + std::to_string(size) + ", and servers of it answer no more";
+}
+
+Result<Ranks> in_split(const Split& split, const std::function<Result<Ranks>()>& make_ranks) {
+  if (split.served) return Error{Status::ERROR_STATE, why_unfit(split, 0, 0)};
+  return split.pending ? split.ranks : make_ranks();
+}
+
+}  // namespace leat::client

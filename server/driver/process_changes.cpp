@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/driver/process_changes.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "lib/platform/limits.hpp"
+#include "lib/platform/shared_library.hpp"
+#include "server/pipeline/crash_note.hpp"
+
+namespace leat::server {
+namespace {
+
+constexpr int kEnds[] = {SIGTERM, SIGINT};
+std::atomic<int> told_to_end_pipe{-1};
+
+extern "C" void on_told_to_end(int signal) {
+  const int before = errno;
+  const auto number = static_cast<unsigned char>(signal);
+  (void)!write(told_to_end_pipe.load(), &number, 1);
+  errno = before;
+}
+
+// One that is told to end while it starts shall do so as ever, with all ranks in the same run: the
+// loop takes the signal once it runs. Who starts leatd has blocked them already.
+void block_termination(sigset_t* before) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  for (const int each : kEnds) sigaddset(&mask, each);
+  pthread_sigmask(SIG_BLOCK, &mask, before);
+}
+
+}  // namespace
+
+ProcessChanges::ProcessChanges(bool goes_on) : goes_on_(goes_on) {
+  if (goes_on_) {
+    folder_ = platform::UniqueFd(open(".", O_PATH | O_CLOEXEC));
+    cpus_ = platform::current_affinity();
+    for (const int each : kCrashSignals) take(each, nullptr);
+    // Another thread may get what this one has blocked.
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0) {
+      reader_ = platform::UniqueFd(ends[0]);
+      writer_ = platform::UniqueFd(ends[1]);
+      told_to_end_pipe = writer_.get();
+      for (const int each : kEnds) take(each, on_told_to_end);
+    }
+    platform::keep_libraries_apart();
+  }
+  for (const int each : {SIGPIPE, SIGHUP}) take(each, SIG_IGN);
+  block_termination(&mask_);
+  take(SIGXFSZ, SIG_IGN);  // a file size limit is an error of a write, not an end
+  note_crashes();
+  platform::allow_more_descriptors();
+}
+
+void ProcessChanges::take(int signal, void (*handler)(int)) {
+  struct sigaction before {};
+  sigaction(signal, nullptr, &before);
+  actions_.emplace_back(signal, before);
+  if (!handler) return;
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, nullptr);
+}
+
+ProcessChanges::~ProcessChanges() {
+  if (!goes_on_) return;
+  for (const auto& [signal, before] : actions_) sigaction(signal, &before, nullptr);
+  pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+  (void)!fchdir(folder_.get());
+  platform::set_affinity(cpus_);
+}
+
+}  // namespace leat::server
