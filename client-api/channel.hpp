@@ -44,6 +44,8 @@ class Channel {
     return events_.push_block_at_once(offset, iteration_);
   }
   Status push_block(Lock& lock, platform::WaitBudget& budget, std::uint64_t offset) noexcept;
+  /// The same for an event without memory.
+  Status push(Lock& lock, platform::WaitBudget& budget, const shm::Event& event) noexcept;
   /// Hands over what the server must learn in any case: after ERROR_FULL the event is kept, and
   /// sent before anything else is.
   Status tell(Lock& lock, platform::WaitBudget& budget, const shm::Event& event) noexcept;
@@ -77,7 +79,6 @@ class Channel {
   Status reserve_own(Lock& lock, platform::WaitBudget& budget, OwnRequest& request,
                      std::int64_t iteration) noexcept;
   Status ask_common(Lock& lock, platform::WaitBudget& budget, std::int64_t iteration) noexcept;
-  Status push(Lock& lock, platform::WaitBudget& budget, const shm::Event& event) noexcept;
   Status await_room(Lock& lock, platform::WaitBudget& budget) noexcept;
 
   const shm::Segment& segment_;

@@ -15,7 +15,7 @@ constexpr std::uint32_t kQuiet = 4;
 // Nobody waits for what follows from it before its iteration has ended.
 bool has_time(EventKind kind) noexcept {
   return kind == EventKind::set_integer || kind == EventKind::set_real ||
-         kind == EventKind::set_text || kind == EventKind::seal;
+         kind == EventKind::set_text || kind == EventKind::seal || kind == EventKind::signal;
 }
 
 // Somebody may wait for what follows from it now.

@@ -379,6 +379,10 @@ LEAT_API int64_t leat_iteration(void) {
   return the.session ? the.session->iteration() : -1;
 }
 
+LEAT_API leat_status leat_signal(const char* event) {
+  return guarded(__func__, [&](Session& s, Call& call) { return s.signals().signal(call, event); });
+}
+
 LEAT_API leat_status leat_set_int(const char* parameter, int64_t value) {
   return guarded(__func__, [&](Session& session, Call& call) {
     return session.parameters().set_integer(call, parameter, value);

@@ -224,6 +224,14 @@ LEAT_API leat_status leat_end_iteration(void);
 /* Number of the current iteration, from 0; -1 when not initialised. */
 LEAT_API int64_t leat_iteration(void);
 
+/* Signals an <event> of the XML in this rank's current iteration: once that has ended, what the XML says is done. An event of
+ * scope="rank" happens at each call, one of scope="node" or "run" when every rank has made as many calls. Signals of a rank
+ * keep their order, among each other and with its iterations; whatever is done has all of the iteration before it, what is
+ * written after the call included. Takes no memory, and waits as leat_end_iteration does.
+ * Errors: UNKNOWN_NAME (with the nearest name), ARGUMENT, TIMEOUT (the server, stopped or far behind, takes nothing now),
+ * SERVER. After an error nothing was signalled. */
+LEAT_API leat_status leat_signal(const char* event);
+
 /* Gives a parameter of the XML its value for this rank. A parameter that shapes a layout can be set until the first
  * block of that layout is written. Errors: UNKNOWN_NAME, TYPE, STATE, SERVER; FULL (the server takes nothing now; the
  * value holds all the same, and the server is told as soon as it does). */

@@ -220,6 +220,8 @@ inline leat_status set_level(const char* mesh, Extents position, std::int32_t le
   return check(leat_set_level_list(mesh, block, level, &list));
 }
 inline leat_status end_iteration() { return check(leat_end_iteration()); }
+/// Signals an <event> of the XML in this rank's current iteration.
+inline leat_status signal(const char* event) { return check(leat_signal(event)); }
 inline std::int64_t iteration() { return leat_iteration(); }
 inline bool wanted(const char* variable) { return check(leat_wanted(variable)) == LEAT_OK; }
 

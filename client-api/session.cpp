@@ -25,13 +25,15 @@ Session::Session(ServerStart start, Connection connection, shm::Segment segment)
       failures_(channel_, variables_),
       blocks_(channel_, variables_, failures_),
       parameters_(place(), channel_, variables_, failures_),
-      meshes_(shm::Catalogue(segment_), variables_, failures_) {
+      meshes_(shm::Catalogue(segment_), variables_, failures_),
+      signals_(channel_, start_.config, failures_) {
   enter(0);
 }
 
 void Session::enter(std::int64_t iteration) {
   channel_.enter(iteration);
   blocks_.begin_iteration();
+  signals_.begin_iteration();
   parameters_.enter(iteration);
 }
 

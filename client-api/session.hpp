@@ -13,6 +13,7 @@
 #include "client-api/mesh_calls.hpp"
 #include "client-api/parameter_calls.hpp"
 #include "client-api/rendezvous.hpp"
+#include "client-api/signal_calls.hpp"
 #include "client-api/variable_table.hpp"
 
 namespace leat::client {
@@ -32,6 +33,7 @@ class Session {
   BlockWriter& blocks() noexcept { return blocks_; }
   ParameterCalls& parameters() noexcept { return parameters_; }
   MeshCalls& meshes() noexcept { return meshes_; }
+  SignalCalls& signals() noexcept { return signals_; }
   Status end_iteration(const Call& call);
   std::int64_t iteration() const noexcept { return channel_.iteration(); }
   const Ranks& ranks() const noexcept { return start_.ranks; }
@@ -70,6 +72,7 @@ class Session {
   BlockWriter blocks_;
   ParameterCalls parameters_;
   MeshCalls meshes_;
+  SignalCalls signals_;
 };
 
 }  // namespace leat::client

@@ -26,7 +26,7 @@ bool is_strict() {
 }  // namespace
 
 void Session::detach(const Call& call) noexcept {
-  if (blocks_.wrote_since_end()) (void)end_iteration(call);
+  if (blocks_.wrote_since_end() || signals_.any_since_end()) (void)end_iteration(call);
   WaitBudget budget = channel_.budget();
   (void)channel_.tell(call.lock, budget, channel_.event_of(shm::EventKind::finalize));
 }

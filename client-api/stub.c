@@ -76,6 +76,7 @@ LEAT_API leat_status leat_set_level_list(const char* mesh, uint32_t block, int32
 }
 LEAT_API leat_status leat_end_iteration(void) { return LEAT_OK; }
 LEAT_API int64_t leat_iteration(void) { return -1; }
+LEAT_API leat_status leat_signal(const char* event) { return (void)event, LEAT_OK; }
 LEAT_API leat_status leat_set_int(const char* parameter, int64_t value) {
   return (void)parameter, (void)value, LEAT_OK;
 }

@@ -29,6 +29,7 @@ module leat
 
   public :: leat_init, leat_init_ranks, leat_finalize, leat_write, leat_alloc, leat_commit, leat_set_extent
   public :: leat_set_position, leat_set_level, leat_end_iteration, leat_iteration, leat_set_int, leat_set_double, leat_set_string
+  public :: leat_signal
   public :: leat_get, leat_get_int, leat_get_double, leat_get_string
   public :: leat_wanted, leat_last_error, leat_status_name
 
@@ -106,6 +107,11 @@ module leat
       character(kind=c_char, len=*), intent(in) :: mesh
       integer(c_int), intent(in) :: block, level
       integer(c_int64_t), intent(in) :: position(:)
+    end function
+
+    integer(c_int) function signal_c(event) bind(C, name="leat_fortran_signal")
+      import :: c_int, c_char
+      character(kind=c_char, len=*), intent(in) :: event
     end function
 
     integer(c_int) function set_int_c(parameter, value) bind(C, name="leat_fortran_set_int")
@@ -323,6 +329,14 @@ contains
     integer(c_int), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call report(end_iteration_c(), stat, errmsg)
+  end subroutine
+
+  ! Signals an <event> of the XML in this rank's current iteration; see leat_signal in leat.h.
+  subroutine leat_signal(event, stat, errmsg)
+    character(*), intent(in) :: event
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(signal_c(event), stat, errmsg)
   end subroutine
 
   subroutine leat_set_string(parameter, value, stat, errmsg)

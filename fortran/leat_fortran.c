@@ -252,6 +252,11 @@ int leat_fortran_get_string(const CFI_cdesc_t* parameter, const CFI_cdesc_t* val
   return status;
 }
 
+int leat_fortran_signal(const CFI_cdesc_t* event) {
+  char name[kNameBytes];
+  return leat_signal(text_of(event, name));
+}
+
 int leat_fortran_wanted(const CFI_cdesc_t* variable) {
   char name[kNameBytes];
   return leat_wanted(text_of(variable, name)) == LEAT_OK;

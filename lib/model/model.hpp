@@ -129,6 +129,20 @@ struct Store {
   std::vector<std::string> products{"*"};
   std::vector<std::string> publishes;  ///< names of what it makes of those
   std::vector<Option> options;
+  /// Of `library`: called at events instead of a plugin of its own, as Damaris does.
+  std::string function;
+  bool awaits_event = false;  ///< takes only iterations in which an event that names it happens
+  SourceLocation where;
+};
+
+/// What the simulation, or somebody outside, may signal.
+struct Event {
+  enum class Scope : std::uint32_t { rank, node, run };
+  std::string name;
+  Scope scope = Scope::rank;
+  std::vector<std::uint32_t> stores;   ///< those that await it
+  std::vector<std::uint32_t> told;     ///< stores whose plugins are told
+  std::vector<std::string> scripts{};  ///< names of those that are called only when it happens
   SourceLocation where;
 };
 
@@ -211,6 +225,7 @@ struct Model {
   std::vector<Variable> variables;
   std::vector<Store> stores;
   Scripts scripts;
+  std::vector<Event> events;
 };
 
 enum class Severity { error, warning, note };

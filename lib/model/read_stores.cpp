@@ -115,7 +115,9 @@ void read_stores(ReadContext& context, const XmlElement& root) {
   for (const XmlElement* each : all_below(root, "store")) read_store(context, *each);
   refuse_circles(context);
   refuse_shared_turns(context);
-  if (all_below(root, "store").empty() && all_below(root, "scripts").empty()) {
+  const bool is_idle = all_below(root, "store").empty() && all_below(root, "scripts").empty() &&
+                       all_below(root, "event").empty();
+  if (is_idle) {
     context.out.warning(root.where, "there is no <store>: nothing will be written");
   }
 }

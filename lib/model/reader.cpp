@@ -19,6 +19,7 @@ Model read_tree(const Document& document, const Schema& schema, DiagnosticList& 
   read_variables(context, root);
   link_meshes(context, root);
   read_scripts(context, root);
+  read_events(context, root);
   return model;
 }
 

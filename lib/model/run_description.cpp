@@ -61,6 +61,12 @@ json described(const Mesh& mesh) {
   return said;
 }
 
+json described(const Event& event) {
+  json said{{"name", event.name}, {"scope", word_of(kScopes, event.scope)}};
+  if (!event.scripts.empty()) said["scripts"] = event.scripts;
+  return said;
+}
+
 json described(const Parameter& parameter) {
   return {{"name", parameter.name}, {"kind", word_of(kParameterKinds, parameter.kind)}};
 }
@@ -71,11 +77,13 @@ json described(const Model& model) {
   json said{{"simulation", model.name},
             {"variables", json::array()},
             {"meshes", json::array()},
-            {"parameters", json::array()}};
+            {"parameters", json::array()},
+            {"events", json::array()}};
   for (const Variable& each : model.variables)
     said["variables"].push_back(described(each, model.layouts[each.layout]));
   for (const Mesh& each : model.meshes) said["meshes"].push_back(described(each));
   for (const Parameter& each : model.parameters) said["parameters"].push_back(described(each));
+  for (const Event& each : model.events) said["events"].push_back(described(each));
   if (!model.time) return said;
   said["time_parameter"] = model.time->parameter;
   put(&said, "time_unit", model.time->unit);
@@ -142,6 +150,15 @@ json in_words(const Store& store) {
             {"products", store.products}, {"publishes", store.publishes},
             {"options", json::object()}};
   put_options(&said, store.options);
+  put(&said, "function", store.function);
+  if (store.awaits_event) said["awaits_event"] = true;
+  return said;
+}
+
+json in_words(const Model& model, const Event& event) {
+  json said = described(event);
+  for (const std::uint32_t each : event.stores) said["stores"].push_back(model.stores[each].name);
+  for (const std::uint32_t each : event.told) said["plugins"].push_back(model.stores[each].name);
   return said;
 }
 
@@ -170,6 +187,8 @@ json in_words(const Model& model) {
                                   {"description", each.description}});
   for (const Mesh& each : model.meshes) said["meshes"].push_back(mesh_in_words(model, each));
   for (const Store& each : model.stores) said["stores"].push_back(in_words(each));
+  said["events"] = json::array();
+  for (const Event& each : model.events) said["events"].push_back(in_words(model, each));
   return said;
 }
 

@@ -28,7 +28,8 @@ inline constexpr Word<Mesh::Kind> kMeshKinds[] = {
 inline constexpr Word<Centering> kCenterings[] = {{"zonal", Centering::zonal},
                                                   {"nodal", Centering::nodal}};
 
-inline constexpr Word<Place> kPlaces[] = {{"process", Place::process}, {"ranks", Place::ranks}};
+inline constexpr Word<Event::Scope> kScopes[] = {
+    {"rank", Event::Scope::rank}, {"node", Event::Scope::node}, {"run", Event::Scope::run}};
 
 inline constexpr Word<OverflowPolicy> kOverflowPolicies[] = {
     {"wait", OverflowPolicy::wait},

@@ -26,6 +26,7 @@ Catalogue::Catalogue(const Segment& segment) noexcept {
   dimensions_ = table<DimensionRecord>(segment, h.dimensions, h.dimension_count);
   variables_ = table<VariableRecord>(segment, h.variables, h.variable_count);
   meshes_ = table<MeshRecord>(segment, h.meshes, h.mesh_count);
+  signals_ = table<SignalRecord>(segment, h.signals, h.signal_count);
   ops_ = table<ExpressionOp>(segment, h.ops, h.op_count);
   text_ = table<char>(segment, h.text, h.text_bytes);
 }

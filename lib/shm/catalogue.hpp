@@ -20,6 +20,7 @@ class Catalogue {
   std::span<const LayoutRecord> layouts() const noexcept { return layouts_; }
   std::span<const VariableRecord> variables() const noexcept { return variables_; }
   std::span<const MeshRecord> meshes() const noexcept { return meshes_; }
+  std::span<const SignalRecord> signals() const noexcept { return signals_; }
 
   std::string_view text(TextRef ref) const noexcept;
   std::span<const ExpressionOp> program(ProgramRef ref) const noexcept;
@@ -33,6 +34,7 @@ class Catalogue {
   std::span<const DimensionRecord> dimensions_;
   std::span<const VariableRecord> variables_;
   std::span<const MeshRecord> meshes_;
+  std::span<const SignalRecord> signals_;
   std::span<const ExpressionOp> ops_;
   std::span<const char> text_;
 };

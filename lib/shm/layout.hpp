@@ -177,7 +177,8 @@ enum class EventKind : std::uint32_t {
   lost,           ///< writes that failed; subject: variable, kNoVariable, kUntoldVariable; block: how many; bytes: of them, 0 for unknown; token: the leat_status
   finalize,       ///< the last event of a client
   drop,           ///< the client has waited for memory in vain: its iteration is to be left out
-  forgo           ///< offset, bytes: a block that was cut from a region and will never be handed over
+  forgo,          ///< offset, bytes: a block that was cut from a region and will never be handed over
+  signal          ///< subject: event of the XML
 };
 
 /// Of a write whose variable the XML does not have.
@@ -353,11 +354,15 @@ struct MeshRecord {
   std::uint32_t reserved;
 };
 
+struct SignalRecord {
+  TextRef name;  ///< of an <event>
+};
+
 struct CatalogueHeader {
   std::uint32_t parameter_count, layout_count, dimension_count, variable_count;
-  std::uint32_t op_count, text_bytes, mesh_count, reserved;
+  std::uint32_t op_count, text_bytes, mesh_count, signal_count;
   /// Offsets in the segment.
-  std::uint64_t parameters, layouts, dimensions, variables, ops, text, meshes;
+  std::uint64_t parameters, layouts, dimensions, variables, ops, text, meshes, signals;
 };
 
 template <class T>
@@ -382,6 +387,6 @@ static_assert(sizeof(BlockHeader) % kCacheLine == 0, "data behind the header sta
 static_assert(kSharable<SteeringHeader> && sizeof(SteeringHeader) == 64);
 static_assert(kSharable<SteeringSlot> && sizeof(SteeringSlot) == 320);
 static_assert(kMostSteeredText < sizeof(SteeringSlot::value));
-static_assert(kSharable<CatalogueHeader> && sizeof(CatalogueHeader) == 88);
+static_assert(kSharable<CatalogueHeader> && sizeof(CatalogueHeader) == 96);
 
 }  // namespace leat::shm

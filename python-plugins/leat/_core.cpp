@@ -200,8 +200,35 @@ py::tuple get_string(const std::string& parameter) {
   return given(status, std::string(text.c_str()));
 }
 
-void add_begin_and_end(py::module_& module) {
-  using release = py::call_guard<py::gil_scoped_release>;
+using release = py::call_guard<py::gil_scoped_release>;
+
+void define_parameters(py::module_& module) {
+  module.def(
+      "set_int",
+      [](const std::string& p, std::int64_t v) {
+        return static_cast<int>(leat_set_int(p.c_str(), v));
+      },
+      release());
+  module.def(
+      "set_double",
+      [](const std::string& p, double v) {
+        return static_cast<int>(leat_set_double(p.c_str(), v));
+      },
+      release());
+  module.def(
+      "set_string",
+      [](const std::string& p, const std::string& v) {
+        return static_cast<int>(leat_set_string(p.c_str(), v.c_str()));
+      },
+      release());
+  module.def("get_int", get_int);
+  module.def("get_double", get_double);
+  module.def("get_string", get_string);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, module) {
   module.def(
       "init", [](const std::string& config) { return static_cast<int>(leat_init(config.c_str())); },
       release());
@@ -245,28 +272,12 @@ PYBIND11_MODULE(_core, module) {
              });
   module.def(
       "end_iteration", [] { return static_cast<int>(leat_end_iteration()); }, release());
+  module.def(
+      "signal",
+      [](const std::string& event) { return static_cast<int>(leat_signal(event.c_str())); },
+      release());
   module.def("iteration", [] { return leat_iteration(); });
-  module.def(
-      "set_int",
-      [](const std::string& p, std::int64_t v) {
-        return static_cast<int>(leat_set_int(p.c_str(), v));
-      },
-      release());
-  module.def(
-      "set_double",
-      [](const std::string& p, double v) {
-        return static_cast<int>(leat_set_double(p.c_str(), v));
-      },
-      release());
-  module.def(
-      "set_string",
-      [](const std::string& p, const std::string& v) {
-        return static_cast<int>(leat_set_string(p.c_str(), v.c_str()));
-      },
-      release());
-  module.def("get_int", get_int);
-  module.def("get_double", get_double);
-  module.def("get_string", get_string);
+  define_parameters(module);
   module.def("wanted",
              [](const std::string& v) { return static_cast<int>(leat_wanted(v.c_str())); });
   module.def("last_error", [] { return std::string(leat_last_error()); });

@@ -19,7 +19,7 @@ import numpy as _np
 
 from . import _core
 
-__all__ = ["Error", "init", "split", "finalize", "write", "alloc", "commit", "set_extent", "set_position", "set_level", "end_iteration",
+__all__ = ["Error", "init", "finalize", "write", "alloc", "commit", "set_extent", "set_position", "set_level", "end_iteration", "signal",
            "iteration", "set", "set_int", "set_double", "set_string", "get_int", "get_double", "get_string", "wanted",
            "last_error", "status_name"]
 
@@ -145,6 +145,11 @@ def set_level(mesh, position, level, block=0):
 def end_iteration():
     """This rank has written what it wants to write in this iteration."""
     _check(_core.end_iteration())
+
+
+def signal(event):
+    """Signals an event of the XML in this rank's current iteration, whose ranks may be awaited: `scope` of `<event>`."""
+    _check(_core.signal(event))
 
 
 def iteration():

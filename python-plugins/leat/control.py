@@ -163,6 +163,10 @@ class Connection:
         """Gives a parameter another value: on all ranks of the node from the same iteration on, which the event "steered" tells."""
         self._order("set", parameter=parameter, value=value)
 
+    def signal(self, event):
+        """An event of the XML happens once, in the next iteration, whatever its scope; "signalled" tells in which."""
+        self._order("signal", signal=event)
+
     def drain(self):
         """Nothing more of any rank is taken; all that they have handed over is stored, then the server ends."""
         self._order("drain")
@@ -178,8 +182,8 @@ class Connection:
     def subscribe(self, *events, follow=True):
         """Events of iterations, as they happen, until the run has ended; all of them when none is named.
 
-        Each is a dict with "event" ("open", "complete", "stored", "failed", "dropped", "steered", "closing", "ended"), "time" in
-        seconds since 1970, and mostly "iteration". With `follow`, when a server is killed, its successor is waited for, which
+        Each is a dict with "event" ("open", "complete", "stored", "failed", "dropped", "steered", "signalled", "closing", "ended"), "time"
+        in seconds since 1970, and mostly "iteration". With `follow`, when a server is killed, its successor is waited for, which
         begins with an event "reconnected".
         """
         arguments = {"events": list(events)} if events else {}

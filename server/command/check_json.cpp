@@ -55,7 +55,8 @@ Json script(const CheckedScript& each) {
          {"variables", function.variables ? Json(*function.variables) : Json(nullptr)},
          {"every", function.every},
          {"products", function.products},
-         {"publishes", function.publishes}});
+         {"publishes", function.publishes},
+         {"events", function.events}});
   }
   return {{"name", each.name}, {"file", each.file}, {"functions", std::move(functions)}};
 }
@@ -84,6 +85,7 @@ std::string json(const CheckReport& report) {
     root["stores"] = Json::array();
     for (const auto& each : report.model->stores)
       root["stores"].push_back(Json(model::in_words(each)));
+    root["events"] = Json(model::in_words(*report.model)["events"]);
     root["scripts"] = Json::array();
     for (const auto& each : report.scripts) root["scripts"].push_back(script(each));
     root["memory"] = memory(report);

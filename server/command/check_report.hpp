@@ -32,6 +32,7 @@ struct CheckedFunction {
   std::int64_t line = 0;                 ///< 0: not known
   std::vector<std::string> products{};   ///< patterns of what it takes that others have made
   std::vector<std::string> publishes{};  ///< names of what it makes of that
+  std::vector<std::string> events{};     ///< some: called only where one of them happens
 };
 
 struct CheckedScript {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `leat check` shows on a terminal.
+#include <algorithm>
+
 #include "lib/base/bytes.hpp"
 #include "lib/base/words.hpp"
+#include "lib/model/words.hpp"
 #include "server/command/check_report.hpp"
 
 namespace leat::command {
@@ -16,6 +19,7 @@ class CheckScreen {
     heading();
     variables();
     stores();
+    events();
     return text_ + scripts_text(report_, look_) + memory_text(report_, look_) +
            placement_text(report_, look_);
   }
@@ -80,6 +84,35 @@ class CheckScreen {
     return names.empty() ? "none" : joined(names, ", ");
   }
 
+  std::string what_it_takes(const model::Store& store) const {
+    if (!store.function.empty()) return "events";
+    if (!store.awaits_event)
+      return store.every == 1 ? "every iteration"
+                              : "every " + std::to_string(store.every) + " iterations";
+    const auto number = static_cast<std::uint32_t>(&store - model_.stores.data());
+    std::vector<std::string> names;
+    for (const model::Event& event : model_.events) {
+      if (std::count(event.stores.begin(), event.stores.end(), number) > 0)
+        names.push_back(event.name);
+    }
+    return "iterations with " + joined(names, " or ");
+  }
+
+  void events() {
+    if (model_.events.empty()) return;
+    section(counted(model_.events.size(), "event"));
+    std::vector<std::vector<Cell>> rows{header({"name", "scope", "for"})};
+    for (const model::Event& event : model_.events) {
+      std::vector<std::string> names;
+      for (const std::uint32_t each : event.told) names.push_back(model_.stores[each].name);
+      names.insert(names.end(), event.scripts.begin(), event.scripts.end());
+      rows.push_back({{event.name},
+                      {model::word_of(model::kScopes, event.scope)},
+                      {names.empty() ? "scripts that ask for it" : joined(names, ", ")}});
+    }
+    text_ += table_or_paragraphs(rows, look_);
+  }
+
   void stores() {
     section(counted(model_.stores.size(), "store"));
     if (model_.stores.empty()) return;
@@ -91,9 +124,7 @@ class CheckScreen {
       }
       rows.push_back({{store.name},
                       {store.plugin()},
-                      {(store.every == 1 ? "every iteration"
-                                         : "every " + std::to_string(store.every) + " iterations") +
-                       (store.waits ? "" : ", but while it is busy")},
+                      {what_it_takes(store) + (store.waits ? "" : ", but while it is busy")},
                       {joined(options, "  "), Paint::dim}});
     }
     text_ += table_or_paragraphs(rows, look_);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scripts of a run, imported by the interpreter that would run them; the work is done in
 // Python: python-plugins/leat/scripting/lint.py.
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lib/base/suggest.hpp"
 #include "lib/base/words.hpp"
 #include "lib/model/run_description.hpp"
 #include "lib/platform/file_facts.hpp"
@@ -48,6 +50,7 @@ CheckedFunction function_of(const PlainJson& told) {
     function.variables = found->get<std::vector<std::string>>();
   function.line = told.value("line", std::int64_t{0});
   function.products = told.value("products", std::vector<std::string>());
+  function.events = told.value("events", std::vector<std::string>());
   function.publishes = told.value("publishes", std::vector<std::string>());
   return function;
 }
@@ -107,6 +110,28 @@ std::string variables_of(const CheckedFunction& function) {
   return text + (text.empty() ? "" : ", ") + joined(function.products, ", ");
 }
 
+std::string when_called(const CheckedFunction& function) {
+  std::string text = function.every == 1
+                         ? "every iteration"
+                         : "every " + std::to_string(function.every) + " iterations";
+  if (!function.events.empty()) text += " with " + joined(function.events, " or ");
+  return text;
+}
+
+// Of folders the reader does not know what is in them.
+void check_names_in_events(CheckReport& report) {
+  std::vector<std::string> known;
+  for (const CheckedScript& script : report.scripts) known.push_back(script.name);
+  for (const model::Event& event : report.model->events) {
+    for (const std::string& name : event.scripts) {
+      if (std::count(known.begin(), known.end(), name) > 0) continue;
+      report.diagnostics.push_back({model::Severity::error, event.where,
+                                    "event \"" + event.name + "\" is for the script \"" + name +
+                                        "\", which is not there" + did_you_mean(name, known)});
+    }
+  }
+}
+
 }  // namespace
 
 void check_scripts(CheckReport& report) {
@@ -118,6 +143,7 @@ void check_scripts(CheckReport& report) {
   const std::vector<server::ScriptFile> files = files_of(report, sources);
   for (const server::ScriptFile& file : files)
     report.scripts.push_back({file.name, shown(file.path), {}});
+  check_names_in_events(report);
   const std::string interpreter = platform::find_program(scripts.interpreter);
   if (interpreter.empty()) return;
   const Result<std::string> output = server::run_python_tool(
@@ -144,11 +170,7 @@ std::string scripts_text(const CheckReport& report, const Look& look) {
     if (script.functions.empty()) rows.push_back({{script.name}, {"?", Paint::red}, {}, {}});
     for (const CheckedFunction& function : script.functions) {
       rows.push_back(
-          {{script.name},
-           {function.name},
-           {variables_of(function)},
-           {function.every == 1 ? "every iteration"
-                                : "every " + std::to_string(function.every) + " iterations"}});
+          {{script.name}, {function.name}, {variables_of(function)}, {when_called(function)}});
     }
   }
   return rows.size() == 1 ? text : text + table_or_paragraphs(rows, look);

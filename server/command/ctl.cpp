@@ -61,6 +61,10 @@ std::string read_arguments(const CtlOptions& options, Json* arguments) {
       return "write `leat ctl " + options.session + " set NAME=VALUE`";
     *arguments = {{"parameter", options.arguments[0].substr(0, sign)},
                   {"value", value_of(options.arguments[0].substr(sign + 1))}};
+  } else if (options.verb == "signal") {
+    if (options.arguments.size() != 1)
+      return "write `leat ctl " + options.session + " signal NAME`";
+    *arguments = {{"signal", options.arguments[0]}};
   } else if (options.verb == "subscribe") {
     if (!options.arguments.empty()) *arguments = {{"events", options.arguments}};
   } else if (!options.arguments.empty()) {
@@ -75,9 +79,10 @@ class Ctl {
       : options_(options), client_(std::move(client)) {}
 
   int run(const Json& arguments) {
-    const bool is_order =
-        options_.verb == "set" || options_.verb == "drain" || options_.verb == "stop";
-    if (is_order && options_.wait > 0 && !ask("subscribe", {{"events", {"steered"}}})) return code_;
+    const bool is_order = options_.verb == "set" || options_.verb == "signal" ||
+                          options_.verb == "drain" || options_.verb == "stop";
+    const Json awaited = {{"events", {options_.verb == "signal" ? "signalled" : "steered"}}};
+    if (is_order && options_.wait > 0 && !ask("subscribe", awaited)) return code_;
     const std::optional<Json> reply = ask(options_.verb, arguments);
     if (!reply) return code_;
     if (options_.verb == "subscribe") return follow();
@@ -122,16 +127,21 @@ class Ctl {
     const platform::Deadline deadline = in_seconds(options_.wait);
     for (;;) {
       const Result<Json> event = client_.receive(deadline);
-      if (!event && options_.verb != "set" && event.error().status == Status::ERROR_SERVER)
+      if (!event && ends_the_run() && event.error().status == Status::ERROR_SERVER)
         return done(reply, {{"event", "ended"}});  // it could not say so any more
       if (!event) return done(reply, Json());
       if (is_awaited(*event, reply, arguments)) return done(reply, *event);
     }
   }
 
+  bool ends_the_run() const { return options_.verb == "drain" || options_.verb == "stop"; }
+
   bool is_awaited(const Json& event, const Json& reply, const Json& arguments) const {
     const std::string name = event.value("event", "");
-    if (options_.verb != "set") return name == "ended";
+    if (ends_the_run()) return name == "ended";
+    if (options_.verb == "signal")
+      return name == "signalled" && event.value("signal", "") == arguments["signal"] &&
+             !event.contains("rank");
     return name == "steered" && event.value("parameter", "") == arguments["parameter"] &&
            event.value("who", "") == reply["result"].value("who", "");
   }
@@ -188,7 +198,7 @@ void add_ctl(CLI::App& app, int& exit_code) {
   verb->add_option("SESSION", options->session, "Its name, as `leat ls` shows it")->required();
   verb->add_option("VERB", options->verb,
                    "status, describe, ledger, metrics; subscribe [EVENT...]; set NAME=VALUE; "
-                   "drain, stop, reload-scripts")
+                   "signal NAME; drain, stop, reload-scripts")
       ->required();
   verb->add_option("ARGUMENT", options->arguments, "What the verb needs");
   verb->add_flag("--json", options->json, "What the server says, as JSON");
@@ -198,7 +208,7 @@ void add_ctl(CLI::App& app, int& exit_code) {
   const CLI::Option* const wait =
       verb->add_option("--wait", options->wait,
                        "Seconds to wait for what comes of an order: the iteration from which a "
-                       "value holds, the end of the server")
+                       "value holds, or in which an event happens, the end of the server")
           ->capture_default_str()
           ->check(CLI::NonNegativeNumber);
   verb->footer(

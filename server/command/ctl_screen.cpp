@@ -116,6 +116,9 @@ std::string line_of_event(const Json& event, const Look& look) {
   if (event.contains("bytes")) text += ", " + bytes_in(event, "bytes");
   if (event.contains("parameter"))
     text += ": " + event.value("parameter", "") + " is " + event.value("value", "") + " from it on";
+  if (event.contains("signal")) text += ": " + event.value("signal", "");
+  if (event.contains("rank")) text += " of rank " + event["rank"].dump();
+  if (event.contains("times")) text += ", " + event["times"].dump() + " times";
   if (event.contains("status")) text += "with status " + event["status"].dump();
   for (const char* why : {"why", "error"})
     if (event.contains(why)) text += ": " + event.value(why, "");

@@ -166,6 +166,11 @@ std::string Channel::order(const Connection& connection, const Request& request)
   if (request.verb == "drain") why = run_.drain(connection.who());
   if (request.verb == "stop") why = run_.stop(connection.who());
   if (request.verb == "reload-scripts") why = run_.reload_scripts(connection.who());
+  if (request.verb == "signal") {
+    const Json& name = request.arguments["signal"];
+    why = name.is_string() ? run_.signal(name.get<std::string>(), connection.who())
+                           : "\"signal\" is the name of an event";
+  }
   if (request.verb == "set") {
     const Json& name = request.arguments["parameter"];
     const auto value = value_in(request.arguments["value"]);

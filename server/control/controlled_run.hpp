@@ -24,6 +24,7 @@ class ControlledRun {
   // Orders: "", or why that is refused. `who` is for the log and the audit trail.
   virtual std::string set(const std::string& parameter, const server::Steering::Value& value,
                           const std::string& who) = 0;
+  virtual std::string signal(const std::string& event, const std::string& who) = 0;
   virtual std::string drain(const std::string& who) = 0;
   virtual std::string stop(const std::string& who) = 0;
   virtual std::string reload_scripts(const std::string& who) = 0;

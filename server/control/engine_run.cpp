@@ -47,6 +47,8 @@ const char* name_of(IterationEvent::Kind kind) {
       return "dropped";
     case IterationEvent::Kind::steered:
       return "steered";
+    case IterationEvent::Kind::signalled:
+      return "signalled";
   }
   return "unknown";
 }
@@ -74,6 +76,11 @@ Json json_of(const IterationEvent& event) {
       facts["parameter"] = event.subject;
       facts["value"] = event.text;
       facts["who"] = event.who;
+      break;
+    case IterationEvent::Kind::signalled:
+      facts["signal"] = event.subject;
+      if (event.rank >= 0) facts["rank"] = event.rank;
+      if (event.times > 1) facts["times"] = event.times;
       break;
   }
   return facts;
@@ -164,6 +171,12 @@ Json EngineRun::metrics() {
 std::string EngineRun::set(const std::string& parameter, const server::Steering::Value& value,
                            const std::string& who) {
   return parts_.engine.control().steer({who, parameter, value});
+}
+
+std::string EngineRun::signal(const std::string& event, const std::string& who) {
+  std::string why = parts_.engine.control().signal(event);
+  if (why.empty()) parts_.log.info("{} has signalled \"{}\"", who, event);
+  return why;
 }
 
 std::string EngineRun::drain(const std::string& who) {

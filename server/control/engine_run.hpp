@@ -34,6 +34,7 @@ class EngineRun final : public ControlledRun {
 
   std::string set(const std::string& parameter, const server::Steering::Value& value,
                   const std::string& who) override;
+  std::string signal(const std::string& event, const std::string& who) override;
   std::string drain(const std::string& who) override;
   std::string stop(const std::string& who) override;
   std::string reload_scripts(const std::string& who) override;

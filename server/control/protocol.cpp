@@ -114,6 +114,10 @@ const std::vector<Verb>& verbs() {
        {"parameter", "value"},
        {},
        R"({"leat_control": 1, "request": "set", "parameter": "dt", "value": 0.5})"},
+      {"signal",
+       {"signal"},
+       {},
+       R"({"leat_control": 1, "request": "signal", "signal": "snapshot"})"},
       verb("status"),
       verb("stop"),
       {"subscribe",
@@ -131,8 +135,8 @@ std::vector<std::string> names_of_verbs() {
 }
 
 const std::vector<std::string>& names_of_events() {
-  static const std::vector<std::string> names{"open",    "complete", "stored", "failed",
-                                              "dropped", "steered",  "closing"};
+  static const std::vector<std::string> names{"open",    "complete", "stored",    "failed",
+                                              "dropped", "steered",  "signalled", "closing"};
   return names;
 }
 

@@ -24,6 +24,8 @@
 #include "server/driver/run_segment.hpp"
 #include "server/driver/start_checks.hpp"
 #include "server/failover/drains.hpp"
+#include "server/pipeline/crash_note.hpp"
+#include "server/pipeline/event_function.hpp"
 #include "server/pipeline/plugin_loader.hpp"
 #include "server/placement/machine_file.hpp"
 #include "server/scripts/script_files.hpp"
@@ -100,11 +102,15 @@ Result<LoadedPlugin> load_builtin(const std::string& type) {
   return load_plugin(*path);
 }
 
+Result<LoadedPlugin> load(const model::Store& store) {
+  if (!store.function.empty()) return load_event_function(store.library, store.function);
+  return store.library.empty() ? load_builtin(store.type) : load_own_plugin(store.library);
+}
+
 Result<std::vector<LoadedPlugin>> load_plugins(const model::Model& model, Log& log) {
   std::vector<LoadedPlugin> plugins;
   for (const model::Store& store : model.stores) {
-    Result<LoadedPlugin> plugin =
-        store.library.empty() ? load_builtin(store.type) : load_own_plugin(store.library);
+    Result<LoadedPlugin> plugin = load(store);
     if (!plugin) {
       return Error{plugin.error().status, store.where.file + ":" +
                                               std::to_string(store.where.line) + ": store \"" +
@@ -123,7 +129,8 @@ std::vector<std::unique_ptr<PluginInstance>> instances_of(const std::vector<Load
                                                           const std::shared_ptr<Log>& log) {
   std::vector<std::unique_ptr<PluginInstance>> instances;
   for (std::uint32_t i = 0; i < plugins.size(); ++i) {
-    instances.push_back(std::make_unique<PluginInstance>(plugins[i].plugin(), model, i, view, log));
+    instances.push_back(std::make_unique<PluginInstance>(plugins[i].plugin(), model, i, view, log,
+                                                         plugins[i].state()));
   }
   return instances;
 }
@@ -166,8 +173,24 @@ Result<void> work_in(const std::string& folder) {
                "cannot work in " + folder + ": " + platform::errno_text(errno)};
 }
 
+// Servers of several nodes do not know what is signalled on the others.
+Result<void> check_scopes(const model::Model& model, const Options& options) {
+  if (options.ranks == options.node_ranks) return {};
+  for (const model::Event& event : model.events) {
+    if (event.scope != model::Event::Scope::run) continue;
+    return Error{Status::ERROR_CONFIG,
+                 model::Diagnostic{model::Severity::error, event.where,
+                                   "event \"" + event.name +
+                                       "\" has scope=\"run\", which is only known on one node: "
+                                       "write scope=\"node\", where each node acts by itself"}
+                     .str()};
+  }
+  return {};
+}
+
 Result<std::vector<LoadedPlugin>> plugins_and_scripts(model::Model* model, const Options& options,
                                                       Log& log) {
+  if (const Result<void> fit = check_scopes(*model, options); !fit) return fit.error();
   if (!options.drain.empty()) model->scripts = {};  // nobody waits for what they would say
   if (model->scripts.exist()) {
     std::string why = model::format(script_problems(model->scripts));

@@ -55,6 +55,8 @@ class ControlPort {
 
   /// A parameter is to have another value. "", or why that is refused.
   std::string steer(const SteeringRequest& request) { return session_.parameters.steer(request); }
+  /// An event of the XML is to happen, in the next iteration. "", or why that is refused.
+  std::string signal(const std::string& event) { return session_.signals.order(event); }
   /// "", or why there is nothing to load.
   std::string reload_scripts();
 

@@ -54,7 +54,7 @@ Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
       memory_(session.memory),
       iterations_(session.iterations),
       events_(session.events),
-      parameters_(session.parameters),
+      session_(session),
       record_(session.record),
       drains_(parts.drains
                   ? std::move(parts.drains)
@@ -87,7 +87,9 @@ Dispatcher::~Dispatcher() {
 
 std::optional<Iteration> Dispatcher::take_oldest(const WaitingLine::Which& which) {
   std::optional<Iteration> taken = pipeline_.take_oldest(which);
-  if (taken) scripts_.submit(taken->number, {}, true);
+  if (!taken) return taken;
+  scripts_.submit(taken->number, {}, true);
+  session_.signals.give_back(*taken);
   return taken;
 }
 
@@ -115,7 +117,11 @@ void Dispatcher::pass_on_complete() {
     events_.complete(iteration->number, bytes_of(*iteration));
     pins_.pin(&*iteration);
     for (std::size_t i = 0; i < iteration->pins.size(); ++i) held_.insert(iteration->number);
-    iteration->parameters = parameters_.at(iteration->number);
+    iteration->parameters = session_.parameters.at(iteration->number);
+    iteration->signals = session_.signals.decide(iteration->number);
+    for (const Signal& each : iteration->signals)
+      events_.signalled(iteration->number, run_.model.events[each.event].name, each.rank,
+                        each.times);
     // What was on the disk when a server died, was so because no script wanted it any more.
     if (!hold_spilled(&*iteration)) scripts_.submit(*iteration);
     start_stores();
@@ -180,7 +186,8 @@ void Dispatcher::note_done(const PipelineResult& result) noexcept {
   }
   segment.server_state().done_iteration.store(result.iteration);
   segment.server_state().fruitless.store(0, std::memory_order_relaxed);
-  parameters_.forget(result.iteration);
+  session_.parameters.forget(result.iteration);
+  session_.signals.forget(result.iteration);
   spiller_.forget(result.iteration);
 }
 

@@ -88,7 +88,7 @@ class Dispatcher {
   Memory& memory_;
   IterationTracker& iterations_;
   IterationEvents& events_;
-  Parameters& parameters_;
+  SessionState& session_;
   Record& record_;
   std::shared_ptr<Drains> drains_;
   Pipeline pipeline_;

@@ -50,8 +50,16 @@ void Ending::close_when_drained() {
   // comes.
   if (session_.run.facts.resumed && session_.clients.any_away()) return;
   closing_ = true;
+  say_what_never_happened();
   session_.memory.stop_populating();
   dispatcher_.close();
+}
+
+void Ending::say_what_never_happened() {
+  for (const std::string& line : session_.signals.never_happened()) {
+    session_.run.log->warn("{}", line);
+    session_.record.ledger().incidents().warn("events", Warning::kNoVariable, 0, line);
+  }
 }
 
 void Ending::hurry_drains() {

@@ -39,6 +39,7 @@ class Ending {
 
  private:
   void end_each(void (Events::*end)(std::uint32_t));
+  void say_what_never_happened();
   std::string last_line() const;
   void say_drained();
   void log_the_end(const std::string& problems);

@@ -26,6 +26,7 @@ Events::Events(SessionState& session, Overflow& overflow, Attachment& attachment
       iterations_(session.iterations),
       happened_(session.events),
       parameters_(session.parameters),
+      signals_(session.signals),
       record_(session.record),
       overflow_(overflow),
       attachment_(attachment) {}
@@ -117,6 +118,8 @@ void Events::handle(std::uint32_t index, const shm::Event& event) {
       return overflow_.serve();
     case EventKind::forgo:
       return on_forgo(index, event);
+    case EventKind::signal:
+      return on_signal(index, event);
   }
   clients_.complain(index, fmt::format("sent an event of unknown kind {}", event.kind));
 }
@@ -209,6 +212,13 @@ void Events::on_text(std::uint32_t index, const shm::Event& event) {
   }
   memory_.leases().block_came(index, lease, event.bytes);
   memory_.regions().block_released(index, lease);
+}
+
+void Events::on_signal(std::uint32_t index, const shm::Event& event) {
+  std::string error = "the XML has no such event";
+  if (event.subject < run_.model.events.size() && enters(index, event.iteration, &error))
+    return signals_.signalled(index, event.subject, event.iteration);
+  clients_.complain(index, fmt::format("signalled event {}: {}", event.subject, error));
 }
 
 void Events::on_lost(std::uint32_t index, const shm::Event& event) {

@@ -38,6 +38,7 @@ class Events {
   void on_text(std::uint32_t index, const shm::Event& event);
   void on_lost(std::uint32_t index, const shm::Event& event);
   void on_forgo(std::uint32_t index, const shm::Event& event);
+  void on_signal(std::uint32_t index, const shm::Event& event);
   void end_all_before(std::uint32_t index, std::int64_t iteration);
   bool enters(std::uint32_t index, std::int64_t iteration, std::string* error);
 
@@ -47,6 +48,7 @@ class Events {
   IterationTracker& iterations_;
   IterationEvents& happened_;
   Parameters& parameters_;
+  Signals& signals_;
   Record& record_;
   Overflow& overflow_;
   Attachment& attachment_;

@@ -33,6 +33,7 @@ Overflow::Overflow(SessionState& session, Dispatcher& dispatcher)
       iterations_(session.iterations),
       events_(session.events),
       dropped_(session.dropped),
+      signals_(session.signals),
       record_(session.record),
       dispatcher_(dispatcher) {}
 
@@ -141,6 +142,7 @@ void Overflow::drop_open(std::int64_t iteration, const std::string& why) {
   const std::optional<std::vector<Block>> blocks = iterations_.drop(iteration);
   if (!blocks) return;
   note_dropped(iteration, why);
+  signals_.left_out(iteration);
   for (const Block& block : *blocks) memory_.release(block);
   for (const LeaseRequest& request : memory_.requests().take_unmet_of(iteration))
     memory_.answer_dropped(request);

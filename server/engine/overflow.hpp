@@ -43,6 +43,7 @@ class Overflow {
   IterationTracker& iterations_;
   IterationEvents& events_;
   Dropped& dropped_;
+  Signals& signals_;
   Record& record_;
   Dispatcher& dispatcher_;
   bool refused_for_absent_ = false;

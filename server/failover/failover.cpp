@@ -73,6 +73,7 @@ void Failover::take_over(const std::string& journal_path) {
   take_leases();
   take_back_offers();
   take_spilled();
+  session_.signals.take_over(done());
   if (session_.journal.is_new()) journal_is_gone();
   session_.parameters.take_over();
   write_journal_anew();
@@ -237,8 +238,7 @@ void Failover::journal_is_gone() {
   const Run& run = session_.run;
   run.log->error(
       "the journal of the session, {}, is gone: values of parameters are those of the XML, and "
-      "what "
-      "had been spilled, left out or lost is not known",
+      "what had been spilled, left out, lost or signalled is not known",
       journal_path_);
   if (run.model.architecture.overflow_policy != model::OverflowPolicy::spill) return;
   for (const ClientLink& client : session_.clients) {
@@ -309,6 +309,7 @@ void Failover::take_journal_entry(const json& entry) {
     return;
   }
   if (entry.contains("dropped")) return session_.dropped.take_entry(entry["dropped"]);
+  if (entry.contains("signals")) return session_.signals.take_entry(entry["signals"]);
   if (entry.contains("client")) return session_.parameters.take_integer(entry["client"], entry);
   session_.parameters.take_entry(entry);
 }
@@ -319,8 +320,8 @@ void Failover::keep_journal() {
 
 void Failover::write_journal_anew() {
   std::vector<json> entries = session_.parameters.entries();
-  for (const auto& more :
-       {session_.dropped.entries(), session_.record.entries(), spiller_.entries()})
+  for (const auto& more : {session_.dropped.entries(), session_.signals.entries(),
+                           session_.record.entries(), spiller_.entries()})
     entries.insert(entries.end(), more.begin(), more.end());
   session_.journal.rewrite(entries);
 }

@@ -12,6 +12,9 @@
 //       void close();                                        // after the last iteration
 //       void results(const leat_result_set& set);            // what scripts and other plugins
 //                                                            // made; may be left out
+//       void on_signal(const char* event, std::int32_t rank, // an <event> of the XML happens; may be
+//                      std::int64_t iteration,               // left out
+//                      const char* args);
 //     };
 //     LEAT_PLUGIN(Mine, "mine")
 //
@@ -237,15 +240,34 @@ constexpr ResultsFunction results_of(long) {
   return nullptr;
 }
 
+template <class Plugin>
+int on_signal(void* state, const char* event, std::int32_t rank, std::int64_t iteration,
+              const char* args) noexcept {
+  auto* own = static_cast<State<Plugin>*>(state);
+  return guarded(own->host, [&] { own->plugin.on_signal(event, rank, iteration, args); });
+}
+
+using SignalFunction = int (*)(void*, const char*, std::int32_t, std::int64_t, const char*);
+
+template <class Plugin>
+constexpr auto on_signal_of(int) -> decltype(&Plugin::on_signal, SignalFunction{}) {
+  return on_signal<Plugin>;
+}
+template <class Plugin>
+constexpr SignalFunction on_signal_of(long) {
+  return nullptr;
+}
+
 }  // namespace detail
 }  // namespace leat
 
 /// Exports `Class` as the plugin of this library, called `title`.
-#define LEAT_PLUGIN(Class, title)                                                           \
-  LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {LEAT_PLUGIN_ABI,                \
-                                                            sizeof(leat_plugin),            \
-                                                            title,                          \
-                                                            leat::detail::open<Class>,      \
-                                                            leat::detail::iteration<Class>, \
-                                                            leat::detail::close<Class>,     \
-                                                            leat::detail::results_of<Class>(0)};
+#define LEAT_PLUGIN(Class, title)                                                               \
+  LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {LEAT_PLUGIN_ABI,                    \
+                                                            sizeof(leat_plugin),                \
+                                                            title,                              \
+                                                            leat::detail::open<Class>,          \
+                                                            leat::detail::iteration<Class>,     \
+                                                            leat::detail::close<Class>,         \
+                                                            leat::detail::results_of<Class>(0), \
+                                                            leat::detail::on_signal_of<Class>(0)};

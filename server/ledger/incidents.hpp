@@ -29,7 +29,7 @@ struct ScriptFate {
 struct Warning {
   static constexpr std::uint32_t kNoVariable = UINT32_MAX;
 
-  std::string what;            ///< "holes", "overlap", "time", "scripts"
+  std::string what;            ///< "holes", "overlap", "time", "scripts", "events"
   std::uint32_t variable = 0;  ///< or kNoVariable
   std::int64_t first = 0, last = 0;
   std::uint64_t iterations = 0;  ///< of first to last, those that it was said of

@@ -41,6 +41,16 @@ void settle_left_out(LedgerTable* table, LossLines* lines, std::uint32_t store,
   add_unless_known(table, lines, place, row);
 }
 
+// It failed with nothing of what ranks wrote: at an event.
+void settle_failure(LedgerTable* table, LossLines* lines, std::int64_t iteration,
+                    std::uint32_t fate) {
+  Row row = row_of_one(iteration);
+  row.ranks = RankSets::kEverybody;
+  row.fate = fate;
+  row.blocks = 1;
+  add_unless_known(table, lines, table->place_of(Extra::whole_iteration), row);
+}
+
 void settle_at(LedgerTable* table, LossLines* lines, const StoreOutcome& outcome,
                std::int64_t iteration, const std::vector<Written>& written) {
   const std::uint32_t store = table->store_number(outcome.store);
@@ -50,13 +60,16 @@ void settle_at(LedgerTable* table, LossLines* lines, const StoreOutcome& outcome
   const std::uint32_t fate = table->fate(
       {is_stored ? Fate::Kind::stored : Fate::Kind::failed, store, table->reason(outcome.error)});
   LossLines::PlacedRows losses;
+  bool any = false;
   for (const Written& each : written) {
     if (!is_taken(*table, store, each.place)) continue;
+    any = true;
     const Row row = row_of(each, iteration, fate);
     table->add(each.place, row);
     if (!is_stored && lines->are_wanted()) losses.emplace_back(each.place, row);
   }
   lines->write(*table, losses);
+  if (!is_stored && !any) settle_failure(table, lines, iteration, fate);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "server/session/parameters.hpp"
 #include "server/session/run.hpp"
 #include "server/session/session_journal.hpp"
+#include "server/session/signals.hpp"
 
 namespace leat::server {
 
@@ -29,6 +30,7 @@ struct SessionState {
         memory(run, clients, wake),
         parameters(run, clients, journal),
         dropped(run, iterations, journal),
+        signals(run, clients, iterations, journal),
         record(run, clients, journal) {}
   SessionState(const SessionState&) = delete;
 
@@ -40,6 +42,7 @@ struct SessionState {
   Memory memory;
   Parameters parameters;
   Dropped dropped;
+  Signals signals;
   Record record;
 };
 

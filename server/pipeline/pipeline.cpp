@@ -33,7 +33,7 @@ Pipeline::Nodes nodes_of(std::vector<std::unique_ptr<PluginInstance>> plugins,
   return nodes;
 }
 
-std::vector<std::string> stores_of(const Pipeline::Nodes& all, std::int64_t iteration,
+std::vector<std::string> stores_of(const Pipeline::Nodes& all, const Iteration& iteration,
                                    std::uint32_t variable) {
   std::vector<std::string> stores;
   for (const auto& store : all) {
@@ -46,7 +46,7 @@ void add_changed(const Pipeline::Nodes& stores, const Iteration& iteration,
                  PipelineResult* result) {
   for (const ChangedBlock& changed : changed_blocks(iteration)) {
     result->problems.push_back(
-        changed_while_stored(changed, stores_of(stores, iteration.number, changed.block.variable)));
+        changed_while_stored(changed, stores_of(stores, iteration, changed.block.variable)));
   }
 }
 

@@ -9,15 +9,17 @@ namespace leat::server {
 
 PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& model,
                                std::uint32_t store, const PluginView& view,
-                               std::shared_ptr<Log> log)
+                               std::shared_ptr<Log> log, void* first_state)
     : plugin_(plugin),
       name_(model.stores[store].name),
       maker_(model::maker_of(model.stores[store])),
       every_(model.stores[store].every),
       may_skip_(!model.stores[store].waits),
+      events_(model, store, plugin->on_signal != nullptr),
       view_(view),
       run_(view.run_for(store)),
-      host_(name_, maker_.makes, std::move(log)) {
+      host_(name_, maker_.makes, std::move(log)),
+      state_(first_state) {
   for (const model::Variable& variable : model.variables) {
     takes_.push_back(std::count(variable.stores.begin(), variable.stores.end(), store) > 0);
   }
@@ -37,14 +39,46 @@ std::string PluginInstance::open() {
   return why;
 }
 
-bool PluginInstance::wants(const Iteration& iteration) const {
-  if (iteration.number % every_ != 0) return false;
-  return std::any_of(iteration.blocks.begin(), iteration.blocks.end(),
+bool PluginInstance::is_due(const Iteration& iteration) const {
+  return events_.awaits_one() ? events_.one_happens(iteration) : iteration.number % every_ == 0;
+}
+
+bool PluginInstance::has_blocks_of(const Iteration& iteration) const {
+  return is_due(iteration) &&
+         std::any_of(iteration.blocks.begin(), iteration.blocks.end(),
                      [this](const Block& block) { return takes(block.variable); });
+}
+
+bool PluginInstance::wants(const Iteration& iteration) const {
+  return has_blocks_of(iteration) || events_.any_to_tell(iteration);
 }
 
 std::string PluginInstance::process(const Iteration& iteration, std::size_t waiting) {
   if (why_not_open_) return *why_not_open_;
+  std::string error = tell(iteration);
+  if (!has_blocks_of(iteration)) return error;
+  std::string more = take_blocks(iteration, waiting);
+  return error.empty() ? more : error;
+}
+
+// A failure keeps nothing of what comes after it.
+std::string PluginInstance::tell(const Iteration& iteration) {
+  std::string first_error;
+  for (const Signal& signal : iteration.signals) {
+    if (!events_.is_told(signal)) continue;
+    const char* const event = events_.name(signal);
+    for (std::uint32_t i = 0; i < signal.times; ++i) {
+      host_.call_begins();
+      std::string error = timed(
+          [&] { return plugin_->on_signal(state_, event, signal.rank, iteration.number, ""); },
+          "on_signal");
+      if (first_error.empty()) first_error = std::move(error);
+    }
+  }
+  return first_error;
+}
+
+std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t waiting) {
   host_.call_begins(PluginHost::Call::iteration, iteration.number);
   std::vector<leat_block> blocks;
   std::uint64_t bytes = 0;

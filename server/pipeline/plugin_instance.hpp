@@ -13,6 +13,7 @@
 #include "lib/model/product_flow.hpp"
 #include "server/pipeline/plugin_host.hpp"
 #include "server/pipeline/plugin_view.hpp"
+#include "server/pipeline/store_events.hpp"
 #include "server/products/publication.hpp"
 
 namespace leat::server {
@@ -27,8 +28,9 @@ struct PluginWork {
 /// Calls come from one thread, always the same. Errors are messages; an empty one is success.
 class PluginInstance {
  public:
+  /// `first_state`: what open() finds in *state.
   PluginInstance(const leat_plugin* plugin, const model::Model& model, std::uint32_t store,
-                 const PluginView& view, std::shared_ptr<Log> log);
+                 const PluginView& view, std::shared_ptr<Log> log, void* first_state = nullptr);
   PluginInstance(const PluginInstance&) = delete;
 
   /// Before open(): the lowest rank of this node.
@@ -37,8 +39,8 @@ class PluginInstance {
   /// True when this plugin takes something of the iteration.
   bool wants(const Iteration& iteration) const;
   /// True when it takes the variable in this iteration.
-  bool wants(std::int64_t iteration, std::uint32_t variable) const {
-    return iteration % every_ == 0 && takes(variable);
+  bool wants(const Iteration& iteration, std::uint32_t variable) const {
+    return is_due(iteration) && takes(variable);
   }
   /// `waiting`: iterations behind it.
   std::string process(const Iteration& iteration, std::size_t waiting);
@@ -60,6 +62,10 @@ class PluginInstance {
   const void* library() const noexcept { return reinterpret_cast<const void*>(plugin_->iteration); }
 
  private:
+  bool is_due(const Iteration& iteration) const;
+  bool has_blocks_of(const Iteration& iteration) const;
+  std::string take_blocks(const Iteration& iteration, std::size_t waiting);
+  std::string tell(const Iteration& iteration);
   bool takes(std::uint32_t variable) const { return takes_[variable] != 0; }
   std::string outcome(int code, const char* function) const;
   std::string timed(const std::function<int()>& call, const char* function);
@@ -69,6 +75,7 @@ class PluginInstance {
   model::ProductMaker maker_;
   std::int64_t every_;
   bool may_skip_;
+  StoreEvents events_;
   const PluginView& view_;
   std::vector<std::uint8_t> takes_;
   leat_run run_;

@@ -12,11 +12,15 @@ namespace leat::server {
 /// A plugin whose ABI fits ours. Stays loaded until the process ends.
 class LoadedPlugin {
  public:
-  explicit LoadedPlugin(const leat_plugin& entry) : plugin_(entry) {}
+  explicit LoadedPlugin(const leat_plugin& entry, void* state = nullptr)
+      : plugin_(entry), state_(state) {}
   const leat_plugin* plugin() const noexcept { return &plugin_; }
+  /// What its open() finds in *state.
+  void* state() const noexcept { return state_; }
 
  private:
   leat_plugin plugin_;  // ours, filled as far as the plugin's own struct goes
+  void* state_;
 };
 
 /// Path of a plugin that comes with Leat: "hdf5" is ../lib/leat/plugins/hdf5.so beside the running

@@ -25,6 +25,10 @@ bool ScriptFunction::wants(std::uint32_t variable) const {
 
 bool ScriptFunction::may_be_due(const Content& content) const {
   if (content.number % every != 0) return false;
+  const auto happens = [&](std::uint32_t event) {
+    return std::find(content.events.begin(), content.events.end(), event) != content.events.end();
+  };
+  if (!events.empty() && std::none_of(events.begin(), events.end(), happens)) return false;
   return all_variables ||
          std::all_of(variables.begin(), variables.end(), [&](std::uint32_t variable) {
            return std::binary_search(content.variables.begin(), content.variables.end(), variable);
@@ -43,6 +47,7 @@ Content content_of(const Iteration& iteration) {
   Content content{iteration.number, {}};
   for (const auto& [variable, pin] : iteration.pins) content.variables.push_back(variable);
   std::sort(content.variables.begin(), content.variables.end());
+  for (const Signal& signal : iteration.signals) content.events.push_back(signal.event);
   return content;
 }
 
@@ -119,6 +124,7 @@ std::shared_ptr<const Iteration> Script::part_of(const Iteration& iteration,
   part->number = iteration.number;
   part->complete = iteration.complete;
   part->parameters = iteration.parameters;
+  part->signals = iteration.signals;
   const Content content = content_of(iteration);
   const auto wanted = [&](std::uint32_t variable) {
     return unknown() ||
@@ -136,11 +142,19 @@ std::shared_ptr<const Iteration> Script::part_of(const Iteration& iteration,
   return part;
 }
 
+// Nobody says again what was signalled: no newer iteration takes its place.
+bool Script::is_by_event(const ScriptJob& job) const {
+  const Content content = job.content();
+  return std::any_of(functions.begin(), functions.end(), [&](const ScriptFunction& function) {
+    return function.is_called_by_event(content);
+  });
+}
+
 void Script::add(ScriptJob job) {
   job.early = unknown();
   if (!source->waits && !job.early) {
     const auto older = std::find_if(waiting.rbegin(), waiting.rend(), [&](const ScriptJob& each) {
-      return !each.early && each.is_like(job);
+      return !each.early && each.is_like(job) && !is_by_event(each);
     });
     if (older != waiting.rend()) {
       leave_out(older->content());
@@ -175,10 +189,13 @@ void Script::is_known(std::int64_t now_ns) {
 void Script::leave_backlog(std::int64_t now_ns) {
   if (source->waits || backlog_until_ns == 0 || now_ns < backlog_until_ns) return;
   backlog_until_ns = 0;
-  while (waiting.size() > 1) {
-    leave_out(waiting.front().content());
-    waiting.pop_front();
-  }
+  if (waiting.empty()) return;
+  const auto newest = std::prev(waiting.end());
+  for (auto each = waiting.begin(); each != newest; ++each)
+    if (!is_by_event(*each)) leave_out(each->content());
+  const auto kept = std::stable_partition(
+      waiting.begin(), newest, [this](const ScriptJob& job) { return is_by_event(job); });
+  waiting.erase(kept, newest);
 }
 
 void Script::drop_waiting() {

@@ -21,6 +21,7 @@ struct Content {
   std::int64_t number = 0;               ///< of the iteration
   std::vector<std::uint32_t> variables;  ///< ascending
   std::vector<std::string> products{};   ///< "<source>/<product>"
+  std::vector<std::uint32_t> events{};   ///< that happen in it
 };
 
 /// What somebody has published of an iteration, with data of our own.
@@ -38,9 +39,14 @@ struct ScriptFunction {
   std::vector<std::uint32_t> beside;     ///< that say where those lie: taken when they are there
   std::vector<std::string> products{};   ///< patterns; some: due when there are such
   std::vector<std::string> publishes{};  ///< what it may make of those
+  std::vector<std::uint32_t> events{};   ///< some: due only when one of them happens
 
   bool wants(std::uint32_t variable) const;
   bool is_due(const Content& content) const;
+  /// It is for an event.
+  bool is_called_by_event(const Content& content) const {
+    return !events.empty() && is_due(content);
+  }
   /// It is, should what it takes of products be published.
   bool may_be_due(const Content& content) const;
 };
@@ -121,6 +127,7 @@ struct Script {
  private:
   bool awaits_products(const Content& content) const;
   std::shared_ptr<const Iteration> part_of(const Iteration& iteration, bool with_products) const;
+  bool is_by_event(const ScriptJob& job) const;
   void add(ScriptJob job);
 };
 

@@ -60,6 +60,7 @@ ScriptFunction function_of(const json& told) {
   function.every = std::max<std::int64_t>(1, integer_of(member(told, "every")).value_or(1));
   function.products = texts_in(member(told, "products"));
   function.publishes = texts_in(member(told, "publishes"));
+  function.events = indices_in(member(told, "events"));
   const json& variables = member(told, "variables");
   function.all_variables = !variables.is_array();
   if (function.all_variables) return function;

@@ -24,6 +24,7 @@ class Tables {
       add(model.variables[i], steps[i]);
       variables_.back().may_change = model.layouts[model.variables[i].layout].may_change;
     }
+    for (const model::Event& event : model.events) signals_.push_back({text(event.name)});
   }
 
   std::uint64_t bytes() const { return place(0).end; }
@@ -37,6 +38,7 @@ class Tables {
     copy(segment, places.header.dimensions, dimensions_);
     copy(segment, places.header.variables, variables_);
     copy(segment, places.header.meshes, meshes_);
+    copy(segment, places.header.signals, signals_);
     copy(segment, places.header.ops, ops_);
     copy(segment, places.header.text, text_);
   }
@@ -69,6 +71,7 @@ class Tables {
     h.dimension_count = static_cast<std::uint32_t>(dimensions_.size());
     h.variable_count = static_cast<std::uint32_t>(variables_.size());
     h.mesh_count = static_cast<std::uint32_t>(meshes_.size());
+    h.signal_count = static_cast<std::uint32_t>(signals_.size());
     h.op_count = static_cast<std::uint32_t>(ops_.size());
     h.text_bytes = static_cast<std::uint32_t>(text_.size());
     h.parameters = take(&next, parameters_);
@@ -76,6 +79,7 @@ class Tables {
     h.dimensions = take(&next, dimensions_);
     h.variables = take(&next, variables_);
     h.meshes = take(&next, meshes_);
+    h.signals = take(&next, signals_);
     h.ops = take(&next, ops_);
     h.text = take(&next, text_);
     places.end = next;
@@ -155,6 +159,7 @@ class Tables {
   std::vector<shm::DimensionRecord> dimensions_;
   std::vector<shm::VariableRecord> variables_;
   std::vector<shm::MeshRecord> meshes_;
+  std::vector<shm::SignalRecord> signals_;
   std::vector<ExpressionOp> ops_;
   std::vector<char> text_;
 };
@@ -167,7 +172,8 @@ std::vector<std::uint32_t> wanted_steps(const model::Model& model) {
     // Which variables scripts ask for is known only while they run.
     std::int64_t step = model.scripts.exist() ? 1 : 0;
     for (const std::uint32_t store : variable.stores) {
-      step = std::gcd(step, model.stores[store].every);
+      // Whether one that awaits an event gets an iteration is known when that has ended.
+      step = std::gcd(step, model.stores[store].awaits_event ? 1 : model.stores[store].every);
     }
     steps.push_back(static_cast<std::uint32_t>(step));
   }

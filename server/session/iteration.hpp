@@ -38,6 +38,13 @@ struct Block {
   std::uint32_t place = 0;                ///< in that file
 };
 
+/// An event of the XML that happens in an iteration.
+struct Signal {
+  std::uint32_t event = 0;  ///< index into the model's
+  std::int32_t rank = -1;   ///< that has signalled it; -1: all have, or somebody outside
+  std::uint32_t times = 1;  ///< in a row
+};
+
 struct Iteration {
   std::int64_t number = 0;
   bool complete = true;  ///< false when a client died before it had ended it, or a block is lost
@@ -46,6 +53,8 @@ struct Iteration {
   std::map<std::uint32_t, std::shared_ptr<const void>> pins;
   /// Values of the node's first rank at its end of this iteration, by parameter.
   std::vector<ParameterValue> parameters;
+  /// What happens in it, in order; said when it is complete.
+  std::vector<Signal> signals{};
 };
 
 /// A block that is not, or may not be, in the stores as the simulation gave it.

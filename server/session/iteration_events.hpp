@@ -19,12 +19,15 @@ struct IterationEvent {
     skipped,   ///< `subject`, a store, was busy and has left it out
     dropped,   ///< it is left out; `text` says why
     steered,   ///< `subject`, a parameter, has the value `text` from it on
+    signalled  ///< `subject`, an event of the XML, happens in it
   };
   Kind kind = Kind::open;
   std::int64_t iteration = 0;
   std::string subject{}, text{};
   std::string who{};        ///< steered
   std::uint64_t bytes = 0;  ///< complete
+  std::int32_t rank = -1;   ///< signalled; -1: not by one rank
+  std::uint32_t times = 1;  ///< signalled
 };
 
 class IterationEvents {
@@ -46,7 +49,12 @@ class IterationEvents {
   void complete(std::int64_t iteration, std::uint64_t bytes) {
     ++totals_.iterations;
     totals_.bytes += bytes;
-    add({IterationEvent::Kind::complete, iteration, {}, {}, {}, bytes});
+    add({IterationEvent::Kind::complete, iteration, {}, {}, {}, bytes, -1, 1});
+  }
+
+  void signalled(std::int64_t iteration, const std::string& event, std::int32_t rank,
+                 std::uint32_t times) {
+    add({IterationEvent::Kind::signalled, iteration, event, {}, {}, 0, rank, times});
   }
 
   std::vector<IterationEvent> take() { return std::exchange(events_, {}); }

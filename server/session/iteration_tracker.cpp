@@ -117,6 +117,19 @@ std::optional<Block> IterationTracker::add_to(std::int64_t iteration, const Bloc
   return open[block.client].add(block);
 }
 
+void IterationTracker::touch(std::int64_t iteration) {
+  if (is_dropped(iteration)) return;
+  Open& open = open_[iteration];
+  if (open.empty()) open.resize(clients_.size());
+}
+
+std::optional<std::int64_t> IterationTracker::next() const {
+  if (in_.empty()) return std::nullopt;
+  std::int64_t iteration = least();
+  while (is_dropped(iteration)) ++iteration;
+  return iteration;
+}
+
 const Block* IterationTracker::find(std::int64_t iteration, const Block& like) const {
   const auto found = open_.find(iteration);
   return found == open_.end() ? nullptr : found->second[like.client].find(like);

@@ -45,6 +45,10 @@ class IterationTracker {
   std::optional<Block> add_to(std::int64_t iteration, const Block& block);
   /// What add_to() would replace; null when there is none.
   const Block* find(std::int64_t iteration, const Block& like) const;
+  /// It comes to be complete though nobody writes in it. Nothing when it is left out.
+  void touch(std::int64_t iteration);
+  /// The next one that can be touched; nothing when all clients are gone.
+  std::optional<std::int64_t> next() const;
   /// The client has ended all before this one already.
   void resume(std::uint32_t client, std::int64_t iteration) { move_to(client, iteration); }
   /// The client has ended this iteration, and all before it.

@@ -25,6 +25,7 @@ static void entry(void) {
   AT(leat_plugin, iteration, 24);
   AT(leat_plugin, close, 32);
   AT(leat_plugin, results, 40);
+  AT(leat_plugin, on_signal, 48);
   AT(leat_host, size, 0);
   AT(leat_host, context, 8);
   AT(leat_host, log, 16);

@@ -139,6 +139,7 @@ TEST(SegmentLayout, EventIsOneCacheLine) {
   EXPECT_EQ(static_cast<int>(EventKind::finalize), 9);
   EXPECT_EQ(static_cast<int>(EventKind::drop), 10);
   EXPECT_EQ(static_cast<int>(EventKind::forgo), 11);
+  EXPECT_EQ(static_cast<int>(EventKind::signal), 12);
   EXPECT_EQ(kNoVariable, 0xffffffffu);
   EXPECT_EQ(kUntoldVariable, 0xfffffffeu);
 }
@@ -208,7 +209,8 @@ TEST(SegmentLayout, CatalogueRecordsHaveTheseSizes) {
   EXPECT_EQ(sizeof(LayoutRecord), 32u);
   EXPECT_EQ(sizeof(VariableRecord), 32u);
   EXPECT_EQ(sizeof(MeshRecord), 32u);
-  EXPECT_EQ(sizeof(CatalogueHeader), 88u);
+  EXPECT_EQ(sizeof(CatalogueHeader), 96u);
+  EXPECT_EQ(sizeof(SignalRecord), 8u);
   EXPECT_EQ(sizeof(ExpressionOp), 16u);
 }
 

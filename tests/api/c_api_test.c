@@ -27,6 +27,7 @@ static void all_calls_return(leat_status status) {
   EXPECT(leat_set_extent("free", 0, two), status);
   EXPECT(leat_set_position("row", 0, two), status);
   EXPECT(leat_set_level("patches", 0, 0, two), status);
+  EXPECT(leat_signal("snapshot"), status);
   EXPECT(leat_end_iteration(), status);
   EXPECT(leat_set_int("n", 1), status);
   EXPECT(leat_set_double("x", 1), status);
@@ -128,6 +129,9 @@ static void wrong_names_and_pointers(void) {
   EXPECT(leat_write("rwo", kRow), LEAT_ERROR_UNKNOWN_NAME);
   EXPECT_SAYS("did you mean \"row\"");
   EXPECT(leat_wanted("rwo"), LEAT_ERROR_UNKNOWN_NAME);
+  EXPECT(leat_signal(NULL), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_signal("snap"), LEAT_ERROR_UNKNOWN_NAME);
+  EXPECT_SAYS("declares no event \"snap\"");
   EXPECT(leat_alloc("row", NULL), LEAT_ERROR_ARGUMENT);
   EXPECT(leat_alloc("rwo", &memory), LEAT_ERROR_UNKNOWN_NAME);
   EXPECT_TRUE(memory == NULL);
@@ -204,6 +208,7 @@ static void right_calls(void) {
   right_gets();
   EXPECT(leat_wanted("row"), LEAT_OK);
   EXPECT(leat_wanted("unstored"), LEAT_UNWANTED);
+  EXPECT(leat_signal("snapshot"), LEAT_OK);
   EXPECT(leat_write("unstored", kRow), LEAT_OK);
   EXPECT(leat_write("row", kRow), LEAT_OK);
   EXPECT(leat_write_block("row", 7, kRow), LEAT_OK);
@@ -353,6 +358,7 @@ static int without_server(void) {
   EXPECT(leat_get_string("s", text, sizeof text, &needed), LEAT_OK);
   EXPECT_TRUE(whole == 77 && real == 7.5 && strcmp(text, "mine") == 0 && needed == 0);
   EXPECT(leat_wanted("anything"), LEAT_UNWANTED);
+  EXPECT(leat_signal("anything"), LEAT_OK);
   EXPECT(leat_end_iteration(), LEAT_OK);
   EXPECT(leat_finalize(), LEAT_OK);
   EXPECT_TRUE(leat_last_error()[0] == '\0');

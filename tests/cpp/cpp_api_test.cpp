@@ -90,6 +90,8 @@ void write_all() {
   for (double& element : memory) element = next++;
   leat::commit("allocated");
   expect(leat::wanted("line"), "wanted");
+  error_of(LEAT_ERROR_UNKNOWN_NAME, [] { return leat::signal("marks"); });
+  leat::signal("mark");
 }
 
 void write_from_threads() {

@@ -28,6 +28,7 @@ def test_what_cpp_writes_is_in_the_file(tmp_path, program):
         assert [block[0] for block in stored_blocks(file, "blocks").values()] == [0, 1, 2, 3]
     said = (tmp_path / "cpp.trace.txt").read_text()
     assert "iteration 0 rank 0 block 3 rho (2, 3) 48 bytes level 2 at (4, -6)\n" in said, said
+    assert "iteration 0 " in (tmp_path / "marked.txt").read_text() and not (tmp_path / "never.txt").read_text()
 
 
 @pytest.mark.parametrize("program", ["cpp_api_test", "cpp_api_test_nothrow"])

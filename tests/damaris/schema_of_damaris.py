@@ -58,6 +58,8 @@ WORDS = {
     ("simulation", "language"): "unknown fortran c cpp python r",
     ("buffer", "type"): "posix sysv",
     ("variable", "centering"): "nodal zonal",
+    ("event", "scope"): "core group global bcast",
+    ("event", "execution"): "remote coupled local",
     ("log", "LogLevel"): "trace debug info warning error fatal",
 }
 OPTIONS = "FileMode XDMFMode FilesPath"

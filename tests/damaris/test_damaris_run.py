@@ -154,6 +154,27 @@ def test_sizes_may_change_from_iteration_to_iteration(tmp_path, killed):
                 os.kill(run.server(), signal.SIGKILL)
         run.finish()
         assert ("has taken over" in (tmp_path / "log" / "run.log").read_text()) == killed
-    for step, size in enumerate(SIZES):
-        with h5py.File(tmp_path / "out" / f"run_It{step}.h5") as file:
-            assert same_bits(file["1OVERBG"][...], np.concatenate([data(size // 2, "f8", 10 * step + rank) for rank in range(2)]))
+    with h5py.File(tmp_path / "out" / "run.h5") as file:
+        for step, size in enumerate(SIZES):
+            row = np.concatenate([data(size // 2, "f8", 10 * step + rank) for rank in range(2)])
+            assert same_bits(file["1OVERBG"][step][:size], row) and np.isnan(file["1OVERBG"][step][size:]).all()
+def test_functions_of_events_are_called(tmp_path):
+    library = pathlib.Path(os.environ["LEAT_BUILD"]) / "lib/leat/test/function.so"
+    (tmp_path / "libnotes.so").symlink_to(library)
+    text = HEAD.format(language="c", layout=LAYOUTS["c"]).replace("<log ", """<actions>
+    <event name="one" action="note" library="libnotes.so"/>
+    <event name="all" action="note_too" library="libnotes.so" scope="group"/>
+    <event name="nothing" action="main"/>
+  </actions>
+  <log """)
+    with Run(tmp_path, text, ranks=2) as run:
+        for rank in run.init():
+            for event in ("one", "all", "nothing"):
+                rank.must("signal", event)
+            rank.end()
+        run.ranks[1].must("signal", "one")
+        run.finish()
+    assert (tmp_path / "noted.txt").read_text() == "one 0 0\none 1 0\none 1 1\n"
+    assert (tmp_path / "noted_too.txt").read_text() == "all -1 0\n"
+    checked = subprocess.run([LEAT, "check", "run.xml"], cwd=tmp_path, capture_output=True, text=True)
+    assert 'event "nothing" has no library: Damaris looks for "main" in the program' in checked.stderr

@@ -74,6 +74,7 @@ def verbs(tmp_path_factory):
     ("without a level", -6, 'lies on the amr mesh "patches": call leat_set_level("patches", ...)'),
     ("level", -1, 'has no level 2: levels count from 0 to 1, as levels="2" says'),
     ("place in a level", -1, "has 3 dimensions, and the position has 2"),
+    ("signal", -4, 'verbs.xml declares no event "marks"; did you mean "mark"?'),
     ("finalize", -14, '"u" of iteration 0'),
 ])
 def test_each_mismatch_names_what_is_declared_and_what_came(verbs, what, status, part):
@@ -92,6 +93,10 @@ def test_fortrans_x_y_is_y_x_in_the_file(verbs):
 def test_places_in_a_level_count_from_one_in_the_order_of_fortran(verbs):
     said = (verbs[0] / "verbs.trace.txt").read_text()
     assert "iteration 0 rank 0 block 4 rho (1, 2, 3) 48 bytes level 1 at (1, 2, 6)\n" in said, said
+
+
+def test_a_signal_from_fortran_stores_the_iteration(verbs):
+    assert "iteration 0 " in (verbs[0] / "marked.txt").read_text() and not (verbs[0] / "never.txt").read_text()
 
 
 def test_the_other_verbs_answer(verbs):

@@ -46,6 +46,7 @@ program verbs
   if (associated(wrong)) error stop 3
   if (.not. leat_wanted("u")) error stop 4
   if (leat_iteration() /= 0) error stop 5
+  call leat_signal("mark ")
   call leat_end_iteration()
   print "(a)", "last error: " // leat_last_error()
   print "(a)", "status: " // leat_status_name(LEAT_ERROR_FULL)
@@ -110,6 +111,8 @@ contains
   subroutine levels()
     real(real64) :: rho(3, 2, 1)
     rho = 1
+    call leat_signal("marks", stat, message)
+    call say("signal")
     call leat_write("rho", rho, block=4, stat=stat, errmsg=message)
     call say("without a level")
     call leat_set_level("patches", 4, 2, [1, 1, 1], stat=stat, errmsg=message)

@@ -37,6 +37,7 @@ constexpr char kXml[] = R"(<simulation name="fuzz">
     <variable name="piece" layout="piece" mesh="gas"/>
   </data>
   <storage><store name="check" type="trace"/></storage>
+  <actions><event name="each" plugin="check"/><event name="all" plugin="check" scope="node"/></actions>
 </simulation>
 )";
 
@@ -136,8 +137,16 @@ int iteration(void*, const leat_iteration_data* data) {
 
 int close(void*) { return 0; }
 
-const leat_plugin kPlugin{LEAT_PLUGIN_ABI, sizeof(leat_plugin), "check", open, iteration, close,
-                          nullptr};
+int on_signal(void*, const char* event, std::int32_t rank, std::int64_t iteration, const char*) {
+  const bool is_of_all = std::strcmp(event, "all") == 0;
+  promise(is_of_all || std::strcmp(event, "each") == 0, "an event is one of the XML");
+  promise(is_of_all ? rank == -1 : rank >= -1, "an event is of a rank, or of all");
+  promise(iteration >= 0, "an event happens in an iteration");
+  return 0;
+}
+
+const leat_plugin kPlugin{
+    LEAT_PLUGIN_ABI, sizeof(leat_plugin), "check", open, iteration, close, nullptr, on_signal};
 
 }  // namespace
 

@@ -21,6 +21,9 @@ class AnyRun final : public ControlledRun {
                   const std::string&) override {
     return parameter == "dt" ? "" : "no";
   }
+  std::string signal(const std::string& event, const std::string&) override {
+    return event == "snapshot" ? "" : "no";
+  }
   std::string drain(const std::string&) override { return ""; }
   std::string stop(const std::string&) override { return "no"; }
   std::string reload_scripts(const std::string&) override { return ""; }

@@ -120,7 +120,7 @@ class HostileClients {
 
   shm::Event any_event(std::uint32_t who) {
     shm::Event event{};
-    event.kind = input_.below(12);
+    event.kind = input_.below(13);
     event.flags = input_.below(6);
     event.subject = input_.below(6);
     event.block = input_.below(3);

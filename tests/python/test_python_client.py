@@ -242,6 +242,27 @@ except leat.Error as e:
     assert said == "iteration 0 rank 0 block 3 rho (4) 32 bytes level 1 at (8)\n", said
 
 
+def test_a_signal_stores_the_iteration(python, tmp_path):
+    text = XML.format(layouts="").replace("</storage>", '</storage><actions><event name="mark" store="out"/></actions>')
+    (tmp_path / "py.xml").write_text(text)
+    run(python, tmp_path, """
+import leat, numpy as np
+leat.init("py.xml")
+try:
+    leat.signal("marc")
+except leat.Error as e:
+    assert e.status == "LEAT_ERROR_UNKNOWN_NAME", e
+for i in range(3):
+    leat.write("blocks", np.full(8, i))
+    if i == 1:
+        leat.signal("mark")
+    leat.end_iteration()
+leat.finalize()
+""")
+    with h5py.File(tmp_path / "py.h5") as file:
+        assert file["iteration"][:].tolist() == [1] and file["blocks"][0].tolist() == [1] * 8
+
+
 def test_each_c_call_has_its_python_twin():
     c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?leat_(\w+)\(", (ROOT / "client-api/leat.h").read_text()))
     # One Python name for several C ones: block is an optional argument, an array says what it is, comm says the ranks.

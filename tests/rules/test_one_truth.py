@@ -120,7 +120,7 @@ def test_the_store_describes_a_run_with_the_keys_of_the_model():
         return set(re.findall(r'put\(&said, "(\w+)"|said\["(\w+)"\]|\{"(\w+)", ', numbers))
 
     ours, stores = ({name for found in keys(path) for name in found if name} for path in DESCRIBES)
-    assert stores - ours == {"format", "store", "ranks"} and ours - stores == {"simulation", "parameters"}
+    assert stores - ours == {"format", "store", "ranks"} and ours - stores == {"simulation", "parameters", "events", "scope", "scripts"}
 
 
 def test_scripts_know_the_numbers_of_types_and_meshes():

@@ -25,4 +25,4 @@ static int close_it(void* state) {
 }
 
 LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {
-    LEAT_PLUGIN_ABI, sizeof(leat_plugin), "crashing", open_it, iteration, close_it, NULL};
+    LEAT_PLUGIN_ABI, sizeof(leat_plugin), "crashing", open_it, iteration, close_it, NULL, NULL};

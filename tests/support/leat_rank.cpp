@@ -217,6 +217,7 @@ const std::map<std::string, std::function<leat_status(Words&)>> kCalls = {
        return leat_commit_block(n.c_str(), w.block());
      }},
     {"end_iteration", [](Words&) { return leat_end_iteration(); }},
+    {"signal", [](Words& w) { return leat_signal(w.text().c_str()); }},
     {"set_extent", [](Words& w) { return extents(w, leat_set_extent); }},
     {"set_position", [](Words& w) { return extents(w, leat_set_position); }},
     {"set_level",

@@ -67,6 +67,11 @@ class Translator {
       if (!scripts.children.empty()) to.children.push_back(std::move(scripts));
     }
     for (const XmlElement& each : from_.children) {
+      if (each.name != "actions") continue;
+      XmlElement actions = translate_actions(work_, each);
+      if (!actions.children.empty()) to.children.push_back(std::move(actions));
+    }
+    for (const XmlElement& each : from_.children) {
       if (each.name == "log") to.children.push_back(translate_log(each));
     }
     return to;

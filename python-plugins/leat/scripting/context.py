@@ -16,12 +16,13 @@ class Context:
 
     iteration   number of the iteration
     parameters  {name: value} of the XML's parameters, as the first rank of the node had them at the end of the iteration
+    events      what happens in this iteration, as <actions> has it, in order: objects with name, rank (None: not of one) and times
     state       a dict that survives edits of the script and restarts of its process; it is pickled after each call
     """
 
     def __init__(self, script, iteration, services):
         self.iteration = iteration.number
-        self.parameters = dict(iteration.parameters)
+        self.parameters, self.events = dict(iteration.parameters), list(iteration.events)
         self._script, self._iteration, self._services = script, iteration, services
         self._function = self._ds = None
         self.scalars, self.arrays = {}, {}  # what the script has made

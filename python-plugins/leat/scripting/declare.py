@@ -10,13 +10,15 @@ _declared = []  # by the script that is being loaded
 @dataclass
 class Declaration:
     """One function of a script. variables: names, or None for all. every: calls at iterations that this divides. products: patterns
-    of what it takes that stores and other scripts have made; publishes: names of what it makes of that."""
+    of what it takes that stores and other scripts have made; publishes: names of what it makes of that. events: names; some: called
+    only where one of them happens."""
     function: object
     variables: list = None
     every: int = 1
     arrays: str = None
     products: tuple = ()
     publishes: tuple = ()
+    events: tuple = ()
 
     @property
     def name(self):
@@ -71,6 +73,24 @@ def on_iteration(function=None, *, variables=None, every=1, arrays=None, product
         _declared.append(Declaration(declared, variables, every, arrays, tuple(products or ()), tuple(publishes or ())))
         return declared
     return declare if function is None else declare(function)
+
+
+def on_event(*events, variables=None, arrays=None):
+    """Decorator: calls `function(ds, ctx)` with each iteration in which one of these events of the XML happens, once; ctx.events has
+    which, by which rank and how often. Such an iteration is never left out for a newer one.
+
+    variables, arrays: as with on_iteration; None: whatever there is, be it nothing.
+    """
+    if not events or not all(isinstance(event, str) for event in events):
+        raise ValueError(f"on_event{events!r}: names of events are expected, like @leat.on_event(\"snapshot\")")
+    variables = None if variables is None else [variables] if isinstance(variables, str) else list(variables)
+    if arrays not in (None, "xarray", "numpy"):
+        raise ValueError(f'on_event(arrays={arrays!r}): "xarray" or "numpy" is expected')
+
+    def declare(declared):
+        _declared.append(Declaration(declared, variables, 1, arrays, events=tuple(events)))
+        return declared
+    return declare
 
 
 def declarations_of(run, namespace):

@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """One iteration as scripts see it: arrays, datasets, raw blocks."""
+from dataclasses import dataclass
+
 from .blocks import Block, array_of, own_part, product_in, records_of
 from .coordinates import beside
 from .datasets import make_dataset
+
+
+@dataclass
+class Event:
+    """One that happens in an iteration. rank: that has signalled it; None: all have, or somebody outside. times: in a row."""
+    name: str
+    rank: int = None
+    times: int = 1
 
 
 class Iteration:
@@ -11,6 +21,7 @@ class Iteration:
     def __init__(self, model, number, complete, parameters, time=None):
         self.model, self.number, self.complete, self.parameters, self.time = model, number, complete, parameters, time
         self._assembled = {}
+        self.events = []    # Event, in order
         self.products = {}  # {"<source>/<name>": Product}; none: what is made of it comes by itself, later
 
     def names(self):
@@ -55,6 +66,8 @@ class LiveIteration(Iteration):
 
     def take(self, head, data):
         """The blocks and products that this order speaks of; another script's order may have had others."""
+        names = list(self.model.events)
+        self.events = [Event(names[event], rank if rank >= 0 else None, times) for event, rank, times in head["signals"]]
         start = head["data_of_products"]
         self._records = {}
         for record in records_of(data[:start]):

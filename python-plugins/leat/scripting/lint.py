@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is wrong with scripts, before any run: for `leat check`.
 
-Standard input: {"model": as lib/model/run_description.hpp makes it, "scripts": [{"path", "damaris": of one for Damaris {"every",
-"variables"}, else null}], "limit": seconds}. Standard output:
-{"scripts": [{"path", "functions": [{"name", "line", "variables", "every", "products", "publishes"}]}],
+Standard input: {"model": as lib/model/run_description.hpp makes it, "scripts": [paths], "limit": seconds}. Standard output:
+{"scripts": [{"path", "functions": [{"name", "line", "variables", "every", "products", "publishes", "events"}]}],
 "diagnostics": [{"file", "line", "severity", "message"}]}; file is "" for what is wrong with the interpreter. Each
 script is imported in a process of its own, all at once: what one does, or how long it takes, is nothing to the others.
 """
@@ -116,7 +115,8 @@ def _look_at(model, path):
         found += [_diagnostic(path, each.line, message) for message in _wrong_with(each, script.model)]
     functions = [{"name": d.name, "line": d.line, "every": d.every,
                   "variables": None if d.variables is None else [str(v) for v in d.variables],
-                  "products": d.products, "publishes": d.publishes} for d in declarations]
+                  "products": d.products, "publishes": d.publishes, "events": d.events or script.model.events_of(script.name)}
+                 for d in declarations]
     return {"functions": functions, "diagnostics": found}
 
 
@@ -140,6 +140,11 @@ def _wrong_with(declaration, model):
     for name in declaration.variables or []:
         try:
             model.variable(name)
+        except LookupError as error:
+            yield error.args[0]
+    for name in declaration.events:
+        try:
+            model.event(name)
         except LookupError as error:
             yield error.args[0]
     if declaration.arrays == "xarray" and xarray is None:

@@ -66,12 +66,13 @@ class Variable:
 
 class Model:
     """The run, as lib/model/run_description.hpp writes it. variables: list of Variable by number. parameters: {name: "int" |
-    "double" | "string"}. time: Time, or None. ranks: of the run. source: where all this is said, for messages."""
+    "double" | "string"}. time: Time, or None. ranks: of the run. source: where all this is said, for messages. events: {name: names
+    of the scripts that are called only where it happens}, by their numbers; None: not known, as of a stored run."""
 
-    def __init__(self, simulation, variables, parameters=None, source="the XML", meshes=(), time=None, ranks=0):
+    def __init__(self, simulation, variables, parameters=None, source="the XML", meshes=(), time=None, ranks=0, events=None):
         self.simulation, self.source = simulation, source
         self.variables, self.meshes, self.time, self.ranks = variables, meshes, time, ranks
-        self.parameters = parameters or {}
+        self.parameters, self.events = parameters or {}, events
         self.by_name = {variable.name: variable for variable in variables}
         self.coordinate_variables = {variable.name for variable in variables if is_coordinate_variable(variable)}
 
@@ -80,13 +81,24 @@ class Model:
         meshes = [Mesh.from_json(mesh) for mesh in told.get("meshes", [])]
         variables = [Variable.from_json(number, v, meshes) for number, v in enumerate(told["variables"])]
         parameters = {p["name"]: p["kind"] for p in told.get("parameters", [])}
-        return cls(told["simulation"], variables, parameters, source, meshes, Time.from_json(told), told.get("ranks", 0))
+        return cls(told["simulation"], variables, parameters, source, meshes, Time.from_json(told), told.get("ranks", 0),
+                   {event["name"]: event.get("scripts", []) for event in told.get("events", [])})
 
     def variable(self, name):
         """The variable of this name; LookupError with the nearest name."""
         if name not in self.by_name:
             raise LookupError(f'there is no variable "{name}" in {self.source}{did_you_mean(name, self.by_name)}')
         return self.by_name[name]
+
+    def event(self, name):
+        """Its name; LookupError with the nearest when the XML has none of this name."""
+        if self.events is not None and name not in self.events:
+            raise LookupError(f'there is no event "{name}" in {self.source}{did_you_mean(name, self.events)}')
+        return name
+
+    def events_of(self, script):
+        """Names of the events that say when this script is called; none: they do not."""
+        return tuple(name for name, scripts in (self.events or {}).items() if script in scripts)
 
 
 def fill_of(dtype):

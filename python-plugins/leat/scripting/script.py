@@ -34,10 +34,10 @@ class ScriptError(Exception):
 
 class Function:
     """A declared function of a script, and what it remembers of earlier iterations. variables: what it asks for, None for all;
-    beside: what says where those lie."""
+    beside: what says where those lie; events: names, some: it is due only where one of them happens."""
 
-    def __init__(self, declaration, variables, beside=()):
-        self.declaration, self.variables, self.beside = declaration, variables, beside
+    def __init__(self, declaration, variables, beside=(), events=()):
+        self.declaration, self.variables, self.beside, self.events = declaration, variables, beside, events
         self._window = collections.deque()
 
     def remember(self, iteration, ds, n):
@@ -53,6 +53,10 @@ class Function:
             return False
         if self.declaration.products and not self.products_of(iteration):
             return False
+        if self.events and not any(event.name in self.events for event in iteration.events):
+            return False
+        if self.declaration.events and self.variables is None:
+            return True
         return bool(names) if self.variables is None else all(v.name in names for v in self.variables if v.time_varying)
 
     def products_of(self, iteration):
@@ -106,9 +110,13 @@ class Script:
                 raise ScriptError(f"{each.place}: {wrong}")
             try:
                 variables = None if each.variables is None else [self.model.variable(name) for name in each.variables]
+                events = each.events or self.model.events_of(self.name)
+                for name in each.events:
+                    self.model.event(name)
             except LookupError as error:
                 raise ScriptError(f"{each.place}: {error.args[0]}") from None
-            functions.append(Function(each, variables, [self.model.by_name[name] for name in beside(self.model, each.variables or ())]))
+            functions.append(Function(each, variables, [self.model.by_name[name] for name in beside(self.model, each.variables or ())],
+                                      events))
         return functions
 
     def close(self):

@@ -141,7 +141,8 @@ class Worker:
         except Exception as why:  # its state cannot be read back, for example
             error, whole = f"{type(why).__name__}: {why}", ""
         functions = [{"every": f.declaration.every, "variables": _varying(f.variables), "beside": _varying(f.beside),
-                      "products": f.declaration.products, "publishes": f.declaration.publishes} for f in script.functions]
+                      "products": f.declaration.products, "publishes": f.declaration.publishes,
+                      "events": [list(self._model.events).index(name) for name in f.events]} for f in script.functions]
         return ({"functions": functions, "error": error, "whole": whole},)
 
     def _made(self, head):

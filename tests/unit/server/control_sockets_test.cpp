@@ -26,6 +26,7 @@ class QuietRun final : public control::ControlledRun {
   Json metrics() override { return nullptr; }
   std::string describe() override { return ""; }
   std::string ledger() override { return ""; }
+  std::string signal(const std::string&, const std::string&) override { return ""; }
   std::string set(const std::string&, const Steering::Value&, const std::string&) override {
     return "";
   }

@@ -19,6 +19,10 @@ class FakeRun final : public ControlledRun {
   std::string describe() override { return "{}"; }
   Json metrics() override { return Json::object(); }
   std::string ledger() override { return ledger_text; }
+  std::string signal(const std::string& event, const std::string& who) override {
+    orders.push_back("signal " + event + " by " + who);
+    return "";
+  }
   std::string set(const std::string& parameter, const server::Steering::Value&,
                   const std::string& who) override {
     orders.push_back("set " + parameter + " by " + who);
@@ -89,6 +93,8 @@ TEST_F(ControlTest, AReplyThatIsTooLargeIsRefused) {
 TEST_F(ControlTest, OrdersSayWho) {
   ask(open(5), R"({"leat_control": 1, "request": "set", "parameter": "dt", "value": 2})");
   EXPECT_EQ(run_.orders, std::vector<std::string>{"set dt by control/5"});
+  ask(open(6), R"({"leat_control": 1, "request": "signal", "signal": "snapshot"})");
+  EXPECT_EQ(run_.orders.back(), "signal snapshot by control/6");
 }
 
 TEST_F(ControlTest, ARequestMayComeInAnyPieces) {

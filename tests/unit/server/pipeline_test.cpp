@@ -92,6 +92,7 @@ TEST(Pipeline, TellsAPluginHowManyIterationsWaitBehindTheOneThatItGets) {
                              return 0;
                            },
                            [](void*) { return 0; },
+                           nullptr,
                            nullptr};
   model::Model model;
   model.layouts.emplace_back();

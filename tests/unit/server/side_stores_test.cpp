@@ -53,6 +53,7 @@ const leat_plugin kSide{LEAT_PLUGIN_ABI,
                           return 0;
                         },
                         close_it,
+                        nullptr,
                         nullptr};
 const leat_plugin kOther{LEAT_PLUGIN_ABI,
                          sizeof(leat_plugin),
@@ -63,6 +64,7 @@ const leat_plugin kOther{LEAT_PLUGIN_ABI,
                            return 0;
                          },
                          close_it,
+                         nullptr,
                          nullptr};
 
 // Stores "side", which may leave iterations out, and "other", of one variable.
