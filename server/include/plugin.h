@@ -17,7 +17,7 @@
  *  3. Functions return 0 for success. Anything else is a failure of this plugin for this call only: it is logged
  *     with the last message given to host->log at LEAT_LOG_ERROR, the run is told, other plugins go on.
  *     C++ exceptions must not leave a plugin (plugin.hpp catches them).
- *  4. All calls for one plugin come from one thread at a time, not necessarily always the same thread.
+ *  4. All calls for one plugin come from one thread at a time, not necessarily always the same thread; but chunk().
  *  5. Everything that the host passes is the host's and is valid until the call returns, except `leat_run` and all
  *     that it points to, and `leat_host`, which are valid until close() returns. Block data are read-only.
  *  6. Strings are UTF-8 and never NULL ("" for nothing). Arrays are in C order: the last dimension is contiguous.
@@ -259,12 +259,15 @@ typedef struct leat_plugin {
    * such. Calls come between those of iteration(), in ascending order for each source; those of scripts not at once after
    * the iteration that they are about. */
   int (*results)(void* state, const leat_result_set* set);
-  /* An <event> that names the <store> happens in this iteration; NULL: the plugin is told of none. Once each time, in the order
-   * of the ranks' calls, after iteration() of all iterations before and before that of this one, which may hold nothing for the
-   * plugin. rank: of the one that has signalled it; -1: all ranks have, as its scope says, or somebody outside. args: "".
-   * A failure counts as one of this iteration; the plugin gets that all the same. When the server dies, what it was at comes
-   * again, with the iteration. */
-  int (*on_signal)(void* state, const char* event, int32_t rank, int64_t iteration, const char* args);
+  /* An iteration in pieces, in place of iteration(): all three, or none. begin() says in how many pieces it is done, maybe 0.
+   * chunk() does one of them: it is called once for each number from 0 to chunks - 1, in any order, from any threads, several at
+   * a time; it reads what begin() has made, writes to a place of its own, and may call of the host log and progress. Then
+   * finish(), from the thread of begin(), which may publish. `data` is valid until finish() has returned. When begin() or a
+   * chunk fails, no other is begun, and finish() is not called; begin() comes again with another iteration. An older host knows only
+   * iteration(), which does all of it then. */
+  int (*begin)(void* state, const leat_iteration_data* data, uint64_t* chunks);
+  int (*chunk)(void* state, uint64_t number);
+  int (*finish)(void* state);
 } leat_plugin;
 
 /* 0 in a host from before there was such a thing. */

@@ -12,9 +12,10 @@
 //       void close();                                        // after the last iteration
 //       void results(const leat_result_set& set);            // what scripts and other plugins
 //                                                            // made; may be left out
-//       void on_signal(const char* event, std::int32_t rank, // an <event> of the XML happens; may be
-//                      std::int64_t iteration,               // left out
-//                      const char* args);
+//       // In place of iteration(): pieces, done at the same time where there are cores for it.
+//       std::uint64_t begin(const leat_iteration_data& data);   // how many
+//       void chunk(std::uint64_t number);    // one; any thread, any order, several at a time
+//       void finish();                       // when all are done
 //     };
 //     LEAT_PLUGIN(Mine, "mine")
 //
@@ -217,6 +218,49 @@ int iteration(void* state, const leat_iteration_data* data) noexcept {
 }
 
 template <class Plugin>
+int begin(void* state, const leat_iteration_data* data, std::uint64_t* chunks) noexcept {
+  auto* own = static_cast<State<Plugin>*>(state);
+  return guarded(own->host, [&] { *chunks = own->plugin.begin(*data); });
+}
+
+template <class Plugin>
+int chunk(void* state, std::uint64_t number) noexcept {
+  auto* own = static_cast<State<Plugin>*>(state);
+  return guarded(own->host, [&] { own->plugin.chunk(number); });
+}
+
+template <class Plugin>
+int finish(void* state) noexcept {
+  auto* own = static_cast<State<Plugin>*>(state);
+  return guarded(own->host, [&] { own->plugin.finish(); });
+}
+
+// For a host that knows nothing of pieces.
+template <class Plugin>
+int all_chunks(void* state, const leat_iteration_data* data) noexcept {
+  std::uint64_t chunks = 0;
+  int code = begin<Plugin>(state, data, &chunks);
+  for (std::uint64_t i = 0; code == 0 && i < chunks; ++i) code = chunk<Plugin>(state, i);
+  return code == 0 ? finish<Plugin>(state) : code;
+}
+
+template <class Plugin, class = void>
+struct Calls {
+  static constexpr auto iteration = detail::iteration<Plugin>;
+  static constexpr decltype(leat_plugin::begin) begin = nullptr;
+  static constexpr decltype(leat_plugin::chunk) chunk = nullptr;
+  static constexpr decltype(leat_plugin::finish) finish = nullptr;
+};
+
+template <class Plugin>
+struct Calls<Plugin, std::void_t<decltype(&Plugin::chunk)>> {
+  static constexpr auto iteration = detail::all_chunks<Plugin>;
+  static constexpr auto begin = detail::begin<Plugin>;
+  static constexpr auto chunk = detail::chunk<Plugin>;
+  static constexpr auto finish = detail::finish<Plugin>;
+};
+
+template <class Plugin>
 int close(void* state) noexcept {
   const std::unique_ptr<State<Plugin>> own(static_cast<State<Plugin>*>(state));
   return guarded(own->host, [&] { own->plugin.close(); });
@@ -262,12 +306,14 @@ constexpr SignalFunction on_signal_of(long) {
 }  // namespace leat
 
 /// Exports `Class` as the plugin of this library, called `title`.
-#define LEAT_PLUGIN(Class, title)                                                               \
-  LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {LEAT_PLUGIN_ABI,                    \
-                                                            sizeof(leat_plugin),                \
-                                                            title,                              \
-                                                            leat::detail::open<Class>,          \
-                                                            leat::detail::iteration<Class>,     \
-                                                            leat::detail::close<Class>,         \
-                                                            leat::detail::results_of<Class>(0), \
-                                                            leat::detail::on_signal_of<Class>(0)};
+#define LEAT_PLUGIN(Class, title)                                                                  \
+  LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {LEAT_PLUGIN_ABI,                       \
+                                                            sizeof(leat_plugin),                   \
+                                                            title,                                 \
+                                                            leat::detail::open<Class>,             \
+                                                            leat::detail::Calls<Class>::iteration, \
+                                                            leat::detail::close<Class>,            \
+                                                            leat::detail::results_of<Class>(0),    \
+                                                            leat::detail::Calls<Class>::begin,     \
+                                                            leat::detail::Calls<Class>::chunk,     \
+                                                            leat::detail::Calls<Class>::finish};

@@ -27,7 +27,10 @@ void note_crashes() {
   }
 }
 
-CrashNote::CrashNote(std::atomic<std::uint32_t>* count) noexcept {
+std::atomic<std::uint32_t>* CrashNote::count_here() noexcept { return count_of_this_thread; }
+
+CrashNote::CrashNote(std::atomic<std::uint32_t>* count) noexcept
+    : count_before_(count_of_this_thread) {
   stack_t stack{};
   stack.ss_sp = spare_stack;
   stack.ss_size = sizeof spare_stack;
@@ -36,7 +39,7 @@ CrashNote::CrashNote(std::atomic<std::uint32_t>* count) noexcept {
 }
 
 CrashNote::~CrashNote() {
-  count_of_this_thread = nullptr;
+  count_of_this_thread = count_before_;
   sigaltstack(&before_, nullptr);
 }
 

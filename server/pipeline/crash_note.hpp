@@ -22,10 +22,13 @@ class CrashNote {
  public:
   explicit CrashNote(std::atomic<std::uint32_t>* count) noexcept;
   CrashNote(const CrashNote&) = delete;
+  /// The count of this thread, for one that helps it; null: it has none.
+  static std::atomic<std::uint32_t>* count_here() noexcept;
   ~CrashNote();
 
  private:
   stack_t before_{};
+  std::atomic<std::uint32_t>* count_before_;
 };
 
 }  // namespace leat::server

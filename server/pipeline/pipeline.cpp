@@ -79,13 +79,17 @@ Pipeline::Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins,
     : stores_(nodes_of(std::move(plugins), progress)),
       steps_(steps_of(stores_)),
       hooks_(std::move(hooks)),
+      team_(std::max<std::size_t>(1, most_at_once) - 1),
       aside_(stores_, queue_),
-      lanes_(libraries_of(stores_, aside_), most_at_once) {}
+      lanes_(libraries_of(stores_, aside_), most_at_once) {
+  for (const auto& store : stores_) store->plugin().set_team(&team_);
+}
 
 void Pipeline::start(Executor& executor, std::int32_t first_rank, std::function<void()> first) {
   for (const auto& store : stores_) store->plugin().set_first_rank(first_rank);
   ++unfinished_;
   lanes_.start(executor);
+  team_.start(executor);
   aside_.start(executor);
   thread_ = executor.run("leat stores", Executor::Urgency::behind_others,
                          [this, first = std::move(first)] { run(first); });

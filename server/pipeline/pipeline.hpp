@@ -44,7 +44,7 @@ class Pipeline final {
   };
 
   /// `progress`: one per plugin, see StoreNode. `hooks`: called from the pipeline's thread.
-  /// `most_at_once`: stores.
+  /// `most_at_once`: stores, and pieces of an iteration.
   Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins,
            std::span<shm::StoreWords> progress, Hooks hooks, std::size_t most_at_once = 1);
   ~Pipeline() { stop(); }
@@ -106,6 +106,7 @@ class Pipeline final {
   Hooks hooks_;
   std::optional<ArrayChecks> checks_;
   WorkQueue queue_;
+  WorkTeam team_;
   SideStores aside_;
   Lanes lanes_;
   std::mutex mutex_;

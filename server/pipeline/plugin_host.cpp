@@ -67,14 +67,23 @@ PluginHost::PluginHost(std::string store, std::vector<std::string> publishes,
            &PluginHost::publish} {}
 
 void PluginHost::call_begins(Call call, std::int64_t iteration) {
-  last_error_.clear();
   published_.reset();
   call_ = call;
   iteration_ = iteration;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  last_error_.clear();
+}
+
+std::string PluginHost::last_error() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return last_error_;
 }
 
 void PluginHost::say(int level, const std::string& message) {
-  if (level == LEAT_LOG_ERROR) last_error_ = message;
+  if (level == LEAT_LOG_ERROR) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    last_error_ = message;
+  }
   log_->log(level_of(level), "store \"{}\": {}", store_, message);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,7 +37,7 @@ class PluginHost {
   /// The plugin is about to be called: what it said before is forgotten.
   void call_begins(Call call = Call::other, std::int64_t iteration = 0);
   /// The last error that it has said in this call, or "".
-  const std::string& last_error() const noexcept { return last_error_; }
+  std::string last_error() const;
   /// The call has failed: what it published is dropped.
   void call_failed() { published_.reset(); }
   /// What it has published in this call: all together.
@@ -57,6 +58,7 @@ class PluginHost {
   leat_host abi_;
   std::function<std::string()> ledger_;
   std::function<void()> progress_;
+  mutable std::mutex mutex_;  // of last_error_: several threads log
   std::string last_error_, shown_ledger_;
   Call call_ = Call::other;
   std::int64_t iteration_ = 0;  // of the call

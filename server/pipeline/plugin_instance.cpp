@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lib/platform/clock.hpp"
+#include "server/pipeline/crash_note.hpp"
 
 namespace leat::server {
 
@@ -27,7 +28,7 @@ PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& mo
 
 std::string PluginInstance::outcome(int code, const char* function) const {
   if (code == 0) return "";
-  if (!host_.last_error().empty()) return host_.last_error();
+  if (std::string said = host_.last_error(); !said.empty()) return said;
   return std::string(plugin_->name) + " failed in " + function + " and did not say why (code " +
          std::to_string(code) + ")";
 }
@@ -99,16 +100,31 @@ std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t 
   data.parameter_count = parameters.size();
   data.parameter_stride = sizeof(leat_parameter);
   data.waiting = waiting;
-  std::string error = timed([&] { return plugin_->iteration(state_, &data); }, "iteration");
+  std::string error = timed([&] {
+    return plugin_->begin && team_ ? in_pieces(data)
+                                   : outcome(plugin_->iteration(state_, &data), "iteration");
+  });
   if (error.empty()) work_.bytes += bytes;
   ++work_.calls;
   return error;
 }
 
+std::string PluginInstance::in_pieces(const leat_iteration_data& data) {
+  std::uint64_t pieces = 0;
+  std::string error = outcome(plugin_->begin(state_, &data, &pieces), "begin");
+  if (!error.empty()) return error;
+  const auto crashes = CrashNote::count_here();
+  error = team_->run(pieces, [&](std::uint64_t number) {
+    const CrashNote note(crashes);
+    return outcome(plugin_->chunk(state_, number), "chunk");
+  });
+  return error.empty() ? outcome(plugin_->finish(state_), "finish") : error;
+}
+
 // What a call has published that fails, is dropped.
-std::string PluginInstance::timed(const std::function<int()>& call, const char* function) {
+std::string PluginInstance::timed(const std::function<std::string()>& call) {
   const std::int64_t begun_ns = platform::now_ns();
-  std::string error = outcome(call(), function);
+  std::string error = call();
   work_.ns += static_cast<std::uint64_t>(platform::now_ns() - begun_ns);
   if (!error.empty()) host_.call_failed();
   return error;
@@ -142,7 +158,7 @@ std::string PluginInstance::process(const Publication& publication,
   set.result_stride = sizeof(leat_result);
   set.source_kind =
       publication.kind == Publication::Source::plugin ? LEAT_FROM_PLUGIN : LEAT_FROM_SCRIPT;
-  std::string error = timed([&] { return plugin_->results(state_, &set); }, "results");
+  std::string error = timed([&] { return outcome(plugin_->results(state_, &set), "results"); });
   if (error.empty()) work_.products_taken += wanted.size();
   return error;
 }

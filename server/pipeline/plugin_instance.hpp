@@ -13,7 +13,7 @@
 #include "lib/model/product_flow.hpp"
 #include "server/pipeline/plugin_host.hpp"
 #include "server/pipeline/plugin_view.hpp"
-#include "server/pipeline/store_events.hpp"
+#include "server/pipeline/work_team.hpp"
 #include "server/products/publication.hpp"
 
 namespace leat::server {
@@ -35,6 +35,8 @@ class PluginInstance {
 
   /// Before open(): the lowest rank of this node.
   void set_first_rank(std::int32_t rank) noexcept { run_.first_rank = rank; }
+  /// Before open(): who helps with iterations that are done in pieces.
+  void set_team(WorkTeam* team) noexcept { team_ = team; }
   std::string open();
   /// True when this plugin takes something of the iteration.
   bool wants(const Iteration& iteration) const;
@@ -68,7 +70,8 @@ class PluginInstance {
   std::string tell(const Iteration& iteration);
   bool takes(std::uint32_t variable) const { return takes_[variable] != 0; }
   std::string outcome(int code, const char* function) const;
-  std::string timed(const std::function<int()>& call, const char* function);
+  std::string in_pieces(const leat_iteration_data& data);
+  std::string timed(const std::function<std::string()>& call);
 
   const leat_plugin* plugin_;
   std::string name_;
@@ -80,6 +83,7 @@ class PluginInstance {
   std::vector<std::uint8_t> takes_;
   leat_run run_;
   PluginHost host_;
+  WorkTeam* team_ = nullptr;
   void* state_ = nullptr;
   std::optional<std::string> why_not_open_ = "";  // nothing: it is open
   PluginWork work_;

@@ -75,6 +75,8 @@ Result<LoadedPlugin> load_plugin(const std::string& path) {
   if (!plugin.name || !plugin.open || !plugin.iteration || !plugin.close) {
     return refused(path, "its entry has no name, or lacks one of open, iteration and close");
   }
+  if (!plugin.begin != !plugin.chunk || !plugin.begin != !plugin.finish)
+    return refused(path, "its entry has one of begin, chunk and finish, and lacks another");
   return LoadedPlugin(plugin);
 }
 

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rank that writes arrays of NumPy: arrays_rank.py LIBLEAT XML SESSION RANK RANKS FILE.npz. The file has an array for each
+"variable.iteration"; after each iteration it prints its number and waits for a line."""
+import ctypes
+import sys
+
+import numpy as np
+
+
+class Ranks(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint64), *((name, ctypes.c_int32) for name in ("rank", "size", "node_rank", "node_size")),
+                ("session", ctypes.c_char_p)]
+
+
+def main(library, config, session, rank, size, file):
+    leat = ctypes.CDLL(library)
+    leat.leat_last_error.restype = ctypes.c_char_p
+
+    def must(status):
+        assert status == 0, leat.leat_last_error().decode()
+
+    rank, size = int(rank), int(size)
+    must(leat.leat_init_ranks(config.encode(), ctypes.byref(Ranks(ctypes.sizeof(Ranks), rank, size, rank, size, session.encode()))))
+    arrays = np.load(file)
+    for iteration in range(1 + max(int(name.rpartition(".")[2]) for name in arrays)):
+        for name in arrays:
+            variable, _, number = name.rpartition(".")
+            if int(number) != iteration:
+                continue
+            array = np.ascontiguousarray(arrays[name])
+            leat.leat_set_extent(variable.encode(), 0, (ctypes.c_int64 * array.ndim)(*array.shape))  # refused where it is fixed
+            must(leat.leat_write_block(variable.encode(), 0, array.ctypes.data_as(ctypes.c_void_p)))
+        must(leat.leat_end_iteration())
+        print(iteration, flush=True)
+        sys.stdin.readline()
+    must(leat.leat_finalize())
+    print("done", flush=True)
+
+
+main(*sys.argv[1:])

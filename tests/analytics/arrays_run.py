@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run whose ranks write arrays of NumPy, and the products that are in its file."""
+import pathlib
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+from leat_run import BUILD, LIMIT, Run
+
+RANK = pathlib.Path(__file__).parent / "arrays_rank.py"
+
+
+def write_arrays(folder, text, by_rank, after=None):
+    """by_rank: for each rank {(variable, iteration): array}. after(run, iteration) is called when all ranks have ended one.
+    Returns the log."""
+    run = Run(folder, text, ranks=0)
+    ranks = []
+    for number, arrays in enumerate(by_rank):
+        file = run.folder / f"rank{number}.npz"
+        np.savez(file, **{f"{variable}.{iteration}": array for (variable, iteration), array in arrays.items()})
+        words = [sys.executable, RANK, BUILD / "lib/libleat.so", run.config, run.session, number, len(by_rank), file]
+        ranks.append(subprocess.Popen([str(word) for word in words], cwd=run.folder, env=run.environment, text=True,
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=open(run.folder / f"rank{number}.err", "w")))
+    said = [rank.stdout.readline().strip() for rank in ranks]
+    while said[0].isdigit():
+        if after:
+            after(run, int(said[0]))
+        for rank in ranks:
+            rank.stdin.write("\n")
+            rank.stdin.flush()
+        said = [rank.stdout.readline().strip() for rank in ranks]
+    log = ""
+    for number, rank in enumerate(ranks):
+        rank.stdin.close()
+        code = rank.wait(LIMIT)
+        log += (run.folder / f"rank{number}.err").read_text()
+        assert code == 0, log
+    run.await_end()
+    run.check_nothing_left()
+    return log
+
+
+def products(folder, store):
+    """{name: array over iterations} of a store's products, and their iterations."""
+    with h5py.File(pathlib.Path(folder) / "run.h5") as file:
+        group = file[f"products/{store}"]
+        return {name: group[name][:] for name in group}, group["iteration"][:].tolist()
+
+
+def option(name, value):
+    return f'<option name="{name}" value="{value}"/>'
+
+
+def store(name, type_, **options):
+    return f'<store name="{name}" type="{type_}">' + "".join(option(*each) for each in options.items()) + "</store>"
+
+
