@@ -4,6 +4,7 @@
 Python puts the folder of this file first on its path, so the package `leat` beside it is taken, which needs NumPy only.
 """
 import importlib
+import os
 import sys
 
 TOOLS = ("worker", "replay", "lint")
@@ -11,4 +12,6 @@ TOOLS = ("worker", "replay", "lint")
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in TOOLS:
         sys.exit(f"{sys.argv[0]}: the first argument is one of {', '.join(TOOLS)}")
+    if os.environ.get("LEAT_WORKER_IDLE") == "1":  # <scripts runs="idle">: before libraries start threads, which inherit it
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     sys.exit(importlib.import_module(f"leat.scripting.{sys.argv.pop(1)}").main())

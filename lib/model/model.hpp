@@ -171,11 +171,15 @@ struct ScriptSource {
   SourceLocation where;
 };
 
+/// On which cores, and when, an analysis runs.
+enum class Schedule { server, idle };
+
 struct Scripts {
   std::string interpreter;
   std::int64_t workers = 4;
   std::uint64_t memory_bytes = 0;  ///< of one worker
   std::string output;              ///< folder for what they make
+  Schedule runs = Schedule::server;
   std::vector<ScriptSource> sources;
   SourceLocation where;
   bool exist() const noexcept { return !sources.empty(); }

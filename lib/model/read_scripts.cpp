@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "lib/base/suggest.hpp"
+#include "lib/model/chosen_word.hpp"
 #include "lib/model/read_steps.hpp"
 #include "lib/model/units.hpp"
 
@@ -108,6 +109,8 @@ void read_scripts(ReadContext& context, const XmlElement& root) {
   for (const XmlElement& each : element.children) {
     if (each.name == "folder" || each.name == "script") read_source(context, each);
   }
+  if (scripts.exist())
+    scripts.runs = chosen_word(context, attributes, "runs", "LEAT_RUNS", kSchedules);
 }
 
 }  // namespace leat::model

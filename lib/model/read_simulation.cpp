@@ -2,9 +2,9 @@
 // Reads <simulation>, the root, with its <buffer>: memory, overflow policy and spill file.
 #include <cstdlib>
 
+#include "lib/model/chosen_word.hpp"
 #include "lib/model/read_steps.hpp"
 #include "lib/model/units.hpp"
-#include "lib/model/words.hpp"
 
 namespace leat::model {
 namespace {
@@ -37,18 +37,6 @@ void read_spill(ReadContext& context, const Attributes& buffer) {
                                           buffer.text("when-full") +
                                           "\": write when-full=\"spill\", or leave it out");
   }
-}
-
-// LEAT_PLACE comes before the XML: the place may be that of one machine, or of one run.
-Place place(ReadContext& context, const Attributes& dedicated) {
-  const char* const chosen = std::getenv("LEAT_PLACE");
-  const std::string word = chosen && *chosen ? chosen : dedicated.text("place");
-  const Place place = number_of(kPlaces, word);
-  if (word == word_of(kPlaces, place)) return place;
-  std::string words;
-  for (const Word<Place>& each : kPlaces) words += " \"" + std::string(each.word) + "\"";
-  context.error(dedicated.where("place"), "LEAT_PLACE=\"" + word + "\": it is one of" + words);
-  return place;
 }
 
 constexpr double kYear = 365.0 * 24 * 3600;
@@ -91,7 +79,8 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   const std::string cores = dedicated_attributes.text("cores");
   model.architecture.grace_seconds = grace_seconds(context, dedicated_attributes);
   model.architecture.dedicated_cores = std::strtoll(cores.c_str(), nullptr, 10);
-  model.architecture.place = place(context, dedicated_attributes);
+  model.architecture.place =
+      chosen_word(context, dedicated_attributes, "place", "LEAT_PLACE", kPlaces);
   model.architecture.synchronous = dedicated_attributes.text("mode") == "sync";
   model.architecture.buffer_bytes = bytes_of(context, buffer_attributes, "size");
   model.architecture.timeout_seconds = buffer_timeout_seconds(context, buffer_attributes);

@@ -28,6 +28,10 @@ inline constexpr Word<Mesh::Kind> kMeshKinds[] = {
 inline constexpr Word<Centering> kCenterings[] = {{"zonal", Centering::zonal},
                                                   {"nodal", Centering::nodal}};
 
+inline constexpr Word<Place> kPlaces[] = {{"process", Place::process}, {"ranks", Place::ranks}};
+inline constexpr Word<Schedule> kSchedules[] = {{"server", Schedule::server},
+                                                {"idle", Schedule::idle}};
+
 inline constexpr Word<Event::Scope> kScopes[] = {
     {"rank", Event::Scope::rank}, {"node", Event::Scope::node}, {"run", Event::Scope::run}};
 

@@ -56,7 +56,9 @@ WorkerPlan plan_of(const Run& run, int constants_fd) {
   setup["run_id"] = run.facts.run_id;
   setup["memory"] = model.scripts.memory_bytes;
   setup["resumed"] = run.facts.resumed;
-  plan.cores = static_cast<int>(model.architecture.dedicated_cores);
+  plan.idle = model.scripts.runs == model::Schedule::idle;
+  plan.cores = plan.idle ? platform::allowed_cpus().count()
+                         : static_cast<int>(model.architecture.dedicated_cores);
   plan.constants_fd = constants_fd;
   plan.stop_limit_ns = static_cast<std::int64_t>(model.architecture.timeout_seconds * 1e9);
   return plan;
@@ -213,9 +215,10 @@ void ScriptPool::note_steering(const AuditEntry& entry) {
 
 void ScriptPool::place(const platform::CpuSet& cpus) {
   const std::lock_guard<std::mutex> lock(board_.mutex);
-  board_.cpus = cpus;
+  const bool idle = context_.model.scripts.runs == model::Schedule::idle;
+  board_.cpus = idle ? platform::allowed_cpus() : cpus;
   for (const auto& seat : board_.seats) {
-    if (seat->process.runs()) platform::set_affinity_of_process(cpus, seat->process.pid());
+    if (seat->process.runs()) platform::set_affinity_of_process(board_.cpus, seat->process.pid());
   }
 }
 

@@ -27,8 +27,9 @@ constexpr std::int64_t kReapLimitNs = 5'000'000'000;
 constexpr std::size_t kMostLastWords = 16 << 10;
 
 // Libraries would otherwise start a thread for each core of the machine, on the few that are ours.
-std::vector<std::string> variables(int cores, const std::string& mark) {
-  std::vector<std::string> all{mark, "MPLBACKEND=Agg"};
+std::vector<std::string> variables(int cores, const std::string& mark, bool idle) {
+  std::vector<std::string> all{mark, "MPLBACKEND=Agg",
+                               std::string("LEAT_WORKER_IDLE=") + (idle ? "1" : "0")};
   for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
     all.push_back(std::string(name) + "=" + std::to_string(cores));
   }
@@ -83,7 +84,7 @@ WorkerStart WorkerProcess::start_once() {
                                  {{ends->second.get(), kSocket},
                                   {crash_file_.get(), kCrashFile},
                                   {plan_.constants_fd, kConstants}},
-                                 variables(plan_.cores, mark_),
+                                 variables(plan_.cores, mark_, plan_.idle),
                                  plan_.stop_limit_ns},
                                 &stopped);
   if (!started) return {started.error().message, stopped};

@@ -24,6 +24,7 @@ struct WorkerPlan {
   std::string launcher;                   ///< path of launch.py
   std::shared_ptr<nlohmann::json> setup;  ///< the first frame
   int cores = 1;                          ///< threads that libraries in it should use
+  bool idle = false;                      ///< it gets what time nobody else wants
   int constants_fd = -1;                  ///< a copy of the arrays that do not vary in time
   /// A process that is stopped is waited for so long, then it is ended.
   std::int64_t stop_limit_ns = 60'000'000'000;

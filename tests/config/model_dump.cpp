@@ -129,7 +129,8 @@ void dump(std::ostream& out, const DamarisScript& script) {
 
 void dump(std::ostream& out, const Scripts& scripts) {
   out << "scripts interpreter=" << scripts.interpreter << " workers=" << scripts.workers
-      << " memory=" << scripts.memory_bytes << " output=" << scripts.output << "\n";
+      << " memory=" << scripts.memory_bytes << " output=" << scripts.output
+      << (scripts.runs == Schedule::idle ? " runs=idle" : "") << "\n";
   for (const ScriptSource& each : scripts.sources) {
     out << (each.is_folder ? "folder " : "script ") << each.path
         << " timeout=" << each.timeout_seconds << " failures=" << each.failures
