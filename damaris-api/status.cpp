@@ -14,6 +14,7 @@ int code_of(leat_status status, Named named) noexcept {
     case LEAT_OK:
     case LEAT_UNWANTED:
     case LEAT_DROPPED:
+    case LEAT_SERVED:
       return DAMARIS_OK;
     case LEAT_ERROR_UNKNOWN_NAME:
       return named == Named::variable    ? DAMARIS_UNDEFINED_VARIABLE

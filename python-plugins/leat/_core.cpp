@@ -226,9 +226,7 @@ void define_parameters(py::module_& module) {
   module.def("get_string", get_string);
 }
 
-}  // namespace
-
-PYBIND11_MODULE(_core, module) {
+void add_begin_and_end(py::module_& module) {
   module.def(
       "init", [](const std::string& config) { return static_cast<int>(leat_init(config.c_str())); },
       release());
@@ -247,7 +245,6 @@ PYBIND11_MODULE(_core, module) {
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
-  using release = py::call_guard<py::gil_scoped_release>;
   add_begin_and_end(module);
   module.def("write", write_array);
   module.def("alloc", alloc);

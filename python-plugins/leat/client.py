@@ -19,7 +19,8 @@ import numpy as _np
 
 from . import _core
 
-__all__ = ["Error", "init", "finalize", "write", "alloc", "commit", "set_extent", "set_position", "set_level", "end_iteration", "signal",
+__all__ = ["Error", "init", "split", "finalize", "write", "alloc", "commit", "set_extent", "set_position", "set_level", "end_iteration",
+           "signal",
            "iteration", "set", "set_int", "set_double", "set_string", "get_int", "get_double", "get_string", "wanted",
            "last_error", "status_name"]
 

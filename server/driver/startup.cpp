@@ -24,7 +24,6 @@
 #include "server/driver/run_segment.hpp"
 #include "server/driver/start_checks.hpp"
 #include "server/failover/drains.hpp"
-#include "server/pipeline/crash_note.hpp"
 #include "server/pipeline/event_function.hpp"
 #include "server/pipeline/plugin_loader.hpp"
 #include "server/placement/machine_file.hpp"
@@ -254,11 +253,16 @@ RunFacts facts_of(const Options& options, const LiveSession& live, const Reporte
           !options.drain.empty(), live.segment(), reporter.has_host()};
 }
 
+// That of a dead run is known by its segment.
+Result<void> go_to_folder(Options* options) {
+  const Result<void> known =
+      options->drain.empty() ? Result<void>() : take_options_of_dead_run(options);
+  return known ? work_in(options->folder) : known;
+}
+
 Result<int> serve(Options options, Reporter& reporter, int signals) {
   const bool draining = !options.drain.empty();
-  const Result<void> known = draining ? take_options_of_dead_run(&options) : Result<void>();
-  if (!known) return known.error();
-  if (const Result<void> there = work_in(options.folder); !there) return there.error();
+  if (const Result<void> there = go_to_folder(&options); !there) return there.error();
   const platform::CpuSet inherited = platform::current_affinity();
   platform::set_affinity(platform::allowed_cpus());
   Result<LiveSession> live = take_session(options);

@@ -259,6 +259,12 @@ typedef struct leat_plugin {
    * such. Calls come between those of iteration(), in ascending order for each source; those of scripts not at once after
    * the iteration that they are about. */
   int (*results)(void* state, const leat_result_set* set);
+  /* An <event> that names the <store> happens in this iteration; NULL: the plugin is told of none. Once each time, in the order
+   * of the ranks' calls, after iteration() of all iterations before and before that of this one, which may hold nothing for the
+   * plugin. rank: of the one that has signalled it; -1: all ranks have, as its scope says, or somebody outside. args: "".
+   * A failure counts as one of this iteration; the plugin gets that all the same. When the server dies, what it was at comes
+   * again, with the iteration. */
+  int (*on_signal)(void* state, const char* event, int32_t rank, int64_t iteration, const char* args);
   /* An iteration in pieces, in place of iteration(): all three, or none. begin() says in how many pieces it is done, maybe 0.
    * chunk() does one of them: it is called once for each number from 0 to chunks - 1, in any order, from any threads, several at
    * a time; it reads what begin() has made, writes to a place of its own, and may call of the host log and progress. Then

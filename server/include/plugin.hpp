@@ -12,6 +12,9 @@
 //       void close();                                        // after the last iteration
 //       void results(const leat_result_set& set);            // what scripts and other plugins
 //                                                            // made; may be left out
+//       void on_signal(const char* event, std::int32_t rank, // an <event> of the XML happens; may be
+//                      std::int64_t iteration,               // left out
+//                      const char* args);
 //       // In place of iteration(): pieces, done at the same time where there are cores for it.
 //       std::uint64_t begin(const leat_iteration_data& data);   // how many
 //       void chunk(std::uint64_t number);    // one; any thread, any order, several at a time
@@ -314,6 +317,7 @@ constexpr SignalFunction on_signal_of(long) {
                                                             leat::detail::Calls<Class>::iteration, \
                                                             leat::detail::close<Class>,            \
                                                             leat::detail::results_of<Class>(0),    \
+                                                            leat::detail::on_signal_of<Class>(0),  \
                                                             leat::detail::Calls<Class>::begin,     \
                                                             leat::detail::Calls<Class>::chunk,     \
                                                             leat::detail::Calls<Class>::finish};

@@ -70,9 +70,10 @@ std::string PluginInstance::tell(const Iteration& iteration) {
     const char* const event = events_.name(signal);
     for (std::uint32_t i = 0; i < signal.times; ++i) {
       host_.call_begins();
-      std::string error = timed(
-          [&] { return plugin_->on_signal(state_, event, signal.rank, iteration.number, ""); },
-          "on_signal");
+      std::string error = timed([&] {
+        return outcome(plugin_->on_signal(state_, event, signal.rank, iteration.number, ""),
+                       "on_signal");
+      });
       if (first_error.empty()) first_error = std::move(error);
     }
   }

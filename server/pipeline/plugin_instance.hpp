@@ -13,6 +13,7 @@
 #include "lib/model/product_flow.hpp"
 #include "server/pipeline/plugin_host.hpp"
 #include "server/pipeline/plugin_view.hpp"
+#include "server/pipeline/store_events.hpp"
 #include "server/pipeline/work_team.hpp"
 #include "server/products/publication.hpp"
 

@@ -193,8 +193,12 @@ shm::Segment segment_for(const model::Model& model, std::uint32_t ranks) {
 int open_store(const leat_run*, const leat_host*, void**) { return 0; }
 int take_iteration(void*, const leat_iteration_data*) { return 0; }
 int close_store(void*) { return 0; }
-const leat_plugin kDiscard{LEAT_PLUGIN_ABI, sizeof(leat_plugin), "discard", open_store,
-                           take_iteration,  close_store,         nullptr,   nullptr};
+const leat_plugin kDiscard{LEAT_PLUGIN_ABI, sizeof(leat_plugin),
+                           "discard",       open_store,
+                           take_iteration,  close_store,
+                           nullptr,         nullptr,
+                           nullptr,         nullptr,
+                           nullptr};
 
 std::int64_t cpu_ns() {
   timespec now{};

@@ -54,6 +54,7 @@ RULES = {
                        ("CLI/", "nlohmann/", "unistd.h", "sys/ioctl.h", "langinfo.h")),
     "server/include": (("plugin.h",), ()),
     "server/plugins/trace": (("server/include",), ("fcntl.h", "sys/stat.h", "unistd.h")),
+    "server/plugins/analytics": (("server/include",), ("fcntl.h", "unistd.h")),
     # From the bottom: each wing includes only wings above it in this list.
     "server/plugins/hdf5/disk": ((), POSIX),
     "server/plugins/hdf5/base": (wings("disk"), (*HDF5, *POSIX)),

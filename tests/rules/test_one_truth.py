@@ -92,6 +92,8 @@ USES_FIELDS = {
     "server/scripts/task.cpp": "what is written once goes to scripts in another file",
     "server/scripts/script_hand_out.cpp": "what is written once goes to scripts in another file",
     "server/plugins/hdf5/arrays/block_check.cpp": "ghosts are not stored",
+    "server/plugins/analytics/values.hpp": "ghosts do not count",
+    "server/plugins/analytics/values.cpp": "ghosts do not count",
     "server/plugins/hdf5/arrays/block_plan.cpp": "what is written once has a table without iterations",
     "server/plugins/hdf5/arrays/writer.hpp": "what is written once has no dimension of iterations",
     "server/plugins/hdf5/arrays/writer.cpp": "how an array lies in the file, and its attributes",

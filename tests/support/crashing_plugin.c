@@ -24,5 +24,14 @@ static int close_it(void* state) {
   return 0;
 }
 
-LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {
-    LEAT_PLUGIN_ABI, sizeof(leat_plugin), "crashing", open_it, iteration, close_it, NULL, NULL};
+LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {LEAT_PLUGIN_ABI,
+                                                          sizeof(leat_plugin),
+                                                          "crashing",
+                                                          open_it,
+                                                          iteration,
+                                                          close_it,
+                                                          NULL,
+                                                          NULL,
+                                                          NULL,
+                                                          NULL,
+                                                          NULL};

@@ -17,8 +17,15 @@ struct Work {
 };
 
 XmlElement translate_architecture(Work& work, const XmlElement& from);
-XmlElement translate_storage(Work& work, const XmlElement& from, const std::string& simulation);
+/// `domains`: as Surroundings has it.
+XmlElement translate_storage(Work& work, const XmlElement& from, const std::string& simulation,
+                             const XmlAttribute* domains);
 XmlElement translate_actions(Work& work, const XmlElement& from);
+/// Says which of the names in their script="..." no script has.
+void check_scripts_of(Work& work, const XmlElement& root, const Names& variables);
+/// `variables`: of the file. `cores`: dedicated ones.
+XmlElement translate_scripts(Work& work, const XmlElement& from, const Names& variables,
+                             const std::string& cores);
 XmlElement translate_log(const XmlElement& from);
 
 /// Stores of a file that store nothing.

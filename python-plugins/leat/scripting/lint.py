@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is wrong with scripts, before any run: for `leat check`.
 
-Standard input: {"model": as lib/model/run_description.hpp makes it, "scripts": [paths], "limit": seconds}. Standard output:
+Standard input: {"model": as lib/model/run_description.hpp makes it, "scripts": [{"path", "damaris": of one for Damaris {"every",
+"variables"}, else null}], "limit": seconds}. Standard output:
 {"scripts": [{"path", "functions": [{"name", "line", "variables", "every", "products", "publishes", "events"}]}],
 "diagnostics": [{"file", "line", "severity", "message"}]}; file is "" for what is wrong with the interpreter. Each
 script is imported in a process of its own, all at once: what one does, or how long it takes, is nothing to the others.

@@ -68,7 +68,8 @@ class Bonds {
     for (const auto& piece : found_) pairs.insert(pairs.end(), piece.begin(), piece.end());
     std::sort(pairs.begin(), pairs.end());
     if (!first_) first_ = pairs;
-    if (!is_kept_) file_.write(*first_);  // else a server that takes over would take others for them
+    if (!is_kept_)
+      file_.write(*first_);  // else a server that takes over would take others for them
     is_kept_ = true;
     publish(std::move(pairs));
   }

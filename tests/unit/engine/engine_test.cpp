@@ -57,8 +57,12 @@ int close_store(void* state) {
   return 0;
 }
 
-const leat_plugin kStore{LEAT_PLUGIN_ABI, sizeof(leat_plugin), "test",  open_store,
-                         take_iteration,  close_store,         nullptr, nullptr};
+const leat_plugin kStore{LEAT_PLUGIN_ABI, sizeof(leat_plugin),
+                         "test",          open_store,
+                         take_iteration,  close_store,
+                         nullptr,         nullptr,
+                         nullptr,         nullptr,
+                         nullptr};
 
 model::Model model_of(const std::string& name) {
   const std::string xml = "<simulation name=\"" + name + R"(">

@@ -93,6 +93,9 @@ TEST(Pipeline, TellsAPluginHowManyIterationsWaitBehindTheOneThatItGets) {
                            },
                            [](void*) { return 0; },
                            nullptr,
+                           nullptr,
+                           nullptr,
+                           nullptr,
                            nullptr};
   model::Model model;
   model.layouts.emplace_back();

@@ -54,6 +54,9 @@ const leat_plugin kSide{LEAT_PLUGIN_ABI,
                         },
                         close_it,
                         nullptr,
+                        nullptr,
+                        nullptr,
+                        nullptr,
                         nullptr};
 const leat_plugin kOther{LEAT_PLUGIN_ABI,
                          sizeof(leat_plugin),
@@ -64,6 +67,9 @@ const leat_plugin kOther{LEAT_PLUGIN_ABI,
                            return 0;
                          },
                          close_it,
+                         nullptr,
+                         nullptr,
+                         nullptr,
                          nullptr,
                          nullptr};
 
