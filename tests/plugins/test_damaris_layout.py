@@ -156,6 +156,20 @@ def test_what_an_earlier_run_has_left_is_set_aside_all_at_once(tmp_path):
                 assert same_bits(file["energy/P0"][()], array((), "f8", ord(session) + i)[()])
 
 
+def test_files_that_are_set_aside_replace_none_of_those_that_were_before(tmp_path):
+    lasts = {"a": 1, "b": 40, "c": 20, "d": 1}
+    for session, last in lasts.items():
+        plugin = Plugin(tmp_path, VARIABLES, options=LAYOUT, session=session)
+        for i in range(last):
+            plugin.must(i, plugin.block(3, (), i))
+        plugin.finish()
+    found = dict.fromkeys(lasts, 0)
+    for path in tmp_path.glob("**/*.h5"):
+        with h5py.File(path) as file:
+            found[file.attrs["session"].decode()] += 1
+    assert found == lasts
+
+
 def test_a_server_that_takes_over_sets_the_rest_aside_and_keeps_its_own(tmp_path):
     """Also when what the dead one had stored was set aside by a later run, which its end came after."""
     for session, last in {"a": 3, "b": 2}.items():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/output/damaris_names.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 #include <vector>
@@ -41,12 +42,14 @@ std::vector<fs::path> files_like(const std::string& begin, const std::string& en
   return files;
 }
 
-// The first of <base>.1, .2, ... that does not have the file: servers of other nodes put theirs there
-// too.
-fs::path folder_without(const std::string& base, const fs::path& file) {
+// The first of <base>.1, .2, ... that has none of them: servers of other nodes put theirs there too.
+fs::path folder_without(const std::string& base, const std::vector<fs::path>& files) {
   for (int number = 1;; ++number) {
     fs::path folder = base + "." + std::to_string(number);
-    if (!fs::exists(folder / file)) return folder;
+    const auto is_there = [&](const fs::path& file) {
+      return fs::symlink_status(folder / file.filename()).type() != fs::file_type::not_found;
+    };
+    if (std::none_of(files.begin(), files.end(), is_there)) return folder;
   }
 }
 
@@ -80,7 +83,7 @@ void DamarisNames::set_old_aside() const {
     for (const fs::path& file : old) fs::remove(file);
     return;
   }
-  const fs::path folder = folder_without(base_, old.front().filename());
+  const fs::path folder = folder_without(base_, old);
   fs::create_directories(folder);
   for (const fs::path& file : old) fs::rename(file, folder / file.filename());
   host_.info(of_all() + " were there already, " + std::to_string(old.size()) +
