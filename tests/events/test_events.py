@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from control_run import Peer, ctl
+from control_run import Peer, ctl, wait_until
 from event_run import DATA, FUNCTIONS, HDF5, LISTENING, config, expect_data, lines, signals, step, stored, write
 from leat_run import BUILD, Run, xml
 
@@ -95,6 +95,7 @@ def test_an_event_that_is_ordered_happens_once_in_the_next_iteration(tmp_path):
     with Run(tmp_path, config(events, LISTENING + HDF5), ranks=2) as run:
         ranks = run.init()
         step(ranks, 0)
+        wait_until(lambda: "iteration 0 2" in lines(tmp_path), "iteration 0")
         assert ctl(run, "signal", "x", "--wait", "0") == "accepted\n"
         step(ranks, 1)
         ordered = subprocess.Popen([BUILD / "bin/leat", "ctl", run.session, "signal", "y", "--wait", "50"], env=run.environment,

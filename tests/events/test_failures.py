@@ -7,8 +7,8 @@ import subprocess
 import time
 
 import pytest
-from control_run import ctl
-from event_run import DATA, HDF5, LISTENING, config, expect_data, signals, step, write
+from control_run import ctl, wait_until
+from event_run import DATA, HDF5, LISTENING, config, expect_data, lines, signals, step, write
 from leat_run import BUILD, Run, xml
 
 
@@ -89,6 +89,7 @@ def test_what_was_ordered_outlives_the_server(tmp_path):
     with Run(tmp_path, config('<event name="x" plugin="ear"/>'), ranks=2) as run:
         ranks = run.init()
         step(ranks, 0)
+        wait_until(lambda: "iteration 0 2" in lines(tmp_path), "iteration 0")
         ctl(run, "signal", "x", "--wait", "0")
         kill(run)
         step(ranks, 1)
