@@ -135,3 +135,15 @@ def test_events_reach_scripts_of_the_next_server(tmp_path):
         step([b], 0)
         run.finish()
     assert calls(run) == ["0 ['a'] [('x', 0, 1)]"]
+
+
+def test_a_script_for_damaris_that_an_event_names_runs_only_where_it_happens(tmp_path):
+    (tmp_path / "old.py").write_text('open("ran.txt", "a").write(str(DamarisData["iteration_data"]["iteration"]) + "\\n")\n')
+    text = xml(ROW, log=f'<scripts interpreter="{sys.executable}"><script file="old.py" form="damaris" variables="a" when-slow="wait"/>'
+                        '</scripts><actions><event name="x" script="old"/></actions>')
+    with Run(tmp_path, text) as run:
+        ranks = run.init()
+        for i in range(5):
+            step(ranks, i, [(0, "x")] if i in (1, 3) else [])
+        run.finish()
+    assert (tmp_path / "ran.txt").read_text() == "1\n3\n", run.log()

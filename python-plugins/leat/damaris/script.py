@@ -50,7 +50,7 @@ class DamarisScript:
         if self._damaris_data is None:
             self._prepare()
         declaration = Declaration(types.FunctionType(self._code, {}, self.name), [], self._plan["every"])
-        self.functions = [Function(declaration, [], self._variables)]  # taken where they are there
+        self.functions = [Function(declaration, [], self._variables, self.model.events_of(self.name))]  # taken where they are there
 
     def _prepare(self):
         for name in [each for each in os.environ if each.startswith(_OF_THE_JOB)]:
