@@ -44,6 +44,8 @@ Description parse_description(const std::string& text) {
     if (words[0] == "parameter" && words.size() >= 3) {
       const bool known = words.size() > 3;
       description.parameters[words[1]] = {value_of(words[2], known ? words[3] : ""), known};
+    } else if (words[0] == "place" && words.size() >= 2) {
+      description.ranks_serve = words[1] == "ranks";
     } else if (words[0] == "variable" && words.size() >= 3) {
       const long blocks = std::strtol(words[2].c_str(), nullptr, 10);
       description.placed[words[1]] = static_cast<std::uint32_t>(blocks);

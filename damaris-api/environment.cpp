@@ -23,12 +23,9 @@ bool mpi_is_there() {
 Environment::Environment(const char* config, MPI_Comm comm, Description description)
     : config_(config ? config : ""),
       all_(comm),
+      ranks_serve_(description.ranks_serve),
       placed_(std::move(description.placed)),
       parameters_(std::move(description.parameters)) {}
-
-Environment::~Environment() {
-  if (mpi_is_there()) MPI_Comm_free(&all_);
-}
 
 std::unique_ptr<Environment> Environment::initialize(const char* config, MPI_Comm comm, int* code) {
   constexpr const char* kCall = "damaris_initialize";
@@ -49,25 +46,24 @@ std::unique_ptr<Environment> Environment::initialize(const char* config, MPI_Com
     return nullptr;
   }
   std::unique_ptr<Environment> made(new Environment(config, own, std::move(description)));
-  if (!made->begin_session()) return nullptr;
+  if (!made->ranks_serve_) {
+    MPI_Comm_dup(own, &made->clients_);
+    if (!made->begin_session()) return nullptr;
+  }
   *code = DAMARIS_OK;
   return made;
 }
 
-bool Environment::agree(bool well) const {
-  int all_well = well;
-  MPI_Allreduce(MPI_IN_PLACE, &all_well, 1, MPI_INT, MPI_MIN, all_);
-  return all_well != 0;
-}
-
+// Well on all clients, or on none.
 bool Environment::begin_session() {
-  in_session_ = leat_init_mpi(config_.c_str(), all_) == LEAT_OK;
-  if (!agree(in_session_)) {
+  in_session_ = leat_init_mpi(config_.c_str(), clients_) == LEAT_OK;
+  int all_well = in_session_;
+  MPI_Allreduce(MPI_IN_PLACE, &all_well, 1, MPI_INT, MPI_MIN, clients_);
+  if (!all_well) {
     if (in_session_) leat_finalize();
     in_session_ = false;
     return false;
   }
-  if (clients_ == MPI_COMM_NULL) MPI_Comm_dup(all_, &clients_);
   role_ = Role::client;
   put_blocks_at_the_origin();
   return parameters_.session_began() == DAMARIS_OK;
@@ -82,12 +78,31 @@ void Environment::put_blocks_at_the_origin() const {
   }
 }
 
-int Environment::start(int* is_client) {
-  *is_client = role_ == Role::client;
-  return DAMARIS_OK;
+int Environment::split() {
+  const leat_status status = leat_split(config_.c_str(), all_, &clients_);
+  if (status == LEAT_SERVED) {
+    role_ = Role::server;
+    return DAMARIS_OK;
+  }
+  if (status != LEAT_OK) return DAMARIS_INIT_ERROR;
+  is_parted_ = clients_ != all_;
+  return begin_session() ? DAMARIS_OK : DAMARIS_INIT_ERROR;
 }
 
-int Environment::stop() { return DAMARIS_OK; }
+int Environment::start(int* is_client) {
+  int code = DAMARIS_OK;
+  if (role_ == Role::waits_for_start) {
+    code = split();
+  } else if (role_ == Role::client && !in_session_) {
+    code = begin_session() ? DAMARIS_OK : DAMARIS_INIT_ERROR;
+  }
+  *is_client = role_ == Role::client;
+  return code;
+}
+
+// Ranks that serve come back from damaris_start at the end of the session. A server of its own
+// stays: there may be another damaris_start.
+int Environment::stop() { return is_parted_ ? end_session() : int{DAMARIS_OK}; }
 
 int Environment::end_session() {
   if (!in_session_) return DAMARIS_OK;
@@ -116,8 +131,7 @@ int Environment::bind(const char* signal, signal_t function) {
 int Environment::signal(const char* name) {
   if (!name) return refuse(DAMARIS_ARGUMENT_ERROR, "damaris_signal", "the name is NULL");
   const auto found = bound_.find(std::string_view(name));
-  if (found == bound_.end())
-    return refuse(DAMARIS_UNDEFINED_ACTION, "damaris_signal", "no function is bound to the name");
+  if (found == bound_.end()) return code_of(leat_signal(name), Named::event);
   int rank = 0;
   MPI_Comm_rank(clients_, &rank);
   found->second(name, rank, static_cast<std::int32_t>(iteration_), nullptr);

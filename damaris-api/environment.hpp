@@ -18,9 +18,6 @@ class Environment {
  public:
   /// Collective. Empty, with `*code` filled, when it cannot be on some rank.
   static std::unique_ptr<Environment> initialize(const char* config, MPI_Comm comm, int* code);
-  ~Environment();
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
 
   int start(int* is_client);
   int stop();
@@ -43,17 +40,20 @@ class Environment {
   enum class Role { waits_for_start, client, server };
 
   Environment(const char* config, MPI_Comm comm, Description description);
+  /// With ranks that become servers: parts them from the clients. Comes back on a server when the
+  /// run is over.
+  int split();
   bool begin_session();
   int end_session();
-  /// The same on all ranks: whether it went well on each.
-  bool agree(bool well) const;
   void put_blocks_at_the_origin() const;
 
   std::string config_;
-  MPI_Comm all_ = MPI_COMM_NULL;      ///< of our own, for what is collective
-  MPI_Comm clients_ = MPI_COMM_NULL;  ///< the program's, till the end of MPI
+  // Both are freed by MPI_Finalize: not all ranks need call damaris_finalize.
+  MPI_Comm all_ = MPI_COMM_NULL;
+  MPI_Comm clients_ = MPI_COMM_NULL;  ///< the program's, too
+  bool ranks_serve_;
   Role role_ = Role::waits_for_start;
-  bool in_session_ = false;
+  bool in_session_ = false, is_parted_ = false;
   std::int64_t iteration_ = 0;
   std::map<std::string, std::uint32_t> placed_;
   std::map<std::string, signal_t, std::less<>> bound_;

@@ -18,9 +18,9 @@ struct ReadContext {
   const Schema& schema;
   DiagnosticList& out;
   Model& model;
-  /// The parameters have values to begin with, as in a file for Damaris, which programs need not
-  /// keep: what they make of a layout may be wrong.
-  bool values_are_provisional = false;
+  /// The file is one for Damaris: programs set what they like of its parameters, so what the
+  /// values in it make of a layout may be wrong, and they may begin with leat_init all the same.
+  bool is_damaris = false;
 
   void error(const SourceLocation& where, std::string message) {
     out.error(where, std::move(message));

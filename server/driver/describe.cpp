@@ -53,7 +53,8 @@ bool write_whole(int fd, const std::string& text) {
 }  // namespace
 
 std::string description_of(const model::Model& model) {
-  std::string text;
+  std::string text =
+      std::string("place\t") + model::word_of(model::kPlaces, model.architecture.place) + "\n";
   for (const model::Parameter& parameter : model.parameters) text += parameter_line(parameter);
   for (const model::Variable& variable : model.variables) {
     const model::Layout& layout = model.layouts[variable.layout];

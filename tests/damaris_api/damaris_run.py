@@ -12,14 +12,13 @@ from leat_run import BUILD, LIMIT, same_bits
 
 HERE = pathlib.Path(__file__).parent
 WIDTH, HEIGHT = 8, 12
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.geteuid() == 0 else {}
 
 
 def run(folder, program, *arguments, ranks=1, variables=None):
     """The program under mpirun, as users start it; what it says, and its exit status."""
-    environment = {**os.environ, "LEAT_RUNTIME_DIR": str(folder / "r"), **(variables or {}),
+    environment = {**os.environ, **AS_ROOT, "LEAT_RUNTIME_DIR": str(folder / "r"), **(variables or {}),
                    "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"}
-    if os.geteuid() == 0:
-        environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     words = ["mpirun", "--oversubscribe", "-n", str(ranks), BUILD / "bin" / program, *map(str, arguments)]
     return subprocess.run(words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT)
 

@@ -135,6 +135,7 @@ static void simulate(int steps) {
 
 int main(int argc, char** argv) {
   int is_client = -1;
+  char text[16] = "";
   MPI_Init(&argc, &argv);
   CHECK(argc == 3);
   CHECK(damaris_initialize(argv[1], MPI_COMM_WORLD) == DAMARIS_OK);
@@ -142,6 +143,8 @@ int main(int argc, char** argv) {
   CHECK(damaris_parameter_get("WIDTH", &width, sizeof width) == DAMARIS_OK);
   CHECK(damaris_parameter_get("HEIGHT", &height, sizeof height) == DAMARIS_OK);
   CHECK(damaris_parameter_get("domains", &domains, sizeof domains) == DAMARIS_OK);
+  CHECK(damaris_parameter_get("odd", text, sizeof text) == DAMARIS_OK &&
+        strcmp(text, "a\tb\\t\n") == 0);
   CHECK(damaris_bind("snapshot", on_snapshot) == DAMARIS_OK);
   CHECK(damaris_bind("snapshot", NULL) == DAMARIS_BIND_ERROR);
   CHECK(damaris_start(&is_client) == DAMARIS_OK);

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A call at the wrong time, or with what it cannot take, gives Damaris' code and says what is wrong; nothing hangs."""
+import os
 import re
+import subprocess
 
 import pytest
-from damaris_run import HERE, copy_xml, run
+from damaris_run import AS_ROOT, HERE, copy_xml, run
+from leat_run import BUILD, LIMIT
 
 HEADER = (HERE.parents[1] / "damaris-api" / "Damaris.h").read_text()
 CODES = re.findall(r"^  (DAMARIS_\w+)(?: = 0)?,?", re.search(r"enum \{(.*?)\n\};", HEADER, re.S)[1], re.M)
@@ -68,3 +71,24 @@ def test_what_a_call_cannot_take_has_its_code(tmp_path):
     assert codes(done) == {call: f"DAMARIS_{code}" for call, code in WRONG.items()}
     for part in ('no variable "pressure"', "does not lie inside", "not all of the data is stored"):
         assert part in done.stderr
+
+
+OWN = """<simulation name="bad"><architecture><dedicated cores="1" place="{place}"/><buffer size="16MiB" timeout="2s"/></architecture>
+<data><parameter name="nx" type="int" value="8"/><layout name="line" type="double" dimensions="nx" global="nx"/>
+<variable name="u" layout="line"/></data></simulation>"""
+
+
+@pytest.mark.parametrize("place", ["process", "ranks"])
+def test_a_rank_that_cannot_begin_ends_it_for_all(tmp_path, place):
+    """With an XML in Leat's own language, which says how long to wait."""
+    (tmp_path / "bad.xml").write_text(OWN.format(place=place))
+    one = ["-n", "1", "env", f"LEAT_RUNTIME_DIR={tmp_path}/r"]
+    other = ["-n", "1", "env", "LEAT_RUNTIME_DIR=/dev/null/none"]
+    program = [BUILD / "bin/damaris_before", "bad.xml", "wrong"]
+    parts = [[*each, *program] for each in ([one, other] + [one] * (place == "ranks"))]
+    words = [str(word) for part in parts for word in [*part, ":"]][:-1]
+    done = subprocess.run(["mpirun", "--oversubscribe", *words], cwd=tmp_path, env={**os.environ, **AS_ROOT},
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    begun = re.findall(r"^(?:initialize|start) 1$", done.stdout, re.M)
+    assert len(begun) == 2 and "/dev/null/none" in done.stderr, done.stdout + done.stderr

@@ -4,18 +4,39 @@ import h5py
 import numpy as np
 import pytest
 from damaris_run import check_fields, copy_xml, run
-from leat_run import same_bits
+from leat_run import BUILD, same_bits
 
 STEPS = 4
 
 
 @pytest.mark.parametrize("program", ["damaris_fields", "damaris_fields_f"])
-@pytest.mark.parametrize("ranks", [1, 3])
-def test_what_a_program_writes_is_stored(tmp_path, program, ranks):
-    copy_xml(tmp_path, "fields.xml")
-    done = run(tmp_path, program, "fields.xml", STEPS, ranks=ranks)
+@pytest.mark.parametrize("clients, cores", [(1, 0), (3, 0), (1, 1), (3, 1), (2, 2)])
+def test_what_a_program_writes_is_stored(tmp_path, program, clients, cores):
+    """By a server beside the ranks, and by the ranks that <dedicated cores> takes: as many more are started then."""
+    copy_xml(tmp_path, "fields.xml", ('cores="0"', f'cores="{cores}"'))
+    done = run(tmp_path, program, "fields.xml", STEPS, ranks=clients + cores)
     assert done.returncode == 0, done.stdout + done.stderr
-    check_fields(tmp_path, ranks, STEPS)
+    check_fields(tmp_path, clients, STEPS)
+
+
+def test_the_place_of_the_environment_comes_before_the_xml(tmp_path):
+    copy_xml(tmp_path, "fields.xml", ('cores="0"', 'cores="1"'))
+    done = run(tmp_path, "damaris_fields", "fields.xml", STEPS, ranks=2, variables={"LEAT_PLACE": "process"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    check_fields(tmp_path, 2, STEPS)
+
+
+@pytest.mark.parametrize("cores", [0, 1])
+def test_servers_are_stopped_and_started_again(tmp_path, cores):
+    copy_xml(tmp_path, "bad.xml", ('cores="0"', f'cores="{cores}"'))
+    done = run(tmp_path, "damaris_again", "bad.xml", ranks=2 + cores)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.split()) == ["client"] * 4 + ["server"] * 2 * cores
+    found = set()
+    for path in tmp_path.rglob("*.h5"):
+        with h5py.File(path) as file:
+            file["u"].visititems(lambda _, part: found.add(float(part[0])) if isinstance(part, h5py.Dataset) else None)
+    assert found == {0., 1., 2., 3.}, "nothing of either start is lost, and iterations count on"
 
 
 def test_what_is_done_otherwise_is_said_once(tmp_path):
@@ -43,3 +64,12 @@ def test_sizes_are_set_anew_in_each_iteration(tmp_path, ranks):
             for name in ("bar", "loose"):
                 found = np.concatenate([file[f"{name}/P{rank}"][...].ravel() for rank in range(ranks)])
                 assert same_bits(found, 100. * step + np.arange(size)), name
+
+
+def test_an_event_of_the_xml_is_signalled(tmp_path):
+    (tmp_path / "libnotes.so").symlink_to(BUILD / "lib/leat/test/function.so")
+    event = '<actions><event name="snapshot" action="note" library="libnotes.so"/></actions>\n  <log FileName'
+    copy_xml(tmp_path, "bad.xml", ("<log FileName", event))
+    done = run(tmp_path, "damaris_before", "bad.xml", "wrong")
+    assert "signal_unknown 0\n" in done.stdout, "it is known here"
+    assert (tmp_path / "noted.txt").read_text() == "snapshot 0 0\n"

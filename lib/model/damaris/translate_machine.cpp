@@ -30,6 +30,7 @@ XmlElement dedicated(Work& work, const XmlElement& from) {
   take(to, "cores", from, "cores");
   const std::string cores = value_of(from, "cores");
   const bool none = cores.find_first_not_of('0') == std::string::npos;
+  if (!none) put(to, "place", "ranks", from.find("cores")->where);
   if (!none || (from.find("cores") && cores.empty())) return to;
   to.attributes.clear();
   const SourceLocation& where = from.find("cores") ? from.find("cores")->where : from.where;
