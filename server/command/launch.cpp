@@ -70,7 +70,7 @@ int run_launch(const LaunchOptions& options) {
 void add_options(CLI::App& verb, LaunchOptions& options) {
   const CLI::Range count(std::int64_t{1}, std::int64_t{1} << 31);
   verb.add_option("CONFIG", options.xml, "The XML of the simulation")->required();
-  verb.add_option("-n", options.ranks, "Ranks of the simulation, of all nodes")
+  verb.add_option("-n", options.ranks, "Ranks that compute, of all nodes")
       ->required()
       ->check(count);
   verb.add_option("--nodes", options.nodes, "Nodes to have them on (default: 1)")->check(count);

@@ -108,10 +108,17 @@ Result<LaunchPlan> plan_launch(const LaunchOptions& options, Launcher launcher) 
                         [&](const NodeKind& a, const NodeKind& b) { return room(a) < room(b); });
   const Result<void> fits = judge_room(options, per_node, least.file, room(least), dedicated);
   if (!fits) return fits.error();
-  const Result<void> alike = judge_alike(launcher, *kinds, per_node);
+  // The last ranks of each node are its server then, on the cores that it would have had.
+  const bool in_ranks = model->architecture.place == model::Place::ranks;
+  const std::int64_t started = per_node + (in_ranks ? dedicated : 0);
+  const Result<void> alike = judge_alike(launcher, *kinds, started);
   if (!alike) return alike.error();
-  return LaunchPlan{model->name,    options.ranks,           options.nodes,
-                    per_node,       room(least) + dedicated, bound_on(least, per_node),
+  return LaunchPlan{model->name,
+                    options.ranks + (started - per_node) * options.nodes,
+                    options.nodes,
+                    started,
+                    room(least) + dedicated,
+                    bound_on(least, started),
                     options.program};
 }
 

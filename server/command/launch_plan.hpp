@@ -26,7 +26,7 @@ struct LaunchOptions {
 
 struct LaunchPlan {
   std::string simulation;
-  std::int64_t ranks = 0, nodes = 0;
+  std::int64_t ranks = 0, nodes = 0;    ///< ranks that become servers among them
   std::int64_t per_node = 0;            ///< ranks; the last node may have fewer
   std::int64_t cores = 0;               ///< of a node, those of the server among them
   std::vector<platform::CpuSet> bound;  ///< of each rank of a node

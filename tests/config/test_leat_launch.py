@@ -80,6 +80,21 @@ def test_the_whole_line_of_each_launcher(folder):
         "--cpu-bind=mask_cpu:0x101,0x202,0x404,0x808 ./heat heat.xml\n")
 
 
+@pytest.mark.parametrize("how", ["XML", "environment"])
+def test_ranks_that_become_servers_are_started_too_and_get_their_cores(folder, how):
+    environment = {} if how == "XML" else {"LEAT_PLACE": "ranks"}
+    place = ' place="ranks"' if how == "XML" else ""
+    (folder / "heat.xml").write_text(heat_xml(cores=2).replace('cores="2"', f'cores="2"{place}'))
+
+    def line(launcher, *arguments):
+        return described(folder, "--launcher", launcher, *arguments, **environment)
+
+    assert line("openmpi", "-n", 6) == "mpirun -n 8 --map-by ppr:8:node --bind-to core ./heat heat.xml\n"
+    assert line("mpich", "-n", 9, "--nodes", 3) == "mpiexec.hydra -n 15 -ppn 5 -bind-to user:0+8,1+9,2+10,3+11,4+12 ./heat heat.xml\n"
+    assert "--ntasks=7 --ntasks-per-node=7 " in line("slurm", "-n", 5)
+    assert "so 6 ranks fit" in described(folder, "-n", 7, "--launcher", "openmpi", code=1, **environment)
+
+
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 @pytest.mark.parametrize("cores", [1, 2])
 @pytest.mark.parametrize("name", MACHINES)
