@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -231,6 +232,25 @@ def test_leat_check_shows_the_script_and_what_is_wrong_with_it(tmp_path):
     assert re.search(r"script +\(for Damaris\) +cube_i, g/halo, array_sum, axis +every 3 iterations", shown), shown
     assert "it was executed" not in shown
     assert re.search(r"script.py:2.*error: ", check("def main(DD):\nprint(DD)\n"))
+
+
+def test_an_event_says_when_it_is_run(tmp_path):
+    (tmp_path / "script.py").write_text(TELL)
+    text = f'''<simulation name="run"><architecture><dedicated cores="1"/><buffer size="16MiB"/></architecture>
+<data><layout name="l" type="int" dimensions="2"/><variable name="a" layout="l"/></data>
+<scripts interpreter="{sys.executable}"><script file="script.py" form="damaris" variables="a" when-slow="wait"/></scripts>
+<actions><event name="shot" script="script"/></actions></simulation>'''
+    with Run(tmp_path, text) as run:
+        (rank,) = run.init()
+        for iteration in range(4):
+            assert rank.write("a", 8, iteration).ok
+            if iteration in (1, 3):
+                rank.must("signal", "shot")
+            rank.end()
+        run.finish()
+    assert [each["iteration_data"]["iteration"] for each in told(tmp_path)] == [1, 3]
+    done = subprocess.run([BUILD / "bin/leat", "check", "run.xml"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert re.search(r"\(for Damaris\) .* with shot", done.stdout), done.stdout
 
 
 BAD = {'<script file="s.py" every="2"/>': 'every="..." is for form="damaris"',

@@ -66,7 +66,7 @@ class DamarisScript:
         self._damaris_data = {"dask_env": self._dask.environment, "damaris_env": dict(self._environment)}
 
     def due(self, iteration):
-        return [function for function in self.functions if iteration.number % function.declaration.every == 0]
+        return [function for function in self.functions if function.is_due(iteration)]
 
     def call(self, iteration, services, take_back):
         """As Script.call(). An array that the script keeps, where Damaris would have taken its memory away, is a copy afterwards."""

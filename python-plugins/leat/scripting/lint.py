@@ -93,7 +93,7 @@ def _be_child(model, script, limit, writer, crash):
         os.environ["MPLBACKEND"] = "Agg"
         faulthandler.enable(crash, all_threads=False)
         faulthandler.dump_traceback_later(0.9 * limit, file=crash)
-        look = _look_at_damaris(script) if script["damaris"] else _look_at(model, script["path"])
+        look = _look_at_damaris(model, script) if script["damaris"] else _look_at(model, script["path"])
         told = json.dumps(look).encode()
         while told:
             told = told[os.write(writer, told):]
@@ -121,16 +121,17 @@ def _look_at(model, path):
     return {"functions": functions, "diagnostics": found}
 
 
-def _look_at_damaris(script):
+def _look_at_damaris(model, script):
     """The same of one for Damaris, which works at its top level: it is compiled, and not executed."""
     from ..damaris.script import compiled
     try:
         compiled(script["path"])
     except Exception as error:
         return {"functions": [], "diagnostics": [_why_not_executed(script["path"], error)]}
-    told = script["damaris"]
+    from .model import Model
+    told, name = script["damaris"], os.path.splitext(os.path.basename(script["path"]))[0]
     function = {"name": "(for Damaris)", "line": 0, "every": told["every"], "variables": told["variables"], "products": [],
-                "publishes": []}
+                "publishes": [], "events": Model.from_json(model).events_of(name)}
     return {"functions": [function], "diagnostics": []}
 
 
