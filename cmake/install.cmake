@@ -22,6 +22,7 @@ set(doc_folder ${CMAKE_INSTALL_DATADIR}/doc/leat)
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${doc_folder})
 install(DIRECTORY docs examples DESTINATION ${doc_folder} PATTERN __pycache__ EXCLUDE)
 install(FILES server/plugins/trace/trace.cpp DESTINATION ${doc_folder}/server/plugins/trace)
+install(FILES server/plugins/analytics/statistics.cpp DESTINATION ${doc_folder}/server/plugins/analytics)
 
 # After all that is installed before: `cmake --install build --component debug` then installs the debug information.
 if(LEAT_STRIP AND CMAKE_STRIP AND CMAKE_OBJCOPY)
