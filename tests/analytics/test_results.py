@@ -173,6 +173,7 @@ def test_bonds_are_those_of_the_first_iteration_and_are_kept_when_the_server_die
         pairs = found["x_adjacency"][i]
         assert [tuple(pair) for pair in pairs[:len(now)].tolist()] == now
     assert found["x_broken"][0] == 0 and found["x_broken"][-1] > 0
+    assert not list(tmp_path.glob("*.bonds*"))
 
 
 @pytest.mark.parametrize("type_, options, words", [

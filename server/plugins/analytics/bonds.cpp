@@ -7,8 +7,8 @@
 //
 // Options: cutoff, needed; break (the cutoff); box="10,10,10", the periodic box; ids="id", a
 // variable with the number of each particle, by which it is known when it changes its place, or its
-// rank; else it is known by its place among all of the node. The bonds are kept in `file` for a
-// server that takes over.
+// rank; else it is known by its place among all of the node. The bonds are kept in a file, till the
+// run ends, for a server that takes over.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -74,7 +74,7 @@ class Bonds {
     publish(std::move(pairs));
   }
 
-  void close() {}
+  void close() { file_.remove(); }
 
  private:
   void read_ids(const leat_iteration_data& data) {

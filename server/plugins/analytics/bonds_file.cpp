@@ -10,8 +10,6 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "server/include/plugin.hpp"
-
 namespace leat::analytics {
 namespace {
 
@@ -32,19 +30,17 @@ void put(int file, const std::string& path, const void* data, std::size_t bytes)
 }  // namespace
 
 BondsFile::BondsFile(const leat_run& run)
-    : path_(option(run.options, run.option_count, "file", std::string(run.store) + ".bonds")),
-      head_("leat bonds 1 " + std::string(run.session) + " " +
-            std::to_string(leat_run_number(&run)) + "\n") {
-  if (run.ranks > run.node_ranks) path_ += "." + std::to_string(leat_run_first_rank(&run));
-}
+    : path_(std::string(run.store) + "-" + run.session + "-" +
+            std::to_string(leat_run_number(&run)) + "-" +
+            std::to_string(leat_run_first_rank(&run)) + ".bonds") {}
+
+void BondsFile::remove() const { ::unlink(path_.c_str()); }
 
 std::optional<std::vector<Pair>> BondsFile::read() const {
   std::ifstream file(path_, std::ios::binary);
-  std::string head(head_.size(), '\0');
   std::uint64_t count = 0;
-  file.read(head.data(), static_cast<std::streamsize>(head.size()));
   file.read(reinterpret_cast<char*>(&count), sizeof count);
-  if (!file || head != head_) return std::nullopt;
+  if (!file) return std::nullopt;
   std::vector<Pair> bonds(count);
   file.read(reinterpret_cast<char*>(bonds.data()),
             static_cast<std::streamsize>(count * sizeof(Pair)));
@@ -59,7 +55,6 @@ void BondsFile::write(const std::vector<Pair>& bonds) const {
   if (file < 0) fail(part);
   try {
     const std::uint64_t count = bonds.size();
-    put(file, part, head_.data(), head_.size());
     put(file, part, &count, sizeof count);
     put(file, part, bonds.data(), count * sizeof(Pair));
     if (::fsync(file) != 0) fail(part);

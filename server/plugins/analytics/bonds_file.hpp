@@ -16,16 +16,17 @@ using Pair = std::array<std::int64_t, 2>;  ///< numbers of particles, the lesser
 
 class BondsFile {
  public:
-  /// As option `file` says: "<store>.bonds", and with several nodes the node's first rank behind it.
+  /// In the working folder, "<store>-...bonds": its name is that of no other run or node.
   explicit BondsFile(const leat_run& run);
   /// Those of this run; nothing where none were written.
   std::optional<std::vector<Pair>> read() const;
   /// Throws std::runtime_error with the reason.
   void write(const std::vector<Pair>& bonds) const;
+  /// The run is over.
+  void remove() const;
 
  private:
   std::string path_;
-  std::string head_;  // first line: of which run they are
 };
 
 }  // namespace leat::analytics
