@@ -8,7 +8,7 @@
 namespace leat::server {
 namespace {
 
-using Json = nlohmann::json;
+using nlohmann::json;
 
 // Variables beside each other to which the same happened share a line.
 bool share_a_line(const std::pair<std::uint32_t, Row>& a, const std::pair<std::uint32_t, Row>& b) {
@@ -18,10 +18,10 @@ bool share_a_line(const std::pair<std::uint32_t, Row>& a, const std::pair<std::u
 }
 
 [[noreturn]] void make_no_sense(const std::string& what) {
-  throw Json::other_error::create(501, "no line of a loss: " + what, nullptr);
+  throw json::other_error::create(501, "no line of a loss: " + what, nullptr);
 }
 
-Fate read_fate(const Json& line, LedgerTable* table) {
+Fate read_fate(const json& line, LedgerTable* table) {
   const std::string name = line.at("fate");
   for (const Fate::Kind kind :
        {Fate::Kind::failed, Fate::Kind::skipped, Fate::Kind::dropped, Fate::Kind::not_written}) {
@@ -46,7 +46,7 @@ void LossLines::write(const LedgerTable& table, const PlacedRows& rows) {
   }
 }
 
-LossLine read_loss(const Json& line, LedgerTable* table) {
+LossLine read_loss(const json& line, LedgerTable* table) {
   LossLine loss;
   loss.fate = read_fate(line, table);
   loss.ranks = line.at("ranks").get<Ranks>();

@@ -24,8 +24,8 @@ def targets():
                 yield name, [f"{folder}/{w}" for w in words.split() if w.endswith(".cpp") and (ROOT / folder / w).exists()]
 
 
-def own_names(source):
-    """What its anonymous namespaces declare, with the namespaces around."""
+def lines_in(source):
+    """(line, whether it is in an anonymous namespace, the namespaces around)."""
     around, is_own = [], False
     for line in source.splitlines():
         if opened := re.fullmatch(r"namespace ([\w:]*) ?\{", line):
@@ -33,8 +33,21 @@ def own_names(source):
             around += [opened[1]] if opened[1] else []
         elif re.match(r"\}  // namespace", line):
             is_own, around = False, around if is_own else around[:-1]
-        elif is_own and (declared := DECLARED.match(line)):
+        else:
+            yield line, is_own, around
+
+
+def own_names(source):
+    """What its anonymous namespaces declare, with the namespaces around."""
+    for line, is_own, around in lines_in(source):
+        if is_own and (declared := DECLARED.match(line)):
             yield "::".join([*around, declared[1] or declared[2]])
+
+
+def aliases(source):
+    for line, _, around in lines_in(source):
+        if alias := re.match(r"using (\w+) = (.*);", line):
+            yield "::".join([*around, alias[1]]), alias[2]
 
 
 @pytest.mark.parametrize("sources", [pytest.param(sources, id=name) for name, sources in targets() if len(sources) > 1])
@@ -44,6 +57,15 @@ def test_a_name_is_in_one_source_of_a_target_only(sources):
         for name in own_names(text(path)):
             where[name].add(path)
     assert {name: sorted(paths) for name, paths in where.items() if len(paths) > 1} == {}
+
+
+@pytest.mark.parametrize("sources", [pytest.param(sources, id=name) for name, sources in targets() if len(sources) > 1])
+def test_an_alias_means_the_same_in_all_sources_of_a_target(sources):
+    means = collections.defaultdict(set)
+    for path in sources:
+        for name, meaning in aliases(text(path)):
+            means[name].add(meaning)
+    assert {name: sorted(all_of_it) for name, all_of_it in means.items() if len(all_of_it) > 1} == {}
 
 
 def test_names_are_found():
@@ -60,4 +82,5 @@ struct Ring {
 int seen() {
 }  // namespace leat::shm
 """
+    assert list(aliases(source)) == [("leat::shm::Json", "int")]
     assert list(own_names(source)) == [f"leat::shm::{name}" for name in ("kMost", "of", "first", "Ring")]
