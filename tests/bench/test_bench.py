@@ -183,6 +183,17 @@ def test_what_the_names_of_damaris_cost_is_said_beside_its_target(tmp_path):
     assert "| <= 50 ns | 60 ns | **no** |" in "\n".join(targets.page({"damaris": data}))
 
 
+def test_what_the_place_of_the_server_costs_is_said_beside_its_target(tmp_path):
+    section = SECTIONS["places"]
+    figures = {case: section._run(tmp_path, case, 3) for case in section.CASES}
+    assert all(set(section.FIGURES) < set(row) for row in figures.values())
+    spread = {"median": 1.02, "least": 0.9, "most": 1.3}
+    data = {"disturbed": False, "figures": {name: {case: spread for case in section.CASES} for name in section.FIGURES},
+            "ratios": {name: spread for name in section.FIGURES}}
+    assert len([line for line in section.page(data) if line.startswith("| ")]) >= 4
+    assert "| <= 1.05 | 1.02 | yes |" in "\n".join(targets.page({"places": data}))
+
+
 def test_the_xml_of_opm_flow_is_short_and_good():
     """Twenty variables on a mesh. Its lines are counted as the other files of the project may have them, none too long."""
     module = SECTIONS["damaris"]

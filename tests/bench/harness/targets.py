@@ -125,6 +125,10 @@ def _by_the_names_of_damaris(sections):
     return _most(sections.get("damaris", {}).get("calls", {}).values(), lambda row: row["more_ns"])
 
 
+def _of_places(sections):
+    return _most(sections.get("places", {}).get("ratios", {}).values(), lambda row: row["median"])
+
+
 KIB = 1024
 TARGETS = (
     Target(
@@ -201,6 +205,13 @@ TARGETS = (
         _by_the_names_of_damaris,
         time_text,
         "a table of what is allocated and not committed",
+    ),
+    Target(
+        "a server in a rank of the job, over one in a process of its own: a write, an end of iteration, the run",
+        1.05,
+        _of_places,
+        ratio,
+        "what MPI does in that process beside it",
     ),
     Target("sleeps of a client per iteration", 0.05, _sleeps, ratio, "a server that did not get its core in time"),
     Target(
