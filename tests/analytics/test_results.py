@@ -2,6 +2,8 @@
 """What the analyses that come with Leat compute, against NumPy."""
 import itertools
 import os
+import pathlib
+import re
 import signal
 
 import h5py
@@ -174,6 +176,18 @@ def test_bonds_are_those_of_the_first_iteration_and_are_kept_when_the_server_die
         assert [tuple(pair) for pair in pairs[:len(now)].tolist()] == now
     assert found["x_broken"][0] == 0 and found["x_broken"][-1] > 0
     assert not list(tmp_path.glob("*.bonds*"))
+
+
+def test_the_stores_of_the_page_compute_what_its_table_says(tmp_path):
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs/how-to/analyse-in-c++.md").read_text()
+    _, stores = re.findall(r"```xml\n(.*?)```", page, re.S)
+    arrays = {("x", 0): scattered(200, 3, 10, 1), ("id", 0): np.arange(200)}
+    write_arrays(tmp_path, xml(POSITIONS.format(axes=3), store=OUT + stores), [arrays])
+    for name, row in (("stats", "statistics"), ("counts", "histogram"), ("g", "radial"), ("bonds", "bonds")):
+        (cells,) = [line.split("|") for line in page.splitlines() if line.startswith(f"| `{row}` |")]
+        said = set(re.findall(r"`v_(\w+)`", cells[3]))
+        found = {each.removeprefix("x_") for each in products(tmp_path, name)[0] if each.startswith("x_")}
+        assert said - {"adjacency"} == found & said and found <= said, (found, said)
 
 
 @pytest.mark.parametrize("type_, options, words", [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs with scripts in the form of Damaris, by an XML for Damaris."""
+import contextlib
 import os
 import pathlib
 import sys
@@ -61,4 +62,14 @@ def processes_with(*words, ending=b""):
             continue
         if line and set(words) <= set(line) and any(word.endswith(ending) for word in line):
             found.append(int(entry.name))
+    return found
+
+
+def script_processes(run):
+    """Processes of scripts of this run: other tests have theirs at the same time."""
+    found = []
+    for pid in processes_with(b"worker", ending=b"launch.py"):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/{pid}/cwd") == str(run.folder):
+                found.append(pid)
     return found

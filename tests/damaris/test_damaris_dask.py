@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 import pytest
-from damaris_scripts import config, log_of, processes_with, with_python
+from damaris_scripts import config, log_of, processes_with, script_processes, with_python
 from leat_run import LIMIT, Run, data
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -140,7 +140,7 @@ def test_the_worker_ends_with_a_process_that_is_killed_and_the_next_has_one(tmp_
         until = time.monotonic() + LIMIT
         while not (tmp_path / "told.jsonl").exists() and time.monotonic() < until:
             time.sleep(0.05)
-        victims = {"process of the script": processes_with(b"worker", ending=b"launch.py"), "server": run.servers(),
+        victims = {"process of the script": script_processes(run), "server": run.servers(),
                    "Dask worker": dask_workers(scheduler)}[whom]
         assert victims
         for pid in victims:

@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from damaris_scripts import config, log_of, processes_with, with_python
+from damaris_scripts import config, log_of, script_processes, with_python
 from leat_run import BUILD, Run, data
 
 # Each iteration a line of JSON: all that there is in the dictionary.
@@ -212,9 +212,9 @@ def test_a_script_whose_process_is_killed_is_run_again(tmp_path):
     def kill(run, iteration):
         if iteration == 3:
             until = time.monotonic() + 30
-            while not processes_with(b"worker", ending=b"launch.py") and time.monotonic() < until:
+            while not script_processes(run) and time.monotonic() < until:
                 time.sleep(0.01)
-            for pid in processes_with(b"worker", ending=b"launch.py"):
+            for pid in script_processes(run):
                 os.kill(pid, signal.SIGKILL)
     run_script(tmp_path, config(), TELL, iterations=10, between=kill, expect=lambda run: run.finalize())
     numbers = [each["iteration_data"]["iteration"] for each in told(tmp_path)]
