@@ -157,5 +157,7 @@ def test_a_file_that_cannot_be_written_is_told_to_the_simulation(plugin, tmp_pat
 
 
 def test_the_page_shows_lines_of_the_example():
-    (shown,) = re.findall(r"```cpp\n(.*?)```", PAGE, re.S)
+    shown, pieces = re.findall(r"```cpp\n(.*?)```", PAGE, re.S)
+    source = (HERE.parents[1] / "server/plugins/analytics/statistics.cpp").read_text()
+    assert [line for line in pieces.splitlines() if line.partition(";")[0].strip() + " {" not in source] == []
     assert shown in (EXAMPLES / "statistics_plugin/statistics.cpp").read_text()

@@ -300,7 +300,7 @@ def test_the_page_on_meshes_is_followed_word_by_word(python, tmp_path):
 
 
 SPLIT = """
-import sys
+import os, sys
 import leat, numpy as np
 from mpi4py import MPI
 simulation = leat.split("run.xml", MPI.COMM_WORLD)
@@ -314,7 +314,7 @@ leat.init("run.xml", comm=simulation)
 for i in range(3):
     leat.write("u", np.full(4, 10.0 * simulation.rank + i))
     leat.end_iteration()
-if simulation.rank > 0:  # the others forget it
+if simulation.rank > 0 or os.environ["LEAT_PLACE"] == "process":  # one forgets it, which a split makes up for
     leat.finalize()
 """
 
