@@ -14,7 +14,7 @@ FUZZ_SECONDS ?= 60
 
 FUZZED = xml expression events frames control
 
-.PHONY: help demo test build bench bench-rooms install install-debug sanitize fuzz soak format check setup clean
+.PHONY: help demo test build bench bench-rooms bench-schedules install install-debug sanitize fuzz soak format check setup clean
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -27,6 +27,7 @@ help:
 ## make format          C, C++ and Python as .clang-format and ruff.toml say
 ## make check           what is kept at zero: format, ruff, shellcheck, clang-tidy; changes nothing
 ## make bench           Leat beside the alternatives: build/bench/results.md; under 20 minutes, or MINUTES=5 with fewer repetitions
+## make bench-schedules what analyses cost simulations on oneTBB and OpenMP, under each schedule
 ## make bench-rooms     what stores, scripts, checksums and compression cost, each by itself
 ## make install         to PREFIX=/usr/local, or make install PREFIX=/where/you/like
 ## make install-debug   the same, and the debug information, where gdb and addr2line find it
@@ -86,6 +87,10 @@ bench-rooms: build
 	@build/bin/leat_keep_up_bench build build/bench_keep_up.json
 	@cd build/tests/bench && taskset -c 0 ../../bin/leat_fortran_bench
 	@$(PYTHON) tests/bench/scripts_bench.py build build/bench_scripts.json
+
+# On the cores that this shell may use. Tables and picture: build/bench/schedules.md and .png.
+bench-schedules: build
+	@$(PYTHON) tests/bench/schedules_bench.py build/bench $(REPETITIONS)
 
 install: build
 	@cmake --install build --prefix "$(PREFIX)"

@@ -4,16 +4,26 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
 
+#include "client-api/executor.hpp"
 #include "client-api/rendezvous.hpp"
 #include "lib/base/server_library.h"
+#include "lib/platform/process.hpp"
 
 namespace leat::client {
 namespace {
 
 using Library = struct leat_server_library;
-using Told = std::function<bool(Status status, const std::string& message)>;
+
+constexpr std::int64_t kLastLimitNs = 10'000'000'000;
 
 std::string up_to_last_slash(const std::string& path) {
   return path.substr(0, path.rfind('/') + 1);
@@ -52,12 +62,11 @@ Result<const Library*> load_server() {
 }
 
 int tell(void* context, int status, const char* message) {
-  return (*static_cast<const Told*>(context))(static_cast<Status>(status), message) ? 0 : 1;
+  return (*static_cast<const ServerTold*>(context))(static_cast<Status>(status), message) ? 0 : 1;
 }
 
-}  // namespace
-
-void run_server_here(const std::vector<std::string>& arguments, const Told& told) {
+void run_server(const std::vector<std::string>& arguments, const leat_server_host& host,
+                const ServerTold& told) {
   const Result<const Library*> library = load_server();
   if (!library) {
     told(library.error().status, library.error().message);
@@ -65,8 +74,97 @@ void run_server_here(const std::vector<std::string>& arguments, const Told& told
   }
   std::vector<char*> words{const_cast<char*>("leatd")};
   for (const std::string& each : arguments) words.push_back(const_cast<char*>(each.c_str()));
-  Told called = told;
-  (*library)->serve(static_cast<int>(words.size()), words.data(), tell, &called);
+  ServerTold called = told;
+  (*library)->serve(static_cast<int>(words.size()), words.data(), &host, tell, &called);
+}
+
+}  // namespace
+
+void run_server_here(const std::vector<std::string>& arguments, const ServerMeans& means,
+                     const ServerTold& told) {
+  const leat_server_host host{
+      sizeof host, LEAT_SERVER_RANK, means.mpi_comm, means.why_no_mpi_comm.c_str(), {}};
+  run_server(arguments, host, told);
+}
+
+// Both the thread's and that of who waits for it.
+struct HostedServer::Thread {
+  std::vector<std::string> arguments;
+  std::promise<void> ends{};
+  std::shared_future<void> ended = ends.get_future().share();
+  std::mutex mutex{};  // of what follows
+  std::condition_variable changed{};
+  std::optional<Error> told{};  // with Status::OK when it is ready
+  bool is_wanted = true;
+
+  bool take(Status status, const std::string& message) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    told = Error{status, message};
+    changed.notify_all();
+    return is_wanted;
+  }
+  bool await_end(std::int64_t limit_ns) const noexcept {
+    return ended.wait_for(std::chrono::nanoseconds(limit_ns)) == std::future_status::ready;
+  }
+  static void run(const std::shared_ptr<Thread>& the) {
+    the->ends.set_value_at_thread_exit();
+    const leat_server_host host{sizeof host, LEAT_SERVER_THREAD, nullptr, "", chosen_executor()};
+    run_server(the->arguments, host, [&](Status status, const std::string& message) {
+      return the->take(status, message);
+    });
+  }
+};
+
+struct HostedServer::Left {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Thread>> threads;
+};
+
+// Never destroyed: it is needed when the process ends.
+HostedServer::Left& HostedServer::left() {
+  static Left* const own = new Left;
+  return *own;
+}
+
+Result<std::unique_ptr<HostedServer>> HostedServer::start(const std::vector<std::string>& arguments,
+                                                          const platform::Deadline& deadline) {
+  const std::shared_ptr<Thread> thread(new Thread{.arguments = arguments});
+  std::string why;
+  try {
+    const platform::WithoutSignals none;
+    std::thread([thread] { Thread::run(thread); }).detach();
+  } catch (const std::system_error& e) {
+    why = e.what();
+  }
+  if (!why.empty())
+    return Error{Status::ERROR_SYSTEM, "cannot start a thread for the server: " + why};
+  std::unique_ptr<HostedServer> hosted(new HostedServer(thread));
+  std::unique_lock<std::mutex> lock(thread->mutex);
+  const bool told = thread->changed.wait_for(lock, std::chrono::nanoseconds(deadline.left_ns()),
+                                             [&] { return thread->told.has_value(); });
+  if (!told) {
+    thread->is_wanted = false;
+    return Error{Status::ERROR_TIMEOUT, "the thread of the server is not ready yet"};
+  }
+  if (thread->told->status != Status::OK) return *thread->told;
+  return hosted;
+}
+
+HostedServer::HostedServer(std::shared_ptr<Thread> thread) : thread_(std::move(thread)) {}
+
+HostedServer::~HostedServer() {
+  if (thread_->await_end(0)) return;
+  const std::lock_guard<std::mutex> lock(left().mutex);
+  left().threads.push_back(thread_);
+}
+
+bool HostedServer::await_end(std::int64_t limit_ns) noexcept {
+  return thread_->await_end(limit_ns);
+}
+
+void HostedServer::await_all() noexcept {
+  const std::lock_guard<std::mutex> lock(left().mutex);
+  for (const std::shared_ptr<Thread>& each : left().threads) each->await_end(kLastLimitNs);
 }
 
 }  // namespace leat::client

@@ -12,7 +12,9 @@
 #include "client-api/session_handle.hpp"
 #include "client-api/split.hpp"
 #include "client-api/switched_off.hpp"
+#include "lib/platform/affinity.hpp"
 #include "lib/platform/late_ranks.hpp"
+#include "lib/platform/own_memory_node.hpp"
 
 namespace {
 
@@ -92,6 +94,16 @@ leat_status guarded(const char* function, Body body) noexcept {
   }
 }
 
+// For calls that are made around others, whether there is a session or not.
+template <class Body>
+leat_status if_in_session(Body body) noexcept {
+  Handle* const used = leat::client::used_handle.load(std::memory_order_acquire);
+  if (!used) return LEAT_OK;
+  const Lock lock(used->mutex);
+  if (used->session) body(*used->session);
+  return LEAT_OK;
+}
+
 // Only one thread opens a session; the others are told so.
 class OpeningMark {
  public:
@@ -138,6 +150,7 @@ Status open_session(Handle& the, const char* function, const char* config,
   leat::client::set_message_rank(ranks->size > 1 ? ranks->rank : -1);
   leat::client::forget_printed();
   the.session = std::move(*session);
+  if (the.session->hosts_server()) leat::client::notice_exit();
   the.split.pending = false;
   the.was_finalized = the.awaits_idle = false;
   the.was_open = true;
@@ -247,6 +260,14 @@ LEAT_API leat_status leat_split_check(int32_t rank, int32_t size) {
     return to_c(leat::client::fail(Status::ERROR_STATE, "leat_init_mpi: " + why, "unfit"));
   } catch (...) {
     return to_c(fail_unexpected("leat_init_mpi"));
+  }
+}
+
+LEAT_API int32_t leat_memory_node(void) {
+  try {
+    return leat::platform::memory_node_of(leat::platform::current_affinity());
+  } catch (...) {
+    return 0;  // no memory is left, which others say
   }
 }
 
@@ -381,6 +402,14 @@ LEAT_API int64_t leat_iteration(void) {
 
 LEAT_API leat_status leat_signal(const char* event) {
   return guarded(__func__, [&](Session& s, Call& call) { return s.signals().signal(call, event); });
+}
+
+LEAT_API leat_status leat_idle_begin(const char* site) {
+  return if_in_session([site](Session& s) { s.idle_phases().begin(site ? site : ""); });
+}
+
+LEAT_API leat_status leat_idle_end(void) {
+  return if_in_session([](Session& s) { s.idle_phases().end(); });
 }
 
 LEAT_API leat_status leat_set_int(const char* parameter, int64_t value) {

@@ -140,12 +140,19 @@ typedef struct leat_group {
   /* Parts servers (1) from the simulation (0); says of this process' part who it is in it and how many it has. From here on
    * `arrive` is about that part. */
   void (*divide)(void* context, int32_t server, int32_t* rank, int32_t* size);
+  /* NULL, or collective over the part that are servers: gives a pointer to an MPI_Comm of those that have plugins to run
+   * (serves 1) and not only a core to give, for plugins alone; valid until leat_split_group returns. NULL when there can be
+   * none; then *why says why. Read when struct_size says that it is there. */
+  void* (*plugins)(void* context, int32_t serves, const char** why);
 } leat_group;
 /* *divided: filled with 1 when there is a part that is the simulation, 0 when all processes are. */
 LEAT_API leat_status leat_split_group(const char* config, const leat_group* group, int32_t* divided);
 /* Before a collective call for leat_init: LEAT_OK when a communicator of this size, with this rank of ours, may be the
  * simulation. After leat_split it is the one that it gave; a process that was a server is in none. With a size of 0 only that is looked at. Errors: STATE, ARGUMENT. */
 LEAT_API leat_status leat_split_check(int32_t rank, int32_t size);
+/* The memory node of the processors on which this process may run; 0 when they are on several, or the system does not tell.
+ * Who numbers the ranks of a node takes it for the key, so that servers get ranks that are near each other. */
+LEAT_API int32_t leat_memory_node(void);
 /* This process ends. Servers wait for it no longer, be it that it never called leat_init. */
 LEAT_API leat_status leat_split_end(void);
 
@@ -223,6 +230,15 @@ LEAT_API leat_status leat_set_level_list(const char* mesh, uint32_t block, int32
 LEAT_API leat_status leat_end_iteration(void);
 /* Number of the current iteration, from 0; -1 when not initialised. */
 LEAT_API int64_t leat_iteration(void);
+
+/* From here on, until leat_idle_end, this rank's cores have nothing to do: it waits for others, reads a file, computes on
+ * an accelerator. Plugins with runs="harvest" work meanwhile. site: where in the code, a text that is the same each time:
+ * how long phases are is learned for each site, and those of less than a millisecond on average are left alone, the first
+ * of a site too. Phases may be nested, the outermost counts; calls of other threads than that of leat_init count for
+ * nothing, and so do those before leat_init and after leat_finalize. No system call but where a plugin has work to do.
+ * Always LEAT_OK. */
+LEAT_API leat_status leat_idle_begin(const char* site);
+LEAT_API leat_status leat_idle_end(void);
 
 /* Signals an <event> of the XML in this rank's current iteration: once that has ended, what the XML says is done. An event of
  * scope="rank" happens at each call, one of scope="node" or "run" when every rank has made as many calls. Signals of a rank

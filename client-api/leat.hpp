@@ -222,6 +222,14 @@ inline leat_status set_level(const char* mesh, Extents position, std::int32_t le
 inline leat_status end_iteration() { return check(leat_end_iteration()); }
 /// Signals an <event> of the XML in this rank's current iteration.
 inline leat_status signal(const char* event) { return check(leat_signal(event)); }
+/// While it lives, this rank's cores have nothing to do: see leat_idle_begin.
+class IdlePhase {
+ public:
+  explicit IdlePhase(const char* site) { leat_idle_begin(site); }
+  IdlePhase(const IdlePhase&) = delete;
+  IdlePhase& operator=(const IdlePhase&) = delete;
+  ~IdlePhase() { leat_idle_end(); }
+};
 inline std::int64_t iteration() { return leat_iteration(); }
 inline bool wanted(const char* variable) { return check(leat_wanted(variable)) == LEAT_OK; }
 

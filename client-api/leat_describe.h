@@ -14,7 +14,7 @@ extern "C" {
 /* Has leatd read the XML, and fills *text with what it says, one thing in a line, words separated by tabs; the caller frees it.
  *
  *     parameter  NAME  int|double|string  VALUE      without VALUE when it has none yet; \t, \n and \\ stand for such characters
- *     place      process|ranks|...                   where the server lives; with "ranks" call leat_split
+ *     place      process|ranks|...  CORES            where the server lives, with "ranks" call leat_split; and its cores
  *     variable   NAME  BLOCKS                        of the variables with a global array: blocks of a rank in an iteration
  *
  * There will be other lines: pass over what you do not know. No session is needed, none is begun; MPI is not used: one rank may

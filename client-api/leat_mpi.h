@@ -15,7 +15,7 @@
 
 /* What the calls of a leat_group know. */
 struct leat_mpi_group {
-  MPI_Comm all, part;
+  MPI_Comm all, part, plugins;
   MPI_Request barrier;
 };
 
@@ -39,8 +39,8 @@ static inline void leat_mpi_least(void* context, int64_t* value) {
 static inline void leat_mpi_node(void* context, int32_t* rank, int32_t* size) {
   MPI_Comm node;
   int number, count;
-  MPI_Comm_split_type(((struct leat_mpi_group*)context)->all, MPI_COMM_TYPE_SHARED, 0,
-                      MPI_INFO_NULL, &node);
+  MPI_Comm_split_type(((struct leat_mpi_group*)context)->all, MPI_COMM_TYPE_SHARED,
+                      leat_memory_node(), MPI_INFO_NULL, &node);
   MPI_Comm_rank(node, &number);
   MPI_Comm_size(node, &count);
   MPI_Comm_free(&node);
@@ -56,6 +56,20 @@ static inline void leat_mpi_divide(void* context, int32_t server, int32_t* rank,
   MPI_Comm_size(group->part, &count);
   *rank = number;
   *size = count;
+}
+
+static inline void* leat_mpi_plugins(void* context, int32_t serves, const char** why) {
+  struct leat_mpi_group* const group = (struct leat_mpi_group*)context;
+  int mine, least;
+  MPI_Query_thread(&mine);
+  MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, group->part);
+  if (least < MPI_THREAD_SERIALIZED) {
+    *why =
+        "plugins run on threads of their own: MPI_Init_thread with MPI_THREAD_SERIALIZED is needed";
+    return NULL;
+  }
+  MPI_Comm_split(group->part, serves ? 0 : MPI_UNDEFINED, 0, &group->plugins);
+  return serves ? (void*)&group->plugins : NULL;
 }
 
 /* Called by MPI_Finalize before all else it does. */
@@ -89,6 +103,7 @@ static inline leat_status leat_split(const char* config, MPI_Comm world, MPI_Com
   int rank, size, key;
 
   mpi.all = mpi.part = world;
+  mpi.plugins = MPI_COMM_NULL;
   MPI_Comm_rank(world, &rank);
   MPI_Comm_size(world, &size);
   group.struct_size = sizeof group;
@@ -100,8 +115,10 @@ static inline leat_status leat_split(const char* config, MPI_Comm world, MPI_Com
   group.least = leat_mpi_least;
   group.node = leat_mpi_node;
   group.divide = leat_mpi_divide;
+  group.plugins = leat_mpi_plugins;
 
   status = leat_split_group(config, &group, &divided);
+  if (mpi.plugins != MPI_COMM_NULL) MPI_Comm_free(&mpi.plugins);
   *simulation = status == LEAT_OK ? mpi.part : MPI_COMM_NULL;
   if (status != LEAT_OK && mpi.part != world) MPI_Comm_free(&mpi.part);
   if (status == LEAT_OK && divided) {
@@ -128,7 +145,7 @@ static inline leat_status leat_init_mpi(const char* config, MPI_Comm comm) {
   MPI_Comm_size(comm, &size);
   status = leat_split_check(rank, size);
   if (status != LEAT_OK) return status;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, leat_memory_node(), MPI_INFO_NULL, &node);
   MPI_Comm_rank(node, &node_rank);
   MPI_Comm_size(node, &node_size);
   MPI_Comm_free(&node);

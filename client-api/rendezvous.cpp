@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "lib/platform/local_socket.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/platform/runtime_folder.hpp"
+#include "lib/platform/server_share.hpp"
 #include "lib/shm/handshake.hpp"
 
 namespace leat::client {
@@ -30,6 +30,9 @@ using platform::UniqueFd;
 // A server that has to pre-fault a large segment on a slow machine is ready long before.
 constexpr std::int64_t kStartLimitNs = 120'000'000'000;
 constexpr std::int64_t kReapLimitNs = 2'000'000'000;
+// To read the largest of files takes a second.
+constexpr std::int64_t kDescribeLimitNs = 60'000'000'000;
+constexpr char kDescribed[] = "described\n";
 // Servers in a row that are killed while they start: the next one would be too.
 constexpr int kMostStarts = 16;
 
@@ -39,6 +42,10 @@ constexpr std::int64_t kDyingLimitNs = 5'000'000'000;
 // one the others do it too, one after the other: the server's own lock says which one it is.
 constexpr std::int64_t kStarterLimitNs = 1'000'000'000;
 constexpr int kMostTurns = 30;
+
+std::string session_of(const ServerStart& start) {
+  return platform::session_of_server(start.ranks.session, start.server);
+}
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -85,40 +92,61 @@ Error start_error(const std::string& report, const std::string& server) {
   return Error{static_cast<Status>(code), report.substr(line_end + 1)};
 }
 
-std::vector<std::string> command_line(const std::string& server, const ServerStart& start) {
+std::vector<std::string> arguments_for_rank(const ServerStart& start) {
   std::vector<std::string> words = server_arguments(start);
+  words.insert(words.end(), {"--for-rank", std::to_string(start.ranks.node_rank), "--since",
+                             std::to_string(start.since_ns)});
+  return words;
+}
+
+std::vector<std::string> command_line(const std::string& server, const ServerStart& start) {
+  std::vector<std::string> words = arguments_for_rank(start);
   words.insert(words.begin(), server);
-  words.insert(words.end(),
-               {"--report-fd", std::to_string(platform::kReportFd), "--for-rank",
-                std::to_string(start.ranks.node_rank), "--since", std::to_string(start.since_ns)});
+  words.insert(words.end(), {"--report-fd", std::to_string(platform::kReportFd)});
   if (!start.segment.empty()) words.insert(words.end(), {"--take-over", start.segment});
   if (start.was_split) words.insert(words.end(), {"--place", "process"});
   return words;
 }
 
+Result<OwnServer> host_server(const ServerStart& start, const Deadline& deadline) {
+  Result<std::unique_ptr<HostedServer>> hosted =
+      HostedServer::start(arguments_for_rank(start), deadline);
+  if (!hosted) return hosted.error();
+  return OwnServer{-1, std::move(*hosted)};
+}
+
 // `killed`: whether somebody killed it before it was ready, which says nothing of the next one.
-Result<int> start_once(const ServerStart& start, const std::string& server,
-                       const Deadline& deadline, bool* killed) {
+Result<OwnServer> start_once(const ServerStart& start, const std::string& server,
+                             const Deadline& deadline, bool* killed) {
   Result<platform::Child> child = platform::spawn(command_line(server, start));
   if (!child) return child.error();
   const std::string report = report_of(*child, deadline);
-  if (report == "ready\n") return static_cast<int>(child->pid);
+  if (report == "ready\n") return OwnServer{static_cast<int>(child->pid)};
   if (report.empty() && deadline.passed() && !start.segment.empty()) {
     return Error{Status::ERROR_TIMEOUT, "the server that takes over is not ready yet"};
   }
   int status = 0;
   const std::int64_t reap_ns = std::min(kReapLimitNs, deadline.left_ns());
   *killed = platform::reap(child->pid, reap_ns, &status) && platform::was_killed(status);
+  if (report == "thread\n") return host_server(start, deadline);
   return start_error(report, server);
 }
 
-Result<int> start_server(const ServerStart& start, const Deadline& deadline) {
+// Said so, no process need be asked what the XML wants.
+bool is_chosen_to_host(const ServerStart& start) {
+  const char* const place = std::getenv("LEAT_PLACE");
+  return place && start.segment.empty() && !start.was_split &&
+         (std::strcmp(place, "thread") == 0 || std::strcmp(place, "none") == 0);
+}
+
+Result<OwnServer> start_server(const ServerStart& start, const Deadline& deadline) {
+  if (is_chosen_to_host(start)) return host_server(start, deadline);
   Result<std::string> server = find_server();
   if (!server) return server.error();
   for (int starts = 1;; ++starts) {
     bool killed = false;
-    Result<int> pid = start_once(start, *server, deadline, &killed);
-    if (pid || !killed || starts == kMostStarts || deadline.passed()) return pid;
+    Result<OwnServer> own = start_once(start, *server, deadline, &killed);
+    if (own || !killed || starts == kMostStarts || deadline.passed()) return own;
   }
 }
 
@@ -130,7 +158,7 @@ bool is_taken(const platform::SessionFiles& files) noexcept {
 
 struct Found {
   UniqueFd socket;
-  int server_pid = -1;  // when this process has started it
+  OwnServer own{};  // when this process has started it
 };
 
 // Connects to the session's server; a process that finds none starts it first, and mostly one does,
@@ -153,13 +181,13 @@ Result<Found> find_or_start(const ServerStart& start, const platform::SessionFil
     if (!lock && !others.passed()) continue;
     // The process that held the lock before us may have started it in the meantime.
     if (is_taken(files) || platform::connect_to(files.socket)) continue;
-    Result<int> pid = start_server(start, deadline);
+    Result<OwnServer> own = start_server(start, deadline);
     if (lock) ::unlink(files.lock.c_str());
-    if (pid) found.server_pid = *pid;
-    if (!pid && pid.error().status != Status::ERROR_TIMEOUT) return pid.error();
+    if (!own && own.error().status != Status::ERROR_TIMEOUT) return own.error();
+    if (own) found.own = std::move(*own);
   }
   return Error{Status::ERROR_TIMEOUT,
-               "the server of session " + start.ranks.session +
+               "the server of session " + session_of(start) +
                    " does not come: it is stopped, or slow to start or to end (" + files.live +
                    ")"};
 }
@@ -185,31 +213,31 @@ shm::Hello hello_of(const ServerStart& start, const Held* held) {
 
 Result<Connection> handshake(Found found, const ServerStart& start, const Held* held,
                              const Deadline& deadline) {
-  const Ranks& ranks = start.ranks;
   auto link = std::make_unique<SocketLink>(std::move(found.socket));
   shm::Welcome welcome{};
   const platform::Received received =
       link->handshake(hello_of(start, held), &welcome, deadline.left_ns());
   if (received == platform::Received::nothing) {
     return Error{Status::ERROR_TIMEOUT,
-                 "the server of session " + ranks.session + " does not answer; is it stopped?"};
+                 "the server of session " + session_of(start) + " does not answer; is it stopped?"};
   }
   if (received == platform::Received::closed || welcome.magic != shm::kMagic) {
-    return Error{Status::ERROR_SERVER, "the server of session " + ranks.session +
+    return Error{Status::ERROR_SERVER, "the server of session " + session_of(start) +
                                            " closed the connection: it has just ended, or it is "
                                            "not of this version of Leat"};
   }
   welcome.message[sizeof welcome.message - 1] = 0;
   welcome.segment[sizeof welcome.segment - 1] = 0;
   if (welcome.status != 0) return Error{static_cast<Status>(welcome.status), welcome.message};
-  return Connection{std::move(link), welcome.segment, found.server_pid};
+  return Connection{std::move(link), welcome.segment, std::move(found.own), welcome.server,
+                    welcome.place};
 }
 
 // A server that is just dying still has its socket for a moment, and closes it.
-Result<Connection> connect(const ServerStart& start, const TellHeld* tell_held,
-                           const Deadline& deadline, const Deadline& dying) {
+Result<Connection> connect_to_server(const ServerStart& start, const TellHeld* tell_held,
+                                     const Deadline& deadline, const Deadline& dying) {
   const platform::SessionFiles files =
-      platform::session_files(platform::runtime_folder_name(), start.ranks.session);
+      platform::session_files(platform::runtime_folder_name(), session_of(start));
   for (;;) {
     Result<Found> found = find_or_start(start, files, deadline);
     if (!found) return found.error();
@@ -222,32 +250,46 @@ Result<Connection> connect(const ServerStart& start, const TellHeld* tell_held,
   }
 }
 
+// The first server of the node says which one this rank belongs to.
+Result<Connection> connect(ServerStart start, const TellHeld* tell_held, const Deadline& deadline,
+                           const Deadline& dying) {
+  Result<Connection> first = connect_to_server(start, tell_held, deadline, dying);
+  if (!first || first->number == start.server) return first;
+  if (start.server != 0) {
+    return Error{Status::ERROR_SERVER, "server " + std::to_string(start.server) + " of session " +
+                                           start.ranks.session +
+                                           " says that this rank is not its own"};
+  }
+  start.server = first->number;
+  return connect_to_server(start, tell_held, deadline, dying);
+}
+
 }  // namespace
 
 std::vector<std::string> server_arguments(const ServerStart& start) {
   const Ranks& ranks = start.ranks;
   return {"--config",     start.config,
           "--session",    ranks.session,
+          "--server",     std::to_string(start.server),
           "--ranks",      std::to_string(ranks.size),
           "--node-ranks", std::to_string(ranks.node_size),
           "--folder",     start.folder};
 }
 
-Result<Plan> ask_plan(const std::string& config) {
+Result<std::string> ask_description(const std::string& config) {
   const Result<std::string> server = find_server();
   if (!server) return server.error();
   Result<platform::Child> child = platform::spawn(
-      {*server, "--config", config, "--plan", "--report-fd", std::to_string(platform::kReportFd)});
+      {*server, "--describe", config, "--report-fd", std::to_string(platform::kReportFd)});
   if (!child) return child.error();
-  const Deadline deadline = Deadline::in_ns(kStartLimitNs);
-  const std::string report = report_of(*child, deadline);
-  platform::reap(child->pid, std::min(kReapLimitNs, deadline.left_ns()));
-  char place[16] = "";
-  Plan plan;
-  if (std::sscanf(report.c_str(), "%15s %d", place, &plan.cores) != 2 || plan.cores < 1)
-    return start_error(report, *server);
-  plan.in_ranks = std::strcmp(place, "ranks") == 0;
-  return plan;
+  const std::string text = report_of(*child, Deadline::in_ns(kDescribeLimitNs));
+  child->report.reset();
+  int status = 0;
+  if (!platform::reap(child->pid, kReapLimitNs, &status))
+    return Error{Status::ERROR_TIMEOUT, *server + " is too slow to read " + config};
+  const bool begun = text.starts_with(kDescribed);
+  if (begun && status == 0) return text.substr(std::strlen(kDescribed));
+  return start_error(begun ? "" : text, *server);
 }
 
 Result<std::string> find_server() {

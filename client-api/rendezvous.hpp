@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "client-api/hosted_server.hpp"
 #include "client-api/launcher.hpp"
 #include "lib/base/status.hpp"
 #include "lib/shm/region_arena.hpp"
@@ -15,10 +16,18 @@
 
 namespace leat::client {
 
+/// A server that this process has started.
+struct OwnServer {
+  int pid = -1;                            ///< of a process
+  std::unique_ptr<HostedServer> hosted{};  ///< or on a thread of this one
+};
+
 struct Connection {
   std::unique_ptr<shm::ToServer> server;
   std::string segment;  ///< name of the shared memory
-  int server_pid = -1;  ///< of the server when this process started it, else -1
+  OwnServer own{};
+  int number = 0;  ///< of that server on the node
+  int place = 0;   ///< of this rank among those of that server
 };
 
 /// The common regions that a client cuts blocks from: all others of its are full.
@@ -36,6 +45,7 @@ struct ServerStart {
   std::string segment;  ///< to take over; "" for the first server
   std::int64_t since_ns = 0;  ///< when this rank began to come; see platform::LateRanks
   bool was_split = false;     ///< ranks were servers, and are no more: the next one is a process
+  int server = 0;             ///< of the node: the first one knows whose this rank is
 };
 
 /// Every wait in it is bounded; all errors of a server that could not start are in the message.
@@ -46,13 +56,9 @@ Result<Connection> connect_or_start(const ServerStart& start);
 Result<Connection> connect_or_take_over(const ServerStart& start, const TellHeld& tell_held,
                                         std::int64_t limit_ns);
 
-/// Where the XML wants the server.
-struct Plan {
-  bool in_ranks = false;
-  int cores = 1;
-};
-/// Asks leatd, which reads the XML: all of its errors are in the message.
-Result<Plan> ask_plan(const std::string& config);
+/// Has leatd read the XML, and returns what it says of it, in the form of leat_describe. All errors
+/// of the XML are in the message.
+Result<std::string> ask_description(const std::string& config);
 
 /// The command line of leatd but its first word and what a process that is started gets beside it.
 std::vector<std::string> server_arguments(const ServerStart& start);

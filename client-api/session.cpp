@@ -17,16 +17,18 @@ constexpr int kMostStarts = 5;
 
 Session::Session(ServerStart start, Connection connection, shm::Segment segment)
     : start_(std::move(start)),
-      server_pid_(connection.server_pid),
+      own_(std::move(connection.own)),
+      place_(static_cast<std::uint32_t>(connection.place)),
       segment_(std::move(segment)),
-      channel_(segment_, place(), std::move(connection.server),
+      channel_(segment_, place_, std::move(connection.server),
                [this](const TellHeld& held, std::int64_t ns) { return find_successor(held, ns); }),
       variables_(shm::Catalogue(segment_), start_.config),
       failures_(channel_, variables_),
       blocks_(channel_, variables_, failures_),
-      parameters_(place(), channel_, variables_, failures_),
+      parameters_(place_, channel_, variables_, failures_),
       meshes_(shm::Catalogue(segment_), variables_, failures_),
-      signals_(channel_, start_.config, failures_) {
+      signals_(channel_, start_.config, failures_),
+      idle_phases_(segment_, place_) {
   enter(0);
 }
 
@@ -41,9 +43,9 @@ Result<Connection> Session::find_successor(const TellHeld& held, std::int64_t li
   try {
     Result<Connection> next = connect_or_take_over(start_, held, limit_ns);
     if (next) forget_printed();  // it knows nothing of what was reported
-    if (next && next->server_pid > 0) {
-      if (server_pid_ > 0) platform::reap(server_pid_, 0);
-      server_pid_ = next->server_pid;
+    if (next && next->own.pid > 0) {
+      if (own_.pid > 0) platform::reap(own_.pid, 0);
+      own_ = std::move(next->own);
       std::fprintf(stderr,
                    "leat: the server of this node has died; another one has taken over what was "
                    "handed over, its log says more\n");
@@ -76,9 +78,10 @@ Result<std::unique_ptr<Session>> Session::open(const std::string& config, const 
     Result<Connection> connection = connect_or_start(start);
     if (!connection) return connection.error();
     Result<shm::Segment> segment =
-        take_place(connection->segment, static_cast<std::uint32_t>(ranks.node_rank));
+        take_place(connection->segment, static_cast<std::uint32_t>(connection->place));
     if (segment) {
       start.segment = connection->segment;
+      start.server = connection->number;
       return join(std::move(start), std::move(*connection), std::move(*segment));
     }
     const bool again = segment.error().status == Status::ERROR_SERVER && tries < kMostStarts;
@@ -129,8 +132,8 @@ Status Session::await_settled(const Call& call, std::int64_t iteration) {
       return failures_.complain(
           call,
           {Status::ERROR_TIMEOUT,
-           "mode=\"sync\": iteration " + std::to_string(iteration) +
-               " is not stored yet, and for the whole timeout the server has made no progress: "
+           "mode=\"sync\" or runs=\"sync\": iteration " + std::to_string(iteration) +
+               " is not done yet, and for the whole timeout the server has made no progress: "
                "another rank of this node has not ended it, or the server is stuck"},
           "");
     }

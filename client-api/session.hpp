@@ -9,6 +9,7 @@
 #include "client-api/block_writer.hpp"
 #include "client-api/channel.hpp"
 #include "client-api/failures.hpp"
+#include "client-api/idle_phases.hpp"
 #include "client-api/launcher.hpp"
 #include "client-api/mesh_calls.hpp"
 #include "client-api/parameter_calls.hpp"
@@ -34,9 +35,11 @@ class Session {
   ParameterCalls& parameters() noexcept { return parameters_; }
   MeshCalls& meshes() noexcept { return meshes_; }
   SignalCalls& signals() noexcept { return signals_; }
+  IdlePhases& idle_phases() noexcept { return idle_phases_; }
   Status end_iteration(const Call& call);
   std::int64_t iteration() const noexcept { return channel_.iteration(); }
   const Ranks& ranks() const noexcept { return start_.ranks; }
+  bool hosts_server() const noexcept { return own_.hosted != nullptr; }
 
   /// Tells the server that this client is done. Nothing else may be called afterwards but
   /// await_drained.
@@ -47,14 +50,13 @@ class Session {
   /// In a child that was forked: lets go of all that tells the server that this rank lives. Nothing
   /// else may be called afterwards.
   void leave_to_parent() noexcept;
+  /// In a process that ends without leat_finalize: the same, and waits for a server that is in it.
+  void leave_at_exit() noexcept;
 
  private:
   Session(ServerStart start, Connection connection, shm::Segment segment);
   static Result<shm::Segment> take_place(const std::string& name, std::uint32_t place);
   Result<Connection> find_successor(const TellHeld& tell_held, std::int64_t limit_ns) noexcept;
-  std::uint32_t place() const noexcept {
-    return static_cast<std::uint32_t>(start_.ranks.node_rank);
-  }
   /// This rank is in `iteration` from now on: takes the values that are steered from it on.
   void enter(std::int64_t iteration);
   /// As mode="sync" says.
@@ -64,7 +66,8 @@ class Session {
                       bool speaks);
 
   ServerStart start_;
-  int server_pid_;
+  OwnServer own_;
+  std::uint32_t place_;  // among the ranks of its server
   shm::Segment segment_;
   Channel channel_;
   VariableTable variables_;
@@ -73,6 +76,7 @@ class Session {
   ParameterCalls parameters_;
   MeshCalls meshes_;
   SignalCalls signals_;
+  IdlePhases idle_phases_;
 };
 
 }  // namespace leat::client

@@ -47,7 +47,7 @@ Status Session::await_drained(const char* call_name) {
       case shm::ToServer::Received::closed:
         if (channel_.server().change_server(budget) == Status::OK) break;
         return end_of_drain(call_name, "not all may be stored: " + channel_.server().why_gone(),
-                            Status::ERROR_SERVER, ranks().node_rank == 0);
+                            Status::ERROR_SERVER, place_ == 0);
       case shm::ToServer::Received::nothing:
         break;
     }
@@ -61,15 +61,32 @@ Status Session::await_drained(const char* call_name) {
           "for the whole timeout the server has made no progress, because other ranks "
           "of this node neither write nor end, or because it is stuck; it goes on "
           "by itself, and its log says what became of the data",
-          Status::ERROR_TIMEOUT, ranks().node_rank == 0);
+          Status::ERROR_TIMEOUT, place_ == 0);
     }
+  }
+}
+
+void Session::leave_at_exit() noexcept {
+  const std::atomic<std::uint64_t>& progress = segment_.server_state().progress;
+  leave_to_parent();
+  if (!own_.hosted) return;
+  std::uint64_t seen = progress.load(std::memory_order_relaxed);
+  for (WaitBudget budget = channel_.budget(); !own_.hosted->await_end(kSliceNs);) {
+    const std::uint64_t now = progress.load(std::memory_order_relaxed);
+    if (now != seen) budget = channel_.budget();
+    seen = now;
+    if (budget.left_ns() > 0) continue;
+    tell(
+        "the server in this process has made no progress for the whole timeout, and ends with it; "
+        "what is in memory is stored by the next start on this node, or by `leat recover`");
+    return;
   }
 }
 
 // What was handed over after the run had been drained: the server takes nothing once it has noted
 // that this rank is cut off.
 void Session::count_late() {
-  const shm::ServerLane& lane = *segment_.client(place()).server;
+  const shm::ServerLane& lane = *segment_.client(place_).server;
   const shm::ClientRecord& record = lane.records[lane.record.load(std::memory_order_acquire) & 1];
   if (record.phase != static_cast<std::uint32_t>(shm::ClientPhase::cut_off)) return;
   const std::string why = shm::drain_in_words(segment_.server_state());
@@ -81,8 +98,9 @@ void Session::count_late() {
 
 Status Session::end_of_drain(const char* call_name, const std::string& says, Status server_status,
                              bool speaks) {
-  if (server_pid_ > 0 && server_status != Status::ERROR_TIMEOUT) {
-    platform::reap(server_pid_, kReapLimitNs);
+  if (server_status != Status::ERROR_TIMEOUT) {
+    if (own_.pid > 0) platform::reap(own_.pid, kReapLimitNs);
+    if (own_.hosted) own_.hosted->await_end(kReapLimitNs);
   }
   count_late();
   const std::uint64_t lost = failures_.lost();

@@ -3,13 +3,18 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <new>
 
+#include "client-api/hosted_server.hpp"
 #include "client-api/last_error.hpp"
+#include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
 
 namespace leat::client {
 namespace {
+
+constexpr std::int64_t kOtherCallsNs = 1'000'000'000;
 
 // The session itself is left as it is: threads that were in the midst of it are not here any more,
 // and its memory may be what the child reads.
@@ -26,6 +31,23 @@ void on_fork_in_child() noexcept {
   start_anew_in_child();
 }
 
+// Other threads may be in the midst of a call still.
+void on_end_of_process() noexcept {
+  Handle* const own = used_handle.load(std::memory_order_acquire);
+  if (!own || own->parent != 0) return;
+  std::unique_lock<std::mutex> lock(own->mutex, std::defer_lock);
+  for (const platform::Deadline deadline = platform::Deadline::in_ns(kOtherCallsNs);
+       !lock.try_lock() && !deadline.passed();)
+    platform::pause_shortly();
+  if (lock && own->session) own->session->leave_at_exit();
+  HostedServer::await_all();
+}
+
+// Of the main thread: such objects go before all that is static, also what was made after them.
+struct EndOfMain {
+  ~EndOfMain() { on_end_of_process(); }
+};
+
 }  // namespace
 
 Handle& handle() {
@@ -38,6 +60,14 @@ Handle& handle() {
 bool notices_forks() noexcept {
   static const bool registered = platform::call_in_forked_children(on_fork_in_child);
   return registered;
+}
+
+// By whatever thread the process is ended, though not as early then.
+void notice_exit() noexcept {
+  (void)std::atexit(on_end_of_process);
+  if (gettid() != getpid()) return;
+  static thread_local const EndOfMain end;
+  (void)end;
 }
 
 }  // namespace leat::client

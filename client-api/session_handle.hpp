@@ -55,4 +55,8 @@ Handle& handle();
 /// of what tells the server that this process lives. False when memory is out.
 bool notices_forks() noexcept;
 
+/// With a server in this process: when it exits without leat_finalize, the server has stored first
+/// what was handed over. For what is loaded until now.
+void notice_exit() noexcept;
+
 }  // namespace leat::client

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -13,6 +15,7 @@
 #include "client-api/rendezvous.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
+#include "lib/platform/server_share.hpp"
 
 namespace leat::client {
 namespace {
@@ -33,7 +36,7 @@ std::int64_t come_limit_ns() {
 
 // What all must know, as bytes.
 struct Agreement {
-  std::int32_t status = 0, in_ranks = 0, cores = 1;
+  std::int32_t status = 0, in_ranks = 0, cores = 1, servers = 1;
   char session[65] = "";
   char message[4000] = "";
 
@@ -43,6 +46,50 @@ struct Agreement {
   }
   Error error() const { return {static_cast<Status>(status), message}; }
 };
+
+// Where the XML wants the server.
+struct Plan {
+  bool in_ranks = false;
+  std::int32_t cores = 1, servers = 1;
+};
+
+Result<Plan> ask_plan(const std::string& config) {
+  const Result<std::string> text = ask_description(config);
+  if (!text) return text.error();
+  const std::size_t line = ("\n" + *text).find("\nplace\t");
+  char place[16] = "";
+  Plan plan;
+  if (line == std::string::npos ||
+      std::sscanf(text->c_str() + line, "place %15s %d %d", place, &plan.cores, &plan.servers) !=
+          3 ||
+      plan.servers < 1 || plan.cores < plan.servers)
+    return Error{Status::ERROR_VERSION,
+                 "leatd does not say where the XML wants it: use libleat and leatd of one Leat"};
+  plan.in_ranks = std::strcmp(place, "ranks") == 0;
+  return plan;
+}
+
+// What a rank of a node becomes. Each server is next to its ranks, and the ranks that give it their
+// cores next to it: so all of them are in one part of the machine, if launchers fill it in order.
+struct Seat {
+  bool in_simulation = true;
+  int number = 0;      // of those of the simulation on this node; or of those that give their core
+  int server = 0;      // whose it is
+  bool opens = false;  // it is that server
+};
+
+Seat seat_of(int node_rank, int node_size, int cores, int servers) {
+  int begin = 0;
+  for (int server = 0;; ++server) {
+    const platform::Share ranks = platform::share_of(node_size - cores, server, servers);
+    const platform::Share given = platform::share_of(cores, server, servers);
+    const int at = node_rank - begin;
+    if (at < ranks.count) return {true, ranks.first + at, server, false};
+    if (at < ranks.count + given.count)
+      return {false, given.first + at - ranks.count, server, at == ranks.count};
+    begin += ranks.count + given.count;
+  }
+}
 
 // The ranks of a job on their way to a simulation and its servers.
 class Parting {
@@ -54,7 +101,7 @@ class Parting {
   Result<void> agree();
   /// Of a rank of the simulation.
   const Ranks& ranks() const noexcept { return ranks_; }
-  bool is_server() const noexcept { return server_; }
+  bool is_server() const noexcept { return !seat_.in_simulation; }
   /// A server comes back when the run is over; others when there are servers.
   Result<void> serve();
 
@@ -63,14 +110,17 @@ class Parting {
   void rest() const;
   Result<void> decide(Agreement own);
   Result<void> divide();
+  std::string why_too_few() const;
   void set_ranks(std::int32_t part_rank, std::int32_t part_size);
   Result<void> all_ready(const Error& own);
+  ServerMeans means() const;
 
   const char* config_;
   const leat_group& group_;
   Agreement agreed_;
-  bool divided_ = false, server_ = false;
+  bool divided_ = false;
   std::int32_t node_rank_ = 0, node_size_ = 1;
+  Seat seat_;
   Ranks ranks_;
 };
 
@@ -114,6 +164,7 @@ Result<void> Parting::agree() {
     if (plan) {
       own.in_ranks = plan->in_ranks ? 1 : 0;
       own.cores = plan->cores;
+      own.servers = plan->servers;
     } else {
       own.set(plan.error());
     }
@@ -131,30 +182,39 @@ Result<void> Parting::agree() {
   return divide();
 }
 
+// Each server has a rank of the simulation to serve.
+std::string Parting::why_too_few() const {
+  if (node_size_ - agreed_.cores >= agreed_.servers) return "";
+  const std::string has = "but node " + platform::node_name() + " has only " +
+                          std::to_string(node_size_) + (node_size_ == 1 ? " rank" : " ranks");
+  const std::string cores = "place=\"ranks\": <dedicated cores=\"" + std::to_string(agreed_.cores);
+  if (agreed_.servers == 1) {
+    return cores + "\"/> makes so many ranks of each node servers, " + has +
+           ": start more, or dedicate fewer";
+  }
+  return cores + "\" servers=\"" + std::to_string(agreed_.servers) +
+         "\"/> makes so many ranks of each node servers, each of which has other ranks to serve, " +
+         has + ": start more, or dedicate fewer";
+}
+
 Result<void> Parting::divide() {
   group_.node(group_.context, &node_rank_, &node_size_);
   Agreement own = agreed_;
-  if (node_size_ <= agreed_.cores) {
-    own.set({Status::ERROR_CONFIG,
-             "place=\"ranks\": <dedicated cores=\"" + std::to_string(agreed_.cores) +
-                 "\"/> makes so many ranks of each node servers, but node " +
-                 platform::node_name() + " has only " + std::to_string(node_size_) +
-                 (node_size_ == 1 ? " rank" : " ranks") + ": start more, or dedicate fewer"});
-  }
+  if (const std::string why = why_too_few(); !why.empty()) own.set({Status::ERROR_CONFIG, why});
   const Result<void> enough = decide(own);
   if (!enough) return enough;
-  server_ = node_rank_ >= node_size_ - agreed_.cores;
+  seat_ = seat_of(node_rank_, node_size_, agreed_.cores, agreed_.servers);
   std::int32_t part_rank = 0, part_size = 1;
-  group_.divide(group_.context, server_ ? 1 : 0, &part_rank, &part_size);
+  group_.divide(group_.context, is_server() ? 1 : 0, &part_rank, &part_size);
   divided_ = true;
   set_ranks(part_rank, part_size);
   return {};
 }
 
 void Parting::set_ranks(std::int32_t part_rank, std::int32_t part_size) {
-  ranks_.rank = server_ ? 0 : part_rank;
-  ranks_.size = server_ ? group_.size - part_size : part_size;
-  ranks_.node_rank = server_ ? 0 : node_rank_;
+  ranks_.rank = is_server() ? 0 : part_rank;
+  ranks_.size = is_server() ? group_.size - part_size : part_size;
+  ranks_.node_rank = is_server() ? 0 : seat_.number;
   ranks_.node_size = node_size_ - agreed_.cores;
   ranks_.session = agreed_.session;
 }
@@ -166,13 +226,25 @@ Result<void> Parting::all_ready(const Error& own) {
   return decide(mine);
 }
 
+// What callers from before it was there did not fill in, is not there.
+ServerMeans Parting::means() const {
+  ServerMeans means;
+  const bool has_plugins = group_.struct_size >= offsetof(leat_group, plugins) + sizeof(void*);
+  if (!has_plugins || !group_.plugins) return means;
+  const char* why = nullptr;
+  means.mpi_comm = group_.plugins(group_.context, seat_.opens ? 1 : 0, &why);
+  if (why) means.why_no_mpi_comm = why;
+  return means;
+}
+
 Result<void> Parting::serve() {
-  if (!server_) return all_ready({Status::OK, ""});
+  if (!is_server()) return all_ready({Status::OK, ""});
+  const ServerMeans own = means();
   std::optional<Result<void>> ready;
-  // Of the ranks of a node that give their cores, the first is the server.
-  if (node_rank_ == node_size_ - agreed_.cores) {
-    const ServerStart start{config_, ranks_, platform::current_folder(), "", 0, false};
-    run_server_here(server_arguments(start), [&](Status status, const std::string& message) {
+  if (seat_.opens) {
+    const ServerStart start{config_, ranks_,      platform::current_folder(), "", 0,
+                            false,   seat_.server};
+    run_server_here(server_arguments(start), own, [&](Status status, const std::string& message) {
       ready = all_ready({status, message});
       return static_cast<bool>(*ready);
     });
@@ -194,7 +266,7 @@ void keep(Handle& the, const Parting& parting, const char* config) {
 std::string why_not_now(Handle& the, const char* config, const leat_group* group) {
   const Lock lock(the.mutex);
   if (!config) return "the config path is NULL";
-  if (!group || group->struct_size < sizeof *group)
+  if (!group || group->struct_size < offsetof(leat_group, plugins))
     return "the group is NULL, or of another version";
   if (the.session || the.opening) return "it comes before leat_init";
   if (the.split.happened) return "it can be called once";

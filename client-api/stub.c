@@ -4,6 +4,7 @@
 #define LEAT_NO_TYPE_CHECK
 #include "client-api/leat.h"
 #include "client-api/leat_describe.h"
+#include "client-api/leat_executor.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ LEAT_API leat_status leat_split_group(const char* config, const leat_group* grou
 LEAT_API leat_status leat_split_check(int32_t rank, int32_t size) {
   return (void)rank, (void)size, LEAT_OK;
 }
+LEAT_API int32_t leat_memory_node(void) { return 0; }
 LEAT_API leat_status leat_split_end(void) { return LEAT_OK; }
 LEAT_API leat_status leat_finalize(void) { return LEAT_OK; }
 LEAT_API leat_status leat_write(const char* variable, const void* data) {
@@ -77,6 +79,8 @@ LEAT_API leat_status leat_set_level_list(const char* mesh, uint32_t block, int32
 LEAT_API leat_status leat_end_iteration(void) { return LEAT_OK; }
 LEAT_API int64_t leat_iteration(void) { return -1; }
 LEAT_API leat_status leat_signal(const char* event) { return (void)event, LEAT_OK; }
+LEAT_API leat_status leat_idle_begin(const char* site) { return (void)site, LEAT_OK; }
+LEAT_API leat_status leat_idle_end(void) { return LEAT_OK; }
 LEAT_API leat_status leat_set_int(const char* parameter, int64_t value) {
   return (void)parameter, (void)value, LEAT_OK;
 }
@@ -112,4 +116,7 @@ LEAT_API const char* leat_status_name(leat_status status) {
 LEAT_API leat_status leat_describe(const char* config, char** text) {
   *text = calloc(1, 1);
   return (void)config, *text ? LEAT_OK : LEAT_ERROR_MEMORY;
+}
+LEAT_API leat_status leat_set_executor(const leat_executor* executor) {
+  return (void)executor, LEAT_OK;
 }

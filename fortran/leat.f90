@@ -29,7 +29,7 @@ module leat
 
   public :: leat_init, leat_init_ranks, leat_finalize, leat_write, leat_alloc, leat_commit, leat_set_extent
   public :: leat_set_position, leat_set_level, leat_end_iteration, leat_iteration, leat_set_int, leat_set_double, leat_set_string
-  public :: leat_signal
+  public :: leat_signal, leat_idle_begin, leat_idle_end
   public :: leat_get, leat_get_int, leat_get_double, leat_get_string
   public :: leat_wanted, leat_last_error, leat_status_name
 
@@ -112,6 +112,15 @@ module leat
     integer(c_int) function signal_c(event) bind(C, name="leat_fortran_signal")
       import :: c_int, c_char
       character(kind=c_char, len=*), intent(in) :: event
+    end function
+
+    integer(c_int) function idle_begin_c(site) bind(C, name="leat_fortran_idle_begin")
+      import :: c_int, c_char
+      character(kind=c_char, len=*), intent(in) :: site
+    end function
+
+    integer(c_int) function idle_end_c() bind(C, name="leat_idle_end")
+      import :: c_int
     end function
 
     integer(c_int) function set_int_c(parameter, value) bind(C, name="leat_fortran_set_int")
@@ -337,6 +346,20 @@ contains
     integer(c_int), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call report(signal_c(event), stat, errmsg)
+  end subroutine
+
+  ! From here on, until leat_idle_end, this rank's cores have nothing to do; see leat_idle_begin in leat.h.
+  subroutine leat_idle_begin(site, stat, errmsg)
+    character(*), intent(in) :: site
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(idle_begin_c(site), stat, errmsg)
+  end subroutine
+
+  subroutine leat_idle_end(stat, errmsg)
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(idle_end_c(), stat, errmsg)
   end subroutine
 
   subroutine leat_set_string(parameter, value, stat, errmsg)

@@ -257,6 +257,11 @@ int leat_fortran_signal(const CFI_cdesc_t* event) {
   return leat_signal(text_of(event, name));
 }
 
+int leat_fortran_idle_begin(const CFI_cdesc_t* site) {
+  char name[kNameBytes];
+  return leat_idle_begin(text_of(site, name));
+}
+
 int leat_fortran_wanted(const CFI_cdesc_t* variable) {
   char name[kNameBytes];
   return leat_wanted(text_of(variable, name)) == LEAT_OK;

@@ -48,6 +48,10 @@ module leat_mpi
       integer(c_int), value :: rank, size
     end function
 
+    integer(c_int32_t) function memory_node_c() bind(C, name="leat_memory_node")
+      import :: c_int32_t
+    end function
+
     integer(c_int) function split_end_c() bind(C, name="leat_split_end")
       import :: c_int
     end function
@@ -87,7 +91,7 @@ contains
       call report(status, stat, errmsg)
       return
     end if
-    call MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, node)
+    call MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, int(memory_node_c()), MPI_INFO_NULL, node)
     call MPI_Comm_rank(node, node_rank)
     call MPI_Comm_size(node, node_size)
     call MPI_Comm_free(node)
@@ -200,7 +204,7 @@ contains
     type(c_ptr), value :: context
     integer(c_int32_t), intent(out) :: rank, size
     type(MPI_Comm) :: node
-    call MPI_Comm_split_type(all_ranks, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, node)
+    call MPI_Comm_split_type(all_ranks, MPI_COMM_TYPE_SHARED, int(memory_node_c()), MPI_INFO_NULL, node)
     call MPI_Comm_rank(node, rank)
     call MPI_Comm_size(node, size)
     call MPI_Comm_free(node)

@@ -121,13 +121,19 @@ int main(int count, char** words) {
   char* arguments[] = {"leat_lammps", "-screen", "none", "-log", "none"};
   void* lammps;
   int failed = 0;
+  MPI_Comm simulation = MPI_COMM_WORLD;
   MPI_Init(&count, &words);
   const struct options o = read_options(count, words);
-  lammps = lammps_open(5, arguments, MPI_COMM_WORLD, NULL);
+  if (!o.dump) {
+    const leat_status status = leat_split(o.xml, MPI_COMM_WORLD, &simulation);
+    if (status == LEAT_SERVED) return MPI_Finalize();
+    if (status != LEAT_OK) return MPI_Finalize(), 1;
+  }
+  lammps = lammps_open(5, arguments, simulation, NULL);
   if (!lammps) stop("LAMMPS does not start");
   if (lammps_extract_setting(lammps, "tagint") != 4)
     stop("this LAMMPS has 64-bit atom ids: make id an int64 in the XML");
-  if (!o.dump) failed = leat_init_mpi(o.xml, MPI_COMM_WORLD) != LEAT_OK;
+  if (!o.dump) failed = leat_init_mpi(o.xml, simulation) != LEAT_OK;
   if (!failed) run_deck(lammps, &o);
   if (!failed && !o.dump) failed = leat_finalize() != LEAT_OK;
   lammps_close(lammps);

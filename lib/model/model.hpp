@@ -117,6 +117,18 @@ struct Variable {
   SourceLocation where;
 };
 
+/// On which cores, and when, an analysis runs.
+enum class Schedule { server, sync, idle, harvest, static_, dynamic, dynamic_paper };
+/// In a process of its own, in time that the simulation leaves.
+constexpr bool is_apart(Schedule schedule) {
+  return schedule == Schedule::idle || schedule == Schedule::harvest;
+}
+/// On cores that it shares with the simulation's threads, by their leave.
+constexpr bool is_of_simulation(Schedule schedule) {
+  return schedule == Schedule::static_ || schedule == Schedule::dynamic ||
+         schedule == Schedule::dynamic_paper;
+}
+
 /// One plugin that takes iterations: built in (`type`) or a library of the user's (`library`).
 struct Store {
   std::string name;
@@ -125,6 +137,7 @@ struct Store {
   const std::string& plugin() const noexcept { return type.empty() ? library : type; }
   std::int64_t every = 1;
   bool waits = true;  ///< false: iterations are left out while it is busy
+  Schedule runs = Schedule::server;
   /// Patterns of "<source>/<name>": what it takes of that which scripts and plugins publish.
   std::vector<std::string> products{"*"};
   std::vector<std::string> publishes;  ///< names of what it makes of those
@@ -171,9 +184,6 @@ struct ScriptSource {
   SourceLocation where;
 };
 
-/// On which cores, and when, an analysis runs.
-enum class Schedule { server, idle };
-
 struct Scripts {
   std::string interpreter;
   std::int64_t workers = 4;
@@ -193,15 +203,20 @@ enum class OverflowPolicy { wait, drop_iteration, spill, error };
 enum class Numa { server, client, interleave };
 
 /// Where the server of a node lives.
-enum class Place { process, ranks };
+enum class Place { process, ranks, thread, none };
+/// In the first rank's process, beside the simulation's own threads.
+constexpr bool is_in_simulation(Place place) {
+  return place == Place::thread || place == Place::none;
+}
 
 struct Architecture {
   Place place = Place::process;
-  std::int64_t dedicated_cores = 1;
-  bool synchronous = false;        ///< the end of an iteration waits for all that wants it
-  double grace_seconds = 30;       ///< from SIGTERM to the end
-  std::uint64_t buffer_bytes = 0;  ///< of the segment per node
-  double timeout_seconds = 60;     ///< the longest that one client call may wait
+  std::int64_t dedicated_cores = 1;  ///< of each node
+  std::int64_t servers = 1;          ///< of each node, which divide its ranks, cores and buffer
+  bool synchronous = false;          ///< the end of an iteration waits for all that wants it
+  double grace_seconds = 30;         ///< from SIGTERM to the end
+  std::uint64_t buffer_bytes = 0;    ///< of the segment per node
+  double timeout_seconds = 60;       ///< the longest that one client call may wait
   Checksum checksum = Checksum::none;
   Numa numa = Numa::client;
   OverflowPolicy overflow_policy = OverflowPolicy::wait;

@@ -109,8 +109,7 @@ void read_scripts(ReadContext& context, const XmlElement& root) {
   for (const XmlElement& each : element.children) {
     if (each.name == "folder" || each.name == "script") read_source(context, each);
   }
-  if (scripts.exist())
-    scripts.runs = chosen_word(context, attributes, "runs", "LEAT_RUNS", kSchedules);
+  if (scripts.exist()) scripts.runs = chosen_schedule(context, attributes, kScriptSchedules);
 }
 
 }  // namespace leat::model

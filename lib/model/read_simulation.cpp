@@ -49,6 +49,26 @@ double grace_seconds(ReadContext& context, const Attributes& dedicated) {
   return seconds;
 }
 
+// Those that are more than there are cores for are refused.
+std::int64_t servers(ReadContext& context, const Attributes& dedicated) {
+  const std::string text = dedicated.text("servers");
+  const std::int64_t wanted = std::strtoll(text.c_str(), nullptr, 10);
+  if (wanted > 1 && is_in_simulation(context.model.architecture.place)) {
+    context.error(dedicated.where("servers"),
+                  "servers=\"" + text +
+                      "\" with a place in the simulation: a thread is the one server of its node; "
+                      "write place=\"process\" or place=\"ranks\", or servers=\"1\"");
+    return 1;
+  }
+  if (wanted <= context.model.architecture.dedicated_cores) return wanted;
+  const std::string cores = dedicated.text("cores");
+  context.error(dedicated.where("servers"),
+                "servers=\"" + text + "\" with cores=\"" + cores +
+                    "\": each server has at least one core of the node; write cores=\"" + text +
+                    "\" or more, or have fewer servers");
+  return 1;
+}
+
 double buffer_timeout_seconds(ReadContext& context, const Attributes& buffer) {
   const std::string text = buffer.text("timeout");
   const double seconds = parse_duration(text).value_or(1);  // what is no duration was refused
@@ -81,7 +101,9 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   model.architecture.dedicated_cores = std::strtoll(cores.c_str(), nullptr, 10);
   model.architecture.place =
       chosen_word(context, dedicated_attributes, "place", "LEAT_PLACE", kPlaces);
-  model.architecture.synchronous = dedicated_attributes.text("mode") == "sync";
+  model.architecture.servers = servers(context, dedicated_attributes);
+  model.architecture.synchronous =
+      dedicated_attributes.text("mode") == "sync" || model.architecture.place == Place::none;
   model.architecture.buffer_bytes = bytes_of(context, buffer_attributes, "size");
   model.architecture.timeout_seconds = buffer_timeout_seconds(context, buffer_attributes);
   if (buffer_attributes.text("checksum") == "crc32c")

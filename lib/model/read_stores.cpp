@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "lib/model/chosen_word.hpp"
 #include "lib/model/product_flow.hpp"
 #include "lib/model/read_steps.hpp"
 
@@ -60,6 +61,44 @@ void warn_of_holes(ReadContext& context, const Store& store, const Attributes& a
                           "when-slow=\"skip\" away where each of them counts");
 }
 
+bool keeps_data(const Store& store) { return store.type == "hdf5" || store.type == "trace"; }
+
+// What the environment says is meant for analyses: what keeps data is asked by name only.
+Schedule schedule_of(ReadContext& context, const Store& store, const Attributes& attributes) {
+  if (!keeps_data(store)) {
+    const bool is_meant = !store.type.empty() || attributes.given("runs");
+    return is_meant ? chosen_schedule(context, attributes, kAnalysisSchedules) : Schedule::server;
+  }
+  const std::string word = attributes.text("runs");
+  const Schedule said = number_of(kSchedules, word);
+  if (is_apart(said) || is_of_simulation(said)) {
+    context.error(attributes.where("runs"),
+                  "store \"" + store.name + "\" keeps the data of the run, and the simulation " +
+                      "waits for it when the buffer is full: it cannot run with what time is left; "
+                      "runs=\"" +
+                      word + "\" is for analyses and libraries of yours");
+    return Schedule::server;
+  }
+  return attributes.given("runs") ? chosen_schedule(context, attributes, kStoreSchedules)
+                                  : Schedule::server;
+}
+
+// An analysis that gets what time is left keeps nobody waiting, unless it is told to.
+bool waits(const Store& store, const Attributes& attributes) {
+  if (!attributes.given("when-slow")) return !is_apart(store.runs);
+  return attributes.text("when-slow") == "wait";
+}
+
+void read_schedule(ReadContext& context, Store& store, const Attributes& attributes) {
+  store.runs = schedule_of(context, store, attributes);
+  store.waits = waits(store, attributes);
+  if (store.runs != Schedule::sync || store.waits) return;
+  context.error(attributes.where("runs"),
+                "store \"" + store.name +
+                    "\" has runs=\"sync\", so that the simulation waits for each iteration of it: "
+                    "none can be left out, take when-slow=\"skip\" away");
+}
+
 void read_store(ReadContext& context, const XmlElement& element) {
   const Attributes attributes(context, element);
   Store store;
@@ -67,9 +106,9 @@ void read_store(ReadContext& context, const XmlElement& element) {
   store.type = attributes.text("type");
   store.library = attributes.text("library");
   store.every = std::strtoll(attributes.text("every").c_str(), nullptr, 10);
-  store.waits = attributes.text("when-slow") == "wait";
   store.products = words_of(attributes.text("products"));
   read_publishes(context, store, attributes);
+  read_schedule(context, store, attributes);
   store.where = element.where;
   read_options(context, store, element);
   check_plugin(context, store, attributes);
@@ -83,19 +122,42 @@ void read_store(ReadContext& context, const XmlElement& element) {
   context.model.stores.push_back(std::move(store));
 }
 
-// Stores of one plugin take turns: one that waits would wait for one that does not.
+// Stores of one plugin take turns: one that waits would wait for one that does not. Those with
+// processes of their own take none.
 void refuse_shared_turns(ReadContext& context) {
   const std::vector<Store>& stores = context.model.stores;
   for (const Store& store : stores) {
     const auto other = std::find_if(stores.begin(), stores.end(), [&](const Store& each) {
-      return each.waits && each.plugin() == store.plugin();
+      return each.waits && each.plugin() == store.plugin() && !is_apart(each.runs);
     });
-    if (store.waits || other == stores.end()) continue;
+    if (store.waits || is_apart(store.runs) || other == stores.end()) continue;
     context.error(store.where,
                   "store \"" + store.name + "\" has when-slow=\"skip\", and store \"" +
                       other->name +
                       "\", which has the same plugin, waits: stores of one plugin "
                       "take turns, so this would hold it up; give both of them the same when-slow");
+  }
+}
+
+// Threads of the simulation are lent by its own process, and in one way.
+void check_schedules(ReadContext& context) {
+  const Store* first = nullptr;
+  for (const Store& store : context.model.stores) {
+    if (!is_of_simulation(store.runs)) continue;
+    const std::string has =
+        "store \"" + store.name + "\" has runs=\"" + word_of(kSchedules, store.runs) + "\"";
+    if (context.model.architecture.place != Place::thread) {
+      context.error(store.where, has +
+                                     ", so the server has to be in the simulation's process: "
+                                     "write <dedicated place=\"thread\"/>, or LEAT_PLACE=thread");
+      continue;
+    }
+    if (!first) first = &store;
+    if (store.runs == first->runs) continue;
+    context.error(store.where, has + " and store \"" + first->name + "\" runs=\"" +
+                                   word_of(kSchedules, first->runs) +
+                                   "\": one run has one of \"static\", \"dynamic\" and "
+                                   "\"dynamic-paper\"");
   }
 }
 
@@ -115,6 +177,7 @@ void read_stores(ReadContext& context, const XmlElement& root) {
   for (const XmlElement* each : all_below(root, "store")) read_store(context, *each);
   refuse_circles(context);
   refuse_shared_turns(context);
+  check_schedules(context);
   const bool is_idle = all_below(root, "store").empty() && all_below(root, "scripts").empty() &&
                        all_below(root, "event").empty();
   if (is_idle) {

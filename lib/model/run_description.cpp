@@ -150,6 +150,7 @@ json in_words(const Store& store) {
             {"products", store.products}, {"publishes", store.publishes},
             {"options", json::object()}};
   put_options(&said, store.options);
+  put<std::string>(&said, "runs", word_of(kSchedules, store.runs), "server");
   put(&said, "function", store.function);
   if (store.awaits_event) said["awaits_event"] = true;
   return said;

@@ -28,9 +28,23 @@ inline constexpr Word<Mesh::Kind> kMeshKinds[] = {
 inline constexpr Word<Centering> kCenterings[] = {{"zonal", Centering::zonal},
                                                   {"nodal", Centering::nodal}};
 
-inline constexpr Word<Place> kPlaces[] = {{"process", Place::process}, {"ranks", Place::ranks}};
+inline constexpr Word<Place> kPlaces[] = {{"process", Place::process},
+                                          {"ranks", Place::ranks},
+                                          {"thread", Place::thread},
+                                          {"none", Place::none}};
 inline constexpr Word<Schedule> kSchedules[] = {{"server", Schedule::server},
-                                                {"idle", Schedule::idle}};
+                                                {"sync", Schedule::sync},
+                                                {"idle", Schedule::idle},
+                                                {"harvest", Schedule::harvest},
+                                                {"static", Schedule::static_},
+                                                {"dynamic", Schedule::dynamic},
+                                                {"dynamic-paper", Schedule::dynamic_paper}};
+/// Those of each kind of analysis.
+inline constexpr Schedule kStoreSchedules[] = {Schedule::server, Schedule::sync};
+inline constexpr Schedule kAnalysisSchedules[] = {
+    Schedule::server,  Schedule::sync,    Schedule::idle,         Schedule::harvest,
+    Schedule::static_, Schedule::dynamic, Schedule::dynamic_paper};
+inline constexpr Schedule kScriptSchedules[] = {Schedule::server, Schedule::idle};
 
 inline constexpr Word<Event::Scope> kScopes[] = {
     {"rank", Event::Scope::rank}, {"node", Event::Scope::node}, {"run", Event::Scope::run}};

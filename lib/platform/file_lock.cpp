@@ -125,4 +125,6 @@ UniqueFd open_to_append(const std::string& path, bool anew) noexcept {
   return UniqueFd(open(path.c_str(), flags, 0600));
 }
 
+UniqueFd open_to_write(const std::string& path) noexcept { return open_own(path, O_CREAT); }
+
 }  // namespace leat::platform

@@ -60,5 +60,7 @@ LockTry try_lock(const std::string& path) noexcept;
 /// A file of this user's alone, mode 0600; with `anew` what is in it goes. Empty when it cannot be
 /// had.
 UniqueFd open_to_append(const std::string& path, bool anew) noexcept;
+/// Such a file, as it is, or made.
+UniqueFd open_to_write(const std::string& path) noexcept;
 
 }  // namespace leat::platform

@@ -2,10 +2,12 @@
 #include "lib/platform/placement.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
 #include "lib/base/range_text.hpp"
+#include "lib/platform/server_share.hpp"
 
 namespace leat::platform {
 namespace {
@@ -99,6 +101,7 @@ std::string cores_text(const CpuSet& cpus) {
 }
 
 std::string ranks_text(std::vector<int> names) {
+  if (names.empty()) return "ranks of another server";
   std::sort(names.begin(), names.end());
   return plural("rank", names.size()) + range_text(names);
 }
@@ -135,33 +138,94 @@ int nearest_of(const Machine& machine, const std::vector<int>& nodes, int from) 
   });
 }
 
-}  // namespace
+// The memory node that is a server's share where its ranks say nothing of theirs.
+int own_node(const Machine& machine, const CpuSet& allowed, int server, int servers) {
+  std::set<int> nodes;
+  for (const Cpu& cpu : machine.cpus) {
+    if (allowed.has(cpu.id)) nodes.insert(cpu.memory_node);
+  }
+  if (nodes.empty()) return 0;
+  return *std::next(nodes.begin(), server_of(server, servers, static_cast<int>(nodes.size())));
+}
 
-Placement place_server(const Machine& machine, const CpuSet& allowed,
-                       const std::vector<CpuSet>& ranks, int wanted) {
-  const Cores cores = machine.cores(allowed);
+std::vector<CpuSet> bound_of(const CpuSet& allowed, const std::vector<CpuSet>& ranks) {
   std::vector<CpuSet> bound;
   for (const CpuSet& rank : ranks) {
     if (is_bound(rank, allowed)) bound.push_back(rank);
   }
-  const int near = busiest_node(machine, allowed, ranks);
-  const std::size_t roaming = ranks.size() - bound.size();
-  const std::vector<Core> free = free_cores(cores, bound);
-  const std::size_t needed = roaming + static_cast<std::size_t>(wanted);
+  return bound;
+}
+
+// Where most of its ranks are.
+int near_of(const Machine& machine, const CpuSet& allowed, const std::vector<CpuSet>& ranks,
+            int server, int servers) {
+  if (servers == 1) return busiest_node(machine, allowed, ranks);
+  const Share own = share_of(static_cast<int>(ranks.size()), server, servers);
+  const std::vector<CpuSet> bound =
+      bound_of(allowed, {ranks.begin() + own.first, ranks.begin() + own.first + own.count});
+  return bound.empty() ? own_node(machine, allowed, server, servers)
+                       : busiest_node(machine, allowed, bound);
+}
+
+// A node as its servers find it.
+struct Occupied {
+  Cores cores;
+  std::vector<CpuSet> bound;
+  std::vector<Core> free;
+};
+
+// One of several stays on its memory node, if it can.
+Placement roaming(const Machine& machine, const CpuSet& allowed, const Occupied& node, int near,
+                  bool alone) {
   Placement placement{there(machine, allowed), machine.nearest_memory(near)};
-  if (roaming > 0 || free.empty()) {
-    placement.shared = free.size() + idle_cores(cores, bound) < needed;
-    const CpuSet left = left_over(cores, free, bound);
-    if (!left.empty()) placement.cpus = left;
-    return placement;
-  }
-  const std::vector<Core> order = preferred(machine, free, near);
+  CpuSet left = left_over(node.cores, node.free, node.bound);
+  if (left.empty()) left = placement.cpus;
+  const CpuSet here = left.common(machine.cpus_of(near));
+  placement.cpus = alone || here.empty() ? left : here;
+  return placement;
+}
+
+// Takes the cores away from those that are free.
+Placement pinned(const Machine& machine, Occupied* node, int near, int wanted) {
+  const std::vector<Core> order = preferred(machine, node->free, near);
+  Placement placement;
   placement.cores = static_cast<int>(std::min(order.size(), static_cast<std::size_t>(wanted)));
   placement.pinned = true;
-  placement.cpus = {};
-  for (int i = 0; i < placement.cores; ++i) placement.cpus.unite(cores.at(order[i]));
+  for (int i = 0; i < placement.cores; ++i) {
+    placement.cpus.unite(node->cores.at(order[i]));
+    std::erase(node->free, order[i]);
+  }
   placement.memory_node = machine.nearest_memory(order.front().first);
   return placement;
+}
+
+}  // namespace
+
+std::vector<Placement> place_servers(const Machine& machine, const CpuSet& allowed,
+                                     const std::vector<CpuSet>& ranks, int wanted, int servers) {
+  Occupied node{machine.cores(allowed), bound_of(allowed, ranks), {}};
+  node.free = free_cores(node.cores, node.bound);
+  const std::size_t unbound = ranks.size() - node.bound.size();
+  const std::size_t needed = unbound + static_cast<std::size_t>(wanted);
+  const bool is_short = node.free.size() + idle_cores(node.cores, node.bound) < needed;
+  const bool may_pin = unbound == 0 && node.free.size() >= static_cast<std::size_t>(servers);
+  const int cores = std::min(wanted, static_cast<int>(node.free.size()));
+  std::vector<Placement> placements;
+  for (int server = 0; server < servers; ++server) {
+    const int near = near_of(machine, allowed, ranks, server, servers);
+    if (may_pin) {
+      placements.push_back(pinned(machine, &node, near, share_of(cores, server, servers).count));
+      continue;
+    }
+    placements.push_back(roaming(machine, allowed, node, near, servers == 1));
+    placements.back().shared = is_short;
+  }
+  return placements;
+}
+
+Placement place_server(const Machine& machine, const CpuSet& allowed,
+                       const std::vector<CpuSet>& ranks, int wanted) {
+  return place_servers(machine, allowed, ranks, wanted, 1).front();
 }
 
 std::string describe(const Placement& placement) {

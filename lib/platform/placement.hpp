@@ -31,6 +31,13 @@ struct Placement {
 Placement place_server(const Machine& machine, const CpuSet& allowed,
                        const std::vector<CpuSet>& ranks, int wanted);
 
+/// The same for several servers of a node, which have `wanted` cores between them: each is near its
+/// share of the ranks (see server_share.hpp), none of which it can be on, whoever's they are, and no
+/// two are on one core. Where ranks leave the choice to the system, a server keeps to a memory node:
+/// that of its bound ranks, or its share of them.
+std::vector<Placement> place_servers(const Machine& machine, const CpuSet& allowed,
+                                     const std::vector<CpuSet>& ranks, int wanted, int servers);
+
 /// One line for the user: "core 3, memory node 0".
 std::string describe(const Placement& placement);
 

@@ -23,4 +23,9 @@ void run_in_background() noexcept { be_patient(19); }
 
 void go_behind_others() noexcept { be_patient(5); }
 
+void run_when_idle() noexcept {
+  const sched_param none{};
+  sched_setscheduler(0, SCHED_IDLE, &none);
+}
+
 }  // namespace leat::platform

@@ -15,4 +15,8 @@ void run_in_background() noexcept;
 /// that somebody does wait for.
 void go_behind_others() noexcept;
 
+/// The calling thread, and those it starts later, run in the time that nobody else wants (SCHED_IDLE).
+/// Beside threads that never sleep that is none: not for one that has locked what others need.
+void run_when_idle() noexcept;
+
 }  // namespace leat::platform

@@ -178,6 +178,20 @@ void close_from(int first) noexcept {
   for (int fd = first; fd < static_cast<int>(limit.rlim_cur); ++fd) ::close(fd);
 }
 
+bool stand_apart_in_process() noexcept {
+  if (unshare(CLONE_FS | CLONE_FILES) != 0) return false;
+  close_from(3);
+  return true;
+}
+
+WithoutSignals::WithoutSignals() noexcept {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+WithoutSignals::~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
 void stand_apart() noexcept {
   const UniqueFd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nothing.get(), stream);

@@ -2,6 +2,7 @@
 // Starting another program.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -51,6 +52,21 @@ std::string find_program(const std::string& name);
 /// Closes all descriptors from `first` up: a server must not keep a launcher's sockets or a user's
 /// files open.
 void close_from(int first) noexcept;
+
+/// Gives the calling thread a folder, a umask and descriptors of its own, which those have too that
+/// it starts: of descriptors only the standard streams. False, with errno, when the kernel refuses.
+bool stand_apart_in_process() noexcept;
+
+/// While it exists no signal is for this thread, nor for those that it starts.
+class WithoutSignals {
+ public:
+  WithoutSignals() noexcept;
+  ~WithoutSignals();
+  WithoutSignals(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 /// Lets go of the folder and the standard streams that the starter gave, for a program that
 /// outlives it.

@@ -39,7 +39,7 @@ Result<std::string> runtime_folder() {
 }
 
 bool valid_session_name(const std::string& name) noexcept {
-  if (name.empty() || name.size() > 64 || name[0] == '.') return false;
+  if (name.empty() || name.size() > kLongestSessionName || name[0] == '.') return false;
   for (const char c : name) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     const bool digit = c >= '0' && c <= '9';
@@ -50,8 +50,8 @@ bool valid_session_name(const std::string& name) noexcept {
 
 SessionFiles session_files(const std::string& folder, const std::string& session) {
   const std::string stem = folder + "/" + session;
-  return SessionFiles{stem + ".sock", stem + ".lock", stem + ".live", stem + ".late",
-                      stem + ".control"};
+  return SessionFiles{stem + ".sock", stem + ".lock",    stem + ".live",
+                      stem + ".late", stem + ".control", stem + ".ranks"};
 }
 
 SegmentFiles segment_files(const std::string& folder, const std::string& stem) {

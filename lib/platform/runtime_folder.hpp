@@ -5,6 +5,7 @@
 //   <session>.control  where it listens for people and programs, see docs/design/control.md
 //   <session>.lock   locked by the process that is starting a server
 //   <session>.live   locked by the server as long as it lives; its text is the name of its segment
+//   <session>.ranks  with several servers: where its ranks may run; see ranks_of_node.hpp
 //   <session>.late   after its end: which ranks had not come; see late_ranks.hpp
 // and for each segment, which outlives its session until what lies in it is stored,
 //   <session>-<pid>.<start>.<namespace>.journal  what a server that takes over must know and cannot
@@ -14,6 +15,7 @@
 // dead.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "lib/base/status.hpp"
@@ -27,11 +29,13 @@ std::string runtime_folder_name();
 /// write to it.
 Result<std::string> runtime_folder();
 
+inline constexpr std::size_t kLongestSessionName = 64;
+
 /// Letters, digits, '-', '_', '.': 1 to 64 of them, the first no dot.
 bool valid_session_name(const std::string& name) noexcept;
 
 struct SessionFiles {
-  std::string socket, lock, live, late, control;
+  std::string socket, lock, live, late, control, ranks;
 };
 SessionFiles session_files(const std::string& folder, const std::string& session);
 

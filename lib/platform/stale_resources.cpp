@@ -65,6 +65,7 @@ class Sweeper {
     for (const std::string& stem : stems({".journal", ".spill"})) look_at_files_of(stem);
     for (const std::string& session : sessions({".lock"})) look_at_start(session);
     for (const std::string& session : sessions({".late"})) look_at_late_ranks(session);
+    for (const std::string& session : sessions({".ranks"})) look_at_ranks(session);
     return std::move(findings_);
   }
 
@@ -189,6 +190,13 @@ class Sweeper {
     struct stat found {};
     const bool old = lstat(path.c_str(), &found) == 0 && found.st_mtime + kDay < time(nullptr);
     if (old) stale("note of late ranks", session, path);
+  }
+
+  // Of servers that were killed. One that is just starting does without.
+  void look_at_ranks(const std::string& session) {
+    const std::string path = session_files(places_.runtime_folder, session).ranks;
+    const UniqueFd file = open_there(path);
+    if (file && !bytes_are_locked(file, 0, kToTheEnd)) stale("note of ranks", session, path);
   }
 
   void note_alive(const std::string& session, const std::string& live_file) {

@@ -30,6 +30,9 @@ struct Welcome {
   std::uint64_t magic;
   std::uint32_t version;
   std::int32_t status;
+  std::int32_t
+      server;          ///< of the node, whose this rank is; when that is another, it is to go there
+  std::int32_t place;  ///< of this rank among those of its server
   char segment[128];
   char message[1024];
 };
@@ -50,7 +53,7 @@ struct DrainReport {
   char message[4084];
 };
 
-static_assert(sizeof(Hello) == 320 && sizeof(Welcome) == 1168 && sizeof(DrainReport) == 4096 &&
+static_assert(sizeof(Hello) == 320 && sizeof(Welcome) == 1176 && sizeof(DrainReport) == 4096 &&
               sizeof(Report) == 1024);
 
 }  // namespace leat::shm

@@ -28,7 +28,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 9;
+inline constexpr std::uint32_t kLayoutVersion = 11;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
@@ -62,7 +62,7 @@ struct SegmentHeader {
   std::uint32_t store_count;
   std::uint32_t checksums;    ///< 1: clients put a CRC-32C of their data into each BlockHeader
   std::uint32_t overflow_policy;    ///< OverflowPolicy
-  std::uint32_t synchronous;  ///< 1: the end of an iteration waits until all that wants it has it
+  std::uint32_t synchronous;  ///< 1: the end of an iteration waits for stores, or for all
   std::uint64_t config_hash;  ///< of the XML's text: a server that takes over must have the same
   std::uint64_t run_offset;   ///< of the text that run_text.hpp reads
   std::uint64_t run_bytes;
@@ -79,8 +79,9 @@ struct ServerState {
   /// All iterations up to here have been through all stores. -1: none.
   alignas(kCacheLine) std::atomic<std::int64_t> done_iteration;
   std::atomic<std::int64_t> scripts_pending;  ///< 1 + the oldest that scripts have yet to do; 0: none
-  /// When `synchronous`: all that wants any iteration up to here has it, scripts included. -1: none.
+  /// When `synchronous`: what is waited for has all iterations up to here. -1: none.
   std::atomic<std::int64_t> settled_iteration;
+  std::atomic<std::uint32_t> harvesters;  ///< plugins that have work for ClientLane::idle_phase
   /// 1: nothing more of any client is taken, by order of whom `drained_by` says; for good.
   alignas(kCacheLine) std::atomic<std::uint32_t> is_drained;
   char drained_by[60];  ///< ends with a 0; not written any more once `is_drained` is 1
@@ -153,6 +154,14 @@ struct ClientLane {
   /// Writes that failed since the start, those included of which no event has said so yet: when the
   /// client dies before that, the server knows how many there were.
   std::atomic<std::uint64_t> failed;
+  /// A futex: odd while the client's cores have nothing to do, for long enough as far as it knows; each
+  /// such phase has its own number.
+  alignas(kCacheLine) std::atomic<std::uint32_t> idle_phase;
+  std::uint32_t reserved;
+  std::atomic<std::uint64_t> idle_ns;       ///< of all phases since the start, short ones too
+  std::atomic<std::uint64_t> idle_phases;   ///< how many these were
+  std::atomic<std::uint64_t> left_alone;    ///< of them, those in which idle_phase stayed even
+  std::atomic<std::uint64_t> mispredicted;  ///< and those that were longer, or shorter, than expected
 };
 
 /// Written by the server, for one client.
@@ -377,7 +386,7 @@ static_assert(kSharable<DropWords> && sizeof(DropWords) == 512);
 static_assert(kSharable<StoreWords> && sizeof(StoreWords) == 128);
 static_assert(kSharable<ClientRecord> && sizeof(ClientRecord) == 32);
 static_assert(kSharable<LeaseRecord> && sizeof(LeaseRecord) == 32);
-static_assert(kSharable<ClientLane> && sizeof(ClientLane) == 192);
+static_assert(kSharable<ClientLane> && sizeof(ClientLane) == 256);
 static_assert(kSharable<ServerLane> && sizeof(ServerLane) == 192);
 static_assert(kSharable<Event> && sizeof(Event) == 64, "one event, one cache line");
 static_assert(kSharable<Release> && sizeof(Release) == 32);

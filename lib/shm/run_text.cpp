@@ -54,7 +54,8 @@ std::string encode(const RunText& run) {
   put(&bytes, run.session);
   put(&bytes, run.folder);
   put(&bytes, static_cast<std::uint64_t>(run.ranks));
-  put(&bytes, static_cast<std::uint64_t>(run.node_ranks));
+  for (const std::int32_t each : {run.node_ranks, run.server, run.servers})
+    put(&bytes, static_cast<std::uint64_t>(each));
   put(&bytes, std::uint64_t{run.sources.size()});
   for (const auto& [path, text] : run.sources) {
     put(&bytes, path);
@@ -71,14 +72,16 @@ std::optional<RunText> decode_run_text(std::string_view bytes) {
   run.session = reader.text();
   run.folder = reader.text();
   run.ranks = static_cast<std::int32_t>(reader.number());
-  run.node_ranks = static_cast<std::int32_t>(reader.number());
+  for (std::int32_t* each : {&run.node_ranks, &run.server, &run.servers})
+    *each = static_cast<std::int32_t>(reader.number());
   for (std::uint64_t left = reader.number(); left > 0 && !reader.failed(); --left) {
     std::string path = reader.text();
     run.sources.emplace_back(std::move(path), reader.text());
   }
   for (std::uint64_t left = reader.number(); left > 0 && !reader.failed(); --left)
     run.environment.push_back(reader.text());
-  const bool good = !reader.failed() && !run.sources.empty() && run.ranks > 0 && run.node_ranks > 0;
+  const bool good = !reader.failed() && !run.sources.empty() && run.ranks > 0 && run.server >= 0 &&
+                    run.server < run.servers && run.servers <= run.node_ranks;
   return good ? std::optional(std::move(run)) : std::nullopt;
 }
 

@@ -17,6 +17,7 @@ struct RunText {
   std::string session;
   std::string folder;  ///< absolute; the one that the server works in
   std::int32_t ranks = 1, node_ranks = 1;
+  std::int32_t server = 0, servers = 1;  ///< of the node; they divide its ranks
   /// Path and text of the XML, then of each file that it includes; paths count from `folder`.
   std::vector<std::pair<std::string, std::string>> sources;
   /// Of the server: "NAME=value". The XML may refer to it, and so does the runtime folder.

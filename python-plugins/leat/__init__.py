@@ -25,7 +25,7 @@ from importlib import import_module as _import
 _PARTS = {"on_iteration": ".scripting.declare", "on_event": ".scripting.declare", "ExpiredError": ".scripting.views",
           "Context": ".scripting.context"}
 _VERBS = ("Error", "init", "split", "finalize", "write", "alloc", "commit", "set_extent", "set_position", "set_level", "end_iteration",
-          "signal", "iteration", "set", "set_int", "set_double", "set_string", "get_int", "get_double", "get_string", "wanted",
+          "signal", "idle", "iteration", "set", "set_int", "set_double", "set_string", "get_int", "get_double", "get_string", "wanted",
           "last_error", "status_name")
 __all__ = [*_PARTS, *_VERBS]
 

@@ -238,6 +238,7 @@ void add_begin_and_end(py::module_& module) {
   module.def(
       "split_check",
       [](int rank, int size) { return static_cast<int>(leat_split_check(rank, size)); }, release());
+  module.def("memory_node", [] { return leat_memory_node(); });
   module.def(
       "split_end", [] { return static_cast<int>(leat_split_end()); }, release());
 }
@@ -273,6 +274,12 @@ PYBIND11_MODULE(_core, module) {
       "signal",
       [](const std::string& event) { return static_cast<int>(leat_signal(event.c_str())); },
       release());
+  module.def(
+      "idle_begin",
+      [](const std::string& site) { return static_cast<int>(leat_idle_begin(site.c_str())); },
+      release());
+  module.def(
+      "idle_end", [] { return static_cast<int>(leat_idle_end()); }, release());
   module.def("iteration", [] { return leat_iteration(); });
   define_parameters(module);
   module.def("wanted",

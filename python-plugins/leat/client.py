@@ -12,6 +12,7 @@ interpreter's lock go while they copy or wait. Errors raise leat.Error, whose `s
 LEAT=off in the environment every call does nothing, and `alloc` returns a private array where it can.
 """
 import atexit
+import contextlib
 import os
 import time
 
@@ -20,7 +21,7 @@ import numpy as _np
 from . import _core
 
 __all__ = ["Error", "init", "split", "finalize", "write", "alloc", "commit", "set_extent", "set_position", "set_level", "end_iteration",
-           "signal",
+           "signal", "idle",
            "iteration", "set", "set_int", "set_double", "set_string", "get_int", "get_double", "get_string", "wanted",
            "last_error", "status_name"]
 
@@ -46,7 +47,7 @@ def init(config, comm=None):
         return
     from mpi4py import MPI
     _check(_core.split_check(comm.rank, comm.size) if comm != MPI.COMM_NULL else _core.split_check(0, 0))
-    node = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=_core.memory_node())
     session = comm.bcast(f"py-{os.getpid()}-{time.time_ns()}", root=0)
     place = (comm.rank, comm.size, node.rank, node.size)
     node.Free()
@@ -93,7 +94,7 @@ class _Group:
 
     def node(self):
         from mpi4py import MPI
-        node = self.comm.Split_type(MPI.COMM_TYPE_SHARED)
+        node = self.comm.Split_type(MPI.COMM_TYPE_SHARED, key=_core.memory_node())
         place = (node.rank, node.size)
         node.Free()
         return place
@@ -151,6 +152,17 @@ def end_iteration():
 def signal(event):
     """Signals an event of the XML in this rank's current iteration, whose ranks may be awaited: `scope` of `<event>`."""
     _check(_core.signal(event))
+
+
+@contextlib.contextmanager
+def idle(site):
+    """`with leat.idle("exchange"):` this rank's cores have nothing to do inside: plugins with runs="harvest" work meanwhile. `site`:
+    where in the code, from which it is learned how long such phases are."""
+    _check(_core.idle_begin(site))
+    try:
+        yield
+    finally:
+        _check(_core.idle_end())
 
 
 def iteration():

@@ -17,7 +17,7 @@ void check_placement(CheckReport& report) {
   };
   if (!placed) return say(model::Severity::error, placed.error().message);
   for (const std::string& line : placed->warnings) say(model::Severity::warning, line);
-  report.server_place = server_text(*placed);
+  report.server_place = servers_text(*placed);
   report.memory_place = memory_text(*placed);
 }
 

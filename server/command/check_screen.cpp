@@ -122,10 +122,14 @@ class CheckScreen {
       for (const model::Option& each : store.options) {
         options.push_back(each.name + "=" + each.value);
       }
-      rows.push_back({{store.name},
-                      {store.plugin()},
-                      {what_it_takes(store) + (store.waits ? "" : ", but while it is busy")},
-                      {joined(options, "  "), Paint::dim}});
+      rows.push_back(
+          {{store.name},
+           {store.plugin()},
+           {what_it_takes(store) + (store.waits ? "" : ", but while it is busy") +
+            (store.runs == model::Schedule::server
+                 ? std::string()
+                 : std::string("; runs ") + model::word_of(model::kSchedules, store.runs))},
+           {joined(options, "  "), Paint::dim}});
     }
     text_ += table_or_paragraphs(rows, look_);
   }

@@ -57,8 +57,17 @@ struct NodeKind {
   server::DescribedMachine described;
 };
 
-std::vector<platform::CpuSet> bound_on(const NodeKind& kind, std::int64_t ranks) {
-  return launched(kind.described, static_cast<std::size_t>(ranks), "core");
+std::vector<platform::CpuSet> bound_on(const NodeKind& kind, std::int64_t ranks,
+                                       const model::Architecture& architecture) {
+  return launched_for_servers(kind.described, static_cast<int>(ranks), architecture);
+}
+
+// How many ranks each memory node gets, where each has a server and all have the same; 0: they do
+// not.
+std::int64_t on_each_memory_node(const NodeKind& kind, std::int64_t started, std::int64_t servers) {
+  const std::size_t nodes = kind.described.machine.nodes_of(kind.described.allowed).size();
+  const bool fits = servers > 1 && nodes == static_cast<std::size_t>(servers);
+  return fits && started % servers == 0 ? started / servers : 0;
 }
 
 Result<std::vector<NodeKind>> kinds_of(const LaunchOptions& options) {
@@ -77,10 +86,11 @@ Result<std::vector<NodeKind>> kinds_of(const LaunchOptions& options) {
 
 // Open MPI looks for the cores itself, on each node anew; the others have one list for all nodes.
 Result<void> judge_alike(Launcher launcher, const std::vector<NodeKind>& kinds,
-                         std::int64_t per_node) {
+                         std::int64_t per_node, const model::Architecture& architecture) {
   if (launcher == Launcher::openmpi) return {};
   const auto other = std::find_if(kinds.begin(), kinds.end(), [&](const NodeKind& kind) {
-    return bound_on(kind, per_node) != bound_on(kinds.front(), per_node);
+    return bound_on(kind, per_node, architecture) !=
+           bound_on(kinds.front(), per_node, architecture);
   });
   if (other == kinds.end()) return {};
   return misfit("ranks are on other processors of " + other->file + " than of " +
@@ -111,15 +121,16 @@ Result<LaunchPlan> plan_launch(const LaunchOptions& options, Launcher launcher) 
   // The last ranks of each node are its server then, on the cores that it would have had.
   const bool in_ranks = model->architecture.place == model::Place::ranks;
   const std::int64_t started = per_node + (in_ranks ? dedicated : 0);
-  const Result<void> alike = judge_alike(launcher, *kinds, started);
+  const Result<void> alike = judge_alike(launcher, *kinds, per_node, model->architecture);
   if (!alike) return alike.error();
   return LaunchPlan{model->name,
                     options.ranks + (started - per_node) * options.nodes,
                     options.nodes,
                     started,
                     room(least) + dedicated,
-                    bound_on(least, started),
-                    options.program};
+                    bound_on(least, per_node, model->architecture),
+                    options.program,
+                    on_each_memory_node(least, started, model->architecture.servers)};
 }
 
 }  // namespace leat::command

@@ -31,6 +31,7 @@ struct LaunchPlan {
   std::int64_t cores = 0;               ///< of a node, those of the server among them
   std::vector<platform::CpuSet> bound;  ///< of each rank of a node
   std::vector<std::string> program;
+  std::int64_t per_memory_node = 0;  ///< ranks, where each has a server of its own; 0: as they come
 };
 
 /// Says why there is none: errors in the XML or in a machine, no room, or kinds of nodes that this

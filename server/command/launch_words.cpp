@@ -46,7 +46,8 @@ Words openmpi_words(const LaunchPlan& plan) {
           "-n",
           std::to_string(plan.ranks),
           "--map-by",
-          "ppr:" + std::to_string(plan.per_node) + ":node",
+          plan.per_memory_node > 0 ? "ppr:" + std::to_string(plan.per_memory_node) + ":numa"
+                                   : "ppr:" + std::to_string(plan.per_node) + ":node",
           "--bind-to",
           "core"};
 }

@@ -5,7 +5,9 @@
 #include <map>
 #include <numeric>
 
+#include "lib/base/words.hpp"
 #include "lib/model/reader.hpp"
+#include "lib/platform/server_share.hpp"
 #include "server/placement/policy.hpp"
 
 namespace leat::command {
@@ -54,6 +56,9 @@ Result<std::vector<CpuSet>> cpus_of_ranks(const PlacementReport& report) {
   if (!ranks.empty()) return ranks;
   const std::int64_t room = room_for_ranks(report.described, report.architecture);
   const std::int64_t count = options.ranks.value_or(std::max<std::int64_t>(1, room));
+  const bool in_ranks = report.architecture.place == model::Place::ranks;
+  if (report.architecture.servers > 1 && options.bind == "core" && !in_ranks)
+    return launched_for_servers(report.described, static_cast<int>(count), report.architecture);
   return launched(report.described, static_cast<std::size_t>(count), options.bind);
 }
 
@@ -61,6 +66,32 @@ std::vector<int> names_of(const PlacementReport& report) {
   std::vector<int> names(report.ranks.size());
   std::iota(names.begin(), names.end(), 0);
   return names;
+}
+
+template <class Value>
+std::vector<Value> part_of(const std::vector<Value>& whole, const platform::Share& share) {
+  return {whole.begin() + share.first, whole.begin() + share.first + share.count};
+}
+
+// What one server says of itself and of its ranks.
+void place(int server, const std::vector<int>& names, PlacementReport* report) {
+  const auto& [machine, allowed] = report->described;
+  const model::Architecture& architecture = report->architecture;
+  const int servers = static_cast<int>(architecture.servers);
+  const platform::Share share = platform::share_of(static_cast<int>(names.size()), server, servers);
+  const std::vector<CpuSet> ranks = part_of(report->ranks, share);
+  const platform::Placement& own = report->servers[static_cast<std::size_t>(server)];
+  const platform::MemoryPlacement memory =
+      platform::place_memory(machine, allowed, own, ranks, server::policy_of(architecture.numa));
+  report->memory.interleaved = memory.interleaved;
+  report->memory.of_rank.insert(report->memory.of_rank.end(), memory.of_rank.begin(),
+                                memory.of_rank.end());
+  const int wanted =
+      platform::share_of(static_cast<int>(architecture.dedicated_cores), server, servers).count;
+  for (std::string& line : platform::warnings(machine, own, ranks, part_of(names, share), wanted)) {
+    report->warnings.push_back((servers == 1 ? "" : "server " + std::to_string(server) + ": ") +
+                               line);
+  }
 }
 
 }  // namespace
@@ -93,6 +124,29 @@ std::vector<CpuSet> launched(const server::DescribedMachine& described, std::siz
   return bound;
 }
 
+// Each server with its ranks has a piece of the machine, a little more of it where it needs that.
+std::vector<CpuSet> launched_for_servers(const server::DescribedMachine& described, int ranks,
+                                         const model::Architecture& architecture) {
+  const std::vector<CpuSet> places = cores_in_order(described);
+  const auto all = static_cast<int>(places.size());
+  const auto servers = static_cast<int>(architecture.servers);
+  const auto dedicated = static_cast<int>(architecture.dedicated_cores);
+  const bool in_ranks = architecture.place == model::Place::ranks;
+  std::vector<CpuSet> bound;
+  int end = 0, left = ranks + dedicated;
+  for (int server = 0; server < servers; ++server) {
+    const int own = platform::share_of(ranks, server, servers).count;
+    const int given = platform::share_of(dedicated, server, servers).count;
+    const int wanted = std::max(end, platform::share_of(all, server, servers).first);
+    const int begin = std::max(end, std::min(wanted, all - left));
+    for (int i = 0; i < own + (in_ranks ? given : 0); ++i)
+      bound.push_back(places[static_cast<std::size_t>(begin + i) % places.size()]);
+    end = begin + own + given;
+    left -= own + given;
+  }
+  return bound;
+}
+
 Result<PlacementReport> report_placement(const PlacementOptions& options) {
   if (options.xml.empty()) return report_placement(options, model::Architecture{});
   const Result<model::Model> model = model_of(options.xml);
@@ -109,12 +163,18 @@ Result<PlacementReport> report_placement(const PlacementOptions& options,
   if (!ranks) return ranks.error();
   report.ranks = std::move(*ranks);
   const auto& [machine, allowed] = report.described;
-  const int wanted = static_cast<int>(architecture.dedicated_cores);
-  report.placement = platform::place_server(machine, allowed, report.ranks, wanted);
-  report.memory = platform::place_memory(machine, allowed, report.placement, report.ranks,
-                                         server::policy_of(architecture.numa));
-  report.warnings =
-      platform::warnings(machine, report.placement, report.ranks, names_of(report), wanted);
+  if (architecture.servers > static_cast<std::int64_t>(report.ranks.size())) {
+    return Error{Status::ERROR_CONFIG,
+                 "<dedicated servers=\"" + std::to_string(architecture.servers) + "\"> with " +
+                     counted(report.ranks.size(), "rank") +
+                     " on the node: each server has ranks to serve; start more there, or have "
+                     "fewer servers"};
+  }
+  report.servers = platform::place_servers(machine, allowed, report.ranks,
+                                           static_cast<int>(architecture.dedicated_cores),
+                                           static_cast<int>(architecture.servers));
+  const std::vector<int> names = names_of(report);
+  for (int server = 0; server < architecture.servers; ++server) place(server, names, &report);
   return report;
 }
 

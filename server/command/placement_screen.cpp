@@ -40,14 +40,23 @@ std::vector<NodeRow> rows_of_nodes(const PlacementReport& report) {
   const auto& [machine, allowed] = report.described;
   CpuSet ranks;
   for (const CpuSet& rank : report.ranks) ranks.unite(rank);
+  CpuSet server;
+  for (const platform::Placement& each : report.servers) server.unite(each.cpus);
   std::vector<NodeRow> rows;
   for (const platform::MemoryNode& node : machine.nodes) {
     const CpuSet cpus = machine.cpus_of(node.id);
-    const CpuSet& server = report.placement.cpus;
     rows.push_back({node, cpus.common(ranks), cpus.common(server),
                     cpus.common(allowed).without(ranks).without(server), cpus.without(allowed)});
   }
   return rows;
+}
+
+Json server_json(const platform::Placement& server) {
+  return {{"cpus", server.cpus.str()},
+          {"cores", server.cores},
+          {"memory_node", server.memory_node},
+          {"pinned", server.pinned},
+          {"shared", server.shared}};
 }
 
 // Ranks one after the other that are alike.
@@ -143,12 +152,17 @@ class PlacementScreen {
   }
 
   void server() {
-    section("Server");
+    const bool alone = report_.servers.size() == 1;
+    section(alone ? "Server" : counted(report_.servers.size(), "server"));
     const auto wanted = static_cast<std::uint64_t>(report_.architecture.dedicated_cores);
-    text_ += table({{{"wants", Paint::dim}, {counted(wanted, "core")}},
-                    {{"runs on", Paint::dim}, {server_text(report_)}},
-                    {{"numa", Paint::dim}, {name_of(report_.architecture.numa)}}},
-                   look_);
+    std::vector<std::vector<Cell>> rows{
+        {{alone ? "wants" : "want", Paint::dim}, {counted(wanted, "core")}}};
+    for (std::size_t i = 0; i < report_.servers.size(); ++i) {
+      rows.push_back({{alone ? "runs on" : std::to_string(i) + " runs on", Paint::dim},
+                      {server_text(report_.servers[i])}});
+    }
+    rows.push_back({{"numa", Paint::dim}, {name_of(report_.architecture.numa)}});
+    text_ += table(rows, look_);
   }
 
   const PlacementReport& report_;
@@ -158,12 +172,19 @@ class PlacementScreen {
 
 }  // namespace
 
-std::string server_text(const PlacementReport& report) {
-  const platform::Placement& placement = report.placement;
+std::string server_text(const platform::Placement& placement) {
   const char* how = placement.pinned   ? ", of its own"
                     : placement.shared ? ", shared with ranks"
                                        : ", as the system schedules it beside the ranks";
   return platform::describe(placement) + how;
+}
+
+std::string servers_text(const PlacementReport& report) {
+  if (report.servers.size() == 1) return server_text(report.servers.front());
+  std::vector<std::string> each;
+  for (const platform::Placement& placement : report.servers)
+    each.push_back(std::to_string(each.size()) + ": " + server_text(placement));
+  return joined(each, "; ");
 }
 
 std::string screen(const PlacementReport& report, const Look& look) {
@@ -189,19 +210,16 @@ std::string json(const PlacementReport& report) {
          {"memory_nodes", report.memory.interleaved.empty() ? std::vector{report.memory.of_rank[i]}
                                                             : report.memory.interleaved}});
   }
-  const platform::Placement& placement = report.placement;
+  Json servers = Json::array();
+  for (const platform::Placement& each : report.servers) servers.push_back(server_json(each));
   const Json whole{
       {"leat_placement", kPlacementVersion},
       {"machine", report.options.machine.empty() ? Json() : Json(report.options.machine)},
       {"allowed", report.described.allowed.str()},
       {"dedicated_cores", report.architecture.dedicated_cores},
       {"numa", name_of(report.architecture.numa)},
-      {"server",
-       {{"cpus", placement.cpus.str()},
-        {"cores", placement.cores},
-        {"memory_node", placement.memory_node},
-        {"pinned", placement.pinned},
-        {"shared", placement.shared}}},
+      {"server", servers.front()},
+      {"servers", servers},
       {"nodes", nodes},
       {"ranks", ranks},
       {"warnings", report.warnings}};

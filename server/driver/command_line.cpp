@@ -12,6 +12,7 @@
 #include "server/driver/describe.hpp"
 #include "server/driver/startup.hpp"
 #include "server/scripts/script_guard.hpp"
+#include "server/workers/plugin_worker.hpp"
 
 namespace leat::server {
 namespace {
@@ -24,7 +25,7 @@ constexpr const char* kAbout =
 
 struct OtherDuties {
   int guarded = 0;
-  bool plan = false;
+  bool plugin = false;
 };
 
 void add_options(CLI::App* app, Options* options, OtherDuties* others) {
@@ -32,6 +33,8 @@ void add_options(CLI::App* app, Options* options, OtherDuties* others) {
   auto* const config = app->add_option("--config", options->config, "XML file of the run");
   auto* const session =
       app->add_option("--session", options->session, "name of the run on this node");
+  app->add_option("--server", options->server, "number of this server on its node")
+      ->check(CLI::Range(0, 65535));
   app->add_option("--ranks", options->ranks, "processes in the simulation");
   app->add_option("--node-ranks", options->node_ranks, "processes on this node")
       ->check(CLI::Range(1, 65536));
@@ -51,38 +54,42 @@ void add_options(CLI::App* app, Options* options, OtherDuties* others) {
       "--guard-scripts", others->guarded,
       "ends what scripts have started, should the leatd of this process id, which starts "
       "this one, be killed");
+  app->add_flag("--work-for-plugin", others->plugin,
+                "runs a plugin as the leatd says that starts this one, and ends with it");
   app->add_option("--place", options->place, "where the server lives, before what the XML says")
       ->check(CLI::IsMember({"process"}));
-  app->add_flag("--plan", others->plan, "reports where the XML wants the server, and ends");
 }
 
 // "" or what is wrong.
-std::string problem_with(const Options& options, bool plan) {
+std::string problem_with(const Options& options) {
   if (!options.drain.empty() || !options.describe.empty()) return "";
   if (options.config.empty()) return "--config is missing";
-  if (plan || platform::valid_session_name(options.session)) return "";
+  if (platform::valid_session_name(options.session)) return "";
   return "\"" + options.session + "\" is no session name";
 }
 
 }  // namespace
 
-int run_command_line(int argc, char** argv, const TellHost& tell_host) {
+int run_command_line(int argc, char** argv, const HostProcess& host) {
   Options options;
+  options.mpi = host.mpi;
   OtherDuties others;
   CLI::App app{kAbout};
   add_options(&app, &options, &others);
   CLI11_PARSE(app, argc, argv);
   if (others.guarded > 0) return guard_scripts(others.guarded);
-  if (const std::string problem = problem_with(options, others.plan); !problem.empty()) {
+  if (others.plugin) return work_for_plugin();
+  if (const std::string problem = problem_with(options); !problem.empty()) {
     fprintf(stderr, "leatd: %s\n", problem.c_str());
     return 2;
   }
   // Of what the starter had open only the report pipe is ours.
-  if (!tell_host) platform::close_from(options.report_fd >= 0 ? platform::kReportFd + 1 : 3);
+  if (host.owner == Owner::leatd)
+    platform::close_from(options.report_fd >= 0 ? platform::kReportFd + 1 : 3);
   if (!options.describe.empty())
     return describe_to(options.describe,
                        options.report_fd >= 0 ? options.report_fd : STDOUT_FILENO);
-  return others.plan ? report_plan(options) : run_session(options, tell_host);
+  return run_session(options, host);
 }
 
 }  // namespace leat::server

@@ -6,8 +6,7 @@
 
 namespace leat::server {
 
-/// Returns the exit status. The process is leatd's own, but with a `tell_host`: then it goes on
-/// afterwards, and keeps what it has open.
-int run_command_line(int argc, char** argv, const TellHost& tell_host = {});
+/// Returns the exit status.
+int run_command_line(int argc, char** argv, const HostProcess& host = {});
 
 }  // namespace leat::server

@@ -53,8 +53,10 @@ bool write_whole(int fd, const std::string& text) {
 }  // namespace
 
 std::string description_of(const model::Model& model) {
-  std::string text =
-      std::string("place\t") + model::word_of(model::kPlaces, model.architecture.place) + "\n";
+  const model::Architecture& architecture = model.architecture;
+  std::string text = std::string("place\t") + model::word_of(model::kPlaces, architecture.place) +
+                     "\t" + std::to_string(architecture.dedicated_cores) + "\t" +
+                     std::to_string(architecture.servers) + "\n";
   for (const model::Parameter& parameter : model.parameters) text += parameter_line(parameter);
   for (const model::Variable& variable : model.variables) {
     const model::Layout& layout = model.layouts[variable.layout];

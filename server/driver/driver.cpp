@@ -39,15 +39,6 @@ void silence(int eventfd_descriptor) noexcept {
   (void)got;
 }
 
-platform::UniqueFd termination_signals() {
-  sigset_t mask;
-  sigemptyset(&mask);
-  sigaddset(&mask, SIGTERM);
-  sigaddset(&mask, SIGINT);
-  sigprocmask(SIG_BLOCK, &mask, nullptr);
-  return platform::UniqueFd(signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
 const char* name_of_signal(std::uint32_t number) { return number == SIGINT ? "SIGINT" : "SIGTERM"; }
 
 platform::UniqueFd event_descriptor() {
@@ -64,14 +55,14 @@ Driver::Driver(const model::Model& model, const shm::Segment& segment, Log& log,
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       doorbell_(event_descriptor()),
       results_bell_(event_descriptor()),
-      signals_(termination_signals()),
       transport_(std::move(parts_.listener), parts_.socket_path, doorbell_.get(),
                  [this](int descriptor) { watch(descriptor); }) {
-  for (const platform::UniqueFd* fd : {&doorbell_, &results_bell_, &signals_}) watch(fd->get());
-  if (parts_.termination >= 0) watch(parts_.termination);
+  for (const int each : {doorbell_.get(), results_bell_.get(), parts_.signals, parts_.termination})
+    watch(each);
 }
 
 void Driver::watch(int descriptor) noexcept {
+  if (descriptor < 0) return;
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.fd = descriptor;
@@ -180,7 +171,7 @@ void Driver::look_around(Hosted& hosted, int limit_ms) {
 void Driver::on_readable(Hosted& hosted, int descriptor) {
   if (descriptor == doorbell_.get() || descriptor == results_bell_.get())
     return silence(descriptor);
-  if (descriptor == signals_.get()) return on_signal(hosted.grace);
+  if (descriptor == parts_.signals) return on_signal(hosted.grace);
   if (descriptor == parts_.termination) return on_number(hosted.grace);
   if (descriptor == hosted.control.descriptor()) {
     hosted.control.turn(now_ns());
@@ -196,7 +187,7 @@ void Driver::on_readable(Hosted& hosted, int descriptor) {
 
 void Driver::on_signal(Grace& grace) {
   signalfd_siginfo info{};
-  const ssize_t got = ::read(signals_.get(), &info, sizeof info);
+  const ssize_t got = ::read(parts_.signals, &info, sizeof info);
   if (got == sizeof info) grace.begin(name_of_signal(info.ssi_signo), now_ns());
 }
 
@@ -214,9 +205,16 @@ void Driver::wake() noexcept {
   (void)written;  // a full counter rings as well
 }
 
+platform::RanksOfNode::Known Driver::ranks_of_node(const std::vector<platform::CpuSet>& own) {
+  parts_.ranks_of_node.note(own);
+  return parts_.ranks_of_node.known(own);
+}
+
 void Driver::run_on(const platform::Placement& placement) {
   placement_ = placement;
-  platform::set_affinity_of_process(placement.cpus);
+  if (!parts_.among_others) return platform::set_affinity_of_process(placement.cpus);
+  platform::set_affinity(placement.cpus);
+  executor_.bind(placement.cpus);
 }
 
 void Driver::tell_user(const std::string& text) { fmt::print(stderr, "leat: {}\n", text); }

@@ -24,12 +24,17 @@ struct DriverParts {
   platform::UniqueFd control_listener{};  ///< empty: there is no control channel
   RunFacts facts{};
   std::string config{};  ///< path of the XML
-  int termination = -1;  ///< a pipe with numbers of signals that ask for the end; -1: none
+  platform::RanksOfNode ranks_of_node{};
+  int signals = -1;      ///< a signalfd of those that ask for the end; -1: none
+  int termination = -1;  ///< a pipe with numbers of such signals; -1: none
+  /// Threads that are not the server's are in the process, and stay where they are.
+  bool among_others = false;
+  bool has_cores = true;  ///< to be placed on
 };
 
 class Driver final : public Host {
  public:
-  /// Takes SIGTERM and SIGINT from here on. `model`, `segment` and `log` are the engine's.
+  /// `model`, `segment` and `log` are the engine's.
   Driver(const model::Model& model, const shm::Segment& segment, Log& log, DriverParts parts);
 
   /// Runs the engine until it is done. Returns the exit status of leatd.
@@ -39,7 +44,10 @@ class Driver final : public Host {
   Executor& executor() noexcept { return executor_; }
 
   void wake() noexcept override;
-  const platform::Machine* machine() const override { return &parts_.machine; }
+  const platform::Machine* machine() const override {
+    return parts_.has_cores ? &parts_.machine : nullptr;
+  }
+  platform::RanksOfNode::Known ranks_of_node(const std::vector<platform::CpuSet>& own) override;
   void run_on(const platform::Placement& placement) override;
   void stop_listening() override { transport_.stop_listening(); }
   void tell_user(const std::string& text) override;
@@ -73,7 +81,7 @@ class Driver final : public Host {
   const shm::Segment& segment_;
   Log& log_;
   DriverParts parts_;
-  platform::UniqueFd epoll_, doorbell_, results_bell_, signals_;
+  platform::UniqueFd epoll_, doorbell_, results_bell_;
   LocalTransport transport_;
   platform::Placement placement_;
   ThreadExecutor executor_;

@@ -116,10 +116,10 @@ Result<std::unique_ptr<shm::ToServer>> InProcess::attach(const shm::Hello& hello
   const std::lock_guard<std::mutex> lock(stepping_);
   if (!listens_) return Error{Status::ERROR_STATE, "the run has ended"};
   const auto line = std::make_shared<Line>();
-  if (!engine_->hello(clock_(), hello, std::make_unique<Client>(line)))
-    return Error{static_cast<Status>(line->welcome.status), line->welcome.message};
-  return std::unique_ptr<shm::ToServer>(
-      new Server(*this, line, static_cast<std::uint32_t>(hello.node_rank)));
+  const std::optional<std::uint32_t> client =
+      engine_->hello(clock_(), hello, std::make_unique<Client>(line));
+  if (!client) return Error{static_cast<Status>(line->welcome.status), line->welcome.message};
+  return std::unique_ptr<shm::ToServer>(new Server(*this, line, *client));
 }
 
 void InProcess::step() {

@@ -77,8 +77,9 @@ void LocalTransport::receive_hello(platform::UniqueFd socket, const Receiver& re
   const platform::Received received =
       platform::receive_message(descriptor, &hello, sizeof hello, kHandshakeLimitNs);
   if (received != platform::Received::message) return;
-  if (receiver.hello(hello, std::make_unique<LocalConnection>(std::move(socket), doorbell_)))
-    clients_[descriptor] = static_cast<std::uint32_t>(hello.node_rank);
+  const std::optional<std::uint32_t> client =
+      receiver.hello(hello, std::make_unique<LocalConnection>(std::move(socket), doorbell_));
+  if (client) clients_[descriptor] = *client;
 }
 
 void LocalTransport::stop_listening() {

@@ -20,9 +20,11 @@ class LocalTransport {
  public:
   /// What follows from what comes.
   struct Receiver {
-    /// False: it is refused, and its connection is closed.
-    std::function<bool(const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection)> hello;
-    /// This client, by its number on the node, has said something, or has hung up.
+    /// Its number as a client. Nothing: it is refused, and its connection is closed.
+    std::function<std::optional<std::uint32_t>(const shm::Hello& hello,
+                                               std::unique_ptr<shm::ToClient> connection)>
+        hello;
+    /// This client, by its number, has said something, or has hung up.
     std::function<void(std::uint32_t client)> message;
   };
   /// `watch` is called with each descriptor at which something may come. Without a listener nobody

@@ -13,6 +13,7 @@
 
 #include "lib/platform/folder.hpp"
 #include "lib/platform/process.hpp"
+#include "lib/platform/server_share.hpp"
 
 namespace leat::server {
 namespace {
@@ -79,9 +80,10 @@ OwnName name_of_log(const model::Model& model, const std::string& session, bool 
   return name;
 }
 
-Result<std::shared_ptr<Log>> make_log(const model::Model& model, const OwnName& own, bool goes_on) {
+Result<std::shared_ptr<Log>> make_log(const model::Model& model, const OwnName& own, bool goes_on,
+                                      int server) {
   const LogLevel least = log_level_of(model.log.level);
-  const std::string node = platform::node_name();
+  const std::string node = platform::name_of_server(platform::node_name(), server);
   if (model.log.file.empty())
     return std::shared_ptr<Log>(std::make_shared<DescriptorLog>(
         least, platform::UniqueFd(), node + " leatd " + model.name + ":"));

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 
@@ -10,6 +11,7 @@
 #include "lib/platform/memory_limit.hpp"
 #include "lib/platform/numa_binding.hpp"
 #include "lib/platform/process.hpp"
+#include "server/driver/share.hpp"
 #include "server/failover/failover.hpp"
 #include "server/session/catalogue_writer.hpp"
 
@@ -29,11 +31,18 @@ void bind_to_node(void* address, std::size_t bytes, void* memory_node) {
   platform::prefer_memory_node(address, bytes, *static_cast<int*>(memory_node));
 }
 
+std::uint32_t clients_of(const shm::RunText& run) {
+  return static_cast<std::uint32_t>(
+      platform::share_of(run.node_ranks, run.server, run.servers).count);
+}
+
 shm::RunText run_text(const model::Model& model, const Options& options) {
   shm::RunText run{options.session,
                    platform::current_folder(),
                    options.ranks,
                    options.node_ranks,
+                   options.server,
+                   options.servers,
                    {{options.config, model.source_text}},
                    {}};
   run.sources.insert(run.sources.end(), model.included.begin(), model.included.end());
@@ -52,17 +61,23 @@ Result<void> check_group(std::uint64_t buffer) {
                    " left: make <buffer size=\"...\"/> smaller, or the group's limit larger"};
 }
 
+bool waits_for_any(const model::Model& model) {
+  return model.architecture.synchronous ||
+         std::any_of(model.stores.begin(), model.stores.end(),
+                     [](const model::Store& store) { return store.runs == model::Schedule::sync; });
+}
+
 Result<shm::Segment> make_segment(const model::Model& model, const Options& options,
                                   const std::string& name, int memory_node) {
   if (const Result<void> may = check_group(model.architecture.buffer_bytes); !may)
     return may.error();
   shm::SegmentPlan plan;
-  plan.clients = static_cast<std::uint32_t>(options.node_ranks);
+  plan.clients = static_cast<std::uint32_t>(ranks_of(options).count);
   plan.data_bytes = model.architecture.buffer_bytes;
   plan.timeout_ns = static_cast<std::uint64_t>(model.architecture.timeout_seconds * 1e9);
   plan.catalogue_bytes = catalogue_bytes(model);
   plan.overflow_policy = static_cast<shm::OverflowPolicy>(model.architecture.overflow_policy);
-  plan.synchronous = model.architecture.synchronous;
+  plan.synchronous = waits_for_any(model);
   plan.parameters = static_cast<std::uint32_t>(model.parameters.size());
   plan.stores = static_cast<std::uint32_t>(model.stores.size());
   plan.config_hash = fnv1a(model.source_text);
@@ -92,7 +107,7 @@ Result<Inherited> take_segment(LiveSession* live, const Options& options) {
   if (!segment) return segment.error();
   std::optional<shm::RunText> run = shm::decode_run_text(segment->run_text());
   const shm::SegmentHeader& header = segment->header();
-  if (!run || header.client_count != static_cast<std::uint32_t>(options.node_ranks) ||
+  if (!run || run->node_ranks != options.node_ranks || header.client_count != clients_of(*run) ||
       header.config_hash != fnv1a(run->sources.front().second)) {
     return Error{Status::ERROR_SERVER, "the segment " + live->segment() +
                                            " is damaged, or of a run with another number of ranks"};
@@ -119,6 +134,7 @@ Result<void> take_options_of_dead_run(Options* options) {
   options->folder = run->folder;
   options->ranks = run->ranks;
   options->node_ranks = run->node_ranks;
+  options->server = run->server;
   const int ignored = nice(kNice);  // others compute here
   (void)ignored;
   return {};

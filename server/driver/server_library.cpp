@@ -8,11 +8,15 @@
 
 namespace {
 
-int serve(int argc, char** argv, leat_server_told* told, void* context) {
+int serve(int argc, char** argv, const struct leat_server_host* host, leat_server_told* told,
+          void* context) {
+  using leat::server::Owner;
+  const auto tell = [told, context](leat::Status status, const std::string& message) {
+    return told(context, static_cast<int>(status), message.c_str()) == 0;
+  };
+  const Owner owner = host->owner == LEAT_SERVER_THREAD ? Owner::simulation : Owner::rank;
   return leat::server::run_command_line(
-      argc, argv, [told, context](leat::Status status, const std::string& message) {
-        return told(context, static_cast<int>(status), message.c_str()) == 0;
-      });
+      argc, argv, {owner, tell, {host->mpi_comm, host->why_no_mpi_comm}, host->lent});
 }
 
 }  // namespace

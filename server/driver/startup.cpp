@@ -23,31 +23,35 @@
 #include "server/driver/process_changes.hpp"
 #include "server/driver/run_log.hpp"
 #include "server/driver/run_segment.hpp"
+#include "server/driver/share.hpp"
+#include "server/driver/simulation_crew.hpp"
 #include "server/driver/start_checks.hpp"
 #include "server/failover/drains.hpp"
-#include "server/pipeline/event_function.hpp"
 #include "server/pipeline/plugin_loader.hpp"
 #include "server/placement/machine_file.hpp"
 #include "server/scripts/script_files.hpp"
 #include "server/session/live_session.hpp"
+#include "server/workers/remote_plugin.hpp"
 
 namespace leat::server {
 namespace {
 
 constexpr int kCannotStart = 2;
+// The one who asked shall host the server.
+constexpr int kElsewhere = -1;
 
 // Tells who started this server, once, how it went.
 class Reporter {
  public:
-  Reporter(int fd, const TellHost& tell_host) : fd_(fd), tell_host_(tell_host) {}
+  Reporter(int fd, const HostProcess& host) : fd_(fd), tell_host_(host.tell) {}
 
-  bool has_host() const { return tell_host_ || told_host_; }
   /// False: it is not wanted any more.
   bool ready() {
     send("ready\n");
     return tell(Status::OK, "");
   }
   void drained(const std::string& json) { send(json); }
+  void elsewhere() { send("thread\n"); }
   void failed(const Error& error) {
     if (!fd_ && !tell_host_) fprintf(stderr, "leatd: %s\n", error.message.c_str());
     send(std::to_string(static_cast<int>(error.status)) + "\n" + error.message);
@@ -56,10 +60,8 @@ class Reporter {
 
  private:
   bool tell(Status status, const std::string& message) {
-    const TellHost tell_host = std::exchange(tell_host_, {});
-    if (!tell_host) return true;
-    told_host_ = true;
-    return tell_host(status, message);
+    const auto tell_host = std::exchange(tell_host_, {});
+    return !tell_host || tell_host(status, message);
   }
 
   void send(const std::string& text) {
@@ -70,8 +72,7 @@ class Reporter {
   }
 
   platform::UniqueFd fd_;
-  TellHost tell_host_;
-  bool told_host_ = false;
+  std::function<bool(Status status, const std::string& message)> tell_host_;
 };
 
 Result<model::Model> model_of(model::ReadResult read, std::string* warnings) {
@@ -91,7 +92,7 @@ bool is_for_damaris(const model::Model& model) {
 // Ranks have become servers before anybody comes; one that died is followed by a process.
 model::ReadResult read_for(const Options& options, bool may_be_in_ranks) {
   model::ReadResult read = model::read_file(options.config);
-  const bool fits = !read.model || read.model->architecture.place == model::Place::process ||
+  const bool fits = !read.model || read.model->architecture.place != model::Place::ranks ||
                     is_for_damaris(*read.model);
   if (fits || may_be_in_ranks || !options.place.empty()) return read;
   read.model.reset();
@@ -103,26 +104,27 @@ model::ReadResult read_for(const Options& options, bool may_be_in_ranks) {
   return read;
 }
 
-Result<LoadedPlugin> load_builtin(const std::string& type) {
-  Result<std::string> path = find_builtin(type);
-  if (!path) return path.error();
-  return load_plugin(*path);
+// As it is for this server.
+Result<model::Model> model_for(const std::optional<Inherited>& old, bool may_be_in_ranks,
+                               Options* options, std::string* warnings) {
+  Result<model::Model> model = model_of(
+      old ? model::read_sources(old->run.sources) : read_for(*options, may_be_in_ranks), warnings);
+  if (!model) return model;
+  const Result<void> divided = take_share(&*model, options);
+  if (!divided) return divided.error();
+  return model;
 }
 
-Result<LoadedPlugin> load(const model::Store& store) {
-  if (!store.function.empty()) return load_event_function(store.library, store.function);
-  return store.library.empty() ? load_builtin(store.type) : load_own_plugin(store.library);
+Error cannot_use(const model::Store& store, const Error& why) {
+  return {why.status, store.where.file + ":" + std::to_string(store.where.line) + ": store \"" +
+                          store.name + "\": " + why.message};
 }
 
 Result<std::vector<LoadedPlugin>> load_plugins(const model::Model& model, Log& log) {
   std::vector<LoadedPlugin> plugins;
   for (const model::Store& store : model.stores) {
-    Result<LoadedPlugin> plugin = load(store);
-    if (!plugin) {
-      return Error{plugin.error().status, store.where.file + ":" +
-                                              std::to_string(store.where.line) + ": store \"" +
-                                              store.name + "\": " + plugin.error().message};
-    }
+    Result<LoadedPlugin> plugin = load_plugin_of(store);
+    if (!plugin) return cannot_use(store, plugin.error());
     const std::string warning = store.library.empty() ? "" : platform::group_warning(store.library);
     if (!warning.empty()) log.warn("store \"{}\": {}", store.name, warning);
     plugins.push_back(*plugin);
@@ -133,13 +135,40 @@ Result<std::vector<LoadedPlugin>> load_plugins(const model::Model& model, Log& l
 std::vector<std::unique_ptr<PluginInstance>> instances_of(const std::vector<LoadedPlugin>& plugins,
                                                           const model::Model& model,
                                                           const PluginView& view,
-                                                          const std::shared_ptr<Log>& log) {
+                                                          const WorkersRun& run) {
   std::vector<std::unique_ptr<PluginInstance>> instances;
   for (std::uint32_t i = 0; i < plugins.size(); ++i) {
-    instances.push_back(std::make_unique<PluginInstance>(plugins[i].plugin(), model, i, view, log,
-                                                         plugins[i].state()));
+    if (!model::is_apart(model.stores[i].runs)) {
+      instances.push_back(std::make_unique<PluginInstance>(plugins[i].plugin(), model, i, view,
+                                                           run.log, plugins[i].state()));
+    } else {
+      instances.push_back(std::make_unique<RemotePlugin>(plugins[i].plugin(), model, i, view, run));
+    }
   }
   return instances;
+}
+
+// Of a run that goes on after a failover each plugin says in open() whether it can.
+Result<void> check_fit(const std::vector<LoadedPlugin>& plugins, const PluginView& view,
+                       const model::Model& model, const RunFacts& facts) {
+  for (std::uint32_t i = 0; i < plugins.size() && !facts.resumed; ++i) {
+    const leat_run run = view.run_for(i);
+    const leat_plugin& plugin = *plugins[i].plugin();
+    const char* const why = plugin.check ? plugin.check(&run) : nullptr;
+    if (why) return cannot_use(model.stores[i], {Status::ERROR_CONFIG, why});
+  }
+  return {};
+}
+
+// Those of the simulation that the run needs; null where it needs none.
+Result<std::unique_ptr<PieceRunner>> threads_for(const std::vector<LoadedPlugin>& plugins,
+                                                 const PluginView& view, const model::Model& model,
+                                                 const RunFacts& facts,
+                                                 const leat_server_pieces& lent,
+                                                 const std::shared_ptr<Log>& log) {
+  if (const Result<void> fit = check_fit(plugins, view, model, facts); !fit) return fit.error();
+  if (facts.resumed) return std::unique_ptr<PieceRunner>();
+  return crew_of_simulation(model, plugins, lent, log);
 }
 
 // A server that takes over goes on without one, as if its disk were full: what is in the segment
@@ -167,11 +196,13 @@ Result<std::optional<platform::SpillFolder>> make_spill_folder(const model::Mode
 
 // The memory node of the rank that started us: its affinity is ours until we widen it.
 int memory_node_of_starter(const platform::Machine& machine, const platform::CpuSet& inherited,
-                           const Options& options, const model::Model& model) {
-  const int cores = static_cast<int>(model.architecture.dedicated_cores);
+                           const Options& options) {
+  const bool alone = options.servers == 1;  // or the starter may be another server's rank
   const std::vector<platform::CpuSet> ranks(static_cast<std::size_t>(options.node_ranks),
-                                            inherited);
-  return platform::place_server(machine, platform::allowed_cpus(), ranks, cores).memory_node;
+                                            alone ? inherited : platform::CpuSet{});
+  return platform::place_servers(machine, platform::allowed_cpus(), ranks, options.cores,
+                                 options.servers)[static_cast<std::size_t>(options.server)]
+      .memory_node;
 }
 
 Result<void> work_in(const std::string& folder) {
@@ -180,16 +211,17 @@ Result<void> work_in(const std::string& folder) {
                "cannot work in " + folder + ": " + platform::errno_text(errno)};
 }
 
-// Servers of several nodes do not know what is signalled on the others.
+// Servers do not know what is signalled to others.
 Result<void> check_scopes(const model::Model& model, const Options& options) {
-  if (options.ranks == options.node_ranks) return {};
+  if (options.ranks == ranks_of(options).count) return {};
   for (const model::Event& event : model.events) {
     if (event.scope != model::Event::Scope::run) continue;
     return Error{Status::ERROR_CONFIG,
                  model::Diagnostic{model::Severity::error, event.where,
                                    "event \"" + event.name +
-                                       "\" has scope=\"run\", which is only known on one node: "
-                                       "write scope=\"node\", where each node acts by itself"}
+                                       "\" has scope=\"run\", which is only known to a server "
+                                       "that has all ranks: write scope=\"node\", where each "
+                                       "server acts by itself, of one node or of its part of it"}
                      .str()};
   }
   return {};
@@ -204,13 +236,31 @@ Result<std::vector<LoadedPlugin>> plugins_and_scripts(model::Model* model, const
     if (!why.empty()) why.pop_back();  // the end of its last line
     if (!why.empty()) return Error{Status::ERROR_CONFIG, why};
   }
+  if (const Result<void> enough = check_limits(*model, ranks_of(options).count); !enough)
+    return enough.error();
   return load_plugins(*model, log);
+}
+
+Result<std::shared_ptr<Log>> open_log(const model::Model& model, const OwnName& name,
+                                      const Options& options, const LiveSession& live,
+                                      const std::string& warnings) {
+  Result<std::shared_ptr<Log>> log = make_log(model, name, live.is_taken_over(), options.server);
+  if (log && !warnings.empty()) (*log)->warn("{}", warnings);
+  return log;
 }
 
 // To what is drained nobody comes.
 Result<platform::UniqueFd> listen_for_ranks(const LiveSession& live) {
   if (live.socket().empty()) return platform::UniqueFd();
   return platform::listen_at(live.socket());
+}
+
+// A server alone has nobody to tell.
+platform::RanksOfNode ranks_told(const Options& options) {
+  if (options.servers == 1 || !options.drain.empty()) return {};
+  const platform::SessionFiles files =
+      platform::session_files(platform::runtime_folder_name(), options.session);
+  return {files.ranks, options.node_ranks, options.server, options.servers};
 }
 
 // A run goes on without.
@@ -230,7 +280,7 @@ bool wants_overlap_check() {
 
 Result<LiveSession> take_session(const Options& options) {
   if (!options.drain.empty()) return LiveSession::drain(options.drain);
-  return LiveSession::begin(options.session, options.take_over,
+  return LiveSession::begin(own_session(options), options.take_over,
                             {options.for_rank, options.since_ns});
 }
 
@@ -243,7 +293,10 @@ Result<std::optional<Inherited>> take_inheritance(LiveSession* live, const Optio
 }
 
 // In the midst of a run: the store says so, and all others go on.
-Result<void> make_folders(const model::Model& model, const LiveSession& live, Log& log) {
+// What is drained goes where it belongs, or stays where it is.
+Result<void> make_folders(const model::Model& model, const Options& options,
+                          const LiveSession& live, Log& log) {
+  if (!options.drain.empty()) return {};
   Result<void> made = make_output_folders(model);
   if (made || !live.is_taken_over()) return made;
   log.error("{}", made.error().message);
@@ -256,9 +309,30 @@ void clear_up(LiveSession* live, std::optional<platform::SpillFolder>* spill) {
   live->finish();
 }
 
-RunFacts facts_of(const Options& options, const LiveSession& live, const Reporter& reporter) {
-  return {options.session,        options.ranks,  options.node_ranks, live.is_taken_over(),
-          !options.drain.empty(), live.segment(), reporter.has_host()};
+RunFacts facts_of(const Options& options, const LiveSession& live, Owner owner) {
+  const platform::Share ranks = ranks_of(options);
+  return {own_session(options),
+          options.ranks,
+          ranks.count,
+          live.is_taken_over(),
+          !options.drain.empty(),
+          live.segment(),
+          owner == Owner::rank,
+          options.server,
+          options.servers,
+          ranks.first,
+          options.node_ranks - ranks.count,
+          options.cores,
+          options.mpi,
+          options.session,
+          owner == Owner::simulation};
+}
+
+// Who asks hosts it then. Of a server that has died in the simulation a process takes over, as of
+// any other.
+bool belongs_to_simulation(const model::Model& model, const Options& options, Owner owner) {
+  return model::is_in_simulation(model.architecture.place) && owner == Owner::leatd &&
+         options.report_fd >= 0 && options.place.empty();
 }
 
 // That of a dead run is known by its segment.
@@ -268,7 +342,20 @@ Result<void> go_to_folder(Options* options) {
   return known ? work_in(options->folder) : known;
 }
 
-Result<int> serve(Options options, Reporter& reporter, int signals) {
+Result<int> run_to_the_end(Engine& engine, Driver& driver, Reporter& reporter, LiveSession* live,
+                           std::optional<platform::SpillFolder>* spill, bool draining) {
+  if (!draining && !reporter.ready()) return 0;
+  engine.open_ledger();
+  const int status = driver.run(engine);
+  if (const std::string& why = engine.why_given_up(); !why.empty())
+    return Error{Status::ERROR_SERVER, why};
+  clear_up(live, spill);
+  if (draining) reporter.drained(engine.drained());
+  return status;
+}
+
+Result<int> serve(Options options, Reporter& reporter, const HostProcess& host,
+                  const ProcessChanges& process) {
   const bool draining = !options.drain.empty();
   if (const Result<void> there = go_to_folder(&options); !there) return there.error();
   const platform::CpuSet inherited = platform::current_affinity();
@@ -280,29 +367,25 @@ Result<int> serve(Options options, Reporter& reporter, int signals) {
   std::optional<Inherited>& old = *inheritance;
   std::string warnings;
   Result<model::Model> model =
-      model_of(old ? model::read_sources(old->run.sources)
-                   : read_for(options, reporter.has_host() || live->is_taken_over()),
-               &warnings);
+      model_for(old, host.owner == Owner::rank || live->is_taken_over(), &options, &warnings);
   if (!model) return model.error();
-  const OwnName log_name = name_of_log(*model, options.session, live->is_taken_over());
-  Result<std::shared_ptr<Log>> log = make_log(*model, log_name, live->is_taken_over());
+  if (!old && belongs_to_simulation(*model, options, host.owner)) return kElsewhere;
+  const bool has_cores = model->architecture.place != model::Place::none;
+  if (!has_cores) platform::set_affinity(inherited);
+  const OwnName log_name = name_of_log(*model, own_session(options), live->is_taken_over());
+  Result<std::shared_ptr<Log>> log = open_log(*model, log_name, options, *live, warnings);
   if (!log) return log.error();
-  if (!warnings.empty()) (*log)->warn("{}", warnings);
   Result<std::vector<LoadedPlugin>> plugins = plugins_and_scripts(&*model, options, **log);
   if (!plugins) return plugins.error();
-  if (const Result<void> enough = check_limits(*model, options.node_ranks); !enough)
-    return enough.error();
-  // What is drained goes where it belongs, or stays where it is.
-  const Result<void> made = draining ? Result<void>() : make_folders(*model, *live, **log);
-  if (!made) return made.error();
+  if (const Result<void> made = make_folders(*model, options, *live, **log); !made)
+    return made.error();
   const auto drains = std::make_shared<Drains>(live->undrained(), *log);
   const Result<DescribedMachine> described = machine_here();
   if (!described) return described.error();
-  const platform::Machine& machine = described->machine;
   Result<shm::Segment> segment =
       old ? std::move(old->segment)
           : make_segment_in_time(*model, options, live->segment(),
-                                 memory_node_of_starter(machine, inherited, options, *model),
+                                 memory_node_of_starter(described->machine, inherited, options),
                                  *drains);
   if (!segment) return segment.error();
   if (!live->is_taken_over()) live->has_made_segment();
@@ -310,31 +393,36 @@ Result<int> serve(Options options, Reporter& reporter, int signals) {
   if (!spill) return spill.error();
   Result<platform::UniqueFd> listener = listen_for_ranks(*live);
   if (!listener) return listener.error();
-  const RunFacts facts = facts_of(options, *live, reporter);
+  const RunFacts facts = facts_of(options, *live, host.owner);
   const PluginView view(*model, facts);
-  Driver driver(*model, *segment, **log,
-                {std::move(*listener), live->socket(), machine, listen_for_control(*live, **log),
-                 facts, options.config, signals});
+  Driver driver(
+      *model, *segment, **log,
+      {std::move(*listener), live->socket(), described->machine, listen_for_control(*live, **log),
+       facts, options.config, ranks_told(options), process.signals(), process.termination(),
+       host.owner == Owner::simulation, has_cores});
+  const Result<std::unique_ptr<PieceRunner>> lent =
+      threads_for(*plugins, view, *model, facts, host.lent, *log);
+  if (!lent) return lent.error();
   Engine engine({*model, *segment, facts, driver, *log, driver.executor(), ".",
-                 instances_of(*plugins, *model, view, *log), live->journal(), live->late_ranks(),
-                 *spill ? &**spill : nullptr, drains, wants_overlap_check()});
-  if (!draining && !reporter.ready()) return 0;
-  engine.open_ledger();
-  const int status = driver.run(engine);
-  if (const std::string& why = engine.why_given_up(); !why.empty())
-    return Error{Status::ERROR_SERVER, why};
-  clear_up(&*live, &*spill);
-  if (draining) reporter.drained(engine.drained());
-  return status;
+                 instances_of(*plugins, *model, view, {*segment, facts, *log}), live->journal(),
+                 live->late_ranks(), *spill ? &**spill : nullptr, drains, lent->get(),
+                 wants_overlap_check()});
+  return run_to_the_end(engine, driver, reporter, &*live, &*spill, draining);
 }
 
 }  // namespace
 
-int run_session(const Options& options, const TellHost& tell_host) {
-  const ProcessChanges changes(static_cast<bool>(tell_host));
-  Reporter reporter(options.report_fd, tell_host);
+int run_session(const Options& options, const HostProcess& host) {
+  ProcessChanges changes(host.owner);
+  Reporter reporter(options.report_fd, host);
   try {
-    const Result<int> done = serve(options, reporter, changes.termination());
+    const Result<void> made = changes.make();
+    const Result<int> done =
+        made ? serve(options, reporter, host, changes) : Result<int>(made.error());
+    if (done && *done == kElsewhere) {
+      reporter.elsewhere();
+      return 0;
+    }
     if (done) return *done;
     // Another process stores it, or has done so: nobody who did not ask needs to know.
     const bool is_done = done.error().status == Status::ERROR_STATE && !options.drain.empty();

@@ -7,13 +7,19 @@
 #include <functional>
 #include <string>
 
+#include "lib/base/server_library.h"
 #include "lib/base/status.hpp"
+#include "server/driver/process_changes.hpp"
+#include "server/session/run.hpp"
 
 namespace leat::server {
 
 struct Options {
   std::string config;
-  std::string session;
+  std::string session;  ///< of the run; this server's own has its number behind it
+  int server = 0;       ///< of the servers of this node, which have its ranks between them
+  int servers = 1;      ///< as the XML says
+  int cores = 1;        ///< of all of them, as the XML says
   int ranks = 1;
   int node_ranks = 1;
   std::string folder;         ///< to work in; "": where we are
@@ -24,19 +30,21 @@ struct Options {
   std::string describe;  ///< an XML: what it says is said, and nothing else done
   int report_fd = -1;    ///< where the starter reads whether the server is ready; -1: nobody does
   std::string place;     ///< "process": whatever the XML says
+  ServerMpi mpi{};       ///< of the process that hosts the server
 };
 
-/// The process that hosts a server and goes on after it. It is told once that the server is ready,
-/// or why there is none. False: none is wanted any more.
-using TellHost = std::function<bool(Status status, const std::string& message)>;
+/// The process that a server runs in. One that is not leatd's own goes on after it, and is told once
+/// that the server is ready, or why there is none. False of that: none is wanted any more.
+struct HostProcess {
+  Owner owner = Owner::leatd;
+  std::function<bool(Status status, const std::string& message)> tell{};
+  ServerMpi mpi{};
+  leat_server_pieces lent{};  ///< threads of the simulation
+};
 
 /// Runs a whole session. Returns the exit status: 0 all stored, 1 something lost, 2 could not
-/// start. `tell_host`: in a process that is not its own; all that it changes of that process is
-/// then as before afterwards.
-int run_session(const Options& options, const TellHost& tell_host = {});
-
-/// Says to the starter where the XML wants the server: "process 1\n", the word of `place` and the
-/// cores, or a status and what is wrong. Returns the exit status.
-int report_plan(const Options& options);
+/// start. A starter that asks for a server where the XML wants it in the simulation reads
+/// "thread\n".
+int run_session(const Options& options, const HostProcess& host = {});
 
 }  // namespace leat::server

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/base/words.hpp"
+#include "lib/platform/server_share.hpp"
 
 namespace leat::server {
 namespace {
@@ -22,8 +23,17 @@ std::string rank_of_node(const shm::Hello& hello) {
 
 constexpr const char* kOtherNames = ": give the two runs different LEAT_SESSION names";
 
-shm::Welcome welcome_of(const shm::Hello& hello, const std::string& refusal,
-                        const std::string& segment) {
+std::int32_t whose_rank(const shm::Hello& hello, const RunFacts& facts) {
+  return platform::server_of(hello.node_rank, facts.node_ranks + facts.others_on_node,
+                             facts.servers);
+}
+
+// Of one of its ranks.
+std::uint32_t place_among_own(const shm::Hello& hello, const RunFacts& facts) {
+  return static_cast<std::uint32_t>(hello.node_rank - facts.first_on_node);
+}
+
+shm::Welcome welcome_of(const shm::Hello& hello, const std::string& refusal, const Run& run) {
   shm::Welcome welcome{};
   welcome.magic = shm::kMagic;
   welcome.version = shm::kLayoutVersion;
@@ -32,7 +42,10 @@ shm::Welcome welcome_of(const shm::Hello& hello, const std::string& refusal,
                                 : hello.version == shm::kLayoutVersion ? Status::ERROR_STATE
                                                                        : Status::ERROR_VERSION);
   refusal.copy(welcome.message, sizeof welcome.message - 1);
-  segment.copy(welcome.segment, sizeof welcome.segment - 1);
+  if (!refusal.empty()) return welcome;
+  welcome.server = whose_rank(hello, run.facts);
+  welcome.place = hello.node_rank - run.facts.first_on_node;
+  run.segment.name().copy(welcome.segment, sizeof welcome.segment - 1);
   return welcome;
 }
 
@@ -59,13 +72,15 @@ std::string Attachment::why_refused(const shm::Hello& hello) const {
            ", the client library has version " + std::to_string(hello.version) +
            ": use libleat and leatd of one Leat";
   }
-  if (hello.node_size != facts.node_ranks || hello.size != facts.ranks || hello.node_rank < 0 ||
-      hello.node_rank >= facts.node_ranks) {
+  const std::int32_t on_node = facts.node_ranks + facts.others_on_node;
+  if (hello.node_size != on_node || hello.size != facts.ranks || hello.node_rank < 0 ||
+      hello.node_rank >= on_node) {
     return "rank " + std::to_string(hello.node_rank) + " of " + std::to_string(hello.node_size) +
            " on its node does not fit into session " + facts.session + ", which has " +
-           std::to_string(facts.node_ranks) + " ranks on this node" + kOtherNames;
+           std::to_string(on_node) + " ranks on this node" + kOtherNames;
   }
-  const ClientLink& client = clients_[static_cast<std::uint32_t>(hello.node_rank)];
+  if (whose_rank(hello, facts) != facts.server) return "";  // it is told where to go
+  const ClientLink& client = clients_[place_among_own(hello, facts)];
   if (!hello.resumed) return why_too_late(hello);
   if (hello.segment != run_.segment.name()) {
     return rank_of_node(hello) + "was part of another run of this name, with segment " +
@@ -80,7 +95,7 @@ std::string Attachment::why_refused(const shm::Hello& hello) const {
 
 std::string Attachment::why_too_late(const shm::Hello& hello) const {
   const std::string& session = run_.facts.session;
-  const ClientLink& client = clients_[static_cast<std::uint32_t>(hello.node_rank)];
+  const ClientLink& client = clients_[place_among_own(hello, run_.facts)];
   if (std::string late = late_ranks_.why_too_late(session, hello.node_rank, hello.since_ns);
       !late.empty()) {
     return late;
@@ -94,26 +109,33 @@ std::string Attachment::why_too_late(const shm::Hello& hello) const {
   return rank_of_node(hello) + "is already part of session " + session + kOtherNames;
 }
 
-bool Attachment::hello(shm::Hello hello, std::unique_ptr<shm::ToClient> connection) {
+std::optional<std::uint32_t> Attachment::hello(shm::Hello hello,
+                                               std::unique_ptr<shm::ToClient> connection) {
   hello.segment[sizeof hello.segment - 1] = 0;
   const std::string refusal = why_refused(hello);
-  const bool is_there = connection->welcome(welcome_of(hello, refusal, run_.segment.name()));
+  const bool is_there = connection->welcome(welcome_of(hello, refusal, run_));
   if (!refusal.empty()) run_.log->warn("refused a client (pid {}): {}", hello.pid, refusal);
-  if (!is_there || !refusal.empty()) return false;
-  ClientLink& client = clients_[static_cast<std::uint32_t>(hello.node_rank)];
+  if (!is_there || !refusal.empty() || whose_rank(hello, run_.facts) != run_.facts.server)
+    return {};
+  const std::uint32_t place = place_among_own(hello, run_.facts);
+  hello.node_rank = static_cast<std::int32_t>(place);
+  take(clients_[place], hello, std::move(connection));
+  return place;
+}
+
+void Attachment::take(ClientLink& client, const shm::Hello& hello,
+                      std::unique_ptr<shm::ToClient> connection) {
   if (client.is_away()) {
     failover_.come_back(hello, std::move(connection));
-    if (client.is_gone()) return true;
+    if (client.is_gone()) return;
     placing_.place_when_known();
-    overflow_.serve();
-    return true;
+    return overflow_.serve();
   }
   client.attach(hello, std::move(connection));
   client.save(0);
-  if (!clients_.all_have_attached()) return true;
+  if (!clients_.all_have_attached()) return;
   placing_.place_when_known();
   dispatcher_.start_stores();
-  return true;
 }
 
 bool Attachment::take_reports(std::uint32_t index) {
@@ -186,7 +208,7 @@ void Attachment::never_came(std::uint32_t index) {
                  clients_.name_of(index));
   clients_[index].leave(Phase::dead);
   clients_[index].save(0);
-  session_.record.ledger().incidents().client_never_came(static_cast<std::int32_t>(index));
+  session_.record.ledger().incidents().client_never_came(number_on_node(index));
   forget(index, true);
 }
 
@@ -199,7 +221,7 @@ void Attachment::forget(std::uint32_t index, bool died) {
 void Attachment::note_late_ranks() const {
   std::vector<std::int32_t> ranks;
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
-    if (clients_[i].never_came()) ranks.push_back(static_cast<std::int32_t>(i));
+    if (clients_[i].never_came()) ranks.push_back(number_on_node(i));
   }
   if (ranks.empty() || late_path_.empty()) return;
   platform::LateRanks late = late_ranks_;

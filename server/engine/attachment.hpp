@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "lib/platform/late_ranks.hpp"
@@ -22,8 +23,8 @@ class Attachment {
   Attachment(SessionState& session, Dispatcher& dispatcher, Overflow& overflow, Failover& failover,
              Placing& placing, Host& host, std::string late_ranks);
 
-  /// A process has come. True: it is a client from now on.
-  bool hello(shm::Hello hello, std::unique_ptr<shm::ToClient> connection);
+  /// A process has come. Its number, when it is a client from now on.
+  std::optional<std::uint32_t> hello(shm::Hello hello, std::unique_ptr<shm::ToClient> connection);
   /// Takes what has come of this client beside its events. False when it has hung up.
   bool take_reports(std::uint32_t index);
   /// Why a write of this client failed: its report of this number; "" when there is none.
@@ -44,6 +45,10 @@ class Attachment {
   void note_late_ranks() const;
 
  private:
+  void take(ClientLink& client, const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection);
+  std::int32_t number_on_node(std::uint32_t index) const noexcept {
+    return run_.facts.first_on_node + static_cast<std::int32_t>(index);
+  }
   std::string why_refused(const shm::Hello& hello) const;
   std::string why_too_late(const shm::Hello& hello) const;
 

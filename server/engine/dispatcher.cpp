@@ -63,7 +63,8 @@ Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
                 {parts.wake,
                  [this](std::int64_t iteration, const std::vector<Publication>& published,
                         bool by_stores) { scripts_.submit(iteration, published, by_stores); }},
-                static_cast<std::size_t>(run_.model.architecture.dedicated_cores)),
+                {static_cast<std::size_t>(run_.model.architecture.dedicated_cores),
+                 platform::allowed_cpus(), parts.lent_threads}),
       spiller_(spiller_parts(run_, parts), pipeline_.queue()),
       pins_(parts.wake),
       scripts_(
@@ -89,6 +90,7 @@ std::optional<Iteration> Dispatcher::take_oldest(const WaitingLine::Which& which
   std::optional<Iteration> taken = pipeline_.take_oldest(which);
   if (!taken) return taken;
   scripts_.submit(taken->number, {}, true);
+  under_way_.came(taken->number);
   session_.signals.give_back(*taken);
   return taken;
 }
@@ -116,7 +118,7 @@ void Dispatcher::pass_on_complete() {
     record_.ledger().handed_over(*iteration);
     events_.complete(iteration->number, bytes_of(*iteration));
     pins_.pin(&*iteration);
-    for (std::size_t i = 0; i < iteration->pins.size(); ++i) held_.insert(iteration->number);
+    under_way_.hold(iteration->number, iteration->pins.size());
     iteration->parameters = session_.parameters.at(iteration->number);
     iteration->signals = session_.signals.decide(iteration->number);
     for (const Signal& each : iteration->signals)
@@ -125,6 +127,7 @@ void Dispatcher::pass_on_complete() {
     // What was on the disk when a server died, was so because no script wanted it any more.
     if (!hold_spilled(&*iteration)) scripts_.submit(*iteration);
     start_stores();
+    if (is_awaited(pipeline_.stores(), *iteration)) under_way_.await(iteration->number);
     pipeline_.submit(std::move(*iteration));
   }
 }
@@ -147,6 +150,8 @@ void Dispatcher::take(PipelineResult& result) {
   record_.settled(result);
   run_.made_progress();
   switch (result.kind) {
+    case PipelineResult::Kind::awaited:
+      return under_way_.came(result.iteration);
     case PipelineResult::Kind::iteration:
       tell(events_, result);
       return note_done(result);
@@ -204,7 +209,7 @@ void Dispatcher::note_late(const PipelineResult& result) noexcept {
 
 void Dispatcher::take_returned_blocks() {
   for (const Returned& returned : pins_.take_returned()) {
-    held_.erase(held_.find(returned.iteration));
+    under_way_.release(returned.iteration);
     for (const Block& block : returned.blocks) memory_.release(block);
     run_.made_progress();
   }
@@ -212,7 +217,7 @@ void Dispatcher::take_returned_blocks() {
 
 // The ledger that the stores keep knows of all that came before.
 bool Dispatcher::is_idle() const {
-  return may_store() && iterations_.oldest() >= iterations_.least() && held_.empty() &&
+  return may_store() && iterations_.oldest() >= iterations_.least() && !anything_held() &&
          scripts_.idle() && !pipeline_.is_busy();
 }
 

@@ -7,11 +7,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "lib/platform/spill_folder.hpp"
+#include "server/engine/under_way.hpp"
 #include "server/failover/drains.hpp"
 #include "server/ledger/session_state.hpp"
 #include "server/pipeline/pipeline.hpp"
@@ -24,7 +24,8 @@ namespace leat::server {
 struct DispatcherParts {
   std::vector<std::unique_ptr<PluginInstance>> plugins;
   const platform::SpillFolder* spill_folder = nullptr;  ///< null: none
-  std::shared_ptr<Drains> drains;  ///< the stores wait for those; null: there are none
+  std::shared_ptr<Drains> drains;       ///< the stores wait for those; null: there are none
+  PieceRunner* lent_threads = nullptr;  ///< of the simulation; null: none
   bool check_overlaps = false;
   std::function<void()> wake;  ///< called, from any thread, when has_news()
 };
@@ -52,16 +53,16 @@ class Dispatcher {
   void take_returned_blocks();
 
   /// Blocks are being read.
-  bool anything_held() const noexcept { return !held_.empty(); }
-  std::int64_t oldest_held() const noexcept { return held_.empty() ? INT64_MAX : *held_.begin(); }
+  bool anything_held() const noexcept { return under_way_.anything_held(); }
   /// The least iteration that holds blocks; INT64_MAX for none.
   std::int64_t oldest_unfinished() const noexcept {
-    return held_.empty() ? iterations_.oldest() : oldest_held();
+    return anything_held() ? under_way_.oldest_held() : iterations_.oldest();
   }
   /// The same, or the stores have something to do.
   bool is_at_work() const noexcept { return anything_held() || pipeline_.is_busy(); }
   /// Of iterations that all ranks have ended, nothing is open, under way or at work.
   bool is_idle() const;
+  const UnderWay& under_way() const noexcept { return under_way_; }
   /// Nothing comes any more: the stores close after what they have.
   void close();
   bool is_closed() const noexcept { return state_ == State::closed; }
@@ -94,7 +95,7 @@ class Dispatcher {
   Pipeline pipeline_;
   Spiller spiller_;
   BlockPins pins_;
-  std::multiset<std::int64_t> held_;  // numbers of iterations whose blocks are being read
+  UnderWay under_way_;
   ScriptPool scripts_;
   State state_ = State::opening;
   std::string given_up_;

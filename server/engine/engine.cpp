@@ -19,11 +19,19 @@ std::string title_of(const std::string& who) {
   return who.find('/') == std::string::npos ? "script \"" + who + "\"" : who;
 }
 
-// Clients wait for it as mode="sync" says.
+// Up to which iteration all have what clients wait for, as mode="sync" and runs="sync" say.
+std::int64_t last_settled(const SessionState& session, const Dispatcher& dispatcher) {
+  const std::int64_t ended = session.iterations.least() - 1;
+  if (dispatcher.is_idle()) return ended;
+  if (session.run.model.architecture.synchronous) return -1;
+  return std::min(
+      {ended, session.iterations.oldest() - 1, dispatcher.under_way().oldest_awaited() - 1});
+}
+
 void tell_settled(SessionState& session, const Dispatcher& dispatcher) {
-  if (session.run.segment.header().synchronous == 0 || !dispatcher.is_idle()) return;
+  if (session.run.segment.header().synchronous == 0) return;
   std::atomic<std::int64_t>& settled = session.run.segment.server_state().settled_iteration;
-  const std::int64_t last = session.iterations.least() - 1;
+  const std::int64_t last = last_settled(session, dispatcher);
   if (last <= settled.load(std::memory_order_relaxed)) return;
   settled.store(last, std::memory_order_seq_cst);
   for (ClientLink& client : session.clients) client.wake_if_waiting();
@@ -40,7 +48,7 @@ Engine::Engine(EngineParts parts)
                 parts.executor, std::move(parts.folder)},
                parts.journal_path, wake_of(parts.host)),
       dispatcher_(session_, {std::move(parts.plugins), parts.spill_folder, std::move(parts.drains),
-                             parts.check_overlaps, wake_of(parts.host)}),
+                             parts.lent_threads, parts.check_overlaps, wake_of(parts.host)}),
       failover_(session_, dispatcher_.spiller()),
       overflow_(session_, dispatcher_),
       placing_(session_, dispatcher_, parts.host),
@@ -103,11 +111,12 @@ void Engine::tick() {
   // Scripts have time limits of their own: as long as they run, something gets done.
   if (dispatcher_.scripts().exists() && !dispatcher_.scripts().idle()) session_.run.made_progress();
   overflow_.say_who_waits();
+  placing_.look();
   control_.tick();
 }
 
 std::int64_t Engine::next_deadline_ns() const noexcept {
-  if (attachment_.has_reports()) return ticked_ns_ + kReportTickNs;
+  if (attachment_.has_reports() || placing_.is_waiting()) return ticked_ns_ + kReportTickNs;
   const bool soon = !session_.clients.all_are_here() || somebody_waits() ||
                     session_.record.is_behind() || ending_.awaits_drains();
   return soon ? ticked_ns_ + kWaitTickNs : kNever;
@@ -141,8 +150,8 @@ void Engine::steer_as_asked() {
   }
 }
 
-bool Engine::hello(std::int64_t now_ns, const shm::Hello& hello,
-                   std::unique_ptr<shm::ToClient> connection) {
+std::optional<std::uint32_t> Engine::hello(std::int64_t now_ns, const shm::Hello& hello,
+                                           std::unique_ptr<shm::ToClient> connection) {
   session_.run.now_ns = now_ns;
   return attachment_.hello(hello, std::move(connection));
 }

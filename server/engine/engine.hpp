@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct EngineParts {
   std::string late_ranks_path{};                        ///< "": none is kept
   const platform::SpillFolder* spill_folder = nullptr;  ///< null: none
   std::shared_ptr<Drains> drains{};                     ///< of what others have left on this node
+  PieceRunner* lent_threads = nullptr;                  ///< of the simulation; null: none
   bool check_overlaps = false;
   /// The segment's memory is there, or is taken when it is used: nothing takes it ahead.
   bool has_memory = false;
@@ -68,9 +70,10 @@ class Engine {
 
   // What comes from the transport
 
-  /// A process has come. True: it is a client, and what comes of it is told to message().
-  bool hello(std::int64_t now_ns, const shm::Hello& hello,
-             std::unique_ptr<shm::ToClient> connection);
+  /// A process has come. When it is a client: its number, with which what comes of it is told to
+  /// message().
+  std::optional<std::uint32_t> hello(std::int64_t now_ns, const shm::Hello& hello,
+                                     std::unique_ptr<shm::ToClient> connection);
   /// Something has come from this client beside its events, or it has hung up.
   void message(std::int64_t now_ns, std::uint32_t client);
   /// For those who watch and steer from outside.

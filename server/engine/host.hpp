@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "lib/platform/placement.hpp"
+#include "lib/platform/ranks_of_node.hpp"
 
 namespace leat::server {
 
@@ -16,6 +18,10 @@ class Host {
   virtual void wake() noexcept = 0;
   /// The machine that it runs on. Null: it has cores of its own for nothing, and is not placed.
   virtual const platform::Machine* machine() const = 0;
+  /// Tells the other servers of the node where the ranks of this one may run, and what they have told.
+  virtual platform::RanksOfNode::Known ranks_of_node(const std::vector<platform::CpuSet>& own) {
+    return {own, true};
+  }
   /// Where it runs from now on, with all threads of the engine.
   virtual void run_on(const platform::Placement& placement) = 0;
   /// Nobody can attach from here on: who comes now finds no server.

@@ -96,7 +96,7 @@ void Overflow::refuse_at_once(const LeaseRequest& request) {
   if (const std::optional<std::int64_t> first = dispatcher_.pipeline().queue().first_number()) {
     memory_.refuse(request, RefusalReason::stores, *first);
   } else if (dispatcher_.anything_held()) {
-    memory_.refuse(request, RefusalReason::scripts, dispatcher_.oldest_held());
+    memory_.refuse(request, RefusalReason::scripts, dispatcher_.under_way().oldest_held());
   } else if (!behind.empty()) {
     refused_for_absent_ = refused_for_absent_ || is_expected_before(request.iteration);
     memory_.refuse(request, RefusalReason::ranks, iterations_.current(behind[0]));

@@ -12,6 +12,12 @@
 #include "server/placement/zones.hpp"
 
 namespace leat::server {
+namespace {
+
+// Ranks of other servers come at about the same time, or something is wrong with them.
+constexpr std::int64_t kOthersLimitNs = 10'000'000'000;
+
+}  // namespace
 
 bool Placing::has_memory_nodes() const {
   return host_.machine() && host_.machine()->nodes_of(platform::allowed_cpus()).size() > 1;
@@ -19,7 +25,23 @@ bool Placing::has_memory_nodes() const {
 
 void Placing::place_when_known() {
   const bool known = session_.clients.all_have_attached() && !session_.clients.any_awaited();
-  if (known) place();
+  if (!known) return;
+  const platform::RanksOfNode::Known node = host_.ranks_of_node(affinities());
+  if (!must_wait(node.all)) place(node.ranks);
+}
+
+// Those of whom nothing is told may be anywhere: then no core is taken for good.
+bool Placing::must_wait(bool all_known) {
+  if (since_ns_ == 0) since_ns_ = session_.run.now_ns;
+  if (!all_known && session_.run.now_ns - since_ns_ < kOthersLimitNs) return true;
+  since_ns_ = 0;
+  return false;
+}
+
+std::vector<platform::CpuSet> Placing::affinities() const {
+  std::vector<platform::CpuSet> all;
+  for (const ClientLink& client : session_.clients) all.push_back(client.affinity());
+  return all;
 }
 
 Placing::Ranks Placing::ranks_here() const {
@@ -34,15 +56,28 @@ Placing::Ranks Placing::ranks_here() const {
   return ranks;
 }
 
-void Placing::place() {
+// With one server the dead have no say; of several each has to see the same.
+platform::Placement Placing::placement(const std::vector<platform::CpuSet>& of_node) const {
+  const RunFacts& facts = session_.run.facts;
+  const platform::Machine& machine = *host_.machine();
+  const platform::CpuSet allowed = platform::allowed_cpus();
+  if (facts.servers == 1) {
+    return platform::place_server(
+        machine, allowed, ranks_here().affinities,
+        static_cast<int>(session_.run.model.architecture.dedicated_cores));
+  }
+  return platform::place_servers(machine, allowed, of_node, facts.cores_on_node,
+                                 facts.servers)[static_cast<std::size_t>(facts.server)];
+}
+
+void Placing::place(const std::vector<platform::CpuSet>& of_node) {
   if (!host_.machine()) return session_.memory.populate_in_background();
   const platform::Machine& machine = *host_.machine();
   const model::Architecture& architecture = session_.run.model.architecture;
   const Ranks ranks = ranks_here();
   const platform::CpuSet allowed = platform::allowed_cpus();
   const int wanted = static_cast<int>(architecture.dedicated_cores);
-  const platform::Placement placement =
-      platform::place_server(machine, allowed, ranks.affinities, wanted);
+  const platform::Placement placement = this->placement(of_node);
   host_.run_on(placement);
   dispatcher_.scripts().place(placement.cpus);
   const platform::MemoryPlacement memory = platform::place_memory(

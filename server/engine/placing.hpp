@@ -19,8 +19,13 @@ class Placing {
 
   /// Memory has more than one place to lie in: which is known when all ranks are there.
   bool has_memory_nodes() const;
-  /// Once it is known where all ranks are that will ever come.
+  /// Once it is known where all ranks are that will ever come, other servers' too.
   void place_when_known();
+  /// Ranks of other servers are still to be told of.
+  bool is_waiting() const noexcept { return since_ns_ != 0; }
+  void look() {
+    if (is_waiting()) place_when_known();
+  }
 
  private:
   struct Ranks {  // that are here
@@ -29,13 +34,17 @@ class Placing {
     std::vector<std::uint32_t> clients;
   };
 
-  void place();
+  bool must_wait(bool all_known);
+  void place(const std::vector<platform::CpuSet>& of_node);
+  platform::Placement placement(const std::vector<platform::CpuSet>& of_node) const;
+  std::vector<platform::CpuSet> affinities() const;
   Ranks ranks_here() const;
   void bind_memory(const platform::MemoryPlacement& memory, const std::vector<std::uint32_t>& here);
 
   SessionState& session_;
   Dispatcher& dispatcher_;
   Host& host_;
+  std::int64_t since_ns_ = 0;  // when it began to wait; 0: it does not
 };
 
 }  // namespace leat::server

@@ -218,6 +218,10 @@ typedef struct leat_run {
   int32_t first_rank;
   /* Tells this run from others of the same session name; the same after a failover. leat_run_number(). */
   int32_t run_number;
+  /* 1: other threads of this process are the simulation's own, so what it uses too and is not thread-safe cannot be used
+   * here. 0: the process is the server's. leat_run_is_in_simulation(). */
+  int32_t in_simulation;
+  int32_t reserved;
 } leat_run;
 
 /* What the server offers to a plugin. `context` is passed back to each function. */
@@ -241,6 +245,14 @@ typedef struct leat_host {
    * called once, from any thread, when nobody reads them any more, or at once when the call fails; with NULL they are
    * copied. 0, or 1 with the reason in the log. Use leat_host_publish(): an older server has none. */
   int (*publish)(void* context, const leat_result_set* set, void (*release)(void* memory), void* memory);
+  /* Where servers are ranks of the job (place="ranks"): points to an MPI_Comm of the simulation's MPI, in which are the servers of
+   * all nodes, and nothing but plugins communicates. All plugins share it: one of an XML may use it, or, where MPI has
+   * MPI_THREAD_MULTIPLE, each a duplicate of its own. A collective call returns when the plugin makes it on all servers: an
+   * iteration that one of them leaves out, or a plugin that fails on one, lets the others wait. It is freed after close(), by
+   * the server. NULL where there is none: a server in a process of its own; leat_split was called by Fortran or Python; MPI is
+   * not at MPI_THREAD_SERIALIZED, since plugins run on threads of their own: the log says so. Use leat_host_mpi_comm(): an
+   * older server has none. */
+  void* (*mpi_comm)(void* context);
 } leat_host;
 
 typedef struct leat_plugin {
@@ -266,19 +278,27 @@ typedef struct leat_plugin {
    * again, with the iteration. */
   int (*on_signal)(void* state, const char* event, int32_t rank, int64_t iteration, const char* args);
   /* An iteration in pieces, in place of iteration(): all three, or none. begin() says in how many pieces it is done, maybe 0.
-   * chunk() does one of them: it is called once for each number from 0 to chunks - 1, in any order, from any threads, several at
-   * a time; it reads what begin() has made, writes to a place of its own, and may call of the host log and progress. Then
+   * chunk() does one: once for each number from 0 to chunks - 1, in any order, several at a time, on any threads, maybe those of
+   * the simulation, with other open files. It reads what begin() made, writes to its own place, may call log and progress. Then
    * finish(), from the thread of begin(), which may publish. `data` is valid until finish() has returned. When begin() or a
    * chunk fails, no other is begun, and finish() is not called; begin() comes again with another iteration. An older host knows only
    * iteration(), which does all of it then. */
   int (*begin)(void* state, const leat_iteration_data* data, uint64_t* chunks);
   int (*chunk)(void* state, uint64_t number);
   int (*finish)(void* state);
+  /* Called before all others, and before the simulation goes on: NULL, or why this plugin cannot serve this run, which
+   * leat_init returns then; the text is valid until the next call. run->first_rank is not known yet. NULL in place of the
+   * function: open() says. A server that takes over goes on without the answer. */
+  const char* (*check)(const leat_run* run);
 } leat_plugin;
 
 /* 0 in a host from before there was such a thing. */
 static inline int leat_run_is_resumed(const leat_run* run) {
   return run->size >= offsetof(leat_run, resumed) + sizeof run->resumed && run->resumed != 0;
+}
+
+static inline int leat_run_is_in_simulation(const leat_run* run) {
+  return run->size >= offsetof(leat_run, in_simulation) + sizeof run->in_simulation && run->in_simulation != 0;
 }
 
 static inline int leat_run_is_drained(const leat_run* run) {
@@ -336,6 +356,11 @@ static inline int leat_host_publish(const leat_host* host, const leat_result_set
     return host->publish(host->context, set, release, memory);
   if (release) release(memory);
   return -1;
+}
+
+/* An MPI_Comm*, or NULL. */
+static inline void* leat_host_mpi_comm(const leat_host* host) {
+  return host->size > offsetof(leat_host, mpi_comm) && host->mpi_comm ? host->mpi_comm(host->context) : NULL;
 }
 
 static inline uint32_t leat_result_set_kind(const leat_result_set* set) {

@@ -113,6 +113,8 @@ class Host {
   std::string ledger() const { return leat_host_ledger(host_); }
   /// So many bytes more are done: to be said in calls that may take longer than a timeout.
   void progress(std::uint64_t bytes) const { leat_host_progress(host_, bytes); }
+  /// Points to an MPI_Comm, of the servers of all nodes; null where there is none: see plugin.h.
+  void* mpi_comm() const { return leat_host_mpi_comm(host_); }
   /// The functions of plugin.h themselves.
   const leat_host* abi() const { return host_; }
   /// Publishes what was made of the iteration that the plugin is called with; within iteration()
@@ -305,6 +307,28 @@ constexpr SignalFunction on_signal_of(long) {
   return nullptr;
 }
 
+using CheckFunction = const char* (*)(const leat_run*);
+
+template <class Plugin>
+const char* check(const leat_run* run) noexcept {
+  static thread_local std::string why;
+  try {
+    why = Plugin::check(*run);
+  } catch (const std::exception& e) {
+    why = e.what();
+  }
+  return why.empty() ? nullptr : why.c_str();
+}
+
+template <class Plugin>
+constexpr auto check_of(int) -> decltype(&Plugin::check, CheckFunction{}) {
+  return check<Plugin>;
+}
+template <class Plugin>
+constexpr CheckFunction check_of(long) {
+  return nullptr;
+}
+
 }  // namespace detail
 }  // namespace leat
 
@@ -320,4 +344,5 @@ constexpr SignalFunction on_signal_of(long) {
                                                             leat::detail::on_signal_of<Class>(0),  \
                                                             leat::detail::Calls<Class>::begin,     \
                                                             leat::detail::Calls<Class>::chunk,     \
-                                                            leat::detail::Calls<Class>::finish};
+                                                            leat::detail::Calls<Class>::finish,    \
+                                                            leat::detail::check_of<Class>(0)};

@@ -90,6 +90,7 @@ void Ledger::settled(const PipelineResult& result) {
     case PipelineResult::Kind::late:
       return settle_iteration(result);
     case PipelineResult::Kind::products:
+    case PipelineResult::Kind::awaited:
       return;
     case PipelineResult::Kind::opened:
     case PipelineResult::Kind::closed:

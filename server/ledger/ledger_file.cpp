@@ -71,10 +71,7 @@ std::string with_failures_settled(Ledger* ledger, const std::string& state) {
 }  // namespace
 
 LedgerFile::LedgerFile(const LedgerNames& names, const std::string& folder)
-    : names_(names),
-      name_(names.simulation + (names.ranks > names.node_ranks ? "-" + platform::node_name() : "")),
-      path_(folder),
-      folder_(folder) {}
+    : names_(names), name_(names.simulation + names.apart), path_(folder), folder_(folder) {}
 
 LedgerFile::~LedgerFile() {
   stop();

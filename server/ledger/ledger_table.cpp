@@ -5,6 +5,9 @@
 #include <iterator>
 #include <utility>
 
+#include "lib/platform/process.hpp"
+#include "lib/platform/server_share.hpp"
+
 namespace leat::server {
 namespace {
 
@@ -16,6 +19,8 @@ constexpr const char* kExtras[] = {"(unknown name)", "(whole iteration)", "(prod
 LedgerNames names_of(const model::Model& model, const RunFacts& facts) {
   LedgerNames names{model.name, facts.session, facts.ranks, facts.node_ranks, {}, {},
                     {},         facts.run_id};
+  if (!facts.is_on_one_node())
+    names.apart = "-" + platform::name_of_server(platform::node_name(), facts.server);
   for (const model::Store& store : model.stores) names.stores.push_back(store.name);
   names.takes.resize(model.stores.size());
   for (const model::Variable& variable : model.variables) {

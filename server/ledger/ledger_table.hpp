@@ -23,6 +23,7 @@ struct LedgerNames {
   std::vector<std::string> variables, stores;
   std::vector<std::vector<std::uint8_t>> takes;  ///< [store][variable]
   std::string run_id{};                          ///< no other run has it on this node
+  std::string apart{};  ///< from those of other servers of the run; "": there are none
 };
 LedgerNames names_of(const model::Model& model, const RunFacts& facts);
 

@@ -37,7 +37,8 @@ std::vector<std::string> stores_of(const Pipeline::Nodes& all, const Iteration& 
                                    std::uint32_t variable) {
   std::vector<std::string> stores;
   for (const auto& store : all) {
-    if (store->plugin().wants(iteration, variable)) stores.push_back(store->plugin().store());
+    if (store->plugin().takes().variable(variable, iteration))
+      stores.push_back(store->plugin().store());
   }
   return stores;
 }
@@ -48,6 +49,10 @@ void add_changed(const Pipeline::Nodes& stores, const Iteration& iteration,
     result->problems.push_back(
         changed_while_stored(changed, stores_of(stores, iteration, changed.block.variable)));
   }
+}
+
+bool is_awaited(const StoreNode& store) {
+  return store.plugin().schedule() == model::Schedule::sync;
 }
 
 bool went_well(const StoreOutcome& outcome) { return outcome.error.empty(); }
@@ -75,21 +80,21 @@ struct Pipeline::Held {
 };
 
 Pipeline::Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins,
-                   std::span<shm::StoreWords> progress, Hooks hooks, std::size_t most_at_once)
+                   std::span<shm::StoreWords> progress, Hooks hooks, const ServerCores& cores)
     : stores_(nodes_of(std::move(plugins), progress)),
       steps_(steps_of(stores_)),
       hooks_(std::move(hooks)),
-      team_(std::max<std::size_t>(1, most_at_once) - 1),
+      crews_(cores),
       aside_(stores_, queue_),
-      lanes_(libraries_of(stores_, aside_), most_at_once) {
-  for (const auto& store : stores_) store->plugin().set_team(&team_);
+      lanes_(libraries_of(stores_, aside_), cores.dedicated) {
+  for (const auto& store : stores_) store->plugin().set_crew(crews_.of(store->plugin().schedule()));
 }
 
 void Pipeline::start(Executor& executor, std::int32_t first_rank, std::function<void()> first) {
   for (const auto& store : stores_) store->plugin().set_first_rank(first_rank);
   ++unfinished_;
   lanes_.start(executor);
-  team_.start(executor);
+  crews_.start(executor);
   aside_.start(executor);
   thread_ = executor.run("leat stores", Executor::Urgency::behind_others,
                          [this, first = std::move(first)] { run(first); });
@@ -191,7 +196,21 @@ std::vector<std::optional<StoreOutcome>> Pipeline::give(const std::shared_ptr<He
     ++unfinished_;
     aside_.call(i, call, late);
   }
-  lanes_.run([&](std::size_t i) { outcomes[i] = stores_[i]->give(held->iteration, waiting); });
+  const auto give_those = [&](bool awaited) {
+    lanes_.run([&](std::size_t i) {
+      if (is_awaited(*stores_[i]) == awaited)
+        outcomes[i] = stores_[i]->give(held->iteration, waiting);
+    });
+  };
+  if (server::is_awaited(stores_, held->iteration)) {
+    give_those(true);
+    PipelineResult result;
+    result.kind = PipelineResult::Kind::awaited;
+    result.iteration = turn->iteration;
+    ++unfinished_;
+    report(std::move(result));
+  }
+  give_those(false);
   const SideStores::Round round = await_aside(turn->iteration);
   for (std::size_t i = 0; i < stores_.size(); ++i) {
     if (!round.outcomes[i].empty()) outcomes[i] = round.outcomes[i][0];
@@ -307,6 +326,12 @@ std::string Pipeline::slowest() const {
            std::to_string(busy.iteration) + " for " + std::to_string(seconds) + " s";
   }
   return text;
+}
+
+bool is_awaited(const Pipeline::Nodes& stores, const Iteration& iteration) {
+  return std::any_of(stores.begin(), stores.end(), [&](const auto& store) {
+    return is_awaited(*store) && store->plugin().wants(iteration);
+  });
 }
 
 // False after the last, and after what stores have made that were aside.

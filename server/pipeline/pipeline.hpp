@@ -20,6 +20,7 @@
 #include "lib/shm/layout.hpp"
 #include "server/pipeline/checksums.hpp"
 #include "server/pipeline/coverage/array_checks.hpp"
+#include "server/pipeline/crews.hpp"
 #include "server/pipeline/lanes.hpp"
 #include "server/pipeline/pipeline_result.hpp"
 #include "server/pipeline/side_stores.hpp"
@@ -44,9 +45,8 @@ class Pipeline final {
   };
 
   /// `progress`: one per plugin, see StoreNode. `hooks`: called from the pipeline's thread.
-  /// `most_at_once`: stores, and pieces of an iteration.
   Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins,
-           std::span<shm::StoreWords> progress, Hooks hooks, std::size_t most_at_once = 1);
+           std::span<shm::StoreWords> progress, Hooks hooks, const ServerCores& cores = {});
   ~Pipeline() { stop(); }
 
   /// Starts the thread, which calls `first` and opens all plugins; what is submitted before waits.
@@ -106,7 +106,7 @@ class Pipeline final {
   Hooks hooks_;
   std::optional<ArrayChecks> checks_;
   WorkQueue queue_;
-  WorkTeam team_;
+  Crews crews_;
   SideStores aside_;
   Lanes lanes_;
   std::mutex mutex_;
@@ -115,5 +115,8 @@ class Pipeline final {
   std::atomic<std::int64_t> unfinished_{0};  // only counted: the mutex orders the rest
   std::jthread thread_;
 };
+
+/// The simulation waits until a store has it, and the result `awaited` says when.
+bool is_awaited(const Pipeline::Nodes& stores, const Iteration& iteration);
 
 }  // namespace leat::server

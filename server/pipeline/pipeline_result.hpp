@@ -25,8 +25,9 @@ struct StoreOutcome {
 
 /// What became of one piece of work, in order; but for what comes late.
 struct PipelineResult {
-  /// late: from a store that was still busy with an iteration when the others were done with it.
-  enum class Kind { opened, iteration, late, products, closed } kind = Kind::iteration;
+  /// awaited: those stores have an iteration that the simulation waits for. late: from a store that
+  /// was still busy with one when the others were done with it.
+  enum class Kind { opened, awaited, iteration, late, products, closed } kind = Kind::iteration;
   std::int64_t iteration = 0;
   std::vector<StoreOutcome> outcomes{};  ///< of the stores that were called, with the iteration
   std::vector<StoreOutcome> products{};  ///< of those that were called with what was made of it

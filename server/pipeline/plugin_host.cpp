@@ -59,12 +59,15 @@ Product product_of(const leat_result& result) {
 }  // namespace
 
 PluginHost::PluginHost(std::string store, std::vector<std::string> publishes,
-                       std::shared_ptr<Log> log)
+                       std::shared_ptr<Log> log, ServerMpi mpi)
     : store_(std::move(store)),
       publishes_(std::move(publishes)),
       log_(std::move(log)),
-      abi_{sizeof(leat_host),   this, &PluginHost::log, &PluginHost::ledger, &PluginHost::progress,
-           &PluginHost::publish} {}
+      mpi_(std::move(mpi)),
+      abi_{sizeof(leat_host),     this,
+           &PluginHost::log,      &PluginHost::ledger,
+           &PluginHost::progress, &PluginHost::publish,
+           &PluginHost::mpi_comm} {}
 
 void PluginHost::call_begins(Call call, std::int64_t iteration) {
   published_.reset();
@@ -115,6 +118,13 @@ int PluginHost::publish(void* self, const leat_result_set* set, void (*release)(
     host->say(LEAT_LOG_ERROR, std::string("cannot publish: ") + e.what());
     return 1;
   }
+}
+
+void* PluginHost::mpi_comm(void* self) {
+  auto* host = static_cast<PluginHost*>(self);
+  if (!host->mpi_.communicator && !host->mpi_.why_none.empty())
+    host->say(LEAT_LOG_WARNING, "has no communicator: " + host->mpi_.why_none);
+  return host->mpi_.communicator;
 }
 
 void PluginHost::add(const leat_result_set& set, std::shared_ptr<const void> memory) {

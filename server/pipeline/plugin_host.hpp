@@ -14,6 +14,7 @@
 #include "server/include/plugin.h"
 #include "server/products/publication.hpp"
 #include "server/session/log.hpp"
+#include "server/session/run.hpp"
 
 namespace leat::server {
 
@@ -23,7 +24,8 @@ class PluginHost {
 
   /// `store`: what the log and its products call it. `publishes`: what it may publish, as the XML
   /// says; none: what it likes, of iterations only.
-  PluginHost(std::string store, std::vector<std::string> publishes, std::shared_ptr<Log> log);
+  PluginHost(std::string store, std::vector<std::string> publishes, std::shared_ptr<Log> log,
+             ServerMpi mpi = {});
   PluginHost(const PluginHost&) = delete;
 
   /// For the plugin, as long as this lives.
@@ -48,6 +50,7 @@ class PluginHost {
   static const char* ledger(void* self);
   static void progress(void* self, std::uint64_t bytes);
   static int publish(void* self, const leat_result_set* set, void (*release)(void*), void* memory);
+  static void* mpi_comm(void* self);
   void add(const leat_result_set& set, std::shared_ptr<const void> memory);
   void expect_declared(const std::string& name) const;
   void say(int level, const std::string& message);
@@ -55,6 +58,7 @@ class PluginHost {
   std::string store_;
   std::vector<std::string> publishes_;
   std::shared_ptr<Log> log_;
+  ServerMpi mpi_;
   leat_host abi_;
   std::function<std::string()> ledger_;
   std::function<void()> progress_;

@@ -1,30 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/pipeline/plugin_instance.hpp"
 
-#include <algorithm>
-
 #include "lib/platform/clock.hpp"
 #include "server/pipeline/crash_note.hpp"
 
 namespace leat::server {
+namespace {
+
+// What a call has published that fails, is dropped.
+template <class Call>
+std::string timed(PluginWork* work, PluginHost* host, const Call& call) {
+  const std::int64_t begun_ns = platform::now_ns();
+  std::string error = call();
+  work->ns += static_cast<std::uint64_t>(platform::now_ns() - begun_ns);
+  if (!error.empty()) host->call_failed();
+  return error;
+}
+
+}  // namespace
 
 PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& model,
                                std::uint32_t store, const PluginView& view,
                                std::shared_ptr<Log> log, void* first_state)
-    : plugin_(plugin),
+    : run_(view.run_for(store)),
+      plugin_(plugin),
       name_(model.stores[store].name),
       maker_(model::maker_of(model.stores[store])),
-      every_(model.stores[store].every),
       may_skip_(!model.stores[store].waits),
-      events_(model, store, plugin->on_signal != nullptr),
+      schedule_(model.stores[store].runs),
+      takes_(model, store, plugin->on_signal != nullptr),
       view_(view),
-      run_(view.run_for(store)),
-      host_(name_, maker_.makes, std::move(log)),
-      state_(first_state) {
-  for (const model::Variable& variable : model.variables) {
-    takes_.push_back(std::count(variable.stores.begin(), variable.stores.end(), store) > 0);
-  }
-}
+      host_(name_, maker_.makes, std::move(log), view.mpi()),
+      state_(first_state) {}
 
 std::string PluginInstance::outcome(int code, const char* function) const {
   if (code == 0) return "";
@@ -33,31 +40,24 @@ std::string PluginInstance::outcome(int code, const char* function) const {
          std::to_string(code) + ")";
 }
 
+std::string PluginInstance::do_open() {
+  return outcome(plugin_->open(&run_, host_.abi(), &state_), "open");
+}
+
 std::string PluginInstance::open() {
-  std::string why = outcome(plugin_->open(&run_, host_.abi(), &state_), "open");
+  std::string why = do_open();
   why_not_open_.reset();
   if (!why.empty()) why_not_open_ = why;
   return why;
 }
 
-bool PluginInstance::is_due(const Iteration& iteration) const {
-  return events_.awaits_one() ? events_.one_happens(iteration) : iteration.number % every_ == 0;
-}
-
-bool PluginInstance::has_blocks_of(const Iteration& iteration) const {
-  return is_due(iteration) &&
-         std::any_of(iteration.blocks.begin(), iteration.blocks.end(),
-                     [this](const Block& block) { return takes(block.variable); });
-}
-
-bool PluginInstance::wants(const Iteration& iteration) const {
-  return has_blocks_of(iteration) || events_.any_to_tell(iteration);
-}
-
 std::string PluginInstance::process(const Iteration& iteration, std::size_t waiting) {
-  if (why_not_open_) return *why_not_open_;
+  return why_not_open_ ? *why_not_open_ : do_process(iteration, waiting);
+}
+
+std::string PluginInstance::do_process(const Iteration& iteration, std::size_t waiting) {
   std::string error = tell(iteration);
-  if (!has_blocks_of(iteration)) return error;
+  if (!takes_.blocks_of(iteration)) return error;
   std::string more = take_blocks(iteration, waiting);
   return error.empty() ? more : error;
 }
@@ -66,11 +66,11 @@ std::string PluginInstance::process(const Iteration& iteration, std::size_t wait
 std::string PluginInstance::tell(const Iteration& iteration) {
   std::string first_error;
   for (const Signal& signal : iteration.signals) {
-    if (!events_.is_told(signal)) continue;
-    const char* const event = events_.name(signal);
+    if (!takes_.events().is_told(signal)) continue;
+    const char* const event = takes_.events().name(signal);
     for (std::uint32_t i = 0; i < signal.times; ++i) {
       host_.call_begins();
-      std::string error = timed([&] {
+      std::string error = timed(&work_, &host_, [&] {
         return outcome(plugin_->on_signal(state_, event, signal.rank, iteration.number, ""),
                        "on_signal");
       });
@@ -85,7 +85,7 @@ std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t 
   std::vector<leat_block> blocks;
   std::uint64_t bytes = 0;
   for (const Block& block : iteration.blocks) {
-    if (!takes(block.variable)) continue;
+    if (!takes_.variable(block.variable)) continue;
     blocks.push_back(block_of(block));
     bytes += block.bytes;
   }
@@ -101,8 +101,8 @@ std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t 
   data.parameter_count = parameters.size();
   data.parameter_stride = sizeof(leat_parameter);
   data.waiting = waiting;
-  std::string error = timed([&] {
-    return plugin_->begin && team_ ? in_pieces(data)
+  std::string error = timed(&work_, &host_, [&] {
+    return plugin_->begin && crew_ ? in_pieces(data)
                                    : outcome(plugin_->iteration(state_, &data), "iteration");
   });
   if (error.empty()) work_.bytes += bytes;
@@ -115,20 +115,11 @@ std::string PluginInstance::in_pieces(const leat_iteration_data& data) {
   std::string error = outcome(plugin_->begin(state_, &data, &pieces), "begin");
   if (!error.empty()) return error;
   const auto crashes = CrashNote::count_here();
-  error = team_->run(pieces, [&](std::uint64_t number) {
+  error = crew_->run(pieces, [&](std::uint64_t number) {
     const CrashNote note(crashes);
     return outcome(plugin_->chunk(state_, number), "chunk");
   });
   return error.empty() ? outcome(plugin_->finish(state_), "finish") : error;
-}
-
-// What a call has published that fails, is dropped.
-std::string PluginInstance::timed(const std::function<std::string()>& call) {
-  const std::int64_t begun_ns = platform::now_ns();
-  std::string error = call();
-  work_.ns += static_cast<std::uint64_t>(platform::now_ns() - begun_ns);
-  if (!error.empty()) host_.call_failed();
-  return error;
 }
 
 std::optional<Publication> PluginInstance::take_published() {
@@ -146,7 +137,11 @@ std::vector<const Product*> PluginInstance::wanted_of(const Publication& publica
 
 std::string PluginInstance::process(const Publication& publication,
                                     const std::vector<const Product*>& wanted) {
-  if (why_not_open_) return *why_not_open_;
+  return why_not_open_ ? *why_not_open_ : do_process(publication, wanted);
+}
+
+std::string PluginInstance::do_process(const Publication& publication,
+                                       const std::vector<const Product*>& wanted) {
   host_.call_begins(PluginHost::Call::results, publication.iteration);
   std::vector<leat_result> results;
   for (const Product* product : wanted) results.push_back(result_of(*product));
@@ -159,7 +154,8 @@ std::string PluginInstance::process(const Publication& publication,
   set.result_stride = sizeof(leat_result);
   set.source_kind =
       publication.kind == Publication::Source::plugin ? LEAT_FROM_PLUGIN : LEAT_FROM_SCRIPT;
-  std::string error = timed([&] { return outcome(plugin_->results(state_, &set), "results"); });
+  std::string error =
+      timed(&work_, &host_, [&] { return outcome(plugin_->results(state_, &set), "results"); });
   if (error.empty()) work_.products_taken += wanted.size();
   return error;
 }
@@ -167,6 +163,10 @@ std::string PluginInstance::process(const Publication& publication,
 std::string PluginInstance::close() {
   if (why_not_open_) return "";
   why_not_open_ = "";
+  return do_close();
+}
+
+std::string PluginInstance::do_close() {
   host_.call_begins();
   return outcome(plugin_->close(state_), "close");
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One plugin at work for one <store>: what the host passes to it, and what it says back.
+// One plugin at work for one <store>: what the host passes to it, and what it says back. It is at work
+// in this process, or where another class says.
 #pragma once
 
 #include <atomic>
@@ -11,10 +12,10 @@
 #include <vector>
 
 #include "lib/model/product_flow.hpp"
+#include "server/pipeline/piece_runner.hpp"
 #include "server/pipeline/plugin_host.hpp"
 #include "server/pipeline/plugin_view.hpp"
-#include "server/pipeline/store_events.hpp"
-#include "server/pipeline/work_team.hpp"
+#include "server/pipeline/store_takes.hpp"
 #include "server/products/publication.hpp"
 
 namespace leat::server {
@@ -33,22 +34,19 @@ class PluginInstance {
   PluginInstance(const leat_plugin* plugin, const model::Model& model, std::uint32_t store,
                  const PluginView& view, std::shared_ptr<Log> log, void* first_state = nullptr);
   PluginInstance(const PluginInstance&) = delete;
+  virtual ~PluginInstance() = default;
 
   /// Before open(): the lowest rank of this node.
   void set_first_rank(std::int32_t rank) noexcept { run_.first_rank = rank; }
-  /// Before open(): who helps with iterations that are done in pieces.
-  void set_team(WorkTeam* team) noexcept { team_ = team; }
+  /// Before open(): who does iterations that are done in pieces.
+  void set_crew(PieceRunner& crew) noexcept { crew_ = &crew; }
   std::string open();
   /// True when this plugin takes something of the iteration.
-  bool wants(const Iteration& iteration) const;
-  /// True when it takes the variable in this iteration.
-  bool wants(const Iteration& iteration, std::uint32_t variable) const {
-    return is_due(iteration) && takes(variable);
-  }
+  bool wants(const Iteration& iteration) const { return takes_.something_of(iteration); }
   /// `waiting`: iterations behind it.
   std::string process(const Iteration& iteration, std::size_t waiting);
   /// What it has published in the last call, if that has succeeded.
-  std::optional<Publication> take_published();
+  virtual std::optional<Publication> take_published();
   /// What it takes of what another has published: pointers into `publication`.
   std::vector<const Product*> wanted_of(const Publication& publication) const;
   std::string process(const Publication& publication, const std::vector<const Product*>& wanted);
@@ -59,35 +57,43 @@ class PluginInstance {
   const PluginWork& work() const noexcept { return work_; }
   /// What it takes of products, and what it makes of them, as the XML says.
   const model::ProductMaker& maker() const noexcept { return maker_; }
+  model::Schedule schedule() const noexcept { return schedule_; }
+  /// What it takes of iterations.
+  const StoreTakes& takes() const noexcept { return takes_; }
   /// Iterations are left out while it is busy.
   bool may_skip() const noexcept { return may_skip_; }
   /// The same for all stores whose plugin is one and the same library.
-  const void* library() const noexcept { return reinterpret_cast<const void*>(plugin_->iteration); }
+  virtual const void* library() const noexcept {
+    return reinterpret_cast<const void*>(plugin_->iteration);
+  }
+
+ protected:
+  leat_run run_;
+  PluginWork work_;
 
  private:
-  bool is_due(const Iteration& iteration) const;
-  bool has_blocks_of(const Iteration& iteration) const;
+  virtual std::string do_open();
+  virtual std::string do_process(const Iteration& iteration, std::size_t waiting);
+  virtual std::string do_process(const Publication& publication,
+                                 const std::vector<const Product*>& wanted);
+  virtual std::string do_close();
+
   std::string take_blocks(const Iteration& iteration, std::size_t waiting);
   std::string tell(const Iteration& iteration);
-  bool takes(std::uint32_t variable) const { return takes_[variable] != 0; }
   std::string outcome(int code, const char* function) const;
   std::string in_pieces(const leat_iteration_data& data);
-  std::string timed(const std::function<std::string()>& call);
 
   const leat_plugin* plugin_;
   std::string name_;
   model::ProductMaker maker_;
-  std::int64_t every_;
   bool may_skip_;
-  StoreEvents events_;
+  model::Schedule schedule_;
+  StoreTakes takes_;
   const PluginView& view_;
-  std::vector<std::uint8_t> takes_;
-  leat_run run_;
   PluginHost host_;
-  WorkTeam* team_ = nullptr;
+  PieceRunner* crew_ = nullptr;
   void* state_ = nullptr;
   std::optional<std::string> why_not_open_ = "";  // nothing: it is open
-  PluginWork work_;
 };
 
 }  // namespace leat::server

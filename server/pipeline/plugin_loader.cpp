@@ -9,6 +9,7 @@
 #include "lib/platform/file_facts.hpp"
 #include "lib/platform/process.hpp"
 #include "lib/platform/shared_library.hpp"
+#include "server/pipeline/event_function.hpp"
 
 namespace leat::server {
 namespace {
@@ -78,6 +79,14 @@ Result<LoadedPlugin> load_plugin(const std::string& path) {
   if (!plugin.begin != !plugin.chunk || !plugin.begin != !plugin.finish)
     return refused(path, "its entry has one of begin, chunk and finish, and lacks another");
   return LoadedPlugin(plugin);
+}
+
+Result<LoadedPlugin> load_plugin_of(const model::Store& store) {
+  if (!store.function.empty()) return load_event_function(store.library, store.function);
+  if (!store.library.empty()) return load_own_plugin(store.library);
+  const Result<std::string> path = find_builtin(store.type);
+  if (!path) return path.error();
+  return load_plugin(*path);
 }
 
 }  // namespace leat::server

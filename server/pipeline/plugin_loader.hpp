@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lib/base/status.hpp"
+#include "lib/model/model.hpp"
 #include "server/include/plugin.h"
 
 namespace leat::server {
@@ -36,5 +37,8 @@ Result<LoadedPlugin> load_plugin(const std::string& path);
 /// everybody, or belongs to another user than us and root. Plugins that come with Leat are as good
 /// as leatd, whoever installed both.
 Result<LoadedPlugin> load_own_plugin(const std::string& path);
+
+/// That of a <store>: a function that events call, a library of the user's, or one of ours.
+Result<LoadedPlugin> load_plugin_of(const model::Store& store);
 
 }  // namespace leat::server

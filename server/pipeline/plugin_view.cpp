@@ -101,7 +101,7 @@ leat_run PluginView::run_for(std::uint32_t store) const {
   leat_run run{};
   run.size = sizeof run;
   run.simulation = model_.name.c_str();
-  run.session = facts_.session.c_str();
+  run.session = (facts_.run_session.empty() ? facts_.session : facts_.run_session).c_str();
   run.store = model_.stores[store].name.c_str();
   run.xml = model_.source_text.c_str();
   run.ranks = facts_.ranks;
@@ -113,6 +113,7 @@ leat_run PluginView::run_for(std::uint32_t store) const {
   run.option_count = store_options_[store].size();
   run.resumed = facts_.drained ? LEAT_RUN_DRAINED : facts_.resumed ? LEAT_RUN_RESUMED : 0;
   run.run_number = number_of(facts_.run_id);
+  run.in_simulation = facts_.in_simulation ? 1 : 0;
   run.time_parameter = model_.time ? static_cast<std::int32_t>(model_.time->parameter) : -1;
   run.time_unit = model_.time ? model_.time->unit.c_str() : "";
   run.calendar = model_.time ? model_.time->calendar.c_str() : "";

@@ -18,6 +18,8 @@ class PluginView {
  public:
   PluginView(const model::Model& model, const RunFacts& facts);
   leat_run run_for(std::uint32_t store) const;
+  /// For plugins that communicate.
+  const ServerMpi& mpi() const noexcept { return facts_.mpi; }
   /// Point into the iteration.
   std::vector<leat_parameter> parameters_of(const Iteration& iteration) const;
 

@@ -72,6 +72,8 @@ void WorkTeam::work() {
     Job* job = nullptr;
     changed_.wait(lock, [&] { return closing_ || (job = next_job()); });
     if (!job) return;
+    // Each time: who places the server's threads binds those that are there, these too.
+    if (!cores_.empty()) platform::set_affinity(cores_);
     help(*job, lock);
   }
 }

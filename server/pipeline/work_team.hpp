@@ -5,32 +5,30 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "lib/platform/affinity.hpp"
+#include "server/pipeline/piece_runner.hpp"
 #include "server/session/executor.hpp"
 
 namespace leat::server {
 
-class WorkTeam {
+class WorkTeam final : public PieceRunner {
  public:
-  /// Does the piece of this number; an error, or "".
-  using Piece = std::function<std::string(std::uint64_t number)>;
-
-  /// `members`: that help those who call run().
-  explicit WorkTeam(std::size_t members) : members_(members) {}
+  /// `members`: that help those who call run(). `cores`: on which they do so; none: where they are.
+  explicit WorkTeam(std::size_t members, const platform::CpuSet& cores = {})
+      : members_(members), cores_(cores) {}
   WorkTeam(const WorkTeam&) = delete;
-  ~WorkTeam();
+  ~WorkTeam() override;
 
   /// Once. With fewer threads, when there are no more to be had.
   void start(Executor& executor);
-  /// Returns when all pieces are done, or when one has failed and none is being done any more: the
-  /// error of the first that failed. From several threads at the same time; each helps itself.
-  std::string run(std::uint64_t pieces, const Piece& piece);
+  /// Each who calls it helps itself.
+  std::string run(std::uint64_t pieces, const Piece& piece) override;
 
  private:
   struct Job;
@@ -40,6 +38,7 @@ class WorkTeam {
   void help(Job& job, std::unique_lock<std::mutex>& lock);
 
   std::size_t members_;
+  platform::CpuSet cores_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::list<Job*> jobs_;

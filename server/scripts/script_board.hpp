@@ -27,8 +27,8 @@
 #include "server/scripts/script_guard.hpp"
 #include "server/scripts/script_output.hpp"
 #include "server/scripts/script_steering.hpp"
-#include "server/scripts/worker_process.hpp"
 #include "server/session/executor.hpp"
+#include "server/workers/worker_process.hpp"
 
 namespace leat::server {
 

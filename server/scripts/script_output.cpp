@@ -5,6 +5,7 @@
 
 #include "lib/platform/folder.hpp"
 #include "lib/platform/process.hpp"
+#include "lib/platform/server_share.hpp"
 #include "server/scripts/part_files.hpp"
 
 namespace leat::server {
@@ -17,7 +18,7 @@ constexpr std::int64_t kWaitForNameNs = 2'000'000'000;
 
 }  // namespace
 
-// Each node has scripts of its own, and on a shared disk it needs a folder of its own.
+// Each server has scripts of its own, and on a shared disk it needs a folder of its own.
 ScriptOutput::ScriptOutput(const model::Model& model, const RunFacts& facts,
                            const std::string& folder)
     : session_(facts.session),
@@ -25,6 +26,7 @@ ScriptOutput::ScriptOutput(const model::Model& model, const RunFacts& facts,
       is_named_(model.scripts.output != model.name + "-scripts") {
   std::string name = model.scripts.output;
   if (!facts.is_on_one_node() && !is_named_) name += "-" + platform::host_name();
+  name = platform::name_of_server(name, facts.server);
   path_ = fs::absolute((fs::path(folder) / name).lexically_normal()).string();
 }
 

@@ -45,8 +45,7 @@ Content content_of(const ScriptBoard::News& news) {
 WorkerPlan plan_of(const Run& run, int constants_fd) {
   const model::Model& model = run.model;
   WorkerPlan plan;
-  plan.interpreter = platform::find_program(model.scripts.interpreter);
-  plan.launcher = python_launcher();
+  plan.command = {platform::find_program(model.scripts.interpreter), python_launcher(), "worker"};
   plan.setup = std::make_shared<nlohmann::json>(model::described(model));
   nlohmann::json& setup = *plan.setup;
   setup["session"] = run.facts.session;

@@ -11,9 +11,9 @@
 #include "lib/model/product_flow.hpp"
 #include "lib/platform/affinity.hpp"
 #include "lib/platform/clock.hpp"
-#include "server/scripts/frame.hpp"
 #include "server/scripts/task.hpp"
 #include "server/scripts/worker_words.hpp"
+#include "server/workers/frame.hpp"
 
 namespace leat::server {
 namespace {

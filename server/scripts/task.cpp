@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/model/run_description.hpp"
-#include "server/scripts/frame.hpp"
+#include "server/workers/frame.hpp"
+#include "server/workers/words.hpp"
 
 namespace leat::server {
 namespace {
@@ -56,14 +57,7 @@ void append_products(Frame* frame, const std::vector<Publication>& published) {
   json& told = frame->head["products"] = json::array();
   for (const Publication& publication : published) {
     for (const Product& product : publication.products) {
-      told.push_back({{"name", publication.source + "/" + product.name},
-                      {"type", scalar_name(product.type)},
-                      {"unit", product.unit},
-                      {"dimensions", product.dimensions},
-                      {"extents", product.extents},
-                      {"offset", frame->data.size() - start},
-                      {"bytes", product.bytes}});
-      frame->data.append(static_cast<const char*>(product.data), product.bytes);
+      add_product(product, publication.source + "/" + product.name, start, &told, &frame->data);
     }
   }
 }

@@ -7,15 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "server/products/publication.hpp"
-#include "server/scripts/frame.hpp"
 #include "server/scripts/script.hpp"
 #include "server/session/steering.hpp"
+#include "server/workers/frame.hpp"
+#include "server/workers/words.hpp"
 
 namespace leat::server {
-
-/// The text called `key`; `otherwise` when there is none or it is no text.
-std::string text_in(const nlohmann::json& head, const char* key, const char* otherwise = "");
 
 /// Of the answer to "load".
 std::vector<ScriptFunction> functions_in(const nlohmann::json& head);
@@ -23,8 +20,5 @@ std::vector<ScriptFunction> functions_in(const nlohmann::json& head);
 /// Of "set". Its type is checked against the parameter's by Steering; other than a number or a text
 /// reads as a text.
 Steering::Value value_in(const nlohmann::json& head);
-
-/// Of "results": those that lie inside `data`, and are as large as their extents say.
-std::vector<Product> products_in(const nlohmann::json& head, const std::string& data);
 
 }  // namespace leat::server

@@ -74,7 +74,9 @@ std::int32_t Clients::lowest_rank() const noexcept {
 std::string Clients::name_of(std::uint32_t index) const {
   const std::int32_t rank = links_[index].rank();
   if (rank >= 0) return "rank " + std::to_string(rank);
-  return "the rank with number " + std::to_string(index) + " on this node";
+  return "the rank with number " +
+         std::to_string(run_.facts.first_on_node + static_cast<std::int32_t>(index)) +
+         " on this node";
 }
 
 void Clients::complain(std::uint32_t index, const std::string& what) {

@@ -15,15 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "run.log" with "-s" is "run-s.log", "run-scripts" is "run-scripts-s".
+}  // namespace
+
 std::string with_addition(const std::string& path, const std::string& addition) {
   const fs::path whole = path;
   return (whole.parent_path() /
           (whole.stem().string() + "-" + addition + whole.extension().string()))
       .string();
 }
-
-}  // namespace
 
 std::string lock_of(const std::string& path) {
   const fs::path whole = path;

@@ -13,6 +13,9 @@ namespace leat::server {
 /// The lock beside a file that only one run writes at a time: "out/.run.log.lock" of "out/run.log".
 std::string lock_of(const std::string& path);
 
+/// "run.log" with "s" is "run-s.log", "run-scripts" is "run-scripts-s".
+std::string with_addition(const std::string& path, const std::string& addition);
+
 class OwnName {
  public:
   OwnName() = default;

@@ -14,6 +14,12 @@
 
 namespace leat::server {
 
+/// What servers that are ranks of one job have in common.
+struct ServerMpi {
+  void* communicator = nullptr;  ///< an MPI_Comm of the simulation's MPI; null: there is none
+  std::string why_none{};        ///< for those who ask for one
+};
+
 struct RunFacts {
   std::string session;
   std::int32_t ranks = 1;
@@ -24,8 +30,16 @@ struct RunFacts {
   std::string run_id{};  ///< of this run on this node alone: the name of its segment
   /// The ranks are known to live until they come: they and the server are one job.
   bool ranks_are_sure = false;
+  /// Servers of one node have its ranks between them: to each it is as if it were a node.
+  std::int32_t server = 0, servers = 1;
+  std::int32_t first_on_node = 0;   ///< the number on the node of the first of its ranks
+  std::int32_t others_on_node = 0;  ///< ranks of this node that other servers have
+  std::int32_t cores_on_node = 1;   ///< of all of its servers
+  ServerMpi mpi{};                  ///< for plugins
+  std::string run_session{};        ///< that all servers of the run have in common; "": `session`
+  bool in_simulation = false;       ///< the process is a rank's, which computes on other threads
 
-  /// Of a run on several nodes nobody has all ranks in hand.
+  /// Of a run with several servers nobody has all ranks in hand.
   bool is_on_one_node() const noexcept { return ranks == node_ranks; }
 };
 

@@ -148,12 +148,17 @@ std::vector<Signal> Signals::decide(std::int64_t iteration) {
 }
 
 void Signals::give_back(const Iteration& iteration) {
-  const auto found = decided_.find(iteration.number);
-  if (found == decided_.end()) return;
+  if (!undecide(iteration.number)) return;
   note({{"given_back", iteration.number}});
+  open_next();
+}
+
+bool Signals::undecide(std::int64_t iteration) {
+  const auto found = decided_.find(iteration);
+  if (found == decided_.end()) return false;
   ready_.insert(ready_.end(), found->second.begin(), found->second.end());
   decided_.erase(found);
-  open_next();
+  return true;
 }
 
 void Signals::left_out(std::int64_t iteration) {
@@ -198,10 +203,7 @@ void Signals::take_entry(const json& entry) {
   if (entry.contains("said")) return take_all(entry);
   if (entry.contains("decided")) return take_decision(entry);
   if (entry.contains("given_back")) {
-    const auto found = decided_.find(entry["given_back"]);
-    if (found == decided_.end()) return;
-    ready_.insert(ready_.end(), found->second.begin(), found->second.end());
-    decided_.erase(found);
+    undecide(entry["given_back"]);
   } else if (entry.contains("ordered")) {
     ready_.push_back({entry["ordered"], -1});
   } else if (entry.contains("signal")) {

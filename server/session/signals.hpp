@@ -57,6 +57,7 @@ class Signals {
 
   bool awaits_all(std::uint32_t event) const;
   void keep(const Said& said);
+  bool undecide(std::int64_t iteration);
   void open_next();
   std::vector<Said> take_said(std::int64_t iteration);
   void count(const Said& said) { counts_[said.event][said.client] += said.times; }

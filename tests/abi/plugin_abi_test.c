@@ -31,6 +31,8 @@ static void entry(void) {
   AT(leat_host, log, 16);
   AT(leat_host, ledger, 24);
   AT(leat_host, progress, 32);
+  AT(leat_host, publish, 40);
+  AT(leat_host, mpi_comm, 48);
 }
 
 static void results(void) {
@@ -74,8 +76,8 @@ static void run(void) {
   AT(leat_run, mesh_stride, 136);
   AT(leat_run, first_rank, 144);
   AT(leat_run, run_number, 148);
-  AT(leat_run, run_number, 148);
-  expect("sizeof(leat_run)", sizeof(leat_run), 152);
+  AT(leat_run, in_simulation, 152);
+  expect("sizeof(leat_run)", sizeof(leat_run), 160);
   expect("sizeof(leat_option)", sizeof(leat_option), 16);
 }
 

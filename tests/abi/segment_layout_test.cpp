@@ -16,7 +16,7 @@ namespace {
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
 TEST(SegmentLayout, HasAVersion) {
-  EXPECT_EQ(kLayoutVersion, 9u);
+  EXPECT_EQ(kLayoutVersion, 11u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -60,6 +60,7 @@ TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_AT(ServerState, done_iteration, 128);
   EXPECT_AT(ServerState, scripts_pending, 136);
   EXPECT_AT(ServerState, settled_iteration, 144);
+  EXPECT_AT(ServerState, harvesters, 152);
   EXPECT_AT(ServerState, is_drained, 192);
   EXPECT_AT(ServerState, drained_by, 196);
   EXPECT_EQ(sizeof(ServerState::drained_by), 60u);
@@ -69,7 +70,12 @@ TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_AT(ClientLane, waiting, 72);
   EXPECT_AT(ClientLane, iteration, 128);
   EXPECT_AT(ClientLane, failed, 136);
-  EXPECT_EQ(sizeof(ClientLane), 192u);
+  EXPECT_AT(ClientLane, idle_phase, 192);
+  EXPECT_AT(ClientLane, idle_ns, 200);
+  EXPECT_AT(ClientLane, idle_phases, 208);
+  EXPECT_AT(ClientLane, left_alone, 216);
+  EXPECT_AT(ClientLane, mispredicted, 224);
+  EXPECT_EQ(sizeof(ClientLane), 256u);
   EXPECT_AT(ServerLane, event_head, 0);
   EXPECT_AT(ServerLane, release_tail, 64);
   EXPECT_AT(ServerLane, record, 8);
@@ -225,6 +231,10 @@ TEST(Handshake, StartsWithMagicAndVersionInEveryVersion) {
   EXPECT_EQ(sizeof(Hello), 320u);
   EXPECT_AT(Welcome, magic, 0);
   EXPECT_AT(Welcome, version, 8);
+  EXPECT_AT(Welcome, status, 12);
+  EXPECT_AT(Welcome, server, 16);
+  EXPECT_AT(Welcome, place, 20);
+  EXPECT_AT(Welcome, segment, 24);
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ static void all_calls_return(leat_status status) {
   EXPECT(leat_set_position("row", 0, two), status);
   EXPECT(leat_set_level("patches", 0, 0, two), status);
   EXPECT(leat_signal("snapshot"), status);
+  EXPECT(leat_idle_begin("anywhere"), LEAT_OK);
+  EXPECT(leat_idle_end(), LEAT_OK);
   EXPECT(leat_end_iteration(), status);
   EXPECT(leat_set_int("n", 1), status);
   EXPECT(leat_set_double("x", 1), status);
@@ -209,6 +211,9 @@ static void right_calls(void) {
   EXPECT(leat_wanted("row"), LEAT_OK);
   EXPECT(leat_wanted("unstored"), LEAT_UNWANTED);
   EXPECT(leat_signal("snapshot"), LEAT_OK);
+  EXPECT(leat_idle_begin(NULL), LEAT_OK);
+  EXPECT(leat_idle_begin("within"), LEAT_OK);
+  for (int i = 0; i < 3; ++i) EXPECT(leat_idle_end(), LEAT_OK);
   EXPECT(leat_write("unstored", kRow), LEAT_OK);
   EXPECT(leat_write("row", kRow), LEAT_OK);
   EXPECT(leat_write_block("row", 7, kRow), LEAT_OK);
@@ -359,6 +364,8 @@ static int without_server(void) {
   EXPECT_TRUE(whole == 77 && real == 7.5 && strcmp(text, "mine") == 0 && needed == 0);
   EXPECT(leat_wanted("anything"), LEAT_UNWANTED);
   EXPECT(leat_signal("anything"), LEAT_OK);
+  EXPECT(leat_idle_begin("anywhere"), LEAT_OK);
+  EXPECT(leat_idle_end(), LEAT_OK);
   EXPECT(leat_end_iteration(), LEAT_OK);
   EXPECT(leat_finalize(), LEAT_OK);
   EXPECT_TRUE(leat_last_error()[0] == '\0');

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, os.path.dirname(__file__))
+import schedules_bench  # noqa: E402
 from harness import launch, page, repeat, targets, verify  # noqa: E402
 from harness.job import Case, Jobs, placements  # noqa: E402
 from harness.methods import METHODS  # noqa: E402
@@ -212,3 +213,14 @@ def test_single_benches_run():
         (BUILD / "bin/leat_scale_bench", 2, 3),
     ):
         assert '"write' in launch.run(command)[0]
+
+
+@pytest.mark.parametrize("code", schedules_bench.CODES)
+def test_schedules_are_compared_by_runs_of_the_same_result(tmp_path, monkeypatch, code):
+    monkeypatch.setitem(schedules_bench.CODES, code, ["3", "6"])
+    sums = {None: schedules_bench.run(tmp_path, code, None)["checksum"]}
+    for schedule in schedules_bench.schedules_of(code):
+        figures = schedules_bench.run(tmp_path, code, schedule, rounds=2, pieces=4)
+        sums[schedule] = figures["checksum"]
+        assert 0 < figures["computed"] <= figures["seconds"]
+    assert len(sums) > 4 and len(set(sums.values())) == 1, sums

@@ -3,6 +3,8 @@
 
 #include <sstream>
 
+#include "lib/model/words.hpp"
+
 namespace leat::model {
 namespace {
 
@@ -90,7 +92,10 @@ void dump(std::ostream& out, const Model& model, const Variable& variable) {
 void dump(std::ostream& out, const Store& store) {
   out << "store " << store.name
       << (store.type.empty() ? " library=" + store.library : " type=" + store.type)
-      << " every=" << store.every << options(store.options) << "\n";
+      << " every=" << store.every
+      << (store.runs == Schedule::server ? ""
+                                         : std::string(" runs=") + word_of(kSchedules, store.runs))
+      << (store.waits ? "" : " skips") << options(store.options) << "\n";
 }
 
 std::string numa(Numa policy) {
@@ -147,7 +152,9 @@ std::string dump(const Model& model) {
   out << "simulation " << model.name << described(model.description);
   out << "cores " << model.architecture.dedicated_cores << " grace "
       << model.architecture.grace_seconds << (model.architecture.synchronous ? " sync" : "")
-      << (model.architecture.place == Place::ranks ? " in ranks" : "") << "\n";
+      << (model.architecture.place == Place::ranks ? " in ranks" : "");
+  if (model.architecture.servers > 1) out << " servers " << model.architecture.servers;
+  out << "\n";
   out << "buffer " << model.architecture.buffer_bytes << " timeout "
       << model.architecture.timeout_seconds << overflow_policy(model.architecture) << " checksum "
       << (model.architecture.checksum == Checksum::crc32c ? "crc32c" : "none")

@@ -332,3 +332,13 @@ def test_the_page_shows_what_the_command_says(folder):
     for command, text in shown:
         done = leat(*shlex.split(command), cwd=folder)
         assert done.stdout == re.sub("^    ", "", text, flags=re.M), command
+
+
+@pytest.mark.parametrize("place, per_node, mpich", [
+    ("process", 3, "user:0+8,1+9,2+10,4+12,5+13,6+14"),
+    ("ranks", 4, "user:0+8,1+9,2+10,3+11,4+12,5+13,6+14,7+15")])
+def test_ranks_of_several_servers_leave_each_its_cores(folder, place, per_node, mpich):
+    wanted = f'cores="2" servers="2" place="{place}"'
+    (folder / "heat.xml").write_text(heat_xml(cores=2).replace('cores="2"', wanted))
+    assert f"--map-by ppr:{per_node}:numa --bind-to core" in described(folder, "-n", 6, "--launcher", "openmpi")
+    assert f"-bind-to {mpich} " in described(folder, "-n", 6, "--launcher", "mpich")

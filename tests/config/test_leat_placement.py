@@ -135,3 +135,14 @@ def test_the_how_to_gives_commands_that_exist(tmp_path):
     large = {"leat_machine": 1, "nodes": [{"cpus": "0-31", "memory_mib": 1024}]}
     (tmp_path / "node.json").write_text(json.dumps(large))
     leat(*commands[2].split(), cwd=tmp_path)
+
+
+def test_each_of_several_servers_is_beside_its_ranks(tmp_path):
+    (tmp_path / "heat.xml").write_text(heat_xml(cores=2).replace('cores="2"', 'cores="2" servers="2"'))
+    whole = placement(tmp_path, "--xml", "heat.xml")
+    assert [rank["cpus"] for rank in whole["ranks"]] == ["0,8", "1,9", "2,10", "4,12", "5,13", "6,14"]
+    assert [(server["cpus"], server["memory_node"]) for server in whole["servers"]] == [("3,11", 0), ("7,15", 1)]
+    screen = leat("placement", "--machine", "node.json", "--xml", "heat.xml", cwd=tmp_path).stdout
+    assert "2 servers" in screen and re.search(r"1 runs on +cores 7,15, memory node 1, of its own", screen)
+    done = leat("placement", "--machine", "node.json", "--xml", "heat.xml", "--ranks", 1, cwd=tmp_path, code=1)
+    assert 'servers="2"' in done.stderr and "1 rank" in done.stderr

@@ -110,7 +110,7 @@ def test_a_rank_that_does_not_end_the_iteration_costs_the_others_the_timeout(tmp
         a, b = run.init()
         a.must("write", "a", 0, BYTES, 1)
         answer = a.call("end_iteration")
-        assert answer.status == "LEAT_ERROR_TIMEOUT" and "mode=\"sync\": iteration 0 is not stored yet" in answer.error, answer
+        assert answer.status == "LEAT_ERROR_TIMEOUT" and "runs=\"sync\": iteration 0 is not done yet" in answer.error, answer
         assert a.call("iteration").value == 1
         b.end()
         run.finish()

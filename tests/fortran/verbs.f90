@@ -47,6 +47,8 @@ program verbs
   if (.not. leat_wanted("u")) error stop 4
   if (leat_iteration() /= 0) error stop 5
   call leat_signal("mark ")
+  call leat_idle_begin("exchange ")
+  call leat_idle_end()
   call leat_end_iteration()
   print "(a)", "last error: " // leat_last_error()
   print "(a)", "status: " // leat_status_name(LEAT_ERROR_FULL)

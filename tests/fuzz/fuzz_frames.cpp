@@ -7,8 +7,8 @@
 #include "lib/model/run_description.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/stream.hpp"
-#include "server/scripts/frame.hpp"
 #include "server/scripts/worker_words.hpp"
+#include "server/workers/frame.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace {

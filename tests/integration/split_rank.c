@@ -39,7 +39,12 @@ int main(int count, char** words) {
   int rank;
   MPI_Comm simulation = MPI_COMM_NULL;
   leat_status status;
-  MPI_Init(&count, &words);
+  if (getenv("SPLIT_RANK_THREADS")) {
+    int level;
+    MPI_Init_thread(&count, &words, MPI_THREAD_SERIALIZED, &level);
+  } else {
+    MPI_Init(&count, &words);
+  }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   snprintf(name, sizeof name, "rank-%d", rank);
   says = fopen(name, "w");

@@ -12,7 +12,7 @@ POSIX = {"cerrno", "dirent.h", "dlfcn.h", "elf.h", "errno.h", "fcntl.h", "grp.h"
 EPOLL = ("sys/epoll.h", "sys/socket.h", "sys/timerfd.h", "sys/eventfd.h", "sys/signalfd.h", "unistd.h", "signal.h")
 SCRIPT_TOOLS = tuple(f"server/scripts/{name}.hpp" for name in ("python_tools", "script_files"))
 CONTROL_WORDS = tuple(f"server/control/{name}.hpp" for name in ("protocol", "run_json"))
-ROOMS = ("server/session", "server/spill", "server/products", "server/pipeline", "server/ledger", "server/scripts")
+ROOMS = ("server/session", "server/spill", "server/products", "server/pipeline", "server/ledger", "server/workers", "server/scripts")
 SERVER = ("fmt/", "nlohmann/", "unistd.h")
 LIBS = ("lib/base", "lib/platform", "lib/shm", "lib/model")
 HDF5 = ("hdf5.h", "hdf5_hl.h")
@@ -31,11 +31,12 @@ RULES = {
     "lib/shm": (("lib/base", "lib/platform"), ("boost/interprocess/",)),
     "lib/model": (("lib/base",), ("nlohmann/", "xercesc/", "fnmatch.h")),
     "lib/comm": (("lib/base",), ("mpi.h",)),
-    "client-api": (("client-api/leat.h", "client-api/leat_describe.h", "lib/base", "lib/platform", "lib/shm"),
+    "client-api": (("client-api/leat.h", "client-api/leat_describe.h", "client-api/leat_executor.h", "lib/base", "lib/platform", "lib/shm"),
                    ("dlfcn.h", "poll.h", "time.h", "unistd.h")),
     "client-api/leat.h": ((), ()),
     "client-api/leat.hpp": (("leat.h",), ()),
     "client-api/leat_describe.h": (("leat.h",), ()),
+    "client-api/leat_executor.h": (("leat.h",), ()),
     "client-api/leat_mpi.h": (("leat.h",), ("mpi.h", "unistd.h", "time.h")),
     # From the lowest to the highest: no circle.
     "server/placement": (LIBS, ("nlohmann/",)),
@@ -44,7 +45,8 @@ RULES = {
     "server/products": (("lib/base", "lib/model", "server/session"), ()),
     "server/pipeline": ((*LIBS, "server/include", "server/session", "server/spill", "server/products"), (*SERVER, "signal.h")),
     "server/ledger": ((*LIBS, "server/session", "server/products", "server/pipeline"), SERVER),
-    "server/scripts": ((*LIBS, "server/session", "server/products", "server/ledger"), (*SERVER, "signal.h")),
+    "server/workers": ((*LIBS, "server/include", "server/session", "server/products", "server/pipeline"), SERVER),
+    "server/scripts": ((*LIBS, "server/session", "server/products", "server/ledger", "server/workers"), (*SERVER, "signal.h")),
     "server/failover": ((*LIBS, "server/session", "server/spill", "server/ledger"), SERVER),
     "server/engine": ((*LIBS, *ROOMS, "server/failover", "server/placement"), SERVER),
     "server/control": ((*LIBS, "server/session", "server/engine"), SERVER),
@@ -70,11 +72,15 @@ RULES = {
     "server/plugins/hdf5/tools": (wings("disk", "base", "filters", "xdmf", "view", "output"), (*HDF5, "nlohmann/", *POSIX)),
     "python-plugins": ((), ("leat.h", "pybind11/")),
     # Compiled by users too, with their own MPI, against an installed Leat.
+    # Compiled by users, with their oneTBB.
+    "tbb": ((), ("leat_executor.h", "oneapi/tbb/")),
     "damaris-api": ((), ("leat.h", "leat_describe.h", "leat_mpi.h", "mpi.h")),
     "fortran": (("leat.h",), ("ISO_Fortran_binding.h",)),
     "examples/amr_advection": (("hierarchy.hpp",), ("leat_mpi.h", "mpi.h")),
     "examples/heat_c": ((), ("leat_mpi.h", "mpi.h")),
+    "examples/heat_openmp": ((), ("leat.h", "omp.h")),
     "examples/lammps": ((), ("leat_mpi.h", "mpi.h", "lammps/library.h")),
+    "examples/md_tbb": (("particles.hpp",), ("leat.h", "leat_tbb.hpp", "tbb/")),
     "examples/statistics_plugin": ((), ("leat/plugin.hpp",)),
 }
 C_STANDARD = {f"{n}.h" for n in ("assert errno inttypes limits math stdarg stdbool stddef stdint stdio stdlib string "

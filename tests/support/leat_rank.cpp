@@ -3,6 +3,7 @@
 // and answers with one line of JSON, {"status": "LEAT_OK", "error": "...", "value": ...}.
 // leat_run.py is the other end.
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -218,6 +219,17 @@ const std::map<std::string, std::function<leat_status(Words&)>> kCalls = {
      }},
     {"end_iteration", [](Words&) { return leat_end_iteration(); }},
     {"signal", [](Words& w) { return leat_signal(w.text().c_str()); }},
+    {"idle_begin", [](Words& w) { return leat_idle_begin(w.text().c_str()); }},
+    {"idle_end", [](Words&) { return leat_idle_end(); }},
+    {"idle_pair",
+     [](Words& w) {
+       const std::string site = w.text();
+       for (std::int64_t left = w.number(); left > 0; --left) {
+         leat_idle_begin(site.c_str());
+         leat_idle_end();
+       }
+       return LEAT_OK;
+     }},
     {"set_extent", [](Words& w) { return extents(w, leat_set_extent); }},
     {"set_position", [](Words& w) { return extents(w, leat_set_position); }},
     {"set_level",
@@ -246,6 +258,11 @@ const std::map<std::string, std::function<leat_status(Words&)>> kCalls = {
     {"threads", threads},
     {"scribble", scribble},
     {"run_on", run_on},
+    {"work_in",  // with files for this user alone
+     [](Words& w) {
+       umask(0077);
+       return chdir(w.text().c_str()) == 0 ? LEAT_OK : LEAT_ERROR_SYSTEM;
+     }},
     {"die",
      [](Words&) {
        raise(SIGKILL);

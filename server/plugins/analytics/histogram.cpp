@@ -83,8 +83,13 @@ class Histogram {
     pieces_ = pieces_of(run_, data);
     found_.assign(pieces_.size(), {});
     edges_.clear();
-    for (const Piece& piece : pieces_) edges_[piece.variable];
-    for (auto& [variable, edges] : edges_) edges = edges_of(range_of(variable), bins_);
+    std::map<const leat_variable*, Range> ranges;
+    for (const Piece& piece : pieces_) {
+      Range& range = ranges[piece.variable];
+      if (!min_ || !max_) widen(piece, &range);
+    }
+    for (const auto& [variable, range] : ranges)
+      edges_[variable] = edges_of(fitted(*variable, range), bins_);
     return pieces_.size();
   }
 
@@ -95,33 +100,29 @@ class Histogram {
   }
 
   void finish() {
-    Products products;
-    for (auto& [variable, edges] : edges_) {
-      Counts all{std::vector<std::int64_t>(bins_)};
-      for (std::size_t i = 0; i < pieces_.size(); ++i) {
-        if (pieces_[i].variable == variable) all.add(found_[i]);
-      }
-      add(*variable, std::move(edges), std::move(all), products);
+    std::map<const leat_variable*, Counts> all;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      Counts& counts = all[pieces_[i].variable];
+      counts.bins.resize(bins_);
+      counts.add(found_[i]);
     }
+    Products products;
+    for (auto& [variable, counts] : all)
+      add(*variable, std::move(edges_.at(variable)), std::move(counts), products);
     if (!products.empty()) host_.publish(std::move(products));
   }
 
   void close() {}
 
  private:
-  Range range_of(const leat_variable* variable) const {
-    Range range;
-    if (!min_ || !max_) {
-      for (const Piece& piece : pieces_) {
-        if (piece.variable == variable) widen(piece, &range);
-      }
-    }
+  // Of the values, as the options want it.
+  Range fitted(const leat_variable& variable, Range range) const {
     if (min_) range.min = *min_;
     if (max_) range.max = *max_;
     if (range.min > range.max) range = {min_.value_or(max_ ? *max_ - 1 : 0), range.max};
     if (range.min > range.max) range.max = range.min + 1;
     if (!std::isfinite(range.max - range.min))
-      throw std::runtime_error(std::string("the values of ") + variable->name +
+      throw std::runtime_error(std::string("the values of ") + variable.name +
                                " span more than a double holds: give options min and max");
     return range;
   }

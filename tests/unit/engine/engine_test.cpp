@@ -62,7 +62,7 @@ const leat_plugin kStore{LEAT_PLUGIN_ABI, sizeof(leat_plugin),
                          take_iteration,  close_store,
                          nullptr,         nullptr,
                          nullptr,         nullptr,
-                         nullptr};
+                         nullptr,         nullptr};
 
 model::Model model_of(const std::string& name) {
   const std::string xml = "<simulation name=\"" + name + R"(">
@@ -131,8 +131,8 @@ class WholeRun {
     ASSERT_TRUE(server) << server.error().message;
     client::ServerStart start;
     start.ranks = {rank, facts_.ranks, rank, facts_.ranks, facts_.session};
-    ranks_[rank] =
-        client::Session::join(start, {std::move(*server), segment_.name(), -1}, segment_.share());
+    ranks_[rank] = client::Session::join(start, {std::move(*server), segment_.name(), {}, 0, rank},
+                                         segment_.share());
   }
   void write_and_end(int rank, std::int64_t iteration) {
     client::Lock lock(mutex_);

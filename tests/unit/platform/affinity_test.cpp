@@ -3,10 +3,15 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
+#include <utility>
 
 #include "lib/platform/numa_binding.hpp"
+#include "lib/platform/own_memory_node.hpp"
 #include "tests/unit/platform/cpus.hpp"
 
 namespace leat::platform {
@@ -88,6 +93,21 @@ TEST(Affinity, ReadsWhatItWrites) {
   }
   for (const char* text : {"a", "0-", "-1", "3-1", "0,", ",0", "1024", "0-1024", "0 1", "1-2-3"})
     EXPECT_FALSE(parse_cpus(text)) << text;
+}
+
+TEST(OwnMemoryNode, IsTheOneThatHasAllProcessors) {
+  const std::string folder = testing::TempDir() + "leat-nodes-" + std::to_string(getpid());
+  for (const auto& [name, list] : {std::pair{"node0", "0-3,8"}, {"node12", "4-7"}}) {
+    std::filesystem::create_directories(folder + "/" + name);
+    std::ofstream(folder + "/" + name + "/cpulist") << list << "\n";
+  }
+  const auto set_of = [](const char* text) { return *parse_cpus(text); };
+  EXPECT_EQ(memory_node_of(set_of("5,7"), folder), 12);
+  EXPECT_EQ(memory_node_of(set_of("8"), folder), 0);
+  EXPECT_EQ(memory_node_of(set_of("3-4"), folder), 0) << "they are on two";
+  EXPECT_EQ(memory_node_of(CpuSet(), folder), 0);
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(memory_node_of(set_of("5"), folder), 0) << "nothing is told";
 }
 
 }  // namespace

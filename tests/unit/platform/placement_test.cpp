@@ -239,6 +239,46 @@ class Sockets : public ::testing::Test {
   }
 };
 
+TEST(SeveralServers, AreEachOnTheMemoryNodeOfTheirRanks) {
+  const Machine sockets = machine(2, 4);
+  const std::vector<CpuSet> ranks{cpus({0}), cpus({1}), cpus({4}), cpus({5})};
+  const std::vector<Placement> placed = place_servers(sockets, all(sockets), ranks, 3, 2);
+  ASSERT_EQ(placed.size(), 2u);
+  EXPECT_EQ(placed[0].cpus, cpus({2, 3}));
+  EXPECT_EQ(placed[1].cpus, cpus({7}));
+  EXPECT_EQ(placed[0].memory_node, 0);
+  EXPECT_EQ(placed[1].memory_node, 1);
+  EXPECT_TRUE(placed[0].pinned && placed[1].pinned);
+}
+
+TEST(SeveralServers, TakeNoCoreOfEachOtherNorOfOthersRanks) {
+  const Machine one = machine(1, 6);
+  const std::vector<CpuSet> ranks{cpus({0}), cpus({1}), cpus({2}), cpus({5})};
+  const std::vector<Placement> placed = place_servers(one, all(one), ranks, 2, 2);
+  EXPECT_EQ(placed[0].cpus, cpus({4}));
+  EXPECT_EQ(placed[1].cpus, cpus({3}));
+}
+
+TEST(SeveralServers, ShareWhatThereIsWhenTheyCannotEachHaveACore) {
+  const Machine one = machine(1, 4);
+  const std::vector<CpuSet> ranks{cpus({0}), cpus({1}), cpus({2})};
+  for (const Placement& placed : place_servers(one, all(one), ranks, 2, 2)) {
+    EXPECT_EQ(placed.cpus, cpus({3}));
+    EXPECT_FALSE(placed.pinned);
+    EXPECT_TRUE(placed.shared);
+  }
+}
+
+TEST(SeveralServers, OfRanksThatRoamKeepToAMemoryNodeEach) {
+  const Machine sockets = machine(2, 4);
+  const std::vector<CpuSet> ranks(4, all(sockets));
+  const std::vector<Placement> placed = place_servers(sockets, all(sockets), ranks, 2, 2);
+  EXPECT_EQ(placed[0].cpus, cpus({0, 1, 2, 3}));
+  EXPECT_EQ(placed[1].cpus, cpus({4, 5, 6, 7}));
+  EXPECT_EQ(placed[1].memory_node, 1);
+  EXPECT_FALSE(placed[0].pinned || placed[0].shared);
+}
+
 TEST_F(Sockets, OfRanksHaveTheirPartsAtHomeAndOfThoseThatRoamAtTheServers) {
   const MemoryPlacement placed = memory(MemoryPolicy::client, {7});
   EXPECT_EQ(placed.of_rank, (std::vector<int>{0, 0, 1, 1}));

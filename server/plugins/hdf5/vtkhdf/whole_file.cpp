@@ -43,7 +43,7 @@ std::vector<Id> opened_variables(hid_t values, const leat_run& run) {
 }
 
 void make_steps(hid_t file, hid_t values, const leat_run& run, NotShown* not_shown) {
-  const leat_host host{sizeof host, not_shown, keep_message, nullptr, nullptr, nullptr};
+  const leat_host host{sizeof host, not_shown, keep_message, nullptr, nullptr, nullptr, nullptr};
   const std::vector<Id> kept = opened_variables(values, run);
   VtkHdf vtkhdf({file, values, run}, Host(&host));
   const std::vector<std::int64_t> iterations =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Python process that runs scripts: started, spoken to, ended, with all that its scripts have
+// One process that runs scripts, or a plugin: started, spoken to, ended, with all that they have
 // started. Used by one thread, on which it is started too: the process ends when that thread does.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "lib/platform/child_process.hpp"
 #include "lib/platform/stream.hpp"
@@ -18,14 +19,16 @@ namespace leat::server {
 struct Frame;
 enum class FrameStatus;
 
-/// What all workers of a run are started with.
+/// Its descriptors, as it knows them.
+inline constexpr int kWorkerSocket = 3, kWorkerConstants = 5;
+
+/// What workers of a kind are started with.
 struct WorkerPlan {
-  std::string interpreter;                ///< path
-  std::string launcher;                   ///< path of launch.py
+  std::vector<std::string> command{};     ///< path, and arguments
   std::shared_ptr<nlohmann::json> setup;  ///< the first frame
   int cores = 1;                          ///< threads that libraries in it should use
   bool idle = false;                      ///< it gets what time nobody else wants
-  int constants_fd = -1;                  ///< a copy of the arrays that do not vary in time
+  int constants_fd = -1;  ///< a copy of the arrays that do not vary in time; -1: it gets none
   /// A process that is stopped is waited for so long, then it is ended.
   std::int64_t stop_limit_ns = 60'000'000'000;
 };

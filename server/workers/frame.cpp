@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/scripts/frame.hpp"
+#include "server/workers/frame.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/scripts/worker_process.hpp"
+#include "server/workers/worker_process.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -11,14 +11,14 @@
 #include "lib/platform/process.hpp"
 #include "lib/platform/process_family.hpp"
 #include "lib/platform/stream.hpp"
-#include "server/scripts/frame.hpp"
-#include "server/scripts/worker_words.hpp"
+#include "server/workers/frame.hpp"
+#include "server/workers/words.hpp"
 
 namespace leat::server {
 namespace {
 
 // Descriptors of the worker, as launch.py knows them.
-constexpr int kSocket = 3, kCrashFile = 4, kConstants = 5;
+constexpr int kCrashFile = 4;
 // One that somebody kills or stops while it starts says nothing of the next one.
 constexpr int kMostStarts = 5;
 // Imports from a cold network disk take long.
@@ -79,13 +79,12 @@ WorkerStart WorkerProcess::start_once() {
   mark_ = platform::family_mark();
   was_stopped_ = false;
   bool stopped = false;
+  std::vector<platform::Passed> passed{{ends->second.get(), kWorkerSocket},
+                                       {crash_file_.get(), kCrashFile}};
+  if (plan_.constants_fd >= 0) passed.push_back({plan_.constants_fd, kWorkerConstants});
   const Result<pid_t> started =
-      platform::start_dependent({{plan_.interpreter, plan_.launcher, "worker"},
-                                 {{ends->second.get(), kSocket},
-                                  {crash_file_.get(), kCrashFile},
-                                  {plan_.constants_fd, kConstants}},
-                                 variables(plan_.cores, mark_, plan_.idle),
-                                 plan_.stop_limit_ns},
+      platform::start_dependent({plan_.command, std::move(passed),
+                                 variables(plan_.cores, mark_, plan_.idle), plan_.stop_limit_ns},
                                 &stopped);
   if (!started) return {started.error().message, stopped};
   pid_ = *started;
@@ -103,7 +102,7 @@ WorkerStart WorkerProcess::handshake() {
     const bool stopped = was_stopped_;
     const std::string how = stopped ? (end(), "was stopped") : end();
     const bool killed = greeted == FrameStatus::ended && how.starts_with("was killed by signal 9");
-    return {plan_.interpreter + " did not start as a worker: it " + how, stopped || killed};
+    return {plan_.command[0] + " did not start as a worker: it " + how, stopped || killed};
   }
   std::string why = text_in(answer.head, "cannot");
   if (!why.empty()) end();

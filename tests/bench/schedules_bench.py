@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What analyses cost a simulation under each schedule.
+
+schedules_bench.py [FOLDER [REPETITIONS]]: examples/md_tbb and examples/heat_openmp with an analysis that is short or long (beside
+a step) and sequential or in pieces; the time until all of it has ended over that of the simulation alone in the same turn. Prints
+a table; FOLDER/schedules.md, .json and .png have it too. Checksums have to be equal under all schedules.
+"""
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from harness import launch  # noqa: E402
+from harness.markdown import table, with_range  # noqa: E402
+from harness.quiet import Watch  # noqa: E402
+from harness.repeat import Series  # noqa: E402
+from harness.tools import BUILD  # noqa: E402
+
+CORES = sorted(os.sched_getaffinity(0))
+HELPERS = 1
+# Where the server is.
+SCHEDULES = {"server": "process", "sync": "process", "idle": "process", "static": "thread", "dynamic": "thread", "dynamic-paper": "thread"}
+ONLY_TBB = ("dynamic", "dynamic-paper")
+# Share of a step of the simulation that the analysis takes on one core, and into how many pieces it is cut.
+WORKLOADS = {"short sequential": (0.15, 1), "short parallel": (0.15, 64), "long sequential": (0.8, 1), "long parallel": (0.8, 64)}
+CODES = {"md_tbb": ["120", "10"], "heat_openmp": ["300", "512"]}
+XML = {
+    "md_tbb": '<layout name="l" type="double" dimensions="n,3"/><variable name="x" layout="l"/>'
+              '<variable name="v" layout="l" store="none"/>',
+    "heat_openmp": '<layout name="l" type="double" dimensions="n+1,n+1"/><variable name="T" layout="l"/>',
+}
+
+
+def xml(code, schedule, rounds, pieces):
+    return f"""<simulation name="bench">
+<architecture><dedicated cores="{HELPERS}" place="{SCHEDULES[schedule]}"/><buffer size="256MiB"/></architecture>
+<data><parameter name="n" type="int"/><parameter name="t" type="double"/>{XML[code]}</data>
+<storage><store name="work" library="{BUILD}/lib/leat/bench/work.so" runs="{schedule}" when-slow="wait" products="">
+<option name="rounds" value="{rounds}"/><option name="pieces" value="{pieces}"/></store>
+<store name="out" library="{BUILD}/lib/leat/bench/discard.so"/></storage><log level="error"/></simulation>"""
+
+
+def beside_helpers(code, schedule):
+    """What keeps the simulation off the cores of the server."""
+    if schedule != "server" and (schedule, code) != ("static", "heat_openmp"):
+        return []
+    return ["taskset", "-c", ",".join(map(str, CORES[: max(1, len(CORES) - HELPERS)]))]
+
+
+def run(folder, code, schedule, rounds=0, pieces=1):
+    """{"seconds", "checksum", "others"} of one run; `schedule` None: the simulation alone."""
+    (folder / "bench.xml").write_text(xml(code, schedule or "server", rounds, pieces))
+    environment = {k: v for k, v in os.environ.items() if k not in ("LEAT_RUNS", "LEAT_PLACE")}
+    environment |= {"LEAT_RUNTIME_DIR": str(folder / "r"), "OMP_WAIT_POLICY": "passive"}
+    if schedule is None:
+        environment["LEAT"] = "off"
+    watch = Watch()
+    said, spent = launch.run([*beside_helpers(code, schedule), BUILD / "bin" / code, "bench.xml", *CODES[code]], cwd=folder,
+                             env=environment)
+    found = dict(re.findall(r"(\w+) (\S+)", said))
+    return {"seconds": float(found["ended"]), "computed": float(found["computed"]), "checksum": found["checksum"],
+            "others": watch.others(spent)}
+
+
+def schedules_of(code):
+    return [schedule for schedule in SCHEDULES if code == "md_tbb" or schedule not in ONLY_TBB]
+
+
+def rounds_for(folder, code, share):
+    """So that the analysis takes this share of a step on one core: measured, while the simulation waits for it."""
+    steps = int(CODES[code][0])
+    alone = min(run(folder, code, None)["seconds"] for _ in range(3)) / steps
+    without, several = (min(run(folder, code, "sync", rounds)["seconds"] for _ in range(3)) / steps for rounds in (1, 41))
+    return max(1, round(share * alone * 40 / max(several - without, 1e-3 * alone)))  # what noise hides has a bound too
+
+
+def measure(folder, repetitions, say=print):
+    found = {}
+    for code in CODES:
+        for workload, (share, pieces) in WORKLOADS.items():
+            rounds = rounds_for(folder, code, share)
+            cases = ["alone", *schedules_of(code)]
+            say(f"{code}, {workload}: {rounds} rounds")
+            series = Series(lambda case: run(folder, code, None if case == "alone" else case, rounds, pieces), cases, repetitions, 600)
+            sums = {each["checksum"] for case in cases for each in series.runs[case]}
+            assert len(sums) == 1 and not series.failures, (sums, series.failures)
+            found[f"{code}, {workload}"] = {case: series.ratio(case, "alone", "seconds") for case in cases[1:]} | {
+                "rounds": rounds, "runs": series.runs}
+    return found
+
+
+def page(found):
+    rows = [[what, *(with_range(ratios.get(schedule)) for schedule in SCHEDULES)] for what, ratios in found.items()]
+    return "\n".join(table(["time over alone", *SCHEDULES], rows))
+
+
+def picture(found, path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, len(CODES), figsize=(12, 4), layout="constrained", sharey=True)
+    for axis, code in zip(axes, CODES):
+        for number, schedule in enumerate(SCHEDULES):
+            ratios = [found[f"{code}, {workload}"].get(schedule) for workload in WORKLOADS]
+            places = [i + (number - 2.5) * 0.14 for i, ratio in enumerate(ratios) if ratio]
+            axis.bar(places, [ratio["median"] for ratio in ratios if ratio], 0.13, label=schedule if any(ratios) else None)
+        axis.axhline(1, color="gray", linewidth=0.8)
+        axis.set(title=code, xticks=range(len(WORKLOADS)), ylabel="time over that of the simulation alone")
+        axis.set_xticklabels(WORKLOADS, fontsize=8)
+    axes[0].legend()
+    figure.savefig(path, dpi=110)
+
+
+def main(folder=None, repetitions="5"):
+    with tempfile.TemporaryDirectory(prefix="leat-bench-") as place:
+        found = measure(pathlib.Path(place), int(repetitions))
+    print(page(found))
+    if folder:
+        out = pathlib.Path(folder)
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "schedules.md").write_text(page(found))
+        (out / "schedules.json").write_text(json.dumps(found, indent=1))
+        picture(found, out / "schedules.png")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

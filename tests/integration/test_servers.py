@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several servers on a node: each has neighbouring ranks, a session and a file of its own, and one view shows all."""
+import os
+import pathlib
+import signal
+import time
+
+import h5py
+import pytest
+from leat_run import LIMIT, Run, await_death, data, same_bits, xml
+from stored_blocks import stored_ranks
+from test_places import Job, expected
+
+DATA = """
+  <layout name="block" type="double" dimensions="4,6" global="16,6" names="y,x"/>
+  <layout name="list" type="int" dimensions="3"/>
+  <variable name="u" layout="block"/><variable name="own" layout="list"/>"""
+DEDICATED = '<dedicated cores="1"/>'
+
+
+def text(servers, cores=None, more="", **rest):
+    wanted = f'<dedicated cores="{cores or servers}" servers="{servers}" {more}/>'
+    whole = xml(DATA, **rest)
+    assert DEDICATED in whole
+    return whole.replace(DEDICATED, wanted)
+
+
+def server_of(run, number):
+    """Process id of this server of the node."""
+    (pid,) = [pid for pid in run.servers() if f"--server\0{number}\0" in (pathlib.Path("/proc") / str(pid) / "cmdline").read_text()]
+    return pid
+
+
+def iterate(ranks, number):
+    for rank in ranks:
+        rank.must("set_position", "u", 0, f"{4 * rank.number},0")
+        rank.must("write", "u", 0, 4 * 6 * 8, 100 * number + rank.number)
+        rank.must("write", "own", 0, 12, 100 * number + 50 + rank.number)
+    for rank in ranks:
+        rank.end()
+
+
+def expect(path, rows, ranks=4, missing=()):
+    """`missing`: pairs of iteration and rank."""
+    with h5py.File(path) as file:
+        assert file["iteration"][:].tolist() == list(range(rows)) and file["u"].shape == (rows, 16, 6)
+        for i in range(rows):
+            own = stored_ranks(file, "own", i)
+            assert sorted(own) == [rank for rank in range(ranks) if (i, rank) not in missing]
+            for rank in own:
+                assert same_bits(file["u"][i][4 * rank:4 * rank + 4], data(24, "f8", 100 * i + rank).reshape(4, 6)), (i, rank)
+                assert same_bits(own[rank], data(3, "i4", 100 * i + 50 + rank))
+
+
+def test_each_server_has_neighbouring_ranks_and_a_file_of_its_own(tmp_path):
+    with Run(tmp_path, text(2, cores=3), ranks=4) as run:
+        ranks = run.init()
+        assert len(run.servers()) == 2
+        assert {run.session, f"{run.session}.1"} == {p.stem for p in run.runtime.glob("*.live")}
+        for i in range(5):
+            iterate(ranks, i)
+        run.finish()
+    expect(tmp_path / "run.h5", 5)
+    parts = sorted((tmp_path / "run.parts" / run.session).iterdir())
+    assert [p.name for p in parts] == ["rank000000.h5", "rank000002.h5"]
+    for part, its in zip(parts, ((0, 1), (2, 3))):
+        with h5py.File(part) as file:
+            assert sorted(stored_ranks(file, "own", 2)) == list(its)
+
+
+def test_ranks_that_do_not_divide_evenly_have_servers_all_the_same(tmp_path):
+    with Run(tmp_path, text(3), ranks=4) as run:
+        ranks = run.init()
+        assert len(run.servers()) == 3
+        iterate(ranks, 0)
+        run.finish()
+    expect(tmp_path / "run.h5", 1)
+    assert len(list((tmp_path / "run.parts" / run.session).iterdir())) == 3
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_one_of_two_servers_is_killed_and_nothing_is_lost(tmp_path, number):
+    with Run(tmp_path, text(2), ranks=4) as run:
+        ranks = run.init()
+        other, rows = server_of(run, 1 - number), 0
+        for _ in range(3):
+            killed = server_of(run, number)
+            os.kill(killed, signal.SIGKILL)
+            await_death(killed)
+            until = time.monotonic() + LIMIT
+            while len(run.servers()) < 2:  # ranks see it now and then, and start another one
+                assert time.monotonic() < until
+                iterate(ranks, rows)
+                rows += 1
+            assert server_of(run, number) != killed and server_of(run, 1 - number) == other
+        run.finish()
+    expect(tmp_path / "run.h5", rows)
+
+
+def test_more_servers_than_ranks_is_an_error_on_each_of_them(tmp_path):
+    with Run(tmp_path, text(3), ranks=2) as run:
+        for rank in run.ranks:
+            rank.start("init_ranks", run.config, run.session, rank.number, 2)
+        for rank in run.ranks:
+            answer = rank.result()
+            assert answer.status == "LEAT_ERROR_CONFIG" and 'servers="3"' in answer.error and "only 2 ranks" in answer.error, answer
+
+
+def test_ranks_die_and_their_server_alone_ends(tmp_path):
+    with Run(tmp_path, text(2), ranks=4) as run:
+        ranks = run.init()
+        iterate(ranks, 0)
+        servers = [server_of(run, 0), server_of(run, 1)]
+        for rank in ranks[2:]:
+            rank.kill()
+        await_death(servers[1])
+        iterate(ranks[:2], 1)
+        assert run.servers() == servers[:1]
+        run.finalize(ranks[:2])
+    expect(tmp_path / "run.h5", 2, missing={(1, 2), (1, 3)})
+
+
+def test_ranks_of_the_job_are_two_servers_of_a_node(tmp_path):
+    dedicated = '<dedicated cores="3" servers="2" place="ranks"/>'
+    whole = f"""<simulation name="run"><architecture>{dedicated}<buffer size="16MiB" timeout="10s"/></architecture>
+<data><layout name="l" type="double" dimensions="512"/><variable name="u" layout="l"/></data>
+<storage><store name="out" type="hdf5"/></storage></simulation>"""
+    job = Job(tmp_path, "write", 7, xml=whole)
+    assert job.end() == 0, job.output()
+    # Of the four ranks of the simulation each server has two, and beside it those that give it their cores.
+    assert [job.said(rank)["split"][0] == "LEAT_SERVED" for rank in range(7)] == [False, False, True, True, False, False, True]
+    assert all("end" in job.said(rank) for rank in range(7))
+    with h5py.File(tmp_path / "run.h5") as file:
+        for row in range(10):
+            blocks = stored_ranks(file, "u", row)
+            assert sorted(blocks) == list(range(4)) and all((blocks[rank] == expected(rank, row)).all() for rank in blocks)
+    assert len(list((tmp_path / "run.parts").glob("*/rank*.h5"))) == 2
+    job.check_nothing_left()
+
+
+def test_too_few_ranks_for_servers_of_the_job_is_an_error_on_all(tmp_path):
+    whole = """<simulation name="run"><architecture><dedicated cores="2" servers="2" place="ranks"/></architecture></simulation>"""
+    job = Job(tmp_path, "write", 3, xml=whole)
+    assert job.end() != 0
+    for rank in range(3):
+        status, message = job.said(rank)["split"]
+        assert status == "LEAT_ERROR_CONFIG" and "3 ranks" in message and 'servers="2"' in message
