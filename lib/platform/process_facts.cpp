@@ -19,7 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kOwnFiles = "/proc/self/fd/";
+// Those of the process's main thread may be others: a server on a thread of a simulation has its own.
+const std::string kOwnFiles = "/proc/thread-self/fd/";
 
 std::string folder_of(pid_t pid) { return "/proc/" + std::to_string(pid); }
 
@@ -102,7 +103,7 @@ std::vector<std::string> targets_open_for_writing() {
   for (const std::string& fd : names_in(kOwnFiles)) {
     const std::string target = target_of(kOwnFiles + fd);  // of a socket it is no path
     if (!target.starts_with('/') || streams.count(target) > 0) continue;
-    if (is_for_writing("/proc/self/fdinfo/" + fd)) targets.insert(target);
+    if (is_for_writing("/proc/thread-self/fdinfo/" + fd)) targets.insert(target);
   }
   return {targets.begin(), targets.end()};
 }

@@ -102,6 +102,27 @@ def umask():
     return mask
 
 
+OPEN_FILES = 'for fd in {3..120}; do eval "exec $fd<>own-$fd"; echo mine >&$fd; done; exec "$@"'
+
+
+def test_files_that_the_program_has_open_are_not_the_servers(tmp_path):
+    """A server on a thread has descriptors of its own, whose numbers the program's other files have too."""
+    block = 1 << 20  # large enough to go past the page cache
+    layout = f'<layout name="l" type="double" dimensions="{block // 8}"/><variable name="u" layout="l"/>'
+    store = '<store name="out" type="hdf5"><option name="io" value="direct"/></store>'
+    xml = run_xml(layout, store=store).replace("<dedicated ", '<dedicated place="thread" ')
+    with Run(tmp_path, xml, prefix=("bash", "-c", OPEN_FILES, "bash")) as run:
+        (rank,) = run.init()
+        for iteration in range(5):
+            assert rank.write("u", block, seed(0, iteration)).ok
+            rank.must("end_iteration")
+        run.finish()
+    own = [path for path in tmp_path.iterdir() if path.name.startswith("own-")]
+    assert len(own) == 118 and {path.read_text() for path in own} == {"mine\n"} and {path.stat().st_nlink for path in own} == {1}
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert all(same_bits(stored_ranks(file, "u", i)[0], data(block // 8, "f8", seed(0, i))) for i in range(5))
+
+
 def test_a_program_that_ends_without_finalize_has_stored_first(tmp_path):
     with hosted(tmp_path) as run:
         (rank,) = run.init()

@@ -51,7 +51,7 @@ def has(path, stored):
 
 def direct_writes(trace):
     """(number among all writes, length, place, line of strace) of what went past the page cache."""
-    found = re.search(r"/proc/self/fd/\d+\", O_WRONLY\|O_DIRECT\|O_CLOEXEC\) = (\d+)", trace.read_text())
+    found = re.search(r"/proc/thread-self/fd/\d+\", O_WRONLY\|O_DIRECT\|O_CLOEXEC\) = (\d+)", trace.read_text())
     if not found:
         return []
     writes = re.findall(r"(pwrite64\((\d+), .*, (\d+), (\d+)\) .*)", trace.read_text())

@@ -58,7 +58,8 @@ class Trace {
   // What the text has of its last iteration is all, or the iteration comes again. A line without
   // end is not all.
   void take_up() {
-    std::ifstream in("/proc/self/fd/" + std::to_string(fd_));
+    // As the hdf5 store's path_of_descriptor().
+    std::ifstream in("/proc/thread-self/fd/" + std::to_string(fd_));
     std::uintmax_t end = 0;  // of the whole lines
     for (std::string line; std::getline(in, line) && !in.eof();) {
       long long number = 0;

@@ -29,7 +29,7 @@ class TemporaryFile {
 
   const std::string& path() const { return path_; }
   /// Leads to this file, whatever has its name by now.
-  std::string open_path() const { return "/proc/self/fd/" + std::to_string(fd_); }
+  std::string open_path() const { return path_of_descriptor(fd_); }
   /// In the place of what is there. Throws when it cannot.
   void rename_to(const std::filesystem::path& name) {
     std::filesystem::rename(path_, name);

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <string>
 #include <utility>
 
 namespace leat::hdf5 {
@@ -27,5 +28,11 @@ class Descriptor {
  private:
   int fd_ = -1;
 };
+
+/// A path to what is open as `fd`. Of the thread that asks: a server on a thread of a simulation has
+/// descriptors of its own, and /proc/self has those of the simulation's main thread.
+inline std::string path_of_descriptor(int fd) {
+  return "/proc/thread-self/fd/" + std::to_string(fd);
+}
 
 }  // namespace leat::hdf5

@@ -22,8 +22,7 @@ bool is_of_the_disk(int code) {
 
 int DirectIo::open(int file) {
   file_ = file;
-  direct_ = Descriptor(
-      ::open(("/proc/self/fd/" + std::to_string(file)).c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
+  direct_ = Descriptor(::open(path_of_descriptor(file).c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
   return direct_.is_open() ? 0 : errno;
 }
 

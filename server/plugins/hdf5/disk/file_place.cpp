@@ -18,9 +18,6 @@ bool is_same(const struct stat& a, const struct stat& b) {
   return a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-// By this name a file without one can be linked.
-std::string name_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
-
 // Neither waits for the other end of a pipe, nor has a device do anything.
 int only_file(int fd) {
   struct stat facts {};
@@ -57,7 +54,7 @@ int FilePlace::make() const {
 
 int FilePlace::make_unnamed() const {
   const int file = opened(::openat(fd(), ".", O_TMPFILE | kFlags, kMode));
-  if (file < 0 || ::access(name_of(file).c_str(), F_OK) == 0) return file;
+  if (file < 0 || ::access(path_of_descriptor(file).c_str(), F_OK) == 0) return file;
   ::close(file);
   errno = EOPNOTSUPP;
   return -1;
@@ -92,7 +89,8 @@ bool FilePlace::leads_to(dev_t device, ino_t inode) const {
 }
 
 int FilePlace::give_to(int file) const {
-  return code_of(::linkat(AT_FDCWD, name_of(file).c_str(), fd(), name_.c_str(), AT_SYMLINK_FOLLOW));
+  return code_of(
+      ::linkat(AT_FDCWD, path_of_descriptor(file).c_str(), fd(), name_.c_str(), AT_SYMLINK_FOLLOW));
 }
 
 int FilePlace::rename_to(const FilePlace& other) const {

@@ -86,8 +86,7 @@ void NamedFile::note_identity() {
 
 std::string NamedFile::name_now() const {
   std::error_code unknown;
-  const std::string path =
-      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd_), unknown);
+  const std::string path = std::filesystem::read_symlink(path_of_descriptor(fd_), unknown);
   return !unknown && is_at(path) ? path : "";
 }
 
