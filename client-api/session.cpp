@@ -123,11 +123,9 @@ Status Session::end_iteration(const Call& call) {
 
 Status Session::await_settled(const Call& call, std::int64_t iteration) {
   ServerWatch& server = channel_.server();
-  platform::WaitBudget budget = channel_.budget();
-  const std::atomic<std::uint64_t>& progress = segment_.server_state().progress;
-  std::uint64_t seen = progress.load(std::memory_order_relaxed);
+  ProgressBudget budget = progress_budget();
   while (!server.is_settled(iteration)) {
-    const Status status = server.await_settled(call.lock, budget, iteration);
+    const Status status = server.await_settled(call.lock, budget.left(), iteration);
     if (status == Status::ERROR_FULL) {
       return failures_.complain(
           call,
@@ -138,9 +136,6 @@ Status Session::await_settled(const Call& call, std::int64_t iteration) {
           "");
     }
     if (status != Status::OK) return failures_.complain(call, {status, server.why_gone()}, "");
-    const std::uint64_t now = progress.load(std::memory_order_relaxed);
-    if (now != seen) budget = channel_.budget();
-    seen = now;
   }
   return Status::OK;
 }

@@ -13,6 +13,7 @@
 #include "client-api/launcher.hpp"
 #include "client-api/mesh_calls.hpp"
 #include "client-api/parameter_calls.hpp"
+#include "client-api/progress_budget.hpp"
 #include "client-api/rendezvous.hpp"
 #include "client-api/signal_calls.hpp"
 #include "client-api/variable_table.hpp"
@@ -61,6 +62,9 @@ class Session {
   void enter(std::int64_t iteration);
   /// As mode="sync" says.
   Status await_settled(const Call& call, std::int64_t iteration);
+  ProgressBudget progress_budget() const noexcept {
+    return {segment_.server_state().progress, channel_.budget()};
+  }
   void count_late();
   Status end_of_drain(const char* call_name, const std::string& says, Status server_status,
                       bool speaks);

@@ -12,8 +12,6 @@
 namespace leat::client {
 namespace {
 
-using platform::WaitBudget;
-
 constexpr std::int64_t kSliceNs = 100'000'000;
 constexpr std::int64_t kReapLimitNs = 2'000'000'000;
 
@@ -27,15 +25,13 @@ bool is_strict() {
 
 void Session::detach(const Call& call) noexcept {
   if (blocks_.wrote_since_end() || signals_.any_since_end()) (void)end_iteration(call);
-  WaitBudget budget = channel_.budget();
+  platform::WaitBudget budget = channel_.budget();
   (void)channel_.tell(call.lock, budget, channel_.event_of(shm::EventKind::finalize));
 }
 
 Status Session::await_drained(const char* call_name) {
   shm::DrainReport report{};
-  const std::atomic<std::uint64_t>& progress = segment_.server_state().progress;
-  std::uint64_t seen = progress.load(std::memory_order_relaxed);
-  WaitBudget budget = channel_.budget();
+  ProgressBudget budget = progress_budget();
   for (;;) {
     switch (channel_.events().link().await(&report, kSliceNs)) {
       case shm::ToServer::Received::message:
@@ -45,17 +41,14 @@ Status Session::await_drained(const char* call_name) {
         return end_of_drain(call_name, report.message, static_cast<Status>(report.status),
                             report.speaks != 0);
       case shm::ToServer::Received::closed:
-        if (channel_.server().change_server(budget) == Status::OK) break;
+        if (channel_.server().change_server(budget.left()) == Status::OK) break;
         return end_of_drain(call_name, "not all may be stored: " + channel_.server().why_gone(),
                             Status::ERROR_SERVER, place_ == 0);
       case shm::ToServer::Received::nothing:
         break;
     }
     channel_.events().has_room();  // sends what found none before
-    const std::uint64_t now = progress.load(std::memory_order_relaxed);
-    if (now != seen) budget = channel_.budget();
-    seen = now;
-    if (budget.left_ns() == 0) {
+    if (budget.left().left_ns() == 0) {
       return end_of_drain(
           call_name,
           "for the whole timeout the server has made no progress, because other ranks "
@@ -67,15 +60,11 @@ Status Session::await_drained(const char* call_name) {
 }
 
 void Session::leave_at_exit() noexcept {
-  const std::atomic<std::uint64_t>& progress = segment_.server_state().progress;
+  ProgressBudget budget = progress_budget();
   leave_to_parent();
   if (!own_.hosted) return;
-  std::uint64_t seen = progress.load(std::memory_order_relaxed);
-  for (WaitBudget budget = channel_.budget(); !own_.hosted->await_end(kSliceNs);) {
-    const std::uint64_t now = progress.load(std::memory_order_relaxed);
-    if (now != seen) budget = channel_.budget();
-    seen = now;
-    if (budget.left_ns() > 0) continue;
+  while (!own_.hosted->await_end(kSliceNs)) {
+    if (budget.left().left_ns() > 0) continue;
     tell(
         "the server in this process has made no progress for the whole timeout, and ends with it; "
         "what is in memory is stored by the next start on this node, or by `leat recover`");

@@ -204,7 +204,7 @@ enum class Numa { server, client, interleave };
 
 /// Where the server of a node lives.
 enum class Place { process, ranks, thread, none };
-/// In the first rank's process, beside the simulation's own threads.
+/// In one rank's process, the first that comes, beside the simulation's own threads.
 constexpr bool is_in_simulation(Place place) {
   return place == Place::thread || place == Place::none;
 }

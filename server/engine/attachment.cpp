@@ -44,7 +44,7 @@ shm::Welcome welcome_of(const shm::Hello& hello, const std::string& refusal, con
   refusal.copy(welcome.message, sizeof welcome.message - 1);
   if (!refusal.empty()) return welcome;
   welcome.server = whose_rank(hello, run.facts);
-  welcome.place = hello.node_rank - run.facts.first_on_node;
+  welcome.place = static_cast<std::int32_t>(place_among_own(hello, run.facts));
   run.segment.name().copy(welcome.segment, sizeof welcome.segment - 1);
   return welcome;
 }

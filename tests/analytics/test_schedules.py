@@ -2,15 +2,13 @@
 """On which cores, and when, plugins run: runs="server" and runs="sync", with the same results."""
 import json
 import os
-import select
 import signal
-import time
 
 import h5py
 import numpy as np
 import pytest
 from arrays_run import store, write_arrays
-from leat_run import BUILD, LIMIT, Run, xml
+from leat_run import BUILD, Run, await_file, xml
 
 ROW = '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/>'
 OUT = '<store name="out" type="hdf5"/>'
@@ -25,24 +23,13 @@ def pieces(runs, meet):
     return store("pieces", "", meet=meet).replace('type=""', f'library="{BUILD}/lib/leat/test/pieces.so" runs="{runs}"')
 
 
-def await_file(path):
-    until = time.monotonic() + LIMIT
-    while not path.exists():
-        assert time.monotonic() < until, f"{path} does not come"
-        time.sleep(0.002)
-
-
-def has_answered(rank):
-    return bool(select.select([rank.process.stdout], [], [], 0.3)[0])
-
-
 def test_the_end_of_an_iteration_waits_for_what_runs_in_sync(tmp_path):
     with Run(tmp_path, xml(ROW, store=OUT + gate("sync"))) as run:
         (rank,) = run.init()
         rank.must("write", "a", 0, 20, 1)
         rank.start("end_iteration")
         await_file(tmp_path / "begun-0")
-        assert not has_answered(rank)
+        assert not rank.has_answered()
         (tmp_path / "gate-open").touch()
         assert rank.result().ok
         rank.end()  # nothing is written: there is nothing to wait for
@@ -59,7 +46,7 @@ def test_it_waits_for_nothing_else(tmp_path):
         assert not (tmp_path / "begun-1").exists()
         rank.must("write", "a", 0, 20, 2)
         rank.start("end_iteration")
-        assert not has_answered(rank)  # the stores are not done with the one before
+        assert not rank.has_answered()  # the stores are not done with the one before
         (tmp_path / "gate-open").touch()
         assert rank.result().ok
         run.finish()

@@ -4,8 +4,8 @@ import os
 import signal
 
 import pytest
-from leat_run import BUILD, Run, xml
-from test_full import await_file, open_gate
+from leat_run import BUILD, Run, await_file, xml
+from test_full import open_gate
 
 RANKS, ITERATIONS = 2, 8
 DATA = '''<mesh name="gas" type="amr" levels="4" spacing="1,1"/>

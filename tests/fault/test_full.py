@@ -15,7 +15,7 @@ import time
 
 import h5py
 import pytest
-from leat_run import BUILD, LIMIT, Run, data, same_bits, xml
+from leat_run import BUILD, LIMIT, Run, await_file, data, same_bits, xml
 from stored_blocks import stored_ranks
 
 BYTES = 1 << 20
@@ -33,13 +33,6 @@ def config(policy, room, timeout="30s", variables=BIG, more=""):
 
 def seed(iteration, rank):
     return 1000 * rank + iteration
-
-
-def await_file(path, limit=LIMIT):
-    until = time.monotonic() + limit
-    while not path.exists():
-        assert time.monotonic() < until, f"{path} does not come"
-        time.sleep(0.002)
 
 
 def await_log(run, text, limit=LIMIT):

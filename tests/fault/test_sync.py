@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """mode="sync": leat_end_iteration returns when all that wants the iteration has it, and never waits without a bound."""
 import os
-import select
 import signal
 import sys
 import textwrap
-import time
 
 import h5py
-from leat_run import BUILD, LIMIT, Run, data, same_bits, xml
+from leat_run import BUILD, Run, await_file, data, same_bits, xml
 from stored_blocks import stored_ranks
 
 BYTES = 4096
@@ -25,27 +23,16 @@ def end_all(ranks):
         rank.start("end_iteration")
 
 
-def await_file(path):
-    until = time.monotonic() + LIMIT
-    while not path.exists():
-        assert time.monotonic() < until, f"{path} does not come"
-        time.sleep(0.002)
-
-
-def has_answered(rank):
-    return bool(select.select([rank.process.stdout], [], [], 0.3)[0])
-
-
 def test_the_end_waits_for_all_ranks_and_all_stores(tmp_path):
     with Run(tmp_path, config(), ranks=2) as run:
         a, b = run.init()
         a.must("write", "a", 0, BYTES, 1)
         b.must("write", "a", 0, BYTES, 2)
         a.start("end_iteration")
-        assert not has_answered(a)  # the other rank has not ended it
+        assert not a.has_answered()  # the other rank has not ended it
         b.start("end_iteration")
         await_file(tmp_path / "begun-0")
-        assert not has_answered(a) and not has_answered(b)
+        assert not a.has_answered() and not b.has_answered()
         (tmp_path / "gate-open").touch()
         assert a.result().ok and b.result().ok
         for _ in range(3):  # nothing is written: there is nothing to wait for
@@ -70,7 +57,7 @@ def test_the_end_waits_for_scripts(tmp_path):
         (rank,) = run.init()
         rank.must("write", "a", 0, BYTES, 1)
         rank.start("end_iteration")
-        assert not has_answered(rank)
+        assert not rank.has_answered()
         (tmp_path / "go").touch()
         assert rank.result().ok
         assert any(tmp_path.rglob("done-0"))
@@ -99,7 +86,7 @@ def test_a_killed_rank_is_not_waited_for(tmp_path):
         a, b = run.init()
         a.must("write", "a", 0, BYTES, 1)
         a.start("end_iteration")
-        assert not has_answered(a)
+        assert not a.has_answered()
         b.kill()
         assert a.result().ok
         run.finalize([a])

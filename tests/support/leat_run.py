@@ -75,6 +75,10 @@ class Rank:
             for words in some:
                 assert json.loads(self.process.stdout.readline())["status"] == "LEAT_OK", words
 
+    def has_answered(self):
+        """Within a third of a second."""
+        return bool(select.select([self.process.stdout], [], [], 0.3)[0])
+
     def result(self, limit=LIMIT):
         ready, _, _ = select.select([self.process.stdout], [], [], limit)
         assert ready, f"rank {self.number} hangs"
@@ -127,6 +131,13 @@ def await_death(pid):
         while (process / "stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX" or len(list((process / "task").iterdir())) > 1:
             assert time.monotonic() < until, f"{pid} does not die"
             time.sleep(0.001)
+
+
+def await_file(path, limit=LIMIT):
+    until = time.monotonic() + limit
+    while not path.exists():
+        assert time.monotonic() < until, f"{path} does not come"
+        time.sleep(0.002)
 
 
 class Run:
