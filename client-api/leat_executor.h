@@ -20,9 +20,11 @@ typedef struct leat_executor {
    * says that it cannot, and leat_init fails. */
   int (*start)(void* context, const char* schedule, int cores);
   /* Calls piece(arg, i) once for each i from 0 to pieces - 1, on any threads, several at a time, and returns when all of them have
-   * returned. After one that has not returned 0, those that are not begun may be left out. From several threads at the same
-   * time, all of Leat's own. */
-  void (*run)(void* context, uint64_t pieces, int (*piece)(void* arg, uint64_t number), void* arg);
+   * returned. After one that has not returned 0, those that are not begun may be left out. is_late(arg), from any thread until then, is
+   * not 0 once the simulation has ended another iteration, which waits for these pieces: those who did them only where nothing else was
+   * to do may now let the simulation have less. From several threads at the same time, all of Leat's own. */
+  void (*run)(void* context, uint64_t pieces, int (*piece)(void* arg, uint64_t number),
+              int (*is_late)(void* arg), void* arg);
 } leat_executor;
 
 /* For the runs that begin afterwards; before leat_init, on each rank that may host the server. The table is copied, what it leads to

@@ -7,13 +7,14 @@
 // instead of step(). The schedule is the XML's: without one, or without Leat, leat::parallel uses all cores, as oneTBB does.
 // C++17.
 //
-// Two arenas: the simulation's, and that of the analyses, into which each piece is enqueued by itself, so that a worker is asked
-// after each of them where it is needed most.
+// Arenas of their own for the simulation and for the analyses, into which each piece is enqueued by itself, so that a worker is asked
+// after each of them where it is needed most. With "dynamic" they come last, until another iteration waits for them: then half
+// of the workers are theirs first.
 //
-//   runs             simulation                  analyses
-//   static           all cores but `cores`       Leat's own threads on `cores` cores
-//   dynamic          all cores, high priority    all cores, low priority
-//   dynamic-paper    all cores                   `cores` cores, the same priority
+//   runs             simulation                    analyses
+//   static           all cores but `cores`         Leat's own threads on `cores` cores
+//   dynamic          all cores, normal priority    all workers, low priority; when late, half of them, high priority
+//   dynamic-paper    all cores                     `cores` workers, the same priority
 //
 // leat_init and leat_finalize are called outside of leat::parallel.
 #pragma once
@@ -24,6 +25,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
@@ -34,17 +36,28 @@
 namespace leat {
 namespace detail {
 
-// Some pieces, until the last one has been done.
+// Some pieces, each done once by whoever claims it first, until the last one has been done.
 class TbbJob {
  public:
   using Piece = int (*)(void* arg, std::uint64_t number);
-  TbbJob(std::uint64_t pieces, Piece piece, void* arg) : left_(pieces), piece_(piece), arg_(arg) {}
+  TbbJob(std::uint64_t pieces, Piece piece, void* arg)
+      : pieces_(pieces), left_(pieces), piece_(piece), arg_(arg) {}
 
-  void call(std::uint64_t number) {
+  void do_one() {
+    const std::uint64_t number = claimed_.fetch_add(1, std::memory_order_relaxed);
+    if (number >= pieces_) return;
     if (!has_failed_.load(std::memory_order_relaxed) && piece_(arg_, number) != 0)
       has_failed_.store(true, std::memory_order_relaxed);
-    const std::lock_guard<std::mutex> lock(mutex_);  // until notified: this dies when it is let go
+    const std::lock_guard<std::mutex> lock(mutex_);
     if (--left_ == 0) ended_.notify_all();
+  }
+  std::uint64_t unclaimed() const {
+    return pieces_ - std::min(pieces_, claimed_.load(std::memory_order_relaxed));
+  }
+  // False: not in this time.
+  bool await(std::chrono::milliseconds limit) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return ended_.wait_for(lock, limit, [this] { return left_ == 0; });
   }
   void await() {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -54,6 +67,8 @@ class TbbJob {
  private:
   std::mutex mutex_;
   std::condition_variable ended_;
+  std::atomic<std::uint64_t> claimed_{0};
+  const std::uint64_t pieces_;
   std::uint64_t left_;
   Piece piece_;
   void* arg_;
@@ -79,42 +94,55 @@ class TbbArenas {
     const std::lock_guard<std::mutex> lock(mutex_);
     return analyses_;
   }
+  // Null: what is late is done where the rest is.
+  std::shared_ptr<Arena> late_analyses() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return late_;
+  }
 
   int start(const char* schedule, int cores) {
     const int most = oneapi::tbb::info::default_concurrency();
     const int workers = std::max(1, most - 1);  // of oneTBB: the simulation's main thread is none
     const auto is = [schedule](const char* word) { return std::strcmp(schedule, word) == 0; };
-    if (is("static"))
-      return use(std::max(1, most - cores), Priority::normal, workers, Priority::low);
-    if (is("dynamic")) return use(most, Priority::high, workers, Priority::low);
-    if (is("dynamic-paper"))
-      return use(most, Priority::normal, std::clamp(cores, 1, workers), Priority::normal);
+    if (is("static")) return use(std::max(1, most - cores), workers, Priority::low);
+    if (is("dynamic")) return use(most, workers, Priority::low, (workers + 1) / 2);
+    if (is("dynamic-paper")) return use(most, std::clamp(cores, 1, workers), Priority::normal);
     return 1;
   }
 
  private:
-  TbbArenas() { use(Arena::automatic, Priority::normal, 1, Priority::low); }
+  TbbArenas() { use(Arena::automatic, 1, Priority::low); }
 
-  int use(int simulation, Priority its, int analyses, Priority theirs) {
+  int use(int simulation, int analyses, Priority theirs, int late = 0) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    simulation_ = std::make_shared<Arena>(simulation, 1, its);
+    simulation_ = std::make_shared<Arena>(simulation, 1, Priority::normal);
     analyses_ = std::make_shared<Arena>(analyses, 0, theirs);
+    late_ = late > 0 ? std::make_shared<Arena>(late, 0, Priority::high) : nullptr;
     return 0;
   }
 
   std::mutex mutex_;
-  std::shared_ptr<Arena> simulation_, analyses_;
+  std::shared_ptr<Arena> simulation_, analyses_, late_;
 };
 
 inline int start_tbb(void*, const char* schedule, int cores) {
   return TbbArenas::all().start(schedule, cores);
 }
 
-inline void run_in_tbb(void*, std::uint64_t pieces, TbbJob::Piece piece, void* arg) {
-  const std::shared_ptr<TbbArenas::Arena> arena = TbbArenas::all().analyses();
-  TbbJob job(pieces, piece, arg);
-  for (std::uint64_t i = 0; i < pieces; ++i) arena->enqueue([&job, i] { job.call(i); });
-  job.await();
+inline void run_in_tbb(void*, std::uint64_t pieces, TbbJob::Piece piece, int (*is_late)(void*),
+                       void* arg) {
+  const auto job =
+      std::make_shared<TbbJob>(pieces, piece, arg);  // of tasks that find nothing left too
+  const auto enqueue = [&job](TbbArenas::Arena& arena) {
+    for (std::uint64_t i = job->unclaimed(); i > 0; --i) arena.enqueue([job] { job->do_one(); });
+  };
+  enqueue(*TbbArenas::all().analyses());
+  if (const auto late = TbbArenas::all().late_analyses()) {
+    while (!is_late(arg))
+      if (job->await(std::chrono::milliseconds(1))) return;
+    enqueue(*late);
+  }
+  job->await();
 }
 
 inline leat_status set_tbb_executor() {

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define LEAT_SERVER_ABI 5
+#define LEAT_SERVER_ABI 6
 
 /* Is told once that the server is ready, status 0, or why there is none. Returns 0, or else the
  * server ends: it is not wanted any more. */
@@ -21,7 +21,8 @@ typedef int leat_server_told(void* context, int status, const char* message);
 struct leat_server_pieces {
   void* context;
   int (*start)(void* context, const char* schedule, int cores);
-  void (*run)(void* context, uint64_t pieces, int (*piece)(void* arg, uint64_t number), void* arg);
+  void (*run)(void* context, uint64_t pieces, int (*piece)(void* arg, uint64_t number),
+              int (*is_late)(void* arg), void* arg);
 };
 
 /* Whose process it is. */

@@ -17,6 +17,7 @@ namespace {
 // What the C interface carries through as one pointer.
 struct PiecesInHand {
   const PieceRunner::Piece& piece;
+  const PieceRunner::IsLate& is_late;
   std::mutex mutex{};
   std::string error{};
 
@@ -27,6 +28,9 @@ struct PiecesInHand {
     const std::lock_guard<std::mutex> lock(own.mutex);
     if (own.error.empty()) own.error = std::move(error);
     return 1;
+  }
+  static int others_wait(void* self) noexcept {
+    return static_cast<const PiecesInHand*>(self)->is_late() ? 1 : 0;
   }
 };
 
@@ -42,15 +46,17 @@ class SimulationCrew final : public PieceRunner {
         static_cast<double>(longest_ns_) / 1e6);
   }
 
-  std::string run(std::uint64_t pieces, const Piece& piece) override {
+  std::string run(std::uint64_t pieces, const Piece& piece, const IsLate& is_late) override {
     const Piece timed = [this, &piece](std::uint64_t number) {
       const std::int64_t begun_ns = platform::now_ns();
       std::string error = piece(number);
       note(platform::now_ns() - begun_ns);
       return error;
     };
-    PiecesInHand in_hand{timed};
-    if (pieces > 0) executor_.run(executor_.context, pieces, PiecesInHand::call, &in_hand);
+    PiecesInHand in_hand{timed, is_late};
+    if (pieces > 0)
+      executor_.run(executor_.context, pieces, PiecesInHand::call, PiecesInHand::others_wait,
+                    &in_hand);
     return std::move(in_hand.error);
   }
 

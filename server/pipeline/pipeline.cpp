@@ -87,7 +87,9 @@ Pipeline::Pipeline(std::vector<std::unique_ptr<PluginInstance>> plugins,
       crews_(cores),
       aside_(stores_, queue_),
       lanes_(libraries_of(stores_, aside_), cores.dedicated) {
-  for (const auto& store : stores_) store->plugin().set_crew(crews_.of(store->plugin().schedule()));
+  const auto is_late = [this] { return queue_.iterations_waiting() > 0; };
+  for (const auto& store : stores_)
+    store->plugin().set_crew(crews_.of(store->plugin().schedule()), is_late);
 }
 
 void Pipeline::start(Executor& executor, std::int32_t first_rank, std::function<void()> first) {

@@ -115,10 +115,11 @@ std::string PluginInstance::in_pieces(const leat_iteration_data& data) {
   std::string error = outcome(plugin_->begin(state_, &data, &pieces), "begin");
   if (!error.empty()) return error;
   const auto crashes = CrashNote::count_here();
-  error = crew_->run(pieces, [&](std::uint64_t number) {
+  const PieceRunner::Piece piece = [&](std::uint64_t number) {
     const CrashNote note(crashes);
     return outcome(plugin_->chunk(state_, number), "chunk");
-  });
+  };
+  error = crew_->run(pieces, piece, is_late_);
   return error.empty() ? outcome(plugin_->finish(state_), "finish") : error;
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/model/product_flow.hpp"
@@ -38,8 +39,11 @@ class PluginInstance {
 
   /// Before open(): the lowest rank of this node.
   void set_first_rank(std::int32_t rank) noexcept { run_.first_rank = rank; }
-  /// Before open(): who does iterations that are done in pieces.
-  void set_crew(PieceRunner& crew) noexcept { crew_ = &crew; }
+  /// Before open(): who does iterations that are done in pieces, and whether others wait for them.
+  void set_crew(PieceRunner& crew, PieceRunner::IsLate is_late) {
+    crew_ = &crew;
+    is_late_ = std::move(is_late);
+  }
   std::string open();
   /// True when this plugin takes something of the iteration.
   bool wants(const Iteration& iteration) const { return takes_.something_of(iteration); }
@@ -92,6 +96,7 @@ class PluginInstance {
   const PluginView& view_;
   PluginHost host_;
   PieceRunner* crew_ = nullptr;
+  PieceRunner::IsLate is_late_{};
   void* state_ = nullptr;
   std::optional<std::string> why_not_open_ = "";  // nothing: it is open
 };

@@ -36,7 +36,7 @@ void WorkTeam::start(Executor& executor) {
   }
 }
 
-std::string WorkTeam::run(std::uint64_t pieces, const Piece& piece) {
+std::string WorkTeam::run(std::uint64_t pieces, const Piece& piece, const IsLate& /*is_late*/) {
   Job job{piece, pieces};
   std::unique_lock<std::mutex> lock(mutex_);
   const auto place = jobs_.insert(jobs_.end(), &job);

@@ -28,7 +28,7 @@ class WorkTeam final : public PieceRunner {
   /// Once. With fewer threads, when there are no more to be had.
   void start(Executor& executor);
   /// Each who calls it helps itself.
-  std::string run(std::uint64_t pieces, const Piece& piece) override;
+  std::string run(std::uint64_t pieces, const Piece& piece, const IsLate& is_late) override;
 
  private:
   struct Job;

@@ -72,11 +72,12 @@ IdleGate::Work IdleGate::take_work() noexcept {
 }
 
 // What comes behind the pieces waits as they do.
-std::string GatedTeam::run(std::uint64_t pieces, const Piece& piece) {
-  std::string error = team_.run(pieces, [&](std::uint64_t number) {
+std::string GatedTeam::run(std::uint64_t pieces, const Piece& piece, const IsLate& is_late) {
+  const Piece gated = [&](std::uint64_t number) {
     const IdleGate::Place place(gate_);
     return piece(number);
-  });
+  };
+  std::string error = team_.run(pieces, gated, is_late);
   gate_.await();
   return error;
 }

@@ -63,7 +63,7 @@ class IdleGate {
 class GatedTeam final : public PieceRunner {
  public:
   GatedTeam(WorkTeam& team, IdleGate& gate) : team_(team), gate_(gate) {}
-  std::string run(std::uint64_t pieces, const Piece& piece) override;
+  std::string run(std::uint64_t pieces, const Piece& piece, const IsLate& is_late) override;
 
  private:
   WorkTeam& team_;

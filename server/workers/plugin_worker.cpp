@@ -117,7 +117,7 @@ class PluginAtWork {
         library_(must(load_plugin_of(model_.stores.at(setup.at("store").get<std::size_t>())))),
         plugin_(library_.plugin(), model_, setup.at("store").get<std::uint32_t>(), view_,
                 std::make_shared<LogAtLeatd>(leatd)) {
-    plugin_.set_crew(is_gated_ ? static_cast<PieceRunner&>(gated_) : team_);
+    plugin_.set_crew(is_gated_ ? static_cast<PieceRunner&>(gated_) : team_, [] { return false; });
     plugin_.host().show_ledger([this] { return leatd_.ask_for_ledger(); });
     plugin_.host().report_progress([this] { tell_progress(); });
     team_.start(threads_);

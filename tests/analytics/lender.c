@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A simulation that lends its threads for analyses:
  *
- *     lender run.xml ITERATIONS [refuse | broken | stall]
+ *     lender run.xml ITERATIONS [refuse | broken | stall | late]
  *
  * It says "start SCHEDULE CORES" and "run PIECES" as Leat asks; each piece is done on one of two threads that it starts for that.
- * refuse: start fails; broken: its table is too small; stall: it does no piece. */
+ * refuse: start fails; broken: its table is too small; stall: it does no piece;
+ * late: it does none before the next iteration waits for them, and says so. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,13 +35,18 @@ static void* each_second(void* given) {
 }
 
 static void run(void* context, uint64_t pieces, int (*piece)(void* arg, uint64_t number),
-                void* arg) {
+                int (*is_late)(void* arg), void* arg) {
   pthread_t threads[2];
   struct work work[2] = {{piece, arg, 0, pieces}, {piece, arg, 1, pieces}};
   (void)context;
   printf("run %llu\n", (unsigned long long)pieces);
   fflush(stdout);
   while (strcmp(how, "stall") == 0) pause();
+  if (strcmp(how, "late") == 0) {
+    while (!is_late(arg)) usleep(1000);
+    printf("late\n");
+    how = "";
+  }
   for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, each_second, &work[i]);
   for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
 }

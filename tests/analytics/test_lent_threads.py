@@ -48,6 +48,20 @@ def test_each_piece_is_done_once_on_a_thread_that_is_lent(tmp_path, schedule):
         assert file["products/pieces/done"][:].tolist() == [40] * 5
 
 
+def test_who_lends_is_told_when_the_next_iteration_waits(tmp_path):
+    done = lender(tmp_path, config(analysis("dynamic")), "5", "late")
+    assert done.returncode == 0 and [line for line in done.stdout.splitlines() if line != "wrote"] == \
+        ["start dynamic 1", "run 40", "late", *["run 40"] * 4], done.stdout + done.stderr
+
+
+def test_late_analyses_get_workers_that_the_simulation_has_work_for(tmp_path):
+    """On oneTBB, a simulation that goes on until the analysis of an iteration that another one waits for is done."""
+    (tmp_path / "run.xml").write_text(config(analysis("dynamic")))
+    done = subprocess.run([BUILD / "bin/busy_tbb", "run.xml"], cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True,
+                          timeout=LIMIT)
+    assert done.returncode == 0, (done.returncode, done.stdout + done.stderr)
+
+
 def test_static_uses_cores_of_leat_and_says_how_many(tmp_path):
     done = lender(tmp_path, config(analysis("static")), "3")
     assert done.returncode == 0 and done.stdout.splitlines() == ["start static 1", "wrote"], done.stdout + done.stderr

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import sys
 import tempfile
 
@@ -26,7 +27,8 @@ SCHEDULES = {"server": "process", "sync": "process", "idle": "process", "static"
 ONLY_TBB = ("dynamic", "dynamic-paper")
 # Share of a step of the simulation that the analysis takes on one core, and into how many pieces it is cut.
 WORKLOADS = {"short sequential": (0.15, 1), "short parallel": (0.15, 64), "long sequential": (0.8, 1), "long parallel": (0.8, 64)}
-CODES = {"md_tbb": ["120", "10"], "heat_openmp": ["300", "512"]}
+CODES = {"md_tbb": ["300", "10"], "heat_openmp": ["300", "512"]}
+BUFFER = "64MiB"
 XML = {
     "md_tbb": '<layout name="l" type="double" dimensions="n,3"/><variable name="x" layout="l"/>'
               '<variable name="v" layout="l" store="none"/>',
@@ -36,7 +38,7 @@ XML = {
 
 def xml(code, schedule, rounds, pieces):
     return f"""<simulation name="bench">
-<architecture><dedicated cores="{HELPERS}" place="{SCHEDULES[schedule]}"/><buffer size="256MiB"/></architecture>
+<architecture><dedicated cores="{HELPERS}" place="{SCHEDULES[schedule]}"/><buffer size="{BUFFER}"/></architecture>
 <data><parameter name="n" type="int"/><parameter name="t" type="double"/>{XML[code]}</data>
 <storage><store name="work" library="{BUILD}/lib/leat/bench/work.so" runs="{schedule}" when-slow="wait" products="">
 <option name="rounds" value="{rounds}"/><option name="pieces" value="{pieces}"/></store>
@@ -69,21 +71,30 @@ def schedules_of(code):
     return [schedule for schedule in SCHEDULES if code == "md_tbb" or schedule not in ONLY_TBB]
 
 
-def rounds_for(folder, code, share):
-    """So that the analysis takes this share of a step on one core: measured, while the simulation waits for it."""
+def rounds_of_step(folder, code):
+    """So many take as long on one core as a step of the simulation: measured, while that waits for them."""
     steps = int(CODES[code][0])
-    alone = min(run(folder, code, None)["seconds"] for _ in range(3)) / steps
-    without, several = (min(run(folder, code, "sync", rounds)["seconds"] for _ in range(3)) / steps for rounds in (1, 41))
-    return max(1, round(share * alone * 40 / max(several - without, 1e-3 * alone)))  # what noise hides has a bound too
+
+    def medians(rounds):
+        """Of a step: alone, with an analysis that does nothing, and with so many rounds."""
+        turns = [[run(folder, code, *case)["seconds"] / steps for case in ((None,), ("sync", 0), ("sync", rounds))] for _ in range(3)]
+        return map(statistics.median, zip(*turns))
+
+    for rounds in (4**i / 16 for i in range(10)):
+        alone, without, several = medians(rounds)
+        if several - without > alone / 2:  # more than noise
+            return alone * rounds / (several - without)
+    raise RuntimeError("no number of rounds takes half of a step")
 
 
 def measure(folder, repetitions, say=print):
     found = {}
     for code in CODES:
+        of_step = rounds_of_step(folder, code)
         for workload, (share, pieces) in WORKLOADS.items():
-            rounds = rounds_for(folder, code, share)
+            rounds = share * of_step
             cases = ["alone", *schedules_of(code)]
-            say(f"{code}, {workload}: {rounds} rounds")
+            say(f"{code}, {workload}: {rounds:.3g} rounds")
             series = Series(lambda case: run(folder, code, None if case == "alone" else case, rounds, pieces), cases, repetitions, 600)
             sums = {each["checksum"] for case in cases for each in series.runs[case]}
             assert len(sums) == 1 and not series.failures, (sums, series.failures)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An analysis of a known length: goes `rounds` times through the values that it takes, in `pieces`, and publishes what it has made
-// of them, which is the same bits on any cores.
+// An analysis of a known length: goes `rounds` times through the values that it takes, which need not be a whole number, in `pieces`,
+// and publishes what it has made of them, which is the same bits on any cores.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <vector>
@@ -12,7 +13,9 @@ namespace {
 class Work {
  public:
   Work(const leat_run& run, leat::Host host)
-      : host_(host), rounds_(whole(run, "rounds")), pieces_(whole(run, "pieces")) {}
+      : host_(host),
+        rounds_(number(run, "rounds")),
+        pieces_(static_cast<std::uint64_t>(number(run, "pieces"))) {}
 
   std::uint64_t begin(const leat_iteration_data& data) {
     values_.clear();
@@ -28,9 +31,12 @@ class Work {
     const std::size_t first = values_.size() * number / pieces_;
     const std::size_t last = values_.size() * (number + 1) / pieces_;
     double sum = 0;
-    for (std::uint64_t round = 0; round < rounds_; ++round) {
-      for (std::size_t i = first; i < last; ++i)
+    for (auto left = static_cast<std::size_t>(rounds_ * static_cast<double>(last - first));
+         left > 0;) {
+      const std::size_t now = std::min(left, last - first);
+      for (std::size_t i = first; i < first + now; ++i)
         sum += std::sqrt(values_[i] * values_[i] + sum * 1e-9);
+      left -= now;
     }
     found_[number] = sum;
     host_.progress(last - first);
@@ -47,13 +53,13 @@ class Work {
   void close() {}
 
  private:
-  static std::uint64_t whole(const leat_run& run, const char* name) {
-    return std::strtoull(leat::option(run.options, run.option_count, name, "1").c_str(), nullptr,
-                         10);
+  static double number(const leat_run& run, const char* name) {
+    return std::strtod(leat::option(run.options, run.option_count, name, "1").c_str(), nullptr);
   }
 
   leat::Host host_;
-  std::uint64_t rounds_, pieces_;
+  double rounds_;
+  std::uint64_t pieces_;
   std::vector<double> values_, found_;
 };
 
