@@ -15,6 +15,8 @@ using platform::WaitBudget;
 
 // Other threads wait less for such a copy than letting go of the lock, and taking it again, costs.
 constexpr std::uint64_t kShortCopy = 4096;
+// Of a shorter one the time is not worth what looking at the clock costs.
+constexpr std::uint64_t kTimedCopy = 32 * 1024;
 
 [[gnu::noinline]] Error no_pointer() {
   return {Status::ERROR_ARGUMENT, "the pointer to fill is NULL"};
@@ -79,6 +81,7 @@ inline Status BlockWriter::reserve(const Call& call, std::uint32_t variable, std
 
 [[gnu::noinline]] Status BlockWriter::await_memory(const Call& call, std::uint32_t variable,
                                                    std::uint64_t bytes, std::uint64_t* offset) {
+  const InsideTime time(channel_);
   WaitBudget budget = channel_.budget();
   const std::int64_t iteration = channel_.iteration();
   Status status = channel_.reserve(call.lock, budget, bytes, iteration, offset);
@@ -124,6 +127,7 @@ void BlockWriter::add_checksum(const Call& call, std::uint64_t offset) noexcept 
 
 [[gnu::noinline]] Status BlockWriter::await_push(const Call& call, std::uint32_t variable,
                                                  std::uint64_t offset) {
+  const InsideTime time(channel_);
   const std::uint64_t data_bytes = segment_.at<shm::BlockHeader>(offset)->data_bytes;
   WaitBudget budget = channel_.budget();
   const Status status = channel_.push_block(call.lock, budget, offset);
@@ -164,9 +168,11 @@ inline Status BlockWriter::write_from(const Call& call, std::uint32_t variable, 
     copy_into(offset, source, bytes);
     return push_block(call, variable, offset);
   }
+  const std::int64_t begun_ns = bytes < kTimedCopy ? 0 : platform::now_ns();
   call.lock.unlock();
   copy_into(offset, source, bytes);
   call.lock.lock();
+  if (begun_ns != 0) channel_.count_inside(platform::now_ns() - begun_ns);
   return unless_dropped(push_block(call, variable, offset));
 }
 

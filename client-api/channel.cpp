@@ -26,6 +26,13 @@ Event Channel::event_of(EventKind kind) const noexcept {
   return event;
 }
 
+Event Channel::end_event() noexcept {
+  Event event = event_of(EventKind::end_iteration);
+  event.at_ns = platform::now_ns();
+  event.inside_ns = static_cast<std::uint64_t>(std::exchange(inside_ns_, 0));
+  return event;
+}
+
 Status Channel::push(Lock& lock, WaitBudget& budget, const Event& event) noexcept {
   const Status status = await_room(lock, budget);
   if (status == Status::OK) events_.push_at_once(event);

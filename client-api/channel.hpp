@@ -65,6 +65,11 @@ class Channel {
   /// A write has failed: known to the server even if this process ends before it can say which.
   void count_failed() noexcept { area_.client->failed.fetch_add(1, std::memory_order_relaxed); }
 
+  /// So long was a call of Leat's, in the iteration that ends next.
+  void count_inside(std::int64_t ns) noexcept { inside_ns_ += ns; }
+  /// Of this iteration, now.
+  shm::Event end_event() noexcept;
+
   EventSender& events() noexcept { return events_; }
   BlockMemory& memory() noexcept { return memory_; }
   const BlockMemory& memory() const noexcept { return memory_; }
@@ -88,6 +93,20 @@ class Channel {
   ServerWatch watch_;
   std::int64_t timeout_ns_;
   std::int64_t iteration_ = 0;
+  std::int64_t inside_ns_ = 0;
+};
+
+/// While it lives, the time is Leat's. With the lock held at both ends.
+class InsideTime {
+ public:
+  explicit InsideTime(Channel& channel) noexcept
+      : channel_(channel), begun_ns_(platform::now_ns()) {}
+  InsideTime(const InsideTime&) = delete;
+  ~InsideTime() { channel_.count_inside(platform::now_ns() - begun_ns_); }
+
+ private:
+  Channel& channel_;
+  const std::int64_t begun_ns_;
 };
 
 }  // namespace leat::client

@@ -87,7 +87,8 @@ inline bool EventSender::push_block_at_once(std::uint64_t offset, std::int64_t i
   event.iteration = iteration;
   event.offset = offset;
   event.bytes = sizeof header + header.data_bytes;
-  event.token = event.reserved[0] = event.reserved[1] = 0;
+  event.token = event.inside_ns = 0;
+  event.at_ns = 0;
   events_.push_slot();
   if (has_many()) wake_server(true);
   return true;

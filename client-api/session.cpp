@@ -105,7 +105,7 @@ void Session::leave_to_parent() noexcept {
 Status Session::end_iteration(const Call& call) {
   platform::WaitBudget budget = channel_.budget();
   Status status = channel_.server().check(budget);
-  const shm::Event end = channel_.event_of(shm::EventKind::end_iteration);
+  const shm::Event end = channel_.end_event();
   enter(end.iteration + 1);
   if (status == Status::OK) status = channel_.tell(call.lock, budget, end);
   if (status == Status::OK)
@@ -122,6 +122,7 @@ Status Session::end_iteration(const Call& call) {
 }
 
 Status Session::await_settled(const Call& call, std::int64_t iteration) {
+  const InsideTime time(channel_);
   ServerWatch& server = channel_.server();
   ProgressBudget budget = progress_budget();
   while (!server.is_settled(iteration)) {

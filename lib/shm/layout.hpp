@@ -212,7 +212,9 @@ struct Event {
   std::uint64_t offset;
   std::uint64_t bytes;
   std::uint64_t token;
-  std::uint64_t reserved[2];
+  // Of end_iteration:
+  std::int64_t at_ns;       ///< when, on the monotonic clock; 0: not said
+  std::uint64_t inside_ns;  ///< how long its calls took since the end before; short copies are not counted
 };
 
 enum class ReleaseKind : std::uint32_t {

@@ -145,7 +145,7 @@ bool CheckReport::good() const {
   });
 }
 
-Result<CheckReport> check_file(const CheckOptions& options) {
+Result<CheckReport> size_up(const CheckOptions& options) {
   model::ReadResult read = model::read_file(options.file);
   CheckReport report;
   report.options = options;
@@ -164,13 +164,20 @@ Result<CheckReport> check_file(const CheckOptions& options) {
   add_parameters(report, *overrides);
   judge_sizes(report);
   judge_buffer(report);
+  return report;
+}
+
+Result<CheckReport> check_file(const CheckOptions& options) {
+  Result<CheckReport> sized = size_up(options);
+  if (!sized || !sized->model) return sized;
+  CheckReport& report = *sized;
   judge_spill(report);
   judge_places(report);
   check_placement(report);
   check_stores(report);
   check_scripts(report);
   check_products(report);
-  return report;
+  return sized;
 }
 
 }  // namespace leat::command

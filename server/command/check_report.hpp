@@ -57,7 +57,10 @@ struct CheckReport {
   bool good() const;
 };
 
-/// Fails only when `set` does not fit the parameters of the file: that is the command line's fault.
+/// What an iteration takes, and nothing else. Fails only when `set` does not fit the parameters of the
+/// file: that is the command line's fault.
+Result<CheckReport> size_up(const CheckOptions& options);
+/// And all else; fails likewise.
 Result<CheckReport> check_file(const CheckOptions& options);
 
 /// Asks the plugins of stores that come with Leat what they think of their options.

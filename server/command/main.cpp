@@ -13,6 +13,7 @@
 #include "server/command/launch.hpp"
 #include "server/command/ls.hpp"
 #include "server/command/placement.hpp"
+#include "server/command/plan.hpp"
 #include "server/command/recover.hpp"
 #include "server/command/replay.hpp"
 #include "server/command/view.hpp"
@@ -52,6 +53,7 @@ int main(int argc, char** argv) {
   add_launch(app, exit_code);
   add_ls(app, exit_code);
   add_placement(app, exit_code);
+  add_plan(app, exit_code);
   add_recover(app, exit_code);
   add_replay(app, exit_code);
   add_view(app, exit_code);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lib/base/words.hpp"
+#include "lib/platform/clock.hpp"
 #include "lib/platform/memory.hpp"
 #include "server/ledger/problems.hpp"
 #include "server/ledger/text_table.hpp"
@@ -100,12 +101,54 @@ std::string Ending::last_line() const {
   return text;
 }
 
+RunReport Ending::report() const {
+  const RunFacts& facts = session_.run.facts;
+  const model::Architecture& architecture = session_.run.model.architecture;
+  RunReport report;
+  report.simulation = session_.run.model.name;
+  report.session = facts.session;
+  report.ranks = facts.node_ranks;
+  report.cores = std::max<std::int64_t>(1, architecture.dedicated_cores / facts.servers);
+  report.is_shared = facts.cores_are_shared;
+  report.synchronous = session_.run.segment.header().synchronous != 0;
+  report.since_takeover = facts.resumed;
+  report.times = session_.times.figures();
+  report.iterations = report.times.intervals + (report.times.intervals > 0 ? 1 : 0);
+  const std::int64_t now_ns = platform::now_ns();
+  report.seconds = static_cast<double>(now_ns - report.times.first_ns) / 1e9 + report.times.seconds;
+  if (!facts.in_simulation && !report.is_shared)
+    report.server_busy = std::min(1.0, static_cast<double>(platform::processor_time_ns()) / 1e9 /
+                                           report.seconds / static_cast<double>(report.cores));
+  for (const auto& store : dispatcher_.pipeline().stores()) {
+    const PluginWork& work = store->plugin().work();
+    report.stores.push_back(
+        {store->plugin().store(), work.calls.load(), static_cast<double>(work.ns.load()) / 1e9});
+  }
+  for (const ScriptMetrics& each : dispatcher_.scripts().metrics())
+    report.scripts.push_back({each.name, each.fate.calls, each.seconds});
+  report.bytes = session_.events.totals().bytes;
+  report.buffer_bytes = session_.run.segment.header().data_bytes;
+  report.most_used_bytes = session_.memory.regions().most_used_bytes();
+  return report;
+}
+
+void Ending::say_report() {
+  const RunReport said = report();
+  if (!said.says_something() || session_.run.facts.drained) return;
+  for (const std::string& line : lines_of(said)) session_.run.log->info("{}", line);
+  const std::string text =
+      json_of(said).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string why = session_.record.write_beside("report", text + "\n");
+  if (!why.empty()) session_.run.log->warn("the report of this run is not written: {}", why);
+}
+
 void Ending::log_the_end(const std::string& problems) {
   Log& log = *session_.run.log;
   if (!problems.empty()) log.warn("{}", problems);
   for (const std::string& line : dispatcher_.scripts().report()) log.info("{}", line);
   if (const std::string line = dispatcher_.spiller().report(); !line.empty()) log.info("{}", line);
   if (session_.run.facts.drained) say_drained();
+  say_report();
   log.info("{}", last_line());
 }
 

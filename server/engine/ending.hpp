@@ -8,6 +8,7 @@
 
 #include "server/engine/attachment.hpp"
 #include "server/engine/events.hpp"
+#include "server/report/run_report.hpp"
 
 namespace leat::server {
 
@@ -40,6 +41,8 @@ class Ending {
  private:
   void end_each(void (Events::*end)(std::uint32_t));
   void say_what_never_happened();
+  RunReport report() const;
+  void say_report();
   std::string last_line() const;
   void say_drained();
   void log_the_end(const std::string& problems);

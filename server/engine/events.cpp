@@ -24,6 +24,7 @@ Events::Events(SessionState& session, Overflow& overflow, Attachment& attachment
       clients_(session.clients),
       memory_(session.memory),
       iterations_(session.iterations),
+      times_(session.times),
       happened_(session.events),
       parameters_(session.parameters),
       signals_(session.signals),
@@ -97,7 +98,7 @@ void Events::handle(std::uint32_t index, const shm::Event& event) {
     case EventKind::block:
       return on_block(index, event);
     case EventKind::end_iteration:
-      return on_end_iteration(index, event.iteration);
+      return on_end_iteration(index, event);
     case EventKind::lease_request:
       return on_lease_request(index, event);
     case EventKind::seal:
@@ -124,11 +125,13 @@ void Events::handle(std::uint32_t index, const shm::Event& event) {
   clients_.complain(index, fmt::format("sent an event of unknown kind {}", event.kind));
 }
 
-void Events::on_end_iteration(std::uint32_t index, std::int64_t iteration) {
+void Events::on_end_iteration(std::uint32_t index, const shm::Event& event) {
+  const std::int64_t iteration = event.iteration;
   if (iteration < 0 || iteration >= shm::kMostIterations) {
     return clients_.complain(
         index, fmt::format("speaks of iteration {}, which makes no sense", iteration));
   }
+  times_.ended(index, event.at_ns, event.inside_ns, iteration + 1 - iterations_.current(index));
   end_all_before(index, iteration + 1);
   overflow_.serve();
 }

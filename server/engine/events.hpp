@@ -33,7 +33,7 @@ class Events {
   void on_block(std::uint32_t index, const shm::Event& event);
   std::optional<Block> read(std::uint32_t index, const shm::Event& event, std::string* error);
   void refuse_block(std::uint32_t index, const shm::Event& event, const std::string& error);
-  void on_end_iteration(std::uint32_t index, std::int64_t iteration);
+  void on_end_iteration(std::uint32_t index, const shm::Event& event);
   void on_lease_request(std::uint32_t index, const shm::Event& event);
   void on_text(std::uint32_t index, const shm::Event& event);
   void on_lost(std::uint32_t index, const shm::Event& event);
@@ -46,6 +46,7 @@ class Events {
   Clients& clients_;
   Memory& memory_;
   IterationTracker& iterations_;
+  IterationTimes& times_;
   IterationEvents& happened_;
   Parameters& parameters_;
   Signals& signals_;

@@ -79,6 +79,7 @@ void Placing::place(const std::vector<platform::CpuSet>& of_node) {
   const int wanted = static_cast<int>(architecture.dedicated_cores);
   const platform::Placement placement = this->placement(of_node);
   host_.run_on(placement);
+  session_.run.facts.cores_are_shared = placement.shared;
   dispatcher_.scripts().place(placement.cpus);
   const platform::MemoryPlacement memory = platform::place_memory(
       machine, allowed, placement, ranks.affinities, policy_of(architecture.numa));

@@ -181,6 +181,11 @@ std::string LedgerFile::text() const {
   return text_;
 }
 
+std::string LedgerFile::write_beside(const std::string& what, const std::string& text) {
+  const std::string stem = name_.substr(0, name_.size() - std::strlen(kEnding));
+  return folder_.write_whole(stem + "." + what + ".json", text);
+}
+
 std::string LedgerFile::write(const std::string& text) { return folder_.write_whole(name_, text); }
 
 }  // namespace leat::server

@@ -47,6 +47,9 @@ class LedgerFile {
   /// Writes it at once, for the last time. "", or why it cannot be written.
   std::string finish(const Ledger& ledger);
 
+  /// A file beside it, named likewise: "report" for <simulation>.report.json. "", or why not.
+  std::string write_beside(const std::string& what, const std::string& text);
+
   /// What was published or written last. From any thread.
   std::string text() const;
 

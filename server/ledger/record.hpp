@@ -29,6 +29,11 @@ class Record {
   /// What was written last. From any thread.
   std::string text() const { return file_.text(); }
 
+  /// As LedgerFile::write_beside().
+  std::string write_beside(const std::string& what, const std::string& text) {
+    return file_.write_beside(what, text);
+  }
+
   /// Takes the ledger's name and writes it.
   void open();
   /// To be called often; writes when there is something to write, and time for it.

@@ -11,6 +11,7 @@
 #include "server/session/clients.hpp"
 #include "server/session/dropped.hpp"
 #include "server/session/iteration_events.hpp"
+#include "server/session/iteration_times.hpp"
 #include "server/session/iteration_tracker.hpp"
 #include "server/session/memory.hpp"
 #include "server/session/parameters.hpp"
@@ -27,6 +28,7 @@ struct SessionState {
         journal(journal_path),
         clients(run),
         iterations(clients.size()),
+        times(clients.size()),
         memory(run, clients, wake),
         parameters(run, clients, journal),
         dropped(run, iterations, journal),
@@ -38,6 +40,7 @@ struct SessionState {
   SessionJournal journal;
   Clients clients;
   IterationTracker iterations;
+  IterationTimes times;
   IterationEvents events;
   Memory memory;
   Parameters parameters;

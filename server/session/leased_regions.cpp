@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/session/leased_regions.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 namespace leat::server {
@@ -32,6 +33,7 @@ std::optional<shm::Region> LeasedRegions::lease(std::uint32_t client, std::uint6
       is_own(flags) ? pool_.take_high(bytes, owner.near) : pool_.take_low(bytes, owner.near);
   if (!region) return std::nullopt;
   owner.leases[region->offset] = Lease{region->bytes, is_own(flags)};
+  most_used_ = std::max(most_used_, used_bytes());
   if (table_) table_->note(*region, client, flags);
   return region;
 }

@@ -62,6 +62,8 @@ class LeasedRegions {
   void forfeit(shm::Region part) { pool_.forfeit(part); }
 
   std::uint64_t used_bytes() const noexcept { return pool_.total_bytes() - pool_.free_bytes(); }
+  /// At any time.
+  std::uint64_t most_used_bytes() const noexcept { return most_used_; }
   std::uint64_t total_bytes() const noexcept { return pool_.total_bytes(); }
   /// So many bytes more can be leased, and at least `left` stay free.
   bool has_free(std::uint64_t bytes, std::uint64_t left) const noexcept {
@@ -88,6 +90,7 @@ class LeasedRegions {
   shm::LeasePool pool_;
   std::vector<Client> clients_;
   shm::LeaseTable* table_;
+  std::uint64_t most_used_ = 0;
 };
 
 }  // namespace leat::server

@@ -38,6 +38,8 @@ struct RunFacts {
   ServerMpi mpi{};                  ///< for plugins
   std::string run_session{};        ///< that all servers of the run have in common; "": `session`
   bool in_simulation = false;       ///< the process is a rank's, which computes on other threads
+  bool cores_are_shared =
+      false;  ///< ranks compute on the server's cores too; known when they are there
 
   /// Of a run with several servers nobody has all ranks in hand.
   bool is_on_one_node() const noexcept { return ranks == node_ranks; }

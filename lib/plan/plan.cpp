@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/plan/plan.hpp"
+
+#include <algorithm>
+
+namespace leat::plan {
+namespace {
+
+// Ways that are closer than this are alike.
+constexpr double kAlike = 0.01;
+
+double count(std::int64_t number) { return static_cast<double>(number); }
+
+double analysis_time(const Load& load, std::int64_t cores) {
+  return load.analysis / count(std::max<std::int64_t>(1, std::min(cores, load.parallel)));
+}
+
+// Of which one core does what cannot be divided.
+double core_seconds(const Load& load) {
+  return load.compute * (load.sequential + (1 - load.sequential) * count(load.computing));
+}
+
+// The first iteration is computed before anything can be stored, the last one is stored when nothing
+// is computed any more.
+double overlapped_total(const Load& load, double iteration, double served) {
+  return iteration * count(load.iterations - 1) + compute_time(load, load.cores) + load.inside +
+         served;
+}
+
+}  // namespace
+
+double compute_time(const Load& load, std::int64_t cores) {
+  const double sequential = load.compute * load.sequential;
+  return sequential + (load.compute - sequential) * count(load.computing) / count(cores);
+}
+
+Way synchronous(const Load& load) {
+  Way way;
+  way.iteration = compute_time(load, load.cores) + load.output + analysis_time(load, load.cores);
+  way.total = way.iteration * count(load.iterations);
+  return way;
+}
+
+Way dedicated(const Load& load, std::int64_t cores) {
+  Way way{Way::Kind::dedicated, cores};
+  const double computed = compute_time(load, load.cores - cores);
+  const double served = load.output + analysis_time(load, cores);
+  way.limit = served > computed ? Limit::output : Limit::compute;
+  way.iteration = std::max(computed, served) + load.inside;
+  way.total = computed + served + count(load.iterations - 1) * std::max(computed, served) +
+              count(load.iterations) * load.inside;
+  return way;
+}
+
+Way dynamic(const Load& load) {
+  Way way{Way::Kind::dynamic};
+  const double computed = compute_time(load, load.cores);
+  const double served =
+      load.output + analysis_time(load, std::max<std::int64_t>(1, load.cores - 1));
+  const double work = (core_seconds(load) + load.analysis) / count(load.cores);
+  const double longest = std::max({computed, served, work});
+  way.limit = longest == computed ? Limit::compute : longest == work ? Limit::cores : Limit::output;
+  way.iteration = longest + load.inside;
+  way.total = overlapped_total(load, way.iteration, served);
+  return way;
+}
+
+std::vector<Way> ways(const Load& load) {
+  std::vector<Way> all{synchronous(load)};
+  if (load.cores > 1) {
+    std::vector<Way> some;
+    for (std::int64_t k = 1; k < load.cores; ++k) some.push_back(dedicated(load, k));
+    all.push_back(some.front());
+    if (const Way& most = best(some); most.dedicated > 1) all.push_back(most);
+  }
+  all.push_back(dynamic(load));
+  return all;
+}
+
+const Way& best(const std::vector<Way>& ways) {
+  const auto shortest = std::min_element(
+      ways.begin(), ways.end(), [](const Way& a, const Way& b) { return a.total < b.total; });
+  return *std::find_if(ways.begin(), ways.end(), [&](const Way& each) {
+    return each.total <= shortest->total * (1 + kAlike);
+  });
+}
+
+std::optional<double> iterations_until_full(const Load& load, const Way& way, double bytes,
+                                            double buffer_bytes) {
+  if (way.kind != Way::Kind::dedicated || bytes <= 0) return std::nullopt;
+  const double computed = compute_time(load, load.cores - way.dedicated);
+  const double served = load.output + analysis_time(load, way.dedicated);
+  if (served <= computed || load.iterations <= 1) return std::nullopt;
+  return buffer_bytes / bytes / (1 - computed / served);
+}
+
+}  // namespace leat::plan

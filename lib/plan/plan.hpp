@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a run takes, by where its output and analyses are done: the models of
+// docs/explanation/planning.md, which has their sources.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leat::plan {
+
+/// One iteration on one node; times in seconds.
+struct Load {
+  double compute = 0;     ///< with `computing` cores
+  double sequential = 0;  ///< the share of it that does not become shorter with more cores, 0 to 1
+  double inside = 0;      ///< in Leat's calls, beside it
+  double output = 0;      ///< of the stores, which wait for the disk
+  double analysis = 0;    ///< of scripts and plugins on one core
+  std::int64_t parallel = 1;   ///< cores that they can use
+  std::int64_t computing = 1;  ///< cores with which `compute` was measured
+  std::int64_t cores = 1;      ///< of the node
+  std::int64_t iterations = 1;
+};
+
+/// What an iteration waits for.
+enum class Limit { compute, output, cores };
+
+/// A way to run it.
+struct Way {
+  enum class Kind { synchronous, dedicated, dynamic } kind = Kind::synchronous;
+  std::int64_t dedicated = 0;  ///< cores
+  double iteration = 0;        ///< seconds from one to the next, where there are many
+  double total = 0;
+  Limit limit = Limit::compute;
+};
+
+/// One iteration, with so many cores computing and nothing else on them.
+double compute_time(const Load& load, std::int64_t cores);
+
+/// The ranks do it all: n (C + W).
+Way synchronous(const Load& load);
+/// On cores of its own, beside the next iteration: C + W + (n - 1) max(C, W) + n req.
+Way dedicated(const Load& load, std::int64_t cores);
+/// On the simulation's cores while they have nothing to do: max(C, W, all the work over all cores).
+Way dynamic(const Load& load);
+
+/// Synchronous, one dedicated core, the best number of them if that is another, dynamic. Where there
+/// is one core only: without dedicated ones.
+std::vector<Way> ways(const Load& load);
+/// The one with the shortest total; of such within one part in a hundred the first.
+const Way& best(const std::vector<Way>& ways);
+
+/// How many iterations until the buffer is full, where the server does not keep up.
+std::optional<double> iterations_until_full(const Load& load, const Way& way, double bytes,
+                                            double buffer_bytes);
+
+}  // namespace leat::plan

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/command/plan_input.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "lib/model/units.hpp"
+#include "server/command/check_report.hpp"
+
+namespace leat::command {
+namespace {
+
+using nlohmann::json;
+
+// What a rank copies in a second where nothing was measured: half of what one core of today does.
+constexpr double kCopied = 4e9;
+
+Error wrong_words(const std::string& message) { return {Status::ERROR_ARGUMENT, message}; }
+Error not_good(const std::string& message) { return {Status::ERROR_CONFIG, message}; }
+
+Result<double> duration(const std::string& option, const std::string& text) {
+  const std::optional<double> seconds = model::parse_duration(text);
+  if (seconds && *seconds >= 0) return *seconds;
+  return wrong_words(option + " " + text +
+                     ": expected a time with its unit, like 50ms, 1.5s or 2min");
+}
+
+// "1.2GiB", with decimals.
+std::optional<double> size(const std::string& text) {
+  const std::size_t unit = text.find_first_not_of("0123456789.");
+  if (unit == 0 || unit == std::string::npos) return std::nullopt;
+  const std::optional<std::uint64_t> one = model::parse_size("1" + text.substr(unit));
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (!one || end != text.c_str() + unit || number <= 0) return std::nullopt;
+  return number * static_cast<double>(*one);
+}
+
+Result<double> rate(const std::string& text) {
+  const std::string what = text.ends_with("/s") ? text.substr(0, text.size() - 2) : "";
+  if (const std::optional<double> bytes = size(what)) return *bytes;
+  return wrong_words("--disk " + text +
+                     ": expected a rate with its unit, like 1.2GiB/s or 300MB/s");
+}
+
+class Reader {
+ public:
+  explicit Reader(const PlanOptions& options) : options_(options) {}
+
+  Result<PlanInput> run() {
+    for (const auto step : {&Reader::check, &Reader::from_report, &Reader::from_file,
+                            &Reader::from_words, &Reader::from_disk}) {
+      if (const Result<void> done = (this->*step)(); !done) return done.error();
+    }
+    if (options_.file.empty()) return input_;
+    return finished();
+  }
+
+ private:
+  Result<void> check() {
+    if (!options_.from.empty()) return {};
+    if (options_.file.empty())
+      return wrong_words(
+          "say the XML of the simulation, or --from the report of a run, NAME.report.json");
+    if (options_.compute.empty())
+      return wrong_words("say how long an iteration computes, --compute 50ms, or --from a report");
+    if (options_.disk.empty() && options_.measure.empty())
+      return wrong_words(
+          "nothing is known of the disk: say --disk 1.2GiB/s, --from a report, or --measure FOLDER "
+          "to write 256 MiB there and see");
+    return {};
+  }
+
+  Result<void> from_report() {
+    if (options_.from.empty()) return {};
+    std::ifstream stream(options_.from);
+    if (!stream) return wrong_words("--from " + options_.from + ": there is no such file");
+    const json report = json::parse(stream, nullptr, false);
+    if (!report.is_object() || report.value("leat_report", 0) != 1)
+      return not_good(options_.from + " is no report of a run of Leat of this version");
+    try {
+      take(report);
+    } catch (const json::exception& e) {
+      return not_good(options_.from + " lacks something, or has it of another type: " + e.what());
+    }
+    return {};
+  }
+
+  void take(const json& report) {
+    plan::Load& load = input_.load;
+    input_.simulation = report.at("simulation");
+    input_.dedicated = report.at("dedicated_cores");
+    load.compute = report.at("compute_seconds");
+    load.inside =
+        report.at("synchronous").get<bool>() ? 0 : report.at("inside_seconds").get<double>();
+    load.output = report.at("store_seconds");
+    load.analysis = report.at("script_seconds");
+    load.computing = report.at("ranks");
+    load.cores = load.computing + (report.at("cores_are_shared") ? 0 : input_.dedicated);
+    load.iterations = report.at("iterations");
+    input_.bytes = load.iterations > 0 ? report.at("bytes").get<std::uint64_t>() /
+                                             static_cast<std::uint64_t>(load.iterations)
+                                       : 0;
+    input_.buffer_bytes = report.at("buffer_bytes");
+    input_.measured = report.at("measured_seconds").get<double>();
+    input_.expected = report.at("expected_seconds").get<double>();
+  }
+
+  Result<void> from_file() {
+    if (options_.file.empty()) return {};
+    const std::int64_t ranks = options_.ranks.value_or(input_.load.computing);
+    const Result<CheckReport> sized =
+        size_up(CheckOptions{options_.file, ranks, ranks, options_.set});
+    if (!sized) return sized.error();
+    if (!sized->model)
+      return not_good(model::format(sized->diagnostics) + "`leat check " + options_.file +
+                      "` says more");
+    input_.simulation = sized->model->name;
+    input_.dedicated = sized->model->architecture.dedicated_cores;
+    input_.buffer_bytes = sized->memory.buffer_bytes;
+    input_.bytes = sized->memory.known_bytes_per_node;
+    is_size_known_ = sized->memory_complete;
+    input_.load.computing = ranks;
+    input_.load.cores = ranks + input_.dedicated;
+    return {};
+  }
+
+  Result<void> from_words() {
+    plan::Load& load = input_.load;
+    for (const auto& [option, text, to] :
+         {std::tuple{"--compute", &options_.compute, &load.compute},
+          std::tuple{"--analysis", &options_.analysis, &load.analysis}}) {
+      if (text->empty()) continue;
+      const Result<double> seconds = duration(option, *text);
+      if (!seconds) return seconds.error();
+      *to = *seconds;
+    }
+    if (!options_.bytes.empty()) {
+      const std::optional<double> bytes = size(options_.bytes);
+      if (!bytes) return wrong_words("--bytes " + options_.bytes + ": expected a size like 300MiB");
+      input_.bytes = static_cast<std::uint64_t>(*bytes);
+      is_size_known_ = true;
+    }
+    load.sequential = options_.sequential / 100;
+    if (options_.ranks) {
+      load.cores += *options_.ranks - load.computing;
+      load.computing = *options_.ranks;
+    }
+    if (options_.iterations) load.iterations = *options_.iterations;
+    if (options_.parallel) load.parallel = *options_.parallel;
+    if (options_.cores) load.cores = *options_.cores;
+    if (load.cores < load.computing)
+      return wrong_words("--cores " + std::to_string(load.cores) + ": the " +
+                         std::to_string(load.computing) + " ranks of a node need one each");
+    return {};
+  }
+
+  Result<void> from_disk() {
+    if (options_.disk.empty() && options_.measure.empty()) return {};
+    const Result<double> bytes_per_second =
+        options_.disk.empty() ? measure_disk(options_.measure) : rate(options_.disk);
+    if (!bytes_per_second) return bytes_per_second.error();
+    input_.bytes_per_second = *bytes_per_second;
+    input_.load.output = static_cast<double>(input_.bytes) / *bytes_per_second;
+    return {};
+  }
+
+  Result<PlanInput> finished() {
+    if (!is_size_known_)
+      return wrong_words(
+          "how much " + options_.file +
+          " hands over is not known: some sizes are set by the simulation; say them, --set "
+          "nx=256, or --bytes 300MiB of a node in an iteration (`leat check` shows which)");
+    if (input_.load.inside == 0)
+      input_.load.inside =
+          static_cast<double>(input_.bytes) / static_cast<double>(input_.load.computing) / kCopied;
+    return input_;
+  }
+
+  const PlanOptions& options_;
+  PlanInput input_;
+  bool is_size_known_ = false;
+};
+
+}  // namespace
+
+Result<PlanInput> plan_input(const PlanOptions& options) { return Reader(options).run(); }
+
+}  // namespace leat::command

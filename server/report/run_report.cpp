@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/report/run_report.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/bytes.hpp"
+#include "lib/base/seconds.hpp"
+#include "lib/base/words.hpp"
+
+namespace leat::server {
+namespace {
+
+using nlohmann::json;
+
+// Less than this says nothing beside what runs differ by.
+constexpr double kWorthSaying = 0.02;
+
+double per_iteration(const std::vector<WorkDone>& all, const RunReport& report) {
+  double seconds = 0;
+  for (const WorkDone& each : all) seconds += each.seconds;
+  return report.iterations > 0 ? seconds / static_cast<double>(report.iterations) : 0;
+}
+
+double computed(const RunReport& report) {
+  return std::max(0.0, report.times.seconds - report.times.inside);
+}
+
+int percent(double share) { return static_cast<int>(share * 100 + 0.5); }
+
+plan::Way as_it_was(const RunReport& report, const plan::Load& load) {
+  if (report.synchronous) return plan::synchronous(load);
+  return report.is_shared ? plan::dynamic(load) : plan::dedicated(load, report.cores);
+}
+
+std::string way_in_words(const plan::Way& way) {
+  switch (way.kind) {
+    case plan::Way::Kind::synchronous:
+      return "mode=\"sync\"";
+    case plan::Way::Kind::dedicated:
+      return counted(static_cast<std::uint64_t>(way.dedicated), "dedicated core");
+    case plan::Way::Kind::dynamic:
+      return "a rank on each core, and none for the server,";
+  }
+  return "";
+}
+
+// One sentence.
+std::string advice(const RunReport& report) {
+  const double busy = per_iteration(report.stores, report), whole = report.times.seconds;
+  if (!report.synchronous && report.times.inside > whole / 10)
+    return fmt::format(
+        "{} % of the time is spent in Leat's calls: a larger <buffer>, less output or more "
+        "dedicated cores would shorten it",
+        percent(report.times.inside / whole));
+  if (busy > whole)
+    return "the stores take longer than the simulation computes: every=\"...\" of a store, or "
+           "more dedicated cores, keep the buffer from filling";
+  const plan::Load load = load_of(report);
+  const plan::Way was = as_it_was(report, load);
+  const std::vector<plan::Way> ways = plan::ways(load);
+  const plan::Way& better = plan::best(ways);
+  const double gain = 1 - better.total / was.total;
+  if (report.is_shared || gain < kWorthSaying) return "nothing would make it faster by much";
+  const std::string idle =
+      report.server_busy ? fmt::format("the server idles {} %: ", percent(1 - *report.server_busy))
+                         : "";
+  return fmt::format("{}{} would gain about {} %, by the model of `leat plan`", idle,
+                     way_in_words(better), percent(gain));
+}
+
+json json_of(const std::vector<WorkDone>& all) {
+  json list = json::array();
+  for (const WorkDone& each : all)
+    list.push_back({{"name", each.name}, {"calls", each.calls}, {"seconds", each.seconds}});
+  return list;
+}
+
+}  // namespace
+
+plan::Load load_of(const RunReport& report) {
+  plan::Load load;
+  load.inside = report.synchronous ? 0 : report.times.inside;
+  load.output = per_iteration(report.stores, report);
+  load.analysis = per_iteration(report.scripts, report);
+  load.compute = computed(report);
+  load.computing = report.ranks;
+  load.cores = report.ranks + (report.is_shared ? 0 : report.cores);
+  load.iterations = static_cast<std::int64_t>(report.iterations);
+  return load;
+}
+
+json json_of(const RunReport& report) {
+  const plan::Load load = load_of(report);
+  return {{"leat_report", 1},
+          {"simulation", report.simulation},
+          {"session", report.session},
+          {"ranks", report.ranks},
+          {"dedicated_cores", report.cores},
+          {"cores_are_shared", report.is_shared},
+          {"synchronous", report.synchronous},
+          {"since_takeover", report.since_takeover},
+          {"iterations", report.iterations},
+          {"iteration_seconds", report.times.seconds},
+          {"iteration_deviation_seconds", report.times.deviation},
+          {"iteration_longest_seconds", report.times.longest},
+          {"compute_seconds", load.compute},
+          {"inside_seconds", report.times.inside},
+          {"store_seconds", load.output},
+          {"script_seconds", load.analysis},
+          {"stores", json_of(report.stores)},
+          {"scripts", json_of(report.scripts)},
+          {"server_idle_share", report.server_busy ? json(1 - *report.server_busy) : json(nullptr)},
+          {"bytes", report.bytes},
+          {"buffer_bytes", report.buffer_bytes},
+          {"buffer_most_used_bytes", report.most_used_bytes},
+          {"measured_seconds", report.seconds},
+          {"expected_seconds", as_it_was(report, load).total},
+          {"advice", advice(report)}};
+}
+
+std::vector<std::string> lines_of(const RunReport& report) {
+  const plan::Load load = load_of(report);
+  std::string times = fmt::format(
+      "an iteration took {} (deviation {}, longest {}): computing {}, in Leat's calls {}; beside "
+      "it "
+      "stores {}",
+      format_seconds(report.times.seconds), format_seconds(report.times.deviation),
+      format_seconds(report.times.longest), format_seconds(load.compute),
+      format_seconds(report.times.inside), format_seconds(load.output));
+  if (!report.scripts.empty()) times += ", scripts " + format_seconds(load.analysis);
+  std::string server =
+      fmt::format("the buffer held {} of {} at most", format_bytes(report.most_used_bytes),
+                  format_bytes(report.buffer_bytes));
+  if (report.server_busy)
+    server +=
+        fmt::format("; the server's {} idle {} %", report.cores == 1 ? "core was" : "cores were",
+                    percent(1 - *report.server_busy));
+  server +=
+      fmt::format("; all in {}, the iterations by the model in {}", format_seconds(report.seconds),
+                  format_seconds(as_it_was(report, load).total));
+  return {times, server, advice(report)};
+}
+
+}  // namespace leat::server

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/session/iteration_times.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace leat::server {
+
+void IterationTimes::ended(std::uint32_t client, std::int64_t at_ns, std::uint64_t inside_ns,
+                           std::int64_t iterations) {
+  if (at_ns == 0 || iterations < 1) return;
+  Client& own = clients_[client];
+  const double seconds = static_cast<double>(at_ns - own.last_ns) / 1e9;
+  const bool is_first = own.last_ns == 0;
+  own.last_ns = at_ns;
+  if (is_first) {  // what came before it was start and set-up too
+    own.first_ns = at_ns;
+    return;
+  }
+  own.inside_ns += inside_ns;
+  const double each = seconds / static_cast<double>(iterations);
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(iterations, 1000); ++i) {
+    ++own.intervals;
+    const double off = each - own.mean;
+    own.mean += off / static_cast<double>(own.intervals);
+    own.squares += off * (each - own.mean);
+  }
+  own.longest = std::max(own.longest, each);
+}
+
+IterationTimes::Figures IterationTimes::figures() const {
+  Figures all;
+  double ranks = 0;
+  for (const Client& own : clients_) {
+    if (own.intervals == 0) continue;
+    const auto intervals = static_cast<double>(own.intervals);
+    ++ranks;
+    all.intervals = std::max(all.intervals, own.intervals);
+    all.seconds += own.mean;
+    all.deviation += std::sqrt(own.squares / intervals);
+    all.inside += static_cast<double>(own.inside_ns) / 1e9 / intervals;
+    all.longest = std::max(all.longest, own.longest);
+    all.first_ns = all.first_ns == 0 ? own.first_ns : std::min(all.first_ns, own.first_ns);
+  }
+  if (ranks == 0) return all;
+  for (double* each : {&all.seconds, &all.deviation, &all.inside}) *each /= ranks;
+  return all;
+}
+
+}  // namespace leat::server

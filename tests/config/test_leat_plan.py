@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole command `leat plan`: the models, worked out here once more, and what it says to bad input."""
+import json
+import re
+
+import pytest
+from machine_command import REFERENCE, leat
+
+PAGE = (REFERENCE / "leat-plan.md").read_text()
+XML = """<simulation name="flow"><architecture><dedicated cores="1"/><buffer size="256MiB"/></architecture>
+<data><parameter name="n" type="int" value="64"/><layout name="l" type="double" dimensions="n,n,n"/><variable name="u" layout="l"/></data>
+<storage><store name="out" type="hdf5"/></storage></simulation>"""
+TYPICAL = ["flow.xml", "--compute", "50ms", "--ranks", "15", "--iterations", "1000", "--disk", "400MB/s"]
+REPORT = {"leat_report": 1, "simulation": "flow", "dedicated_cores": 1, "compute_seconds": 0.02, "inside_seconds": 0.001,
+          "synchronous": False, "store_seconds": 0.01, "script_seconds": 0.004, "ranks": 3, "cores_are_shared": False, "iterations": 200,
+          "bytes": 200 << 20, "buffer_bytes": 16 << 20, "measured_seconds": 4.3, "expected_seconds": 4.2}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "flow.xml").write_text(XML)
+    return tmp_path
+
+
+def plan(folder, *arguments, code=0):
+    done = leat("plan", *arguments, cwd=folder, code=code)
+    return done.stdout if code == 0 else done.stderr
+
+
+def ways(folder, *arguments):
+    said = json.loads(plan(folder, *arguments, "--json"))
+    return said, {(way["way"], way["dedicated_cores"]): way["total_seconds"] for way in said["ways"]}
+
+
+def expected(c, w, a, ranks, cores, n, inside):
+    """Total seconds of each way, of one sequential analysis."""
+    found = {("synchronous", 0): n * (c * ranks / cores + w + a)}
+    for k in range(1, cores):
+        computed = c * ranks / (cores - k)
+        found["dedicated", k] = computed + w + a + (n - 1) * max(computed, w + a) + n * inside
+    alone = c * ranks / cores
+    found["dynamic", 0] = alone + inside + w + a + (n - 1) * (max(alone, w + a, (c * ranks + a) / cores) + inside)
+    return found
+
+
+def check(said, found, **facts):
+    wanted = expected(said["compute_seconds"], said["output_seconds"], said["analysis_seconds"], said["computing_cores"], said["cores"],
+                      said["iterations"], said["inside_seconds"])
+    assert {key: pytest.approx(found[key], rel=1e-12) for key in found} == {key: wanted[key] for key in found}
+    (best,) = [way for way in said["ways"] if way["best"]]
+    assert best["total_seconds"] <= 1.01 * min(wanted.values())
+    assert {key: said[key] for key in facts} == {key: pytest.approx(value) for key, value in facts.items()}
+
+
+def test_of_an_xml_and_a_disk(folder):
+    said, found = ways(folder, *TYPICAL)
+    assert {("synchronous", 0), ("dedicated", 1), ("dynamic", 0)} <= set(found)
+    data = 15 * 8 * 64**3
+    assert data <= said["bytes"] <= data * 1.01  # what a block takes in memory
+    check(said, found, compute_seconds=0.05, cores=16, output_seconds=said["bytes"] / 4e8, iterations=1000)
+
+
+def test_sizes_that_the_simulation_sets(folder):
+    said, found = ways(folder, *TYPICAL, "--set", "n=128", "--analysis", "30ms")
+    assert 15 * 8 * 128**3 <= said["bytes"] <= 15 * 8 * 128**3 * 1.01
+    check(said, found, analysis_seconds=0.03)
+    said, found = ways(folder, *TYPICAL, "--bytes", "1.5GiB", "--cores", "20")
+    check(said, found, bytes=1.5 * 2**30, cores=20)
+
+
+def test_of_a_report(folder):
+    (folder / "r.json").write_text(json.dumps(REPORT))
+    said, found = ways(folder, "--from", "r.json")
+    check(said, found, compute_seconds=0.02, output_seconds=0.01, analysis_seconds=0.004, inside_seconds=0.001, cores=4, computing_cores=3,
+          bytes=1 << 20, iterations=200)
+    assert "the run took 4.30 s, the model says 4.20 s" in plan(folder, "--from", "r.json")
+    said, found = ways(folder, "--from", "r.json", "--iterations", "5000", "--disk", "10MiB/s")
+    check(said, found, iterations=5000, output_seconds=0.1)
+    (folder / "r.json").write_text(json.dumps({**REPORT, "cores_are_shared": True, "synchronous": True}))
+    said, found = ways(folder, "--from", "r.json")
+    check(said, found, cores=3, inside_seconds=0)
+
+
+def test_a_disk_is_measured_with_consent_only(folder):
+    said, _ = ways(folder, *TYPICAL[:-2], "--measure", ".")
+    assert said["output_seconds"] > 0 and [p.name for p in folder.iterdir()] == ["flow.xml"]
+    assert "cannot measure the disk of nowhere: No such file" in plan(folder, *TYPICAL[:-2], "--measure", "nowhere", code=1)
+
+
+@pytest.mark.parametrize("arguments, code, said", [
+    ([], 2, "say the XML of the simulation, or --from the report"),
+    (["flow.xml"], 2, "--compute 50ms"),
+    (["flow.xml", "--compute", "50ms"], 2, "--disk 1.2GiB/s, --from a report, or --measure FOLDER"),
+    (["flow.xml", "--compute", "50", "--disk", "1GiB/s"], 2, "--compute 50: expected a time with its unit"),
+    (["flow.xml", "--compute", "50ms", "--disk", "1GiB"], 2, "--disk 1GiB: expected a rate with its unit"),
+    (["flow.xml", "--compute", "50ms", "--disk", "0GiB/s"], 2, "--disk 0GiB/s: expected"),
+    (["flow.xml", "--compute", "50ms", "--disk", "-1GiB/s"], 2, "--disk -1GiB/s: expected"),
+    ([*TYPICAL, "--bytes", "many"], 2, "--bytes many: expected a size like 300MiB"),
+    ([*TYPICAL, "--cores", "8"], 2, "--cores 8: the 15 ranks of a node need one each"),
+    ([*TYPICAL, "--set", "m=3"], 2, 'there is no parameter "m"'),
+    ([*TYPICAL, "--sequential", "120"], 2, "--sequential"),
+    (["none.xml", "--compute", "50ms", "--disk", "1GiB/s"], 1, "none.xml"),
+    (["--from", "none.json"], 2, "--from none.json: there is no such file"),
+    (["--from", "flow.xml"], 1, "flow.xml is no report of a run"),
+    (["--from", "half.json"], 1, "half.json lacks something"),
+])
+def test_bad_input(folder, arguments, code, said):
+    (folder / "half.json").write_text(json.dumps({key: REPORT[key] for key in list(REPORT)[:5]}))
+    assert said in plan(folder, *arguments, code=code)
+
+
+def test_unknown_sizes_are_asked_for(folder):
+    (folder / "flow.xml").write_text(XML.replace(' value="64"', ""))
+    assert "say them, --set nx=256, or --bytes 300MiB" in plan(folder, *TYPICAL, code=2)
+    assert "Ways to run it" in plan(folder, *TYPICAL, "--set", "n=8")
+
+
+def test_the_example_of_the_page(folder):
+    command, shown = re.search(r"    \$ leat plan (flow.xml .*)\n((?:    .*\n|\n)+)", PAGE).groups()
+    said = plan(folder, *command.split())
+    assert [line.rstrip() for line in said.splitlines()] == [line[4:].rstrip() for line in shown.rstrip().splitlines()]

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""<name>.report.json and the last lines of the log: what can be known of a run without a clock is compared, times with bounds that
+hold on any machine."""
+import json
+import os
+import subprocess
+import time
+
+import pytest
+from leat_run import BUILD, Run, await_file, xml
+
+MIB = 1 << 20
+ARRAY = f'<layout name="l" type="double" dimensions="{MIB // 8}"/><variable name="u" layout="l"/>'
+GATE = f'<store name="gate" library="{BUILD}/lib/leat/test/gate.so"/>'
+
+
+def report(folder, name="run"):
+    return json.loads((folder / f"{name}.report.json").read_text())
+
+
+def write(run, iterations, pause=0.0):
+    for iteration in iterations:
+        for rank in run.ranks:
+            assert rank.write("u", MIB, 10 * rank.number + iteration).ok
+        time.sleep(pause)
+        for rank in run.ranks:
+            rank.must("end_iteration")
+
+
+def test_what_a_run_took(tmp_path):
+    with Run(tmp_path, xml(ARRAY), ranks=2) as run:
+        run.init()
+        began = time.monotonic()
+        write(run, range(8), pause=0.02)
+        run.finish()
+        whole = time.monotonic() - began
+    found = report(tmp_path)
+    assert (found["ranks"], found["iterations"], found["bytes"], found["buffer_bytes"]) == (2, 8, 16 * MIB, 16 * MIB)
+    assert 2 * MIB <= found["buffer_most_used_bytes"] <= 16 * MIB
+    assert [(s["name"], s["calls"]) for s in found["stores"]] == [("out", 8)] and found["scripts"] == []
+    assert 0.02 <= found["iteration_seconds"] <= found["iteration_longest_seconds"] < whole
+    assert 0 < found["inside_seconds"] and found["compute_seconds"] == pytest.approx(found["iteration_seconds"] - found["inside_seconds"])
+    assert found["stores"][0]["seconds"] / 8 == pytest.approx(found["store_seconds"])
+    assert 7 * found["iteration_seconds"] < found["measured_seconds"] < whole + found["iteration_seconds"]
+    assert found["advice"] in run.log() and "an iteration took " in run.log()
+
+
+def test_its_plan_is_the_model_of_what_was_measured(tmp_path):
+    with Run(tmp_path, xml(ARRAY)) as run:
+        run.init()
+        write(run, range(5))
+        run.finish()
+    found = report(tmp_path)
+    done = subprocess.run([BUILD / "bin/leat", "plan", "--from", "run.report.json", "--json"], cwd=tmp_path, capture_output=True, text=True)
+    said = json.loads(done.stdout)
+    assert said["compute_seconds"] == found["compute_seconds"] and said["iterations"] == 5 and said["bytes"] == MIB
+    shared = found["cores_are_shared"]
+    assert said["cores"] == (1 if shared else 2)
+    (as_it_was,) = [w for w in said["ways"] if (w["way"], w["dedicated_cores"]) == (("dynamic", 0) if shared else ("dedicated", 1))]
+    assert as_it_was["total_seconds"] == pytest.approx(found["expected_seconds"])
+
+
+@pytest.mark.parametrize("mode", ["full", "sync"])
+def test_a_rank_that_waits_is_inside(tmp_path, mode):
+    """For memory, or for the end: half a second in which a store is stopped."""
+    text = xml(ARRAY, store=GATE, buffer="4MiB" if mode == "full" else "16MiB")
+    with Run(tmp_path, text.replace('cores="1"/>', f'cores="1" mode="{"sync" if mode == "sync" else "async"}"/>')) as run:
+        (rank,) = run.init()
+        for i in range(2):
+            (tmp_path / f"gate-{i}").touch()
+        write(run, range(2))
+        rank.must("write", "u", 0, MIB, 3)
+        rank.start("end_iteration")
+        await_file(tmp_path / "begun-2")
+        if mode == "full":
+            assert rank.result().ok
+            for _ in range(2):
+                rank.must("write", "u", 0, MIB, 4)
+                rank.must("end_iteration")
+            rank.start("write", "u", 0, MIB, 5)
+        time.sleep(0.5)
+        assert not rank.has_answered()
+        (tmp_path / "gate-open").touch()
+        assert rank.result().ok
+        write(run, range(5, 7))
+        run.finish()
+    found = report(tmp_path)
+    assert found["synchronous"] == (mode == "sync")
+    assert found["inside_seconds"] * (found["iterations"] - 1) >= 0.5
+
+
+def test_of_one_iteration_there_is_nothing_to_say(tmp_path):
+    with Run(tmp_path, xml(ARRAY)) as run:
+        run.init()
+        write(run, range(1))
+        run.finish()
+    assert not (tmp_path / "run.report.json").exists() and "an iteration took" not in run.log()
+
+
+def test_a_server_that_takes_over_reports_its_own_time(tmp_path):
+    with Run(tmp_path, xml(ARRAY)) as run:
+        run.init()
+        write(run, range(5))
+        os.kill(run.server(), 9)
+        write(run, range(5, 9))
+        run.finish()
+    found = report(tmp_path)
+    assert found["since_takeover"] and 2 <= found["iterations"] <= 9
+
+
+def test_a_report_that_cannot_be_written_costs_nothing_else(tmp_path):
+    (tmp_path / "run.report.json").mkdir()
+    with Run(tmp_path, xml(ARRAY)) as run:
+        run.init()
+        write(run, range(3))
+        run.finish()
+    assert "the report of this run is not written" in run.log() and "nothing lost" in run.log()
+
+
+def test_two_runs_in_one_folder_have_a_report_each(tmp_path):
+    def stored_in(file):
+        return xml(ARRAY, store=f'<store name="out" type="hdf5"><option name="file" value="{file}"/></store>')
+
+    with Run(tmp_path, stored_in("one.h5")) as one, Run(tmp_path, stored_in("two.h5"), name="other") as two:
+        for run in (one, two):
+            run.init()
+            write(run, range(3))
+        for run in (one, two):
+            run.finish()
+    reports = [json.loads(path.read_text()) for path in tmp_path.glob("*.report.json")]
+    assert {each["session"] for each in reports} == {one.session, two.session}
