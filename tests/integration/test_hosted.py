@@ -48,7 +48,7 @@ def check_stored(path, wanted):
 def facts(pid):
     """What other threads see of a server in their process, should it change that."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    lines = dict(re.findall(r"^(Sig\w+|Shd\w+|Umask|Cpus_allowed_list):\s*(\S+)$", status, re.M))
+    lines = dict(re.findall(r"^(Sig(?!Q)\w+|Shd\w+|Umask|Cpus_allowed_list):\s*(\S+)$", status, re.M))
     lines["SigCgt"] = int(lines["SigCgt"], 16) & 0x7fffffff  # the C library takes one more for threads of any kind
     return {**lines, "folder": os.readlink(f"/proc/{pid}/cwd"), "limits": pathlib.Path(f"/proc/{pid}/limits").read_text(),
             "files": len(os.listdir(f"/proc/{pid}/fd")) - sum("leat" in target for target in targets(pid))}
