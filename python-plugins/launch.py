@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts one of Leat's Python tools under whatever interpreter runs this: launch.py worker | replay | lint [arguments].
+"""Starts one of Leat's Python tools under whatever interpreter runs this: launch.py worker | replay | lint | plot-prediction
+[arguments].
 
 Python puts the folder of this file first on its path, so the package `leat` beside it is taken, which needs NumPy only.
 """
@@ -7,11 +8,16 @@ import importlib
 import os
 import sys
 
-TOOLS = ("worker", "replay", "lint")
+TOOLS = {
+    "worker": "leat.scripting.worker",
+    "replay": "leat.scripting.replay",
+    "lint": "leat.scripting.lint",
+    "plot-prediction": "leat.prediction_plot",
+}
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in TOOLS:
         sys.exit(f"{sys.argv[0]}: the first argument is one of {', '.join(TOOLS)}")
     if os.environ.get("LEAT_WORKER_IDLE") == "1":  # <scripts runs="idle">: before libraries start threads, which inherit it
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    sys.exit(importlib.import_module(f"leat.scripting.{sys.argv.pop(1)}").main())
+    sys.exit(importlib.import_module(TOOLS[sys.argv.pop(1)]).main())

@@ -14,6 +14,7 @@
 #include "server/command/ls.hpp"
 #include "server/command/placement.hpp"
 #include "server/command/plan.hpp"
+#include "server/command/predict.hpp"
 #include "server/command/recover.hpp"
 #include "server/command/replay.hpp"
 #include "server/command/view.hpp"
@@ -54,6 +55,7 @@ int main(int argc, char** argv) {
   add_ls(app, exit_code);
   add_placement(app, exit_code);
   add_plan(app, exit_code);
+  add_predict(app, exit_code);
   add_recover(app, exit_code);
   add_replay(app, exit_code);
   add_view(app, exit_code);
