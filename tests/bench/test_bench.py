@@ -195,6 +195,17 @@ def test_what_the_place_of_the_server_costs_is_said_beside_its_target(tmp_path):
     assert "| <= 1.05 | 1.02 | yes |" in "\n".join(targets.page({"places": data}))
 
 
+def test_what_predictions_cost_is_said_beside_its_targets():
+    section = SECTIONS["predict"]
+    figures = section._run(1)
+    assert 0 < figures["bytes_per_rank"] <= 64 and figures["undisturbed_ns"] > 0
+    spread = {"median": 2e6, "least": 1e6, "most": 3e6}
+    data = {"disturbed": False, "figures": dict.fromkeys(section.FIGURES, spread) | {"bytes_per_rank": {"median": 40.0}}}
+    assert "| an iteration with bursts | 2 ms | 1 ms | 3 ms |" in section.page(data)
+    promised = "\n".join(targets.page({"predict": data}))
+    assert "| <= 5 ms | 2 ms | yes |" in promised and "| <= 64 B | 40 B | yes |" in promised
+
+
 def test_the_xml_of_opm_flow_is_short_and_good():
     """Twenty variables on a mesh. Its lines are counted as the other files of the project may have them, none too long."""
     module = SECTIONS["damaris"]

@@ -125,6 +125,13 @@ def _by_the_names_of_damaris(sections):
     return _most(sections.get("damaris", {}).get("calls", {}).values(), lambda row: row["more_ns"])
 
 
+def _of_predictions(name):
+    def figure(sections):
+        return median(sections["predict"]["figures"], name) if "predict" in sections else None
+
+    return figure
+
+
 def _of_places(sections):
     return _most(sections.get("places", {}).get("ratios", {}).values(), lambda row: row["median"])
 
@@ -213,6 +220,14 @@ TARGETS = (
         ratio,
         "what MPI does in that process beside it",
     ),
+    Target(
+        "an iteration of 65,536 ranks in `leat predict`, with bursts",
+        5e6,
+        _of_predictions("with_bursts_ns"),
+        time_text,
+        "the caches: three arrays of half a megabyte, read sixteen times",
+    ),
+    Target("the same, memory of a rank", 64, _of_predictions("bytes_per_rank"), lambda count: f"{count:.0f} B", ""),
     Target("sleeps of a client per iteration", 0.05, _sleeps, ratio, "a server that did not get its core in time"),
     Target(
         "loop with a spare core, `leat_write`, beyond the copy",

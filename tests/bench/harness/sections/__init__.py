@@ -3,7 +3,7 @@
 (that it takes, about), measure(context), which gives what JSON can hold, page(data), the lines of its tables, and may
 have picture(data, path)."""
 
-from . import alternatives, compression, damaris, end_to_end, places, scale, size, write_path
+from . import alternatives, compression, damaris, end_to_end, places, predict, scale, size, write_path
 
 SECTIONS = {
     "alternatives": alternatives,
@@ -14,4 +14,5 @@ SECTIONS = {
     "places": places,
     "damaris": damaris,
     "size": size,
+    "predict": predict,
 }
