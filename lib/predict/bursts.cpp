@@ -23,8 +23,8 @@ class DrawnBursts final : public BurstSource {
   std::int64_t first(std::int64_t) const override { return sigma_ ? 0 : -1; }
 
   Event at(std::int64_t node, std::int64_t index) const override {
-    const std::int64_t duration = rounded(draws_.log_normal(
-        static_cast<double>(shape_.median_ns), shape_.spread, Purpose::duration, node, index));
+    const std::int64_t duration =
+        draws_.log_normal_ns(shape_.median_ns, shape_.spread, Purpose::duration, node, index);
     const std::int64_t begin = index * shape_.every_ns;
     if (!sigma_) return {begin + draws_.below(shape_.every_ns, Purpose::phase, node), duration};
     return {moved(begin + shape_.every_ns / 2, *sigma_, draws_, node, index), duration};

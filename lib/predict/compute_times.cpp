@@ -12,14 +12,15 @@ namespace {
 class DrawnCompute final : public ComputeTimes {
  public:
   DrawnCompute(std::int64_t median_ns, double spread, std::uint64_t seed)
-      : median_(static_cast<double>(median_ns)), spread_(spread), draws_(seed) {}
+      : median_ns_(median_ns), spread_(spread), draws_(seed) {}
 
   std::int64_t of(std::int64_t rank, std::int64_t collective) const override {
-    return rounded(draws_.log_normal(median_, spread_, Purpose::compute, rank, collective));
+    return draws_.log_normal_ns(median_ns_, spread_, Purpose::compute, rank, collective);
   }
 
  private:
-  double median_, spread_;
+  std::int64_t median_ns_;
+  double spread_;
   Draws draws_;
 };
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/predict/draws.hpp"
 
+#include <algorithm>
 #include <cmath>
+
+#include "lib/predict/machine.hpp"
 
 namespace leat::predict {
 namespace {
@@ -53,9 +56,11 @@ double Draws::normal(Purpose purpose, std::int64_t place, std::int64_t index) co
   }
 }
 
-double Draws::log_normal(double median, double spread, Purpose purpose, std::int64_t place,
-                         std::int64_t index) const {
-  return spread == 0 ? median : median * exp_of(spread * normal(purpose, place, index));
+std::int64_t Draws::log_normal_ns(std::int64_t median, double spread, Purpose purpose,
+                                  std::int64_t place, std::int64_t index) const {
+  if (spread == 0) return median;
+  const double ns = static_cast<double>(median) * exp_of(spread * normal(purpose, place, index));
+  return rounded(std::min(ns, static_cast<double>(kLongestNs)));
 }
 
 std::int64_t rounded(double number) { return static_cast<std::int64_t>(std::floor(number + 0.5)); }

@@ -31,9 +31,10 @@ class Draws {
                      std::int64_t index = 0) const;
   /// Of mean 0 and standard deviation 1.
   double normal(Purpose purpose, std::int64_t place, std::int64_t index = 0) const;
-  /// Of the given median; `spread` is the standard deviation of its natural logarithm.
-  double log_normal(double median, double spread, Purpose purpose, std::int64_t place,
-                    std::int64_t index = 0) const;
+  /// Times of the given median, log-normal: `spread` is the standard deviation of their natural
+  /// logarithm. In whole ns, and none above kLongestNs.
+  std::int64_t log_normal_ns(std::int64_t median, double spread, Purpose purpose,
+                             std::int64_t place, std::int64_t index = 0) const;
 
  private:
   std::uint64_t seed_;

@@ -23,7 +23,7 @@ Result<void> check_machine(const Machine& machine) {
         std::pair{"o", static_cast<double>(machine.overhead)},
         std::pair{"g", static_cast<double>(machine.gap)}, std::pair{"G", machine.gap_per_byte},
         std::pair{"O", machine.overhead_per_byte}}) {
-    if (const Result<void> good = check_time(name, ns); !good) return good;
+    if (const Result<void> good = check_time(name, ns); !good) return good.error();
   }
   return {};
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <fstream>
+#include <new>
+#include <system_error>
 #include <thread>
 
 #include "lib/predict/compute_times.hpp"
@@ -52,19 +54,38 @@ Result<SeedOutcome> outcome_of(const PredictQuestion& question, std::int64_t ran
                      predict::slowdown(*with, *without)};
 }
 
-// What is done for each of so many things, on all cores; the order in which does not matter.
+Result<SeedOutcome> outcome_or_no_memory(const PredictQuestion& question, std::int64_t ranks,
+                                         predict::Sigma sigma, std::uint64_t seed) {
+  try {
+    return outcome_of(question, ranks, sigma, seed);
+  } catch (const std::bad_alloc&) {
+    return Error{Status::ERROR_MEMORY,
+                 "there is no memory for " + std::to_string(ranks) + " ranks"};
+  }
+}
+
+// As many as there are cores, but not so many that all of their ranks take gigabytes.
+std::size_t useful_threads(const PredictQuestion& question) {
+  const std::int64_t most_ranks = *std::max_element(question.ranks.begin(), question.ranks.end());
+  const auto fitting = static_cast<std::size_t>(2 * predict::kMostRanks / most_ranks);
+  return std::min<std::size_t>(std::max(1u, std::thread::hardware_concurrency()), fitting);
+}
+
+// What is done for each of so many things; the order in which does not matter.
 template <class Do>
-void for_each_on_all_cores(std::size_t count, const Do& work) {
+void for_each_of(std::size_t count, std::size_t threads, const Do& work) {
   std::atomic<std::size_t> next{0};
   const auto some = [&] {
     for (std::size_t i = next++; i < count; i = next++) work(i);
   };
-  const std::size_t helpers =
-      std::min<std::size_t>(std::max(1u, std::thread::hardware_concurrency()), count) - 1;
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < helpers; ++i) threads.emplace_back(some);
+  std::vector<std::thread> helpers;
+  try {
+    while (helpers.size() + 1 < std::min(count, threads)) helpers.emplace_back(some);
+  } catch (const std::system_error&) {
+    // No more of them, so those that are there do it.
+  }
   some();
-  for (std::thread& thread : threads) thread.join();
+  for (std::thread& helper : helpers) helper.join();
 }
 
 template <class Figure>
@@ -106,10 +127,10 @@ Result<PredictReport> predict_report(PredictQuestion question) {
   }
   const auto seeds = static_cast<std::size_t>(asked.seeds);
   std::vector<std::optional<Result<SeedOutcome>>> outcomes(report.rows.size() * seeds);
-  for_each_on_all_cores(outcomes.size(), [&](std::size_t i) {
+  for_each_of(outcomes.size(), useful_threads(asked), [&](std::size_t i) {
     const PredictRow& row = report.rows[i / seeds];
     const std::uint64_t seed = static_cast<std::uint64_t>(asked.seed) + i % seeds;
-    outcomes[i].emplace(outcome_of(asked, row.ranks, row.sigma, seed));
+    outcomes[i].emplace(outcome_or_no_memory(asked, row.ranks, row.sigma, seed));
   });
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (!*outcomes[i]) return outcomes[i]->error();

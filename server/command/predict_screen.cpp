@@ -64,6 +64,10 @@ std::string machine_text(const predict::Machine& machine) {
          "/byte, O " + short_time(machine.overhead_per_byte) + "/byte";
 }
 
+std::string alone_text(const PredictQuestion& asked, std::int64_t ranks) {
+  return time_text(static_cast<double>(predict::undisturbed_all_reduce_ns(asked.costs, ranks)));
+}
+
 std::string sigma_text(const predict::Sigma& sigma) {
   return sigma ? short_time(static_cast<double>(*sigma)) : "none";
 }
@@ -119,11 +123,9 @@ std::string screen(const PredictReport& report, const Look& look) {
   for (const PredictRow& row : report.rows) {
     const bool is_new = row.ranks != shown_ranks;
     shown_ranks = row.ranks;
-    const auto alone =
-        static_cast<double>(predict::undisturbed_all_reduce_ns(asked.costs, row.ranks));
     const double slowdown = row.mean_slowdown();
     rows.push_back({{is_new ? std::to_string(row.ranks) : "", Paint::plain, true},
-                    {is_new ? time_text(alone) : "", Paint::plain, true},
+                    {is_new ? alone_text(asked, row.ranks) : "", Paint::plain, true},
                     {sigma_text(row.sigma), Paint::plain, true},
                     {percent(slowdown), slowdown_paint(slowdown), true},
                     {percent(row.least_slowdown()), Paint::dim, true},

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -74,6 +75,20 @@ def test_without_matplotlib_all_else_is_there(tmp_path):
     assert "slowdown %" in done.stdout and not (tmp_path / "x.png").exists()
     assert 'no program "nopython"' in said(*JOB, *BURSTS, "--plot", "x.png", "--interpreter", "nopython", cwd=tmp_path, code=1)
     assert "x.docx" in said(*JOB, *BURSTS, "--plot", "x.docx", "--interpreter", sys.executable, cwd=tmp_path, code=1)
+
+
+def test_a_leat_without_python_says_so(tmp_path):
+    (tmp_path / "bin").mkdir()
+    alone = shutil.copy(LEAT, tmp_path / "bin/leat")
+    words = [alone, "predict", *map(str, JOB + BURSTS), "--plot", "x.png", "--interpreter", sys.executable]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and "LEAT_PYTHON=OFF" in done.stderr
+
+
+def test_too_little_memory_is_an_error_and_no_crash(tmp_path):
+    limited = f"ulimit -v 400000; exec {LEAT} predict --ranks 16777216 --compute 1ms --burst 1ms --every 1s --collectives 1"
+    done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "leat predict: there is no memory for 16777216 ranks\n")
 
 
 @pytest.mark.parametrize("words, complaint", [

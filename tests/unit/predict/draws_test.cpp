@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+
+#include "lib/predict/machine.hpp"
 
 namespace leat::predict {
 namespace {
@@ -13,7 +16,7 @@ TEST(Draws, AreTheSameForEver) {
   const Draws draws(1);
   EXPECT_EQ(draws.uniform(Purpose::phase, 0), 0x1.b56c0a4dcd968p-1);
   EXPECT_EQ(draws.normal(Purpose::start, 7, 3), 0x1.1e96cba395f63p+1);
-  EXPECT_EQ(draws.log_normal(40e6, 0.15, Purpose::duration, 65535, 2), 0x1.001524339c97p+25);
+  EXPECT_EQ(draws.log_normal_ns(40'000'000, 0.15, Purpose::duration, 65535, 2), 33565256);
 }
 
 TEST(Draws, OfDifferentPlacesPurposesAndSeedsDiffer) {
@@ -23,6 +26,15 @@ TEST(Draws, OfDifferentPlacesPurposesAndSeedsDiffer) {
   EXPECT_NE(one, draws.uniform(Purpose::phase, 2, 1));
   EXPECT_NE(one, draws.uniform(Purpose::start, 1, 2));
   EXPECT_NE(one, Draws(2).uniform(Purpose::phase, 1, 2));
+}
+
+TEST(Draws, OfTimesAreNeverLongerThanSumsOfThemCanBe) {
+  const Draws draws(1);
+  std::int64_t longest = 0;
+  for (int i = 0; i < 1000; ++i)
+    longest = std::max(longest, draws.log_normal_ns(kLongestNs / 2, 5, Purpose::compute, i));
+  EXPECT_EQ(longest, kLongestNs);
+  EXPECT_EQ(draws.log_normal_ns(7, 0, Purpose::compute, 1), 7);
 }
 
 TEST(Draws, HaveTheMomentsOfTheirDistributions) {
