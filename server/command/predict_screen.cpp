@@ -19,7 +19,7 @@ std::string three_digits(double number) {
   return text;
 }
 
-std::string percent(double slowdown) { return three_digits(100 * slowdown); }
+std::string percent(double slowdown) { return three_digits(100 * slowdown) + " %"; }
 
 // Without the zeros behind the point.
 std::string short_time(double ns) {
@@ -115,17 +115,14 @@ std::string screen(const PredictReport& report, const Look& look) {
   std::vector<std::vector<Cell>> rows{{{"ranks", Paint::bold, true},
                                        {"all-reduce alone", Paint::bold, true},
                                        {"sigma", Paint::bold, true},
-                                       {"slowdown %", Paint::bold, true},
+                                       {"slowdown", Paint::bold, true},
                                        {"least", Paint::bold, true},
                                        {"most", Paint::bold, true},
                                        {"arrivals apart", Paint::bold, true}}};
-  std::int64_t shown_ranks = 0;
   for (const PredictRow& row : report.rows) {
-    const bool is_new = row.ranks != shown_ranks;
-    shown_ranks = row.ranks;
     const double slowdown = row.mean_slowdown();
-    rows.push_back({{is_new ? std::to_string(row.ranks) : "", Paint::plain, true},
-                    {is_new ? alone_text(asked, row.ranks) : "", Paint::plain, true},
+    rows.push_back({{std::to_string(row.ranks), Paint::plain, true},
+                    {alone_text(asked, row.ranks), Paint::plain, true},
                     {sigma_text(row.sigma), Paint::plain, true},
                     {percent(slowdown), slowdown_paint(slowdown), true},
                     {percent(row.least_slowdown()), Paint::dim, true},

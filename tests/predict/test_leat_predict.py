@@ -72,7 +72,7 @@ def test_without_matplotlib_all_else_is_there(tmp_path):
     done = subprocess.run([LEAT, "predict", *map(str, JOB + BURSTS), "--plot", "x.png", "--interpreter", bare], cwd=tmp_path,
                           capture_output=True, text=True)
     assert done.returncode == 1 and "pip install matplotlib" in done.stderr
-    assert "slowdown %" in done.stdout and not (tmp_path / "x.png").exists()
+    assert "slowdown" in done.stdout and not (tmp_path / "x.png").exists()
     assert 'no program "nopython"' in said(*JOB, *BURSTS, "--plot", "x.png", "--interpreter", "nopython", cwd=tmp_path, code=1)
     assert "x.docx" in said(*JOB, *BURSTS, "--plot", "x.docx", "--interpreter", sys.executable, cwd=tmp_path, code=1)
 
