@@ -62,7 +62,8 @@ TEST(AllReduce, TakesTheClosedFormWithoutBursts) {
   }
 }
 
-// V2. Small cases worked by hand, on a machine of round numbers: L = 100, o = 10, g = 5, G = 1.
+// V2. Small cases worked by hand, on a machine of round numbers: L = 100, o = 10, g = 5, G = 1. LogGOPSim
+// (76451de), given the schedule that --export-goal writes, ends at the same times, but where it is said.
 constexpr Machine kRound{100, 10, 5, 1, 0, 65535};
 
 TEST(AllReduce, OfTwoRanksEndsWithTheLaterOne) {
@@ -86,6 +87,7 @@ TEST(AllReduce, OfThreeRanksChainsItsRounds) {
   // from 0: 110, done 120. Rank 2 from 1: there at 110, received behind its send, done 220.
   // Round 1, r from r-2. Sends: 320-330, 120-130, 220-230. Rank 0 from 1: there at 230, received
   // behind its send, done 340. Rank 1 from 2: 330, done 340. Rank 2 from 0: 430, done 440.
+  // LogGOPSim's rank 0 is done at 330: it has paid the o of round 1 at 230, while it waited for round 0.
   EXPECT_EQ(after_one(kRound, 1, {0, 0, 200}), (Times{340, 340, 440}));
 }
 
@@ -94,6 +96,8 @@ TEST(AllReduce, OfFourRanksWaitsForALateOneByTwoWays) {
   // ranks 1 and 2: 110, done 120; rank 3: behind its send, 1020.
   // Round 1, from r-2: sends 1130, 130, 130, 1030. Rank 0 from 2: there at 230, done 1140. Rank 1
   // from 3: there at 1130, done 1140. Rank 2 from 0: 1230, done 1240. Rank 3 from 1: done 1040.
+  // LogGOPSim: 1130, 1150, 1240, 1040. Rank 0 has paid the o of round 1 before; rank 3, which finds the
+  // messages of both rounds, pays for both before it sends on, so that rank 1 gets it later.
   EXPECT_EQ(after_one(kRound, 1, {0, 0, 0, 1000}), (Times{1140, 1140, 1240, 1040}));
 }
 
