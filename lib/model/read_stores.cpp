@@ -61,7 +61,9 @@ void warn_of_holes(ReadContext& context, const Store& store, const Attributes& a
                           "when-slow=\"skip\" away where each of them counts");
 }
 
-bool keeps_data(const Store& store) { return store.type == "hdf5" || store.type == "trace"; }
+bool keeps_data(const Store& store) {
+  return store.type == "hdf5" || store.type == "raw" || store.type == "trace";
+}
 
 // What the environment says is meant for analyses: what keeps data is asked by name only.
 Schedule schedule_of(ReadContext& context, const Store& store, const Attributes& attributes) {

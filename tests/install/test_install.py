@@ -83,7 +83,7 @@ def test_a_plugin_built_against_the_installed_headers_is_taken(built, tmp_path, 
 def examples(installed, tmp_path_factory):
     """The examples, each built alone against the installed tree."""
     build = tmp_path_factory.mktemp("examples")
-    for example in ("amr_advection", "heat_c", "heat_openmp", "lammps", "md_tbb", "shallow_water_fortran"):
+    for example in ("amr_advection", "heat_c", "heat_openmp", "lammps", "md_tbb", "remap", "shallow_water_fortran"):
         sh("cmake", "-S", EXAMPLES / example, "-B", build / example, f"-DCMAKE_PREFIX_PATH={installed}", cwd=build)
         sh("cmake", "--build", build / example, cwd=build)
     return build

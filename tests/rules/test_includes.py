@@ -59,6 +59,7 @@ RULES = {
     "server/command": (("server/placement", *LIBS, "lib/predict", *SCRIPT_TOOLS, *CONTROL_WORDS),
                        ("CLI/", "nlohmann/", "unistd.h", "sys/ioctl.h", "langinfo.h")),
     "server/include": (("plugin.h",), ()),
+    "server/plugins/raw": (("server/include",), ("fcntl.h", "nlohmann/", "sys/file.h", "sys/stat.h", "unistd.h")),
     "server/plugins/trace": (("server/include",), ("fcntl.h", "sys/stat.h", "unistd.h")),
     "server/plugins/analytics": (("server/include",), ("fcntl.h", "unistd.h")),
     # From the bottom: each wing includes only wings above it in this list.
@@ -82,6 +83,7 @@ RULES = {
     "fortran": (("leat.h",), ("ISO_Fortran_binding.h",)),
     "examples/amr_advection": (("hierarchy.hpp",), ("leat_mpi.h", "mpi.h")),
     "examples/heat_c": ((), ("leat_mpi.h", "mpi.h")),
+    "examples/remap": ((), ("leat.h",)),
     "examples/heat_openmp": ((), ("leat.h", "omp.h")),
     "examples/lammps": ((), ("leat_mpi.h", "mpi.h", "lammps/library.h")),
     "examples/md_tbb": (("particles.hpp",), ("leat.h", "leat_tbb.hpp", "tbb/")),
