@@ -38,7 +38,7 @@ IdlePhases::Site& IdlePhases::site_of(std::string_view name) noexcept {
 }
 
 void IdlePhases::begin(std::string_view site) noexcept {
-  if (!is_its_thread() || depth_++ > 0) return;
+  if (depth_++ > 0) return;
   current_ = &site_of(site);
   begun_ns_ = platform::now_ns();
   is_told_ = current_->is_worth_it();
@@ -51,7 +51,7 @@ void IdlePhases::begin(std::string_view site) noexcept {
 }
 
 void IdlePhases::end() noexcept {
-  if (!is_its_thread() || depth_ == 0 || --depth_ > 0) return;
+  if (depth_ == 0 || --depth_ > 0) return;
   if (is_told_)
     lane_.idle_phase.store(lane_.idle_phase.load(std::memory_order_relaxed) + 1,
                            std::memory_order_release);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phases in which this rank has nothing to do: told to plugins that work in them, where they are long
-// enough to be worth it. Called with the session's lock held.
+// enough to be worth it. Called by one thread, with the session's lock held.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <thread>
 
 #include "lib/shm/segment.hpp"
 
@@ -15,7 +14,7 @@ namespace leat::client {
 
 class IdlePhases {
  public:
-  /// `client`: on this node. The thread that makes it is the one whose phases count.
+  /// `client`: on this node.
   IdlePhases(const shm::Segment& segment, std::uint32_t client) noexcept
       : server_(segment.server_state()), lane_(*segment.client(client).client) {}
 
@@ -36,11 +35,9 @@ class IdlePhases {
   static constexpr std::size_t kSites = 512;  // beyond, all others are one
 
   Site& site_of(std::string_view name) noexcept;
-  bool is_its_thread() const noexcept { return std::this_thread::get_id() == thread_; }
 
   shm::ServerState& server_;
   shm::ClientLane& lane_;
-  std::thread::id thread_ = std::this_thread::get_id();
   std::array<Site, kSites> sites_{};
   Site* current_ = nullptr;
   int depth_ = 0;

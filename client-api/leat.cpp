@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <new>
+#include <thread>
 
 #include "client-api/last_error.hpp"
 #include "client-api/session_handle.hpp"
@@ -94,11 +95,13 @@ leat_status guarded(const char* function, Body body) noexcept {
   }
 }
 
-// For calls that are made around others, whether there is a session or not.
+// For calls that are made around others, by any thread and whether there is a session or not: nothing is done for threads
+// that have not opened it, and they do not wait.
 template <class Body>
-leat_status if_in_session(Body body) noexcept {
+leat_status if_in_own_session(Body body) noexcept {
   Handle* const used = leat::client::used_handle.load(std::memory_order_acquire);
-  if (!used) return LEAT_OK;
+  if (!used || used->opener.load(std::memory_order_relaxed) != std::this_thread::get_id())
+    return LEAT_OK;
   const Lock lock(used->mutex);
   if (used->session) body(*used->session);
   return LEAT_OK;
@@ -150,6 +153,7 @@ Status open_session(Handle& the, const char* function, const char* config,
   leat::client::set_message_rank(ranks->size > 1 ? ranks->rank : -1);
   leat::client::forget_printed();
   the.session = std::move(*session);
+  the.opener.store(std::this_thread::get_id(), std::memory_order_relaxed);
   if (the.session->hosts_server()) leat::client::notice_exit();
   the.split.pending = false;
   the.was_finalized = the.awaits_idle = false;
@@ -405,11 +409,11 @@ LEAT_API leat_status leat_signal(const char* event) {
 }
 
 LEAT_API leat_status leat_idle_begin(const char* site) {
-  return if_in_session([site](Session& s) { s.idle_phases().begin(site ? site : ""); });
+  return if_in_own_session([site](Session& s) { s.idle_phases().begin(site ? site : ""); });
 }
 
 LEAT_API leat_status leat_idle_end(void) {
-  return if_in_session([](Session& s) { s.idle_phases().end(); });
+  return if_in_own_session([](Session& s) { s.idle_phases().end(); });
 }
 
 LEAT_API leat_status leat_set_int(const char* parameter, int64_t value) {

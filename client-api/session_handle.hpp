@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <memory>
+#include <thread>
 
 #include "client-api/session.hpp"
 
@@ -23,6 +24,7 @@ struct Handle {
   std::mutex mutex;
   std::condition_variable idle;
   std::unique_ptr<Session> session;
+  std::atomic<std::thread::id> opener{};  ///< the thread that has opened it, or the one before
   int busy = 0;  ///< calls in progress, some of them waiting or copying without the lock
   bool awaits_idle = false;
   bool opening = false;

@@ -113,6 +113,14 @@ class CheckScreen {
     text_ += table_or_paragraphs(rows, look_);
   }
 
+  static std::string when_it_runs(model::Schedule runs) {
+    if (runs == model::Schedule::server) return "";
+    return std::string("; runs ") + model::word_of(model::kSchedules, runs) +
+           (runs == model::Schedule::harvest
+                ? ", in phases of leat_idle_begin or LD_PRELOAD=libleat_pmpi.so"
+                : "");
+  }
+
   void stores() {
     section(counted(model_.stores.size(), "store"));
     if (model_.stores.empty()) return;
@@ -122,14 +130,11 @@ class CheckScreen {
       for (const model::Option& each : store.options) {
         options.push_back(each.name + "=" + each.value);
       }
-      rows.push_back(
-          {{store.name},
-           {store.plugin()},
-           {what_it_takes(store) + (store.waits ? "" : ", but while it is busy") +
-            (store.runs == model::Schedule::server
-                 ? std::string()
-                 : std::string("; runs ") + model::word_of(model::kSchedules, store.runs))},
-           {joined(options, "  "), Paint::dim}});
+      rows.push_back({{store.name},
+                      {store.plugin()},
+                      {what_it_takes(store) + (store.waits ? "" : ", but while it is busy") +
+                       when_it_runs(store.runs)},
+                      {joined(options, "  "), Paint::dim}});
     }
     text_ += table_or_paragraphs(rows, look_);
   }

@@ -28,8 +28,8 @@ std::string Harvest::report() const {
       fmt::format("it has worked for {:.3g} s in {} pieces, of which {} outlasted their phase",
                   static_cast<double>(work_ns_) * 1e-9, pieces_, outlasted_);
   if (phases == 0)
-    return "no rank has said when it idles, by leat_idle_begin: " + worked +
-           ", while ranks waited for Leat or had ended";
+    return "no rank has said when it idles, by leat_idle_begin or LD_PRELOAD=libleat_pmpi.so: " +
+           worked + ", while ranks waited for Leat or had ended";
   return fmt::format(
       "ranks have idled for {:.3g} s in {} phases, {} of them left alone as short, {} longer or "
       "shorter than expected; {}",

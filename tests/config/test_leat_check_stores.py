@@ -98,3 +98,9 @@ def test_a_check_does_without_the_program(tmp_path):
     (tmp_path / "heat.xml").write_text(TEXT.format(store='<store name="out" type="hdf5" compression="zstd:3"/>', data=""))
     done = subprocess.run([tmp_path / "bin/leat", "check", "heat.xml"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_for_a_store_that_harvests_it_says_what_tells_of_idle_phases(tmp_path):
+    said = check(tmp_path, '<store name="out" type="hdf5"/><store name="stats" type="statistics" runs="harvest"/>')
+    assert said.returncode == 0, said.stderr
+    assert "runs harvest, in phases of leat_idle_begin or LD_PRELOAD=libleat_pmpi.so" in " ".join(said.stdout.split())

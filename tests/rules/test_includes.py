@@ -79,6 +79,8 @@ RULES = {
     # Compiled by users too, with their own MPI, against an installed Leat.
     # Compiled by users, with their oneTBB.
     "tbb": ((), ("leat_executor.h", "oneapi/tbb/")),
+    # Loaded into programs that have libc alone.
+    "pmpi": ((), ("leat.h", "stdatomic.h", *POSIX)),
     "damaris-api": ((), ("leat.h", "leat_describe.h", "leat_mpi.h", "mpi.h")),
     "fortran": (("leat.h",), ("ISO_Fortran_binding.h",)),
     "examples/amr_advection": (("hierarchy.hpp",), ("leat_mpi.h", "mpi.h")),
