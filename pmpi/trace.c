@@ -19,7 +19,7 @@
 
 #include "pmpi/next.h"
 
-enum { kMost = 1 << 16, kPage = 4096, kLine = 64 };
+enum { kMost = 1 << 16, kPage = 4096, kLine = 80 };
 static const int64_t kPeriodNs = 100000000;
 
 struct entry {
@@ -36,6 +36,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t more;
 static pthread_t writer;
 static int file = -1;
+static int64_t origin_ns; /* when the first collective began */
 
 static const char* folder(void) {
   const char* const name = getenv("LEAT_PMPI_TRACE");
@@ -97,7 +98,8 @@ static void write_entries(struct page* page, const struct entry* some, int how_m
   char line[kLine];
   int i;
   for (i = 0; i < how_many; ++i) {
-    (void)snprintf(line, sizeof line, "%" PRId64 " %" PRId64 "\n", some[i].begun_ns, some[i].ns);
+    (void)snprintf(line, sizeof line, "%" PRId64 " %" PRId64 "\n", some[i].begun_ns - origin_ns,
+                   some[i].ns);
     add_line(page, line);
   }
   if (lost > 0) {
@@ -117,10 +119,13 @@ static void await_more(void) {
 
 static void* write_on(void* unused) {
   static struct page page;
+  char line[kLine];
   int is_last = 0;
   (void)unused;
   (void)setpriority(PRIO_PROCESS, (id_t)gettid(), 19);
-  add_line(&page, "# start_ns duration_ns, of CLOCK_MONOTONIC\n");
+  (void)snprintf(line, sizeof line, "# start_ns duration_ns; 0 is %" PRId64 " of CLOCK_MONOTONIC\n",
+                 origin_ns);
+  add_line(&page, line);
   while (!is_last) {
     pthread_mutex_lock(&mutex);
     await_more();
@@ -133,6 +138,9 @@ static void* write_on(void* unused) {
     pthread_mutex_unlock(&mutex);
     write_entries(&page, entries[taken], how_many, lost);
   }
+  (void)snprintf(line, sizeof line, "# until %" PRId64 "\n", trace_now_ns() - origin_ns);
+  add_line(&page, line);
+  write_page(&page);
   if (file >= 0) (void)close(file);
   return NULL;
 }
@@ -163,8 +171,9 @@ static int rank_of_world(const void* caller) {
 
 static int (*is_main_thread)(int*);
 
-static void start(const void* caller) {
+static void start(int64_t first_ns, const void* caller) {
   char path[PATH_MAX];
+  origin_ns = first_ns;
   (void)mkdir(folder(), 0777);
   (void)snprintf(path, sizeof path, "%s/collectives-%d.txt", folder(), rank_of_world(caller));
   file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -191,7 +200,7 @@ void trace_add(int64_t begun_ns, const void* caller) {
   const int64_t ns = trace_now_ns() - begun_ns;
   int is_main = 0;
   pthread_mutex_lock(&starting);
-  if (!has_started) start(caller);
+  if (!has_started) start(begun_ns, caller);
   has_started = 1;
   pthread_mutex_unlock(&starting);
   if (is_main_thread) (void)is_main_thread(&is_main);

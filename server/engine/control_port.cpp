@@ -45,7 +45,8 @@ Metrics ControlPort::metrics() {
     metrics.stores.push_back({store->plugin().store(), work.calls.load(), work.bytes.load(),
                               ledger.table().skipped(store->plugin().store()),
                               seconds(static_cast<std::int64_t>(work.ns.load())),
-                              work.products_taken.load(), work.products_published.load()});
+                              work.products_taken.load(), work.products_published.load(),
+                              work.idle ? std::optional(work.idle->use()) : std::nullopt});
   }
   metrics.scripts = dispatcher_.scripts().metrics();
   return metrics;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Metrics {
     std::uint64_t calls = 0, bytes = 0, skipped = 0;
     double seconds = 0;  ///< at work
     std::uint64_t products_taken = 0, products_published = 0;
+    std::optional<IdleUse> idle;
   };
   /// Of a while that ends now, some seconds where there was something to do.
   struct Window {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lib/model/product_flow.hpp"
+#include "server/pipeline/idle_use.hpp"
 #include "server/pipeline/piece_runner.hpp"
 #include "server/pipeline/plugin_host.hpp"
 #include "server/pipeline/plugin_view.hpp"
@@ -26,6 +27,7 @@ struct PluginWork {
   std::atomic<std::uint64_t> calls{0}, ns{0};
   std::atomic<std::uint64_t> bytes{0};  ///< that it has taken
   std::atomic<std::uint64_t> products_taken{0}, products_published{0};
+  const IdleUser* idle = nullptr;  ///< where it works in idle phases
 };
 
 /// Calls come from one thread, always the same. Errors are messages; an empty one is success.

@@ -3,37 +3,59 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "server/workers/words.hpp"
 
 namespace leat::server {
+namespace {
+
+std::int64_t said(const Frame& answer, const char* what) {
+  return integer_of(member_of(answer.head, what)).value_or(0);
+}
+
+}  // namespace
 
 void Harvest::take(const Frame& answer) {
-  work_ns_ += integer_of(member_of(answer.head, "work_ns")).value_or(0);
-  pieces_ += integer_of(member_of(answer.head, "pieces")).value_or(0);
-  outlasted_ += integer_of(member_of(answer.head, "outlasted")).value_or(0);
+  work_ns_ += said(answer, "work_ns");
+  pieces_ += said(answer, "pieces");
+  outlasted_ += said(answer, "outlasted");
+  longest_outlasted_ns_ =
+      std::max(longest_outlasted_ns_.load(), said(answer, "longest_outlasted_ns"));
+}
+
+// When a phase ended within a piece is not known: the core was back as long after it as the piece
+// took, or sooner.
+IdleUse Harvest::use() const noexcept {
+  IdleUse use;
+  for (std::uint32_t i = 0; i < segment_.header().client_count; ++i) {
+    const shm::ClientLane& lane = *segment_.client(i).client;
+    use.found_seconds += static_cast<double>(lane.idle_ns.load(std::memory_order_relaxed)) * 1e-9;
+    use.phases += lane.idle_phases.load(std::memory_order_relaxed);
+    use.left_alone += lane.left_alone.load(std::memory_order_relaxed);
+    use.mispredicted += lane.mispredicted.load(std::memory_order_relaxed);
+  }
+  use.used_seconds = static_cast<double>(work_ns_.load()) * 1e-9;
+  use.pieces = static_cast<std::uint64_t>(pieces_.load());
+  use.outlasted = static_cast<std::uint64_t>(outlasted_.load());
+  use.late_seconds = static_cast<double>(longest_outlasted_ns_.load()) * 1e-9;
+  return use;
 }
 
 std::string Harvest::report() const {
-  std::uint64_t ns = 0, phases = 0, left_alone = 0, mispredicted = 0;
-  for (std::uint32_t i = 0; i < segment_.header().client_count; ++i) {
-    const shm::ClientLane& lane = *segment_.client(i).client;
-    ns += lane.idle_ns.load(std::memory_order_relaxed);
-    phases += lane.idle_phases.load(std::memory_order_relaxed);
-    left_alone += lane.left_alone.load(std::memory_order_relaxed);
-    mispredicted += lane.mispredicted.load(std::memory_order_relaxed);
-  }
-  const std::string worked =
+  const IdleUse all = use();
+  std::string worked =
       fmt::format("it has worked for {:.3g} s in {} pieces, of which {} outlasted their phase",
-                  static_cast<double>(work_ns_) * 1e-9, pieces_, outlasted_);
-  if (phases == 0)
+                  all.used_seconds, all.pieces, all.outlasted);
+  if (all.outlasted > 0) worked += fmt::format(", by {:.2g} ms at most", all.late_seconds * 1e3);
+  if (all.phases == 0)
     return "no rank has said when it idles, by leat_idle_begin or LD_PRELOAD=libleat_pmpi.so: " +
            worked + ", while ranks waited for Leat or had ended";
   return fmt::format(
       "ranks have idled for {:.3g} s in {} phases, {} of them left alone as short, {} longer or "
       "shorter than expected; {}",
-      static_cast<double>(ns) * 1e-9, phases, left_alone, mispredicted, worked);
+      all.found_seconds, all.phases, all.left_alone, all.mispredicted, worked);
 }
 
 }  // namespace leat::server

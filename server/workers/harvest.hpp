@@ -7,11 +7,12 @@
 #include <string>
 
 #include "lib/shm/segment.hpp"
+#include "server/pipeline/idle_use.hpp"
 #include "server/workers/frame.hpp"
 
 namespace leat::server {
 
-class Harvest {
+class Harvest final : public IdleUser {
  public:
   explicit Harvest(const shm::Segment& segment) : segment_(segment) {}
 
@@ -31,13 +32,14 @@ class Harvest {
 
   /// What its process says of a call.
   void take(const Frame& answer);
+  IdleUse use() const noexcept override;
   /// For the log, at the end.
   std::string report() const;
 
  private:
   const shm::Segment& segment_;
-  std::int64_t work_ns_ = 0;
-  std::int64_t pieces_ = 0, outlasted_ = 0;
+  std::atomic<std::int64_t> work_ns_{0}, longest_outlasted_ns_{0};
+  std::atomic<std::int64_t> pieces_{0}, outlasted_{0};
 };
 
 }  // namespace leat::server

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/workers/idle_gate.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "lib/platform/clock.hpp"
@@ -60,9 +61,13 @@ std::int64_t IdleGate::enter() noexcept {
 
 void IdleGate::leave(std::int64_t begun_ns) noexcept {
   const std::lock_guard<std::mutex> lock(mutex_);
-  work_.ns += platform::now_ns() - begun_ns;
+  const std::int64_t ns = platform::now_ns() - begun_ns;
+  work_.ns += ns;
   ++work_.pieces;
-  work_.outlasted += at_work_ > idle_cores() ? 1 : 0;
+  if (at_work_ > idle_cores()) {
+    ++work_.outlasted;
+    work_.longest_outlasted_ns = std::max(work_.longest_outlasted_ns, ns);
+  }
   --at_work_;
 }
 

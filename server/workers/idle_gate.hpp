@@ -39,6 +39,7 @@ class IdleGate {
     std::int64_t ns = 0;  ///< of all pieces
     std::uint64_t pieces = 0;
     std::uint64_t outlasted = 0;  ///< that were at work when their phase ended
+    std::int64_t longest_outlasted_ns = 0;
   };
   /// What was done since the last call.
   Work take_work() noexcept;

@@ -161,6 +161,7 @@ class PluginAtWork {
                  {"work_ns", work.ns},
                  {"pieces", work.pieces},
                  {"outlasted", work.outlasted},
+                 {"longest_outlasted_ns", work.longest_outlasted_ns},
                  {"arrays", nlohmann::json::array()}},
                 ""};
     const std::optional<Publication> made = plugin_.take_published();

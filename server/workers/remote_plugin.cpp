@@ -53,7 +53,8 @@ RemotePlugin::RemotePlugin(const leat_plugin* plugin, const model::Model& model,
     : PluginInstance(plugin, model, store, view, run.log),
       workers_(std::move(run)),
       plan_(plugin_plan(model, store, workers_)) {
-  if (model.stores[store].runs == model::Schedule::harvest) harvest_.emplace(workers_.segment);
+  if (model.stores[store].runs == model::Schedule::harvest)
+    work_.idle = &harvest_.emplace(workers_.segment);
 }
 
 std::string RemotePlugin::do_open() {

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from arrays_run import products
-from control_run import wait_until
+from control_run import Peer, wait_until
 from leat_run import Run, await_death, xml
 from worker_run import OUT, ROW, WAIT, chunks, stored, sums, workers, write
 
@@ -26,6 +26,11 @@ def idle(rank, seconds=WORTH, site="exchange"):
 def pieces(folder):
     path = folder / "pieces"
     return path.read_text().splitlines() if path.exists() else []
+
+
+def idle_use(run):
+    with Peer(run) as peer:
+        return next(store["idle"] for store in peer.ask("metrics")["result"]["stores"] if store["name"] == "pieces")
 
 
 @contextlib.contextmanager
@@ -62,9 +67,12 @@ def test_it_works_while_ranks_idle_and_is_suspended_at_the_border_of_pieces(tmp_
         rank.must("idle_begin", "exchange")
         wait_until(lambda: len(pieces(tmp_path)) == 8, "the others are done in the next phase")
         rank.must("idle_end")
+        wait_until(lambda: idle_use(run)["pieces"] == 8, "the metrics know of it")
+        assert idle_use(run)["phases"] == 3 and idle_use(run)["left_alone"] == 1 and idle_use(run)["outlasted"] == len(at_work)
+        assert idle_use(run)["found_seconds"] > WORTH and 0 < idle_use(run)["late_seconds"] <= idle_use(run)["used_seconds"]
     (line,) = [line for line in run.log().splitlines() if "ranks have idled" in line]
     assert re.search(r"in 3 phases, 1 of them left alone as short", line), line
-    assert re.search(r"it has worked for \S+ s in 24 pieces", line), line
+    assert re.search(r"it has worked for \S+ s in 24 pieces, of which \d+ outlasted their phase, by \S+ ms at most", line), line
 
 
 @pytest.mark.parametrize("who", ["worker", "leatd"])
