@@ -6,6 +6,9 @@
  */
 #include <leat.h>
 #include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "pmpi/next.h"
 #include "pmpi/trace.h"
@@ -23,6 +26,7 @@ struct phase {
 
 /* MPICH's Fortran calls its C, and MPI-IO calls collectives: the outermost call counts. */
 static _Thread_local int depth;
+static _Thread_local int64_t yields_since_ns; /* in this call; 0: not yet */
 
 /* In a parallel region the other threads compute. */
 static int is_alone(void) { return !omp_in_parallel || !omp_in_parallel(); }
@@ -40,6 +44,7 @@ static struct phase begin(struct next* call, int is_collective, void* place) {
   struct phase phase = {place, 0, 0};
   if (!next_is_known(call)) next_find(call, place);
   if (depth++ > 0) return phase;
+  yields_since_ns = 0;
   if (is_collective && trace_is_wanted()) phase.traced_from_ns = trace_now_ns();
   phase.is_idle = is_alone();
   if (phase.is_idle) begin_idle((uintptr_t)place);
@@ -122,3 +127,15 @@ END(MPI_Finalize, void, void, )
 END(mpi_finalize_, word a, word, a)
 END(mpi_finalize__, word a, word, a)
 END(mpi_finalize_f08_, word a, word, a)
+
+/* An MPI that gives way while it waits (mpi_yield_when_idle of Open MPI) would be back after a slice of the analysis, some
+ * milliseconds: one that sleeps is back as soon as it wakes. Only where a wait is as long as phases that are worth it. */
+LEAT_API int sched_yield(void);
+LEAT_API int sched_yield(void) {
+  static const int64_t long_ns = 1000000;
+  static const struct timespec shortly = {0, 50000};
+  if (depth == 0) return (int)syscall(SYS_sched_yield);
+  if (yields_since_ns == 0) yields_since_ns = trace_now_ns();
+  if (trace_now_ns() - yields_since_ns < long_ns) return (int)syscall(SYS_sched_yield);
+  return nanosleep(&shortly, NULL), 0;
+}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // costs WAITS [XML]: so many calls that wait for nothing, of no MPI (no_mpi.cpp), after leat_init where there is an XML; and one
-// that throws.
+// that throws, one that gives way, and the same without it.
+#include <sched.h>
+#include <unistd.h>
 #include <valgrind/callgrind.h>
 
 #include <cstdio>
@@ -11,6 +13,7 @@
 
 extern "C" int MPI_Wait(void* request, void* status);
 extern "C" int MPI_Barrier(void* comm);
+extern "C" int MPI_Probe(int, int, void*, void*);
 
 int main(int argc, char** argv) {
   const leat_ranks ranks = {sizeof ranks, 0, 1, 0, 1, nullptr};
@@ -25,5 +28,8 @@ int main(int argc, char** argv) {
     std::puts(error.what());
   }
   MPI_Wait(nullptr, nullptr);
+  MPI_Probe(0, 0, nullptr, nullptr);
+  access("it gives way by itself", F_OK);
+  for (int i = 0; i < 100; ++i) sched_yield();
   return argc > 2 && leat_finalize() != LEAT_OK;
 }
