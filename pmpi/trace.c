@@ -176,7 +176,8 @@ static void start(int64_t first_ns, const void* caller) {
   origin_ns = first_ns;
   (void)mkdir(folder(), 0777);
   (void)snprintf(path, sizeof path, "%s/collectives-%d.txt", folder(), rank_of_world(caller));
-  file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  (void)unlink(path); /* another job may write it still: to a file of its own */
+  file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0) return give_up(path);
   errno = start_writer();
   if (errno != 0) return give_up("no thread");

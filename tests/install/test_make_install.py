@@ -14,6 +14,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 PAGE = (ROOT / "README.md").read_text()
 COMMANDS = "".join(re.findall(r"```sh\n(.*?)```", PAGE, re.S))
 READING = re.findall(r"```python\n(.*?)```", PAGE, re.S)[0]
+PRELOADED = "\nLD_PRELOAD=libleat_pmpi.so true\n"  # says what it does not find
 # A mount namespace of our own: /usr/local is empty in it, and what ldconfig writes is a copy.
 BARE = """
 mount -t tmpfs tmpfs /usr/local
@@ -43,7 +44,8 @@ def expect_the_numbers_of_the_readme(user):
 def test_after_make_install_as_root_the_commands_of_the_readme_work_as_printed(user):
     if subprocess.run([*NAMESPACE, "mount", "-t", "tmpfs", "tmpfs", "/usr/local"], capture_output=True).returncode != 0:
         pytest.skip("no mount namespaces here")
-    said = sh(*NAMESPACE, "sh", "-euc", BARE, "sh", user.parent, ROOT, COMMANDS, cwd=user)
+    said = sh(*NAMESPACE, "sh", "-euc", BARE, "sh", user.parent, ROOT, COMMANDS + PRELOADED, cwd=user)
+    assert "cannot be preloaded" not in said
     assert "Leat is installed in /usr/local, where shell, pkg-config and linker find it." in said
     expect_the_numbers_of_the_readme(user)
 
@@ -55,6 +57,7 @@ def test_elsewhere_the_lines_that_make_install_prints_are_those_of_the_readme_an
                           capture_output=True, text=True).stdout
     lines = re.findall(r"^    (export .*)$", said, re.M)
     assert lines == [line.replace("$HOME", str(user)) for line in re.findall(r"^    (export .*)$", PAGE, re.M)]
-    done = subprocess.run(["sh", "-euc", "\n".join(lines) + "\n" + COMMANDS], cwd=user, env=bare, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    commands = "\n".join(lines) + "\n" + COMMANDS + PRELOADED
+    done = subprocess.run(["sh", "-euc", commands], cwd=user, env=bare, capture_output=True, text=True)
+    assert done.returncode == 0 and "cannot be preloaded" not in done.stderr, done.stdout + done.stderr
     expect_the_numbers_of_the_readme(user)

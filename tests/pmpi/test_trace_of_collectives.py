@@ -60,6 +60,24 @@ def test_who_is_killed_leaves_whole_lines(mpi, tmp_path):
     assert all(text[end - 1:end] == b"\n" for end in range(4096, len(text), 4096))
 
 
+def test_jobs_that_trace_to_one_folder_do_not_mix(mpi, tmp_path):
+    program = mpi.compile("waits.c")
+    words = list(map(str, mpi.command(2, program, LEAT_PMPI_TRACE="../trace")))
+    jobs = []
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        folder.mkdir()
+        jobs.append(subprocess.Popen(words, cwd=folder, env={**os.environ, **AS_ROOT}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL))
+    assert [job.wait(LIMIT) for job in jobs] == [0, 0]
+    assert [len(entries(tmp_path / f"trace/collectives-{rank}.txt")) for rank in range(2)] == [COLLECTIVES["waits.c"]] * 2
+
+
+def test_a_disk_that_is_full_is_said_once_and_costs_the_trace_alone(mpi, tmp_path):
+    """Files may have two pages, and no more."""
+    said = mpi.run(1, mpi.compile("many.c"), 20000, 8192, cwd=tmp_path, LEAT_PMPI_TRACE="trace")
+    assert said.count("leat: LEAT_PMPI_TRACE=trace: cannot write: File too large") == 1
+    assert all(re.fullmatch(r"\d+ \d+|#.*", line) for line in lines(tmp_path / "trace/collectives-0.txt"))
+
+
 def is_running(pid, program):
     try:
         return os.readlink(f"/proc/{pid}/exe") == str(program)
