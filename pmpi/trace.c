@@ -178,10 +178,13 @@ static void start(int64_t first_ns, const void* caller) {
   (void)snprintf(path, sizeof path, "%s/collectives-%d.txt", folder(), rank_of_world(caller));
   (void)unlink(path); /* another job may write it still: to a file of its own */
   file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file < 0) return give_up(path);
-  errno = start_writer();
-  if (errno != 0) return give_up("no thread");
-  is_main_thread = (int (*)(int*))next_symbol("MPI_Is_thread_main", caller);
+  if (file < 0) {
+    give_up(path);
+  } else if ((errno = start_writer()) != 0) {
+    give_up("no thread");
+  } else {
+    is_main_thread = (int (*)(int*))next_symbol("MPI_Is_thread_main", caller);
+  }
 }
 
 static void add(int64_t begun_ns, int64_t ns) {
