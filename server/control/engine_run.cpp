@@ -103,13 +103,6 @@ Json json_of_script_metrics(const Metrics& metrics) {
   return scripts;
 }
 
-Json json_of_idle_use(const server::IdleUse& use) {
-  return {{"found_seconds", use.found_seconds}, {"phases", use.phases},
-          {"left_alone", use.left_alone},       {"mispredicted", use.mispredicted},
-          {"used_seconds", use.used_seconds},   {"pieces", use.pieces},
-          {"outlasted", use.outlasted},         {"late_seconds", use.late_seconds}};
-}
-
 Json json_of_store_metrics(const Metrics& metrics) {
   Json stores = Json::array();
   for (const Metrics::Store& each : metrics.stores) {
@@ -120,7 +113,7 @@ Json json_of_store_metrics(const Metrics& metrics) {
                       {"seconds", each.seconds},
                       {"products_taken", each.products_taken},
                       {"products_published", each.products_published}});
-    if (each.idle) stores.back()["idle"] = json_of_idle_use(*each.idle);
+    if (each.idle) stores.back()["idle"] = server::json_of(*each.idle);
   }
   return stores;
 }

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "lib/model/product_flow.hpp"
-#include "server/pipeline/idle_use.hpp"
 #include "server/pipeline/piece_runner.hpp"
 #include "server/pipeline/plugin_host.hpp"
 #include "server/pipeline/plugin_view.hpp"
 #include "server/pipeline/store_takes.hpp"
 #include "server/products/publication.hpp"
+#include "server/session/idle_use.hpp"
 
 namespace leat::server {
 

@@ -73,8 +73,10 @@ std::string advice(const RunReport& report) {
 
 json json_of(const std::vector<WorkDone>& all) {
   json list = json::array();
-  for (const WorkDone& each : all)
+  for (const WorkDone& each : all) {
     list.push_back({{"name", each.name}, {"calls", each.calls}, {"seconds", each.seconds}});
+    if (each.idle) list.back()["idle"] = json_of(*each.idle);
+  }
   return list;
 }
 

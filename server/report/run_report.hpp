@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/plan/plan.hpp"
+#include "server/session/idle_use.hpp"
 #include "server/session/iteration_times.hpp"
 
 namespace leat::server {
@@ -19,6 +20,7 @@ struct WorkDone {
   std::string name;
   std::uint64_t calls = 0;
   double seconds = 0;  ///< at work, in all
+  std::optional<IdleUse> idle = {};
 };
 
 struct RunReport {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "lib/shm/segment.hpp"
-#include "server/pipeline/idle_use.hpp"
+#include "server/session/idle_use.hpp"
 #include "server/workers/frame.hpp"
 
 namespace leat::server {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """runs="harvest" in the waits of MPI, of a simulation that knows nothing of idle phases."""
+import json
 import os
 import re
 import signal
@@ -64,6 +65,8 @@ def test_it_works_while_a_rank_waits_for_another_and_makes_what_it_makes_on_the_
         if runs == "harvest":
             phases, _, pieces = said_of_phases(log)
             assert phases == 2 * (KNOWN + ITERATIONS) and pieces == 8 * ITERATIONS
+            idle = json.loads((folder / "run.report.json").read_text())["stores"][1]["idle"]
+            assert (idle["phases"], idle["pieces"]) == (phases, pieces) and idle["found_seconds"] > idle["used_seconds"] > 0
     assert made[0] == made[1]
 
 

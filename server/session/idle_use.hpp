@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 
 namespace leat::server {
 
@@ -14,6 +15,8 @@ struct IdleUse {
   std::uint64_t outlasted = 0;  ///< pieces that were at work when their phase ended
   double late_seconds = 0;      ///< a core was back so long after its phase at most
 };
+
+nlohmann::json json_of(const IdleUse& use);
 
 class IdleUser {
  public:
