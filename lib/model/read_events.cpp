@@ -20,7 +20,6 @@ class EventReader {
   }
 
   void run() {
-    check_scope();
     event_.stores = stores_in("store");
     event_.told = stores_in("plugin");
     for (const std::uint32_t store : event_.stores) {
@@ -36,14 +35,6 @@ class EventReader {
   }
 
  private:
-  void check_scope() const {
-    if (event_.scope != Event::Scope::run || model_.architecture.servers == 1) return;
-    context_.error(
-        attributes_.where("scope"),
-        "scope=\"run\" with several servers on a node, of which none has all ranks: write "
-        "scope=\"node\", where each server acts by itself, or servers=\"1\"");
-  }
-
   std::vector<std::uint32_t> stores_in(const char* attribute) {
     std::vector<std::uint32_t> found;
     for (const std::string& name : names_in(attribute)) {

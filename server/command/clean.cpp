@@ -34,10 +34,12 @@ int run_clean(const CleanOptions& options) {
     return kBad;
   }
   std::vector<KilledSession> killed = killed_sessions();
-  for (KilledSession& each : killed) {
-    if (options.dry_run) continue;
-    if (each.held.problem.empty()) drain(&each);
-    if (options.discard && each.outcome == "in memory") give_up(&each);
+  if (!options.dry_run) {
+    std::vector<KilledSession*> all;
+    for (KilledSession& each : killed) all.push_back(&each);
+    drain(all);
+    for (KilledSession* each : all)
+      if (options.discard && each->outcome == "in memory") give_up(each);
   }
   const auto what = options.dry_run ? platform::Sweep::look : platform::Sweep::remove;
   const CleanReport report{*folder, options.dry_run,

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/drain.hpp"
-#include "lib/base/words.hpp"
 
 #include <unistd.h>
 
+#include <map>
+#include <thread>
+#include <utility>
+
 #include "lib/base/bytes.hpp"
 #include "lib/base/status.hpp"
+#include "lib/base/words.hpp"
 #include "lib/platform/child_process.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/file_lock.hpp"
@@ -53,9 +57,13 @@ void await_other(KilledSession* session) {
   session->problem = gone ? "" : "another process began to store it, and did not end with that";
 }
 
-}  // namespace
+// By the run that it was a part of.
+std::pair<std::string, std::string> run_of(const KilledSession& session) {
+  return session.held.run ? std::pair(session.held.run->session, session.held.run->folder)
+                          : std::pair(session.what.session, std::string());
+}
 
-void drain(KilledSession* session) {
+void drain_one(KilledSession* session) {
   const Result<platform::Child> child =
       platform::spawn({platform::path_beside_program("leatd"), "--drain", session->what.segment,
                        "--report-fd", std::to_string(platform::kReportFd)});
@@ -82,6 +90,18 @@ void drain(KilledSession* session) {
   if (!platform::segment_is_there(session->what.segment))
     return note_stored(session, Json::object());
   session->problem = report.substr(line_end + 1);
+}
+
+}  // namespace
+
+void drain(const std::vector<KilledSession*>& sessions) {
+  std::map<std::pair<std::string, std::string>, std::vector<KilledSession*>> runs;
+  for (KilledSession* each : sessions)
+    if (each->held.problem.empty()) runs[run_of(*each)].push_back(each);
+  for (const auto& [run, parts] : runs) {
+    std::vector<std::jthread> at_work;
+    for (KilledSession* each : parts) at_work.emplace_back([each] { drain_one(each); });
+  }
 }
 
 void give_up(KilledSession* session) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "server/command/killed_sessions.hpp"
 
@@ -11,8 +12,9 @@ namespace leat::command {
 
 using Json = nlohmann::ordered_json;
 
-/// Stores it with a leatd of its own, and waits for the end of that as long as it gets on.
-void drain(KilledSession* session);
+/// Stores each with a leatd of its own, and waits for its end as long as it gets on: run by run, but
+/// those of one run together, as they may have to agree on something. Those with a problem stay.
+void drain(const std::vector<KilledSession*>& sessions);
 /// Removes it, and with it what was not stored.
 void give_up(KilledSession* session);
 

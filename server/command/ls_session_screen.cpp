@@ -53,6 +53,8 @@ std::string facts(const Json& session, const Look& look) {
                      " are not stored yet: `leat recover` does it, and so does the next run here",
                  look);
   text += line("iterations", "done up to " + number_or_dash(session["iteration_done"]), look);
+  if (const Json waits = session.value("waits", Json()); waits.is_string())
+    text += line("waits", waits.get<std::string>(), look);
   if (session["takeovers"] != 0)
     text +=
         line("takeovers",

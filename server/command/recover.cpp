@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -48,11 +49,10 @@ class Recover {
     const bool is_folder = fs::is_directory(name_, error);
     // Also what is no file, which the store's own program refuses by its name.
     if (!is_folder && fs::exists(fs::symlink_status(name_, error))) return file();
-    for (KilledSession& each : killed_) {
-      const bool is_meant = name_.empty() || (is_folder && is_same(name_, each.folder())) ||
-                            each.what.session == name_;
-      if (is_meant) store(&each);
-    }
+    store_where([&](const KilledSession& each) {
+      return name_.empty() || (is_folder && is_same(name_, each.folder())) ||
+             each.what.session == name_ || (each.held.run && each.held.run->session == name_);
+    });
     // A process that was killed while it stored all has left files that hold nothing.
     if (name_.empty() && stored_ == 0)
       platform::sweep({platform::runtime_folder_name()}, platform::Sweep::remove, shm::must_stay);
@@ -70,19 +70,24 @@ class Recover {
     std::string session;
     if (!killed_.empty())
       session = look_at_files({name_}, Depth::brief).front().value("session", "");
-    for (KilledSession& each : killed_) {
-      if (may_belong(name_, session, each)) store(&each);
-    }
+    store_where([&](const KilledSession& each) { return may_belong(name_, session, each); });
     std::fflush(stdout);
     return exit_code_ == kGood ? exec_store_program("recover", {name_}) : exit_code_;
   }
 
-  void store(KilledSession* one) {
-    if (one->held.problem.empty()) drain(one);
+  void store_where(const std::function<bool(const KilledSession&)>& is_meant) {
+    std::vector<KilledSession*> meant;
+    for (KilledSession& each : killed_)
+      if (is_meant(each)) meant.push_back(&each);
+    drain(meant);
+    for (const KilledSession* each : meant) say(*each);
+  }
+
+  void say(const KilledSession& one) {
     ++stored_;
-    const bool good = one->outcome == "stored" && one->lost == 0;
+    const bool good = one.outcome == "stored" && one.lost == 0;
     std::fprintf(good ? stdout : stderr, "%s%s\n",
-                 good ? "" : "leat recover: ", sentence(*one).c_str());
+                 good ? "" : "leat recover: ", sentence(one).c_str());
     if (!good) exit_code_ = kBad;
   }
 

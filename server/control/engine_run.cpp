@@ -127,6 +127,8 @@ Json EngineRun::status() {
   Json status{
       {"session", parts_.facts.session},
       {"segment", parts_.facts.run_id},
+      {"server", parts_.facts.server},
+      {"servers", parts_.facts.servers},
       {"state", parts_.engine.is_closing() ? "closing" : "running"},
       {"pid", getpid()},
       {"since", since_},
@@ -135,6 +137,8 @@ Json EngineRun::status() {
       {"config", (std::filesystem::path(folder_) / parts_.config).string()},
       {"open_files", platform::targets_open_for_writing()},
   };
+  const std::string awaited = parts_.engine.control().awaited();
+  status["waits"] = awaited.empty() ? Json(nullptr) : Json(awaited);
   status.update(json_of_segment(parts_.segment, &parts_.model, parts_.facts.ranks));
   return status;
 }

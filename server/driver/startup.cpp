@@ -27,6 +27,7 @@
 #include "server/driver/simulation_crew.hpp"
 #include "server/driver/start_checks.hpp"
 #include "server/failover/drains.hpp"
+#include "server/group/folder_group.hpp"
 #include "server/pipeline/plugin_loader.hpp"
 #include "server/placement/machine_file.hpp"
 #include "server/scripts/script_files.hpp"
@@ -211,25 +212,19 @@ Result<void> work_in(const std::string& folder) {
                "cannot work in " + folder + ": " + platform::errno_text(errno)};
 }
 
-// Servers do not know what is signalled to others.
-Result<void> check_scopes(const model::Model& model, const Options& options) {
-  if (options.ranks == ranks_of(options).count) return {};
-  for (const model::Event& event : model.events) {
-    if (event.scope != model::Event::Scope::run) continue;
-    return Error{Status::ERROR_CONFIG,
-                 model::Diagnostic{model::Severity::error, event.where,
-                                   "event \"" + event.name +
-                                       "\" has scope=\"run\", which is only known to a server "
-                                       "that has all ranks: write scope=\"node\", where each "
-                                       "server acts by itself, of one node or of its part of it"}
-                     .str()};
-  }
-  return {};
+// Null where nothing has to be agreed on: one server has all ranks, or no event is of all of them.
+std::unique_ptr<Group> servers_of_run(const model::Model& model, const RunFacts& facts) {
+  const bool any =
+      std::any_of(model.events.begin(), model.events.end(),
+                  [](const model::Event& each) { return each.scope == model::Event::Scope::run; });
+  if (!any || facts.is_on_one_node()) return {};
+  return std::make_unique<FolderGroup>(
+      ".", model.name, facts.run_session,
+      platform::node_name() + "." + platform::stem_of(facts.run_id));
 }
 
 Result<std::vector<LoadedPlugin>> plugins_and_scripts(model::Model* model, const Options& options,
                                                       Log& log) {
-  if (const Result<void> fit = check_scopes(*model, options); !fit) return fit.error();
   if (!options.drain.empty()) model->scripts = {};  // nobody waits for what they would say
   if (model->scripts.exist()) {
     std::string why = model::format(script_problems(model->scripts));
@@ -406,7 +401,7 @@ Result<int> serve(Options options, Reporter& reporter, const HostProcess& host,
   Engine engine({*model, *segment, facts, driver, *log, driver.executor(), ".",
                  instances_of(*plugins, *model, view, {*segment, facts, *log}), live->journal(),
                  live->late_ranks(), *spill ? &**spill : nullptr, drains, lent->get(),
-                 wants_overlap_check()});
+                 servers_of_run(*model, facts), wants_overlap_check()});
   return run_to_the_end(engine, driver, reporter, &*live, &*spill, draining);
 }
 

@@ -113,8 +113,10 @@ void Dispatcher::start_stores() {
 // What is drained is passed on when all stores are open: otherwise it stays where it is, for
 // another time.
 void Dispatcher::pass_on_complete() {
+  session_.signals.advance();
   if (!may_store()) return;
-  while (std::optional<Iteration> iteration = iterations_.take_complete()) {
+  const std::int64_t last = session_.of_run.known_until();
+  while (std::optional<Iteration> iteration = iterations_.take_complete(last)) {
     record_.ledger().handed_over(*iteration);
     events_.complete(iteration->number, bytes_of(*iteration));
     pins_.pin(&*iteration);

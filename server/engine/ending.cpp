@@ -46,7 +46,9 @@ void Ending::end_each(void (Events::*end)(std::uint32_t)) {
 }
 
 void Ending::close_when_drained() {
-  if (closing_ || !session_.clients.all_gone() || !dispatcher_.is_idle()) return;
+  if (closing_ || !session_.clients.all_gone() || !session_.of_run.is_settled() ||
+      !dispatcher_.is_idle())
+    return;
   // Those that wait for the last word would be told by the end of their connection that it never
   // comes.
   if (session_.run.facts.resumed && session_.clients.any_away()) return;
@@ -57,7 +59,12 @@ void Ending::close_when_drained() {
 }
 
 void Ending::say_what_never_happened() {
-  for (const std::string& line : session_.signals.never_happened()) {
+  warn(session_.of_run.take_warnings());
+  warn(session_.signals.never_happened());
+}
+
+void Ending::warn(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) {
     session_.run.log->warn("{}", line);
     session_.record.ledger().incidents().warn("events", Warning::kNoVariable, 0, line);
   }

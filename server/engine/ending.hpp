@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "server/engine/attachment.hpp"
 #include "server/engine/events.hpp"
@@ -25,6 +26,8 @@ class Ending {
   void cut_off_clients();
   /// When all are gone, and all that they handed over is stored.
   void close_when_drained();
+  /// Of events of the XML.
+  void warn(const std::vector<std::string>& lines);
   bool is_closing() const noexcept { return closing_; }
   /// A rank that waits for memory, or for the end of the run, waits for the stores, which wait for
   /// sessions of others: half its time for that, the other for the stores.

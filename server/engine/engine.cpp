@@ -21,7 +21,7 @@ std::string title_of(const std::string& who) {
 
 // Up to which iteration all have what clients wait for, as mode="sync" and runs="sync" say.
 std::int64_t last_settled(const SessionState& session, const Dispatcher& dispatcher) {
-  const std::int64_t ended = session.iterations.least() - 1;
+  const std::int64_t ended = std::min(session.iterations.least() - 1, session.of_run.known_until());
   if (dispatcher.is_idle()) return ended;
   if (session.run.model.architecture.synchronous) return -1;
   return std::min(
@@ -46,7 +46,7 @@ std::function<void()> wake_of(Host& host) {
 Engine::Engine(EngineParts parts)
     : session_({parts.model, parts.segment, std::move(parts.facts), std::move(parts.log),
                 parts.executor, std::move(parts.folder)},
-               parts.journal_path, wake_of(parts.host)),
+               parts.journal_path, wake_of(parts.host), std::move(parts.group)),
       dispatcher_(session_, {std::move(parts.plugins), parts.spill_folder, std::move(parts.drains),
                              parts.lent_threads, parts.check_overlaps, wake_of(parts.host)}),
       failover_(session_, dispatcher_.spiller()),
@@ -76,6 +76,7 @@ void Engine::take_up_old_run(const std::string& journal_path) {
 
 void Engine::start() {
   dispatcher_.start();
+  session_.of_run.start();
   if (session_.run.facts.drained || has_memory_) return;
   session_.memory.start_populating();
   if (!placing_.has_memory_nodes()) session_.memory.populate_in_background();
@@ -113,13 +114,16 @@ void Engine::tick() {
   overflow_.say_who_waits();
   placing_.look();
   control_.tick();
+  session_.of_run.tick();
+  ending_.warn(session_.of_run.take_warnings());
 }
 
 std::int64_t Engine::next_deadline_ns() const noexcept {
-  if (attachment_.has_reports() || placing_.is_waiting()) return ticked_ns_ + kReportTickNs;
+  if (attachment_.has_reports() || placing_.is_waiting() || session_.of_run.waits())
+    return ticked_ns_ + kReportTickNs;
   const bool soon = !session_.clients.all_are_here() || somebody_waits() ||
                     session_.record.is_behind() || ending_.awaits_drains();
-  return soon ? ticked_ns_ + kWaitTickNs : kNever;
+  return soon ? ticked_ns_ + kWaitTickNs : session_.of_run.next_deadline_ns();
 }
 
 // A client that has yet to come back may compute for hours; whether it lives is seen by its lock.
@@ -175,7 +179,10 @@ void Engine::abandon_scripts() {
 
 int Engine::finish(std::int64_t now_ns) {
   session_.run.now_ns = now_ns;
-  if (why_given_up().empty()) ending_.report_drained();
+  if (why_given_up().empty()) {
+    session_.of_run.stop();
+    ending_.report_drained();
+  }
   return ending_.exit_status();
 }
 

@@ -36,6 +36,7 @@ struct EngineParts {
   const platform::SpillFolder* spill_folder = nullptr;  ///< null: none
   std::shared_ptr<Drains> drains{};                     ///< of what others have left on this node
   PieceRunner* lent_threads = nullptr;                  ///< of the simulation; null: none
+  std::unique_ptr<Group> group{};  ///< servers of the run, where it has events of all; null: none
   bool check_overlaps = false;
   /// The segment's memory is there, or is taken when it is used: nothing takes it ahead.
   bool has_memory = false;
@@ -107,7 +108,9 @@ class Engine {
   std::string drained() const { return ending_.drained(); }
 
  private:
-  bool has_news() const noexcept { return dispatcher_.has_news() || session_.memory.has_news(); }
+  bool has_news() const noexcept {
+    return dispatcher_.has_news() || session_.memory.has_news() || session_.of_run.has_news();
+  }
   void take_up_old_run(const std::string& journal_path);
   void tick();
   void look_for_dead_among_away();

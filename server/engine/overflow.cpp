@@ -34,6 +34,7 @@ Overflow::Overflow(SessionState& session, Dispatcher& dispatcher)
       events_(session.events),
       dropped_(session.dropped),
       signals_(session.signals),
+      of_run_(session.of_run),
       record_(session.record),
       dispatcher_(dispatcher) {}
 
@@ -95,6 +96,8 @@ void Overflow::refuse_at_once(const LeaseRequest& request) {
   const std::vector<std::uint32_t> behind = memory_.leases().behind(request.iteration);
   if (const std::optional<std::int64_t> first = dispatcher_.pipeline().queue().first_number()) {
     memory_.refuse(request, RefusalReason::stores, *first);
+  } else if (iterations_.oldest() < iterations_.least()) {
+    memory_.refuse(request, RefusalReason::stores, iterations_.oldest());
   } else if (dispatcher_.anything_held()) {
     memory_.refuse(request, RefusalReason::scripts, dispatcher_.under_way().oldest_held());
   } else if (!behind.empty()) {
@@ -119,13 +122,25 @@ bool Overflow::drop_waiting(const LeaseRequest& request) {
   std::optional<Iteration> oldest = dispatcher_.take_oldest([&](const Iteration& each) {
     return frees_memory(each) && std::none_of(each.blocks.begin(), each.blocks.end(), is_constant);
   });
-  if (!oldest) return false;
+  if (!oldest) return drop_undecided(request, is_constant);
   note_dropped(
       oldest->number,
       fmt::format("it waited for the stores when rank {} needed {} for iteration {}",
                   clients_[request.client].rank(), format_bytes(request.bytes), request.iteration));
   oldest.reset();  // its holds end
   dispatcher_.take_returned_blocks();
+  return true;
+}
+
+// Complete, and of which other servers have yet to say what happens in it.
+bool Overflow::drop_undecided(const LeaseRequest& request,
+                              const std::function<bool(const Block&)>& is_constant) {
+  const std::int64_t oldest = iterations_.oldest();
+  if (oldest >= iterations_.least() || iterations_.any(oldest, is_constant)) return false;
+  drop_open(
+      oldest,
+      fmt::format("it waited for other servers when rank {} needed {} for iteration {}",
+                  clients_[request.client].rank(), format_bytes(request.bytes), request.iteration));
   return true;
 }
 
@@ -167,6 +182,7 @@ void Overflow::say_who_waits() {
 std::string Overflow::who_holds_memory(const LeaseRequest& request) const {
   if (std::string script = dispatcher_.scripts().slowest(); !script.empty()) return script;
   if (std::string store = dispatcher_.pipeline().slowest(); !store.empty()) return store;
+  if (std::string others = of_run_.awaited(); !others.empty()) return others;
   const std::vector<std::uint32_t> behind = memory_.leases().behind(request.iteration);
   if (behind.empty()) return "all of it is in use";
   std::string ranks;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "server/engine/dispatcher.hpp"
@@ -31,6 +32,8 @@ class Overflow {
   bool make_room();
   void give_up(const LeaseRequest& hopeless);
   void refuse_at_once(const LeaseRequest& request);
+  bool drop_undecided(const LeaseRequest& request,
+                      const std::function<bool(const Block&)>& is_constant);
   bool drop_waiting(const LeaseRequest& request);
   void drop_open(std::int64_t iteration, const std::string& why);
   void note_dropped(std::int64_t iteration, const std::string& why);
@@ -44,6 +47,7 @@ class Overflow {
   IterationEvents& events_;
   Dropped& dropped_;
   Signals& signals_;
+  const RunSignals& of_run_;
   Record& record_;
   Dispatcher& dispatcher_;
   bool refused_for_absent_ = false;

@@ -311,6 +311,7 @@ void Failover::take_journal_entry(const json& entry) {
   }
   if (entry.contains("dropped")) return session_.dropped.take_entry(entry["dropped"]);
   if (entry.contains("signals")) return session_.signals.take_entry(entry["signals"]);
+  if (entry.contains("run_signals")) return session_.of_run.take_entry(entry["run_signals"]);
   if (entry.contains("client")) return session_.parameters.take_integer(entry["client"], entry);
   session_.parameters.take_entry(entry);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -16,14 +17,17 @@
 #include "server/session/memory.hpp"
 #include "server/session/parameters.hpp"
 #include "server/session/run.hpp"
+#include "server/session/run_signals.hpp"
 #include "server/session/session_journal.hpp"
 #include "server/session/signals.hpp"
 
 namespace leat::server {
 
 struct SessionState {
-  /// `wake` is called, from any thread, when memory has news.
-  SessionState(Run the_run, const std::string& journal_path, const std::function<void()>& wake)
+  /// `wake` is called, from any thread, when memory or another server has news.
+  /// `group`: the servers of the run, where they are several.
+  SessionState(Run the_run, const std::string& journal_path, const std::function<void()>& wake,
+               std::unique_ptr<Group> group = {})
       : run(std::move(the_run)),
         journal(journal_path),
         clients(run),
@@ -32,7 +36,8 @@ struct SessionState {
         memory(run, clients, wake),
         parameters(run, clients, journal),
         dropped(run, iterations, journal),
-        signals(run, clients, iterations, journal),
+        of_run(run, clients, iterations, journal, std::move(group), wake),
+        signals(run, clients, iterations, journal, dropped, of_run),
         record(run, clients, journal) {}
   SessionState(const SessionState&) = delete;
 
@@ -45,6 +50,7 @@ struct SessionState {
   Memory memory;
   Parameters parameters;
   Dropped dropped;
+  RunSignals of_run;
   Signals signals;
   Record record;
 };

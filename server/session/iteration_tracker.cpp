@@ -156,8 +156,18 @@ void IterationTracker::gone(std::uint32_t client, bool died) {
   if (died) died_in_ = std::min(died_in_, left.current);
 }
 
-std::optional<Iteration> IterationTracker::take_complete() {
-  if (open_.empty() || open_.begin()->first >= least()) return std::nullopt;
+bool IterationTracker::any(std::int64_t iteration,
+                           const std::function<bool(const Block&)>& is_like_that) const {
+  const auto found = open_.find(iteration);
+  return found != open_.end() &&
+         std::any_of(found->second.begin(), found->second.end(), [&](const BlocksOfClient& each) {
+           return std::any_of(each.blocks().begin(), each.blocks().end(), is_like_that);
+         });
+}
+
+std::optional<Iteration> IterationTracker::take_complete(std::int64_t last) {
+  if (open_.empty() || open_.begin()->first >= least() || open_.begin()->first > last)
+    return std::nullopt;
   const auto first = open_.begin();
   Iteration iteration{first->first, first->first < died_in_, {}, {}, {}};
   iteration.blocks = in_order(first->second);

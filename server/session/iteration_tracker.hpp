@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,6 +22,7 @@ class BlocksOfClient {
   /// Null when there is none of this variable and number.
   const Block* find(const Block& like) const noexcept;
   std::vector<Block>& blocks() noexcept { return blocks_; }
+  const std::vector<Block>& blocks() const noexcept { return blocks_; }
   /// By variable and number.
   void sort();
 
@@ -61,13 +63,15 @@ class IterationTracker {
   /// `died`: it had not finalized, so its current iteration is not complete.
   void gone(std::uint32_t client, bool died);
 
-  /// The next iteration that all clients have ended, in ascending order; its blocks by variable,
-  /// rank, block.
-  std::optional<Iteration> take_complete();
+  /// The next iteration that all clients have ended, in ascending order and no later than `last`; its
+  /// blocks by variable, rank, block.
+  std::optional<Iteration> take_complete(std::int64_t last = INT64_MAX);
 
   std::int64_t current(std::uint32_t client) const { return clients_[client].current; }
   bool empty() const noexcept { return open_.empty(); }
   bool holds(std::int64_t iteration) const { return open_.count(iteration) > 0; }
+  /// Some block of it is like that.
+  bool any(std::int64_t iteration, const std::function<bool(const Block&)>& is_like_that) const;
   /// The least iteration that holds blocks; INT64_MAX for none.
   std::int64_t oldest() const noexcept;
   /// The least that some client is in: all have ended those before. INT64_MAX when all are gone.

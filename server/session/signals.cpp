@@ -15,9 +15,6 @@ namespace {
 using nlohmann::json;
 using Phase = ClientLink::Phase;
 
-// A rank that signals without end keeps no more than this in order.
-constexpr std::size_t kMostInOrder = std::size_t{1} << 16;
-
 json listed(const std::vector<Signal>& signals) {
   json all = json::array();
   for (const Signal& each : signals) all.push_back({each.event, each.rank, each.times});
@@ -33,12 +30,14 @@ std::vector<Signal> signals_of(const json& entries) {
 }  // namespace
 
 Signals::Signals(const Run& run, Clients& clients, IterationTracker& iterations,
-                 SessionJournal& journal)
+                 SessionJournal& journal, const Dropped& dropped, RunSignals& of_run)
     : run_(run),
       clients_(clients),
       iterations_(iterations),
       journal_(journal),
-      counts_(run.model.events.size(), std::vector<std::uint64_t>(clients.size())),
+      dropped_(dropped),
+      of_run_(of_run),
+      counts_(run.model.events.size(), clients),
       happened_(run.model.events.size()) {}
 
 bool Signals::awaits_all(std::uint32_t event) const {
@@ -57,20 +56,9 @@ void Signals::signalled(std::uint32_t client, std::uint32_t event, std::int64_t 
   if (iterations_.is_dropped(iteration)) open_next();
 }
 
-// In a row, or when there are very many, they are counted.
-void Signals::keep(const Said& said) {
-  const auto is_like = [&](const Said& each) {
-    return each.iteration == said.iteration && each.client == said.client &&
-           each.event == said.event;
-  };
-  auto like = said_.end();
-  if (!said_.empty() && is_like(said_.back())) like = std::prev(said_.end());
-  if (said_.size() >= kMostInOrder) like = std::find_if(said_.begin(), said_.end(), is_like);
-  if (like != said_.end()) {
-    like->times += said.times;
-  } else {
-    said_.push_back(said);
-  }
+void Signals::keep(const SaidSignal& said) {
+  if (of_run_.own().has(said.event)) return of_run_.own().keep(said);
+  said_.keep(said);
 }
 
 std::string Signals::order(const std::string& name) {
@@ -85,10 +73,18 @@ std::string Signals::order(const std::string& name) {
   }
   if (!iterations_.next()) return "all ranks have ended: no iteration comes any more";
   const auto number = static_cast<std::uint32_t>(event - events.begin());
+  if (of_run_.own().has(number) && of_run_.own().report().gave_up)
+    return "no event of scope=\"run\" happens on this server any more: " +
+           of_run_.own().why_given_up();
   note({{"ordered", number}});
-  ready_.push_back({number, -1});
+  order_of(number);
   open_next();
   return "";
+}
+
+void Signals::order_of(std::uint32_t event) {
+  if (of_run_.own().has(event)) return of_run_.own().order(event);
+  ready_.push_back({event, -1});
 }
 
 void Signals::open_next() {
@@ -96,51 +92,50 @@ void Signals::open_next() {
 }
 
 // By rank, each rank's in its order.
-std::vector<Signals::Said> Signals::take_said(std::int64_t iteration) {
-  const auto later = std::stable_partition(
-      said_.begin(), said_.end(), [&](const Said& each) { return each.iteration <= iteration; });
-  std::vector<Said> taken(said_.begin(), later);
-  said_.erase(said_.begin(), later);
-  std::stable_sort(taken.begin(), taken.end(), [this](const Said& a, const Said& b) {
+std::vector<SaidSignal> Signals::take_said(std::int64_t iteration) {
+  std::vector<SaidSignal> taken = said_.take(iteration);
+  std::stable_sort(taken.begin(), taken.end(), [this](const SaidSignal& a, const SaidSignal& b) {
     return clients_[a.client].rank() < clients_[b.client].rank();
   });
   return taken;
 }
 
-// As often as all have signalled it that can.
-std::uint64_t Signals::due(std::uint32_t event) const {
-  std::uint64_t least = most(event);
-  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
-    const ClientLink& client = clients_[i];
-    const bool is_dead = client.phase() == Phase::dead || client.phase() == Phase::cut_off ||
-                         (client.is_gone() && client.never_came());
-    if (!is_dead) least = std::min(least, counts_[event][i]);
-  }
-  return least;
+void Signals::advance() {
+  for (const std::int64_t iteration : of_run_.advance()) come_to_happen(iteration);
 }
 
-std::uint64_t Signals::most(std::uint32_t event) const {
-  return counts_[event].empty() ? 0
-                                : *std::max_element(counts_[event].begin(), counts_[event].end());
+// In an iteration that this server has left out it cannot.
+void Signals::come_to_happen(std::int64_t iteration) {
+  if (!dropped_.has(iteration)) return iterations_.touch(iteration);
+  note({{"too_late", iteration}});
+  take_too_late(iteration);
+  open_next();
+}
+
+void Signals::take_too_late(std::int64_t iteration) {
+  const std::vector<Signal> all = of_run_.take(iteration);
+  ready_.insert(ready_.end(), all.begin(), all.end());
 }
 
 std::vector<Signal> Signals::decide(std::int64_t iteration) {
   if (run_.model.events.empty()) return {};
   if (const auto known = decided_.find(iteration); known != decided_.end()) return known->second;
   std::vector<Signal> all = std::exchange(ready_, {});
-  for (const Said& each : take_said(iteration)) {
+  for (const SaidSignal& each : take_said(iteration)) {
     if (awaits_all(each.event)) {
       count(each);
     } else {
       all.push_back({each.event, clients_[each.client].rank(), each.times});
     }
   }
-  for (std::uint32_t event = 0; event < counts_.size(); ++event) {
-    const std::uint64_t often = due(event);
+  for (std::uint32_t event = 0; event < counts_.events(); ++event) {
+    const std::int64_t least = counts_.least(event);
+    const std::int64_t often = least < 0 ? counts_.most(event) : least;
     if (often <= happened_[event]) continue;
     all.push_back({event, -1, static_cast<std::uint32_t>(often - happened_[event])});
     happened_[event] = often;
   }
+  for (const Signal& each : of_run_.happening(iteration)) all.push_back(each);
   if (all.empty()) return all;
   note({{"decided", iteration}, {"signals", listed(all)}, {"happened", happened_}});
   decided_[iteration] = all;
@@ -162,20 +157,13 @@ bool Signals::undecide(std::int64_t iteration) {
 }
 
 void Signals::left_out(std::int64_t iteration) {
-  const bool any = std::any_of(said_.begin(), said_.end(),
-                               [&](const Said& each) { return each.iteration <= iteration; });
-  if (any || !ready_.empty()) open_next();
+  if (said_.any_until(iteration) || !ready_.empty()) open_next();
 }
 
-std::string Signals::why_not(std::uint32_t event) const {
-  const std::vector<std::uint64_t>& counts = counts_[event];
-  const auto high = std::max_element(counts.begin(), counts.end());
-  const auto low = std::min_element(counts.begin(), counts.end());
-  const auto name_at = [&](auto at) {
-    return clients_.name_of(static_cast<std::uint32_t>(at - counts.begin()));
-  };
-  return fmt::format("{} has signalled it {}, {} only {}", name_at(high), counted(*high, "time"),
-                     name_at(low), counted(*low, "time"));
+std::int64_t Signals::missing(std::uint32_t event, std::string* why) const {
+  if (of_run_.own().has(event)) return of_run_.missing(event, why);
+  *why = counts_.difference(event);
+  return counts_.most(event) - happened_[event];
 }
 
 std::vector<std::string> Signals::never_happened() const {
@@ -184,12 +172,13 @@ std::vector<std::string> Signals::never_happened() const {
     lines.push_back(fmt::format("event \"{}\" was signalled and did not happen, {}: {}",
                                 run_.model.events[event].name, counted(times, "time"), why));
   };
-  for (std::uint32_t event = 0; event < counts_.size(); ++event) {
-    const std::uint64_t missing = most(event) - happened_[event];
-    if (missing > 0) say(event, missing, why_not(event));
+  for (std::uint32_t event = 0; event < counts_.events(); ++event) {
+    std::string why;
+    const std::int64_t times = missing(event, &why);
+    if (times > 0) say(event, static_cast<std::uint64_t>(times), why);
   }
-  std::vector<std::uint64_t> without_next(counts_.size());
-  for (const Said& each : said_) without_next[each.event] += each.times;
+  std::vector<std::uint64_t> without_next(counts_.events());
+  for (const SaidSignal& each : said_.all()) without_next[each.event] += each.times;
   for (const Signal& each : ready_) without_next[each.event] += each.times;
   for (std::uint32_t event = 0; event < without_next.size(); ++event) {
     if (without_next[event] > 0)
@@ -205,7 +194,9 @@ void Signals::take_entry(const json& entry) {
   if (entry.contains("given_back")) {
     undecide(entry["given_back"]);
   } else if (entry.contains("ordered")) {
-    ready_.push_back({entry["ordered"], -1});
+    order_of(entry["ordered"]);
+  } else if (entry.contains("too_late")) {
+    take_too_late(entry["too_late"]);
   } else if (entry.contains("signal")) {
     const std::uint32_t client = entry["client"];
     const std::uint64_t number = entry["number"];
@@ -218,18 +209,18 @@ void Signals::take_entry(const json& entry) {
 void Signals::take_decision(const json& entry) {
   const std::int64_t iteration = entry["decided"];
   ready_.clear();
-  for (const Said& each : take_said(iteration)) {
+  for (const SaidSignal& each : take_said(iteration)) {
     if (awaits_all(each.event)) count(each);
   }
-  happened_ = entry["happened"].get<std::vector<std::uint64_t>>();
+  happened_ = entry["happened"].get<std::vector<std::int64_t>>();
   decided_[iteration] = signals_of(entry["signals"]);
 }
 
 void Signals::take_all(const json& entry) {
-  for (const json& each : entry["said"]) said_.push_back({each[0], each[1], each[2], each[3]});
+  said_.take_words(entry["said"]);
   ready_ = signals_of(entry["ready"]);
-  counts_ = entry["counts"].get<std::vector<std::vector<std::uint64_t>>>();
-  happened_ = entry["happened"].get<std::vector<std::uint64_t>>();
+  counts_.take_words(entry["counts"]);
+  happened_ = entry["happened"].get<std::vector<std::int64_t>>();
   for (const json& each : entry["past"]) decided_[each[0]] = signals_of(each[1]);
 }
 
@@ -237,28 +228,30 @@ void Signals::take_over(std::int64_t done) {
   forget(done);
   for (const auto& [iteration, signals] : decided_) iterations_.touch(iteration);
   bool is_late = !ready_.empty();
-  for (const Said& each : said_) {
+  for (const SaidSignal& each : said_.all()) {
     iterations_.touch(each.iteration);
     is_late = is_late || each.iteration <= done || iterations_.is_dropped(each.iteration);
   }
   if (is_late) open_next();
+  for (const std::int64_t iteration : of_run_.take_over(done, journal_.is_new()))
+    come_to_happen(iteration);
 }
 
 json Signals::all() const {
-  json said = json::array(), past = json::array();
-  for (const Said& each : said_)
-    said.push_back({each.iteration, each.client, each.event, each.times});
+  json past = json::array();
   for (const auto& [iteration, signals] : decided_) past.push_back({iteration, listed(signals)});
-  return {{"said", std::move(said)},
+  return {{"said", said_.in_words()},
           {"ready", listed(ready_)},
-          {"counts", counts_},
+          {"counts", counts_.in_words()},
           {"happened", happened_},
           {"past", std::move(past)}};
 }
 
 std::vector<json> Signals::entries() const {
   if (run_.model.events.empty()) return {};
-  return {{{"signals", all()}}};
+  std::vector<json> entries{{{"signals", all()}}};
+  if (of_run_.is_on()) entries.push_back({{"run_signals", of_run_.in_words()}});
+  return entries;
 }
 
 }  // namespace leat::server

@@ -10,22 +10,29 @@
 #include <string>
 #include <vector>
 
+#include "server/session/call_counts.hpp"
 #include "server/session/clients.hpp"
+#include "server/session/dropped.hpp"
 #include "server/session/iteration_tracker.hpp"
 #include "server/session/run.hpp"
+#include "server/session/run_signals.hpp"
+#include "server/session/said_signals.hpp"
 #include "server/session/session_journal.hpp"
 
 namespace leat::server {
 
 class Signals {
  public:
-  Signals(const Run& run, Clients& clients, IterationTracker& iterations, SessionJournal& journal);
+  Signals(const Run& run, Clients& clients, IterationTracker& iterations, SessionJournal& journal,
+          const Dropped& dropped, RunSignals& of_run);
 
   /// A rank has signalled an event of the model, in an iteration that it is in.
   void signalled(std::uint32_t client, std::uint32_t event, std::int64_t iteration);
   /// Somebody outside has: it happens in the next iteration, once. "", or why that is refused.
   std::string order(const std::string& name);
 
+  /// Hears of other servers, where events are the whole run's: may make iterations complete.
+  void advance();
   /// What happens in this iteration, which is complete and comes after all that were asked for.
   std::vector<Signal> decide(std::int64_t iteration);
   /// The iteration is left out before any store has begun it: its events happen in the next one.
@@ -35,6 +42,7 @@ class Signals {
   /// All up to this one are done.
   void forget(std::int64_t iteration) {
     decided_.erase(decided_.begin(), decided_.upper_bound(iteration));
+    of_run_.forget(iteration);
   }
   /// At the end: of each event that was signalled and did not happen, why.
   std::vector<std::string> never_happened() const;
@@ -47,23 +55,16 @@ class Signals {
   std::vector<nlohmann::json> entries() const;
 
  private:
-  /// Of a rank, not decided on.
-  struct Said {
-    std::int64_t iteration = 0;
-    std::uint32_t client = 0;
-    std::uint32_t event = 0;
-    std::uint32_t times = 1;
-  };
-
   bool awaits_all(std::uint32_t event) const;
-  void keep(const Said& said);
+  void keep(const SaidSignal& said);
+  void order_of(std::uint32_t event);
+  void come_to_happen(std::int64_t iteration);
+  void take_too_late(std::int64_t iteration);
+  std::int64_t missing(std::uint32_t event, std::string* why) const;
   bool undecide(std::int64_t iteration);
   void open_next();
-  std::vector<Said> take_said(std::int64_t iteration);
-  void count(const Said& said) { counts_[said.event][said.client] += said.times; }
-  std::uint64_t due(std::uint32_t event) const;
-  std::uint64_t most(std::uint32_t event) const;
-  std::string why_not(std::uint32_t event) const;
+  std::vector<SaidSignal> take_said(std::int64_t iteration);
+  void count(const SaidSignal& said) { counts_.add(said.event, said.client, said.times); }
   void take_decision(const nlohmann::json& entry);
   void take_all(const nlohmann::json& entry);
   nlohmann::json all() const;
@@ -73,12 +74,13 @@ class Signals {
   Clients& clients_;
   IterationTracker& iterations_;
   SessionJournal& journal_;
-  std::vector<Said> said_;
+  const Dropped& dropped_;
+  RunSignals& of_run_;
+  SaidSignals said_;
   std::vector<Signal> ready_;  // happen in the next iteration, whichever it is
-  // By event: how often each client has signalled it, and how often it has happened. Of those that
-  // await all.
-  std::vector<std::vector<std::uint64_t>> counts_;
-  std::vector<std::uint64_t> happened_;
+  // Of those that await all ranks of this server, and how often each has happened.
+  CallCounts counts_;
+  std::vector<std::int64_t> happened_;
   std::map<std::int64_t, std::vector<Signal>> decided_;  // by iteration, until that is done
 };
 

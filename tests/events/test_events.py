@@ -217,9 +217,3 @@ def test_a_function_that_is_not_there_is_an_error_of_the_start(tmp_path, event, 
     with Run(tmp_path, config(event, HDF5)) as run:
         answer = run.ranks[0].init()
         assert answer.status == "LEAT_ERROR_CONFIG" and all(word in answer.error for word in words), answer
-
-
-def test_of_all_ranks_of_several_nodes_nobody_knows(tmp_path):
-    with Run(tmp_path, config('<event name="x" scope="run"/>', HDF5)) as run:
-        answer = run.ranks[0].call("init_ranks", run.config, run.session, 0, 2, 0, 1)
-        assert answer.status == "LEAT_ERROR_CONFIG" and 'scope="node"' in answer.error, answer

@@ -1,47 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run on several nodes, which are one machine here: each has a runtime folder of its own, by which servers are found, so
-that each starts its own server, under one session name."""
+"""Servers of several nodes write one run."""
 import os
-import pathlib
 import signal
 
 import h5py
 import numpy as np
-from leat_run import Rank, Run, data, same_bits, xml
+from leat_run import data, same_bits, xml
+from nodes_run import NodesRun
 from stored_blocks import stored_ranks
 
 DATA = """
   <layout name="block" type="double" dimensions="4,6" global="8,12" names="y,x"/>
   <layout name="list" type="int" dimensions="3"/>
   <variable name="u" layout="block"/><variable name="own" layout="list"/>"""
-
-
-class NodesRun(Run):
-    """nodes: lists of ranks."""
-
-    def __init__(self, folder, text, nodes):
-        super().__init__(folder, text, ranks=0)
-        self.nodes, size = nodes, sum(map(len, nodes))
-        self.all_runtimes = [pathlib.Path(folder) / f"r-node{n}" for n in range(len(nodes))]
-        self.ranks = [None] * size
-        common = self.environment
-        for runtime, node in zip(self.all_runtimes, nodes):
-            self.environment = {**common, "LEAT_RUNTIME_DIR": str(runtime)}
-            for rank in node:
-                self.ranks[rank] = Rank(self, rank)
-
-    def init(self):
-        for node in self.nodes:
-            for place, rank in enumerate(node):
-                self.ranks[rank].start("init_ranks", self.config, self.session, rank, len(self.ranks), place, len(node))
-        for rank in self.ranks:
-            answer = rank.result()
-            assert answer.ok, answer
-        return self.ranks
-
-    def check_nothing_left(self):
-        assert not self.segments()
-        assert [list(r.iterdir()) for r in self.all_runtimes] == [[] for _ in self.nodes]
 
 
 def iterate(ranks, number):

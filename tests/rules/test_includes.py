@@ -13,6 +13,7 @@ EPOLL = ("sys/epoll.h", "sys/socket.h", "sys/timerfd.h", "sys/eventfd.h", "sys/s
 SCRIPT_TOOLS = tuple(f"server/scripts/{name}.hpp" for name in ("python_tools", "script_files"))
 CONTROL_WORDS = tuple(f"server/control/{name}.hpp" for name in ("protocol", "run_json"))
 ROOMS = ("server/session", "server/report", "server/spill", "server/products", "server/pipeline", "server/ledger", "server/workers",
+ROOMS = ("server/group", "server/session", "server/spill", "server/products", "server/pipeline", "server/ledger", "server/workers",
          "server/scripts")
 SERVER = ("fmt/", "nlohmann/", "unistd.h")
 LIBS = ("lib/base", "lib/platform", "lib/shm", "lib/model", "lib/plan")
@@ -45,6 +46,8 @@ RULES = {
     "server/placement": (LIBS, ("nlohmann/",)),
     "server/session": (LIBS, SERVER),
     "server/report": ((*LIBS, "server/session"), SERVER),
+    "server/group": (LIBS, SERVER),
+    "server/session": ((*LIBS, "server/group"), SERVER),
     "server/spill": ((*LIBS, "server/session"), SERVER),
     "server/products": (("lib/base", "lib/model", "server/session"), ()),
     "server/pipeline": ((*LIBS, "server/include", "server/session", "server/spill", "server/products"), (*SERVER, "signal.h")),

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which iteration events of the whole run happen: each server finds it for itself, and all find
+// the same, since they decide by nothing but what each of them has said of its ranks up to the end
+// of that iteration. Of a server that was silenced the rest does not count.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/group/group.hpp"
+#include "server/group/report.hpp"
+
+namespace leat::server {
+
+class Agreement {
+ public:
+  /// How often each event has happened by the calls of ranks, and by orders.
+  struct Happened {
+    std::int64_t by_ranks = 0, by_order = 0;
+    bool operator==(const Happened& other) const = default;
+  };
+  struct Other {
+    std::string server, name;
+    std::uint64_t beat = 0;   ///< another one as long as it lives
+    std::int64_t until = -1;  ///< what it has said up to here counts
+  };
+
+  /// `ranks`: of the run.
+  Agreement(std::string self, std::int32_t ranks, std::size_t events);
+  /// As a server was that has died: the next to be decided is this one.
+  void resume(std::int64_t next, std::vector<Happened> happened);
+
+  /// True: there is something new of somebody.
+  bool hear(const std::vector<Said>& all);
+  /// All others that speak here: when they know that this one has heard them, they count it in.
+  std::vector<std::string> others() const;
+  /// Servers of all ranks are known, and know this one.
+  bool is_complete() const noexcept { return !members_.empty(); }
+  /// Of those so many ranks.
+  std::int64_t ranks_found() const;
+  /// Those whose part in it is over, since the last call: they were silenced.
+  std::vector<Other> take_silenced();
+
+  /// The next iteration, when it is known what happens in it: how often each event does.
+  std::optional<std::vector<std::int64_t>> decide();
+  std::int64_t next() const noexcept { return next_; }
+  const std::vector<Happened>& happened() const noexcept { return happened_; }
+  /// Who has yet to say something of the next iteration. Empty as long as not all are known.
+  std::vector<Other> awaited() const;
+  /// What the next one needs is forgotten: this server was away for too long.
+  bool is_left_behind() const;
+  /// All others, too, know what happens up to here.
+  std::int64_t decided_by_all() const;
+  /// Nobody who was ever heard of needs to hear anything more.
+  bool all_are_done() const;
+  /// The most that a rank has signalled it more often than it has happened; and why, when it is not 0.
+  std::int64_t missing(std::size_t event, std::string* why) const;
+
+ private:
+  struct Member {
+    Report newest;
+    Report counts;  // another one when it was silenced
+    bool is_silenced = false, is_told = false;
+    bool is_there = false;  // else it was among the last, who clear all
+
+    bool is_done() const noexcept { return !is_there || newest.is_done(); }
+    bool is_awaited(std::int64_t iteration) const noexcept {
+      return !counts.covers(iteration) && !is_silenced && !counts.gave_up;
+    }
+  };
+
+  bool take(const Said& said);
+  std::vector<std::string> known() const;
+  Tally sum(std::size_t event) const;
+
+  std::string self_;
+  std::int32_t ranks_;
+  std::size_t events_;
+  std::map<std::string, Member> heard_;     // by server
+  std::map<std::string, Said> last_;        // as it was said
+  std::map<std::string, Member*> members_;  // of this run; empty: not all are known
+  std::int64_t next_ = 0;
+  std::vector<Happened> happened_;
+};
+
+}  // namespace leat::server

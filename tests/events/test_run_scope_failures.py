@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers that share events of the whole run are killed and stopped: events happen on all in the same iteration, or it is said."""
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from control_run import wait_until
+from event_run import config, signals, step, write
+from leat_run import BUILD, LIMIT, Run, await_death
+from nodes_run import NodesRun
+from test_run_scope import STORES, all_of, check_nothing_left, expect_parts, nodes, servers, warnings
+
+
+def due(said, ranks=range(4)):
+    """Iterations in which an event happens; said: pairs of iteration and rank."""
+    happened, found = 0, []
+    for i in range(1 + max(i for i, _ in said)):
+        often = min(sum(1 for j, n in said if j <= i and n == rank) for rank in ranks)
+        found += [i] * (often > happened)
+        happened = max(often, happened)
+    return found
+
+
+def kill_node(run, node):
+    """Its ranks and its server, at once."""
+    pid = run.server_of(node)
+    os.kill(pid, signal.SIGSTOP)
+    for rank in run.nodes[node]:
+        run.ranks[rank].kill()
+    os.kill(pid, signal.SIGKILL)
+    await_death(pid)
+
+
+def told(run):
+    """What the servers tell each other."""
+    return [json.loads(path.read_text()) for path in (run.folder / "run.group" / run.session).glob("*.said")]
+
+
+def recover(run, node):
+    """Of all nodes, which have one /dev/shm here."""
+    environment = run.on(node).environment if isinstance(run, NodesRun) else run.environment
+    return subprocess.Popen([BUILD / "bin/leat", "recover"], env=environment, cwd=run.folder, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True)
+
+
+def clean(run):
+    for node in (0, 1):
+        subprocess.run([BUILD / "bin/leat", "clean"], env=run.on(node).environment, cwd=run.folder, check=True, capture_output=True)
+
+
+def ended(process):
+    said = process.communicate(timeout=LIMIT)[0]
+    assert process.returncode == 0, said
+    return said
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", [nodes, servers])
+def test_servers_killed_at_random_moments_let_events_happen_in_the_same_iterations(tmp_path, kind, seed):
+    chance = random.Random(seed)
+    said = []
+    with kind(tmp_path) as run:
+        ranks = run.init()
+        for i in range(30):
+            for rank in ranks:
+                write(rank, i)
+                if chance.random() < 0.3:
+                    rank.must("signal", "x")
+                    said.append((i, rank.number))
+                if chance.random() < 0.1:
+                    time.sleep(chance.choice([0, 0.002, 0.02]))
+                    for pid in chance.sample(run.servers(), k=min(len(run.servers()), chance.choice([1, 1, 2]))):
+                        os.kill(pid, signal.SIGKILL)
+                rank.end()
+        run.finish()
+        assert "has taken over" in run.log()
+    expect_parts(tmp_path, [due(said)] * 2)
+    assert set(signals(tmp_path)) == {f"x -1 {i}" for i in due(said)}
+    check_nothing_left(tmp_path)
+
+
+def test_a_server_that_is_stopped_for_too_long_is_not_waited_for_and_follows_when_it_goes_on(tmp_path):
+    with nodes(tmp_path, timeout="2s") as run:
+        ranks = run.init()
+        step(ranks, 0, all_of(0))
+        wait_until(lambda: len(signals(tmp_path)) == 2, "the first event")
+        pid = run.server_of(1)
+        os.kill(pid, signal.SIGSTOP)
+        for i in (1, 2):
+            step(ranks[:2], i, [(0, "x"), (1, "x")] if i == 1 else [])
+        wait_until(lambda: len(signals(tmp_path)) == 3, "the event without the other server's ranks")
+        os.kill(pid, signal.SIGCONT)
+        for i in (1, 2):
+            step(ranks[2:], i)
+        run.finish()
+        assert warnings(run, "has said nothing for too long: from iteration 1 on") == 1
+        assert warnings(run, "have heard nothing of this one for too long: from iteration 1 on") == 1
+    assert sorted(signals(tmp_path)) == ["x -1 0"] * 2 + ["x -1 1"] * 2
+    expect_parts(tmp_path, [[0, 1]] * 2)
+    check_nothing_left(tmp_path)
+
+
+def test_a_server_whose_ranks_compute_for_long_is_waited_for(tmp_path):
+    with nodes(tmp_path, timeout="2s") as run:
+        ranks = run.init()
+        step(ranks[:2], 0, all_of(0))
+        time.sleep(3)  # longer than anybody waits for one that is silent
+        assert not signals(tmp_path)
+        step(ranks[2:], 0)
+        step(ranks, 1, [(2, "x"), (3, "x")])
+        run.finish()
+        assert "too long" not in run.log()
+    expect_parts(tmp_path, [[1]] * 2)
+
+
+def test_ranks_of_a_node_that_have_died_are_not_waited_for(tmp_path):
+    with nodes(tmp_path) as run:
+        ranks = run.init()
+        step(ranks, 0)
+        for rank in ranks[2:]:
+            rank.kill()
+        step(ranks[:2], 1, [(0, "x"), (1, "x")])
+        step(ranks[:2], 2)
+        for answer in run.finalize(ranks[:2]):
+            assert answer.ok, answer
+        assert "too long" not in run.log()
+    assert set(signals(tmp_path)) == {"x -1 1"}
+    check_nothing_left(tmp_path)
+
+
+def test_a_node_that_is_killed_as_a_whole_is_not_waited_for_and_stores_the_same_iterations_when_it_is_recovered(tmp_path):
+    with nodes(tmp_path, timeout="2s") as run:
+        ranks = run.init()
+        step(ranks, 0, all_of(0))
+        wait_until(lambda: [each["until"] for each in told(run)] == [0, 0], "what they tell")
+        os.kill(run.server_of(0), signal.SIGSTOP)
+        step(ranks[2:], 1)  # of which the other one has said nothing
+        wait_until(lambda: sorted(each["until"] for each in told(run)) == [0, 1], "what it tells")
+        kill_node(run, 1)
+        os.kill(run.server_of(0), signal.SIGCONT)
+        for i in range(1, 4):
+            step(ranks[:2], i, [(0, "x"), (1, "x")] if i == 2 else [])
+        wait_until(lambda: warnings(run, "has said nothing for too long: from iteration 2 on"), "patience")
+        for answer in run.finalize(ranks[:2]):
+            assert answer.ok, answer
+        assert (tmp_path / "run.group").exists(), "what is in memory needs it"
+        assert "stored now" in ended(recover(run, 1))
+    expect_parts(tmp_path, [[0, 2], [0]])
+    check_nothing_left(tmp_path)
+
+
+@pytest.mark.parametrize("kind", [nodes, servers])
+def test_servers_that_were_killed_with_their_ranks_agree_when_all_of_it_is_recovered(tmp_path, kind):
+    with kind(tmp_path, timeout="2s") as run:
+        ranks = run.init()
+        step(ranks, 0)
+        for pid in run.servers():
+            os.kill(pid, signal.SIGSTOP)
+        step(ranks, 1, [(0, "x"), (1, "x"), (2, "x")])
+        step(ranks, 2, [(3, "x")])
+        for rank in ranks:
+            rank.kill()
+        for pid in run.servers():
+            os.kill(pid, signal.SIGKILL)
+            await_death(pid)
+        begun = time.monotonic()
+        said = ended(recover(run, 0))
+        assert said.count("that were in memory are stored now") == 2 and time.monotonic() - begun < 3, said
+        if kind is nodes:
+            clean(run)
+    expect_parts(tmp_path, [[2], [2]])
+    check_nothing_left(tmp_path)
+
+
+def test_what_a_killed_run_of_the_same_session_has_left_is_not_taken_for_this_runs(tmp_path):
+    with nodes(tmp_path) as run:
+        session = run.session
+        step(run.init(), 0, all_of(0))
+        wait_until(lambda: len(signals(tmp_path)) == 2, "the event")
+        for node in (0, 1):
+            kill_node(run, node)
+        shutil.copytree(tmp_path / "run.group", tmp_path / "left")
+        ended(recover(run, 0))
+        clean(run)
+    check_nothing_left(tmp_path)
+    (tmp_path / "left").rename(tmp_path / "run.group")
+    assert len(list((tmp_path / "run.group" / session).glob("*.said"))) == 2
+    (tmp_path / "told.txt").unlink()
+    with nodes(tmp_path) as run:
+        run.session = session
+        ranks = run.init()
+        step(ranks, 0)
+        step(ranks, 1, all_of(1))
+        run.finish()
+        assert "too long" not in run.log() and "no event" not in run.log()
+    assert signals(tmp_path) == ["x -1 1"] * 2
+    check_nothing_left(tmp_path)
+
+
+def test_servers_that_cannot_tell_each_other_say_so_and_store_what_they_have(tmp_path):
+    (tmp_path / "run.group").write_text("no folder")
+    with nodes(tmp_path, events='<event name="x" plugin="ear" scope="run"/>', timeout="2s") as run:
+        ranks = run.init()
+        for i in range(3):
+            step(ranks, i, all_of(i))
+        wait_until(lambda: warnings(run, 'on no event of scope="run" happens on this server: ') == 2, "patience")
+        run.finish()
+        assert warnings(run, "cannot be told what is signalled here") == 2
+        assert warnings(run, 'on no event of scope="run" happens on this server: ') == 2
+        assert warnings(run, 'event "x" was signalled and did not happen, 3 times: cannot') == 2
+    assert not signals(tmp_path)
+    expect_parts(tmp_path, [[0, 1, 2]] * 2)
+
+
+def test_a_server_that_finds_no_other_says_so_and_stores_what_it_has(tmp_path):
+    events = '<event name="x" plugin="ear" scope="run"/>'
+    with Run(tmp_path, config(events, STORES, timeout="2s")) as run:
+        (rank,) = run.ranks
+        assert rank.call("init_ranks", run.config, run.session, 0, 2, 0, 1).ok
+        step([rank], 0, [(0, "x")])
+        wait_until(lambda: warnings(run, "happens on this server: of the 2 ranks of the run servers of only 1 have met in"), "patience")
+        run.finish()
+    assert not signals(tmp_path)
+    expect_parts(tmp_path, [[0]])
+    check_nothing_left(tmp_path)
+
+
+def test_when_the_journal_is_gone_no_event_happens_twice_and_it_is_said(tmp_path):
+    with nodes(tmp_path) as run:
+        ranks = run.init()
+        step(ranks, 0, all_of(0))
+        wait_until(lambda: len(signals(tmp_path)) == 2, "the first event")
+        os.kill(run.server_of(1), signal.SIGKILL)
+        (journal,) = run.all_runtimes[1].glob("*.journal")
+        journal.unlink()
+        step(ranks, 1, all_of(1))
+        step(ranks, 2)
+        run.finish()
+        assert "was signalled went with the journal" in run.log()
+    assert signals(tmp_path).count("x -1 0") == 2
+    assert signals(tmp_path).count("x -1 1") == 1
+    check_nothing_left(tmp_path)

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Servers of one run in one process: what each says reaches the others as late as the test wants.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/group/group.hpp"
+
+namespace leat::server::tests {
+
+/// Where they meet.
+using Meeting = std::map<std::string, Said>;
+
+class SimulatedGroup final : public Group {
+ public:
+  SimulatedGroup(Meeting& meeting, std::string self) : meeting_(meeting), self_(std::move(self)) {}
+
+  const std::string& self() const noexcept override { return self_; }
+  std::string place() const override { return "memory"; }
+  std::string say(const std::string& line) override {
+    meeting_[self_].server = self_;
+    meeting_[self_].line = line;
+    return "";
+  }
+  std::vector<Said> hear() override {
+    std::vector<Said> all;
+    for (const auto& [server, said] : meeting_) all.push_back(said);
+    return all;
+  }
+  std::string silence(const std::string& server) override {
+    Said& said = meeting_[server];
+    if (said.final.empty()) said.final = said.line;
+    return "";
+  }
+  void clear() override { meeting_.clear(); }
+
+ private:
+  Meeting& meeting_;
+  std::string self_;
+};
+
+}  // namespace leat::server::tests
