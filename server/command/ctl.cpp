@@ -6,9 +6,15 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "lib/base/suggest.hpp"
 #include "lib/platform/runtime_folder.hpp"
+#include "lib/platform/server_share.hpp"
 #include "server/command/control_client.hpp"
 #include "server/command/ctl_screen.hpp"
 #include "server/command/exit_codes.hpp"
@@ -73,10 +79,22 @@ std::string read_arguments(const CtlOptions& options, Json* arguments) {
   return "";
 }
 
+// One server. What it says is kept until say(), but for events that are followed.
 class Ctl {
  public:
   Ctl(const CtlOptions& options, ControlClient client)
       : options_(options), client_(std::move(client)) {}
+
+  /// Sessions of all servers that are meant, when the name is that of a run: those of its node.
+  std::vector<std::string> servers() {
+    const bool is_the_same_of_all = options_.verb == "subscribe" || options_.verb == "describe";
+    const Json status = is_the_same_of_all ? Json() : result_of("status");
+    std::vector<std::string> names{options_.session};
+    if (!status.is_object() || status.value("server", -1) != 0 || happens_on_all()) return names;
+    for (int i = 1; i < status.value("servers", 1); ++i)
+      names.push_back(platform::session_of_server(options_.session, i));
+    return names;
+  }
 
   int run(const Json& arguments) {
     const bool is_order = options_.verb == "set" || options_.verb == "signal" ||
@@ -92,7 +110,38 @@ class Ctl {
     return kGood;
   }
 
+  /// Each line of an order behind `title`.
+  void say(const std::string& title) {
+    std::fputs((title + said_).c_str(), stdout);
+    std::fflush(stdout);
+    if (!complaint_.empty())
+      std::fprintf(stderr, "leat ctl: %s%s\n", title.c_str(), complaint_.c_str());
+    said_.clear();
+    complaint_.clear();
+  }
+  /// What it would say as JSON.
+  Json as_json(const std::string& session) const {
+    Json all = Json::parse(said_, nullptr, false);
+    if (!all.is_object()) all = {{"ok", false}, {"error", complaint_}};
+    all["session"] = session;
+    return all;
+  }
+
  private:
+  Json result_of(const std::string& verb) {
+    const Result<Json> reply = client_.ask(verb, Json::object(), in_seconds(options_.timeout));
+    return reply && reply->contains("result") ? (*reply)["result"] : Json();
+  }
+
+  // An event of the whole run.
+  bool happens_on_all() {
+    if (options_.verb != "signal" || options_.arguments.size() != 1) return false;
+    const Json events = result_of("describe").value("events", Json::array());
+    return std::any_of(events.begin(), events.end(), [this](const Json& each) {
+      return each.value("name", "") == options_.arguments[0] && each.value("scope", "") == "run";
+    });
+  }
+
   // Empty: it is said why not.
   std::optional<Json> ask(const std::string& verb, const Json& arguments) {
     const Result<Json> reply = client_.ask(verb, arguments, in_seconds(options_.timeout));
@@ -112,6 +161,7 @@ class Ctl {
         return kNoAnswer;
       }
       print(text_of(*event));
+      say("");
       if (event->value("event", "") == "ended") return kGood;
       if (event->value("event", "") == "overrun") return kNoAnswer;
     }
@@ -159,19 +209,52 @@ class Ctl {
     return late ? kNoAnswer : kGood;
   }
 
-  static void print(const std::string& text) {
-    std::fputs(text.c_str(), stdout);
-    std::fflush(stdout);
-  }
-
-  static void complain(const std::string& message) {
-    std::fprintf(stderr, "leat ctl: %s\n", message.c_str());
-  }
+  void print(const std::string& text) { said_ += text; }
+  void complain(const std::string& message) { complaint_ = message; }
 
   const CtlOptions& options_;
   ControlClient client_;
+  std::string said_, complaint_;
   int code_ = kGood;
 };
+
+// With the answer of each, at once: what one does may wait for the others.
+int run_on_all(const CtlOptions& options, const Json& arguments,
+               const std::vector<std::string>& names) {
+  struct One {
+    std::optional<Ctl> server;
+    int code = kNoSession;
+  };
+  std::vector<One> all(names.size());
+  std::vector<std::thread> at_work;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Result<ControlClient> client = ControlClient::connect(names[i], in_seconds(options.timeout));
+    if (!client) continue;
+    One& one = all[i];
+    one.server.emplace(options, std::move(*client));
+    at_work.emplace_back([&one, &arguments] { one.code = one.server->run(arguments); });
+  }
+  for (std::thread& each : at_work) each.join();
+  const bool is_short = options.verb == "set" || options.verb == "signal" ||
+                        options.verb == "drain" || options.verb == "stop" ||
+                        options.verb == "reload-scripts";
+  Json answers = Json::array();
+  int code = kGood;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    code = std::max(code, all[i].code);
+    if (!all[i].server)
+      std::fprintf(stderr, "leat ctl: no server of session \"%s\" listens any more\n",
+                   names[i].c_str());
+    if (options.json)
+      answers.push_back(all[i].server ? all[i].server->as_json(names[i])
+                                      : Json{{"ok", false}, {"session", names[i]}});
+    else if (all[i].server)
+      all[i].server->say(is_short ? names[i] + ": " : names[i] + "\n");
+  }
+  if (options.json)
+    std::printf("%s\n", answers.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  return code;
+}
 
 int run_ctl(const CtlOptions& options) {
   Json arguments;
@@ -181,7 +264,14 @@ int run_ctl(const CtlOptions& options) {
   }
   Result<ControlClient> client =
       ControlClient::connect(options.session, in_seconds(options.timeout));
-  if (client) return Ctl(options, std::move(*client)).run(arguments);
+  if (client) {
+    Ctl first(options, std::move(*client));
+    const std::vector<std::string> names = first.servers();
+    if (names.size() > 1) return run_on_all(options, arguments, names);
+    const int code = first.run(arguments);
+    first.say("");
+    return code;
+  }
   const bool is_busy = client.error().status == Status::ERROR_TIMEOUT;
   std::fprintf(stderr, "leat ctl: no server of a session \"%s\" %s on this node%s\n",
                options.session.c_str(), is_busy ? "answers" : "listens",
@@ -195,7 +285,10 @@ void add_ctl(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<CtlOptions>();
   CLI::App* verb = app.add_subcommand(
       "ctl", "Asks the server of a running session of yours, or orders it to do something.");
-  verb->add_option("SESSION", options->session, "Its name, as `leat ls` shows it")->required();
+  verb->add_option(
+          "SESSION", options->session,
+          "Its name, as `leat ls` shows it; that of a run means all of its servers on the node")
+      ->required();
   verb->add_option("VERB", options->verb,
                    "status, describe, ledger, metrics; subscribe [EVENT...]; set NAME=VALUE; "
                    "signal NAME; drain, stop, reload-scripts")

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several servers on a node: each has neighbouring ranks, a session and a file of its own, and one view shows all."""
+import json
 import os
 import pathlib
 import signal
+import subprocess
 import time
 
 import h5py
 import pytest
-from leat_run import LIMIT, Run, await_death, data, same_bits, xml
+from control_run import ctl, wait_until
+from leat_run import BUILD, LIMIT, Run, await_death, data, same_bits, xml
 from stored_blocks import stored_ranks
 from test_places import Job, expected
 
@@ -145,3 +148,87 @@ def test_too_few_ranks_for_servers_of_the_job_is_an_error_on_all(tmp_path):
     for rank in range(3):
         status, message = job.said(rank)["split"]
         assert status == "LEAT_ERROR_CONFIG" and "3 ranks" in message and 'servers="2"' in message
+
+
+PARAMETER = '<parameter name="dt" type="double" value="0.5"/>'
+EVENTS = '<actions><event name="x" scope="node" store="out"/><event name="y" scope="run"/></actions>'
+
+
+def steerable(servers):
+    return text(servers, log=EVENTS).replace("<data>", "<data>" + PARAMETER)
+
+
+def test_an_order_to_a_run_reaches_all_of_its_servers_and_each_answers(tmp_path):
+    with Run(tmp_path, steerable(2), ranks=4) as run:
+        ranks = run.init()
+        names = [run.session, f"{run.session}.1"]
+        iterate(ranks, 0)
+        ctl(run, "set", "dt=0.25", "--wait", "0")
+        for i in (1, 2, 3):
+            iterate(ranks, i)
+        assert [rank.call("get_double", "dt").value for rank in ranks] == [0.25] * 4
+        shown = ctl(run, "status")
+        assert [line for line in shown.splitlines() if line in names] == names
+        answers = json.loads(ctl(run, "status", "--json"))
+        assert [each["session"] for each in answers] == names
+        assert [(each["result"]["server"], each["result"]["servers"]) for each in answers] == [(0, 2), (1, 2)]
+        one = json.loads(subprocess.run([BUILD / "bin/leat", "ctl", names[1], "status", "--json"], env=run.environment,
+                                        capture_output=True, check=True).stdout)
+        assert one["result"]["session"] == names[1]
+        assert ctl(run, "signal", "x", "--wait", "0") == f"{names[0]}: accepted\n{names[1]}: accepted\n"
+        assert ctl(run, "signal", "y", "--wait", "0") == "accepted\n", "it happens on all"
+        refused = ctl(run, "signal", "z", code=1)
+        assert all(f'{name}: the XML declares no event "z"' in refused for name in names)
+        assert 'no event \\"z\\"' in ctl(run, "signal", "z", "--json", code=1)
+        iterate(ranks, 4)
+        run.finish()
+    parts = sorted((tmp_path / "run.parts" / run.session).iterdir())
+    assert len(parts) == 2
+    for part in parts:
+        with h5py.File(part) as file:
+            assert len(file["iteration"]) == 1
+
+
+def test_a_drain_of_a_run_drains_all_of_its_servers(tmp_path):
+    with Run(tmp_path, text(2), ranks=4) as run:
+        ranks = run.init()
+        for i in range(3):
+            iterate(ranks, i)
+        said = ctl(run, "drain")
+        assert [line.split(":")[0] for line in said.splitlines()] == [run.session, f"{run.session}.1"]
+        wait_until(lambda: not run.servers(), "the end of both")
+        for rank in ranks:
+            rank.call("finalize")
+    expect(tmp_path / "run.h5", 3)
+
+
+def test_a_server_that_has_ended_is_said_not_to_listen(tmp_path):
+    with Run(tmp_path, text(2), ranks=4) as run:
+        ranks = run.init()
+        iterate(ranks, 0)
+        last = server_of(run, 1)
+        for rank in ranks[2:]:
+            rank.kill()
+        await_death(last)
+        said = ctl(run, "status", code=3)
+        assert f'no server of session "{run.session}.1" listens any more' in said and "buffer" in said
+        run.finalize(ranks[:2])
+
+
+def test_all_of_several_servers_are_killed_and_recovered_by_the_name_of_the_run(tmp_path):
+    with Run(tmp_path, text(2), ranks=4) as run:
+        ranks = run.init()
+        iterate(ranks, 0)
+        for pid in run.servers():
+            os.kill(pid, signal.SIGSTOP)
+        iterate(ranks, 1)
+        for rank in ranks:
+            rank.kill()
+        for pid in run.servers():
+            os.kill(pid, signal.SIGKILL)
+            await_death(pid)
+        recovered = subprocess.run([BUILD / "bin/leat", "recover", run.session], env=run.environment, cwd=tmp_path,
+                                   capture_output=True, text=True)
+        assert recovered.returncode == 0 and recovered.stdout.count("that were in memory are stored now") == 2, recovered
+        assert f"session {run.session}.1 of" in recovered.stdout
+    expect(tmp_path / "run.h5", 2)
