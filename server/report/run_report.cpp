@@ -47,7 +47,7 @@ std::string way_in_words(const plan::Way& way) {
   return "";
 }
 
-// One sentence.
+// One sentence; "" where nothing would make it faster by much.
 std::string advice(const RunReport& report) {
   const double busy = per_iteration(report.stores, report), whole = report.times.seconds;
   if (!report.synchronous && report.times.inside > whole / 10)
@@ -63,7 +63,7 @@ std::string advice(const RunReport& report) {
   const std::vector<plan::Way> ways = plan::ways(load);
   const plan::Way& better = plan::best(ways);
   const double gain = 1 - better.total / was.total;
-  if (report.is_shared || gain < kWorthSaying) return "nothing would make it faster by much";
+  if (report.is_shared || gain < kWorthSaying) return "";
   const std::string idle =
       report.server_busy ? fmt::format("the server idles {} %: ", percent(1 - *report.server_busy))
                          : "";
@@ -126,9 +126,8 @@ json json_of(const RunReport& report) {
 std::vector<std::string> lines_of(const RunReport& report) {
   const plan::Load load = load_of(report);
   std::string times = fmt::format(
-      "an iteration took {} (deviation {}, longest {}): computing {}, in Leat's calls {}; beside "
-      "it "
-      "stores {}",
+      "an iteration took {} (deviation {}, longest {}): computing {}, in Leat's calls {}; "
+      "beside it stores {}",
       format_seconds(report.times.seconds), format_seconds(report.times.deviation),
       format_seconds(report.times.longest), format_seconds(load.compute),
       format_seconds(report.times.inside), format_seconds(load.output));
@@ -143,7 +142,9 @@ std::vector<std::string> lines_of(const RunReport& report) {
   server +=
       fmt::format("; all in {}, the iterations by the model in {}", format_seconds(report.seconds),
                   format_seconds(as_it_was(report, load).total));
-  return {times, server, advice(report)};
+  std::vector<std::string> lines{times, server};
+  if (const std::string said = advice(report); !said.empty()) lines.push_back(said);
+  return lines;
 }
 
 }  // namespace leat::server

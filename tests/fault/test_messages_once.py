@@ -40,7 +40,7 @@ def test_a_position_that_all_ranks_forgot_for_all_variables_is_one_line_and_one_
     assert "call leat_set_position to say where it lies" in line
     assert 'the same of 5 other variables: "b", "c", "d", "e", "f"' in line, line
     assert text.count("  store  ") == (1 if log else 2), "the log has the table, and one rank for the node"
-    assert len(text.splitlines()) <= 16, text
+    assert len(text.splitlines()) <= 18, text  # two of them the report's
     for answer in answers:
         assert answer.status == "LEAT_ERROR_LOST"
         table = " ".join(answer.error.split())
