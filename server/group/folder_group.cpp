@@ -88,7 +88,7 @@ Locked lock(const platform::UniqueFd& file, std::int64_t limit_ns) {
 
 FolderGroup::FolderGroup(const std::string& folder, const std::string& simulation,
                          const std::string& session, std::string self)
-    : parent_((fs::absolute(folder) / (simulation + ".group")).string()),
+    : parent_((fs::absolute(folder).lexically_normal() / (simulation + ".group")).string()),
       path_((fs::path(parent_) / session).string()),
       self_(std::move(self)),
       folder_(make_folder(path_)),
