@@ -147,6 +147,7 @@ def test_a_room_includes_only_what_it_may(path):
     ("server/engine/x.cpp", '#include "server/plugins/hdf5/output/store.hpp"'),
     ("server/engine/x.cpp", "#include <sys/epoll.h>"),
     ("server/session/x.cpp", '#include "server/engine/engine.hpp"'),
+    ("server/group/x.cpp", '#include "server/session/run.hpp"'),
     ("server/engine/x.cpp", '#include "server/driver/driver.hpp"'),
     ("server/engine/x.cpp", '#include "no_room.hpp"'),
     ("server/command/x.cpp", '#include "server/scripts/script_pool.hpp"'),
