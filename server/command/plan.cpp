@@ -36,7 +36,7 @@ void add_plan_options(CLI::App& verb, PlanOptions& options) {
   verb.add_option("--cores", options.cores,
                   "Of a node (default: the ranks and the dedicated cores)")
       ->check(count);
-  verb.add_option("--iterations", options.iterations, "Of the run (default: 1, or as reported)")
+  verb.add_option("--iterations", options.iterations, "Of the run (default: 1000, or as reported)")
       ->check(count);
   verb.add_option("--disk", options.disk, "What the disk takes from a node, like 1.2GiB/s");
   verb.add_option("--measure", options.measure,

@@ -17,6 +17,10 @@ using nlohmann::json;
 // What a rank copies in a second where nothing was measured: half of what one core of today does.
 constexpr double kCopied = 4e9;
 
+constexpr std::int64_t kTypical = 1000;
+constexpr std::int64_t kMostCores = 65536;
+constexpr double kMostSeconds = 366 * 86400.0;
+
 Error wrong_words(const std::string& message) { return {Status::ERROR_ARGUMENT, message}; }
 Error not_good(const std::string& message) { return {Status::ERROR_CONFIG, message}; }
 
@@ -47,11 +51,14 @@ Result<double> rate(const std::string& text) {
 
 class Reader {
  public:
-  explicit Reader(const PlanOptions& options) : options_(options) {}
+  explicit Reader(const PlanOptions& options) : options_(options) {
+    input_.load.iterations = kTypical;
+  }
 
   Result<PlanInput> run() {
-    for (const auto step : {&Reader::check, &Reader::from_report, &Reader::from_file,
-                            &Reader::from_words, &Reader::from_disk}) {
+    for (const auto step :
+         {&Reader::check, &Reader::from_report, &Reader::judge, &Reader::from_file,
+          &Reader::from_words, &Reader::from_disk, &Reader::judge}) {
       if (const Result<void> done = (this->*step)(); !done) return done.error();
     }
     if (options_.file.empty()) return input_;
@@ -165,6 +172,18 @@ class Reader {
     input_.bytes_per_second = *bytes_per_second;
     input_.load.output = static_cast<double>(input_.bytes) / *bytes_per_second;
     return {};
+  }
+
+  // Whatever a report says.
+  Result<void> judge() const {
+    const plan::Load& load = input_.load;
+    bool is_sound = load.computing >= 1 && load.cores >= 1 && load.cores <= kMostCores &&
+                    load.iterations >= 1 && load.parallel >= 1 && input_.dedicated >= 1;
+    for (const double each : {load.compute, load.inside, load.output, load.analysis})
+      is_sound = is_sound && each >= 0 && each < kMostSeconds;
+    if (is_sound) return {};
+    return not_good("there is no such run: a node has 1 to " + std::to_string(kMostCores) +
+                    " cores, an iteration takes no less than nothing, and less than a year");
   }
 
   Result<PlanInput> finished() {

@@ -103,9 +103,14 @@ def test_a_disk_is_measured_with_consent_only(folder):
     (["--from", "none.json"], 2, "--from none.json: there is no such file"),
     (["--from", "flow.xml"], 1, "flow.xml is no report of a run"),
     (["--from", "half.json"], 1, "half.json lacks something"),
+    (["--from", "no_ranks.json"], 1, "there is no such run"),
+    (["--from", "negative.json"], 1, "there is no such run"),
+    ([*TYPICAL, "--cores", "2000000000"], 1, "a node has 1 to 65536 cores"),
 ])
 def test_bad_input(folder, arguments, code, said):
     (folder / "half.json").write_text(json.dumps({key: REPORT[key] for key in list(REPORT)[:5]}))
+    (folder / "no_ranks.json").write_text(json.dumps({**REPORT, "ranks": 0}))
+    (folder / "negative.json").write_text(json.dumps({**REPORT, "compute_seconds": -1.0}))
     assert said in plan(folder, *arguments, code=code)
 
 

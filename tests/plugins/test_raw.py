@@ -176,10 +176,15 @@ def test_a_line_that_was_cut_is_taken_away(tmp_path):
     with Run(tmp_path, xml(DATA, store=store())) as run:
         run.init()
         write(run, range(3))
-        os.kill(run.servers()[0], signal.SIGSTOP)
-        (stopped,) = run.servers()
-        with open(tmp_path / "run.raw/index.jsonl", "a") as index:
-            index.write('{"iteration":3,"bl')
+        index = tmp_path / "run.raw/index.jsonl"
+        until = time.monotonic() + LIMIT
+        while not index.exists() or index.read_text().count("\n") < 4:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        stopped = run.server()
+        os.kill(stopped, signal.SIGSTOP)
+        with open(index, "a") as cut:
+            cut.write('{"iteration":3,"bl')
         os.kill(stopped, signal.SIGKILL)
         write(run, range(3, 6))
         run.finish()
