@@ -118,8 +118,8 @@ class Reader {
   Result<void> from_file() {
     if (options_.file.empty()) return {};
     const std::int64_t ranks = options_.ranks.value_or(input_.load.computing);
-    const Result<CheckReport> sized =
-        size_up(CheckOptions{options_.file, ranks, ranks, options_.set});
+    const Result<CheckReport> sized = size_up(CheckOptions{
+        .file = options_.file, .ranks = ranks, .per_node = ranks, .set = options_.set});
     if (!sized) return sized.error();
     if (!sized->model)
       return not_good(model::format(sized->diagnostics) + "`leat check " + options_.file +
@@ -175,7 +175,7 @@ class Reader {
   }
 
   // Whatever a report says.
-  Result<void> judge() const {
+  Result<void> judge() {
     const plan::Load& load = input_.load;
     bool is_sound = load.computing >= 1 && load.cores >= 1 && load.cores <= kMostCores &&
                     load.iterations >= 1 && load.parallel >= 1 && input_.dedicated >= 1;

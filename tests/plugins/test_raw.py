@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 from leat_plugin import Plugin, array, variable
-from leat_run import LIMIT, Run, data, same_bits, xml
+from leat_run import LIMIT, Run, await_death, data, same_bits, xml
 
 PAGE = (pathlib.Path(__file__).parents[2] / "docs/reference/raw.md").read_text()
 DATA = """<layout name="l" type="double" dimensions="1000"/><layout name="g" type="int" dimensions="6,4" global="12,4" ghosts="1:1,0"/>
@@ -91,27 +91,24 @@ def test_the_program_of_the_page_reads_it(tmp_path):
     assert done.stdout.splitlines() == wanted, done.stderr
 
 
-def working_server(run):
-    """The one that goes on may still be on its way."""
-    until = time.monotonic() + LIMIT
-    while True:
-        for pid in run.servers():
-            if (pathlib.Path("/proc") / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()[0] not in "Tt":
-                return pid
-        assert time.monotonic() < until
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("per", ["variable", "iteration"])
 def test_a_killed_server_loses_nothing_and_writes_nothing_twice(tmp_path, per):
     with Run(tmp_path, xml(DATA, store=store(file_per=per), timeout="20s"), ranks=2) as run:
         run.init()
-        for part in range(3):
-            write(run, range(7 * part, 7 * part + 7))
-            if part < 2:
-                os.kill(working_server(run), signal.SIGKILL)
+        write(run, range(7))
+        done, until = 7, time.monotonic() + LIMIT
+        for _ in range(2):
+            server = run.server()
+            os.kill(server, signal.SIGKILL)
+            await_death(server)
+            while not run.servers():  # until a rank has looked
+                assert time.monotonic() < until
+                write(run, [done])
+                time.sleep(0.01)
+                done += 1
+        write(run, range(done, done + 5))
         run.finish()
-        check(tmp_path / "run.raw", range(2), range(21))
+        check(tmp_path / "run.raw", range(2), range(done + 5))
 
 
 VARIABLES = [variable("u", "f8", ["x"]), variable("v", "i4", ["?x"])]

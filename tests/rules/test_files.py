@@ -75,6 +75,16 @@ def test_links_of_the_documentation_lead_somewhere(page):
     assert [link for link in links(page) if not (ROOT / link).exists()] == []
 
 
+def of_another_thread(source):
+    return "/proc/self/fd" in source
+
+
+def test_who_has_descriptors_of_its_own_asks_for_them():
+    """The server may be a thread with a table of its own: /proc/self/fd has that of the main thread."""
+    assert of_another_thread('open("/proc/self/fd/" + std::to_string(fd))')
+    assert [path for path in files() if path.startswith(("lib/", "server/", "client-api/")) and of_another_thread(text(path))] == []
+
+
 def test_the_index_leads_to_every_page():
     listed = set(links("docs/README.md"))
     assert {p for p in PAGES if p.startswith("docs/")} - {"docs/README.md"} <= listed
