@@ -12,8 +12,6 @@
 namespace leat::command {
 namespace {
 
-using nlohmann::json;
-
 // What a rank copies in a second where nothing was measured: half of what one core of today does.
 constexpr double kCopied = 4e9;
 
@@ -84,18 +82,18 @@ class Reader {
     if (options_.from.empty()) return {};
     std::ifstream stream(options_.from);
     if (!stream) return wrong_words("--from " + options_.from + ": there is no such file");
-    const json report = json::parse(stream, nullptr, false);
+    const nlohmann::json report = nlohmann::json::parse(stream, nullptr, false);
     if (!report.is_object() || report.value("leat_report", 0) != 1)
       return not_good(options_.from + " is no report of a run of Leat of this version");
     try {
       take(report);
-    } catch (const json::exception& e) {
+    } catch (const nlohmann::json::exception& e) {
       return not_good(options_.from + " lacks something, or has it of another type: " + e.what());
     }
     return {};
   }
 
-  void take(const json& report) {
+  void take(const nlohmann::json& report) {
     plan::Load& load = input_.load;
     input_.simulation = report.at("simulation");
     input_.dedicated = report.at("dedicated_cores");
@@ -118,8 +116,11 @@ class Reader {
   Result<void> from_file() {
     if (options_.file.empty()) return {};
     const std::int64_t ranks = options_.ranks.value_or(input_.load.computing);
-    const Result<CheckReport> sized = size_up(CheckOptions{
-        .file = options_.file, .ranks = ranks, .per_node = ranks, .set = options_.set});
+    CheckOptions options;
+    options.file = options_.file;
+    options.ranks = options.per_node = ranks;
+    options.set = options_.set;
+    const Result<CheckReport> sized = size_up(options);
     if (!sized) return sized.error();
     if (!sized->model)
       return not_good(model::format(sized->diagnostics) + "`leat check " + options_.file +
