@@ -62,15 +62,15 @@ def recover(path):
     return subprocess.run([BUILD / "bin/leat", "recover", path], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("compression", ["none", "deflate:1"])
-def test_killed_at_any_write_the_file_has_every_iteration_that_was_stored(tmp_path, compression):
-    """At each write in turn: the file opens after `leat recover` at the latest, and mostly without."""
+@pytest.mark.parametrize("compression, step", [("none", 1), ("deflate:1", 3)])
+def test_killed_at_any_write_the_file_has_every_iteration_that_was_stored(tmp_path, compression, step):
+    """At each write in turn, or each third one: the file opens after `leat recover` at the latest, and mostly without."""
     trace = tmp_path / "trace"
     assert run_until(tmp_path / "whole", compression, ["-e", "trace=pwrite64", "-o", trace]) == ITERATIONS
     writes = len(re.findall("pwrite64", trace.read_text()))
     assert writes > 50 and rows_of(tmp_path / "whole/run.h5") == ITERATIONS
     finished = opened = 0
-    for number in range(1, writes + 1):
+    for number in range(1, writes + 1, step):
         folder = tmp_path / "killed"
         shutil.rmtree(folder, ignore_errors=True)
         said = run_until(folder, compression, ["-o", "/dev/null", "-e", f"inject=pwrite64:signal=KILL:when={number}"])
@@ -81,7 +81,7 @@ def test_killed_at_any_write_the_file_has_every_iteration_that_was_stored(tmp_pa
             assert said <= rows_of(folder / "run.h5") <= said + 1, (number, said)
             assert os.listdir(folder) == ["run.h5"]
             opened += 1
-    assert opened > 0.9 * writes - 30
+    assert opened > (0.9 * writes - 30) / step
     assert finished > 0, "no kill fell into the changes of a commit"
     print(f"{writes} moments, {finished} in the midst of a commit")
 
