@@ -23,9 +23,10 @@ std::string two(long long whole, const char* unit, long long part, const char* s
 
 std::string format_seconds(double seconds) {
   if (seconds == 0) return "0 s";
-  if (seconds < 1e-3) return number(seconds * 1e6, "us");
-  if (seconds < 1) return number(seconds * 1e3, "ms");
-  if (seconds < 120) return number(seconds, "s");
+  if (seconds < 0.9995e-6) return number(seconds * 1e9, "ns");
+  if (seconds < 0.9995e-3) return number(seconds * 1e6, "us");
+  if (seconds < 0.9995) return number(seconds * 1e3, "ms");
+  if (seconds < 119.5) return number(seconds, "s");
   const long long whole = std::llround(seconds);
   if (whole < 7200) return two(whole / 60, "min", whole % 60, "s");
   return two(whole / 3600, "h", whole % 3600 / 60, "min");

@@ -6,7 +6,7 @@
 
 namespace leat {
 
-/// "41.2 ms", "3.5 us", "12.1 s", "6 min 3 s", "2 h 5 min": three digits.
+/// "0.25 ns", "3.50 us", "41.2 ms", "12.1 s", "6 min 3 s", "2 h 5 min": three digits.
 std::string format_seconds(double seconds);
 
 }  // namespace leat

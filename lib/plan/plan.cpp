@@ -20,13 +20,6 @@ double core_seconds(const Load& load) {
   return load.compute * (load.sequential + (1 - load.sequential) * count(load.computing));
 }
 
-// The first iteration is computed before anything can be stored, the last one is stored when nothing
-// is computed any more.
-double overlapped_total(const Load& load, double iteration, double served) {
-  return iteration * count(load.iterations - 1) + compute_time(load, load.cores) + load.inside +
-         served;
-}
-
 }  // namespace
 
 double compute_time(const Load& load, std::int64_t cores) {
@@ -41,6 +34,8 @@ Way synchronous(const Load& load) {
   return way;
 }
 
+// The first iteration is computed before anything can be stored, the last one is stored when nothing
+// is computed any more.
 Way dedicated(const Load& load, std::int64_t cores) {
   Way way{Way::Kind::dedicated, cores};
   const double computed = compute_time(load, load.cores - cores);
@@ -61,7 +56,7 @@ Way dynamic(const Load& load) {
   const double longest = std::max({computed, served, work});
   way.limit = longest == computed ? Limit::compute : longest == work ? Limit::cores : Limit::output;
   way.iteration = longest + load.inside;
-  way.total = overlapped_total(load, way.iteration, served);
+  way.total = way.iteration * count(load.iterations - 1) + computed + load.inside + served;
   return way;
 }
 

@@ -79,9 +79,6 @@ Result<PredictReport> predict_report(PredictQuestion question);
 /// The schedule for LogGOPSim.
 Result<void> export_goal(const PredictQuestion& question, const std::string& file);
 
-/// "88.7 us".
-std::string time_text(double ns);
-
 std::string screen(const PredictReport& report, const Look& look);
 std::string json(const PredictReport& report);
 

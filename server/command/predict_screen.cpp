@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "lib/base/seconds.hpp"
 #include "lib/base/words.hpp"
 #include "lib/predict/prediction.hpp"
 #include "server/command/predict_report.hpp"
@@ -20,6 +21,8 @@ std::string three_digits(double number) {
 }
 
 std::string percent(double slowdown) { return three_digits(100 * slowdown) + " %"; }
+
+std::string time_text(double ns) { return ns == 0 ? "0 ns" : format_seconds(1e-9 * ns); }
 
 // Without the zeros behind the point.
 std::string short_time(double ns) {
@@ -100,13 +103,6 @@ Json row_json(const PredictQuestion& asked, const PredictRow& row) {
 }
 
 }  // namespace
-
-std::string time_text(double ns) {
-  for (const auto& [name, unit] : {std::pair{" s", 1e9}, {" ms", 1e6}, {" us", 1e3}}) {
-    if (ns >= 0.9995 * unit) return three_digits(ns / unit) + name;
-  }
-  return three_digits(ns) + " ns";
-}
 
 std::string screen(const PredictReport& report, const Look& look) {
   const PredictQuestion& asked = report.question;

@@ -48,8 +48,8 @@ std::string way_in_words(const plan::Way& way) {
 }
 
 // One sentence; "" where nothing would make it faster by much.
-std::string advice(const RunReport& report) {
-  const double busy = per_iteration(report.stores, report), whole = report.times.seconds;
+std::string advice(const RunReport& report, const plan::Load& load) {
+  const double busy = load.output, whole = report.times.seconds;
   if (!report.synchronous && report.times.inside > whole / 10)
     return fmt::format(
         "{} % of the time is spent in Leat's calls: a larger <buffer>, less output or more "
@@ -58,7 +58,6 @@ std::string advice(const RunReport& report) {
   if (busy > whole)
     return "the stores take longer than the simulation computes: every=\"...\" of a store, or "
            "more dedicated cores, keep the buffer from filling";
-  const plan::Load load = load_of(report);
   const plan::Way was = as_it_was(report, load);
   const std::vector<plan::Way> ways = plan::ways(load);
   const plan::Way& better = plan::best(ways);
@@ -120,7 +119,7 @@ json json_of(const RunReport& report) {
           {"buffer_most_used_bytes", report.most_used_bytes},
           {"measured_seconds", report.seconds},
           {"expected_seconds", as_it_was(report, load).total},
-          {"advice", advice(report)}};
+          {"advice", advice(report, load)}};
 }
 
 std::vector<std::string> lines_of(const RunReport& report) {
@@ -143,7 +142,7 @@ std::vector<std::string> lines_of(const RunReport& report) {
       fmt::format("; all in {}, the iterations by the model in {}", format_seconds(report.seconds),
                   format_seconds(as_it_was(report, load).total));
   std::vector<std::string> lines{times, server};
-  if (const std::string said = advice(report); !said.empty()) lines.push_back(said);
+  if (const std::string said = advice(report, load); !said.empty()) lines.push_back(said);
   return lines;
 }
 
