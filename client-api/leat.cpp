@@ -416,6 +416,10 @@ LEAT_API leat_status leat_idle_end(void) {
   return if_in_own_session([](Session& s) { s.idle_phases().end(); });
 }
 
+LEAT_API leat_status leat_after_collective(int32_t ranks) {
+  return if_in_own_session([ranks](Session& s) { s.collectives().passed(ranks); });
+}
+
 LEAT_API leat_status leat_set_int(const char* parameter, int64_t value) {
   return guarded(__func__, [&](Session& session, Call& call) {
     return session.parameters().set_integer(call, parameter, value);

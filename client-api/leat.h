@@ -241,6 +241,14 @@ LEAT_API int64_t leat_iteration(void);
 LEAT_API leat_status leat_idle_begin(const char* site);
 LEAT_API leat_status leat_idle_end(void);
 
+/* This rank has come out of a collective operation that no rank leaves before all have entered it: a barrier, an all-reduce,
+ * all-gather or all-to-all. Plugins with runs="coordinated" start there, on all nodes at the same moment. ranks: how many took
+ * part; 0 for all of the run, and of fewer it counts for nothing. All ranks call it after the same collectives; calls of
+ * other threads than that of leat_init count for nothing, and so do those before leat_init and after leat_finalize.
+ * libleat_pmpi, preloaded or linked, makes the call. No system call but where a plugin waits for it.
+ * Always LEAT_OK. */
+LEAT_API leat_status leat_after_collective(int32_t ranks);
+
 /* Signals an <event> of the XML in this rank's current iteration: once that has ended, what the XML says is done. An event of
  * scope="rank" happens at each call, one of scope="node" or "run" when every rank has made as many calls. Signals of a rank
  * keep their order, among each other and with its iterations; whatever is done has all of the iteration before it, what is

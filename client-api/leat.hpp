@@ -230,6 +230,8 @@ class IdlePhase {
   IdlePhase& operator=(const IdlePhase&) = delete;
   ~IdlePhase() { leat_idle_end(); }
 };
+/// This rank has come out of a collective of so many ranks, 0 for all: see leat_after_collective.
+inline void after_collective(std::int32_t ranks = 0) { leat_after_collective(ranks); }
 inline std::int64_t iteration() { return leat_iteration(); }
 inline bool wanted(const char* variable) { return check(leat_wanted(variable)) == LEAT_OK; }
 

@@ -28,7 +28,8 @@ Session::Session(ServerStart start, Connection connection, shm::Segment segment)
       parameters_(place_, channel_, variables_, failures_),
       meshes_(shm::Catalogue(segment_), variables_, failures_),
       signals_(channel_, start_.config, failures_),
-      idle_phases_(segment_, place_) {
+      idle_phases_(segment_, place_),
+      collectives_(segment_, place_, start_.ranks.size) {
   enter(0);
 }
 
@@ -106,6 +107,7 @@ Status Session::end_iteration(const Call& call) {
   platform::WaitBudget budget = channel_.budget();
   Status status = channel_.server().check(budget);
   const shm::Event end = channel_.end_event();
+  collectives_.iteration_ends(end.iteration);
   enter(end.iteration + 1);
   if (status == Status::OK) status = channel_.tell(call.lock, budget, end);
   if (status == Status::OK)

@@ -8,6 +8,7 @@
 
 #include "client-api/block_writer.hpp"
 #include "client-api/channel.hpp"
+#include "client-api/collectives.hpp"
 #include "client-api/failures.hpp"
 #include "client-api/idle_phases.hpp"
 #include "client-api/launcher.hpp"
@@ -37,6 +38,7 @@ class Session {
   MeshCalls& meshes() noexcept { return meshes_; }
   SignalCalls& signals() noexcept { return signals_; }
   IdlePhases& idle_phases() noexcept { return idle_phases_; }
+  Collectives& collectives() noexcept { return collectives_; }
   Status end_iteration(const Call& call);
   std::int64_t iteration() const noexcept { return channel_.iteration(); }
   const Ranks& ranks() const noexcept { return start_.ranks; }
@@ -81,6 +83,7 @@ class Session {
   MeshCalls meshes_;
   SignalCalls signals_;
   IdlePhases idle_phases_;
+  Collectives collectives_;
 };
 
 }  // namespace leat::client

@@ -81,6 +81,7 @@ LEAT_API int64_t leat_iteration(void) { return -1; }
 LEAT_API leat_status leat_signal(const char* event) { return (void)event, LEAT_OK; }
 LEAT_API leat_status leat_idle_begin(const char* site) { return (void)site, LEAT_OK; }
 LEAT_API leat_status leat_idle_end(void) { return LEAT_OK; }
+LEAT_API leat_status leat_after_collective(int32_t ranks) { return (void)ranks, LEAT_OK; }
 LEAT_API leat_status leat_set_int(const char* parameter, int64_t value) {
   return (void)parameter, (void)value, LEAT_OK;
 }

@@ -29,7 +29,7 @@ module leat
 
   public :: leat_init, leat_init_ranks, leat_finalize, leat_write, leat_alloc, leat_commit, leat_set_extent
   public :: leat_set_position, leat_set_level, leat_end_iteration, leat_iteration, leat_set_int, leat_set_double, leat_set_string
-  public :: leat_signal, leat_idle_begin, leat_idle_end
+  public :: leat_signal, leat_idle_begin, leat_idle_end, leat_after_collective
   public :: leat_get, leat_get_int, leat_get_double, leat_get_string
   public :: leat_wanted, leat_last_error, leat_status_name
 
@@ -121,6 +121,11 @@ module leat
 
     integer(c_int) function idle_end_c() bind(C, name="leat_idle_end")
       import :: c_int
+    end function
+
+    integer(c_int) function after_collective_c(ranks) bind(C, name="leat_after_collective")
+      import :: c_int, c_int32_t
+      integer(c_int32_t), value :: ranks
     end function
 
     integer(c_int) function set_int_c(parameter, value) bind(C, name="leat_fortran_set_int")
@@ -360,6 +365,14 @@ contains
     integer(c_int), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call report(idle_end_c(), stat, errmsg)
+  end subroutine
+
+  ! This rank has come out of a collective of so many ranks, 0 for all of the run; see leat_after_collective in leat.h.
+  subroutine leat_after_collective(ranks, stat, errmsg)
+    integer, intent(in) :: ranks
+    integer(c_int), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call report(after_collective_c(int(ranks, c_int32_t)), stat, errmsg)
   end subroutine
 
   subroutine leat_set_string(parameter, value, stat, errmsg)

@@ -18,6 +18,9 @@ typedef uintptr_t word;
 /* Of OpenMP, in programs that have it. */
 extern int omp_in_parallel(void) __attribute__((weak));
 
+enum kind { WAIT, COLLECTIVE, MEETING };
+enum language { C, FORTRAN };
+
 struct phase {
   void* place; /* in the code */
   int is_idle;
@@ -40,12 +43,12 @@ static void begin_idle(uintptr_t place) {
   (void)leat_idle_begin(at);
 }
 
-static struct phase begin(struct next* call, int is_collective, void* place) {
+static struct phase begin(struct next* call, enum kind kind, void* place) {
   struct phase phase = {place, 0, 0};
   if (!next_is_known(call)) next_find(call, place);
   if (depth++ > 0) return phase;
   yields_since_ns = 0;
-  if (is_collective && trace_is_wanted()) phase.traced_from_ns = trace_now_ns();
+  if (kind != WAIT && trace_is_wanted()) phase.traced_from_ns = trace_now_ns();
   phase.is_idle = is_alone();
   if (phase.is_idle) begin_idle((uintptr_t)place);
   return phase;
@@ -57,6 +60,38 @@ static void end(const struct phase* phase) {
   if (phase->is_idle) (void)leat_idle_end();
   if (phase->traced_from_ns) trace_add(phase->traced_from_ns, phase->place);
 }
+
+/* In Fortran it is passed where it lies, in mpi_f08 as the one member of a type. 0: not known. */
+static int ranks_of(word comm, enum language language, const void* caller) {
+  static _Atomic(void*) known[2];
+  static const char* const names[2] = {"MPI_Comm_size", "mpi_comm_size_"};
+  int size = 0, error = 0;
+  void* function = known[language];
+  if (!function) known[language] = function = next_symbol(names[language], caller);
+  if (!function) return 0;
+  if (language == C) ((word(*)(word, int*))function)(comm, &size);
+  if (language == FORTRAN) ((word(*)(word, int*, int*))function)(comm, &size, &error);
+  return size;
+}
+
+/* A collective whose ranks meet in it. */
+struct meeting {
+  enum language language;
+  word comm;
+  void* place;
+};
+
+static void end_meeting(const struct meeting* meeting) {
+  int ranks = 0;
+  if (depth == 0) ranks = ranks_of(meeting->comm, meeting->language, meeting->place);
+  if (ranks > 0) (void)leat_after_collective(ranks);
+}
+
+#define MEET_IN_WAIT(language, comm)
+#define MEET_IN_COLLECTIVE(language, comm)
+#define MEET_IN_MEETING(language, comm) \
+  __attribute__((cleanup(end_meeting))) \
+  const struct meeting meeting = {language, comm, __builtin_return_address(0)};
 
 /* W3(T, a): three of T, named a1 to a3. */
 #define W1(T) T(1)
@@ -91,28 +126,29 @@ static void end(const struct phase* phase) {
 #define WORDS(n, T) WORDS_OF(n, T)
 #define WORDS_OF(n, T) W##n(T)
 
-#define WRAP(function, words, is_collective)                                   \
-  LEAT_API word function(WORDS(words, DECLARED));                              \
-  LEAT_API word function(WORDS(words, DECLARED)) {                             \
-    static struct next call = {#function, 0};                                  \
-    __attribute__((cleanup(end))) const struct phase phase =                   \
-        begin(&call, is_collective, __builtin_return_address(0));              \
-    return ((word(*)(WORDS(words, TYPE)))next_of(&call))(WORDS(words, NAMED)); \
+/* `comm`: the argument that is the communicator of a MEETING. */
+#define WRAP(function, words, kind, language, comm)                                            \
+  LEAT_API word function(WORDS(words, DECLARED));                                              \
+  LEAT_API word function(WORDS(words, DECLARED)) {                                             \
+    static struct next call = {#function, 0};                                                  \
+    MEET_IN_##kind(language, a##comm) __attribute__((cleanup(end))) const struct phase phase = \
+        begin(&call, kind, __builtin_return_address(0));                                       \
+    return ((word(*)(WORDS(words, TYPE)))next_of(&call))(WORDS(words, NAMED));                 \
   }
 
 /* gfortran and most other compilers call mpi_x_, those with -fsecond-underscore mpi_x__; `use mpi_f08` is mpi_x_f08_ in Open MPI,
  * and in MPICH where there is no buffer. */
-#define CALL(c, fortran, words, is_collective)         \
-  WRAP(MPI_##c, words, is_collective)                  \
-  WRAP(mpi_##fortran##_, PLUS1(words), is_collective)  \
-  WRAP(mpi_##fortran##__, PLUS1(words), is_collective) \
-  WRAP(mpi_##fortran##_f08_, PLUS1(words), is_collective)
+#define CALL(c, fortran, words, kind)                         \
+  WRAP(MPI_##c, words, kind, C, words)                        \
+  WRAP(mpi_##fortran##_, PLUS1(words), kind, FORTRAN, words)  \
+  WRAP(mpi_##fortran##__, PLUS1(words), kind, FORTRAN, words) \
+  WRAP(mpi_##fortran##_f08_, PLUS1(words), kind, FORTRAN, words)
 /* Those that MPICH's `use mpi_f08` calls with a buffer, and with counts of MPI_COUNT_KIND. */
-#define COUNTED(c, fortran, words, is_collective)           \
-  CALL(c, fortran, words, is_collective)                    \
-  WRAP(MPI_##c##_c, words, is_collective)                   \
-  WRAP(mpi_##fortran##_f08ts_, PLUS1(words), is_collective) \
-  WRAP(mpi_##fortran##_f08ts_large_, PLUS1(words), is_collective)
+#define COUNTED(c, fortran, words, kind)                           \
+  CALL(c, fortran, words, kind)                                    \
+  WRAP(MPI_##c##_c, words, kind, C, words)                         \
+  WRAP(mpi_##fortran##_f08ts_, PLUS1(words), kind, FORTRAN, words) \
+  WRAP(mpi_##fortran##_f08ts_large_, PLUS1(words), kind, FORTRAN, words)
 #include "pmpi/calls.def"
 
 #define END(function, declared, type, named)                                  \

@@ -118,10 +118,11 @@ struct Variable {
 };
 
 /// On which cores, and when, an analysis runs.
-enum class Schedule { server, sync, idle, harvest, static_, dynamic, dynamic_paper };
-/// In a process of its own, in time that the simulation leaves.
+enum class Schedule { server, sync, idle, harvest, coordinated, static_, dynamic, dynamic_paper };
+/// In a process of its own, on the simulation's cores.
 constexpr bool is_apart(Schedule schedule) {
-  return schedule == Schedule::idle || schedule == Schedule::harvest;
+  return schedule == Schedule::idle || schedule == Schedule::harvest ||
+         schedule == Schedule::coordinated;
 }
 /// On cores that it shares with the simulation's threads, by their leave.
 constexpr bool is_of_simulation(Schedule schedule) {
@@ -138,6 +139,8 @@ struct Store {
   std::int64_t every = 1;
   bool waits = true;  ///< false: iterations are left out while it is busy
   Schedule runs = Schedule::server;
+  std::int64_t collectives = 1;  ///< Schedule::coordinated starts at the exit of each so manieth
+  double defer_max_seconds = 1;  ///< or so long after the iteration has come
   /// Patterns of "<source>/<name>": what it takes of that which scripts and plugins publish.
   std::vector<std::string> products{"*"};
   std::vector<std::string> publishes;  ///< names of what it makes of those

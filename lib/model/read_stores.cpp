@@ -6,6 +6,7 @@
 #include "lib/model/chosen_word.hpp"
 #include "lib/model/product_flow.hpp"
 #include "lib/model/read_steps.hpp"
+#include "lib/model/units.hpp"
 
 namespace leat::model {
 namespace {
@@ -61,6 +62,8 @@ void warn_of_holes(ReadContext& context, const Store& store, const Attributes& a
                           "when-slow=\"skip\" away where each of them counts");
 }
 
+constexpr double kLongestDeferSeconds = 365 * 86400.0;  // as good as for ever
+
 bool keeps_data(const Store& store) {
   return store.type == "hdf5" || store.type == "raw" || store.type == "trace";
 }
@@ -94,6 +97,9 @@ bool waits(const Store& store, const Attributes& attributes) {
 void read_schedule(ReadContext& context, Store& store, const Attributes& attributes) {
   store.runs = schedule_of(context, store, attributes);
   store.waits = waits(store, attributes);
+  store.collectives = std::strtoll(attributes.text("collectives").c_str(), nullptr, 10);
+  store.defer_max_seconds =
+      std::min(kLongestDeferSeconds, parse_duration(attributes.text("defer-max")).value_or(1));
   if (store.runs != Schedule::sync || store.waits) return;
   context.error(attributes.where("runs"),
                 "store \"" + store.name +

@@ -28,7 +28,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 11;
+inline constexpr std::uint32_t kLayoutVersion = 12;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
@@ -82,6 +82,7 @@ struct ServerState {
   /// When `synchronous`: what is waited for has all iterations up to here. -1: none.
   std::atomic<std::int64_t> settled_iteration;
   std::atomic<std::uint32_t> harvesters;  ///< plugins that have work for ClientLane::idle_phase
+  std::atomic<std::uint32_t> coordinated;  ///< plugins that have work for ClientLane::collectives
   /// 1: nothing more of any client is taken, by order of whom `drained_by` says; for good.
   alignas(kCacheLine) std::atomic<std::uint32_t> is_drained;
   char drained_by[60];  ///< ends with a 0; not written any more once `is_drained` is 1
@@ -143,6 +144,15 @@ struct LeaseRecord {
   std::uint64_t reserved;
 };
 
+/// What a client had done when it ended an iteration.
+struct EndRecord {
+  std::atomic<std::int64_t> iteration;  ///< 1 + its number; 0: being written, or none
+  std::atomic<std::uint32_t> collectives;
+  std::uint32_t reserved;
+};
+
+inline constexpr std::uint32_t kEndRecords = 32;
+
 /// Written by one client.
 struct ClientLane {
   alignas(kCacheLine) std::atomic<std::uint64_t> event_tail;    ///< events pushed since the start
@@ -162,6 +172,11 @@ struct ClientLane {
   std::atomic<std::uint64_t> idle_phases;   ///< how many these were
   std::atomic<std::uint64_t> left_alone;    ///< of them, those in which idle_phase stayed even
   std::atomic<std::uint64_t> mispredicted;  ///< and those that were longer, or shorter, than expected
+  /// A futex: collectives of all ranks of the run that the client has come out of. All ranks count alike.
+  alignas(kCacheLine) std::atomic<std::uint32_t> collectives;
+  std::uint32_t reserved_too;
+  std::atomic<std::int64_t> collective_ns;  ///< when it came out of the last one, monotonic
+  alignas(kCacheLine) EndRecord ended[kEndRecords];  ///< in `number % kEndRecords`; none before the first collective
 };
 
 /// Written by the server, for one client.
@@ -388,7 +403,7 @@ static_assert(kSharable<DropWords> && sizeof(DropWords) == 512);
 static_assert(kSharable<StoreWords> && sizeof(StoreWords) == 128);
 static_assert(kSharable<ClientRecord> && sizeof(ClientRecord) == 32);
 static_assert(kSharable<LeaseRecord> && sizeof(LeaseRecord) == 32);
-static_assert(kSharable<ClientLane> && sizeof(ClientLane) == 256);
+static_assert(kSharable<ClientLane> && sizeof(ClientLane) == 832);
 static_assert(kSharable<ServerLane> && sizeof(ServerLane) == 192);
 static_assert(kSharable<Event> && sizeof(Event) == 64, "one event, one cache line");
 static_assert(kSharable<Release> && sizeof(Release) == 32);

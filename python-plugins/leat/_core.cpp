@@ -280,6 +280,9 @@ PYBIND11_MODULE(_core, module) {
       release());
   module.def(
       "idle_end", [] { return static_cast<int>(leat_idle_end()); }, release());
+  module.def(
+      "after_collective",
+      [](std::int32_t ranks) { return static_cast<int>(leat_after_collective(ranks)); }, release());
   module.def("iteration", [] { return leat_iteration(); });
   define_parameters(module);
   module.def("wanted",

@@ -21,7 +21,7 @@ import numpy as _np
 from . import _core
 
 __all__ = ["Error", "init", "split", "finalize", "write", "alloc", "commit", "set_extent", "set_position", "set_level", "end_iteration",
-           "signal", "idle",
+           "signal", "idle", "after_collective",
            "iteration", "set", "set_int", "set_double", "set_string", "get_int", "get_double", "get_string", "wanted",
            "last_error", "status_name"]
 
@@ -163,6 +163,12 @@ def idle(site):
         yield
     finally:
         _check(_core.idle_end())
+
+
+def after_collective(ranks=0):
+    """This rank has come out of a collective of so many ranks, 0 for all of the run, that none leaves before all have entered it:
+    plugins with runs="coordinated" start there. libleat_pmpi says it by itself."""
+    _check(_core.after_collective(ranks))
 
 
 def iteration():

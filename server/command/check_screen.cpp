@@ -115,10 +115,14 @@ class CheckScreen {
 
   static std::string when_it_runs(model::Schedule runs) {
     if (runs == model::Schedule::server) return "";
-    return std::string("; runs ") + model::word_of(model::kSchedules, runs) +
-           (runs == model::Schedule::harvest
-                ? ", in phases of leat_idle_begin or LD_PRELOAD=libleat_pmpi.so"
-                : "");
+    const std::string word = std::string("; runs ") + model::word_of(model::kSchedules, runs);
+    if (runs == model::Schedule::harvest)
+      return word + ", in phases of leat_idle_begin or LD_PRELOAD=libleat_pmpi.so";
+    if (runs == model::Schedule::coordinated)
+      return word +
+             ", from collectives on that leat_after_collective or LD_PRELOAD=libleat_pmpi.so tells "
+             "of";
+    return word;
   }
 
   void stores() {

@@ -113,7 +113,7 @@ Json json_of_store_metrics(const Metrics& metrics) {
                       {"seconds", each.seconds},
                       {"products_taken", each.products_taken},
                       {"products_published", each.products_published}});
-    if (each.idle) stores.back()["idle"] = server::json_of(*each.idle);
+    if (each.use) stores.back()[server::name_of(*each.use)] = server::json_of(*each.use);
   }
   return stores;
 }

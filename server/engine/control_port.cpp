@@ -46,7 +46,7 @@ Metrics ControlPort::metrics() {
                               ledger.table().skipped(store->plugin().store()),
                               seconds(static_cast<std::int64_t>(work.ns.load())),
                               work.products_taken.load(), work.products_published.load(),
-                              work.idle ? std::optional(work.idle->use()) : std::nullopt});
+                              work.user ? std::optional(work.user->use()) : std::nullopt});
   }
   metrics.scripts = dispatcher_.scripts().metrics();
   return metrics;

@@ -20,7 +20,7 @@ struct Metrics {
     std::uint64_t calls = 0, bytes = 0, skipped = 0;
     double seconds = 0;  ///< at work
     std::uint64_t products_taken = 0, products_published = 0;
-    std::optional<IdleUse> idle;
+    std::optional<ScheduleUse> use;
   };
   /// Of a while that ends now, some seconds where there was something to do.
   struct Window {

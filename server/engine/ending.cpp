@@ -130,7 +130,7 @@ RunReport Ending::report() const {
     const PluginWork& work = store->plugin().work();
     report.stores.push_back({store->plugin().store(), work.calls.load(),
                              static_cast<double>(work.ns.load()) / 1e9,
-                             work.idle ? std::optional(work.idle->use()) : std::nullopt});
+                             work.user ? std::optional(work.user->use()) : std::nullopt});
   }
   for (const ScriptMetrics& each : dispatcher_.scripts().metrics())
     report.scripts.push_back({each.name, each.fate.calls, each.seconds});

@@ -66,6 +66,7 @@ void Failover::take_over(const std::string& journal_path) {
   words.fruitless.fetch_add(1, std::memory_order_relaxed);
   words.naps.store(0, std::memory_order_seq_cst);
   words.harvesters.store(0, std::memory_order_relaxed);
+  words.coordinated.store(0, std::memory_order_relaxed);
   // Awake; and no client believes that it has rung for this server already.
   if (words.sleeps.load() % 2 == 1) words.sleeps.fetch_add(1, std::memory_order_seq_cst);
   for (const json& entry : SessionJournal::read(journal_path)) take_journal_entry(entry);

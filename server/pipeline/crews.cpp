@@ -21,6 +21,7 @@ PieceRunner& Crews::of(model::Schedule schedule) {
     case model::Schedule::server:
     case model::Schedule::idle:
     case model::Schedule::harvest:
+    case model::Schedule::coordinated:
     case model::Schedule::static_:
       return dedicated_;
     case model::Schedule::dynamic:

@@ -18,7 +18,7 @@
 #include "server/pipeline/plugin_view.hpp"
 #include "server/pipeline/store_takes.hpp"
 #include "server/products/publication.hpp"
-#include "server/session/idle_use.hpp"
+#include "server/session/schedule_use.hpp"
 
 namespace leat::server {
 
@@ -27,7 +27,7 @@ struct PluginWork {
   std::atomic<std::uint64_t> calls{0}, ns{0};
   std::atomic<std::uint64_t> bytes{0};  ///< that it has taken
   std::atomic<std::uint64_t> products_taken{0}, products_published{0};
-  const IdleUser* idle = nullptr;  ///< where it works in idle phases
+  const ScheduleUser* user = nullptr;  ///< where it works on the simulation's cores
 };
 
 /// Calls come from one thread, always the same. Errors are messages; an empty one is success.

@@ -74,7 +74,7 @@ json json_of(const std::vector<WorkDone>& all) {
   json list = json::array();
   for (const WorkDone& each : all) {
     list.push_back({{"name", each.name}, {"calls", each.calls}, {"seconds", each.seconds}});
-    if (each.idle) list.back()["idle"] = json_of(*each.idle);
+    if (each.use) list.back()[name_of(*each.use)] = json_of(*each.use);
   }
   return list;
 }

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "lib/plan/plan.hpp"
-#include "server/session/idle_use.hpp"
 #include "server/session/iteration_times.hpp"
+#include "server/session/schedule_use.hpp"
 
 namespace leat::server {
 
@@ -20,7 +20,7 @@ struct WorkDone {
   std::string name;
   std::uint64_t calls = 0;
   double seconds = 0;  ///< at work, in all
-  std::optional<IdleUse> idle = {};
+  std::optional<ScheduleUse> use = {};
 };
 
 struct RunReport {

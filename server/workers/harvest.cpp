@@ -9,25 +9,17 @@
 #include "server/workers/words.hpp"
 
 namespace leat::server {
-namespace {
-
-std::int64_t said(const Frame& answer, const char* what) {
-  return integer_of(member_of(answer.head, what)).value_or(0);
-}
-
-}  // namespace
-
 void Harvest::take(const Frame& answer) {
-  work_ns_ += said(answer, "work_ns");
-  pieces_ += said(answer, "pieces");
-  outlasted_ += said(answer, "outlasted");
+  work_ns_ += number_in(answer, "work_ns");
+  pieces_ += number_in(answer, "pieces");
+  outlasted_ += number_in(answer, "outlasted");
   longest_outlasted_ns_ =
-      std::max(longest_outlasted_ns_.load(), said(answer, "longest_outlasted_ns"));
+      std::max(longest_outlasted_ns_.load(), number_in(answer, "longest_outlasted_ns"));
 }
 
 // When a phase ended within a piece is not known: the core was back as long after it as the piece
 // took, or sooner.
-IdleUse Harvest::use() const noexcept {
+IdleUse Harvest::idle_use() const noexcept {
   IdleUse use;
   for (std::uint32_t i = 0; i < segment_.header().client_count; ++i) {
     const shm::ClientLane& lane = *segment_.client(i).client;
@@ -44,7 +36,7 @@ IdleUse Harvest::use() const noexcept {
 }
 
 std::string Harvest::report() const {
-  const IdleUse all = use();
+  const IdleUse all = idle_use();
   std::string worked =
       fmt::format("it has worked for {:.3g} s in {} pieces, of which {} outlasted their phase",
                   all.used_seconds, all.pieces, all.outlasted);

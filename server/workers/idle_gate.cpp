@@ -6,6 +6,7 @@
 
 #include "lib/platform/clock.hpp"
 #include "lib/platform/futex.hpp"
+#include "server/workers/rank_state.hpp"
 
 namespace leat::server {
 namespace {
@@ -19,11 +20,9 @@ IdleGate::IdleGate(const shm::Segment& segment, int cores) noexcept
     : segment_(segment), ranks_(segment.header().client_count), cores_(cores) {}
 
 bool IdleGate::is_idle(std::uint32_t client) const noexcept {
-  const shm::ClientArea area = segment_.client(client);
-  const shm::ClientRecord& record = area.server->records[area.server->record.load() & 1];
-  return area.client->idle_phase.load(std::memory_order_seq_cst) % 2 == 1 ||
-         area.client->waiting.load(std::memory_order_relaxed) == 1 ||
-         record.phase != static_cast<std::uint32_t>(shm::ClientPhase::attached);
+  const shm::ClientArea rank = segment_.client(client);
+  return rank.client->idle_phase.load(std::memory_order_seq_cst) % 2 == 1 || waits_for_leat(rank) ||
+         !is_attached(rank);
 }
 
 // Of those that idle, the share of the node's cores.

@@ -22,6 +22,7 @@
 #include "server/pipeline/plugin_instance.hpp"
 #include "server/pipeline/plugin_loader.hpp"
 #include "server/pipeline/work_team.hpp"
+#include "server/workers/collective_start.hpp"
 #include "server/workers/frame.hpp"
 #include "server/workers/idle_gate.hpp"
 #include "server/workers/plugin_words.hpp"
@@ -113,13 +114,16 @@ class PluginAtWork {
         facts_(facts_in(setup)),
         team_(setup.at("cores").get<std::size_t>() - 1),
         gate_(segment_, setup.at("cores").get<int>()),
-        is_gated_(setup.at("harvests").get<bool>()),
+        is_gated_(setup.at("runs") == "harvest"),
         library_(must(load_plugin_of(model_.stores.at(setup.at("store").get<std::size_t>())))),
         plugin_(library_.plugin(), model_, setup.at("store").get<std::uint32_t>(), view_,
                 std::make_shared<LogAtLeatd>(leatd)) {
     plugin_.set_crew(is_gated_ ? static_cast<PieceRunner&>(gated_) : team_, [] { return false; });
     plugin_.host().show_ledger([this] { return leatd_.ask_for_ledger(); });
     plugin_.host().report_progress([this] { tell_progress(); });
+    if (setup.at("runs") == "coordinated")
+      start_.emplace(segment_, setup.at("collectives").get<std::uint32_t>(),
+                     setup.at("defer_max_ns").get<std::int64_t>());
     team_.start(threads_);
   }
 
@@ -143,6 +147,7 @@ class PluginAtWork {
 
   // What does not come in pieces is one.
   std::string take_iteration(const Frame& order) {
+    if (start_) started_ = start_->await(order.head.at("iteration").get<std::int64_t>());
     std::optional<IdleGate::Place> place;
     if (is_gated_ && !library_.plugin()->begin) place.emplace(gate_);
     return plugin_.process(iteration_in(order, segment_.at<char>(0)),
@@ -155,7 +160,8 @@ class PluginAtWork {
   }
 
   Frame answer(const std::string& error) {
-    const IdleGate::Work work = gate_.take_work();
+    IdleGate::Work work = gate_.take_work();
+    if (started_) work.ns = platform::now_ns() - started_->begun_ns;
     Frame frame{{{"kind", "answer"},
                  {"error", error},
                  {"work_ns", work.ns},
@@ -164,6 +170,10 @@ class PluginAtWork {
                  {"longest_outlasted_ns", work.longest_outlasted_ns},
                  {"arrays", nlohmann::json::array()}},
                 ""};
+    if (const auto started = std::exchange(started_, {}))
+      frame.head.update({{"start", started->how},
+                         {"waited_ns", started->waited_ns},
+                         {"lag_ns", started->lag_ns}});
     const std::optional<Publication> made = plugin_.take_published();
     if (!made) return frame;
     for (const Product& product : made->products)
@@ -189,6 +199,8 @@ class PluginAtWork {
   IdleGate gate_;
   GatedTeam gated_{team_, gate_};
   bool is_gated_;
+  std::optional<CollectiveStart> start_;
+  std::optional<CollectiveStart::Start> started_;
   LoadedPlugin library_;
   PluginInstance plugin_;
   std::atomic<std::int64_t> told_ns_{0};

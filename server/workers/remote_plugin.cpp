@@ -3,10 +3,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lib/model/words.hpp"
 #include "lib/platform/affinity.hpp"
 #include "lib/platform/clock.hpp"
 #include "lib/platform/process.hpp"
@@ -28,7 +30,8 @@ constexpr int kMostFailures = 3;
 WorkerPlan plugin_plan(const model::Model& model, std::uint32_t store, const WorkersRun& run) {
   WorkerPlan plan;
   plan.command = {platform::path_beside_program("leat_plugin_worker"), model.stores[store].name};
-  plan.idle = true;
+  const model::Store& told = model.stores[store];
+  plan.idle = told.runs != model::Schedule::coordinated;
   plan.cores = platform::allowed_cpus().count();
   plan.stop_limit_ns = static_cast<std::int64_t>(model.architecture.timeout_seconds * 1e9);
   plan.setup =
@@ -42,7 +45,9 @@ WorkerPlan plugin_plan(const model::Model& model, std::uint32_t store, const Wor
                                                       {"drained", run.facts.drained},
                                                       {"cores", plan.cores},
                                                       {"store", store}});
-  (*plan.setup)["harvests"] = model.stores[store].runs == model::Schedule::harvest;
+  plan.setup->update({{"runs", model::word_of(model::kSchedules, told.runs)},
+                      {"collectives", told.collectives},
+                      {"defer_max_ns", static_cast<std::int64_t>(told.defer_max_seconds * 1e9)}});
   return plan;
 }
 
@@ -52,9 +57,9 @@ RemotePlugin::RemotePlugin(const leat_plugin* plugin, const model::Model& model,
                            std::uint32_t store, const PluginView& view, WorkersRun run)
     : PluginInstance(plugin, model, store, view, run.log),
       workers_(std::move(run)),
-      plan_(plugin_plan(model, store, workers_)) {
-  if (model.stores[store].runs == model::Schedule::harvest)
-    work_.idle = &harvest_.emplace(workers_.segment);
+      plan_(plugin_plan(model, store, workers_)),
+      schedule_(schedule_apart(model.stores[store].runs, workers_.segment)) {
+  work_.user = schedule_.get();
 }
 
 std::string RemotePlugin::do_open() {
@@ -103,15 +108,15 @@ std::string RemotePlugin::ask(const Frame& order, Frame* answer) {
 
 // Takes what the process says until the answer. False when it is gone.
 bool RemotePlugin::converse(const Frame& order, Frame* answer) {
-  std::optional<Harvest::Wanted> wanted;
-  if (harvest_) wanted.emplace(*harvest_);
+  std::optional<Wanted> wanted;
+  if (schedule_) wanted.emplace(*schedule_);
   if (!process_.send(order, kNoLimitNs)) return false;
   while (process_.receive(answer, kNoLimitNs) == FrameStatus::frame) {
     if (text_in(answer->head, "kind") != "answer") {
       take_message(*answer);
       continue;
     }
-    if (harvest_) harvest_->take(*answer);
+    if (schedule_) schedule_->take(*answer);
     return true;
   }
   return false;
@@ -141,8 +146,10 @@ std::string RemotePlugin::do_process(const Iteration& iteration, std::size_t wai
       iteration_order(iteration, waiting, [this](std::uint32_t v) { return takes().variable(v); },
                       {segment.at<const char>(0), segment.header().segment_bytes}),
       &answer);
+  const std::int64_t waited_ns = number_in(answer, "waited_ns");
   keep_published(iteration.number, std::move(answer));
-  work_.ns += static_cast<std::uint64_t>(platform::now_ns() - begun_ns);
+  work_.ns += static_cast<std::uint64_t>(
+      std::max<std::int64_t>(0, platform::now_ns() - begun_ns - waited_ns));
   if (takes().blocks_of(iteration)) ++work_.calls;
   if (error.empty()) work_.bytes += bytes;
   return error;
@@ -177,7 +184,7 @@ std::string RemotePlugin::do_close() {
   Frame answer;
   std::string error = ask({{{"kind", "close"}}, ""}, &answer);
   process_.finish();
-  if (harvest_) workers_.log->info("store \"{}\": {}", store(), harvest_->report());
+  if (schedule_) workers_.log->info("store \"{}\": {}", store(), schedule_->report());
   return error;
 }
 

@@ -13,7 +13,7 @@
 #include "lib/shm/segment.hpp"
 #include "server/pipeline/plugin_instance.hpp"
 #include "server/session/run.hpp"
-#include "server/workers/harvest.hpp"
+#include "server/workers/schedule_apart.hpp"
 #include "server/workers/worker_process.hpp"
 
 namespace leat::server {
@@ -50,7 +50,7 @@ class RemotePlugin final : public PluginInstance {
 
   WorkersRun workers_;
   WorkerPlan plan_;
-  std::optional<Harvest> harvest_;
+  std::unique_ptr<ScheduleApart> schedule_;
   WorkerProcess process_{plan_};
   std::optional<Publication> published_;
   bool was_open_ = false;

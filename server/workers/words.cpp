@@ -69,6 +69,10 @@ std::string text_in(const json& head, const char* key, const char* otherwise) {
   return value.is_string() ? value.get<std::string>() : otherwise;
 }
 
+std::int64_t number_in(const Frame& frame, const char* key) {
+  return integer_of(member_of(frame.head, key)).value_or(0);
+}
+
 std::vector<Product> products_in(const json& head, const std::string& data) {
   std::vector<Product> products;
   const json& told = member_of(head, "arrays");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "server/products/publication.hpp"
+#include "server/workers/frame.hpp"
 
 namespace leat::server {
 
@@ -22,6 +23,9 @@ std::optional<std::int64_t> integer_of(const nlohmann::json& value);
 
 /// The text called `key`; `otherwise` when there is none or it is no text.
 std::string text_in(const nlohmann::json& head, const char* key, const char* otherwise = "");
+
+/// The number that the frame has under that name; 0 when there is none.
+std::int64_t number_in(const Frame& frame, const char* key);
 
 /// What "arrays" tells of: those that lie inside `data`, and are as large as their extents say.
 std::vector<Product> products_in(const nlohmann::json& head, const std::string& data);

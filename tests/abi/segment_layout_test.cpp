@@ -16,7 +16,7 @@ namespace {
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
 TEST(SegmentLayout, HasAVersion) {
-  EXPECT_EQ(kLayoutVersion, 11u);
+  EXPECT_EQ(kLayoutVersion, 12u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -61,6 +61,7 @@ TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_AT(ServerState, scripts_pending, 136);
   EXPECT_AT(ServerState, settled_iteration, 144);
   EXPECT_AT(ServerState, harvesters, 152);
+  EXPECT_AT(ServerState, coordinated, 156);
   EXPECT_AT(ServerState, is_drained, 192);
   EXPECT_AT(ServerState, drained_by, 196);
   EXPECT_EQ(sizeof(ServerState::drained_by), 60u);
@@ -75,7 +76,13 @@ TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_AT(ClientLane, idle_phases, 208);
   EXPECT_AT(ClientLane, left_alone, 216);
   EXPECT_AT(ClientLane, mispredicted, 224);
-  EXPECT_EQ(sizeof(ClientLane), 256u);
+  EXPECT_AT(ClientLane, collectives, 256);
+  EXPECT_AT(ClientLane, collective_ns, 264);
+  EXPECT_AT(ClientLane, ended, 320);
+  EXPECT_AT(EndRecord, iteration, 0);
+  EXPECT_AT(EndRecord, collectives, 8);
+  EXPECT_EQ(sizeof(EndRecord), 16u);
+  EXPECT_EQ(sizeof(ClientLane), 832u);
   EXPECT_AT(ServerLane, event_head, 0);
   EXPECT_AT(ServerLane, release_tail, 64);
   EXPECT_AT(ServerLane, record, 8);

@@ -30,6 +30,7 @@ static void all_calls_return(leat_status status) {
   EXPECT(leat_signal("snapshot"), status);
   EXPECT(leat_idle_begin("anywhere"), LEAT_OK);
   EXPECT(leat_idle_end(), LEAT_OK);
+  EXPECT(leat_after_collective(0), LEAT_OK);
   EXPECT(leat_end_iteration(), status);
   EXPECT(leat_set_int("n", 1), status);
   EXPECT(leat_set_double("x", 1), status);
@@ -214,6 +215,7 @@ static void right_calls(void) {
   EXPECT(leat_idle_begin(NULL), LEAT_OK);
   EXPECT(leat_idle_begin("within"), LEAT_OK);
   for (int i = 0; i < 3; ++i) EXPECT(leat_idle_end(), LEAT_OK);
+  for (int ranks = -1; ranks < 3; ++ranks) EXPECT(leat_after_collective(ranks), LEAT_OK);
   EXPECT(leat_write("unstored", kRow), LEAT_OK);
   EXPECT(leat_write("row", kRow), LEAT_OK);
   EXPECT(leat_write_block("row", 7, kRow), LEAT_OK);
@@ -366,6 +368,7 @@ static int without_server(void) {
   EXPECT(leat_signal("anything"), LEAT_OK);
   EXPECT(leat_idle_begin("anywhere"), LEAT_OK);
   EXPECT(leat_idle_end(), LEAT_OK);
+  EXPECT(leat_after_collective(0), LEAT_OK);
   EXPECT(leat_end_iteration(), LEAT_OK);
   EXPECT(leat_finalize(), LEAT_OK);
   EXPECT_TRUE(leat_last_error()[0] == '\0');

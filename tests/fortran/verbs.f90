@@ -49,6 +49,7 @@ program verbs
   call leat_signal("mark ")
   call leat_idle_begin("exchange ")
   call leat_idle_end()
+  call leat_after_collective(0)
   call leat_end_iteration()
   print "(a)", "last error: " // leat_last_error()
   print "(a)", "status: " // leat_status_name(LEAT_ERROR_FULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In the place of libleat: counts the idle phases that it is told, and says at the end of the process, in a file
- * phases-<process> of the folder LEAT_TEST_PHASES, how many these were, of how many places, and how many are still open. */
+ * phases-<process> of the folder LEAT_TEST_PHASES, how many these were, of how many places, and how many are still open; and in
+ * meetings-<process>, after how many collectives of one rank, of two and of others it was told so. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 enum { kMost = 4096 };
 static char places[kMost][32];
 static int known, phases, nested, open_now;
+static int meetings[3]; /* of one rank, of two, of others */
 
 leat_status leat_idle_begin(const char* site) {
   int i = 0;
@@ -26,6 +28,11 @@ leat_status leat_idle_end(void) {
   return LEAT_OK;
 }
 
+leat_status leat_after_collective(int32_t ranks) {
+  ++meetings[ranks == 1 || ranks == 2 ? ranks - 1 : 2];
+  return LEAT_OK;
+}
+
 __attribute__((destructor)) static void say(void) {
   char path[4096];
   FILE* file;
@@ -34,5 +41,10 @@ __attribute__((destructor)) static void say(void) {
   file = fopen(path, "w");
   if (!file) abort();
   fprintf(file, "%d %d %d %d\n", phases, known, nested, open_now);
+  fclose(file);
+  snprintf(path, sizeof path, "%s/meetings-%d", getenv("LEAT_TEST_PHASES"), (int)getpid());
+  file = fopen(path, "w");
+  if (!file) abort();
+  fprintf(file, "%d %d %d\n", meetings[0], meetings[1], meetings[2]);
   fclose(file);
 }

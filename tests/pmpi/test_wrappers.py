@@ -7,6 +7,8 @@ import pytest
 from leat_run import BUILD
 from mpis import DOUBLE, HERE, LIBRARY, ROOT, do
 
+# Collectives that no rank leaves before both have entered it, in each program.
+MEETINGS = {"c": 10, "90": 4}
 PROGRAMS = {"waits.c": "c", "waits_mpifh.f90": "mpif.h", "waits_mpi.f90": "mpi", "waits_f08.f90": "mpi_f08"}
 
 
@@ -21,6 +23,11 @@ def phases(folder):
     return sorted(tuple(map(int, path.read_text().split())) for path in folder.glob("phases-*"))
 
 
+def meetings(folder):
+    """Of one rank, two, others: of each process."""
+    return [tuple(map(int, path.read_text().split())) for path in folder.glob("meetings-*")]
+
+
 @pytest.mark.parametrize("source", PROGRAMS, ids=PROGRAMS.values())
 @pytest.mark.parametrize("way", ["preloaded", "linked"])
 def test_each_call_that_waits_is_one_phase_at_a_place_of_its_own(mpi, tmp_path, source, way):
@@ -29,6 +36,12 @@ def test_each_call_that_waits_is_one_phase_at_a_place_of_its_own(mpi, tmp_path, 
     preload = (DOUBLE, LIBRARY) if way == "preloaded" else (DOUBLE,)
     said = mpi.run(2, program, cwd=tmp_path, preload=preload, LEAT_TEST_PHASES=tmp_path)
     assert phases(tmp_path) == [(count, count, 0, 0) for count in calls(said)]
+    assert meetings(tmp_path) == [(0, MEETINGS[source[-2:].lstrip(".")], 0)] * 2
+
+
+def test_collectives_of_some_ranks_are_told_as_such(mpi, tmp_path):
+    said = mpi.run(2, mpi.compile("parts.c"), cwd=tmp_path, preload=(DOUBLE, LIBRARY), LEAT_TEST_PHASES=tmp_path)
+    assert said == "" and meetings(tmp_path) == [(2, 1, 0)] * 2
 
 
 def test_without_leat_a_program_says_and_does_the_same(mpi, tmp_path):

@@ -221,6 +221,8 @@ const std::map<std::string, std::function<leat_status(Words&)>> kCalls = {
     {"signal", [](Words& w) { return leat_signal(w.text().c_str()); }},
     {"idle_begin", [](Words& w) { return leat_idle_begin(w.text().c_str()); }},
     {"idle_end", [](Words&) { return leat_idle_end(); }},
+    {"after_collective",
+     [](Words& w) { return leat_after_collective(static_cast<std::int32_t>(w.number())); }},
     {"idle_pair",
      [](Words& w) {
        const std::string site = w.text();
