@@ -195,6 +195,20 @@ def test_what_the_place_of_the_server_costs_is_said_beside_its_target(tmp_path):
     assert "| <= 1.05 | 1.02 | yes |" in "\n".join(targets.page({"places": data}))
 
 
+def test_bursts_start_together_where_they_are_coordinated(tmp_path):
+    section = SECTIONS["coordinated"]
+    for case in ("without", "coordinated"):
+        figures = section._run(tmp_path, case, 2 * section.EVERY)
+        assert figures["seconds"] > 0
+    assert 0 <= figures["apart_ms"] and figures["burst_ms"] >= section.BURST_MS * 0.9
+    spread = {"median": 1.08, "least": 1.07, "most": 1.09, "count": 3}
+    data = {"disturbed": False, "ratios": {"each by itself": spread | {"median": 1.16}, "coordinated": spread},
+            "predicted": {"each by itself": 1.16, "coordinated": section._predicted(0.01, "coordinated")},
+            "apart_ms": {case: spread for case in section.CASES}, "burst_ms": {case: spread for case in section.CASES}}
+    text = "\n".join(section.page(data))
+    assert "cost 0.50 of" in text and abs(data["predicted"]["coordinated"] - 1.08) < 0.01, text
+
+
 def test_what_predictions_cost_is_said_beside_its_targets():
     section = SECTIONS["predict"]
     figures = section._run(1)

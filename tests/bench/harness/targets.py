@@ -125,6 +125,24 @@ def _by_the_names_of_damaris(sections):
     return _most(sections.get("damaris", {}).get("calls", {}).values(), lambda row: row["more_ns"])
 
 
+def _cost_of(case, sections):
+    """Of bursts, over the simulation without."""
+    return sections["coordinated"]["ratios"][case]["median"] - 1 if "coordinated" in sections else None
+
+
+def _coordinated_over_each_by_itself(sections):
+    costs = [_cost_of(case, sections) for case in ("coordinated", "each by itself")]
+    return costs[0] / costs[1] if None not in costs and costs[1] > 0 else None
+
+
+def _missed_by_prediction(sections):
+    """The most that a measured time differs from the predicted one, as a share of that."""
+    if "coordinated" not in sections:
+        return None
+    of = sections["coordinated"]
+    return max(abs(of["ratios"][case]["median"] / of["predicted"][case] - 1) for case in of["ratios"])
+
+
 def _of_predictions(name):
     def figure(sections):
         return median(sections["predict"]["figures"], name) if "predict" in sections else None
@@ -228,6 +246,14 @@ TARGETS = (
         "the caches: three arrays of half a megabyte, read sixteen times",
     ),
     Target("the same, memory of a rank", 64, _of_predictions("bytes_per_rank"), lambda count: f"{count:.0f} B", ""),
+    Target(
+        'bursts with `runs="coordinated"`, over the cost of each at a moment of its own',
+        0.5,
+        _coordinated_over_each_by_itself,
+        ratio,
+        "",
+    ),
+    Target("time with them, beside what `leat predict` says: difference", 0.05, _missed_by_prediction, ratio, ""),
     Target("sleeps of a client per iteration", 0.05, _sleeps, ratio, "a server that did not get its core in time"),
     Target(
         "loop with a spare core, `leat_write`, beyond the copy",
