@@ -111,6 +111,8 @@ void set_affinity_of_process(const CpuSet& cpus, int process_id) {
   }
 }
 
+int current_core() noexcept { return sched_getcpu(); }
+
 CpuSet allowed_cpus() noexcept {
   const CpuSet before = current_affinity();
   CpuSet everything;

@@ -40,6 +40,9 @@ std::optional<CpuSet> parse_cpus(std::string_view text);
 /// Processors that the calling thread may use now; the empty set when the kernel does not tell.
 CpuSet current_affinity() noexcept;
 
+/// The processor that the calling thread is on; -1 when the kernel does not say.
+int current_core() noexcept;
+
 /// Processors that this process could be given: all that exist, less what a container or batch system withholds.
 /// A binding that a launcher set for a rank is looked past. The affinity of the calling thread is unchanged afterwards.
 CpuSet allowed_cpus() noexcept;

@@ -30,6 +30,7 @@ PluginInstance::PluginInstance(const leat_plugin* plugin, const model::Model& mo
       schedule_(model.stores[store].runs),
       takes_(model, store, plugin->on_signal != nullptr),
       view_(view),
+      trace_(PieceTrace::wanted_for(name_, log)),
       host_(name_, maker_.makes, std::move(log), view.mpi()),
       state_(first_state) {}
 
@@ -101,22 +102,26 @@ std::string PluginInstance::take_blocks(const Iteration& iteration, std::size_t 
   data.parameter_count = parameters.size();
   data.parameter_stride = sizeof(leat_parameter);
   data.waiting = waiting;
-  std::string error = timed(&work_, &host_, [&] {
-    return plugin_->begin && crew_ ? in_pieces(data)
-                                   : outcome(plugin_->iteration(state_, &data), "iteration");
-  });
+  std::string error = timed(&work_, &host_, [&] { return in_pieces(data); });
+  if (trace_) trace_->flush();
   if (error.empty()) work_.bytes += bytes;
   ++work_.calls;
   return error;
 }
 
+// What does not come in pieces is one.
 std::string PluginInstance::in_pieces(const leat_iteration_data& data) {
+  if (!plugin_->begin || !crew_) {
+    const TracedPiece traced(trace_.get());
+    return outcome(plugin_->iteration(state_, &data), "iteration");
+  }
   std::uint64_t pieces = 0;
   std::string error = outcome(plugin_->begin(state_, &data, &pieces), "begin");
   if (!error.empty()) return error;
   const auto crashes = CrashNote::count_here();
   const PieceRunner::Piece piece = [&](std::uint64_t number) {
     const CrashNote note(crashes);
+    const TracedPiece traced(trace_.get());
     return outcome(plugin_->chunk(state_, number), "chunk");
   };
   error = crew_->run(pieces, piece, is_late_);

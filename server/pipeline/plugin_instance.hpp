@@ -14,6 +14,7 @@
 
 #include "lib/model/product_flow.hpp"
 #include "server/pipeline/piece_runner.hpp"
+#include "server/pipeline/piece_trace.hpp"
 #include "server/pipeline/plugin_host.hpp"
 #include "server/pipeline/plugin_view.hpp"
 #include "server/pipeline/store_takes.hpp"
@@ -96,6 +97,7 @@ class PluginInstance {
   model::Schedule schedule_;
   StoreTakes takes_;
   const PluginView& view_;
+  std::unique_ptr<PieceTrace> trace_;  // null: nobody wants it
   PluginHost host_;
   PieceRunner* crew_ = nullptr;
   PieceRunner::IsLate is_late_{};

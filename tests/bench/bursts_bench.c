@@ -2,6 +2,7 @@
 /* bursts_bench STEPS EVERY MS COUNTED: ranks that compute for MS milliseconds, each on a core of its own, and meet in an
  * all-reduce, again and again; each is a node of its own to Leat (folders node0, node1, ... with a run.xml), and writes in each
  * EVERY-th step. COUNTED 0: Leat is not told of the all-reduces. The first rank prints how long the steps took, in seconds. */
+#define _GNU_SOURCE
 #include <leat.h>
 #include <mpi.h>
 #include <sched.h>

@@ -2,8 +2,9 @@
 """What analyses cost a simulation under each schedule.
 
 schedules_bench.py [FOLDER [REPETITIONS]]: examples/md_tbb and examples/heat_openmp with an analysis that is short or long (beside
-a step) and sequential or in pieces; the time until all of it has ended over that of the simulation alone in the same turn. Prints
-a table; FOLDER/schedules.md, .json and .png have it too. Checksums have to be equal under all schedules.
+a step) and sequential or in pieces; the time until all of it has ended, and until the simulation's last step has, over those of the
+simulation alone in the same turn. Prints tables; FOLDER/schedules.md, .json and .png have them too, and FOLDER/cores.png shows of
+one run under each schedule what was on which core. Checksums have to be equal under all schedules.
 """
 import json
 import os
@@ -14,7 +15,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from harness import launch  # noqa: E402
+from harness import launch, timeline  # noqa: E402
 from harness.markdown import table, with_range  # noqa: E402
 from harness.quiet import Watch  # noqa: E402
 from harness.repeat import Series  # noqa: E402
@@ -29,6 +30,7 @@ ONLY_TBB = ("dynamic", "dynamic-paper")
 WORKLOADS = {"short sequential": (0.15, 1), "short parallel": (0.15, 64), "long sequential": (0.8, 1), "long parallel": (0.8, 64)}
 CODES = {"md_tbb": ["300", "10"], "heat_openmp": ["300", "512"]}
 BUFFER = "64MiB"
+FIGURES = {"seconds": "until all has ended", "computed": "until the last step"}
 XML = {
     "md_tbb": '<layout name="l" type="double" dimensions="n,3"/><variable name="x" layout="l"/>'
               '<variable name="v" layout="l" store="none"/>',
@@ -52,11 +54,11 @@ def beside_helpers(code, schedule):
     return ["taskset", "-c", ",".join(map(str, CORES[: max(1, len(CORES) - HELPERS)]))]
 
 
-def run(folder, code, schedule, rounds=0, pieces=1):
-    """{"seconds", "checksum", "others"} of one run; `schedule` None: the simulation alone."""
+def run(folder, code, schedule, rounds=0, pieces=1, more=None):
+    """{"seconds", "computed", "checksum", "others"} of one run; `schedule` None: the simulation alone. `more`: environment."""
     (folder / "bench.xml").write_text(xml(code, schedule or "server", rounds, pieces))
     environment = {k: v for k, v in os.environ.items() if k not in ("LEAT_RUNS", "LEAT_PLACE")}
-    environment |= {"LEAT_RUNTIME_DIR": str(folder / "r"), "OMP_WAIT_POLICY": "passive"}
+    environment |= {"LEAT_RUNTIME_DIR": str(folder / "r"), "OMP_WAIT_POLICY": "passive"} | (more or {})
     if schedule is None:
         environment["LEAT"] = "off"
     watch = Watch()
@@ -98,14 +100,18 @@ def measure(folder, repetitions, say=print):
             series = Series(lambda case: run(folder, code, None if case == "alone" else case, rounds, pieces), cases, repetitions, 600)
             sums = {each["checksum"] for case in cases for each in series.runs[case]}
             assert len(sums) == 1 and not series.failures, (sums, series.failures)
-            found[f"{code}, {workload}"] = {case: series.ratio(case, "alone", "seconds") for case in cases[1:]} | {
-                "rounds": rounds, "runs": series.runs}
+            found[f"{code}, {workload}"] = {
+                "rounds": rounds, "runs": series.runs,
+                **{figure: {case: series.ratio(case, "alone", figure) for case in cases[1:]} for figure in FIGURES}}
     return found
 
 
 def page(found):
-    rows = [[what, *(with_range(ratios.get(schedule)) for schedule in SCHEDULES)] for what, ratios in found.items()]
-    return "\n".join(table(["time over alone", *SCHEDULES], rows))
+    lines = []
+    for figure, title in FIGURES.items():
+        rows = [[what, *(with_range(of[figure].get(schedule)) for schedule in SCHEDULES)] for what, of in found.items()]
+        lines += [*table([f"{title}, over alone", *SCHEDULES], rows), ""]
+    return "\n".join(lines)
 
 
 def picture(found, path):
@@ -117,7 +123,7 @@ def picture(found, path):
     figure, axes = pyplot.subplots(1, len(CODES), figsize=(12, 4), layout="constrained", sharey=True)
     for axis, code in zip(axes, CODES):
         for number, schedule in enumerate(SCHEDULES):
-            ratios = [found[f"{code}, {workload}"].get(schedule) for workload in WORKLOADS]
+            ratios = [found[f"{code}, {workload}"]["seconds"].get(schedule) for workload in WORKLOADS]
             places = [i + (number - 2.5) * 0.14 for i, ratio in enumerate(ratios) if ratio]
             axis.bar(places, [ratio["median"] for ratio in ratios if ratio], 0.13, label=schedule if any(ratios) else None)
         axis.axhline(1, color="gray", linewidth=0.8)
@@ -127,13 +133,24 @@ def picture(found, path):
     figure.savefig(path, dpi=110)
 
 
+def cores_picture(folder, found, path):
+    """md_tbb with the long analysis in pieces, a few steps from the middle of a run."""
+    rounds = found["md_tbb, long parallel"]["rounds"]
+    shown = {schedule: timeline.record(lambda more, schedule=schedule: run(folder, "md_tbb", schedule, rounds, 64, more), "md_tbb")
+             for schedule in SCHEDULES}
+    timeline.picture(shown, CORES, path)
+
+
 def main(folder=None, repetitions="5"):
+    if folder:
+        pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="leat-bench-") as place:
         found = measure(pathlib.Path(place), int(repetitions))
+        if folder:
+            cores_picture(pathlib.Path(place), found, pathlib.Path(folder) / "cores.png")
     print(page(found))
     if folder:
         out = pathlib.Path(folder)
-        out.mkdir(parents=True, exist_ok=True)
         (out / "schedules.md").write_text(page(found))
         (out / "schedules.json").write_text(json.dumps(found, indent=1))
         picture(found, out / "schedules.png")

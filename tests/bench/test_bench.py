@@ -249,3 +249,11 @@ def test_schedules_are_compared_by_runs_of_the_same_result(tmp_path, monkeypatch
         sums[schedule] = figures["checksum"]
         assert 0 < figures["computed"] <= figures["seconds"]
     assert len(sums) > 4 and len(set(sums.values())) == 1, sums
+
+
+def test_what_was_on_which_core_is_drawn(tmp_path, monkeypatch):
+    monkeypatch.setitem(schedules_bench.CODES, "md_tbb", ["100", "8"])
+    monkeypatch.setattr(schedules_bench.timeline, "WARM_UP_S", 0.1)
+    monkeypatch.setattr(schedules_bench, "SCHEDULES", {"server": "process", "dynamic": "thread"})
+    schedules_bench.cores_picture(tmp_path, {"md_tbb, long parallel": {"rounds": 5}}, tmp_path / "cores.png")
+    assert (tmp_path / "cores.png").read_bytes().startswith(b"\x89PNG") and len(list(tmp_path.glob("**/analytics-*"))) == 0
