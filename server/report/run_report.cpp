@@ -9,6 +9,7 @@
 #include "lib/base/bytes.hpp"
 #include "lib/base/seconds.hpp"
 #include "lib/base/words.hpp"
+#include "server/report/mode_report.hpp"
 
 namespace leat::server {
 namespace {
@@ -102,6 +103,7 @@ json json_of(const RunReport& report) {
           {"dedicated_cores", report.cores},
           {"cores_are_shared", report.is_shared},
           {"synchronous", report.synchronous},
+          {"mode", report.automatic ? json_of(report.mode) : json(nullptr)},
           {"since_takeover", report.since_takeover},
           {"iterations", report.iterations},
           {"iteration_seconds", report.times.seconds},
