@@ -32,7 +32,11 @@ double computed(const RunReport& report) {
 int percent(double share) { return static_cast<int>(share * 100 + 0.5); }
 
 plan::Way as_it_was(const RunReport& report, const plan::Load& load) {
-  if (report.synchronous) return plan::synchronous(load);
+  if (report.synchronous) {
+    plan::Load ranks = load;
+    ranks.cores = load.computing;  // the others were idle
+    return plan::synchronous(ranks);
+  }
   return report.is_shared ? plan::dynamic(load) : plan::dedicated(load, report.cores);
 }
 

@@ -72,8 +72,8 @@ bool ModeChoice::weigh(const Figures& seen, const Progress& now) {
   std::optional<Figures>& best = best_[overlaps_];
   if (!best || seen.whole < best->whole) best = seen;  // disturbances make longer, never shorter
   if (!overlaps_) {
-    if (seen.computing < kAlike * seen.whole) return decide(false, now);
-    if (seen.output < kAlike * seen.whole) return decide(true, now);
+    if (pairs_ == 0 && seen.computing < kAlike * seen.whole) return decide(false, now);
+    if (pairs_ == 0 && seen.output < kAlike * seen.whole) return decide(true, now);
     return turn(true, now);
   }
   if (++pairs_ < kPairs && !is_clear()) return turn(false, now);

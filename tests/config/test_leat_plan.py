@@ -38,10 +38,10 @@ def expected(c, w, a, ranks, cores, n, inside):
     """Total seconds of each way, of one sequential analysis."""
     found = {("synchronous", 0): n * (c * ranks / cores + w + a)}
     for k in range(1, cores):
-        computed = c * ranks / (cores - k)
-        found["dedicated", k] = computed + w + a + (n - 1) * max(computed, w + a) + n * inside
-    alone = c * ranks / cores
-    found["dynamic", 0] = alone + inside + w + a + (n - 1) * (max(alone, w + a, (c * ranks + a) / cores) + inside)
+        computed = c * ranks / (cores - k) + inside
+        found["dedicated", k] = computed + w + a + (n - 1) * max(computed, w + a)
+    alone = c * ranks / cores + inside
+    found["dynamic", 0] = alone + w + a + (n - 1) * max(alone, w + a, (c * ranks + a) / cores)
     return found
 
 

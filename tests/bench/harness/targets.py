@@ -132,6 +132,13 @@ def _of_predictions(name):
     return figure
 
 
+def _of_plans(*names):
+    def figure(sections):
+        return _most((row[name] for row in sections.get("plans", []) for name in names), lambda spread: spread["median"])
+
+    return figure
+
+
 def _of_places(sections):
     return _most(sections.get("places", {}).get("ratios", {}).values(), lambda row: row["median"])
 
@@ -228,6 +235,20 @@ TARGETS = (
         "the caches: three arrays of half a megabyte, read sixteen times",
     ),
     Target("the same, memory of a rank", 64, _of_predictions("bytes_per_rank"), lambda count: f"{count:.0f} B", ""),
+    Target(
+        "the time of a run, over what `leat plan` says by its report, at any C/W",
+        1.10,
+        _of_plans("sync_by_own", "async_by_own"),
+        ratio,
+        "the closing of files, which no iteration has, and what all cores together get of the memory",
+    ),
+    Target(
+        'the time of a run with `mode="auto"`, over `mode="sync"`, at any C/W',
+        1.05,
+        _of_plans("auto_over_sync"),
+        ratio,
+        "iterations that try what is slower, in a short run",
+    ),
     Target("sleeps of a client per iteration", 0.05, _sleeps, ratio, "a server that did not get its core in time"),
     Target(
         "loop with a spare core, `leat_write`, beyond the copy",

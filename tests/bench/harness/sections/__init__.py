@@ -3,7 +3,7 @@
 (that it takes, about), measure(context), which gives what JSON can hold, page(data), the lines of its tables, and may
 have picture(data, path)."""
 
-from . import alternatives, compression, damaris, end_to_end, places, predict, scale, size, write_path
+from . import alternatives, compression, damaris, end_to_end, places, plans, predict, scale, size, write_path
 
 SECTIONS = {
     "alternatives": alternatives,
@@ -15,4 +15,5 @@ SECTIONS = {
     "damaris": damaris,
     "size": size,
     "predict": predict,
+    "plans": plans,
 }
