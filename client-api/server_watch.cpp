@@ -114,7 +114,7 @@ void ServerWatch::say_once_that_it_waits(WaitBudget& budget, const Awaited& awai
   if (!long_wait || said_that_it_waits_) return;
   said_that_it_waits_ = true;
   if (awaited.iteration >= 0) {
-    std::fprintf(stderr, "leat: waits until iteration %lld is stored, as mode=\"sync\" says\n",
+    std::fprintf(stderr, "leat: waits until iteration %lld is stored, as its mode says\n",
                  static_cast<long long>(awaited.iteration));
   } else if (awaited.bytes == 0) {
     std::fprintf(stderr, "leat: waits for the server to take events; is it stopped?\n");

@@ -110,8 +110,7 @@ Status Session::end_iteration(const Call& call) {
   collectives_.iteration_ends(end.iteration);
   enter(end.iteration + 1);
   if (status == Status::OK) status = channel_.tell(call.lock, budget, end);
-  if (status == Status::OK)
-    return segment_.header().synchronous ? await_settled(call, end.iteration) : status;
+  if (status == Status::OK) return must_wait() ? await_settled(call, end.iteration) : status;
   if (status == Status::ERROR_FULL) {
     return failures_.complain(
         call,
@@ -123,13 +122,24 @@ Status Session::end_iteration(const Call& call) {
   return failures_.complain(call, {status, channel_.server().why_gone()}, "");
 }
 
+bool Session::is_automatic() const noexcept {
+  return static_cast<shm::Synchronous>(segment_.header().synchronous) ==
+         shm::Synchronous::unless_overlaps;
+}
+
+bool Session::must_wait() const noexcept {
+  if (!is_automatic()) return segment_.header().synchronous != 0;
+  return segment_.server_state().overlaps.load(std::memory_order_relaxed) == 0;  // orders nothing
+}
+
 Status Session::await_settled(const Call& call, std::int64_t iteration) {
   const InsideTime time(channel_);
   ServerWatch& server = channel_.server();
   ProgressBudget budget = progress_budget();
-  while (!server.is_settled(iteration)) {
+  while (must_wait() && !server.is_settled(iteration)) {
     const Status status = server.await_settled(call.lock, budget.left(), iteration);
     if (status == Status::ERROR_FULL) {
+      if (is_automatic()) return Status::OK;  // it was to be fast, and is stored all the same
       return failures_.complain(
           call,
           {Status::ERROR_TIMEOUT,

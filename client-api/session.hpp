@@ -62,7 +62,9 @@ class Session {
   Result<Connection> find_successor(const TellHeld& tell_held, std::int64_t limit_ns) noexcept;
   /// This rank is in `iteration` from now on: takes the values that are steered from it on.
   void enter(std::int64_t iteration);
-  /// As mode="sync" says.
+  bool is_automatic() const noexcept;
+  /// As mode says.
+  bool must_wait() const noexcept;
   Status await_settled(const Call& call, std::int64_t iteration);
   ProgressBudget progress_budget() const noexcept {
     return {segment_.server_state().progress, channel_.budget()};

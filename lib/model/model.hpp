@@ -212,14 +212,21 @@ constexpr bool is_in_simulation(Place place) {
   return place == Place::thread || place == Place::none;
 }
 
+/// What the end of an iteration waits for.
+enum class EndMode {
+  async,     ///< for nothing, but as a store's runs="sync" says
+  sync,      ///< for all that wants the iteration
+  automatic  ///< for all while that is not slower: measured in the run
+};
+
 struct Architecture {
   Place place = Place::process;
   std::int64_t dedicated_cores = 1;  ///< of each node
   std::int64_t servers = 1;          ///< of each node, which divide its ranks, cores and buffer
-  bool synchronous = false;          ///< the end of an iteration waits for all that wants it
-  double grace_seconds = 30;         ///< from SIGTERM to the end
-  std::uint64_t buffer_bytes = 0;    ///< of the segment per node
-  double timeout_seconds = 60;       ///< the longest that one client call may wait
+  EndMode mode = EndMode::async;
+  double grace_seconds = 30;       ///< from SIGTERM to the end
+  std::uint64_t buffer_bytes = 0;  ///< of the segment per node
+  double timeout_seconds = 60;     ///< the longest that one client call may wait
   Checksum checksum = Checksum::none;
   Numa numa = Numa::client;
   OverflowPolicy overflow_policy = OverflowPolicy::wait;

@@ -102,8 +102,9 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   model.architecture.place =
       chosen_word(context, dedicated_attributes, "place", "LEAT_PLACE", kPlaces);
   model.architecture.servers = servers(context, dedicated_attributes);
-  model.architecture.synchronous =
-      dedicated_attributes.text("mode") == "sync" || model.architecture.place == Place::none;
+  model.architecture.mode = model.architecture.place == Place::none
+                                ? EndMode::sync
+                                : number_of(kEndModes, dedicated_attributes.text("mode"));
   model.architecture.buffer_bytes = bytes_of(context, buffer_attributes, "size");
   model.architecture.timeout_seconds = buffer_timeout_seconds(context, buffer_attributes);
   if (buffer_attributes.text("checksum") == "crc32c")

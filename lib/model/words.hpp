@@ -32,6 +32,8 @@ inline constexpr Word<Place> kPlaces[] = {{"process", Place::process},
                                           {"ranks", Place::ranks},
                                           {"thread", Place::thread},
                                           {"none", Place::none}};
+inline constexpr Word<EndMode> kEndModes[] = {
+    {"async", EndMode::async}, {"sync", EndMode::sync}, {"auto", EndMode::automatic}};
 inline constexpr Word<Schedule> kSchedules[] = {{"server", Schedule::server},
                                                 {"sync", Schedule::sync},
                                                 {"idle", Schedule::idle},

@@ -38,25 +38,24 @@ Way synchronous(const Load& load) {
 // is computed any more.
 Way dedicated(const Load& load, std::int64_t cores) {
   Way way{Way::Kind::dedicated, cores};
-  const double computed = compute_time(load, load.cores - cores);
+  const double computed = compute_time(load, load.cores - cores) + load.inside;
   const double served = load.output + analysis_time(load, cores);
   way.limit = served > computed ? Limit::output : Limit::compute;
-  way.iteration = std::max(computed, served) + load.inside;
-  way.total = computed + served + count(load.iterations - 1) * std::max(computed, served) +
-              count(load.iterations) * load.inside;
+  way.iteration = std::max(computed, served);
+  way.total = computed + served + count(load.iterations - 1) * way.iteration;
   return way;
 }
 
 Way dynamic(const Load& load) {
   Way way{Way::Kind::dynamic};
-  const double computed = compute_time(load, load.cores);
+  const double computed = compute_time(load, load.cores) + load.inside;
   const double served =
       load.output + analysis_time(load, std::max<std::int64_t>(1, load.cores - 1));
   const double work = (core_seconds(load) + load.analysis) / count(load.cores);
   const double longest = std::max({computed, served, work});
   way.limit = longest == computed ? Limit::compute : longest == work ? Limit::cores : Limit::output;
-  way.iteration = longest + load.inside;
-  way.total = way.iteration * count(load.iterations - 1) + computed + load.inside + served;
+  way.iteration = longest;
+  way.total = way.iteration * count(load.iterations - 1) + computed + served;
   return way;
 }
 

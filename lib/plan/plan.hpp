@@ -40,9 +40,9 @@ double compute_time(const Load& load, std::int64_t cores);
 
 /// The ranks do it all: n (C + W).
 Way synchronous(const Load& load);
-/// On cores of its own, beside the next iteration: C + W + (n - 1) max(C, W) + n req.
+/// On cores of its own, beside the next iteration: C + r + W + (n - 1) max(C + r, W).
 Way dedicated(const Load& load, std::int64_t cores);
-/// On the simulation's cores while they have nothing to do: max(C, W, all the work over all cores).
+/// On the simulation's cores while they have nothing to do: max(C + r, W, all the work over all cores).
 Way dynamic(const Load& load);
 
 /// Synchronous, one dedicated core, the best number of them if that is another, dynamic. Where there

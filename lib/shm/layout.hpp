@@ -28,7 +28,7 @@
 namespace leat::shm {
 
 inline constexpr std::uint64_t kMagic = 0x314745535441454cULL;  // "LEATSEG1" in memory
-inline constexpr std::uint32_t kLayoutVersion = 12;
+inline constexpr std::uint32_t kLayoutVersion = 13;
 inline constexpr std::size_t kCacheLine = 64;
 
 /// What becomes of a write for which there is no room.
@@ -37,6 +37,13 @@ enum class OverflowPolicy : std::uint32_t {
   drop_iteration,  ///< iterations are left out, whole, on all ranks of the node
   spill,           ///< iterations that wait go to a disk
   error            ///< it fails at once
+};
+
+/// Whether the end of an iteration waits for what wants it.
+enum class Synchronous : std::uint32_t {
+  no = 0,
+  yes,
+  unless_overlaps  ///< as ServerState::overlaps says, which may change at any time
 };
 
 struct SegmentHeader {
@@ -62,7 +69,7 @@ struct SegmentHeader {
   std::uint32_t store_count;
   std::uint32_t checksums;    ///< 1: clients put a CRC-32C of their data into each BlockHeader
   std::uint32_t overflow_policy;    ///< OverflowPolicy
-  std::uint32_t synchronous;  ///< 1: the end of an iteration waits for stores, or for all
+  std::uint32_t synchronous;  ///< Synchronous: whether the end of an iteration waits for stores, or for all
   std::uint64_t config_hash;  ///< of the XML's text: a server that takes over must have the same
   std::uint64_t run_offset;   ///< of the text that run_text.hpp reads
   std::uint64_t run_bytes;
@@ -83,6 +90,7 @@ struct ServerState {
   std::atomic<std::int64_t> settled_iteration;
   std::atomic<std::uint32_t> harvesters;  ///< plugins that have work for ClientLane::idle_phase
   std::atomic<std::uint32_t> coordinated;  ///< plugins that have work for ClientLane::collectives
+  std::atomic<std::uint32_t> overlaps;  ///< 1: with Synchronous::unless_overlaps nothing is waited for now
   /// 1: nothing more of any client is taken, by order of whom `drained_by` says; for good.
   alignas(kCacheLine) std::atomic<std::uint32_t> is_drained;
   char drained_by[60];  ///< ends with a 0; not written any more once `is_drained` is 1

@@ -66,7 +66,7 @@ SegmentHeader lay_out(const SegmentPlan& plan) {
   header.release_slots = plan.release_slots;
   header.checksums = plan.checksums;
   header.overflow_policy = static_cast<std::uint32_t>(plan.overflow_policy);
-  header.synchronous = plan.synchronous;
+  header.synchronous = static_cast<std::uint32_t>(plan.synchronous);
   header.config_hash = plan.config_hash;
   return header;
 }

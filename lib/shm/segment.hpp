@@ -29,7 +29,7 @@ struct SegmentPlan {
   std::uint32_t stores = 0;
   bool checksums = false;
   OverflowPolicy overflow_policy = OverflowPolicy::wait;
-  bool synchronous = false;
+  Synchronous synchronous = Synchronous::no;
   std::uint64_t config_hash = 0;
   std::uint32_t event_slots = 4096;
   std::uint32_t release_slots = 1024;

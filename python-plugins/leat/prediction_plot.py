@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The picture of `leat predict`: its JSON and the name of a file come in, slowdown over ranks and over sigma comes out."""
-import json
-import sys
+from leat.picture import draw
 
 
 def main():
-    told = json.load(sys.stdin)
-    try:
-        import matplotlib
-    except ImportError:
-        print("leat predict: --plot needs matplotlib, which this Python does not have: python3 -m pip install matplotlib, or say "
-              "--interpreter /path/to/python3", file=sys.stderr)
-        return 1
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    return draw("predict", _paint)
+
+
+def _paint(told, pyplot):
     figure, (over_ranks, over_sigma) = pyplot.subplots(1, 2, figsize=(11, 4.6), sharey=True, layout="constrained")
     sigmas = sorted({row["sigma_ns"] for row in told["rows"]}, key=_order)
     ranks = sorted({row["ranks"] for row in told["rows"]})
@@ -27,12 +21,7 @@ def main():
     over_sigma.set(xlabel="sigma, to which the nodes' bursts are synchronised")
     over_sigma.set_xticks(range(len(sigmas)), [_time(sigma) for sigma in sigmas])
     figure.suptitle(f"{told['job']}; {told['bursts']}", fontsize=9)
-    try:
-        figure.savefig(told["file"], dpi=110)
-    except (OSError, ValueError) as why:
-        print(f"leat predict: --plot: {told['file']}: {why}", file=sys.stderr)
-        return 1
-    return 0
+    return figure
 
 
 def _order(sigma):

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/model/run_description.hpp"
+#include "lib/model/words.hpp"
 #include "server/command/check_report.hpp"
 
 namespace leat::command {
@@ -78,6 +79,7 @@ std::string json(const CheckReport& report) {
   for (const auto& each : report.diagnostics) root["diagnostics"].push_back(diagnostic(each));
   if (report.model) {
     root["simulation"] = report.model->name;
+    root["mode"] = model::word_of(model::kEndModes, report.model->architecture.mode);
     root["variables"] = Json::array();
     for (const auto& each : report.memory.variables) {
       root["variables"].push_back(variable(report, each));

@@ -35,6 +35,11 @@ class CheckScreen {
     text_ += paint(model_.name, Paint::bold);
     if (!model_.description.empty()) text_ += ": " + model_.description;
     text_ += "  " + paint("(" + report_.options.file + ")", Paint::dim) + "\n";
+    if (model_.architecture.mode == model::EndMode::automatic)
+      text_ +=
+          "mode=\"auto\": the run tries whether ranks are faster when they wait for their output "
+          "or "
+          "when they compute beside it, and says which in its log and report\n";
   }
 
   static std::vector<Cell> header(const std::vector<std::string>& titles) {

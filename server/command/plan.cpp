@@ -23,7 +23,11 @@ int run_plan(const PlanOptions& options) {
   const std::string text =
       options.json ? plan_json(*input) : plan_screen(*input, look_of(stdout).colours);
   std::fputs(text.c_str(), stdout);
-  return kGood;
+  if (options.plot.empty()) return kGood;
+  const Result<void> drawn = plot(*input, options.plot, options.interpreter);
+  if (drawn) return kGood;
+  std::fprintf(stderr, "leat plan: %s\n", drawn.error().message.c_str());
+  return kBad;
 }
 
 void add_plan_options(CLI::App& verb, PlanOptions& options) {
@@ -53,6 +57,10 @@ void add_plan_options(CLI::App& verb, PlanOptions& options) {
   verb.add_option("--set", options.set,
                   "name=value of an int parameter, as the simulation would set it; may be repeated")
       ->allow_extra_args(false);
+  verb.add_option("--plot", options.plot,
+                  "A picture: PNG, SVG or PDF; needs Python with matplotlib");
+  verb.add_option("--interpreter", options.interpreter,
+                  "Python with matplotlib, for --plot (default: python3 in PATH)");
   verb.add_flag("--json", options.json, "JSON on standard output, and nothing else");
 }
 

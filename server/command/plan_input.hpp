@@ -21,6 +21,7 @@ struct PlanOptions {
   std::vector<std::string> set;  ///< "nx=256"
   std::string measure;           ///< a folder whose disk is measured; "": none is
   bool json = false;
+  std::string plot, interpreter = "python3";  ///< "": no picture
 };
 
 struct PlanInput {
@@ -42,5 +43,7 @@ Result<double> measure_disk(const std::string& folder);
 /// All there is to see, for people.
 std::string plan_screen(const PlanInput& input, bool colours);
 std::string plan_json(const PlanInput& input);
+/// A picture. ERROR_CONFIG: there is nothing to compare.
+Result<void> plot(const PlanInput& input, const std::string& file, const std::string& interpreter);
 
 }  // namespace leat::command

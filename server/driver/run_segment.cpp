@@ -61,10 +61,14 @@ Result<void> check_group(std::uint64_t buffer) {
                    " left: make <buffer size=\"...\"/> smaller, or the group's limit larger"};
 }
 
-bool waits_for_any(const model::Model& model) {
-  return model.architecture.synchronous ||
-         std::any_of(model.stores.begin(), model.stores.end(),
-                     [](const model::Store& store) { return store.runs == model::Schedule::sync; });
+shm::Synchronous synchronous(const model::Model& model) {
+  const bool waits_for_any =
+      std::any_of(model.stores.begin(), model.stores.end(),
+                  [](const model::Store& store) { return store.runs == model::Schedule::sync; });
+  if (waits_for_any || model.architecture.mode == model::EndMode::sync)
+    return shm::Synchronous::yes;
+  return model.architecture.mode == model::EndMode::automatic ? shm::Synchronous::unless_overlaps
+                                                              : shm::Synchronous::no;
 }
 
 Result<shm::Segment> make_segment(const model::Model& model, const Options& options,
@@ -77,7 +81,7 @@ Result<shm::Segment> make_segment(const model::Model& model, const Options& opti
   plan.timeout_ns = static_cast<std::uint64_t>(model.architecture.timeout_seconds * 1e9);
   plan.catalogue_bytes = catalogue_bytes(model);
   plan.overflow_policy = static_cast<shm::OverflowPolicy>(model.architecture.overflow_policy);
-  plan.synchronous = waits_for_any(model);
+  plan.synchronous = synchronous(model);
   plan.parameters = static_cast<std::uint32_t>(model.parameters.size());
   plan.stores = static_cast<std::uint32_t>(model.stores.size());
   plan.config_hash = fnv1a(model.source_text);

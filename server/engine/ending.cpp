@@ -117,7 +117,10 @@ RunReport Ending::report() const {
   report.ranks = facts.node_ranks;
   report.cores = std::max<std::int64_t>(1, architecture.dedicated_cores / facts.servers);
   report.is_shared = facts.cores_are_shared;
-  report.synchronous = session_.run.segment.header().synchronous != 0;
+  report.automatic = architecture.mode == model::EndMode::automatic;
+  report.mode = session_.mode.decision();
+  report.synchronous = session_.run.segment.header().synchronous != 0 &&
+                       session_.run.segment.server_state().overlaps.load() == 0;
   report.since_takeover = facts.resumed;
   report.times = session_.times.figures();
   report.iterations = report.times.intervals + (report.times.intervals > 0 ? 1 : 0);

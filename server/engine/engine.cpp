@@ -19,24 +19,6 @@ std::string title_of(const std::string& who) {
   return who.find('/') == std::string::npos ? "script \"" + who + "\"" : who;
 }
 
-// Up to which iteration all have what clients wait for, as mode="sync" and runs="sync" say.
-std::int64_t last_settled(const SessionState& session, const Dispatcher& dispatcher) {
-  const std::int64_t ended = std::min(session.iterations.least() - 1, session.of_run.known_until());
-  if (dispatcher.is_idle()) return ended;
-  if (session.run.model.architecture.synchronous) return -1;
-  return std::min(
-      {ended, session.iterations.oldest() - 1, dispatcher.under_way().oldest_awaited() - 1});
-}
-
-void tell_settled(SessionState& session, const Dispatcher& dispatcher) {
-  if (session.run.segment.header().synchronous == 0) return;
-  std::atomic<std::int64_t>& settled = session.run.segment.server_state().settled_iteration;
-  const std::int64_t last = last_settled(session, dispatcher);
-  if (last <= settled.load(std::memory_order_relaxed)) return;
-  settled.store(last, std::memory_order_seq_cst);
-  for (ClientLink& client : session.clients) client.wake_if_waiting();
-}
-
 std::function<void()> wake_of(Host& host) {
   return [&host] { host.wake(); };
 }
@@ -58,6 +40,7 @@ Engine::Engine(EngineParts parts)
       absence_(session_, dispatcher_, overflow_, attachment_, placing_),
       ending_(session_, dispatcher_, attachment_, events_, parts.host),
       control_(session_, dispatcher_),
+      settling_(session_, dispatcher_),
       has_memory_(parts.has_memory) {
   if (session_.run.facts.resumed) take_up_old_run(parts.journal_path);
 }
@@ -98,7 +81,7 @@ bool Engine::step(std::int64_t now_ns) {
   tend_scripts();
   dispatcher_.pass_on_complete();
   ending_.close_when_drained();
-  tell_settled(session_, dispatcher_);
+  settling_.step();
   if (now_ns - ticked_ns_ >= kTickNs) tick();
   return busy;
 }

@@ -18,6 +18,7 @@
 #include "server/engine/ending.hpp"
 #include "server/engine/events.hpp"
 #include "server/engine/host.hpp"
+#include "server/engine/settling.hpp"
 
 namespace leat::server {
 
@@ -127,6 +128,7 @@ class Engine {
   Absence absence_;
   Ending ending_;
   ControlPort control_;
+  Settling settling_;
   bool has_memory_;
   std::int64_t ticked_ns_ = 0;
 };

@@ -15,6 +15,7 @@
 #include "server/session/iteration_times.hpp"
 #include "server/session/iteration_tracker.hpp"
 #include "server/session/memory.hpp"
+#include "server/session/mode_choice.hpp"
 #include "server/session/parameters.hpp"
 #include "server/session/run.hpp"
 #include "server/session/run_signals.hpp"
@@ -33,6 +34,7 @@ struct SessionState {
         clients(run),
         iterations(clients.size()),
         times(clients.size()),
+        mode(output_period(run.model)),
         memory(run, clients, wake),
         parameters(run, clients, journal),
         dropped(run, iterations, journal),
@@ -46,6 +48,7 @@ struct SessionState {
   Clients clients;
   IterationTracker iterations;
   IterationTimes times;
+  ModeChoice mode;
   IterationEvents events;
   Memory memory;
   Parameters parameters;

@@ -9,6 +9,7 @@
 #include "lib/base/bytes.hpp"
 #include "lib/base/seconds.hpp"
 #include "lib/base/words.hpp"
+#include "server/report/mode_report.hpp"
 
 namespace leat::server {
 namespace {
@@ -31,7 +32,11 @@ double computed(const RunReport& report) {
 int percent(double share) { return static_cast<int>(share * 100 + 0.5); }
 
 plan::Way as_it_was(const RunReport& report, const plan::Load& load) {
-  if (report.synchronous) return plan::synchronous(load);
+  if (report.synchronous) {
+    plan::Load ranks = load;
+    ranks.cores = load.computing;  // the others were idle
+    return plan::synchronous(ranks);
+  }
   return report.is_shared ? plan::dynamic(load) : plan::dedicated(load, report.cores);
 }
 
@@ -102,6 +107,7 @@ json json_of(const RunReport& report) {
           {"dedicated_cores", report.cores},
           {"cores_are_shared", report.is_shared},
           {"synchronous", report.synchronous},
+          {"mode", report.automatic ? json_of(report.mode) : json(nullptr)},
           {"since_takeover", report.since_takeover},
           {"iterations", report.iterations},
           {"iteration_seconds", report.times.seconds},

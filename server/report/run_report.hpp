@@ -11,6 +11,7 @@
 
 #include "lib/plan/plan.hpp"
 #include "server/session/iteration_times.hpp"
+#include "server/session/mode_choice.hpp"
 #include "server/session/schedule_use.hpp"
 
 namespace leat::server {
@@ -25,10 +26,12 @@ struct WorkDone {
 
 struct RunReport {
   std::string simulation, session;
-  std::int64_t ranks = 1;    ///< of this node, or of this server's part of it
-  std::int64_t cores = 1;    ///< dedicated ones
-  bool is_shared = false;    ///< cores that ranks compute on as well
-  bool synchronous = false;  ///< ranks wait for the stores
+  std::int64_t ranks = 1;                      ///< of this node, or of this server's part of it
+  std::int64_t cores = 1;                      ///< dedicated ones
+  bool is_shared = false;                      ///< cores that ranks compute on as well
+  bool synchronous = false;                    ///< ranks wait for the stores
+  bool automatic = false;                      ///< mode="auto"
+  std::optional<ModeChoice::Decision> mode{};  ///< with it; nothing: not decided
   bool since_takeover = false;
   std::uint64_t iterations = 0;
   double seconds = 0;  ///< from the end of the first iteration to that of all output

@@ -28,6 +28,17 @@ void IterationTimes::ended(std::uint32_t client, std::int64_t at_ns, std::uint64
   own.longest = std::max(own.longest, each);
 }
 
+double IterationTimes::computing() const {
+  double seconds = 0, ranks = 0;
+  for (const Client& own : clients_) {
+    if (own.intervals == 0) continue;
+    ++ranks;
+    seconds +=
+        own.mean * static_cast<double>(own.intervals) - static_cast<double>(own.inside_ns) / 1e9;
+  }
+  return ranks > 0 ? seconds / ranks : 0;
+}
+
 IterationTimes::Figures IterationTimes::figures() const {
   Figures all;
   double ranks = 0;

@@ -24,6 +24,8 @@ class IterationTimes {
   /// `iterations`: that the rank has ended by this, one but where it has skipped some.
   void ended(std::uint32_t client, std::int64_t at_ns, std::uint64_t inside_ns,
              std::int64_t iterations);
+  /// Mean over the ranks of what they have computed so far, outside of Leat's calls, in seconds.
+  double computing() const;
   /// The mean over the ranks; `longest` and `first_ns` are the extremes.
   Figures figures() const;
 

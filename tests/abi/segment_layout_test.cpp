@@ -16,7 +16,7 @@ namespace {
 #define EXPECT_AT(type, member, offset) EXPECT_EQ(offsetof(type, member), std::size_t{offset})
 
 TEST(SegmentLayout, HasAVersion) {
-  EXPECT_EQ(kLayoutVersion, 12u);
+  EXPECT_EQ(kLayoutVersion, 13u);
   EXPECT_EQ(kMagic, 0x314745535441454cULL);
 }
 
@@ -62,6 +62,7 @@ TEST(SegmentLayout, WordsOfDifferentWritersShareNoCacheLine) {
   EXPECT_AT(ServerState, settled_iteration, 144);
   EXPECT_AT(ServerState, harvesters, 152);
   EXPECT_AT(ServerState, coordinated, 156);
+  EXPECT_AT(ServerState, overlaps, 160);
   EXPECT_AT(ServerState, is_drained, 192);
   EXPECT_AT(ServerState, drained_by, 196);
   EXPECT_EQ(sizeof(ServerState::drained_by), 60u);

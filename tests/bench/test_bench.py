@@ -220,6 +220,17 @@ def test_what_predictions_cost_is_said_beside_its_targets():
     assert "| <= 5 ms | 2 ms | yes |" in promised and "| <= 64 B | 40 B | yes |" in promised
 
 
+def test_what_plans_say_stands_beside_what_runs_took(tmp_path):
+    section = SECTIONS["plans"]
+    figures = [section._turn(tmp_path / "plans", program, place, 64, 30, 64) for program, place in zip(section.PROGRAMS, section.PLACES)]
+    data = [{"case": ["heat", "thread", 1], "disturbed": False} | {name: {"median": 1.04} for name in figures[0]}]
+    assert all(run["sync_by_own"] > 0 and run["auto"] > 0 and run["c_over_w"] > 0 for run in figures)
+    shown = "\n".join(section.page(data))
+    assert "| heat, thread | 1 | 1.04 |" in shown and "| yes |" in shown
+    said = "\n".join(targets.page({"plans": data}))
+    assert "| <= 1.10 | 1.04 | yes |" in said and "| <= 1.05 | 1.04 | yes |" in said
+
+
 def test_the_xml_of_opm_flow_is_short_and_good():
     """Twenty variables on a mesh. Its lines are counted as the other files of the project may have them, none too long."""
     module = SECTIONS["damaris"]

@@ -125,6 +125,18 @@ std::string overflow_policy(const Architecture& architecture) {
   return "?";
 }
 
+const char* mode(EndMode mode) {
+  switch (mode) {
+    case EndMode::async:
+      return "";
+    case EndMode::sync:
+      return " sync";
+    case EndMode::automatic:
+      return " auto";
+  }
+  return "?";
+}
+
 void dump(std::ostream& out, const DamarisScript& script) {
   out << " damaris every=" << script.every << " variables=" << script.variables.size();
   if (script.dask)
@@ -151,7 +163,7 @@ std::string dump(const Model& model) {
   std::ostringstream out;
   out << "simulation " << model.name << described(model.description);
   out << "cores " << model.architecture.dedicated_cores << " grace "
-      << model.architecture.grace_seconds << (model.architecture.synchronous ? " sync" : "")
+      << model.architecture.grace_seconds << mode(model.architecture.mode)
       << (model.architecture.place == Place::ranks ? " in ranks" : "");
   if (model.architecture.servers > 1) out << " servers " << model.architecture.servers;
   out << "\n";

@@ -2,7 +2,9 @@
 """The whole command `leat plan`: the models, worked out here once more, and what it says to bad input."""
 import json
 import re
+import sys
 
+import matplotlib.image
 import pytest
 from machine_command import REFERENCE, leat
 
@@ -36,10 +38,10 @@ def expected(c, w, a, ranks, cores, n, inside):
     """Total seconds of each way, of one sequential analysis."""
     found = {("synchronous", 0): n * (c * ranks / cores + w + a)}
     for k in range(1, cores):
-        computed = c * ranks / (cores - k)
-        found["dedicated", k] = computed + w + a + (n - 1) * max(computed, w + a) + n * inside
-    alone = c * ranks / cores
-    found["dynamic", 0] = alone + inside + w + a + (n - 1) * (max(alone, w + a, (c * ranks + a) / cores) + inside)
+        computed = c * ranks / (cores - k) + inside
+        found["dedicated", k] = computed + w + a + (n - 1) * max(computed, w + a)
+    alone = c * ranks / cores + inside
+    found["dynamic", 0] = alone + w + a + (n - 1) * max(alone, w + a, (c * ranks + a) / cores)
     return found
 
 
@@ -112,6 +114,31 @@ def test_bad_input(folder, arguments, code, said):
     (folder / "no_ranks.json").write_text(json.dumps({**REPORT, "ranks": 0}))
     (folder / "negative.json").write_text(json.dumps({**REPORT, "compute_seconds": -1.0}))
     assert said in plan(folder, *arguments, code=code)
+
+
+def test_a_picture_is_drawn(folder):
+    one_core = ["flow.xml", "--compute", "50ms", "--disk", "400MB/s", "--cores", "1"]
+    for words in (TYPICAL, [*TYPICAL, "--analysis", "40ms", "--parallel", "8"], one_core):
+        plan(folder, *words, "--plot", "x.png", "--interpreter", sys.executable)
+        pixels = matplotlib.image.imread(folder / "x.png")
+        assert pixels.shape[0] > 300 and pixels.shape[1] > 600
+        assert len({tuple(p) for p in pixels[::3, ::3].reshape(-1, pixels.shape[2]).round(2)}) > 4, "lines of several colours"
+        (folder / "x.png").unlink()
+    (folder / "r.json").write_text(json.dumps(REPORT))
+    plan(folder, "--from", "r.json", "--plot", "x.svg", "--interpreter", sys.executable)
+    assert "<svg" in (folder / "x.svg").read_text()
+
+
+def test_a_picture_that_cannot_be_drawn(folder):
+    drawn = [*TYPICAL, "--plot", "x.png", "--interpreter"]
+    done = leat("plan", *drawn, "nopython", cwd=folder, code=1)
+    assert 'no program "nopython"' in done.stderr and "Ways to run it" in done.stdout
+    bare = folder / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
+    bare.chmod(0o755)
+    assert "pip install matplotlib" in plan(folder, *drawn, str(bare), code=1) and not (folder / "x.png").exists()
+    assert "x.docx" in plan(folder, *TYPICAL, "--plot", "x.docx", "--interpreter", sys.executable, code=1)
+    assert "there is nothing to draw" in plan(folder, "flow.xml", "--compute", "0s", "--disk", "1GiB/s", "--plot", "x.png", code=1)
 
 
 def test_unknown_sizes_are_asked_for(folder):

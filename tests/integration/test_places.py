@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The server in ranks of the job, as place="ranks" says, under real mpirun: the same output, and no rank that hangs."""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -95,6 +96,13 @@ def test_the_last_ranks_are_servers_and_come_back_at_the_end(tmp_path):
         assert job.said(rank)["late"] == ("LEAT_ERROR_STATE", job.said(rank)["late"][1]) and "was a server" in job.said(rank)["late"][1]
     check_stored(tmp_path, 2, 10)
     job.check_nothing_left()
+
+
+def test_the_mode_is_decided_there_too(tmp_path):
+    job = Job(tmp_path, "write", 3, iterations=80, xml=XML.format(cores=1, more='mode="auto"'))
+    assert job.end() == 0, job.output()
+    check_stored(tmp_path, 2, 80)
+    assert "decided" in json.loads((tmp_path / "run.report.json").read_text())["mode"]
 
 
 WORDS = {"heat_c": ["heat", "heat.xml", "60"], "shallow_water_fortran": ["shallow_water", "shallow_water.xml", "60"],

@@ -13,7 +13,8 @@ XML = (pathlib.Path(__file__).parents[2] / "examples/remap/remap.xml").read_text
 FRAMES, ROWS, COLUMNS = 12, 96, 70
 
 
-@pytest.mark.parametrize("dedicated", ['place="thread"', 'place="process"', 'place="thread" mode="sync"', 'place="none"'])
+@pytest.mark.parametrize("dedicated", ['place="thread"', 'place="process"', 'place="thread" mode="sync"', 'place="thread" mode="auto"',
+                                       'place="none"', 'place="none" mode="auto"'])
 def test_frames_are_turned(tmp_path, dedicated):
     frames = np.random.default_rng(1).random((FRAMES, ROWS, COLUMNS), "f4")
     frames.tofile(tmp_path / "frames.bin")
@@ -24,7 +25,9 @@ def test_frames_are_turned(tmp_path, dedicated):
     cube = np.fromfile(tmp_path / "remap.raw/cube.bin", "f4").reshape(FRAMES, COLUMNS, ROWS)
     assert (cube.transpose(0, 2, 1) == frames).all()
     report = json.loads((tmp_path / "remap.report.json").read_text())
-    assert report["iterations"] == FRAMES and report["synchronous"] == (dedicated not in ('place="thread"', 'place="process"'))
+    assert report["iterations"] == FRAMES
+    if dedicated != 'place="thread" mode="auto"':
+        assert report["synchronous"] == (dedicated not in ('place="thread"', 'place="process"')) and report["mode"] is None
 
 
 def test_what_is_not_there_is_said(tmp_path):

@@ -150,6 +150,13 @@ def _of_predictions(name):
     return figure
 
 
+def _of_plans(*names):
+    def figure(sections):
+        return _most((row[name] for row in sections.get("plans", []) for name in names), lambda spread: spread["median"])
+
+    return figure
+
+
 def _of_places(sections):
     return _most(sections.get("places", {}).get("ratios", {}).values(), lambda row: row["median"])
 
@@ -254,6 +261,20 @@ TARGETS = (
         "",
     ),
     Target("time with them, beside what `leat predict` says: difference", 0.05, _missed_by_prediction, ratio, ""),
+    Target(
+        "the time of a run, over what `leat plan` says by its report, at any C/W",
+        1.10,
+        _of_plans("sync_by_own", "async_by_own"),
+        ratio,
+        "the closing of files, which no iteration has, and what all cores together get of the memory",
+    ),
+    Target(
+        'the time of a run with `mode="auto"`, over `mode="sync"`, at any C/W',
+        1.05,
+        _of_plans("auto_over_sync"),
+        ratio,
+        "iterations that try what is slower, in a short run",
+    ),
     Target("sleeps of a client per iteration", 0.05, _sleeps, ratio, "a server that did not get its core in time"),
     Target(
         "loop with a spare core, `leat_write`, beyond the copy",

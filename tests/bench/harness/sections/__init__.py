@@ -3,7 +3,19 @@
 (that it takes, about), measure(context), which gives what JSON can hold, page(data), the lines of its tables, and may
 have picture(data, path)."""
 
-from . import alternatives, compression, coordinated, damaris, end_to_end, places, predict, scale, size, write_path
+from . import (
+    alternatives,
+    compression,
+    coordinated,
+    damaris,
+    end_to_end,
+    places,
+    plans,
+    predict,
+    scale,
+    size,
+    write_path,
+)
 
 SECTIONS = {
     "alternatives": alternatives,
@@ -16,4 +28,5 @@ SECTIONS = {
     "size": size,
     "predict": predict,
     "coordinated": coordinated,
+    "plans": plans,
 }
