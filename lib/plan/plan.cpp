@@ -22,6 +22,10 @@ double core_seconds(const Load& load) {
 
 }  // namespace
 
+double Load::inside_without_waiting(double calls) const {
+  return std::max(0.0, calls - output - analysis);
+}
+
 double compute_time(const Load& load, std::int64_t cores) {
   const double sequential = load.compute * load.sequential;
   return sequential + (load.compute - sequential) * count(load.computing) / count(cores);
@@ -29,7 +33,8 @@ double compute_time(const Load& load, std::int64_t cores) {
 
 Way synchronous(const Load& load) {
   Way way;
-  way.iteration = compute_time(load, load.cores) + load.output + analysis_time(load, load.cores);
+  way.iteration =
+      compute_time(load, load.cores) + load.inside + load.output + analysis_time(load, load.cores);
   way.total = way.iteration * count(load.iterations);
   return way;
 }

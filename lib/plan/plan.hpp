@@ -21,6 +21,9 @@ struct Load {
   std::int64_t computing = 1;  ///< cores with which `compute` was measured
   std::int64_t cores = 1;      ///< of the node
   std::int64_t iterations = 1;
+
+  /// Of what the ranks' calls took, where they waited for output and analyses in them: the rest.
+  double inside_without_waiting(double calls) const;
 };
 
 /// What an iteration waits for.
@@ -38,7 +41,7 @@ struct Way {
 /// One iteration, with so many cores computing and nothing else on them.
 double compute_time(const Load& load, std::int64_t cores);
 
-/// The ranks do it all: n (C + W).
+/// The ranks wait for it all: n (C + r + W).
 Way synchronous(const Load& load);
 /// On cores of its own, beside the next iteration: C + r + W + (n - 1) max(C + r, W).
 Way dedicated(const Load& load, std::int64_t cores);

@@ -98,10 +98,10 @@ class Reader {
     input_.simulation = report.at("simulation");
     input_.dedicated = report.at("dedicated_cores");
     load.compute = report.at("compute_seconds");
-    load.inside =
-        report.at("synchronous").get<bool>() ? 0 : report.at("inside_seconds").get<double>();
     load.output = report.at("store_seconds");
     load.analysis = report.at("script_seconds");
+    load.inside = report.at("inside_seconds");
+    if (report.at("synchronous")) load.inside = load.inside_without_waiting(load.inside);
     load.computing = report.at("ranks");
     load.cores = load.computing + (report.at("cores_are_shared") ? 0 : input_.dedicated);
     load.iterations = report.at("iterations");

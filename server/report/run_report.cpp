@@ -88,9 +88,10 @@ json json_of(const std::vector<WorkDone>& all) {
 
 plan::Load load_of(const RunReport& report) {
   plan::Load load;
-  load.inside = report.synchronous ? 0 : report.times.inside;
   load.output = per_iteration(report.stores, report);
   load.analysis = per_iteration(report.scripts, report);
+  load.inside =
+      report.synchronous ? load.inside_without_waiting(report.times.inside) : report.times.inside;
   load.compute = computed(report);
   load.computing = report.ranks;
   load.cores = report.ranks + (report.is_shared ? 0 : report.cores);

@@ -59,7 +59,7 @@ static const char* segment(void) {
 static void await_server(const char* start, int iteration) {
   const char* const lane = start + *(const uint64_t*)(start + 40);
   const volatile uint64_t* const pushed = (const volatile uint64_t*)lane;
-  const volatile uint64_t* const taken = (const volatile uint64_t*)(lane + 256);
+  const volatile uint64_t* const taken = (const volatile uint64_t*)(lane + 832);
   const volatile int64_t* const done = (const volatile int64_t*)(start + 320);
   for (int i = 0; *pushed != *taken || *done < iteration; ++i) {
     if (i == 10000) exit(1);

@@ -36,7 +36,7 @@ def ways(folder, *arguments):
 
 def expected(c, w, a, ranks, cores, n, inside):
     """Total seconds of each way, of one sequential analysis."""
-    found = {("synchronous", 0): n * (c * ranks / cores + w + a)}
+    found = {("synchronous", 0): n * (c * ranks / cores + inside + w + a)}
     for k in range(1, cores):
         computed = c * ranks / (cores - k) + inside
         found["dedicated", k] = computed + w + a + (n - 1) * max(computed, w + a)
@@ -81,6 +81,9 @@ def test_of_a_report(folder):
     (folder / "r.json").write_text(json.dumps({**REPORT, "cores_are_shared": True, "synchronous": True}))
     said, found = ways(folder, "--from", "r.json")
     check(said, found, cores=3, inside_seconds=0)
+    (folder / "r.json").write_text(json.dumps({**REPORT, "synchronous": True, "inside_seconds": 0.016}))
+    said, found = ways(folder, "--from", "r.json")
+    check(said, found, inside_seconds=0.016 - 0.01 - 0.004)
 
 
 def test_a_disk_is_measured_with_consent_only(folder):

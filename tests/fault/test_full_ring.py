@@ -50,8 +50,8 @@ def rings_are_empty(run):
         counters = []
         for rank in range(len(run.ranks)):
             file.seek(lanes + rank * stride)
-            lane = file.read(264)
-            counters.append((lane[:8], lane[256:264]))
+            lane = file.read(840)
+            counters.append((lane[:8], lane[832:840]))
     return all(pushed == taken for pushed, taken in counters)
 
 

@@ -57,5 +57,5 @@ def test_what_they_compute_is_the_same(tmp_path):
 
 
 def test_a_schedule_that_there_is_not_is_refused(tmp_path):
-    with pytest.raises(AssertionError, match='LEAT_RUNS="coordinated": it is one of "server" "sync" "idle"'):
-        run(tmp_path, LEAT_RUNS="coordinated")
+    with pytest.raises(AssertionError, match='LEAT_RUNS="concerted": it is one of "server" "sync" "idle"'):
+        run(tmp_path, LEAT_RUNS="concerted")

@@ -23,6 +23,11 @@ Load load() {
 
 TEST(Plan, AllAtOneTime) {
   EXPECT_DOUBLE_EQ(plan::synchronous(load()).total, 100 * (0.010 + 0.004));
+  Load with = load();
+  with.inside = 0.001;
+  EXPECT_DOUBLE_EQ(plan::synchronous(with).total, 100 * (0.010 + 0.001 + 0.004));
+  EXPECT_DOUBLE_EQ(with.inside_without_waiting(0.006), 0.002);
+  EXPECT_EQ(with.inside_without_waiting(0.003), 0);
 }
 
 TEST(Plan, OneBesideTheOther) {
