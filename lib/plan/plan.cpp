@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lib/base/words.hpp"
+
 namespace leat::plan {
 namespace {
 
@@ -18,6 +20,12 @@ double analysis_time(const Load& load, std::int64_t cores) {
 // Of which one core does what cannot be divided.
 double core_seconds(const Load& load) {
   return load.compute * (load.sequential + (1 - load.sequential) * count(load.computing));
+}
+
+// The first iteration is computed before anything can be stored, the last one is stored when nothing
+// is computed any more.
+double overlapped(const Load& load, double computed, double served, double iteration) {
+  return computed + served + count(load.iterations - 1) * iteration;
 }
 
 }  // namespace
@@ -39,15 +47,13 @@ Way synchronous(const Load& load) {
   return way;
 }
 
-// The first iteration is computed before anything can be stored, the last one is stored when nothing
-// is computed any more.
 Way dedicated(const Load& load, std::int64_t cores) {
   Way way{Way::Kind::dedicated, cores};
   const double computed = compute_time(load, load.cores - cores) + load.inside;
   const double served = load.output + analysis_time(load, cores);
   way.limit = served > computed ? Limit::output : Limit::compute;
   way.iteration = std::max(computed, served);
-  way.total = computed + served + count(load.iterations - 1) * way.iteration;
+  way.total = overlapped(load, computed, served, way.iteration);
   return way;
 }
 
@@ -60,8 +66,32 @@ Way dynamic(const Load& load) {
   const double longest = std::max({computed, served, work});
   way.limit = longest == computed ? Limit::compute : longest == work ? Limit::cores : Limit::output;
   way.iteration = longest;
-  way.total = way.iteration * count(load.iterations - 1) + computed + served;
+  way.total = overlapped(load, computed, served, way.iteration);
   return way;
+}
+
+Way again(const Way& way, const Load& load) {
+  switch (way.kind) {
+    case Way::Kind::synchronous:
+      return synchronous(load);
+    case Way::Kind::dedicated:
+      return dedicated(load, way.dedicated);
+    case Way::Kind::dynamic:
+      break;
+  }
+  return dynamic(load);
+}
+
+std::string name_of(const Way& way) {
+  switch (way.kind) {
+    case Way::Kind::synchronous:
+      return "mode=\"sync\"";
+    case Way::Kind::dedicated:
+      return counted(static_cast<std::uint64_t>(way.dedicated), "dedicated core");
+    case Way::Kind::dynamic:
+      break;
+  }
+  return "no dedicated core";
 }
 
 std::vector<Way> ways(const Load& load) {

@@ -48,6 +48,11 @@ Way dedicated(const Load& load, std::int64_t cores);
 /// On the simulation's cores while they have nothing to do: max(C + r, W, all the work over all cores).
 Way dynamic(const Load& load);
 
+/// The same way with another load.
+Way again(const Way& way, const Load& load);
+/// `mode="sync"`, `2 dedicated cores`, `no dedicated core`.
+std::string name_of(const Way& way);
+
 /// Synchronous, one dedicated core, the best number of them if that is another, dynamic. Where there
 /// is one core only: without dedicated ones.
 std::vector<Way> ways(const Load& load);

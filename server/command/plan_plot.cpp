@@ -23,45 +23,18 @@ constexpr int kPoints = 120;
 // More cores than this are not marked one by one.
 constexpr std::int64_t kMostMarked = 128;
 
-struct Line {
-  std::string name;
-  Way (*way)(const Load&, std::int64_t cores);
-  std::int64_t cores = 0;
-};
-
-std::vector<Line> lines_of(const Load& load) {
-  std::vector<Line> lines;
-  for (const Way& each : plan::ways(load)) {
-    switch (each.kind) {
-      case Way::Kind::synchronous:
-        lines.push_back(
-            {"mode=\"sync\"", [](const Load& of, std::int64_t) { return plan::synchronous(of); }});
-        break;
-      case Way::Kind::dedicated:
-        lines.push_back({counted(static_cast<std::uint64_t>(each.dedicated), "dedicated core"),
-                         plan::dedicated, each.dedicated});
-        break;
-      case Way::Kind::dynamic:
-        lines.push_back(
-            {"no dedicated core", [](const Load& of, std::int64_t) { return plan::dynamic(of); }});
-        break;
-    }
-  }
-  return lines;
-}
-
 // The mean over the run, which has a begin and an end.
 double mean_of_run(const Load& load, const Way& way) {
   return way.total / static_cast<double>(load.iterations);
 }
 
-Json over_ratios(const Load& load, const Line& line, double from, double to) {
+Json over_ratios(const Load& load, const Way& way, double from, double to) {
   Json points = Json::array();
   Load other = load;
   for (int i = 0; i <= kPoints; ++i) {
     const double ratio = from * std::pow(to / from, static_cast<double>(i) / kPoints);
     other.compute = ratio * (load.output + load.analysis);
-    points.push_back({ratio, mean_of_run(other, line.way(other, line.cores))});
+    points.push_back({ratio, mean_of_run(other, plan::again(way, other))});
   }
   return points;
 }
@@ -98,14 +71,13 @@ Result<void> plot(const PlanInput& input, const std::string& file, const std::st
   Json what{{"title", title(input)}, {"ratio", ratio}, {"lines", Json::array()}};
   const std::vector<Way> ways = plan::ways(load);
   const Way& best = plan::best(ways);
-  for (const Line& line : lines_of(load)) {
-    const Way way = line.way(load, line.cores);
-    what["lines"].push_back({{"name", line.name},
-                             {"dedicated_cores", line.cores},
-                             {"best", way.kind == best.kind && way.dedicated == best.dedicated},
+  for (const Way& way : ways) {
+    what["lines"].push_back({{"name", plan::name_of(way)},
+                             {"dedicated_cores", way.dedicated},
+                             {"best", &way == &best},
                              {"iteration_seconds", mean_of_run(load, way)},
                              {"total_seconds", way.total},
-                             {"over_ratios", over_ratios(load, line, from, to)}});
+                             {"over_ratios", over_ratios(load, way, from, to)}});
   }
   what["over_cores"] = over_cores(load);
   return draw("plot-plan", std::move(what), file, interpreter);

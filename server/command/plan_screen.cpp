@@ -41,15 +41,12 @@ const char* word_of(plan::Limit limit) {
 }
 
 std::string way_in_words(const Way& way) {
-  switch (way.kind) {
-    case Way::Kind::synchronous:
-      return "mode=\"sync\": all cores compute, then wait for the output";
-    case Way::Kind::dedicated:
-      return counted(count(way.dedicated), "dedicated core");
-    case Way::Kind::dynamic:
-      return "no dedicated core: ranks on all of them, the server where they wait";
-  }
-  return "";
+  const std::string name = plan::name_of(way);
+  if (way.kind == Way::Kind::synchronous)
+    return name + ": all cores compute, then wait for the output";
+  if (way.kind == Way::Kind::dynamic)
+    return name + ": ranks on all of them, the server where they wait";
+  return name;
 }
 
 class Screen {

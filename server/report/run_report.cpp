@@ -40,18 +40,6 @@ plan::Way as_it_was(const RunReport& report, const plan::Load& load) {
   return report.is_shared ? plan::dynamic(load) : plan::dedicated(load, report.cores);
 }
 
-std::string way_in_words(const plan::Way& way) {
-  switch (way.kind) {
-    case plan::Way::Kind::synchronous:
-      return "mode=\"sync\"";
-    case plan::Way::Kind::dedicated:
-      return counted(static_cast<std::uint64_t>(way.dedicated), "dedicated core");
-    case plan::Way::Kind::dynamic:
-      return "a rank on each core, and none for the server,";
-  }
-  return "";
-}
-
 // One sentence; "" where nothing would make it faster by much.
 std::string advice(const RunReport& report, const plan::Load& load) {
   const double busy = load.output, whole = report.times.seconds;
@@ -72,7 +60,7 @@ std::string advice(const RunReport& report, const plan::Load& load) {
       report.server_busy ? fmt::format("the server idles {} %: ", percent(1 - *report.server_busy))
                          : "";
   return fmt::format("{}{} would gain about {} %, by the model of `leat plan`", idle,
-                     way_in_words(better), percent(gain));
+                     plan::name_of(better), percent(gain));
 }
 
 json json_of(const std::vector<WorkDone>& all) {

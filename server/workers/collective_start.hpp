@@ -7,15 +7,18 @@
 #include <cstdint>
 #include <optional>
 
+#include "lib/model/model.hpp"
 #include "lib/shm/segment.hpp"
 
 namespace leat::server {
 
 class CollectiveStart {
  public:
-  /// Starts at each `every`-th collective; without one when none has come for so long.
-  CollectiveStart(const shm::Segment& segment, std::uint32_t every, std::int64_t defer_max_ns)
-      : segment_(segment), every_(every), defer_max_ns_(defer_max_ns) {}
+  /// At each `collectives`-th collective; without one when none has come for `defer-max`, both the store's.
+  CollectiveStart(const shm::Segment& segment, const model::Store& store)
+      : segment_(segment),
+        every_(static_cast<std::uint32_t>(store.collectives)),
+        defer_max_ns_(static_cast<std::int64_t>(store.defer_max_seconds * 1e9)) {}
 
   struct Start {
     const char* how = "";       ///< "first", "later", "deferred", "at once", as StartUse has them

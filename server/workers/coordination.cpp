@@ -38,11 +38,17 @@ StartUse Coordination::start_use() const noexcept {
   return use_;
 }
 
+bool Coordination::is_counted() const noexcept {
+  for (std::uint32_t i = 0; i < segment_.header().client_count; ++i)
+    if (segment_.client(i).client->collectives.load(std::memory_order_relaxed) > 0) return true;
+  return false;
+}
+
 std::string Coordination::report() const {
   const StartUse use = start_use();
   const std::uint64_t at_collective = use.first + use.later;
   const std::uint64_t starts = at_collective + use.deferred + use.at_once;
-  if (at_collective == 0 && starts > 0)
+  if (starts > 0 && !is_counted())
     return "no rank has said when it comes out of a collective of all ranks, by "
            "leat_after_collective or LD_PRELOAD=libleat_pmpi.so: it has started without";
   return fmt::format(

@@ -22,6 +22,7 @@ class Coordination final : public ScheduleApart {
 
  private:
   StartUse start_use() const noexcept;
+  bool is_counted() const noexcept;  // by any rank
 
   const shm::Segment& segment_;
   mutable std::mutex mutex_;

@@ -115,15 +115,13 @@ class PluginAtWork {
         team_(setup.at("cores").get<std::size_t>() - 1),
         gate_(segment_, setup.at("cores").get<int>()),
         is_gated_(setup.at("runs") == "harvest"),
-        library_(must(load_plugin_of(model_.stores.at(setup.at("store").get<std::size_t>())))),
+        library_(must(load_plugin_of(told(setup)))),
         plugin_(library_.plugin(), model_, setup.at("store").get<std::uint32_t>(), view_,
                 std::make_shared<LogAtLeatd>(leatd)) {
     plugin_.set_crew(is_gated_ ? static_cast<PieceRunner&>(gated_) : team_, [] { return false; });
     plugin_.host().show_ledger([this] { return leatd_.ask_for_ledger(); });
     plugin_.host().report_progress([this] { tell_progress(); });
-    if (setup.at("runs") == "coordinated")
-      start_.emplace(segment_, setup.at("collectives").get<std::uint32_t>(),
-                     setup.at("defer_max_ns").get<std::int64_t>());
+    if (setup.at("runs") == "coordinated") start_.emplace(segment_, told(setup));
     team_.start(threads_);
   }
 
@@ -140,6 +138,10 @@ class PluginAtWork {
   }
 
  private:
+  const model::Store& told(const nlohmann::json& setup) const {
+    return model_.stores.at(setup.at("store").get<std::size_t>());
+  }
+
   std::string open(const Frame& order) {
     plugin_.set_first_rank(order.head.at("first_rank"));
     return plugin_.open();
