@@ -39,14 +39,16 @@ demo: setup
 	@cmake --build --preset release -j $(JOBS) --target leatd leat_plugin_hdf5 leat_lammps
 	@$(PYTHON) tools/demo
 
+# One more than the cores of the smallest machine: tests wait as often as they compute.
 test: build sanitize
-	ctest --test-dir build --output-on-failure --no-tests=error -j 2
+	ctest --test-dir build --output-on-failure --no-tests=error -j 3
 
 build: setup
 	@cmake --preset release --log-level=WARNING -DCMAKE_COMPILE_WARNING_AS_ERROR=$(STRICT) -DLEAT_UNITY=$(UNITY)
 	@cmake --build --preset release -j $(JOBS)
 
 # The rings, the arena and steering under the address, undefined-behaviour and thread sanitizers; threads of the C++ API under the last.
+# Of undefined behaviour without what the address sanitizer sees as well, and what takes long to compile; `make fuzz` has all of it.
 sanitize: setup
 	@for kind in asan tsan; do \
 	  cmake --preset $$kind --log-level=WARNING -DLEAT_UNITY=$(UNITY) > /dev/null && \

@@ -10,7 +10,7 @@ import pytest
 from arrays_run import products
 from control_run import Peer, wait_until
 from leat_run import Run, xml
-from worker_run import OUT, ROW, WAIT, chunks, stored, sums, workers, write
+from worker_run import OUT, ROW, WAIT, chunks, has_stored, stored, sums, workers, write
 
 A_WHILE = 0.3  # in which what may not happen would
 LONG = 'defer-max="1h"'
@@ -51,7 +51,7 @@ def test_it_starts_at_the_collective_that_is_meant_and_not_before(tmp_path):
         collective(run)  # the ranks count
         for iteration in range(3):
             write(run, [iteration])
-            wait_until(lambda: stored(tmp_path)[-1:] == [iteration] if (tmp_path / "run.h5").exists() else False, "the store")
+            wait_until(lambda: has_stored(tmp_path, list(range(iteration + 1))), "the store")
             collective(run)
             collective(run, ranks=5)  # not of this run's ranks
             time.sleep(A_WHILE)
@@ -162,7 +162,7 @@ def test_a_process_that_dies_or_stops_before_its_collective_costs_no_result(tmp_
         run.server()
         collective(run)
         write(run, [0])
-        wait_until(lambda: workers(run) and stored(tmp_path) == [0] if (tmp_path / "run.h5").exists() else False, "its process")
+        wait_until(lambda: workers(run) and has_stored(tmp_path, [0]), "its process")
         (worker,) = workers(run)
         victim = worker if who == "worker" else run.server()
         os.kill(victim, how)

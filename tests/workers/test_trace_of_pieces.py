@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from control_run import wait_until
 from leat_run import BUILD, Run, xml
-from worker_run import OUT, ROW, WAIT, chunks, stored, workers, write
+from worker_run import OUT, ROW, WAIT, chunks, has_stored, stored, workers, write
 
 PIECES, ITERATIONS = 8, 5
 
@@ -54,7 +54,7 @@ def test_of_a_process_that_is_killed_whole_calls_are_in_it(tmp_path):
         run.init()
         run.server()
         write(run, range(2))
-        wait_until(lambda: (tmp_path / "run.h5").exists() and stored(tmp_path) == [0, 1] and workers(run), "its process")
+        wait_until(lambda: has_stored(tmp_path, [0, 1]) and workers(run), "its process")
         for worker in workers(run):
             os.kill(worker, signal.SIGKILL)
         write(run, range(2, 4))

@@ -34,6 +34,14 @@ def stored(folder):
         return file["iteration"][:].tolist()
 
 
+def has_stored(folder, iterations):
+    """That these are stored; while the file is written it may not be readable."""
+    try:
+        return stored(folder) == iterations
+    except OSError:
+        return False
+
+
 def workers(run):
     """Process ids of the plugins of leatds of this run."""
     found = []
