@@ -72,6 +72,19 @@ def test_an_option_that_cannot_be_is_an_error(tmp_path, option, expected):
     assert said.returncode == 1 and "heat.xml:9:" in said.stderr and expected in said.stderr, said.stderr
 
 
+@pytest.mark.parametrize("option, expected", [
+    ('name="io" value="dirct"', 'option io="dirct": expected "auto", "buffered" or "direct"'),
+    ('name="file-per" value="rank"', 'option "file-per" is "rank", and may be "variable" or "iteration"'),
+    ('name="exists" value="keep"', 'there is no option "exists" of a raw store; there are: "folder", "file-per", "durability", "io"')])
+def test_an_option_that_a_raw_store_has_not_is_an_error(tmp_path, option, expected):
+    data = '<variable name="t" layout="cells" compression="deflate:4"/>'
+    said = check(tmp_path, f'<store name="out" type="raw"><option {option}/></store>', data)
+    assert said.returncode == 1 and "heat.xml:9:" in said.stderr and expected in said.stderr, said.stderr
+    assert "1 error in" in said.stderr
+    good = "".join(f'<option name="{n}" value="{v}"/>' for n, v in (("io", "auto"), ("file-per", "iteration"), ("folder", "f")))
+    assert check(tmp_path, f'<store name="out" type="raw" durability="iteration">{good}</store>').stderr == ""
+
+
 def test_a_folder_that_cannot_be_made_is_a_warning(tmp_path):
     said = check(tmp_path, '<store name="out" type="hdf5" folder="results/here"/>', json=True)
     assert said.returncode == 0 and json.loads(said.stdout)["diagnostics"] == []

@@ -22,7 +22,7 @@ HDF5 = ("hdf5.h", "hdf5_hl.h")
 
 def wings(*names):
     """What a wing of the hdf5 store may include."""
-    return ("server/include", *(f"server/plugins/hdf5/{name}" for name in names))
+    return ("server/include", "server/plugins/common", *(f"server/plugins/hdf5/{name}" for name in names))
 
 
 # room (the longest prefix counts): rooms whose headers it may have beside its own, or single headers;
@@ -61,11 +61,13 @@ RULES = {
     "server/command": (("server/placement", *LIBS, "lib/predict", *SCRIPT_TOOLS, *CONTROL_WORDS),
                        ("CLI/", "nlohmann/", "unistd.h", "sys/ioctl.h", "langinfo.h")),
     "server/include": (("plugin.h",), ()),
-    "server/plugins/raw": (("server/include",), ("fcntl.h", "nlohmann/", "sys/file.h", "sys/stat.h", "unistd.h")),
+    "server/plugins/common": ((), POSIX),
+    "server/plugins/raw": (("server/include", "server/plugins/common"),
+                           ("fcntl.h", "nlohmann/", "sys/file.h", "sys/mman.h", "sys/stat.h", "unistd.h")),
     "server/plugins/trace": (("server/include",), ("fcntl.h", "sys/stat.h", "unistd.h")),
     "server/plugins/analytics": (("server/include",), ("fcntl.h", "unistd.h")),
     # From the bottom: each wing includes only wings above it in this list.
-    "server/plugins/hdf5/disk": ((), POSIX),
+    "server/plugins/hdf5/disk": (("server/plugins/common",), POSIX),
     "server/plugins/hdf5/base": (wings("disk"), (*HDF5, *POSIX)),
     "server/plugins/hdf5/filters": (wings("base"), (*HDF5, "dlfcn.h", "link.h")),
     "server/plugins/hdf5/datasets": (wings("base", "filters"), HDF5),

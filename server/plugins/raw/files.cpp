@@ -14,7 +14,7 @@ namespace leat::raw {
 
 Files::Files(std::string folder) : folder_(std::move(folder)) {
   folder_fd_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder_fd_ < 0) fail();
+  if (folder_fd_ < 0) fail(errno);
 }
 
 Files::~Files() {
@@ -30,41 +30,28 @@ int Files::open(const std::string& name) {
   if (fd < 0 || fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) {
     const int code = fd < 0 ? errno : EINVAL;
     if (fd >= 0) ::close(fd);
-    errno = code;
-    fail();
+    fail(code);
   }
   open_[name] = fd;
   return fd;
 }
 
-void Files::write(int fd, const void* from, std::uint64_t bytes, std::uint64_t at) const {
-  const auto* data = static_cast<const char*>(from);
-  while (bytes > 0) {
-    const ssize_t n = ::pwrite(fd, data, bytes, static_cast<off_t>(at));
-    if (n < 0 && errno != EINTR) fail();
-    if (n <= 0) continue;
-    data += n;
-    at += static_cast<std::uint64_t>(n);
-    bytes -= static_cast<std::uint64_t>(n);
-  }
-}
-
 void Files::cut(const std::string& name, std::uint64_t bytes) {
-  if (::ftruncate(open(name), static_cast<off_t>(bytes)) != 0) fail();
+  if (::ftruncate(open(name), static_cast<off_t>(bytes)) != 0) fail(errno);
 }
 
 void Files::sync() const {
   for (const auto& [name, fd] : open_)
-    if (::fdatasync(fd) != 0) fail();
-  if (::fsync(folder_fd_) != 0 && errno != EINVAL) fail();
+    if (::fdatasync(fd) != 0) fail(errno);
+  if (::fsync(folder_fd_) != 0 && errno != EINVAL) fail(errno);
 }
 
 void Files::close_all() {
   for (const auto& [name, fd] : std::exchange(open_, {})) ::close(fd);
 }
 
-void Files::fail() const {
-  throw std::runtime_error("cannot write into the folder " + folder_ + ": " + std::strerror(errno));
+void Files::fail(int code) const {
+  throw std::runtime_error("cannot write into the folder " + folder_ + ": " + std::strerror(code));
 }
 
 }  // namespace leat::raw

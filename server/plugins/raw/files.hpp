@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of a folder that bytes are written to, at any place and from any thread.
+// Files of a folder, open as long as something is written to them.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,16 @@ class Files {
 
   /// Opens it, or makes it. Others may be able to write to the folder: no link is followed.
   int open(const std::string& name);
-  /// All of it, there. From any thread.
-  void write(int fd, const void* from, std::uint64_t bytes, std::uint64_t at) const;
   /// It has no more bytes than these.
   void cut(const std::string& name, std::uint64_t bytes);
   /// What was written is on the disk.
   void sync() const;
   /// No more is written to those that are open.
   void close_all();
+  /// Throws, by this errno of a write to one.
+  [[noreturn]] void fail(int code) const;
 
  private:
-  [[noreturn]] void fail() const;
-
   std::string folder_;
   int folder_fd_ = -1;
   std::map<std::string, int> open_;

@@ -12,8 +12,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "server/plugins/raw/block_writer.hpp"
 #include "server/plugins/raw/files.hpp"
 #include "server/plugins/raw/index.hpp"
+#include "server/plugins/raw/options.hpp"
 
 namespace leat::raw {
 namespace {
@@ -25,33 +27,6 @@ using nlohmann::json;
 const char* const kTypes[] = {"",        "int8",      "int16",      "int32",  "int64",
                               "uint8",   "uint16",    "uint32",     "uint64", "float32",
                               "float64", "complex64", "complex128", "S1"};
-
-// Of `allowed`.
-std::string choice(const leat_run& run, const char* name, std::vector<std::string> allowed) {
-  const std::string value = leat::option(run.options, run.option_count, name, allowed.front());
-  if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
-  std::string words;
-  for (const std::string& each : allowed) words += (words.empty() ? "\"" : " or \"") + each + "\"";
-  throw std::runtime_error("option \"" + std::string(name) + "\" is \"" + value +
-                           "\", and may be " + words);
-}
-
-void check_options(const leat_run& run) {
-  for (std::uint64_t i = 0; i < run.option_count; ++i) {
-    const std::string name = run.options[i].name;
-    if (name != "folder" && name != "file-per" && name != "durability")
-      throw std::runtime_error("there is no option \"" + name +
-                               "\" of a raw store; there are: \"folder\", \"file-per\", "
-                               "\"durability\"");
-  }
-}
-
-std::string folder_of(const leat_run& run) {
-  std::string folder =
-      leat::option(run.options, run.option_count, "folder", std::string(run.simulation) + ".raw");
-  if (run.ranks > run.node_ranks) folder += "." + std::to_string(leat_run_first_rank(&run));
-  return folder;
-}
 
 void set_aside(const std::string& folder, leat::Host host) {
   for (int number = 1;; ++number) {
@@ -74,18 +49,14 @@ class Raw {
   Raw(const leat_run& run, leat::Host host)
       : run_(run),
         host_(host),
-        folder_(folder_of(run)),
-        is_per_iteration_(choice(run, "file-per", {"variable", "iteration"}) == "iteration"),
-        is_durable_(choice(run, "durability", {"none", "iteration"}) == "iteration") {
-    check_options(run);
+        options_(options_of(run)),
+        writer_(options_.io, options_.folder, host) {
     start();
   }
 
   // "" or what is wrong with the options.
   static std::string check(const leat_run& run) {
-    check_options(run);
-    choice(run, "file-per", {"variable", "iteration"});
-    choice(run, "durability", {"none", "iteration"});
+    options_of(run);
     return "";
   }
 
@@ -103,32 +74,34 @@ class Raw {
       ends[file] += block.bytes;
     }
     new_ends_ = std::move(ends);
+    if (std::any_of(pieces_.begin(), pieces_.end(), is_large))
+      writer_.begin(leat_iteration_waiting(&data));
     return pieces_.size();
   }
 
   void chunk(std::uint64_t number) {
-    constexpr std::uint64_t kPart = 16 << 20;
     const Piece& piece = pieces_[number];
-    for (std::uint64_t done = 0; done < piece.bytes; done += kPart) {
-      const std::uint64_t now = std::min(kPart, piece.bytes - done);
-      files_->write(piece.fd, static_cast<const char*>(piece.data) + done, now, piece.at + done);
-      host_.progress(now);
-    }
+    const auto* from = static_cast<const char*>(piece.data);
+    const int code = writer_.write(piece.fd, piece.at, from, piece.bytes);
+    if (code != 0) files_->fail(code);
   }
 
   void finish() {
     if (pieces_.empty()) return;
-    if (is_durable_) files_->sync();
-    index_->append(line_.dump() + "\n", is_durable_);
-    ends_ = std::move(new_ends_);
+    if (options_.is_per_iteration) cut_at(new_ends_);
+    if (options_.is_durable) files_->sync();
+    index_->append(line_.dump() + "\n", options_.is_durable);
     last_ = line_["iteration"].get<std::int64_t>();
-    if (is_per_iteration_) files_->close_all();
+    if (options_.is_per_iteration)
+      files_->close_all();
+    else
+      ends_ = std::move(new_ends_);
   }
 
-  // Behind what the index has may be bytes of an iteration that was given up.
   void close() {
-    for (const auto& [file, end] : ends_)
-      if (!is_per_iteration_) files_->cut(file, end);
+    cut_at(ends_);
+    if (const std::string how = writer_.summary(); !how.empty())
+      host_.info(options_.folder + ": " + how);
   }
 
  private:
@@ -138,22 +111,27 @@ class Raw {
     int fd;
     std::uint64_t at;
   };
+  // Behind what the index has may be bytes of an iteration that was given up, or of a dead server.
+  void cut_at(const std::map<std::string, std::uint64_t>& ends) {
+    for (const auto& [file, end] : ends) files_->cut(file, end);
+  }
+  static bool is_large(const Piece& piece) { return BlockWriter::is_large(piece.bytes); }
 
   void start() {
-    fs::create_directories(folder_);
-    index_.emplace(folder_);
+    fs::create_directories(options_.folder);
+    index_.emplace(options_.folder);
     if (leat_run_is_resumed(&run_)) {
       if (const auto reached = index_->take_up()) {
         last_ = reached->iteration;
-        ends_ = reached->ends;
+        if (!options_.is_per_iteration) ends_ = reached->ends;
       }
     } else if (index_->has_something()) {
       index_.reset();
-      set_aside(folder_, host_);
-      fs::create_directories(folder_);
-      index_.emplace(folder_);
+      set_aside(options_.folder, host_);
+      fs::create_directories(options_.folder);
+      index_.emplace(options_.folder);
     }
-    files_.emplace(folder_);
+    files_.emplace(options_.folder);
     if (!index_->has_something()) index_->append(first_line(), false);
   }
 
@@ -163,7 +141,7 @@ class Raw {
     for (std::uint64_t i = 0; i < run_.variable_count; ++i) {
       const leat_variable& each = *leat_variable_at(&run_, i);
       const auto [other, is_new] = files.emplace(file_of(each, 0), each.name);
-      if (!is_new && !is_per_iteration_)
+      if (!is_new && !options_.is_per_iteration)
         throw std::runtime_error("the variables \"" + other->second + "\" and \"" + each.name +
                                  "\" would have one file, " + other->first +
                                  ": rename one, or set the option file-per to \"iteration\"");
@@ -174,7 +152,7 @@ class Raw {
   }
 
   std::string file_of(const leat_variable& variable, std::int64_t iteration) const {
-    if (is_per_iteration_) {
+    if (options_.is_per_iteration) {
       char name[48];
       std::snprintf(name, sizeof name, "iteration-%010lld.bin", static_cast<long long>(iteration));
       return name;
@@ -206,12 +184,12 @@ class Raw {
 
   const leat_run& run_;
   leat::Host host_;
-  std::string folder_;
-  bool is_per_iteration_, is_durable_;
+  Options options_;
+  BlockWriter writer_;
   std::optional<Index> index_;
   std::optional<Files> files_;
   std::optional<std::int64_t> last_;           // iteration that the index has
-  std::map<std::string, std::uint64_t> ends_;  // of files, as the index has them
+  std::map<std::string, std::uint64_t> ends_;  // of files that grow, as the index has them
   std::map<std::string, std::uint64_t> new_ends_;
   json line_;
   std::vector<Piece> pieces_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/disk/io_choice.hpp"
+#include "server/plugins/common/io_choice.hpp"
 
 #include <gtest/gtest.h>
 

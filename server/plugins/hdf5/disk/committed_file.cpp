@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "server/plugins/hdf5/disk/whole_io.hpp"
+#include "server/plugins/common/whole_io.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include "server/plugins/hdf5/disk/descriptor.hpp"
+#include "server/plugins/common/descriptor.hpp"
 
 namespace leat::hdf5 {
 

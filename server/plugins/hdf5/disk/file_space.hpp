@@ -13,10 +13,9 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace leat::hdf5 {
+#include "server/plugins/common/direct_io.hpp"
 
-/// On which large pieces begin, of memory and of files alike.
-inline constexpr std::uint64_t kPage = 4096;
+namespace leat::hdf5 {
 
 class FileSpace {
  public:

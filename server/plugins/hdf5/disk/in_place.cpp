@@ -4,7 +4,7 @@
 #include <iterator>
 #include <vector>
 
-#include "server/plugins/hdf5/disk/whole_io.hpp"
+#include "server/plugins/common/whole_io.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -12,10 +12,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "server/plugins/common/whole_io.hpp"
 #include "server/plugins/hdf5/disk/durability.hpp"
 #include "server/plugins/hdf5/disk/journal_record.hpp"
 #include "server/plugins/hdf5/disk/plain_open.hpp"
-#include "server/plugins/hdf5/disk/whole_io.hpp"
 
 namespace leat::hdf5 {
 namespace {

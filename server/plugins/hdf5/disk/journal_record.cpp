@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "server/plugins/hdf5/disk/whole_io.hpp"
+#include "server/plugins/common/whole_io.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/disk/direct_io.hpp"
+#include "server/plugins/common/direct_io.hpp"
+#include "server/plugins/common/io_choice.hpp"
 #include "server/plugins/hdf5/disk/gathered.hpp"
-#include "server/plugins/hdf5/disk/io_choice.hpp"
 
 namespace leat::hdf5 {
 

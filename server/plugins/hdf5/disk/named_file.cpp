@@ -13,9 +13,9 @@
 #include <stdexcept>
 #include <vector>
 
+#include "server/plugins/common/whole_io.hpp"
 #include "server/plugins/hdf5/disk/durability.hpp"
 #include "server/plugins/hdf5/disk/room.hpp"
-#include "server/plugins/hdf5/disk/whole_io.hpp"
 
 namespace leat::hdf5 {
 namespace {

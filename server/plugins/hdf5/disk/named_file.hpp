@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "server/plugins/hdf5/disk/descriptor.hpp"
+#include "server/plugins/common/descriptor.hpp"
 #include "server/plugins/hdf5/disk/new_file.hpp"
 
 namespace leat::hdf5 {

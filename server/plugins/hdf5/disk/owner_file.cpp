@@ -10,7 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "server/plugins/hdf5/disk/whole_io.hpp"
+#include "server/plugins/common/whole_io.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "server/plugins/hdf5/disk/descriptor.hpp"
+#include "server/plugins/common/descriptor.hpp"
 
 namespace leat::hdf5 {
 

@@ -79,9 +79,7 @@ DamarisFile::DamarisFile(const std::string& path, const leat_run& run, const Hos
       disk_(path, CommittedFile::Start::anew, plan.durability) {
   disk_.report_progress([host](std::uint64_t bytes) { host.progress(bytes); });
   if (const int code = disk_.large_pieces().choose(plan.io); code != 0)
-    host.warn(path +
-              ": io=\"direct\" is not possible here, it is written through the page cache: " +
-              std::strerror(code));
+    host.warn(why_not_direct(path, code));
   file_ = create_file(path, &disk_);
 }
 

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "server/plugins/common/io_choice.hpp"
 #include "server/plugins/hdf5/disk/durability.hpp"
-#include "server/plugins/hdf5/disk/io_choice.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 #include "server/plugins/hdf5/output/file_mode.hpp"
 

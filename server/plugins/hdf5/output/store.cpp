@@ -137,9 +137,7 @@ void Store::open_disk(CommittedFile::Start start) {
   disk_->report_progress([host = host_](std::uint64_t bytes) { host.progress(bytes); });
   const Io io = io_from(option(run_.options, run_.option_count, "io"));
   if (const int code = disk_->large_pieces().choose(io); code != 0)
-    host_.warn(output_.path() +
-               ": io=\"direct\" is not possible here, it is written through the page cache: " +
-               std::strerror(code));
+    host_.warn(why_not_direct(output_.path(), code));
 }
 
 void Store::continue_file() {

@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "server/plugins/hdf5/disk/descriptor.hpp"
+#include "server/plugins/common/descriptor.hpp"
 
 namespace leat::hdf5 {
 namespace {

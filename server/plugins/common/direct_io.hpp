@@ -10,15 +10,20 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "server/plugins/hdf5/disk/descriptor.hpp"
+#include "server/plugins/common/descriptor.hpp"
 
-namespace leat::hdf5 {
+namespace leat {
+
+/// On which large pieces begin, of memory and of files alike.
+inline constexpr std::uint64_t kPage = 4096;
 
 class DirectIo {
  public:
   /// Opens what `file` is once more. 0, or the errno for which it goes through the page cache.
   int open(int file);
   bool is_open() const { return direct_.is_open(); }
+  /// The errno for which a write went through the page cache, and all others do; 0: none.
+  int refusal() const { return refusal_; }
   /// Whether this piece is one for which it is worth while.
   bool fits(std::uint64_t address, const void* from, std::size_t bytes) const;
   /// Where such a piece in this memory is to lie behind the begin of a page.
@@ -32,8 +37,8 @@ class DirectIo {
  private:
   int write_pages(std::uint64_t address, const char* from, std::size_t bytes);
 
-  int file_ = -1;
+  int file_ = -1, refusal_ = 0;
   Descriptor direct_;
 };
 
-}  // namespace leat::hdf5
+}  // namespace leat

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace leat::hdf5 {
+namespace leat {
 
 /// Writes all of it at `address`. 0 or an errno.
 inline int write_whole(int fd, const void* from, std::size_t bytes, std::uint64_t address) {
@@ -37,4 +37,4 @@ inline int read_whole(int fd, void* to, std::size_t bytes, std::uint64_t address
   return 0;
 }
 
-}  // namespace leat::hdf5
+}  // namespace leat

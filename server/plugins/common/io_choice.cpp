@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/disk/io_choice.hpp"
+#include "server/plugins/common/io_choice.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
-namespace leat::hdf5 {
+namespace leat {
 namespace {
 
 std::string times(std::uint64_t number) {
@@ -19,6 +20,11 @@ Io io_from(const std::string& text) {
   if (text == "direct") return Io::direct;
   throw std::runtime_error("option io=\"" + text +
                            "\": expected \"auto\", \"buffered\" or \"direct\"");
+}
+
+std::string why_not_direct(const std::string& path, int code) {
+  return path + ": io=\"direct\" is not possible here, it is written through the page cache: " +
+         std::strerror(code);
 }
 
 void IoChoice::begin(Time now, std::uint64_t waiting) {
@@ -72,4 +78,4 @@ std::string IoChoice::summary() const {
   return text;
 }
 
-}  // namespace leat::hdf5
+}  // namespace leat

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/disk/direct_io.hpp"
+#include "server/plugins/common/direct_io.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 
-#include "server/plugins/hdf5/disk/file_space.hpp"
-#include "server/plugins/hdf5/disk/whole_io.hpp"
+#include "server/plugins/common/whole_io.hpp"
 
-namespace leat::hdf5 {
+namespace leat {
 namespace {
 
 // A write through the page cache would meet it too.
@@ -36,7 +36,7 @@ bool DirectIo::fits(std::uint64_t address, const void* from, std::size_t bytes) 
 
 int DirectIo::write(std::uint64_t address, const void* from, std::size_t bytes) {
   const auto* at = static_cast<const char*>(from);
-  const std::size_t head = (kPage - address % kPage) % kPage;
+  const std::size_t head = std::min((kPage - address % kPage) % kPage, bytes);
   const std::size_t pages = (bytes - head) / kPage * kPage, tail = bytes - head - pages;
   int code = write_whole(file_, at, head, address);
   if (code == 0) code = write_pages(address + head, at + head, pages);
@@ -47,12 +47,13 @@ int DirectIo::write(std::uint64_t address, const void* from, std::size_t bytes) 
 // A file system that refuses after all, and what it did not take, go through the page cache.
 int DirectIo::write_pages(std::uint64_t address, const char* from, std::size_t bytes) {
   std::size_t done = 0;
-  while (done < bytes && done % kPage == 0) {
+  while (is_open() && done < bytes && done % kPage == 0) {
     const ssize_t n =
         ::pwrite(direct_, from + done, bytes - done, static_cast<off_t>(address + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && is_of_the_disk(errno)) return errno;
     if (n <= 0) {
+      refusal_ = n < 0 ? errno : EIO;
       direct_ = Descriptor();
       break;
     }
@@ -61,4 +62,4 @@ int DirectIo::write_pages(std::uint64_t address, const char* from, std::size_t b
   return write_whole(file_, from + done, bytes - done, address + done);
 }
 
-}  // namespace leat::hdf5
+}  // namespace leat

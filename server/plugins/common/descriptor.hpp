@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace leat::hdf5 {
+namespace leat {
 
 /// What the system has open, or -1; closed at the end.
 class Descriptor {
@@ -35,4 +35,4 @@ inline std::string path_of_descriptor(int fd) {
   return "/proc/thread-self/fd/" + std::to_string(fd);
 }
 
-}  // namespace leat::hdf5
+}  // namespace leat

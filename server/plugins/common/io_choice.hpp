@@ -15,13 +15,16 @@
 #include <cstdint>
 #include <string>
 
-namespace leat::hdf5 {
+namespace leat {
 
 /// io="auto|buffered|direct".
 enum class Io { automatic, buffered, direct };
 
 /// Of an option's value; "" is the default, "buffered". Throws for what is none of them.
 Io io_from(const std::string& text);
+
+/// What is said where `path` cannot be written as Io::direct asks for, by that errno.
+std::string why_not_direct(const std::string& path, int code);
 
 class IoChoice {
  public:
@@ -59,4 +62,4 @@ class IoChoice {
   std::uint64_t slow_ = 0, waited_ = 0;  // why it went back, how often
 };
 
-}  // namespace leat::hdf5
+}  // namespace leat
