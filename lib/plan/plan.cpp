@@ -30,8 +30,20 @@ double overlapped(const Load& load, double computed, double served, double itera
 
 }  // namespace
 
-double Load::inside_without_waiting(double calls) const {
-  return std::max(0.0, calls - output - analysis);
+Load load_of(const Measured& run) {
+  Load load;
+  load.output = run.output;
+  load.analysis = run.analysis;
+  load.computing = run.ranks;
+  load.cores = run.ranks + (run.is_shared ? 0 : run.dedicated);
+  load.iterations = run.iterations;
+  load.compute = run.compute;
+  load.inside = run.inside;
+  if (run.is_synchronous)
+    load.inside = std::max(0.0, run.inside - run.output - run.analysis);
+  else if (run.is_shared)
+    load.compute = std::max(0.0, run.compute - run.analysis / count(load.cores));
+  return load;
 }
 
 double compute_time(const Load& load, std::int64_t cores) {

@@ -21,10 +21,19 @@ struct Load {
   std::int64_t computing = 1;  ///< cores with which `compute` was measured
   std::int64_t cores = 1;      ///< of the node
   std::int64_t iterations = 1;
-
-  /// Of what the ranks' calls took, where they waited for output and analyses in them: the rest.
-  double inside_without_waiting(double calls) const;
 };
+
+/// One iteration of a run as it was, on one node; times in seconds.
+struct Measured {
+  double compute = 0, inside = 0, output = 0, analysis = 0;  ///< as of Load
+  std::int64_t ranks = 1, dedicated = 1, iterations = 1;
+  bool is_shared = false;       ///< the server's cores are the ranks'
+  bool is_synchronous = false;  ///< ranks waited for output and analyses in their calls
+};
+
+/// Without what the ranks waited for in their calls; of shared cores without what analyses took of
+/// them, as if ranks had left none idle.
+Load load_of(const Measured& run);
 
 /// What an iteration waits for.
 enum class Limit { compute, output, cores };

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <climits>
+#include <fstream>
+#include <string>
 
 namespace leat::platform {
 namespace {
@@ -33,6 +35,12 @@ std::int64_t processor_time_ns() noexcept {
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+std::int64_t without_core_ns(int process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/schedstat");
+  std::int64_t worked = 0, waited = 0;
+  return file >> worked >> waited ? waited : 0;
 }
 
 int left_ms(std::int64_t deadline_ns) noexcept {

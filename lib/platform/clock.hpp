@@ -25,6 +25,10 @@ inline void relax() noexcept {
 /// Processor time that this process has had so far, all threads of it.
 std::int64_t processor_time_ns() noexcept;
 
+/// How long the first thread of a process could have worked while others had the cores, since it
+/// began; 0 of one that is gone, and where the kernel does not count it. proc_pid_schedstat(5).
+std::int64_t without_core_ns(int process);
+
 /// Lets another thread run that waits for this processor; returns at once when there is none.
 void give_way() noexcept;
 

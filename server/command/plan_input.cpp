@@ -94,17 +94,18 @@ class Reader {
   }
 
   void take(const nlohmann::json& report) {
-    plan::Load& load = input_.load;
     input_.simulation = report.at("simulation");
     input_.dedicated = report.at("dedicated_cores");
-    load.compute = report.at("compute_seconds");
-    load.output = report.at("store_seconds");
-    load.analysis = report.at("script_seconds");
-    load.inside = report.at("inside_seconds");
-    if (report.at("synchronous")) load.inside = load.inside_without_waiting(load.inside);
-    load.computing = report.at("ranks");
-    load.cores = load.computing + (report.at("cores_are_shared") ? 0 : input_.dedicated);
-    load.iterations = report.at("iterations");
+    input_.load = plan::load_of({.compute = report.at("compute_seconds"),
+                                 .inside = report.at("inside_seconds"),
+                                 .output = report.at("store_seconds"),
+                                 .analysis = report.at("script_seconds"),
+                                 .ranks = report.at("ranks"),
+                                 .dedicated = input_.dedicated,
+                                 .iterations = report.at("iterations"),
+                                 .is_shared = report.at("cores_are_shared"),
+                                 .is_synchronous = report.at("synchronous")});
+    const plan::Load& load = input_.load;
     input_.bytes = load.iterations > 0 ? report.at("bytes").get<std::uint64_t>() /
                                              static_cast<std::uint64_t>(load.iterations)
                                        : 0;

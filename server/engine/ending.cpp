@@ -131,12 +131,14 @@ RunReport Ending::report() const {
                                            report.seconds / static_cast<double>(report.cores));
   for (const auto& store : dispatcher_.pipeline().stores()) {
     const PluginWork& work = store->plugin().work();
-    report.stores.push_back({store->plugin().store(), work.calls.load(),
+    report.stores.push_back({store->plugin().store(),
+                             work.calls.load(),
                              static_cast<double>(work.ns.load()) / 1e9,
+                             {},
                              work.user ? std::optional(work.user->use()) : std::nullopt});
   }
   for (const ScriptMetrics& each : dispatcher_.scripts().metrics())
-    report.scripts.push_back({each.name, each.fate.calls, each.seconds});
+    report.scripts.push_back({each.name, each.fate.calls, each.seconds, each.without_core});
   report.bytes = session_.events.totals().bytes;
   report.buffer_bytes = session_.run.segment.header().data_bytes;
   report.most_used_bytes = session_.memory.regions().most_used_bytes();

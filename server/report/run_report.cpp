@@ -19,9 +19,10 @@ using nlohmann::json;
 // Less than this says nothing beside what runs differ by.
 constexpr double kWorthSaying = 0.02;
 
+// At work, wherever a core was there for it.
 double per_iteration(const std::vector<WorkDone>& all, const RunReport& report) {
   double seconds = 0;
-  for (const WorkDone& each : all) seconds += each.seconds;
+  for (const WorkDone& each : all) seconds += each.seconds - each.without_core.value_or(0);
   return report.iterations > 0 ? seconds / static_cast<double>(report.iterations) : 0;
 }
 
@@ -67,6 +68,7 @@ json json_of(const std::vector<WorkDone>& all) {
   json list = json::array();
   for (const WorkDone& each : all) {
     list.push_back({{"name", each.name}, {"calls", each.calls}, {"seconds", each.seconds}});
+    if (each.without_core) list.back()["without_core_seconds"] = *each.without_core;
     if (each.use) list.back()[name_of(*each.use)] = json_of(*each.use);
   }
   return list;
@@ -75,16 +77,15 @@ json json_of(const std::vector<WorkDone>& all) {
 }  // namespace
 
 plan::Load load_of(const RunReport& report) {
-  plan::Load load;
-  load.output = per_iteration(report.stores, report);
-  load.analysis = per_iteration(report.scripts, report);
-  load.inside =
-      report.synchronous ? load.inside_without_waiting(report.times.inside) : report.times.inside;
-  load.compute = computed(report);
-  load.computing = report.ranks;
-  load.cores = report.ranks + (report.is_shared ? 0 : report.cores);
-  load.iterations = static_cast<std::int64_t>(report.iterations);
-  return load;
+  return plan::load_of({.compute = computed(report),
+                        .inside = report.times.inside,
+                        .output = per_iteration(report.stores, report),
+                        .analysis = per_iteration(report.scripts, report),
+                        .ranks = report.ranks,
+                        .dedicated = report.cores,
+                        .iterations = static_cast<std::int64_t>(report.iterations),
+                        .is_shared = report.is_shared,
+                        .is_synchronous = report.synchronous});
 }
 
 json json_of(const RunReport& report) {
@@ -102,7 +103,7 @@ json json_of(const RunReport& report) {
           {"iteration_seconds", report.times.seconds},
           {"iteration_deviation_seconds", report.times.deviation},
           {"iteration_longest_seconds", report.times.longest},
-          {"compute_seconds", load.compute},
+          {"compute_seconds", computed(report)},
           {"inside_seconds", report.times.inside},
           {"store_seconds", load.output},
           {"script_seconds", load.analysis},
@@ -123,7 +124,7 @@ std::vector<std::string> lines_of(const RunReport& report) {
       "an iteration took {} (deviation {}, longest {}): computing {}, in Leat's calls {}; "
       "beside it stores {}",
       format_seconds(report.times.seconds), format_seconds(report.times.deviation),
-      format_seconds(report.times.longest), format_seconds(load.compute),
+      format_seconds(report.times.longest), format_seconds(computed(report)),
       format_seconds(report.times.inside), format_seconds(load.output));
   if (!report.scripts.empty()) times += ", scripts " + format_seconds(load.analysis);
   std::string server =

@@ -21,6 +21,8 @@ struct WorkDone {
   std::string name;
   std::uint64_t calls = 0;
   double seconds = 0;  ///< at work, in all
+  std::optional<double> without_core =
+      {};  ///< of it: it could have worked, and others had the cores
   std::optional<ScheduleUse> use = {};
 };
 

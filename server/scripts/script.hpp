@@ -68,7 +68,7 @@ Content content_of(const std::vector<Publication>& published, Content content);
 
 struct ScriptCounts {
   std::uint64_t calls = 0, failed = 0, skipped = 0;
-  double seconds = 0;
+  double seconds = 0, without_core = 0;
   std::string first_error;                    ///< its last line
   std::map<std::string, std::uint64_t> told;  ///< failures that are in the log already
 };

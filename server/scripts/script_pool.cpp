@@ -243,6 +243,7 @@ std::vector<ScriptMetrics> ScriptPool::metrics() const {
     all.push_back({script.file.name,
                    {counts.calls, counts.failed, script.left_out(), counts.first_error},
                    counts.seconds,
+                   counts.without_core,
                    script.waiting.size(),
                    script.usable});
   }

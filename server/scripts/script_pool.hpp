@@ -30,6 +30,7 @@ struct ScriptMetrics {
   std::string name;
   ScriptFate fate;
   double seconds = 0;         ///< at work
+  double without_core = 0;    ///< of it: its process could have worked, and others had the cores
   std::uint64_t waiting = 0;  ///< iterations
   bool usable = true;         ///< false: it is not called any more, until it changes
 };

@@ -242,11 +242,17 @@ ScriptFailure ScriptWorker::run_script(Script& script, const ScriptJob& job) {
   const Frame order = run_order(script.file.name, job, context_.constants.blocks(),
                                 context_.segment_start, context_.model);
   const std::int64_t began_ns = platform::now_ns();
+  const pid_t process = seat_.process.pid();
+  const std::int64_t without_core_ns = platform::without_core_ns(process);
   Frame answer;
   ScriptFailure failure =
       converse(script, order, script.source->timeout_seconds, job.iteration.get(), &answer);
+  const std::int64_t took_ns = platform::now_ns() - began_ns;
+  const std::int64_t without_ns = platform::without_core_ns(process) - without_core_ns;
   const std::lock_guard<std::mutex> lock(board_.mutex);
-  script.counts.seconds += static_cast<double>(platform::now_ns() - began_ns) * 1e-9;
+  script.counts.seconds += static_cast<double>(took_ns) * 1e-9;
+  script.counts.without_core +=
+      static_cast<double>(std::clamp<std::int64_t>(without_ns, 0, took_ns)) * 1e-9;
   if (!failure.text.empty()) return failure;
   script.overran = false;
   if (!answer.data.empty()) script.state = std::move(answer.data);

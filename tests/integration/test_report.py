@@ -4,6 +4,7 @@ hold on any machine."""
 import json
 import os
 import subprocess
+import sys
 import time
 
 import pytest
@@ -58,6 +59,33 @@ def test_its_plan_is_the_model_of_what_was_measured(tmp_path):
     assert said["cores"] == (1 if shared else 2)
     (as_it_was,) = [w for w in said["ways"] if (w["way"], w["dedicated_cores"]) == (("dynamic", 0) if shared else ("dedicated", 1))]
     assert as_it_was["total_seconds"] == pytest.approx(found["expected_seconds"])
+
+
+def test_analyses_on_the_cores_of_the_ranks_are_not_counted_as_computing(tmp_path):
+    (tmp_path / "busy.py").write_text("""import time
+import leat
+@leat.on_iteration(variables=["u"])
+def busy(data, ctx):
+    begin = time.process_time()
+    while time.process_time() < begin + 0.05:
+        pass
+""")
+    text = xml(ARRAY, buffer="256MiB",
+               log=f'<scripts interpreter="{sys.executable}"><script file="busy.py" when-slow="wait"/></scripts>')
+    cores = len(os.sched_getaffinity(0))
+    with Run(tmp_path, text, ranks=cores) as run:
+        run.init()
+        write(run, range(6))
+        run.finish()
+    found = report(tmp_path)
+    (script,) = found["scripts"]
+    assert found["cores_are_shared"] and script["calls"] == 6 and 0 <= script["without_core_seconds"] < script["seconds"]
+    assert found["script_seconds"] * 6 == pytest.approx(script["seconds"] - script["without_core_seconds"])
+    assert script["seconds"] - script["without_core_seconds"] >= 6 * 0.04, "it has worked for that long"
+    done = subprocess.run([BUILD / "bin/leat", "plan", "--from", "run.report.json", "--json"], cwd=tmp_path, capture_output=True, text=True)
+    said = json.loads(done.stdout)
+    assert said["compute_seconds"] == pytest.approx(max(0, found["compute_seconds"] - found["script_seconds"] / cores))
+    assert said["cores"] == cores
 
 
 @pytest.mark.parametrize("mode", ["full", "sync"])

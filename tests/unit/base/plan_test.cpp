@@ -26,8 +26,29 @@ TEST(Plan, AllAtOneTime) {
   Load with = load();
   with.inside = 0.001;
   EXPECT_DOUBLE_EQ(plan::synchronous(with).total, 100 * (0.010 + 0.001 + 0.004));
-  EXPECT_DOUBLE_EQ(with.inside_without_waiting(0.006), 0.002);
-  EXPECT_EQ(with.inside_without_waiting(0.003), 0);
+}
+
+TEST(Plan, OfARunThatWaitedInItsCalls) {
+  plan::Measured run{.compute = 0.010, .inside = 0.006, .output = 0.004, .ranks = 8};
+  run.is_synchronous = true;
+  EXPECT_DOUBLE_EQ(plan::load_of(run).inside, 0.002);
+  EXPECT_EQ(plan::load_of(run).compute, 0.010);
+  run.inside = 0.003;
+  EXPECT_EQ(plan::load_of(run).inside, 0);
+}
+
+// What was measured is what the model says of the run as it was.
+TEST(Plan, OfARunWhoseAnalysesTookItsCores) {
+  plan::Measured run{.compute = 0.012, .analysis = 0.008, .ranks = 4, .iterations = 1000};
+  EXPECT_EQ(plan::load_of(run).compute, 0.012);
+  EXPECT_EQ(plan::load_of(run).cores, 5);
+  run.is_shared = true;
+  const Load load = plan::load_of(run);
+  EXPECT_DOUBLE_EQ(load.compute, 0.010);
+  EXPECT_EQ(load.cores, 4);
+  EXPECT_DOUBLE_EQ(plan::dynamic(load).iteration, 0.012);
+  run.analysis = 1;
+  EXPECT_EQ(plan::load_of(run).compute, 0);
 }
 
 TEST(Plan, OneBesideTheOther) {
