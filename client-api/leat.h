@@ -232,11 +232,12 @@ LEAT_API leat_status leat_end_iteration(void);
 LEAT_API int64_t leat_iteration(void);
 
 /* From here on, until leat_idle_end, this rank's cores have nothing to do: it waits for others, reads a file, computes on
- * an accelerator. Plugins with runs="harvest" work meanwhile. site: where in the code, a text that is the same each time:
- * how long phases are is learned for each site, and those of less than a millisecond on average are left alone, the first
- * of a site too. Phases may be nested, the outermost counts; calls of other threads than that of leat_init count for
- * nothing, and so do those before leat_init and after leat_finalize. libleat_pmpi, preloaded or linked, makes these calls
- * around each call of MPI that may wait. No system call but where a plugin has work to do.
+ * an accelerator, or on one core alone. Plugins with runs="harvest" work meanwhile; a thread that computes comes before
+ * them on its core. site: where in the code, a text that is the same each time: how long phases are is learned for each
+ * site, and those of less than a millisecond on average are left alone, the first of a site too. Phases may be nested,
+ * the outermost counts; calls of other threads than that of leat_init count for nothing, and so do those before
+ * leat_init and after leat_finalize. libleat_pmpi, preloaded or linked, makes these calls around each call of MPI that
+ * may wait, libleat_ompt between parallel regions of OpenMP. No system call but where a plugin has work to do.
  * Always LEAT_OK. */
 LEAT_API leat_status leat_idle_begin(const char* site);
 LEAT_API leat_status leat_idle_end(void);

@@ -5,10 +5,11 @@
  *
  *     heat_openmp heat_openmp.xml 500        # steps
  *     heat_openmp heat_openmp.xml 500 128    # n, 64 else
+ *     heat_openmp heat_openmp.xml 500 128 4  # after every 4th step one thread adds up the heat, which may never grow
  *
  * From T = sin(pi x) sin(pi y) the solution is known; it prints the largest error, which is a fourth where n is twice as
- * large and the steps four times as many, a checksum of the plate, and how many seconds it took until it had computed, and
- * until all that was analysed had ended.
+ * large and the steps four times as many, a checksum of the plate, the heat that is left, and how many seconds it took until
+ * it had computed, and until all that was analysed had ended.
  */
 #include <leat.h>
 #include <math.h>
@@ -55,6 +56,27 @@ static double largest_error(const double* T, int n, double t) {
   return most;
 }
 
+/* In order and compensated (Kahan 1965): the same bits on any number of threads, and of all that is added none is lost. */
+static double heat_of(const double* T, int n) {
+  double sum = 0, lost = 0;
+  for (size_t i = 0; i < (size_t)(n + 1) * (n + 1); ++i) {
+    const double more = T[i] - lost, next = sum + more;
+    lost = (next - sum) - more;
+    sum = next;
+  }
+  return sum / ((double)n * n);
+}
+
+/* One thread computes: the cores of the others have nothing to do. */
+static double monitored_heat(const double* T, int n) {
+  /* region idle */
+  leat_idle_begin("heat");
+  const double heat = heat_of(T, n);
+  leat_idle_end();
+  /* end region */
+  return heat;
+}
+
 /* Of bits: it differs where anything differs. FNV-1a. */
 static uint64_t checksum(const double* T, int n) {
   uint64_t sum = 0xcbf29ce484222325;
@@ -68,8 +90,9 @@ static uint64_t checksum(const double* T, int n) {
 
 int main(int count, char** words) {
   const int n = count > 3 ? atoi(words[3]) : 64;
-  if (count < 3 || count > 4 || n < 2) {
-    fprintf(stderr, "usage: heat_openmp LEAT.xml STEPS [N]\n");
+  const int monitor = count > 4 ? atoi(words[4]) : 0;
+  if (count < 3 || count > 5 || n < 2 || monitor < 0) {
+    fprintf(stderr, "usage: heat_openmp LEAT.xml STEPS [N [MONITOR]]\n");
     return 2;
   }
   const int steps = atoi(words[2]);
@@ -78,6 +101,7 @@ int main(int count, char** words) {
   const double dt = STEP / ((double)n * n);
   start(T, n);
   start(next, n);
+  double heat = INFINITY;
 
   /* region set-up */
   int failed = leat_init(words[1]) != LEAT_OK;
@@ -94,12 +118,18 @@ int main(int count, char** words) {
     double* const swap = T;
     T = next;
     next = swap;
+    if (monitor > 0 && (i + 1) % monitor == 0) {
+      const double before = heat;
+      heat = monitored_heat(T, n);
+      failed = !(heat <= before);
+      if (failed) fprintf(stderr, "step %d: the heat has grown from %g to %g\n", i, before, heat);
+    }
   }
 
   const double computed = omp_get_wtime() - begin;
   if (!failed)
-    printf("error %.6e checksum %016llx\n", largest_error(T, n, steps * dt),
-           (unsigned long long)checksum(T, n));
+    printf("error %.6e checksum %016llx heat %.17g\n", largest_error(T, n, steps * dt),
+           (unsigned long long)checksum(T, n), heat_of(T, n));
   failed |= leat_finalize() != LEAT_OK;
   printf("computed %.4f ended %.4f\n", computed, omp_get_wtime() - begin);
   free(T);

@@ -122,7 +122,9 @@ class CheckScreen {
     if (runs == model::Schedule::server) return "";
     const std::string word = std::string("; runs ") + model::word_of(model::kSchedules, runs);
     if (runs == model::Schedule::harvest)
-      return word + ", in phases of leat_idle_begin or LD_PRELOAD=libleat_pmpi.so";
+      return word +
+             ", in phases of leat_idle_begin, LD_PRELOAD=libleat_pmpi.so or "
+             "OMP_TOOL_LIBRARIES=libleat_ompt.so";
     if (runs == model::Schedule::coordinated)
       return word +
              ", from collectives on that leat_after_collective or LD_PRELOAD=libleat_pmpi.so tells "

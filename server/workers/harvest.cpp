@@ -42,7 +42,8 @@ std::string Harvest::report() const {
                   all.used_seconds, all.pieces, all.outlasted);
   if (all.outlasted > 0) worked += fmt::format(", by {:.2g} ms at most", all.late_seconds * 1e3);
   if (all.phases == 0)
-    return "no rank has said when it idles, by leat_idle_begin or LD_PRELOAD=libleat_pmpi.so: " +
+    return "no rank has said when it idles, by leat_idle_begin, LD_PRELOAD=libleat_pmpi.so or "
+           "OMP_TOOL_LIBRARIES=libleat_ompt.so: " +
            worked + ", while ranks waited for Leat or had ended";
   return fmt::format(
       "ranks have idled for {:.3g} s in {} phases, {} of them left alone as short, {} longer or "

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What analyses cost a simulation under each schedule.
 
-schedules_bench.py [FOLDER [REPETITIONS]]: examples/md_tbb and examples/heat_openmp with an analysis that is short or long (beside
-a step) and sequential or in pieces; the time until all of it has ended, and until the simulation's last step has, over those of the
-simulation alone in the same turn. Prints tables; FOLDER/schedules.md, .json and .png have them too, and FOLDER/cores.png shows of
-one run under each schedule what was on which core. Checksums have to be equal under all schedules.
+schedules_bench.py [FOLDER [REPETITIONS]]: examples/md_tbb and examples/heat_openmp, the latter also with serial phases, with an
+analysis that is short or long (beside what is computed between two analyses) and sequential or in pieces; the time until all of it has
+ended, and until the simulation's last step has, over those of the simulation alone in the same turn. Prints tables;
+FOLDER/schedules.md, .json and .png have them too, and FOLDER/cores.png shows of one run under each schedule what was on which core.
+Checksums have to be equal under all schedules.
 """
 import json
 import os
@@ -24,11 +25,14 @@ from harness.tools import BUILD  # noqa: E402
 CORES = sorted(os.sched_getaffinity(0))
 HELPERS = 1
 # Where the server is.
-SCHEDULES = {"server": "process", "sync": "process", "idle": "process", "static": "thread", "dynamic": "thread", "dynamic-paper": "thread"}
-ONLY_TBB = ("dynamic", "dynamic-paper")
-# Share of a step of the simulation that the analysis takes on one core, and into how many pieces it is cut.
+SCHEDULES = {"server": "process", "sync": "process", "idle": "process", "harvest": "process", "static": "thread", "dynamic": "thread",
+             "dynamic-paper": "thread"}
+# Share of what is computed between two analyses that one of them takes on one core, and into how many pieces it is cut.
 WORKLOADS = {"short sequential": (0.15, 1), "short parallel": (0.15, 64), "long sequential": (0.8, 1), "long parallel": (0.8, 64)}
-CODES = {"md_tbb": ["300", "10"], "heat_openmp": ["300", "512"]}
+SERIAL = "heat_openmp with serial phases"
+CODES = {"md_tbb": ["300", "10"], "heat_openmp": ["300", "512"], SERIAL: ["400", "1024", "1"]}
+# Steps from one analysis to the next: what is copied for one is not what is measured.
+EVERY = {SERIAL: 20}
 BUFFER = "64MiB"
 FIGURES = {"seconds": "until all has ended", "computed": "until the last step"}
 XML = {
@@ -38,18 +42,26 @@ XML = {
 }
 
 
+def program_of(code):
+    return code.split()[0]
+
+
+def every(code):
+    return EVERY.get(code, 1)
+
+
 def xml(code, schedule, rounds, pieces):
     return f"""<simulation name="bench">
 <architecture><dedicated cores="{HELPERS}" place="{SCHEDULES[schedule]}"/><buffer size="{BUFFER}"/></architecture>
-<data><parameter name="n" type="int"/><parameter name="t" type="double"/>{XML[code]}</data>
-<storage><store name="work" library="{BUILD}/lib/leat/bench/work.so" runs="{schedule}" when-slow="wait" products="">
+<data><parameter name="n" type="int"/><parameter name="t" type="double"/>{XML[program_of(code)]}</data>
+<storage><store name="work" library="{BUILD}/lib/leat/bench/work.so" runs="{schedule}" when-slow="wait" products="" every="{every(code)}">
 <option name="rounds" value="{rounds}"/><option name="pieces" value="{pieces}"/></store>
-<store name="out" library="{BUILD}/lib/leat/bench/discard.so"/></storage><log level="error"/></simulation>"""
+<store name="out" library="{BUILD}/lib/leat/bench/discard.so" every="{every(code)}"/></storage><log level="error"/></simulation>"""
 
 
 def beside_helpers(code, schedule):
     """What keeps the simulation off the cores of the server."""
-    if schedule != "server" and (schedule, code) != ("static", "heat_openmp"):
+    if schedule != "server" and (schedule, program_of(code)) != ("static", "heat_openmp"):
         return []
     return ["taskset", "-c", ",".join(map(str, CORES[: max(1, len(CORES) - HELPERS)]))]
 
@@ -62,7 +74,7 @@ def run(folder, code, schedule, rounds=0, pieces=1, more=None):
     if schedule is None:
         environment["LEAT"] = "off"
     watch = Watch()
-    said, spent = launch.run([*beside_helpers(code, schedule), BUILD / "bin" / code, "bench.xml", *CODES[code]], cwd=folder,
+    said, spent = launch.run([*beside_helpers(code, schedule), BUILD / "bin" / program_of(code), "bench.xml", *CODES[code]], cwd=folder,
                              env=environment)
     found = dict(re.findall(r"(\w+) (\S+)", said))
     return {"seconds": float(found["ended"]), "computed": float(found["computed"]), "checksum": found["checksum"],
@@ -70,23 +82,25 @@ def run(folder, code, schedule, rounds=0, pieces=1, more=None):
 
 
 def schedules_of(code):
-    return [schedule for schedule in SCHEDULES if code == "md_tbb" or schedule not in ONLY_TBB]
+    """`dynamic` on oneTBB alone, `harvest` where there are idle phases."""
+    return [schedule for schedule in SCHEDULES if (code == "md_tbb" or not schedule.startswith("dynamic"))
+            and (code == SERIAL or schedule != "harvest")]
 
 
 def rounds_of_step(folder, code):
-    """So many take as long on one core as a step of the simulation: measured, while that waits for them."""
-    steps = int(CODES[code][0])
+    """So many take as long on one core as what the simulation computes between two analyses: measured, while that waits for them."""
+    analyses = int(CODES[code][0]) // every(code)
 
     def medians(rounds):
-        """Of a step: alone, with an analysis that does nothing, and with so many rounds."""
-        turns = [[run(folder, code, *case)["seconds"] / steps for case in ((None,), ("sync", 0), ("sync", rounds))] for _ in range(3)]
+        """For each analysis: alone, with an analysis that does nothing, and with so many rounds."""
+        turns = [[run(folder, code, *case)["seconds"] / analyses for case in ((None,), ("sync", 0), ("sync", rounds))] for _ in range(3)]
         return map(statistics.median, zip(*turns))
 
     for rounds in (4**i / 16 for i in range(10)):
         alone, without, several = medians(rounds)
         if several - without > alone / 2:  # more than noise
             return alone * rounds / (several - without)
-    raise RuntimeError("no number of rounds takes half of a step")
+    raise RuntimeError("no number of rounds takes half of that time")
 
 
 def measure(folder, repetitions, say=print):
@@ -120,12 +134,12 @@ def picture(found, path):
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, len(CODES), figsize=(12, 4), layout="constrained", sharey=True)
+    figure, axes = pyplot.subplots(1, len(CODES), figsize=(18, 4), layout="constrained", sharey=True)
     for axis, code in zip(axes, CODES):
         for number, schedule in enumerate(SCHEDULES):
             ratios = [found[f"{code}, {workload}"]["seconds"].get(schedule) for workload in WORKLOADS]
-            places = [i + (number - 2.5) * 0.14 for i, ratio in enumerate(ratios) if ratio]
-            axis.bar(places, [ratio["median"] for ratio in ratios if ratio], 0.13, label=schedule if any(ratios) else None)
+            places = [i + (number - 3) * 0.12 for i, ratio in enumerate(ratios) if ratio]
+            axis.bar(places, [ratio["median"] for ratio in ratios if ratio], 0.11, label=schedule if any(ratios) else None)
         axis.axhline(1, color="gray", linewidth=0.8)
         axis.set(title=code, xticks=range(len(WORKLOADS)), ylabel="time over that of the simulation alone")
         axis.set_xticklabels(WORKLOADS, fontsize=8)
@@ -137,7 +151,7 @@ def cores_picture(folder, found, path):
     """md_tbb with the long analysis in pieces, a few steps from the middle of a run."""
     rounds = found["md_tbb, long parallel"]["rounds"]
     shown = {schedule: timeline.record(lambda more, schedule=schedule: run(folder, "md_tbb", schedule, rounds, 64, more), "md_tbb")
-             for schedule in SCHEDULES}
+             for schedule in schedules_of("md_tbb")}
     timeline.picture(shown, CORES, path)
 
 

@@ -116,4 +116,5 @@ def test_a_check_does_without_the_program(tmp_path):
 def test_for_a_store_that_harvests_it_says_what_tells_of_idle_phases(tmp_path):
     said = check(tmp_path, '<store name="out" type="hdf5"/><store name="stats" type="statistics" runs="harvest"/>')
     assert said.returncode == 0, said.stderr
-    assert "runs harvest, in phases of leat_idle_begin or LD_PRELOAD=libleat_pmpi.so" in " ".join(said.stdout.split())
+    tells = "leat_idle_begin, LD_PRELOAD=libleat_pmpi.so or OMP_TOOL_LIBRARIES=libleat_ompt.so"
+    assert f"runs harvest, in phases of {tells}" in " ".join(said.stdout.split())

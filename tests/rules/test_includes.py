@@ -85,6 +85,7 @@ RULES = {
     "tbb": ((), ("leat_executor.h", "oneapi/tbb/")),
     # Loaded into programs that have libc alone.
     "pmpi": ((), ("leat.h", "stdatomic.h", *POSIX)),
+    "ompt": ((), ("leat.h", "stdatomic.h", "strings.h")),
     "damaris-api": ((), ("leat.h", "leat_describe.h", "leat_mpi.h", "mpi.h")),
     "fortran": (("leat.h",), ("ISO_Fortran_binding.h",)),
     "examples/amr_advection": (("hierarchy.hpp",), ("leat_mpi.h", "mpi.h")),
