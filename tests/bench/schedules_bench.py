@@ -134,16 +134,19 @@ def picture(found, path):
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, len(CODES), figsize=(18, 4), layout="constrained", sharey=True)
+    figure, axes = pyplot.subplots(1, len(CODES), figsize=(15, 4.2), layout="constrained")
+    bars = {}
     for axis, code in zip(axes, CODES):
         for number, schedule in enumerate(SCHEDULES):
             ratios = [found[f"{code}, {workload}"]["seconds"].get(schedule) for workload in WORKLOADS]
             places = [i + (number - 3) * 0.12 for i, ratio in enumerate(ratios) if ratio]
-            axis.bar(places, [ratio["median"] for ratio in ratios if ratio], 0.11, label=schedule if any(ratios) else None)
+            drawn = axis.bar(places, [ratio["median"] for ratio in ratios if ratio], 0.11)
+            bars |= {schedule: drawn} if places else {}
         axis.axhline(1, color="gray", linewidth=0.8)
-        axis.set(title=code, xticks=range(len(WORKLOADS)), ylabel="time over that of the simulation alone")
-        axis.set_xticklabels(WORKLOADS, fontsize=8)
-    axes[0].legend()
+        axis.set(title=code, xticks=range(len(WORKLOADS)))
+        axis.set_xticklabels([workload.replace(" ", "\n") for workload in WORKLOADS])
+    axes[0].set_ylabel("time over that of the simulation alone")
+    axes[-1].legend(bars.values(), bars, loc="upper left", bbox_to_anchor=(1.01, 1))
     figure.savefig(path, dpi=110)
 
 
