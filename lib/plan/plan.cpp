@@ -82,6 +82,13 @@ Way dynamic(const Load& load) {
   return way;
 }
 
+Way as_it_was(const Measured& run) {
+  Load load = load_of(run);
+  if (!run.is_synchronous) return run.is_shared ? dynamic(load) : dedicated(load, run.dedicated);
+  load.cores = load.computing;  // the others were idle
+  return synchronous(load);
+}
+
 Way again(const Way& way, const Load& load) {
   switch (way.kind) {
     case Way::Kind::synchronous:

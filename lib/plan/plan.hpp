@@ -57,6 +57,8 @@ Way dedicated(const Load& load, std::int64_t cores);
 /// On the simulation's cores while they have nothing to do: max(C + r, W, all the work over all cores).
 Way dynamic(const Load& load);
 
+/// The way of a run that was measured.
+Way as_it_was(const Measured& run);
 /// The same way with another load.
 Way again(const Way& way, const Load& load);
 /// `mode="sync"`, `2 dedicated cores`, `no dedicated core`.

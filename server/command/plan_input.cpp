@@ -96,15 +96,18 @@ class Reader {
   void take(const nlohmann::json& report) {
     input_.simulation = report.at("simulation");
     input_.dedicated = report.at("dedicated_cores");
-    input_.load = plan::load_of({.compute = report.at("compute_seconds"),
-                                 .inside = report.at("inside_seconds"),
-                                 .output = report.at("store_seconds"),
-                                 .analysis = report.at("script_seconds"),
-                                 .ranks = report.at("ranks"),
-                                 .dedicated = input_.dedicated,
-                                 .iterations = report.at("iterations"),
-                                 .is_shared = report.at("cores_are_shared"),
-                                 .is_synchronous = report.at("synchronous")});
+    const plan::Measured run{.compute = report.at("compute_seconds"),
+                             .inside = report.at("inside_seconds"),
+                             .output = report.at("store_seconds"),
+                             .analysis = report.at("script_seconds"),
+                             .ranks = report.at("ranks"),
+                             .dedicated = input_.dedicated,
+                             .iterations = report.at("iterations"),
+                             .is_shared = report.at("cores_are_shared"),
+                             .is_synchronous = report.at("synchronous")};
+    input_.load = plan::load_of(run);
+    input_.was = plan::as_it_was(run);
+    input_.computing_is_estimated = input_.load.compute != run.compute;
     const plan::Load& load = input_.load;
     input_.bytes = load.iterations > 0 ? report.at("bytes").get<std::uint64_t>() /
                                              static_cast<std::uint64_t>(load.iterations)
@@ -160,6 +163,7 @@ class Reader {
     if (options_.iterations) load.iterations = *options_.iterations;
     if (options_.parallel) load.parallel = *options_.parallel;
     if (options_.cores) load.cores = *options_.cores;
+    if (options_.ranks || options_.cores || !options_.file.empty()) input_.was.reset();
     if (load.cores < load.computing)
       return wrong_words("--cores " + std::to_string(load.cores) + ": the " +
                          std::to_string(load.computing) + " ranks of a node need one each");

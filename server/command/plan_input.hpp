@@ -32,6 +32,8 @@ struct PlanInput {
   std::uint64_t bytes = 0;                   ///< handed over on a node in an iteration
   std::uint64_t buffer_bytes = 0;            ///< 0: not known
   std::optional<double> measured, expected;  ///< seconds of the run that was reported
+  std::optional<plan::Way> was{};            ///< of that run, where these are its cores
+  bool computing_is_estimated = false;       ///< by what is left of them without its analyses
 };
 
 /// ERROR_ARGUMENT: the command line is wrong; ERROR_CONFIG: the XML or the report.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `leat plan` says, for people and as JSON.
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -40,13 +41,8 @@ const char* word_of(plan::Limit limit) {
   return "";
 }
 
-std::string way_in_words(const Way& way) {
-  const std::string name = plan::name_of(way);
-  if (way.kind == Way::Kind::synchronous)
-    return name + ": all cores compute, then wait for the output";
-  if (way.kind == Way::Kind::dynamic)
-    return name + ": ranks on all of them, the server where they wait";
-  return name;
+bool is_same_way(const Way& a, const Way& b) {
+  return a.kind == b.kind && a.dedicated == b.dedicated;
 }
 
 class Screen {
@@ -67,10 +63,11 @@ class Screen {
 
   std::string iteration() const {
     std::vector<std::vector<Cell>> rows{
-        {{"computing"}, time(load_.compute), {"with " + counted(count(load_.computing), "core")}},
+        {{"computing"}, time(load_.compute), {computing()}},
         {{"in Leat's calls"}, time(load_.inside), {format_bytes(input_.bytes) + " handed over"}},
         {{"output"}, time(load_.output), {disk()}}};
-    if (load_.analysis > 0) rows.push_back({{"analyses"}, time(load_.analysis), {"on one core"}});
+    if (load_.analysis > 0)
+      rows.push_back({{"analyses"}, time(load_.analysis), {"of scripts, on one core"}});
     return painted("An iteration", Paint::bold, look_.colours) + "\n" + table(rows, look_) +
            buffer();
   }
@@ -78,7 +75,13 @@ class Screen {
   std::string disk() const {
     if (input_.bytes_per_second)
       return "at " + format_bytes(static_cast<std::uint64_t>(*input_.bytes_per_second)) + "/s";
-    return "as it was measured";
+    return "of stores, as it was measured";
+  }
+
+  std::string computing() const {
+    return "with " + counted(count(load_.computing), "core") +
+           (input_.computing_is_estimated ? ", without the analyses that shared them: estimated"
+                                          : "");
   }
 
   std::string buffer() const {
@@ -100,18 +103,45 @@ class Screen {
     const Way& best = plan::best(ways_);
     std::vector<std::vector<Cell>> rows{{{"", Paint::dim},
                                          {"an iteration", Paint::dim, true},
-                                         {"all", Paint::dim, true},
+                                         {"whole run", Paint::dim, true},
                                          {},
-                                         {"waits for", Paint::dim}}};
+                                         {"limited by", Paint::dim},
+                                         {}}};
     for (const Way& way : ways_) {
       const bool is_best = &way == &best;
-      rows.push_back({{way_in_words(way), is_best ? Paint::green : Paint::plain},
-                      time(way.iteration),
-                      time(way.total),
-                      {against(way, best), Paint::dim, true},
-                      {way.kind == Way::Kind::synchronous ? "all of it" : word_of(way.limit)}});
+      rows.push_back(
+          {{way_in_words(way), is_best ? Paint::green : Paint::plain},
+           time(way.iteration),
+           time(way.total),
+           {against(way, best), Paint::dim, true},
+           {limit(way)},
+           {input_.was && is_same_way(way, *input_.was) ? "this run" : "", Paint::bold}});
     }
     return "\n" + painted("Ways to run it", Paint::bold, look_.colours) + "\n" + table(rows, look_);
+  }
+
+  std::string way_in_words(const Way& way) const {
+    const std::int64_t cores = load_.cores - way.dedicated;
+    std::string text = plan::name_of(way) + ": " + counted(count(cores), "core") +
+                       (cores == 1 ? " computes" : " compute");
+    if (way.kind == Way::Kind::synchronous) text += ", then wait for " + served();
+    if (way.kind == Way::Kind::dynamic) text += ", the server works where they wait";
+    return text;
+  }
+
+  std::string served() const { return load_.analysis > 0 ? "output and analyses" : "output"; }
+
+  std::string limit(const Way& way) const {
+    if (way.kind == Way::Kind::synchronous) return "one after the other";
+    switch (way.limit) {
+      case plan::Limit::compute:
+        return "computing";
+      case plan::Limit::output:
+        return served();
+      case plan::Limit::cores:
+        break;
+    }
+    return "all cores busy";
   }
 
   static std::string against(const Way& way, const Way& best) {
@@ -122,17 +152,24 @@ class Screen {
 
   std::string verdict() const {
     const Way& best = plan::best(ways_);
-    std::string text = painted(way_in_words(best), Paint::green, look_.colours);
-    const double second = plan::synchronous(load_).total;
-    if (best.kind != Way::Kind::synchronous)
-      text += ", " + std::to_string(std::lround((1 - best.total / second) * 100)) +
-              " % less time than with mode=\"sync\"";
+    std::string text = painted(plan::name_of(best), Paint::green, look_.colours) + ": ";
+    const auto run = std::find_if(ways_.begin(), ways_.end(), [&](const Way& way) {
+      return input_.was && is_same_way(way, *input_.was);
+    });
+    const Way& other = run == ways_.end() ? ways_.front() : *run;  // the first is mode="sync"
+    if (run != ways_.end() && &best == &*run)
+      text += "so was this run, and no other way is faster";
+    else if (&best == &other)
+      text += "no other way is faster";
+    else
+      text += std::to_string(std::lround((1 - best.total / other.total) * 100)) +
+              " % less time than " + (run == ways_.end() ? "with mode=\"sync\"" : "this run");
     text += "\n";
     for (const Way& way : ways_) {
       const auto full = plan::iterations_until_full(load_, way, static_cast<double>(input_.bytes),
                                                     static_cast<double>(input_.buffer_bytes));
       if (way.dedicated != input_.dedicated || !full) continue;
-      text += painted("with " + way_in_words(way) + " the server does not keep up", Paint::yellow,
+      text += painted("with " + plan::name_of(way) + " the server does not keep up", Paint::yellow,
                       look_.colours) +
               (*full < static_cast<double>(load_.iterations)
                    ? ": after " + counted(count(std::llround(*full)), "iteration") +

@@ -32,13 +32,16 @@ double computed(const RunReport& report) {
 
 int percent(double share) { return static_cast<int>(share * 100 + 0.5); }
 
-plan::Way as_it_was(const RunReport& report, const plan::Load& load) {
-  if (report.synchronous) {
-    plan::Load ranks = load;
-    ranks.cores = load.computing;  // the others were idle
-    return plan::synchronous(ranks);
-  }
-  return report.is_shared ? plan::dynamic(load) : plan::dedicated(load, report.cores);
+plan::Measured measured(const RunReport& report) {
+  return {.compute = computed(report),
+          .inside = report.times.inside,
+          .output = per_iteration(report.stores, report),
+          .analysis = per_iteration(report.scripts, report),
+          .ranks = report.ranks,
+          .dedicated = report.cores,
+          .iterations = static_cast<std::int64_t>(report.iterations),
+          .is_shared = report.is_shared,
+          .is_synchronous = report.synchronous};
 }
 
 // One sentence; "" where nothing would make it faster by much.
@@ -52,7 +55,7 @@ std::string advice(const RunReport& report, const plan::Load& load) {
   if (busy > whole)
     return "the stores take longer than the simulation computes: every=\"...\" of a store, or "
            "more dedicated cores, keep the buffer from filling";
-  const plan::Way was = as_it_was(report, load);
+  const plan::Way was = plan::as_it_was(measured(report));
   const std::vector<plan::Way> ways = plan::ways(load);
   const plan::Way& better = plan::best(ways);
   const double gain = 1 - better.total / was.total;
@@ -76,17 +79,7 @@ json json_of(const std::vector<WorkDone>& all) {
 
 }  // namespace
 
-plan::Load load_of(const RunReport& report) {
-  return plan::load_of({.compute = computed(report),
-                        .inside = report.times.inside,
-                        .output = per_iteration(report.stores, report),
-                        .analysis = per_iteration(report.scripts, report),
-                        .ranks = report.ranks,
-                        .dedicated = report.cores,
-                        .iterations = static_cast<std::int64_t>(report.iterations),
-                        .is_shared = report.is_shared,
-                        .is_synchronous = report.synchronous});
-}
+plan::Load load_of(const RunReport& report) { return plan::load_of(measured(report)); }
 
 json json_of(const RunReport& report) {
   const plan::Load load = load_of(report);
@@ -114,7 +107,7 @@ json json_of(const RunReport& report) {
           {"buffer_bytes", report.buffer_bytes},
           {"buffer_most_used_bytes", report.most_used_bytes},
           {"measured_seconds", report.seconds},
-          {"expected_seconds", as_it_was(report, load).total},
+          {"expected_seconds", plan::as_it_was(measured(report)).total},
           {"advice", advice(report, load)}};
 }
 
@@ -136,7 +129,7 @@ std::vector<std::string> lines_of(const RunReport& report) {
                     percent(1 - *report.server_busy));
   server +=
       fmt::format("; all in {}, the iterations by the model in {}", format_seconds(report.seconds),
-                  format_seconds(as_it_was(report, load).total));
+                  format_seconds(plan::as_it_was(measured(report)).total));
   std::vector<std::string> lines{times, server};
   if (const std::string said = advice(report, load); !said.empty()) lines.push_back(said);
   return lines;

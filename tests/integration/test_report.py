@@ -3,6 +3,7 @@
 hold on any machine."""
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -86,6 +87,8 @@ def busy(data, ctx):
     said = json.loads(done.stdout)
     assert said["compute_seconds"] == pytest.approx(max(0, found["compute_seconds"] - found["script_seconds"] / cores))
     assert said["cores"] == cores
+    screen = subprocess.run([BUILD / "bin/leat", "plan", "--from", "run.report.json"], cwd=tmp_path, capture_output=True, text=True).stdout
+    assert re.search(r"computing .*: estimated$", screen, re.M) and re.search(r"no dedicated core: .* this run$", screen, re.M), screen
 
 
 @pytest.mark.parametrize("mode", ["full", "sync"])

@@ -51,6 +51,16 @@ TEST(Plan, OfARunWhoseAnalysesTookItsCores) {
   EXPECT_EQ(plan::load_of(run).compute, 0);
 }
 
+TEST(Plan, TheWayOfARunThatWas) {
+  plan::Measured run{.compute = 0.010, .output = 0.004, .ranks = 4, .dedicated = 2};
+  EXPECT_EQ(plan::name_of(plan::as_it_was(run)), "2 dedicated cores");
+  run.is_shared = true;
+  EXPECT_EQ(plan::name_of(plan::as_it_was(run)), "no dedicated core");
+  run = {.compute = 0.010, .inside = 0.004, .output = 0.004, .ranks = 4, .is_synchronous = true};
+  EXPECT_EQ(plan::name_of(plan::as_it_was(run)), "mode=\"sync\"");
+  EXPECT_DOUBLE_EQ(plan::as_it_was(run).total, 0.014) << "its dedicated core was idle";
+}
+
 TEST(Plan, OneBesideTheOther) {
   Load with = load();
   with.inside = 0.001;
