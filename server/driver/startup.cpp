@@ -217,7 +217,7 @@ std::unique_ptr<Group> servers_of_run(const model::Model& model, const RunFacts&
   const bool any =
       std::any_of(model.events.begin(), model.events.end(),
                   [](const model::Event& each) { return each.scope == model::Event::Scope::run; });
-  if (!any || facts.is_on_one_node()) return {};
+  if (!any || facts.has_all_ranks()) return {};
   return std::make_unique<FolderGroup>(
       ".", model.name, facts.run_session,
       platform::node_name() + "." + platform::stem_of(facts.run_id));

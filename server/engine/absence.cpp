@@ -30,7 +30,7 @@ bool Absence::any_expected() const noexcept {
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     if (clients_.is_expected(i)) return true;
   }
-  return false;
+  return clients_.any_other_expected();
 }
 
 // Nobody else is left; or a rank waits for memory that nothing else will free.
@@ -60,6 +60,7 @@ void Absence::look() {
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     if (clients_.is_expected(i)) attachment_.never_came(i);
   }
+  attachment_.others_never_came();
   placing_.place_when_known();
   run_.made_progress();
   overflow_.serve();

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,14 @@ constexpr int kMostAtOnce = 64;
 
 std::string rank_of_node(const shm::Hello& hello) {
   return "rank " + std::to_string(hello.node_rank) + " of this node ";
+}
+
+// "rank 3", "ranks 3, 5"
+std::string named(const std::set<std::int32_t>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (const std::int32_t rank : ranks)
+    text += (rank == *ranks.begin() ? "" : ", ") + std::to_string(rank);
+  return text;
 }
 
 constexpr const char* kOtherNames = ": give the two runs different LEAT_SESSION names";
@@ -79,7 +88,9 @@ std::string Attachment::why_refused(const shm::Hello& hello) const {
            " on its node does not fit into session " + facts.session + ", which has " +
            std::to_string(on_node) + " ranks on this node" + kOtherNames;
   }
-  if (whose_rank(hello, facts) != facts.server) return "";  // it is told where to go
+  if (whose_rank(hello, facts) != facts.server)  // it is told where to go
+    return hello.resumed ? ""
+                         : late_ranks_.why_too_late(facts.session, hello.node_rank, hello.since_ns);
   const ClientLink& client = clients_[place_among_own(hello, facts)];
   if (!hello.resumed) return why_too_late(hello);
   if (hello.segment != run_.segment.name()) {
@@ -113,6 +124,10 @@ std::optional<std::uint32_t> Attachment::hello(shm::Hello hello,
                                                std::unique_ptr<shm::ToClient> connection) {
   hello.segment[sizeof hello.segment - 1] = 0;
   const std::string refusal = why_refused(hello);
+  if (refusal.empty()) {
+    const bool is_own = whose_rank(hello, run_.facts) == run_.facts.server;
+    is_own ? session_.record.open() : other_came(hello);
+  }
   const bool is_there = connection->welcome(welcome_of(hello, refusal, run_));
   if (!refusal.empty()) run_.log->warn("refused a client (pid {}): {}", hello.pid, refusal);
   if (!is_there || !refusal.empty() || whose_rank(hello, run_.facts) != run_.facts.server)
@@ -121,6 +136,13 @@ std::optional<std::uint32_t> Attachment::hello(shm::Hello hello,
   hello.node_rank = static_cast<std::int32_t>(place);
   take(clients_[place], hello, std::move(connection));
   return place;
+}
+
+// Noted before it is told where to go: a server that takes over does not wait for it.
+void Attachment::other_came(const shm::Hello& hello) {
+  if (clients_.others_expected().count(hello.node_rank) == 0) return;
+  session_.journal.note({{"others", {hello.node_rank}}});
+  clients_.other_came(hello.node_rank);
 }
 
 void Attachment::take(ClientLink& client, const shm::Hello& hello,
@@ -212,6 +234,16 @@ void Attachment::never_came(std::uint32_t index) {
   forget(index, true);
 }
 
+void Attachment::others_never_came() {
+  if (!clients_.any_other_expected()) return;
+  run_.log->warn(
+      "{} of this node, which other servers of the node serve, {} not come, and the others "
+      "have waited for {}: going on without",
+      named(clients_.others_expected()), clients_.others_expected().size() == 1 ? "has" : "have",
+      clients_.others_expected().size() == 1 ? "it" : "them");
+  clients_.give_up_others();
+}
+
 void Attachment::forget(std::uint32_t index, bool died) {
   session_.iterations.gone(index, died);
   session_.memory.client_gone(index);
@@ -223,6 +255,7 @@ void Attachment::note_late_ranks() const {
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     if (clients_[i].never_came()) ranks.push_back(number_on_node(i));
   }
+  ranks.insert(ranks.end(), clients_.others_expected().begin(), clients_.others_expected().end());
   if (ranks.empty() || late_path_.empty()) return;
   platform::LateRanks late = late_ranks_;
   late.note(late_path_, ranks);

@@ -39,12 +39,15 @@ class Attachment {
   void count_untold(std::uint32_t index);
   /// It is given up.
   void never_came(std::uint32_t index);
+  /// The same of ranks that other servers of the node serve.
+  void others_never_came();
   /// Nothing comes from it any more.
   void forget(std::uint32_t index, bool died);
   /// Those who come now learn that they are too late.
   void note_late_ranks() const;
 
  private:
+  void other_came(const shm::Hello& hello);
   void take(ClientLink& client, const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection);
   std::int32_t number_on_node(std::uint32_t index) const noexcept {
     return run_.facts.first_on_node + static_cast<std::int32_t>(index);

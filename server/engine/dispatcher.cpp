@@ -29,7 +29,7 @@ std::uint64_t bytes_of(const Iteration& iteration) {
 // Of a run on several nodes nobody has all blocks in hand.
 ArrayChecks::Wanted checks_of(const Run& run, bool overlaps) {
   ArrayChecks::Wanted wanted;
-  wanted.holes = run.facts.is_on_one_node();
+  wanted.holes = run.facts.has_all_ranks();
   wanted.overlaps = overlaps;
   wanted.from_start = run.segment.server_state().done_iteration.load() < 0;
   return wanted;
@@ -98,7 +98,7 @@ std::optional<Iteration> Dispatcher::take_oldest(const WaitingLine::Which& which
 void Dispatcher::start() {
   drains_->start();
   const RunFacts& facts = run_.facts;
-  if (facts.is_on_one_node() || facts.drained || clients_.all_have_attached()) start_stores();
+  if (facts.has_all_ranks() || facts.drained || clients_.all_have_attached()) start_stores();
   spiller_.start(run_.executor);
   scripts_.start();
 }
@@ -106,7 +106,7 @@ void Dispatcher::start() {
 // Its ranks that never attach are given up before there is anything to store.
 void Dispatcher::start_stores() {
   if (pipeline_.is_started()) return;
-  pipeline_.start(run_.executor, run_.facts.is_on_one_node() ? 0 : clients_.lowest_rank(),
+  pipeline_.start(run_.executor, run_.facts.has_all_ranks() ? 0 : clients_.lowest_rank(),
                   [drains = drains_] { drains->await_here(); });
 }
 
@@ -223,7 +223,14 @@ bool Dispatcher::is_idle() const {
          scripts_.idle() && !pipeline_.is_busy();
 }
 
+// Without a rank there is nothing to store, and what lies under the names of the output is not this
+// server's: another one of the run may have written it.
 void Dispatcher::close() {
+  if (!pipeline_.is_started() && clients_.none_has_come()) {
+    run_.log->warn("no rank of the simulation has come to this server: it writes no file");
+    state_ = State::closed;
+    return;
+  }
   start_stores();
   record_.publish(scripts_.fates());
   pipeline_.close();

@@ -43,10 +43,11 @@ void Ending::end_each(void (Events::*end)(std::uint32_t)) {
     if (phase == Phase::attached) (events_.*end)(i);
     if (phase == Phase::absent) attachment_.never_came(i);
   }
+  attachment_.others_never_came();
 }
 
 void Ending::close_when_drained() {
-  if (closing_ || !session_.clients.all_gone() || !session_.of_run.is_settled() ||
+  if (closing_ || !session_.clients.all_gone() || session_.clients.any_other_expected() || !session_.of_run.is_settled() ||
       !dispatcher_.is_idle())
     return;
   // Those that wait for the last word would be told by the end of their connection that it never
@@ -146,6 +147,7 @@ RunReport Ending::report() const {
 }
 
 void Ending::say_report() {
+  if (session_.clients.none_has_come()) return;
   const RunReport said = report();
   if (!said.says_something() || session_.run.facts.drained) return;
   for (const std::string& line : lines_of(said)) session_.run.log->info("{}", line);

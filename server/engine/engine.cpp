@@ -57,6 +57,11 @@ void Engine::take_up_old_run(const std::string& journal_path) {
   ending_.end_clients();
 }
 
+void Engine::open_ledger() {
+  const RunFacts& facts = session_.run.facts;
+  if (facts.has_all_ranks() || facts.resumed || facts.drained) session_.record.open();
+}
+
 void Engine::start() {
   dispatcher_.start();
   session_.of_run.start();

@@ -58,8 +58,9 @@ class Engine {
   explicit Engine(EngineParts parts);
 
   /// Takes the ledger's name and writes it, so that also a run that is killed in its first moment
-  /// has one. Before start().
-  void open_ledger() { session_.record.open(); }
+  /// has one. Of several servers of a run each does so when its first rank comes: without one it
+  /// leaves what is there alone. Before start().
+  void open_ledger();
   /// Starts what works beside the steps.
   void start();
 

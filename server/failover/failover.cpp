@@ -310,6 +310,10 @@ void Failover::take_journal_entry(const json& entry) {
       spilled_.push_back(std::move(*record));
     return;
   }
+  if (entry.contains("others")) {
+    for (const std::int32_t rank : entry["others"]) session_.clients.other_came(rank);
+    return;
+  }
   if (entry.contains("dropped")) return session_.dropped.take_entry(entry["dropped"]);
   if (entry.contains("signals")) return session_.signals.take_entry(entry["signals"]);
   if (entry.contains("run_signals")) return session_.of_run.take_entry(entry["run_signals"]);
@@ -326,6 +330,8 @@ void Failover::write_journal_anew() {
   for (const auto& more : {session_.dropped.entries(), session_.signals.entries(),
                            session_.record.entries(), spiller_.entries()})
     entries.insert(entries.end(), more.begin(), more.end());
+  if (const auto others = session_.clients.others_seen(); !others.empty())
+    entries.push_back({{"others", others}});
   session_.journal.rewrite(entries);
 }
 

@@ -19,7 +19,7 @@ constexpr const char* kExtras[] = {"(unknown name)", "(whole iteration)", "(prod
 LedgerNames names_of(const model::Model& model, const RunFacts& facts) {
   LedgerNames names{model.name, facts.session, facts.ranks, facts.node_ranks, {}, {},
                     {},         facts.run_id};
-  if (!facts.is_on_one_node())
+  if (!facts.has_all_ranks())
     names.apart = "-" + platform::name_of_server(platform::node_name(), facts.server);
   for (const model::Store& store : model.stores) names.stores.push_back(store.name);
   names.takes.resize(model.stores.size());

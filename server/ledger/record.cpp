@@ -41,6 +41,8 @@ Record::Record(const Run& run, Clients& clients, SessionJournal& journal)
 }
 
 void Record::open() {
+  if (is_open_) return;
+  is_open_ = true;
   if (const std::string note = file_.start(ledger_, run_.executor); !note.empty())
     run_.log->warn("{}", note);
 }

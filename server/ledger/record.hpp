@@ -34,7 +34,7 @@ class Record {
     return file_.write_beside(what, text);
   }
 
-  /// Takes the ledger's name and writes it.
+  /// Takes the ledger's name and writes it; once, whoever asks.
   void open();
   /// To be called often; writes when there is something to write, and time for it.
   void update() { file_.update(ledger_); }
@@ -68,6 +68,7 @@ class Record {
   SessionJournal& journal_;
   Ledger ledger_;
   LedgerFile file_;
+  bool is_open_ = false;
   std::vector<std::string> losses_;  // lines of the ledger, for the journal
   std::uint64_t script_trouble_ = 0;
 };

@@ -25,7 +25,7 @@ ScriptOutput::ScriptOutput(const model::Model& model, const RunFacts& facts,
       resumed_(facts.resumed),
       is_named_(model.scripts.output != model.name + "-scripts") {
   std::string name = model.scripts.output;
-  if (!facts.is_on_one_node() && !is_named_) name += "-" + platform::host_name();
+  if (!facts.has_all_ranks() && !is_named_) name += "-" + platform::host_name();
   name = platform::name_of_server(name, facts.server);
   path_ = fs::absolute((fs::path(folder) / name).lexically_normal()).string();
 }

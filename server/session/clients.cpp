@@ -19,8 +19,11 @@ Clients::Clients(const Run& run) : run_(run) {
   complaints_.resize(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     links_.emplace_back(run.segment, i, run.model);
-    if (run.facts.is_on_one_node()) links_.back().expect(static_cast<std::int32_t>(i));
+    if (run.facts.has_all_ranks()) links_.back().expect(static_cast<std::int32_t>(i));
   }
+  if (run.facts.server != 0 || run.facts.drained) return;
+  for (std::int32_t i = 0; i < run.facts.others_on_node; ++i)
+    others_expected_.insert(run.facts.first_on_node + run.facts.node_ranks + i);
 }
 
 bool Clients::all_gone() const noexcept {
@@ -60,6 +63,18 @@ bool Clients::any_speaks() noexcept {
 
 bool Clients::is_expected(std::uint32_t index) const noexcept {
   return links_[index].phase() == Phase::absent && !links_[index].lives();
+}
+
+void Clients::other_came(std::int32_t node_rank) noexcept { others_expected_.erase(node_rank); }
+
+std::vector<std::int32_t> Clients::others_seen() const {
+  std::vector<std::int32_t> seen;
+  if (run_.facts.server != 0) return seen;
+  for (std::int32_t i = 0; i < run_.facts.others_on_node; ++i) {
+    const std::int32_t rank = run_.facts.first_on_node + run_.facts.node_ranks + i;
+    if (others_expected_.count(rank) == 0) seen.push_back(rank);
+  }
+  return seen;
 }
 
 std::int32_t Clients::lowest_rank() const noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,16 @@ class Clients {
   /// back.
   bool is_expected(std::uint32_t index) const noexcept;
 
+  /// Ranks of this node that belong to its other servers, by their number on the node. They come to
+  /// the first server, which tells them where to go; it waits for them as it does for its own: a
+  /// rank that came later would start another first server.
+  void other_came(std::int32_t node_rank) noexcept;
+  bool any_other_expected() const noexcept { return !others_expected_.empty() && !gave_up_others_; }
+  const std::set<std::int32_t>& others_expected() const noexcept { return others_expected_; }
+  void give_up_others() noexcept { gave_up_others_ = true; }
+  /// For the journal: those that came.
+  std::vector<std::int32_t> others_seen() const;
+
   /// The lowest rank of those that came, when not all are known the lowest that it may be.
   std::int32_t lowest_rank() const noexcept;
   /// "rank 3"
@@ -50,6 +61,8 @@ class Clients {
   const Run& run_;
   std::vector<ClientLink> links_;
   std::vector<int> complaints_;  // by client
+  std::set<std::int32_t> others_expected_;
+  bool gave_up_others_ = false;
 };
 
 }  // namespace leat::server

@@ -42,7 +42,7 @@ struct RunFacts {
       false;  ///< ranks compute on the server's cores too; known when they are there
 
   /// Of a run with several servers nobody has all ranks in hand.
-  bool is_on_one_node() const noexcept { return ranks == node_ranks; }
+  bool has_all_ranks() const noexcept { return ranks == node_ranks; }
 };
 
 /// All that is referred to outlives it.

@@ -2,10 +2,11 @@
 """Servers of several nodes write one run."""
 import os
 import signal
+import time
 
 import h5py
 import numpy as np
-from leat_run import data, same_bits, xml
+from leat_run import BUILD, LIMIT, await_file, data, same_bits, xml
 from nodes_run import NodesRun
 from stored_blocks import stored_ranks
 
@@ -64,3 +65,40 @@ def test_a_server_that_takes_over_goes_on_with_its_part(tmp_path):
         run.finish()
     assert len(list((tmp_path / "run.parts" / run.session).iterdir())) == 2
     expect(tmp_path / "run.h5", 6)
+
+
+def test_a_server_whose_ranks_all_died_in_leat_init_touches_no_file(tmp_path):
+    """It would open its store under the last rank's number, which is that of the other node's part."""
+    starts = {"LD_PRELOAD": str(BUILD / "lib" / "libleat_start_steps.so"), "LEAT_STEP": f"leat_rank connect 3 before {int(signal.SIGKILL)}"}
+    with NodesRun(tmp_path, xml(DATA, timeout="4s"), [[2, 3], [0, 1]],
+                  each=[{}, {**starts, "LEAT_STEP_FILE": str(tmp_path / "step")}]) as run:
+        for place, rank in enumerate((0, 1)):
+            run.ranks[rank].start("init_ranks", run.config, run.session, rank, 4, place, 2)
+        await_file(tmp_path / "step")
+        for rank in (0, 1):
+            run.ranks[rank].process.kill()
+            run.ranks[rank].process.wait()
+        living = [run.ranks[2], run.ranks[3]]
+        for place, rank in enumerate(living):
+            rank.start("init_ranks", run.config, run.session, rank.number, 4, place, 2)
+        assert all(rank.result().ok for rank in living)
+        for i in range(3):
+            iterate(living, i)
+        run.server_of(0)
+        until = time.monotonic() + LIMIT
+        while len(run.servers()) > 1:  # the one without ranks gives them up, and ends
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        for i in range(3, 6):
+            iterate(living, i)
+        assert {answer.status for answer in run.finalize(living)} <= {"LEAT_OK"}
+        for runtime in run.all_runtimes:
+            for late in runtime.glob("*.late"):
+                late.unlink()
+    assert [p.name for p in (tmp_path / "run.parts").glob("*/*.h5")] == ["rank000002.h5"]
+    assert len(list(tmp_path.glob("run*.ledger.json"))) == 1
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == list(range(6))
+        for i in range(6):
+            for rank in (2, 3):
+                assert same_bits(file["u"][i, 4:8, 6 * (rank % 2):6 * (rank % 2) + 6], data(24, "f8", 100 * i + rank).reshape(4, 6))

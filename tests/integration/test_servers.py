@@ -43,14 +43,15 @@ def iterate(ranks, number):
         rank.end()
 
 
-def expect(path, rows, ranks=4, missing=()):
-    """`missing`: pairs of iteration and rank."""
+def expect(path, rows, ranks=4, missing=(), rows_of=None):
+    """`missing`: pairs of iteration and rank. rows_of: whose blocks of `u` are there, for nobody else has written."""
     with h5py.File(path) as file:
         assert file["iteration"][:].tolist() == list(range(rows)) and file["u"].shape == (rows, 16, 6)
         for i in range(rows):
             own = stored_ranks(file, "own", i)
             assert sorted(own) == [rank for rank in range(ranks) if (i, rank) not in missing]
             for rank in own:
+                assert rows_of is None or rank in rows_of
                 assert same_bits(file["u"][i][4 * rank:4 * rank + 4], data(24, "f8", 100 * i + rank).reshape(4, 6)), (i, rank)
                 assert same_bits(own[rank], data(3, "i4", 100 * i + 50 + rank))
 
@@ -232,3 +233,66 @@ def test_all_of_several_servers_are_killed_and_recovered_by_the_name_of_the_run(
         assert recovered.returncode == 0 and recovered.stdout.count("that were in memory are stored now") == 2, recovered
         assert f"session {run.session}.1 of" in recovered.stdout
     expect(tmp_path / "run.h5", 2)
+
+
+def write_all(ranks, rows):
+    for i in range(rows):
+        iterate(ranks, i)
+
+
+def start_init(run, ranks):
+    for rank in ranks:
+        rank.start("init_ranks", run.config, run.session, rank.number, len(run.ranks))
+
+
+def init(run, ranks):
+    start_init(run, ranks)
+    for rank in ranks:
+        answer = rank.result()
+        assert answer.ok, answer
+
+
+def test_the_first_server_waits_for_late_ranks_of_the_second(tmp_path):
+    """When it had ended, they would start another first server, which knows nothing of what the first has stored."""
+    with Run(tmp_path, text(2), ranks=4) as run:
+        init(run, run.ranks[:2])
+        write_all(run.ranks[:2], 5)
+        for rank in run.ranks[:2]:
+            rank.start("finalize")
+        assert not run.ranks[0].has_answered()
+        init(run, run.ranks[2:])
+        write_all(run.ranks[2:], 5)
+        assert all(answer.ok for answer in run.finalize(run.ranks[2:]))
+        assert all(rank.result().ok for rank in run.ranks[:2])
+    expect(tmp_path / "run.h5", 5)
+    assert not (tmp_path / "run.parts" / f"{run.session}.1").exists()
+
+
+def test_ranks_of_the_second_server_that_are_given_up_start_no_other_first_one(tmp_path):
+    with Run(tmp_path, text(2, timeout="6s"), ranks=4) as run:
+        init(run, run.ranks[:2])
+        write_all(run.ranks[:2], 3)
+        assert all(answer.ok for answer in run.finalize(run.ranks[:2]))
+        run.await_end()
+        ledger = (tmp_path / next(p.name for p in tmp_path.glob("run*.ledger.json"))).read_text()
+        start_init(run, run.ranks[2:])
+        for rank in run.ranks[2:]:
+            answer = rank.result()
+            assert answer.status == "LEAT_ERROR_STATE" and "came too late" in answer.error, answer
+        assert "ranks 2, 3 of this node" in run.log()
+        assert [p.read_text() for p in tmp_path.glob("run*.ledger.json")] == [ledger]
+    expect(tmp_path / "run.h5", 3, missing={(i, rank) for i in range(3) for rank in (2, 3)}, rows_of=(0, 1))
+
+
+def test_a_first_server_that_takes_over_knows_who_has_been_told_where_to_go(tmp_path):
+    with Run(tmp_path, text(2), ranks=4) as run:
+        ranks = run.init()
+        write_all(ranks, 2)
+        killed = server_of(run, 0)
+        os.kill(killed, signal.SIGKILL)
+        await_death(killed)
+        iterate(ranks, 2)
+        begin = time.monotonic()
+        run.finish()
+        assert time.monotonic() - begin < 5, "waits for ranks that came long ago"
+    expect(tmp_path / "run.h5", 3)
