@@ -54,14 +54,34 @@ def sessions():
 
 
 def connect(session=None, timeout=10.0):
-    """A Connection to the server of a session; `timeout` is that of its calls, in seconds."""
+    """A Connection to the server of a session, or of the one run of a simulation of that name; `timeout` is that of its calls, in
+    seconds."""
     session = session or os.environ.get("LEAT_SESSION")
     if not session:
         known = sessions()
         raise Error(f"say which session: {', '.join(known) if known else 'none runs on this node'}")
+    if session not in sessions():
+        named = _runs_of(session, timeout)
+        if len(named) > 1:
+            raise Error(f"several sessions are runs of {session}: say which: {', '.join(named)}")
+        session = (named or [session])[0]
     connection = Connection(session, timeout)
     connection._channel(time.monotonic() + timeout)
     return connection
+
+
+def _runs_of(simulation, timeout):
+    """Sessions whose XML has this <simulation name="...">: of each run that of its first server."""
+    found = []
+    for name in sessions():
+        try:
+            with Connection(name, timeout) as connection:
+                status = connection.status()
+        except Error:
+            continue
+        if status.get("simulation") == simulation and status.get("server") == 0:
+            found.append(name)
+    return found
 
 
 def _is_locked(path):
@@ -159,9 +179,10 @@ class Connection:
         """Bytes, rates, memory, time of stores and scripts."""
         return self._ask("metrics")
 
-    def set(self, parameter, value):
-        """Gives a parameter another value: on all ranks of the node from the same iteration on, which the event "steered" tells."""
-        self._order("set", parameter=parameter, value=value)
+    def set(self, parameter, value, scope="run"):
+        """Gives a parameter another value: on all ranks from the same iteration on, which the event "steered" tells. Of a run with
+        several servers it is refused, unless scope="node": then on the ranks of this server, whatever the others do."""
+        self._order("set", parameter=parameter, value=value, scope=scope)
 
     def signal(self, event):
         """An event of the XML happens once, in the next iteration, whatever its scope; "signalled" tells in which."""

@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 #include "lib/platform/local_socket.hpp"
@@ -14,6 +16,8 @@
 namespace leat::command {
 namespace {
 
+namespace fs = std::filesystem;
+
 // What makes no sense from a server may be large.
 constexpr std::size_t kMostMessage = 16 << 20;
 
@@ -22,6 +26,32 @@ Error gone() {
 }
 
 }  // namespace
+
+std::vector<std::string> names_of_sessions() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(platform::runtime_folder_name(), error), end;
+       !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".control") names.push_back(entry->path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> sessions_of_simulation(const std::string& simulation,
+                                                const platform::Deadline& deadline) {
+  std::vector<std::string> found;
+  for (const std::string& name : names_of_sessions()) {
+    Result<ControlClient> client = ControlClient::connect(name, deadline);
+    const Result<Json> reply =
+        client ? client->ask("status", Json::object(), deadline) : client.error();
+    if (!reply || !reply->contains("result")) continue;
+    const Json& status = (*reply)["result"];
+    if (status.value("simulation", "") == simulation && status.value("server", 0) == 0)
+      found.push_back(name);
+  }
+  return found;
+}
 
 Result<ControlClient> ControlClient::connect(const std::string& session,
                                              const platform::Deadline& deadline) {

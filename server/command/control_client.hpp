@@ -14,6 +14,14 @@ namespace leat::command {
 
 using control::Json;
 
+/// Names of the sessions on this node that have a control channel.
+std::vector<std::string> names_of_sessions();
+
+/// Of those, the runs whose XML has this <simulation name="...">: the session of each one's first
+/// server.
+std::vector<std::string> sessions_of_simulation(const std::string& simulation,
+                                                const platform::Deadline& deadline);
+
 class ControlClient {
  public:
   /// ERROR_SERVER: no server listens; ERROR_TIMEOUT: one does, and has no room for more in time.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -22,13 +21,11 @@
 namespace leat::command {
 namespace {
 
-namespace fs = std::filesystem;
-
 // Beside those of all verbs.
 constexpr int kNoSession = 3, kNoAnswer = 4;
 
 struct CtlOptions {
-  std::string session, verb;
+  std::string session, verb, scope = "run";
   std::vector<std::string> arguments;
   bool json = false;
   double timeout = 10, wait = 2;
@@ -37,16 +34,6 @@ struct CtlOptions {
 
 platform::Deadline in_seconds(double seconds) {
   return platform::Deadline::in_ns(static_cast<std::int64_t>(seconds * 1e9));
-}
-
-std::vector<std::string> names_of_sessions() {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(platform::runtime_folder_name(), error), end;
-       !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() == ".control") names.push_back(entry->path().stem().string());
-  }
-  return names;
 }
 
 // Numbers and quoted texts are JSON; all else is the text that it is.
@@ -66,7 +53,8 @@ std::string read_arguments(const CtlOptions& options, Json* arguments) {
     if (sign == 0 || sign == std::string::npos)
       return "write `leat ctl " + options.session + " set NAME=VALUE`";
     *arguments = {{"parameter", options.arguments[0].substr(0, sign)},
-                  {"value", value_of(options.arguments[0].substr(sign + 1))}};
+                  {"value", value_of(options.arguments[0].substr(sign + 1))},
+                  {"scope", options.scope}};
   } else if (options.verb == "signal") {
     if (options.arguments.size() != 1)
       return "write `leat ctl " + options.session + " signal NAME`";
@@ -112,7 +100,7 @@ class Ctl {
 
   /// Each line of an order behind `title`.
   void say(const std::string& title) {
-    std::fputs((title + said_).c_str(), stdout);
+    if (!said_.empty()) std::fputs((title + said_).c_str(), stdout);
     std::fflush(stdout);
     if (!complaint_.empty())
       std::fprintf(stderr, "leat ctl: %s%s\n", title.c_str(), complaint_.c_str());
@@ -136,7 +124,9 @@ class Ctl {
   // An event of the whole run.
   bool happens_on_all() {
     if (options_.verb != "signal" || options_.arguments.size() != 1) return false;
-    const Json events = result_of("describe").value("events", Json::array());
+    const Json described = result_of("describe");
+    if (!described.is_object()) return false;  // the server has just ended
+    const Json events = described.value("events", Json::array());
     return std::any_of(events.begin(), events.end(), [this](const Json& each) {
       return each.value("name", "") == options_.arguments[0] && each.value("scope", "") == "run";
     });
@@ -193,7 +183,7 @@ class Ctl {
       return name == "signalled" && event.value("signal", "") == arguments["signal"] &&
              !event.contains("rank");
     return name == "steered" && event.value("parameter", "") == arguments["parameter"] &&
-           event.value("who", "") == reply["result"].value("who", "");
+           event.value("who", "") == reply.value("/result/who"_json_pointer, "");
   }
 
   // `event`: what has come of it; null when that is not known yet.
@@ -256,14 +246,29 @@ int run_on_all(const CtlOptions& options, const Json& arguments,
   return code;
 }
 
-int run_ctl(const CtlOptions& options) {
+int run_ctl(CtlOptions options) {
   Json arguments;
   if (const std::string wrong = read_arguments(options, &arguments); !wrong.empty()) {
     std::fprintf(stderr, "leat ctl: %s\n", wrong.c_str());
     return kUsage;
   }
-  Result<ControlClient> client =
-      ControlClient::connect(options.session, in_seconds(options.timeout));
+  const platform::Deadline deadline = in_seconds(options.timeout);
+  Result<ControlClient> client = ControlClient::connect(options.session, deadline);
+  if (!client && client.error().status == Status::ERROR_SERVER) {
+    const std::vector<std::string> named = sessions_of_simulation(options.session, deadline);
+    if (named.size() > 1) {
+      std::string all;
+      for (const std::string& each : named) all += " " + each;
+      std::fprintf(stderr,
+                   "leat ctl: several sessions on this node are runs of \"%s\"; name one of:%s\n",
+                   options.session.c_str(), all.c_str());
+      return kUsage;
+    }
+    if (named.size() == 1) {
+      options.session = named.front();
+      client = ControlClient::connect(options.session, deadline);
+    }
+  }
   if (client) {
     Ctl first(options, std::move(*client));
     const std::vector<std::string> names = first.servers();
@@ -295,6 +300,12 @@ void add_ctl(CLI::App& app, int& exit_code) {
       ->required();
   verb->add_option("ARGUMENT", options->arguments, "What the verb needs");
   verb->add_flag("--json", options->json, "What the server says, as JSON");
+  verb->add_option(
+          "--scope", options->scope,
+          "Of `set` in a run with several servers: \"node\" gives the value to the ranks of "
+          "each server by itself, from an iteration of its own on; \"run\" is refused there")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"run", "node"}));
   verb->add_option("--timeout", options->timeout, "Seconds that it has to answer")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);

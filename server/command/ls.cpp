@@ -62,6 +62,12 @@ class Ls {
     for (const Json& session : sessions_) {
       if (session["session"] == name) return print(headed("session", session), session_screen);
     }
+    std::vector<const Json*> runs;
+    for (const Json& session : sessions_) {
+      if (session.value("simulation", "") == name && session.value("server", 0) == 0)
+        runs.push_back(&session);
+    }
+    if (runs.size() == 1) return print(headed("session", *runs.front()), session_screen);
     complain("there is no file \"" + name + "\" and no session of this name" + hint(name));
   }
 

@@ -174,12 +174,15 @@ std::string Channel::order(const Connection& connection, const Request& request)
   if (request.verb == "set") {
     const Json& name = request.arguments["parameter"];
     const auto value = value_in(request.arguments["value"]);
+    const Json scope = request.arguments.value("scope", Json("run"));
     if (!name.is_string())
       why = "\"parameter\" is a name";
     else if (!value)
       why = "\"value\" is a number or a text";
+    else if (scope != "run" && scope != "node")
+      why = "\"scope\" is \"run\" or \"node\"";
     else
-      why = run_.set(name.get<std::string>(), *value, connection.who());
+      why = run_.set({connection.who(), name.get<std::string>(), *value, scope == "node"});
   }
   return why.empty() ? reply_line(request, {{"who", connection.who()}})
                      : refusal_line(request, why);

@@ -22,8 +22,7 @@ class ControlledRun {
   virtual std::string ledger() = 0;
 
   // Orders: "", or why that is refused. `who` is for the log and the audit trail.
-  virtual std::string set(const std::string& parameter, const server::Steering::Value& value,
-                          const std::string& who) = 0;
+  virtual std::string set(const server::SteeringRequest& request) = 0;
   virtual std::string signal(const std::string& event, const std::string& who) = 0;
   virtual std::string drain(const std::string& who) = 0;
   virtual std::string stop(const std::string& who) = 0;

@@ -126,6 +126,7 @@ EngineRun::EngineRun(EngineRunParts parts)
 Json EngineRun::status() {
   Json status{
       {"session", parts_.facts.session},
+      {"simulation", parts_.model.name},
       {"segment", parts_.facts.run_id},
       {"server", parts_.facts.server},
       {"servers", parts_.facts.servers},
@@ -174,9 +175,8 @@ Json EngineRun::metrics() {
   };
 }
 
-std::string EngineRun::set(const std::string& parameter, const server::Steering::Value& value,
-                           const std::string& who) {
-  return parts_.engine.control().steer({who, parameter, value});
+std::string EngineRun::set(const server::SteeringRequest& request) {
+  return parts_.engine.control().steer(request);
 }
 
 std::string EngineRun::signal(const std::string& event, const std::string& who) {

@@ -32,8 +32,7 @@ class EngineRun final : public ControlledRun {
   std::string describe() override;
   std::string ledger() override { return parts_.engine.control().ledger(); }
 
-  std::string set(const std::string& parameter, const server::Steering::Value& value,
-                  const std::string& who) override;
+  std::string set(const server::SteeringRequest& request) override;
   std::string signal(const std::string& event, const std::string& who) override;
   std::string drain(const std::string& who) override;
   std::string stop(const std::string& who) override;

@@ -112,7 +112,7 @@ const std::vector<Verb>& verbs() {
       verb("reload-scripts"),
       {"set",
        {"parameter", "value"},
-       {},
+       {"scope"},
        R"({"leat_control": 1, "request": "set", "parameter": "dt", "value": 0.5})"},
       {"signal",
        {"signal"},

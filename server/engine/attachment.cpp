@@ -245,9 +245,9 @@ void Attachment::others_never_came() {
 }
 
 void Attachment::forget(std::uint32_t index, bool died) {
+  session_.parameters.client_gone(index, session_.iterations.current(index));
   session_.iterations.gone(index, died);
   session_.memory.client_gone(index);
-  session_.parameters.client_gone(index);
 }
 
 void Attachment::note_late_ranks() const {

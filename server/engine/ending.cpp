@@ -47,8 +47,8 @@ void Ending::end_each(void (Events::*end)(std::uint32_t)) {
 }
 
 void Ending::close_when_drained() {
-  if (closing_ || !session_.clients.all_gone() || session_.clients.any_other_expected() || !session_.of_run.is_settled() ||
-      !dispatcher_.is_idle())
+  if (closing_ || !session_.clients.all_gone() || session_.clients.any_other_expected() ||
+      !session_.of_run.is_settled() || !dispatcher_.is_idle())
     return;
   // Those that wait for the last word would be told by the end of their connection that it never
   // comes.

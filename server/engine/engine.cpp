@@ -131,7 +131,10 @@ void Engine::tend_scripts() {
 void Engine::steer_as_asked() {
   for (const SteeringRequest& request : dispatcher_.scripts().take_steering()) {
     const std::string why = session_.parameters.steer(request);
-    if (!why.empty()) session_.run.log->error("script \"{}\", ctx.set: {}", request.who, why);
+    if (why.empty() || !refused_.insert(request.who + '\n' + why).second) continue;
+    const bool too_late = session_.clients.all_gone();  // as in the last iterations of a good run
+    session_.run.log->log(too_late ? LogLevel::info : LogLevel::error, "script \"{}\", ctx.set: {}",
+                          request.who, why);
   }
   for (const AuditEntry& entry : session_.parameters.advance()) {
     session_.run.log->info("{} steers {} from {} to {}, from iteration {} on", title_of(entry.who),

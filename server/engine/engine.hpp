@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,7 @@ class Engine {
   ControlPort control_;
   Settling settling_;
   bool has_memory_;
+  std::set<std::string> refused_;  // what scripts asked to be steered in vain; said once
   std::int64_t ticked_ns_ = 0;
 };
 

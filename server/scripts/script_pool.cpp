@@ -52,6 +52,7 @@ WorkerPlan plan_of(const Run& run, int constants_fd) {
   setup["segment"] = run.segment.path();
   setup["ranks"] = run.facts.ranks;
   setup["node_ranks"] = run.facts.node_ranks;
+  setup["has_all_ranks"] = run.facts.has_all_ranks();
   setup["run_id"] = run.facts.run_id;
   setup["memory"] = model.scripts.memory_bytes;
   setup["resumed"] = run.facts.resumed;

@@ -282,6 +282,13 @@ ScriptFailure ScriptWorker::converse(Script& script, const Frame& order, double 
   const bool stopped = seat_.process.was_stopped();
   const bool late = status == FrameStatus::late || platform::now_ns() >= deadline_ns;
   const std::string how = seat_.process.end();
+  if (status == FrameStatus::malformed) {
+    process_died();
+    return {
+        "its process said something to leatd that makes no sense, as when the script writes to "
+        "descriptor 3, and was ended",
+        seat_.process.all_last_words()};
+  }
   interfered_ = stopped || (!late && how.starts_with("was killed by signal 9"));
   process_died();
   if (stopped)
@@ -316,8 +323,8 @@ void ScriptWorker::take_message(const Script& script, Frame& message, const Iter
   } else if (kind == "results") {
     if (iteration) take_products(script, message, *iteration);
   } else if (kind == "set") {
-    context_.steering.ask(
-        {script.file.name, text_in(message.head, "parameter"), value_in(message.head)});
+    context_.steering.ask({script.file.name, text_in(message.head, "parameter"),
+                           value_in(message.head), text_in(message.head, "scope") == "node"});
     context_.wake();
   }
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "lib/model/run_description.hpp"
@@ -39,6 +40,9 @@ json parameters_as_json(const Iteration& iteration, const model::Model& model) {
   json all = json::object();
   for (std::size_t i = 0; i < iteration.parameters.size(); ++i) {
     json value = model::in_words(iteration.parameters[i]);
+    // JSON has no word for these; Python's float() reads them.
+    if (value.is_number_float() && !std::isfinite(value.get<double>()))
+      value = std::to_string(value.get<double>());
     if (!value.is_null()) all[model.parameters[i].name] = std::move(value);
   }
   return all;

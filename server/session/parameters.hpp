@@ -27,10 +27,16 @@ class Parameters {
   /// Of this iteration, as the first rank had them.
   std::vector<ParameterValue> at(std::int64_t iteration) const { return log_.at(iteration); }
   void forget(std::int64_t iteration) { log_.forget(iteration); }
-  void client_gone(std::uint32_t client) { steering_.client_gone(client); }
+  /// `iteration`: the one it was in; no value holds from that one or an earlier one on.
+  void client_gone(std::uint32_t client, std::int64_t iteration) {
+    steering_.client_gone(client, iteration);
+  }
 
   /// "", or why it is refused.
   std::string steer(const SteeringRequest& request) {
+    if (!request.of_node && !run_.facts.has_all_ranks())
+      return "this run has several servers, and each would give its own ranks the value from an "
+             "iteration of its own on; scope \"node\" is for those who mean that";
     return steering_.set(request.parameter, request.value, request.who);
   }
   /// Publishes what can be; what has been decided since the last call, each with its iteration.

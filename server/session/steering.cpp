@@ -162,7 +162,8 @@ void Steering::advance() {
   }
 }
 
-void Steering::client_gone(std::uint32_t client) {
+void Steering::client_gone(std::uint32_t client, std::int64_t iteration) {
+  if (iteration <= kMostIterations) latest_of_gone_ = std::max(latest_of_gone_, iteration);
   live_.erase(std::remove(live_.begin(), live_.end(), client), live_.end());
   if (!live_.empty()) return;
   for (std::uint32_t i = 0; i < parameters_.size(); ++i) drop(i);
@@ -205,7 +206,7 @@ void Steering::drop(std::uint32_t index) {
 
 // Numbers that make no sense are those of a client whose memory is corrupt; it has no say.
 std::int64_t Steering::latest_iteration() const noexcept {
-  std::int64_t latest = 0;
+  std::int64_t latest = latest_of_gone_;
   for (const std::uint32_t client : live_) {
     const std::int64_t at = segment_.client(client).client->iteration.load();
     if (at <= kMostIterations) latest = std::max(latest, at);

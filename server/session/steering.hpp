@@ -45,9 +45,10 @@ class Steering {
   void take_over();
   /// What the slots hold, whoever asked for it.
   std::vector<AuditEntry> committed() const;
-  /// This client has finalized or died: it holds up nothing any more. A client that has yet to come
-  /// counts as one in iteration 0.
-  void client_gone(std::uint32_t client);
+  /// This client has finalized or died in `iteration`: it holds up nothing any more, and no value
+  /// holds from an iteration on that it has been in without it. A client that has yet to come counts
+  /// as one in iteration 0.
+  void client_gone(std::uint32_t client, std::int64_t iteration);
 
   /// What was decided since the last call, in that order.
   std::vector<AuditEntry> take_audit();
@@ -76,6 +77,7 @@ class Steering {
   shm::SteeringWriter writer_;
   std::vector<Parameter> parameters_;
   std::vector<std::uint32_t> live_;  // clients
+  std::int64_t latest_of_gone_ = 0;
   std::size_t waiting_ = 0;          // how many parameters have a request
   std::vector<AuditEntry> audit_;
 };
@@ -85,6 +87,7 @@ struct SteeringRequest {
   std::string who;  ///< the script's name, or "control/<process>"
   std::string parameter;
   Steering::Value value;
+  bool of_node = false;  ///< meant for the ranks of one server, whatever others do
 };
 
 }  // namespace leat::server

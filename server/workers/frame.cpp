@@ -73,13 +73,13 @@ FrameStatus receive_frame(int socket, Frame* frame, std::int64_t deadline_ns,
   FrameStatus status =
       status_of(platform::receive_all(socket, lengths, sizeof lengths, deadline_ns, given_up));
   if (status != FrameStatus::frame) return status;
-  if (lengths[0] > kMostHeadBytes || lengths[1] > kMostBytes) return FrameStatus::ended;
+  if (lengths[0] > kMostHeadBytes || lengths[1] > kMostBytes) return FrameStatus::malformed;
   std::string head;
   status = receive_text(socket, lengths[0], &head, deadline_ns, given_up);
   if (status != FrameStatus::frame) return status;
   status = receive_text(socket, lengths[1], &frame->data, deadline_ns, given_up);
   if (status != FrameStatus::frame) return status;
-  return parse_head(head, &frame->head) ? FrameStatus::frame : FrameStatus::ended;
+  return parse_head(head, &frame->head) ? FrameStatus::frame : FrameStatus::malformed;
 }
 
 }  // namespace leat::server

@@ -17,7 +17,8 @@ struct Frame {
   std::string data;
 };
 
-enum class FrameStatus { frame, late, ended };
+/// malformed: what came is no frame; what follows cannot be told from it.
+enum class FrameStatus { frame, late, ended, malformed };
 
 /// False when the other side is gone, or takes nothing until `deadline_ns` of the monotonic clock.
 bool send_frame(int socket, const Frame& frame, std::int64_t deadline_ns,
@@ -27,7 +28,7 @@ bool send_frame(int socket, const Frame& frame, std::int64_t deadline_ns,
 /// says.
 bool parse_head(const std::string& text, nlohmann::json* head);
 
-/// `ended`: the other side is gone or was given up, or what it says is no frame.
+/// `ended`: the other side is gone or was given up.
 FrameStatus receive_frame(int socket, Frame* frame, std::int64_t deadline_ns,
                           const platform::GivenUp& given_up = {});
 

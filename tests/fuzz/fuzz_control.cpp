@@ -17,9 +17,8 @@ class AnyRun final : public ControlledRun {
   std::string describe() override { return ""; }
   Json metrics() override { return nullptr; }
   std::string ledger() override { return "{\n\"leat_ledger\": 1}\n"; }
-  std::string set(const std::string& parameter, const server::Steering::Value&,
-                  const std::string&) override {
-    return parameter == "dt" ? "" : "no";
+  std::string set(const server::SteeringRequest& request) override {
+    return request.parameter == "dt" ? "" : "no";
   }
   std::string signal(const std::string& event, const std::string&) override {
     return event == "snapshot" ? "" : "no";

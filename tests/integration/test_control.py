@@ -7,6 +7,7 @@ import pathlib
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -371,3 +372,53 @@ def test_the_example_of_the_how_to_steers(tmp_path):
         wait_until(lambda: write([rank], [next(numbers)]) or rank.must("get_double", "dt").value == 0.25, "the value")
         assert example.wait(LIMIT) == 0
         run.finish()
+
+
+def test_a_value_holds_from_no_iteration_that_a_rank_which_has_ended_was_in(tmp_path):
+    """Else the ranks of a node differ: that one has computed it with the old value."""
+    with Run(tmp_path, xml(DATA), ranks=2) as run:
+        first, second = run.init()
+        write([first], range(50))
+        first.start("finalize")
+        with Peer(run) as peer:
+            wait_until(lambda: peer.ask("status")["result"]["clients"][0]["phase"] == "finalized", "the end of rank 0")
+            assert peer.ask("subscribe", events=["steered"])["ok"]
+            assert peer.ask("set", parameter="dt", value=0.125)["ok"]
+            assert (event := peer.receive())["event"] == "steered" and event["iteration"] >= 50, event
+        seen = []
+        for number in range(60):
+            seen.append(second.must("get_double", "dt").value)
+            write([second], [number])
+        assert set(seen[:50]) == {0.5} and 0.125 in seen[50:]
+        assert second.call("finalize").ok and first.result().ok
+
+
+def test_the_name_of_the_simulation_will_do_where_one_session_has_it(tmp_path):
+    with Run(tmp_path, xml(DATA, name="plate")) as run:
+        run.init()
+        assert json.loads(ctl(run, "status", "--json", session="plate"))["result"]["session"] == run.session
+        seen = subprocess.run([BUILD / "bin/leat", "ls", "plate", "--json"], env=run.environment, cwd=tmp_path, capture_output=True)
+        assert json.loads(seen.stdout)["session"] == run.session
+        with connect(run, session="plate") as connection:
+            assert connection.session == run.session
+        run.finish()
+
+
+@pytest.mark.parametrize("fails_at", [1, 2])
+def test_leat_ctl_says_that_the_server_has_just_ended(tmp_path, fails_at):
+    """Whichever of its questions is the last that is answered."""
+    answers = [{"leat_control": 1, "reply": "status", "ok": True, "result": {"server": 0, "servers": 2}}][:fails_at - 1]
+    runtime = tmp_path / "r"
+    runtime.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(runtime / "gone.control"))
+        listener.listen()
+        asks = subprocess.Popen([BUILD / "bin/leat", "ctl", "gone", "signal", "crack"], stderr=subprocess.PIPE,
+                                env={**os.environ, "LEAT_RUNTIME_DIR": str(runtime)})
+        with listener.accept()[0] as peer:
+            for answer in answers:
+                peer.recv(1 << 16)
+                peer.sendall(json.dumps(answer).encode() + b"\n")
+            peer.recv(1 << 16)
+    said = asks.communicate(timeout=LIMIT)[1].decode()
+    assert asks.returncode in (3, 4) and ("has ended" in said or "listens" in said), (asks.returncode, said)

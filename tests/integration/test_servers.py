@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import time
 
 import h5py
@@ -164,7 +165,7 @@ def test_an_order_to_a_run_reaches_all_of_its_servers_and_each_answers(tmp_path)
         ranks = run.init()
         names = [run.session, f"{run.session}.1"]
         iterate(ranks, 0)
-        ctl(run, "set", "dt=0.25", "--wait", "0")
+        ctl(run, "set", "dt=0.25", "--scope", "node", "--wait", "0")
         for i in (1, 2, 3):
             iterate(ranks, i)
         assert [rank.call("get_double", "dt").value for rank in ranks] == [0.25] * 4
@@ -296,3 +297,40 @@ def test_a_first_server_that_takes_over_knows_who_has_been_told_where_to_go(tmp_
         run.finish()
         assert time.monotonic() - begin < 5, "waits for ranks that came long ago"
     expect(tmp_path / "run.h5", 3)
+
+
+def test_steering_is_refused_where_servers_cannot_agree(tmp_path):
+    """Each would choose an iteration of its own. Who wants that says so."""
+    with Run(tmp_path, text(2).replace("<data>", '<data><parameter name="dt" type="double" value="0.5"/>'), ranks=4) as run:
+        ranks = run.init()
+        iterate(ranks, 0)
+        refused = ctl(run, "set", "dt=0.25", code=1)
+        assert "several servers" in refused and 'scope "node"' in refused, refused
+        ctl(run, "set", "dt=0.25", "--scope", "node", "--wait", "0")
+        for i in range(1, 40):
+            iterate(ranks, i)
+        assert [rank.must("get_double", "dt").value for rank in ranks] == [0.25] * 4
+        run.finish()
+
+
+def test_a_script_of_one_of_several_servers_cannot_steer_the_run(tmp_path):
+    (tmp_path / "analysis").mkdir()
+    (tmp_path / "analysis" / "steer.py").write_text("""
+def process(ds, ctx):
+    if ctx.iteration == 1:
+        ctx.set("dt", 0.25, scope="node")
+    if ctx.iteration == 2:
+        ctx.set("dt", 0.125)
+""")
+    scripts = f'<scripts interpreter="{sys.executable}"><folder path="analysis" when-slow="wait"/></scripts>'
+    whole = text(2, log=scripts).replace("<data>", '<data><parameter name="dt" type="double" value="0.5"/>')
+    with Run(tmp_path, whole, ranks=2) as run:
+        ranks = run.init()
+        until = time.monotonic() + LIMIT
+        i = 0
+        while {rank.must("get_double", "dt").value for rank in ranks} != {0.25} or run.log().count("this run has several servers") < 2:
+            assert time.monotonic() < until, run.log()
+            iterate(ranks, i)
+            i += 1
+        run.finalize()
+    assert 'scope="node"' in run.log()

@@ -339,3 +339,49 @@ exec {sys.executable} "$@"
         write_iterations(run, range(4))
     expect_all_stored(folder, 4)
     assert (folder / "began").exists() and witnessed(folder) == [0, 1, 2, 3]
+
+
+def test_what_a_script_prints_may_be_no_text_at_all(folder):
+    """The name of a file need not be UTF-8; Python has a half character for each byte that is none."""
+    put(folder, "prints", """
+        import os
+        def process(ds, ctx):
+            print("found", os.fsdecode(b"caf\\xe9.txt"), "and", "\\ud800")
+            ctx.scalar("i", ctx.iteration)
+        """)
+    with script_run(folder, config()) as run:
+        write_iterations(run, range(3))
+    assert [int(row["i"]) for row in table(folder, "prints")] == [0, 1, 2]
+    assert r"found caf\udce9.txt and \ud800" in run.log(), run.log()
+
+
+def test_threads_of_a_script_may_print_while_it_works(folder):
+    put(folder, "threads", """
+        import concurrent.futures
+        def say(number):
+            for i in range(50):
+                print(f"thread {number} line {i}")
+        def process(ds, ctx):
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                list(pool.map(say, range(8)))
+            ctx.scalar("i", ctx.iteration)
+        """)
+    with script_run(folder, config()) as run:
+        write_iterations(run, range(3))
+    assert [int(row["i"]) for row in table(folder, "threads")] == [0, 1, 2], run.log()
+    assert "signal 9" not in run.log()
+
+
+def test_what_is_no_message_is_said_to_be_none(folder):
+    put(folder, "bad", """
+        import os, struct
+        def process(ds, ctx):
+            if ctx.iteration == 1:
+                os.write(3, struct.pack("=QQ", 7, 0) + b"garbage")
+            ctx.scalar("i", ctx.iteration)
+        """)
+    with script_run(folder, config()) as run:
+        write_iterations(run, range(4))
+    expect_all_stored(folder, 4)
+    assert [int(row["i"]) for row in table(folder, "bad")] == [0, 2, 3]
+    assert "makes no sense" in last_report(run, "bad") and "signal 9" not in run.log(), run.log()

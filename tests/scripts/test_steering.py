@@ -43,3 +43,38 @@ def test_a_parameter_that_shapes_a_layout_cannot_be_steered(tmp_path):
     with script_run(tmp_path, config(SHAPES)) as run:
         write_iterations(run, range(2))
     assert 'script "steer", ctx.set: ' in run.log() and "layout \"l\"" in run.log(), run.log()
+
+
+def test_what_is_not_finite_is_refused_and_costs_that_call_alone(tmp_path):
+    put(tmp_path, "steer", """
+        def process(ds, ctx):
+            ctx.scalar("dt", ctx.parameters["dt"])
+            if ctx.iteration == 1:
+                ctx.set("dt", float("nan"))
+        """)
+    with script_run(tmp_path, config(DT, folder='when-slow="wait"')) as run:
+        write_iterations(run, range(4))
+    log = run.log()
+    assert 'ctx.set("dt", nan): not a finite number' in log and "signal 9" not in log, log
+    assert [int(row["iteration"]) for row in table(tmp_path, "steer")] == [0, 1, 2, 3]
+
+
+def test_a_parameter_that_is_not_finite_reaches_scripts_as_it_is(tmp_path):
+    put(tmp_path, "see", """
+        def process(ds, ctx):
+            ctx.log("dt is", repr(ctx.parameters["dt"]))
+        """)
+    with script_run(tmp_path, config(DT, folder='when-slow="wait"')) as run:
+        for number, value in enumerate(("nan", "inf", "-inf", "0.25")):
+            run.ranks[0].must("set_double", "dt", value)
+            write_iterations(run, [number])
+    log = run.log()
+    for value in ("nan", "inf", "-inf", "0.25"):
+        assert f"dt is {value}" in log, log
+
+
+def test_what_is_refused_in_each_iteration_is_said_once(tmp_path):
+    put(tmp_path, "steer", "def process(ds, ctx):\n    ctx.set('n', 9)\n")
+    with script_run(tmp_path, config(SHAPES, folder='when-slow="wait"')) as run:
+        write_iterations(run, range(6))
+    assert run.log().count("ctx.set: ") == 1, run.log()

@@ -79,15 +79,15 @@ class Peer:
         return messages
 
 
-def ctl(run, *arguments, code=0):
+def ctl(run, *arguments, code=0, session=None):
     """`leat ctl SESSION ...`; its standard output, or with code != 0 all that it says."""
-    done = subprocess.run([BUILD / "bin/leat", "ctl", run.session, *map(str, arguments)], capture_output=True, text=True,
+    done = subprocess.run([BUILD / "bin/leat", "ctl", session or run.session, *map(str, arguments)], capture_output=True, text=True,
                           cwd=run.folder, env=run.environment, timeout=LIMIT)
     assert done.returncode == code, done
     return done.stdout if code == 0 else done.stdout + done.stderr
 
 
-def connect(run, timeout=LIMIT):
+def connect(run, timeout=LIMIT, session=None):
     import leat.control
     os.environ["LEAT_RUNTIME_DIR"] = str(run.runtime)
-    return leat.control.connect(run.session, timeout)
+    return leat.control.connect(session or run.session, timeout)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a script can do besides looking: the second argument of its functions."""
+import math
 import numbers
 
 import numpy as np
@@ -67,9 +68,17 @@ class Context:
         good_name("image", name)
         return self._services.image(self._script.name, name, self.iteration, picture)
 
-    def set(self, parameter, value):
-        """Steers the simulation: leat_get_* of all ranks of the node return `value` from one and the same iteration on, a few
-        after this one. Does not wait. Only parameters on which no layout depends."""
+    def set(self, parameter, value, scope="run"):
+        """Steers the simulation: leat_get_* of all ranks return `value` from one and the same iteration on, a few after this one.
+        Does not wait. Only parameters on which no layout depends, and finite numbers only.
+
+        A run with several servers (several nodes, or servers="2") cannot agree on that iteration yet: there it is an error, unless
+        scope="node" says that each server is steered by its own scripts, and its ranks alone."""
+        if scope not in ("run", "node"):
+            raise ValueError(f'ctx.set("{parameter}", ..., scope={scope!r}): scope is "run" or "node"')
+        if scope == "run" and not self._services.has_all_ranks:
+            raise RuntimeError(f'ctx.set("{parameter}", ...): this run has several servers, and each would give its own ranks the value '
+                               'from an iteration of its own on. Say scope="node" where that is meant')
         kinds = self._services.model.parameters
         if parameter not in kinds:
             raise LookupError(f'there is no parameter "{parameter}" in {self._services.model.source}{did_you_mean(parameter, kinds)}')
@@ -78,7 +87,9 @@ class Context:
         kind = kinds[parameter]
         if isinstance(value, bool) or not isinstance(value, _KINDS[kind]):
             raise TypeError(f'ctx.set("{parameter}", {value!r}): the parameter is of type {kind}')
-        self._services.set(parameter, float(value) if kind == "double" else value)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f'ctx.set("{parameter}", {value!r}): not a finite number')
+        self._services.set(parameter, float(value) if kind == "double" else value, scope)
 
     def log(self, *words):
         """A line in the server's log, like print."""

@@ -1,28 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """What leatd and a worker say to each other; server/workers/frame.hpp is the other side, and describes the bytes."""
 import json
+import re
 import socket
 import struct
+import threading
 
 _LENGTHS = struct.Struct("=QQ")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encoded(head):
+    """JSON that every parser reads. What no UTF-8 can say, as half of a character or a byte of a file's name, is written as \\udcff."""
+    text = json.dumps(head, ensure_ascii=False, allow_nan=False)
+    return _LONE_SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text).encode()
 
 
 class Channel:
-    """One end. Not thread safe."""
+    """One end. Threads may send at the same time; one receives."""
 
     def __init__(self, descriptor):
         self._socket = socket.socket(fileno=descriptor)
+        self._sending = threading.Lock()
 
     def close(self):
         self._socket.close()
 
     def send(self, head, *data):
-        text = json.dumps(head).encode()
+        text = encoded(head)
         parts = [memoryview(part).cast("B") for part in data if len(part)]
         start = _LENGTHS.pack(len(text), sum(len(part) for part in parts)) + text
-        self._socket.sendall(start)
-        for part in parts:
-            self._socket.sendall(part)
+        with self._sending:
+            self._socket.sendall(start)
+            for part in parts:
+                self._socket.sendall(part)
 
     def receive(self):
         """The next (head, data), or None when the other side has ended."""

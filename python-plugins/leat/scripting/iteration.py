@@ -59,8 +59,9 @@ class LiveIteration(Iteration):
     """Of a run in progress: blocks lie in shared memory. `data`: bytes of RECORDs, and of products. `memory`, `constants`: SharedMemory."""
 
     def __init__(self, model, head, data, memory, constants):
-        time = head["parameters"].get(model.time.parameter) if model.time else None
-        super().__init__(model, head["iteration"], head["complete"], head["parameters"], time)
+        parameters = {name: float(value) if model.parameters[name] == "double" else value for name, value in head["parameters"].items()}
+        time = parameters.get(model.time.parameter) if model.time else None
+        super().__init__(model, head["iteration"], head["complete"], parameters, time)
         self._memory, self._constants = memory, constants
         self.take(head, data)
 

@@ -78,7 +78,9 @@ class Services:
     def log(self, level, text):
         self._say(f'script "{self.current}": {text}')
 
-    def set(self, parameter, value):
+    has_all_ranks = True
+
+    def set(self, parameter, value, scope):
         self.log("info", f"ctx.set(\"{parameter}\", {value!r}): only told, a replay has no simulation to steer")
 
     def image(self, script, name, iteration, picture):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that runs scripts: takes orders from leatd (server/scripts/script_runs.cpp) until it goes away."""
+"""The process that runs scripts: takes orders from leatd (server/scripts/script_worker.cpp) until it goes away."""
 import faulthandler
 import os
 import pickle
 import platform
 import resource
 import sys
+import threading
 import time
 
 from .parent import die_with_parent
@@ -48,9 +49,11 @@ class LogStream:
 
     def __init__(self, log, level):
         self._log, self._level, self._line = log, level, ""
+        self._writing = threading.Lock()
 
     def write(self, text):
-        *lines, self._line = (self._line + text).split("\n")
+        with self._writing:
+            *lines, self._line = (self._line + text).split("\n")
         for line in lines:
             if line.strip():
                 self._log(self._level, line)
@@ -71,15 +74,15 @@ class LogStream:
 class Services:
     """What a Context needs of the world around."""
 
-    def __init__(self, channel, model, output):
-        self.model = model
+    def __init__(self, channel, model, output, has_all_ranks):
+        self.model, self.has_all_ranks = model, has_all_ranks
         self._channel, self._output = channel, output
 
     def log(self, level, text):
         self._channel.send({"kind": "log", "level": level, "text": text})
 
-    def set(self, parameter, value):
-        self._channel.send({"kind": "set", "parameter": parameter, "value": value})
+    def set(self, parameter, value, scope):
+        self._channel.send({"kind": "set", "parameter": parameter, "value": value, "scope": scope})
 
     def image(self, script, name, iteration, picture):
         from . import outputs
@@ -101,7 +104,7 @@ class Worker:
         self._model = Model.from_json(setup)
         self._memory = SharedMemory(os.open(setup["segment"], os.O_RDONLY | os.O_CLOEXEC))
         self._constants = SharedMemory(_CONSTANTS)
-        self._services = Services(channel, self._model, self._output)
+        self._services = Services(channel, self._model, self._output, setup["has_all_ranks"])
         self._scripts, self._tables, self._timeouts = {}, {}, {}
         self._iteration = None
         sys.stdout = LogStream(self._services.log, "info")

@@ -27,9 +27,7 @@ class QuietRun final : public control::ControlledRun {
   std::string describe() override { return ""; }
   std::string ledger() override { return ""; }
   std::string signal(const std::string&, const std::string&) override { return ""; }
-  std::string set(const std::string&, const Steering::Value&, const std::string&) override {
-    return "";
-  }
+  std::string set(const SteeringRequest&) override { return ""; }
   std::string drain(const std::string&) override { return ""; }
   std::string stop(const std::string&) override { return ""; }
   std::string reload_scripts(const std::string&) override { return ""; }

@@ -23,9 +23,9 @@ class FakeRun final : public ControlledRun {
     orders.push_back("signal " + event + " by " + who);
     return "";
   }
-  std::string set(const std::string& parameter, const server::Steering::Value&,
-                  const std::string& who) override {
-    orders.push_back("set " + parameter + " by " + who);
+  std::string set(const server::SteeringRequest& request) override {
+    orders.push_back("set " + request.parameter + " by " + request.who +
+                     (request.of_node ? ", of the node" : ""));
     return "";
   }
   std::string drain(const std::string&) override { return "it is too late"; }

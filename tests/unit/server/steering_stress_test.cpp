@@ -228,7 +228,7 @@ TEST_F(SteeringStress, ARankThatIsWronglyTakenForDeadMayMissValuesButSeesNoMixtu
         [&, i] { run_client(run_.segment, i, ahead, kIterations, shared_->of_client[i]); });
   }
   Steering steering(run_.model, run_.segment);
-  for (const std::uint32_t other : {1, 2, 3}) steering.client_gone(other);
+  for (const std::uint32_t other : {1, 2, 3}) steering.client_gone(other, 0);
   steer(
       steering, [&] { return iteration_of(0) >= kIterations - 100; }, shared_->of_server);
   clients.clear();
@@ -252,7 +252,7 @@ TEST_F(SteeringStress, AKilledRankHoldsUpNoLaterValue) {
       shared_->of_server);
   end(children_.back());
   children_.pop_back();
-  steering.client_gone(3);
+  steering.client_gone(3, 0);
   const std::size_t before = shared_->of_server.count;
   // A value is set at least once in kFar iterations, however little the test gets of the processor.
   const auto end_of_run = [&] {
@@ -288,7 +288,7 @@ TEST_F(SteeringStress, AServerStoppedAtAnyMomentHoldsUpNoRankAndRanksStillAgree)
   }
   const pid_t server = start([&] {
     Steering steering(run_.model, run_.segment);
-    steering.client_gone(3);
+    steering.client_gone(3, 0);
     steer(
         steering, [&] { return shared_->end || shared_->of_server.count + 1000 > kMostSeen; },
         shared_->of_server);

@@ -132,7 +132,7 @@ TEST_F(SteeringTest, ARankThatIsGoneHoldsUpNothing) {
   EXPECT_EQ(steering_.set("count", std::int64_t{1}, "a.py"), "");
   EXPECT_EQ(steering_.set("count", std::int64_t{2}, "a.py"), "");
   first_.enter(3, [](std::uint32_t, const shm::SteeredValue&) {});
-  steering_.client_gone(1);
+  steering_.client_gone(1, 0);
   steering_.advance();
   std::int64_t seen = 0;
   first_.enter(5, [&](std::uint32_t, const shm::SteeredValue& v) { seen = v.integer(); });
@@ -142,8 +142,8 @@ TEST_F(SteeringTest, ARankThatIsGoneHoldsUpNothing) {
 TEST_F(SteeringTest, WhenAllRanksAreGoneWhatWaitsNeverTakesEffectAndMoreIsRefused) {
   EXPECT_EQ(steering_.set("count", std::int64_t{1}, "a.py"), "");
   EXPECT_EQ(steering_.set("count", std::int64_t{2}, "b.py"), "");
-  steering_.client_gone(0);
-  steering_.client_gone(1);
+  steering_.client_gone(0, 0);
+  steering_.client_gone(1, 0);
   steering_.advance();
   const std::vector<AuditEntry> audit = steering_.take_audit();
   ASSERT_EQ(audit.size(), 2u);
