@@ -16,7 +16,29 @@ LayoutTable::LayoutTable(const shm::Catalogue& catalogue, const std::string& con
 void LayoutTable::set(std::uint32_t parameter, std::int64_t value) noexcept {
   values_[parameter] = value;
   set_[parameter] = 1;
+  refused_.erase(parameter);
   ++generation_;
+}
+
+void LayoutTable::refuse(std::uint32_t parameter, std::int64_t value) noexcept {
+  refused_[parameter] = value;
+  ++generation_;
+}
+
+bool LayoutTable::is_certain(const shm::LayoutRecord& layout, Error* error) const {
+  for (const auto& [parameter, value] : refused_) {
+    if (!depends_on(layout, parameter)) continue;
+    const std::string name(catalogue_.text(catalogue_.parameters()[parameter].name));
+    const std::string of_layout = "layout \"" + std::string(catalogue_.text(layout.name)) + "\" (" +
+                                  std::string(catalogue_.text(layout.where)) + ")";
+    *error = Error{Status::ERROR_SHAPE,
+                   of_layout + ": the size of the array is not certain, as leat_set_int(\"" + name +
+                       "\", " + std::to_string(value) + ") was refused and the parameter is " +
+                       std::to_string(values_[parameter]) +
+                       " still; set it to that, or say varying=\"true\" in the layout"};
+    return false;
+  }
+  return true;
 }
 
 bool LayoutTable::depends_on(const shm::LayoutRecord& layout,
@@ -59,6 +81,7 @@ const LayoutShape* LayoutTable::shape(std::uint32_t index, Error* error) {
   LayoutShape& shape = layouts_[index];
   if (shape.generation == generation_) return &shape;
   const shm::LayoutRecord& layout = catalogue_.layouts()[index];
+  if (!is_certain(layout, error)) return nullptr;
   const auto dimensions = catalogue_.dimensions_of(layout);
   for (std::size_t d = 0; d < dimensions.size(); ++d) {
     const shm::DimensionRecord& dimension = dimensions[d];

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,9 +35,14 @@ class LayoutTable {
     return set_[parameter] != 0 && values_[parameter] == value;
   }
   void set(std::uint32_t parameter, std::int64_t value) noexcept;
+  /// The caller was refused another value for it, and may go on with arrays of that: no layout that
+  /// it shapes has a shape until it is set to what it is.
+  void refuse(std::uint32_t parameter, std::int64_t value) noexcept;
+  bool is_refused(std::uint32_t parameter) const noexcept { return refused_.count(parameter) != 0; }
   bool depends_on(const shm::LayoutRecord& layout, std::uint32_t parameter) const noexcept;
 
  private:
+  bool is_certain(const shm::LayoutRecord& layout, Error* error) const;
   bool evaluate_into(const shm::LayoutRecord& layout, shm::ProgramRef program, std::int64_t* out,
                      Error* error) const;
 
@@ -45,6 +51,7 @@ class LayoutTable {
   std::vector<LayoutShape> layouts_;
   std::vector<std::int64_t> values_;
   std::vector<std::uint8_t> set_;
+  std::map<std::uint32_t, std::int64_t> refused_;  // by parameter: the value
   std::uint64_t generation_ = 1;
 };
 

@@ -92,18 +92,24 @@ void VariableTable::set_level(std::uint32_t variable, std::uint32_t block, std::
 }
 
 Result<void> VariableTable::set_integer(std::uint32_t parameter, std::int64_t value) {
-  if (layouts_.is_set_to(parameter, value)) return {};
+  if (layouts_.is_set_to(parameter, value) && !layouts_.is_refused(parameter)) return {};
+  if (layouts_.is_set_to(parameter, value)) {
+    layouts_.set(parameter, value);
+    return {};
+  }
   for (std::size_t i = 0; i < states_.size(); ++i) {
     if (!states_[i].written || catalogue_.variables()[i].may_change != 0) continue;
     const shm::LayoutRecord& layout = catalogue_.layouts()[states_[i].layout];
     if (!layouts_.depends_on(layout, parameter)) continue;
     const std::string name(catalogue_.text(catalogue_.parameters()[parameter].name));
-    return Error{Status::ERROR_STATE,
-                 "parameter \"" + name + "\" shapes layout \"" +
-                     std::string(catalogue_.text(layout.name)) + "\" (" +
-                     std::string(catalogue_.text(layout.where)) +
-                     "), of which blocks were written already: set it before the first write, or "
-                     "give the layout \"?\" dimensions and use leat_set_extent"};
+    layouts_.refuse(parameter, value);
+    return Error{
+        Status::ERROR_STATE,
+        "parameter \"" + name + "\" shapes layout \"" + std::string(catalogue_.text(layout.name)) +
+            "\" (" + std::string(catalogue_.text(layout.where)) +
+            "), of which blocks were written already: say varying=\"true\" in the layout if "
+            "it may change, or set it before the first write. Until it has its value again "
+            "writes of that layout are refused"};
   }
   layouts_.set(parameter, value);
   return {};

@@ -42,7 +42,7 @@ class LayoutCheck {
   void error(const char* attribute, const std::string& message) {
     const SourceLocation& where = attributes_.where(attribute);
     const std::string text = "layout \"" + layout_.name + "\": " + message;
-    if (!context_.is_damaris || !hangs_on_values_) return context_.error(where, text);
+    if (!layout_.may_change || !hangs_on_values_) return context_.error(where, text);
     context_.out.warning(where, text + ": the program must set other values before it writes");
   }
 

@@ -56,7 +56,7 @@ struct Layout {
   std::vector<Dimension> dimensions;  ///< 0 to kMaxDims; none is a scalar
   bool has_global = false;
   bool partial = false;     ///< holes in the global array are meant
-  bool may_change = false;  ///< parameters that shape it may be set at any time, as with Damaris
+  bool may_change = false;  ///< parameters that shape it may be set at any time: `varying`
   Order order = Order::unsaid;
   std::int64_t blocks = 1;  ///< of a variable, that a rank writes in an iteration, at most
   std::string description;
@@ -255,6 +255,7 @@ struct Model {
   std::vector<Store> stores;
   Scripts scripts;
   std::vector<Event> events;
+  bool is_for_damaris = false;  ///< the file was: its programs may begin with leat_init alone
 };
 
 enum class Severity { error, warning, note };

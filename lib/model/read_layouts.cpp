@@ -48,7 +48,7 @@ class LayoutReader {
     layout_.order = order_of(attributes_.text("order"));
     layout_.blocks = std::strtoll(attributes_.text("blocks").c_str(), nullptr, 10);
     layout_.where = element.where;
-    layout_.may_change = context.is_damaris;
+    layout_.may_change = attributes_.text("varying") == "true";
   }
 
   Layout run() {

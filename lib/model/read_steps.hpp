@@ -18,9 +18,6 @@ struct ReadContext {
   const Schema& schema;
   DiagnosticList& out;
   Model& model;
-  /// The file is one for Damaris: programs set what they like of its parameters, so what the
-  /// values in it make of a layout may be wrong, and they may begin with leat_init all the same.
-  bool is_damaris = false;
 
   void error(const SourceLocation& where, std::string message) {
     out.error(where, std::move(message));

@@ -10,7 +10,8 @@ namespace {
 Model read_tree(const Document& document, const Schema& schema, DiagnosticList& out) {
   Model model;
   const XmlElement& root = document.root;
-  ReadContext context{schema, out, model, document.is_damaris};
+  model.is_for_damaris = document.is_damaris;
+  ReadContext context{schema, out, model};
   read_simulation(context, root);
   read_parameters(context, root);
   read_layouts(context, root);

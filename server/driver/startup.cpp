@@ -84,17 +84,11 @@ Result<model::Model> model_of(model::ReadResult read, std::string* warnings) {
   return std::move(*read.model);
 }
 
-// Programs for Damaris may call leat_init alone, whatever their XML says.
-bool is_for_damaris(const model::Model& model) {
-  return std::any_of(model.layouts.begin(), model.layouts.end(),
-                     [](const model::Layout& layout) { return layout.may_change; });
-}
-
 // Ranks have become servers before anybody comes; one that died is followed by a process.
 model::ReadResult read_for(const Options& options, bool may_be_in_ranks) {
   model::ReadResult read = model::read_file(options.config);
   const bool fits = !read.model || read.model->architecture.place != model::Place::ranks ||
-                    is_for_damaris(*read.model);
+                    read.model->is_for_damaris;  // its programs may call leat_init alone
   if (fits || may_be_in_ranks || !options.place.empty()) return read;
   read.model.reset();
   read.diagnostics.push_back({model::Severity::error,

@@ -78,7 +78,7 @@ class Steering {
   std::vector<Parameter> parameters_;
   std::vector<std::uint32_t> live_;  // clients
   std::int64_t latest_of_gone_ = 0;
-  std::size_t waiting_ = 0;          // how many parameters have a request
+  std::size_t waiting_ = 0;  // how many parameters have a request
   std::vector<AuditEntry> audit_;
 };
 

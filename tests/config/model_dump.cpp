@@ -38,6 +38,7 @@ void dump(std::ostream& out, const Parameter& p) {
 void dump(std::ostream& out, const Layout& layout) {
   out << "layout " << layout.name << " " << scalar_name(layout.type)
       << " dimensions=" << layout.dimensions.size() << (layout.partial ? " partial" : "")
+      << (layout.may_change ? " varying" : "")
       << (layout.blocks == 1 ? "" : " blocks=" + std::to_string(layout.blocks))
       << described(layout.description);
   for (const Dimension& each : layout.dimensions) {

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that call Damaris run on Leat, and what they write is what h5py reads."""
+import subprocess
+
 import h5py
 import numpy as np
 import pytest
@@ -54,9 +56,15 @@ def test_switched_off_it_computes_and_stores_nothing(tmp_path):
     assert [p for p in sorted(tmp_path.iterdir()) if p.name != "r"] == before
 
 
+@pytest.mark.parametrize("converted", [False, True])
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_sizes_are_set_anew_in_each_iteration(tmp_path, ranks):
+def test_sizes_are_set_anew_in_each_iteration(tmp_path, ranks, converted):
+    """With the XML for Damaris, and with what `leat convert` makes of it."""
     copy_xml(tmp_path, "shrinking.xml")
+    if converted:
+        own = subprocess.run([BUILD / "bin/leat", "convert", "shrinking.xml"], cwd=tmp_path, capture_output=True, check=True)
+        assert b'varying="true"' in own.stdout
+        (tmp_path / "shrinking.xml").write_bytes(own.stdout)
     done = run(tmp_path, "damaris_shrinking", "shrinking.xml", ranks=ranks)
     assert done.returncode == 0, done.stdout + done.stderr
     for step, size in enumerate([12, 6, 24, 2, 12]):

@@ -38,19 +38,10 @@ Converted convert_file(const std::string& path) {
     return result;
   }
   if (!root) return result;
-  const SourceLocation where = root->where;
   expand_environment(*root, said);
   const Schema schema;
   if (const auto translation = translate(std::move(*root), schema, said))
     result.text = text_of(*translation, path);
-  if (result.text && !read_text(*result.text, path, schema).model) {
-    result.text.reset();
-    result.diagnostics.push_back(
-        {Severity::error, where,
-         "in Leat's own language the values of parameters make layouts that fit, or there are "
-         "none yet: take value=\"...\" out of the parameters that the program sets, see the "
-         "warnings"});
-  }
   return result;
 }
 

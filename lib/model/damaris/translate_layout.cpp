@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // <parameter> and <layout>.
 #include <algorithm>
+#include <cctype>
 
 #include "lib/model/damaris/parts.hpp"
 #include "lib/model/damaris/tree.hpp"
@@ -60,12 +61,20 @@ class LayoutTranslation {
     order(to, use, around.is_fortran);
     if (given(from_, "global")) take(to, "global", from_, "global");
     ghosts(to);
+    varying(to);
     if (around.domains) put(to, "blocks", around.domains->value, from_.where);
     take_description(to, from_);
     return to;
   }
 
  private:
+  // Programs for Damaris set parameters between any two writes.
+  void varying(XmlElement& to) {
+    const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
+    const std::string sizes = value_of(from_, "dimensions") + value_of(from_, "global");
+    if (std::any_of(sizes.begin(), sizes.end(), is_letter)) put(to, "varying", "true", from_.where);
+  }
+
   void type_of_use(XmlElement& to, const LayoutUse& use) {
     const std::string type = value_of(from_, "type");
     for (XmlAttribute& each : to.attributes) {
