@@ -101,7 +101,22 @@ ProductFlow product_flow(const std::vector<ProductMaker>& makers) {
   return std::move(search).flow();
 }
 
+// "" or the products that this one would take of itself; a pattern for all sources means others.
+static std::string own_products_of(const ProductMaker& maker) {
+  const auto own = std::find_if(maker.takes.begin(), maker.takes.end(), [&](const auto& pattern) {
+    return pattern.substr(0, pattern.find('/')) == maker.source;
+  });
+  return own == maker.takes.end() ? "" : *own;
+}
+
 std::string why_endless(const std::vector<ProductMaker>& makers) {
+  for (const ProductMaker& maker : makers) {
+    const std::string own = own_products_of(maker);
+    if (!own.empty())
+      return "products=\"" + own + "\": \"" + maker.source +
+             "\" would take what it publishes itself, and nobody is given that; what makes something "
+             "of it has to be another store or script";
+  }
   const std::string circle = product_flow(makers).circle;
   if (circle.empty()) return "";
   return "products would be made of each other without end: " + circle +

@@ -42,7 +42,7 @@ struct ProductFlow {
 /// Nobody takes what it has published itself.
 ProductFlow product_flow(const std::vector<ProductMaker>& makers);
 
-/// The circle as an error that says what to do; "" for none.
+/// A circle, or one that takes its own products, as an error that says what to do; "" for none.
 std::string why_endless(const std::vector<ProductMaker>& makers);
 
 }  // namespace leat::model

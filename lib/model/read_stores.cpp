@@ -173,10 +173,10 @@ void check_schedules(ReadContext& context) {
 void refuse_circles(ReadContext& context) {
   const std::vector<ProductMaker> makers = makers_of(context.model);
   const std::string circle = product_flow(makers).circle;
-  if (circle.empty()) return;
-  const Store& first =
-      context.model.stores[index_of(context.model.stores, circle.substr(0, circle.find('/')))];
-  context.error(first.where, why_endless(makers));
+  const std::string why = why_endless(makers);
+  if (why.empty()) return;
+  const std::size_t first = index_of(context.model.stores, circle.substr(0, circle.find('/')));
+  context.error(context.model.stores[first < context.model.stores.size() ? first : 0].where, why);
 }
 
 }  // namespace

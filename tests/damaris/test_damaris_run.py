@@ -2,6 +2,7 @@
 """A run with an XML for Damaris: what ranks write is what h5py reads, and the same as with the converted one."""
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -9,7 +10,7 @@ import time
 import h5py
 import numpy as np
 import pytest
-from leat_run import Run, data, same_bits
+from leat_run import BUILD, Run, data, same_bits
 
 LEAT = pathlib.Path(os.environ["LEAT_BUILD"]) / "bin" / "leat"
 HEAD = """<?xml version="1.0"?>
@@ -179,3 +180,22 @@ def test_functions_of_events_are_called(tmp_path):
     assert (tmp_path / "noted_too.txt").read_text() == "all -1 0\n"
     checked = subprocess.run([LEAT, "check", "run.xml"], cwd=tmp_path, capture_output=True, text=True)
     assert 'event "nothing" has no library: Damaris looks for "main" in the program' in checked.stderr
+
+
+@pytest.mark.parametrize("name", ["opm_flow", "vector", "storage_blocks", "pdi", "image"])
+def test_step_6_of_the_page_gives_an_xml_that_runs(tmp_path, name):
+    """For each FileMode, and with several domains, as public XMLs have them."""
+    root = pathlib.Path(__file__).parents[2]
+    (command,) = re.findall(r"^sed -E '(.*)' plate-leat.xml", (root / "docs/how-to/coming-from-damaris.md").read_text(), re.M)
+    leat = BUILD / "bin/leat"
+    converted = subprocess.run([leat, "convert", root / f"tests/damaris/{name}.xml"], capture_output=True, text=True, check=True).stdout
+    own = subprocess.run(["sed", "-E", command], input=converted, capture_output=True, text=True, check=True).stdout
+    assert own.count("<option") < converted.count("<option") or "<option" not in converted
+    (tmp_path / "own.xml").write_text(own)
+    for folder in re.findall(r'folder="([^"]+)"', own):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    checked = subprocess.run([leat, "check", "own.xml"], cwd=tmp_path, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    with Run(tmp_path, own, environment={"LEAT_PLACE": "process"}) as run:
+        run.init()
+        run.finish()

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import tempfile
 import time
 
@@ -246,3 +247,19 @@ def test_a_later_run_of_the_same_name_is_no_late_one_and_does_not_take_a_late_ra
         forget_late(run)
     with h5py.File(tmp_path / "next.h5") as file:
         assert file["leat/iteration_complete"][:].tolist() == [1] * ITERATIONS
+
+
+@pytest.mark.parametrize("option", ['name="exists" value="overwrite"', 'name="compresion" value="lz4"', 'name="file-mode" value="Collective"',
+                                    'name="compression" value="zip"'])
+def test_what_leat_check_calls_an_error_of_a_store_is_refused_by_leat_init(short_path, option):
+    """Else the simulation computes to its end before it is said that nothing was stored."""
+    store = f'<store name="out" type="hdf5"><option {option}/></store>'
+    with Run(short_path, xml(ROW, store=store)) as run:
+        checked = subprocess.run([BUILD / "bin/leat", "check", run.config], cwd=short_path, capture_output=True, text=True)
+        assert checked.returncode == 1, checked
+        answer = run.ranks[0].init()
+        assert answer.status == "LEAT_ERROR_CONFIG" and 'store "out": ' in answer.error, answer
+        (line,) = [each for each in checked.stderr.splitlines() if " error: " in each]
+        why = line.split("error: ", 1)[1].split(" of the store")[0].split(";")[0]
+        assert why in answer.error, (why, answer.error)
+    assert list(short_path.glob("*.h5")) == []

@@ -285,3 +285,21 @@ def test_whenever_the_server_is_killed_products_of_plugins_are_all_there_and_wha
             missed = set(range(40)) - set(made)
             assert not missed or source.startswith("scripts"), (path, missed)
             assert all(any(i in each for each in told) for i in missed), (path, missed, told)
+
+
+def test_a_script_that_would_take_what_it_makes_itself_is_not_loaded(tmp_path):
+    """It would never be called, and nobody would know why."""
+    own = OF_S.replace('publishes="again"', 'publishes="least"')
+    scripts = scripts_of(tmp_path, s=own)
+    (tmp_path / "run.xml").write_text(xml(ROW, store=OUT, log=scripts))
+    checked = subprocess.run([BUILD / "bin/leat", "check", "run.xml"], cwd=tmp_path, capture_output=True, text=True)
+    assert checked.returncode == 1 and '"s" would take what it publishes itself' in checked.stdout + checked.stderr, checked
+    run = run_all(tmp_path, OUT, scripts)
+    assert '"s" would take what it publishes itself' in run.log(), run.log()
+
+
+def test_a_store_that_would_take_what_it_makes_itself_is_an_error(tmp_path):
+    own = store("pub", 'products="pub/*"', publish="sum field")
+    (tmp_path / "run.xml").write_text(xml(ROW, store=OUT + own))
+    checked = subprocess.run([BUILD / "bin/leat", "check", "run.xml"], cwd=tmp_path, capture_output=True, text=True)
+    assert checked.returncode == 1 and '"pub" would take what it publishes itself' in checked.stdout + checked.stderr, checked

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "server/plugins/hdf5/output/damaris_store.hpp"
+#include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/output/own_hdf5.hpp"
 #include "server/plugins/hdf5/output/store.hpp"
 
@@ -19,7 +20,10 @@ class ChosenStore {
   void close() {
     std::visit([](auto& store) { store.close(); }, store_);
   }
-  static std::string check(const leat_run& run) { return why_not_own_hdf5(run); }
+  static std::string check(const leat_run& run) {
+    check_options(run);
+    return why_not_own_hdf5(run);
+  }
   void results(const leat_result_set& set) {
     std::visit([&set](auto& store) { store.results(set); }, store_);
   }
