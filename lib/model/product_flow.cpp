@@ -114,7 +114,8 @@ std::string why_endless(const std::vector<ProductMaker>& makers) {
     const std::string own = own_products_of(maker);
     if (!own.empty())
       return "products=\"" + own + "\": \"" + maker.source +
-             "\" would take what it publishes itself, and nobody is given that; what makes something "
+             "\" would take what it publishes itself, and nobody is given that; what makes "
+             "something "
              "of it has to be another store or script";
   }
   const std::string circle = product_flow(makers).circle;

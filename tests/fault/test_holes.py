@@ -43,12 +43,15 @@ def test_a_position_that_is_the_same_on_all_ranks_is_said_once_for_each_variable
     said = run_with(tmp_path, [0, 0, 0, 0])
     whole = json.loads((tmp_path / "run.ledger.json").read_text())
     assert whole["status"] == "LEAT_ERROR_LOST" and whole["lost"] == 0, "what LEAT_STRICT=1 makes of it"
-    assert [(w["what"], w["variable"], w["first"], w["last"], w["iterations"]) for w in whole["warnings"]] == [
-        ("holes", name, 0, 2, 3) for name in "uv"]
+    assert sorted((w["what"], w["variable"], w["first"], w["last"], w["iterations"]) for w in whole["warnings"]) == [
+        (what, name, 0, 2, 3) for what in ("covered", "holes") for name in "uv"]
     for warning in whole["warnings"]:
+        if warning["what"] == "covered":
+            assert "what ranks 0-2 (y=0:2, x=0:4) wrote is not stored" in warning["text"], warning
+            continue
         assert SAYS in warning["text"] and "(y=2:8, x=0:4)" in warning["text"]
         assert 'written by ranks 0-3 (y=0:2, x=0:4)' in warning["text"] and 'coverage="partial"' in warning["text"]
-    assert said.count('iteration 0: "u"') == 1 and said.count("warning, iterations 0-2: ") >= 2
+    assert said.count('iteration 0: "u"') == 2 and said.count("warning, iterations 0-2: ") >= 2
     assert said.count("leat_finalize: warning, iterations 0-2: ") == 1, "one rank says it"
     with h5py.File(tmp_path / "run.h5") as file:
         assert json.loads(file["leat/ledger"][()].tobytes())["warnings"] == whole["warnings"]
@@ -58,7 +61,7 @@ def test_a_position_that_is_the_same_on_all_ranks_is_said_once_for_each_variable
 
 
 def test_right_positions_and_holes_that_are_meant_say_nothing(tmp_path):
-    for name, positions, attributes in (("right", [0, 2, 4, 6], ""), ("meant", [0, 0, 4, 4], ' coverage="partial"')):
+    for name, positions, attributes in (("right", [0, 2, 4, 6], ""), ("meant", [0, 1, 2, 3], ' coverage="partial"')):
         (tmp_path / name).mkdir()
         assert "hole" not in run_with(tmp_path / name, positions, attributes)
         assert warnings(tmp_path / name) == []
@@ -110,7 +113,7 @@ def test_a_server_that_takes_over_keeps_what_was_said(tmp_path):
         os.kill(run.server(), signal.SIGKILL)
         write_all(ranks, [0, 2, 4, 6], iterations=2, variables="u")
         run.finish()
-    assert {(w["variable"], "(y=2:4, x=0:4), (y=6:8, x=0:4)" in w["text"]) for w in warnings(tmp_path)} == {("u", True)}
+    assert {(w["variable"], "(y=2:4, x=0:4), (y=6:8, x=0:4)" in w["text"]) for w in warnings(tmp_path) if w["what"] == "holes"} == {("u", True)}
 
 
 def test_overlaps_with_different_values_are_found_when_asked_for(tmp_path):
@@ -131,7 +134,7 @@ def test_overlaps_with_different_values_are_found_when_asked_for(tmp_path):
             assert rank.write("u", BYTES, rank.number // 2).ok  # two and two the same
             rank.end()
         run.finish()
-    assert [w["what"] for w in warnings(names[2])] == ["holes"]
+    assert [w["what"] for w in warnings(names[2])] == ["covered", "holes"]
 
 
 def test_strict_makes_holes_an_error_of_finalize(tmp_path):
@@ -139,3 +142,54 @@ def test_strict_makes_holes_an_error_of_finalize(tmp_path):
         write_all(run.init(), [0, 0, 0, 0])
         answers = run.finalize()
     assert {answer.status for answer in answers} == {"LEAT_ERROR_LOST"} and SAYS in answers[0].error
+
+
+WHOLE = '<layout name="cells" type="double" dimensions="10" global="10" names="x"{}/><variable name="u" layout="cells"/>'
+
+
+def write_same_box(folder, attributes="", store='<store name="out" type="hdf5"/>', environment=None):
+    with Run(folder, xml(WHOLE.format(attributes), store=store), ranks=3, environment=environment) as run:
+        for iteration in range(3):
+            for rank in run.init() if iteration == 0 else run.ranks:
+                assert rank.write("u", 80, 100 * iteration + rank.number).ok
+                rank.end()
+        answers = run.finalize()
+        run.await_end()
+        return run.log(), {answer.status for answer in answers}
+
+
+def test_ranks_whose_box_others_write_too_are_named(tmp_path):
+    """Local extents equal to the global ones, and no positions: two ranks' data are gone, and there is no hole."""
+    said, statuses = write_same_box(tmp_path)
+    assert said.count("what ranks 0-1 (x=0:10) wrote is not stored") >= 1 and "leat_set_position" in said, said
+    assert said.count('iteration 0: "u"') == 1, "once"
+    (warning,) = warnings(tmp_path)
+    assert (warning["what"], warning["variable"], warning["iterations"]) == ("covered", "u", 3)
+    assert statuses == {"LEAT_OK"} and "leat_finalize: warning" in said
+    with h5py.File(tmp_path / "run.h5") as file:
+        for iteration in range(3):
+            assert same_bits(file["u"][iteration], data(10, "f8", 100 * iteration + 2))
+
+
+def test_the_status_of_a_strict_run_says_that_what_ranks_wrote_is_covered(tmp_path):
+    _, statuses = write_same_box(tmp_path, environment={"LEAT_STRICT": "1"})
+    assert "LEAT_ERROR_LOST" in statuses
+
+
+def test_files_that_keep_each_rank_by_itself_have_no_holes_and_cover_nothing(tmp_path):
+    apart = '<store name="out" type="hdf5"><option name="layout" value="damaris"/></store>'
+    said, _ = write_same_box(tmp_path, store=apart)
+    assert "not stored" not in said and "hole" not in said and warnings(tmp_path) == [], said
+
+
+def test_borders_that_neighbours_share_cover_nobody(tmp_path):
+    nodes = '<layout name="nodes" type="double" dimensions="5" global="9" names="x"/><variable name="u" layout="nodes"/>'
+    with Run(tmp_path, xml(nodes), ranks=2) as run:
+        for rank in run.init():
+            rank.must("set_position", "u", 0, 4 * rank.number)
+            assert rank.write("u", 40, rank.number).ok
+            rank.end()
+        run.finish()
+        run.await_end()
+        assert "not stored" not in run.log(), run.log()
+    assert warnings(tmp_path) == []

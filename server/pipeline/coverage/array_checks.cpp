@@ -6,13 +6,11 @@
 namespace leat::server {
 
 ArrayChecks::ArrayChecks(const model::Model& model, Wanted wanted)
-    : model_(model), overlaps_(wanted.overlaps) {
-  if (wanted.holes) holes_.emplace(model, wanted.from_start);
-}
+    : model_(model), overlaps_(wanted.overlaps), holes_(model, wanted.from_start, wanted.holes) {}
 
 std::vector<Finding> ArrayChecks::check(const Iteration& iteration) {
   std::vector<Finding> findings;
-  if (holes_ && iteration.complete) findings = holes_->check(iteration);
+  if (iteration.complete) findings = holes_.check(iteration);
   if (!overlaps_) return findings;
   for (Finding& overlap : differing_overlaps(model_, iteration)) {
     // What differs, differs elsewhere in the next iteration.
@@ -22,8 +20,6 @@ std::vector<Finding> ArrayChecks::check(const Iteration& iteration) {
   return findings;
 }
 
-std::vector<Finding> ArrayChecks::finish() {
-  return holes_ ? holes_->finish() : std::vector<Finding>{};
-}
+std::vector<Finding> ArrayChecks::finish() { return holes_.finish(); }
 
 }  // namespace leat::server

@@ -33,7 +33,7 @@ class ArrayChecks {
  private:
   const model::Model& model_;
   bool overlaps_;
-  std::optional<HoleCheck> holes_;
+  HoleCheck holes_;
   std::map<std::uint32_t, std::string> told_overlaps_;  // by variable
 };
 

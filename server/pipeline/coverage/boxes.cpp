@@ -150,4 +150,42 @@ FreeCells free_cells(const Box& whole, std::vector<Box> boxes, unsigned dims) {
   return Search(dims).run(whole, std::move(boxes));
 }
 
+std::vector<std::size_t> covered_boxes(const std::vector<Box>& boxes, unsigned dims) {
+  std::vector<std::size_t> sorted, covered;
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    if (!is_empty(boxes[i], dims)) sorted.push_back(i);
+  }
+  std::sort(sorted.begin(), sorted.end(), [&](std::size_t a, std::size_t b) {
+    return boxes[a].low != boxes[b].low ? boxes[a].low < boxes[b].low : a < b;
+  });
+  std::int64_t longest =
+      0;  // along the first dimension: those that begin farther away reach no box
+  for (const std::size_t i : sorted)
+    longest = std::max(longest, dims == 0 ? 1 : boxes[i].high[0] - boxes[i].low[0]);
+  for (auto one = sorted.begin(); one != sorted.end(); ++one) {
+    const Box& box = boxes[*one];
+    std::vector<Box> above;
+    double cells = 0;
+    const auto take = [&](std::size_t other) {
+      const Box both = common(box, boxes[other], dims);
+      if (other <= *one || is_empty(both, dims)) return;
+      cells += cells_of(both, dims);
+      above.push_back(both);
+    };
+    for (auto each = one; each-- != sorted.begin();) {
+      if (dims > 0 && boxes[*each].low[0] + longest <= box.low[0]) break;
+      take(*each);
+    }
+    for (auto each = std::next(one); each != sorted.end(); ++each) {
+      if (dims > 0 && boxes[*each].low[0] >= box.high[0]) break;
+      take(*each);
+    }
+    if (cells < cells_of(box, dims)) continue;
+    const FreeCells free = free_cells(box, std::move(above), dims);
+    if (free.known && free.boxes.empty()) covered.push_back(*one);
+  }
+  std::sort(covered.begin(), covered.end());
+  return covered;
+}
+
 }  // namespace leat::server

@@ -34,4 +34,8 @@ inline constexpr std::size_t kMostFreeBoxes = 256;
 /// Boxes that tile a grid cost their number times its logarithm; whatever they are, it ends soon.
 FreeCells free_cells(const Box& whole, std::vector<Box> boxes, unsigned dims);
 
+/// Numbers of the boxes that lie wholly in those behind them, ascending. Where only borders are
+/// shared it costs what sorting does.
+std::vector<std::size_t> covered_boxes(const std::vector<Box>& boxes, unsigned dims);
+
 }  // namespace leat::server

@@ -26,17 +26,43 @@ std::uint64_t hash_of_boxes(const std::vector<Box>& boxes, double cells) noexcep
   return hash;
 }
 
+std::string option_of(const model::Store& store, const std::string& name) {
+  for (const model::Option& option : store.options) {
+    if (option.name == name) return option.value;
+  }
+  return "";
+}
+
+// Files as Damaris has them, but for "Collective", and raw ones keep each block by itself.
+bool keeps_apart(const model::Store& store) {
+  return store.type == "raw" ||
+         (option_of(store, "layout") == "damaris" && option_of(store, "file-mode") != "Collective");
+}
+
+// Whether anything makes one global array of this variable's blocks; Leat's own scripts get it so.
+bool makes_a_whole(const model::Model& model, const model::Variable& variable) {
+  const auto& scripts = model.scripts.sources;
+  const bool for_scripts =
+      std::any_of(scripts.begin(), scripts.end(), [](const auto& each) { return !each.damaris; });
+  return for_scripts || variable.stores.empty() ||
+         std::any_of(variable.stores.begin(), variable.stores.end(),
+                     [&](std::uint32_t store) { return !keeps_apart(model.stores[store]); });
+}
+
 std::string place_of(const std::string& name, const model::SourceLocation& where) {
   return fmt::format("\"{}\" ({}:{})", name, where.file, where.line);
 }
 
 }  // namespace
 
-HoleCheck::HoleCheck(const model::Model& model, bool from_start) : model_(model) {
+HoleCheck::HoleCheck(const model::Model& model, bool from_start, bool all_ranks)
+    : model_(model), all_ranks_(all_ranks) {
   for (const model::Variable& variable : model.variables) {
     const model::Layout& layout = model.layouts[variable.layout];
-    variables_.emplace_back().checked =
-        layout.has_global && !layout.partial && (variable.time_varying || from_start);
+    Variable& state = variables_.emplace_back();
+    state.checked = layout.has_global && (variable.time_varying || from_start) &&
+                    makes_a_whole(model, variable);
+    state.may_have_holes = all_ranks && !layout.partial;
   }
 }
 
@@ -84,12 +110,17 @@ void HoleCheck::judge(std::uint32_t variable, Blocks blocks, std::int64_t iterat
                       std::vector<Finding>* findings) {
   Variable& state = variables_[variable];
   const std::uint64_t hash = hash_of(layout_of(variable), blocks);
-  if (!state.free || state.boxes != hash) {
+  if (!state.coverage || state.boxes != hash) {
     state.boxes = hash;
-    state.free = free_of(layout_of(variable), blocks, hash);
+    state.coverage = coverage_of(layout_of(variable), blocks, hash);
   }
-  if (state.free->boxes.empty() || !state.free->known) return;
-  findings->push_back({"holes", variable, iteration, text_of_holes(variable, blocks)});
+  if (!state.coverage->covered.empty()) {
+    if (state.told_covered.empty()) state.told_covered = describe_covered(variable, blocks);
+    findings->push_back({"covered", variable, iteration, state.told_covered});
+  }
+  const FreeCells& free = state.coverage->free;
+  if (state.may_have_holes && !free.boxes.empty() && free.known)
+    findings->push_back({"holes", variable, iteration, text_of_holes(variable, blocks)});
 }
 
 std::uint64_t HoleCheck::hash_of(const model::Layout& layout, Blocks blocks) const noexcept {
@@ -106,31 +137,46 @@ std::uint64_t HoleCheck::hash_of(const model::Layout& layout, Blocks blocks) con
   return hash;
 }
 
-std::shared_ptr<const FreeCells> HoleCheck::free_of(const model::Layout& layout, Blocks blocks,
-                                                    std::uint64_t hash) {
+std::shared_ptr<const HoleCheck::Coverage> HoleCheck::coverage_of(const model::Layout& layout,
+                                                                  Blocks blocks,
+                                                                  std::uint64_t hash) {
   if (const auto known = known_.find(hash); known != known_.end()) return known->second;
   std::vector<Box> boxes;
   for (const Block& block : blocks) boxes.push_back(own_box(layout, block));
   const auto dims = static_cast<unsigned>(layout.dimensions.size());
-  auto free = std::make_shared<const FreeCells>(
-      free_cells(whole_box(layout, blocks[0]), std::move(boxes), dims));
+  Coverage found;
+  found.covered = covered_boxes(boxes, dims);
+  if (all_ranks_) found.free = free_cells(whole_box(layout, blocks[0]), std::move(boxes), dims);
+  auto coverage = std::make_shared<const Coverage>(std::move(found));
   if (known_.size() >= kMostKnown) known_.clear();
-  known_.emplace(hash, free);
-  return free;
+  known_.emplace(hash, coverage);
+  return coverage;
 }
 
 const std::string& HoleCheck::text_of_holes(std::uint32_t variable, Blocks blocks) {
   Variable& state = variables_[variable];
-  const std::uint64_t hash = hash_of_boxes(state.free->boxes, state.free->cells);
+  const std::uint64_t hash = hash_of_boxes(state.coverage->free.boxes, state.coverage->free.cells);
   const auto known = state.told.find(hash);
   if (known != state.told.end()) return known->second;
   if (state.told.size() >= kMostTold) return state.told.rbegin()->second;
   return state.told.emplace(hash, describe(variable, blocks)).first->second;
 }
 
+std::string HoleCheck::describe_covered(std::uint32_t variable, Blocks blocks) const {
+  const model::Layout& layout = layout_of(variable);
+  std::vector<Block> lost, all(blocks.begin(), blocks.end());
+  for (const std::size_t number : variables_[variable].coverage->covered)
+    lost.push_back(blocks[number]);
+  return fmt::format(
+      "{}: what {} wrote is not stored, since ranks or blocks with higher numbers wrote the same "
+      "cells of the global array: {}. Call leat_set_position to say where each block lies",
+      place_of(model_.variables[variable].name, model_.variables[variable].where),
+      text_of_writers(layout, lost), text_of_writers(layout, all));
+}
+
 std::string HoleCheck::describe(std::uint32_t variable, Blocks blocks) const {
   const model::Layout& layout = layout_of(variable);
-  const FreeCells& free = *variables_[variable].free;
+  const FreeCells& free = variables_[variable].coverage->free;
   const double all =
       cells_of(whole_box(layout, blocks[0]), static_cast<unsigned>(layout.dimensions.size()));
   return fmt::format(

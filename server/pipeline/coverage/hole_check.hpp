@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the blocks of all ranks cover the global arrays. Nothing else would say that a position
-// is wrong: each block by itself is right, and what nobody wrote is fill values in the file.
+// Whether the blocks of all ranks cover the global arrays, and none is covered by others. Nothing
+// else would say that a position is wrong: each block by itself is right, what nobody wrote is fill
+// values in the file, and of what several ranks wrote the file has that of the highest one.
 //
 // An iteration costs some ten nanoseconds per block: what covers an array is found out once for
 // each set of boxes, which variables share and which stays from one iteration to the next.
@@ -28,10 +29,11 @@ class HoleCheck {
   static constexpr std::size_t kMostTold = 8;
 
   /// `from_start`: it sees all iterations. Else nothing is said of what is written once: ranks may
-  /// have written of it before.
-  HoleCheck(const model::Model& model, bool from_start);
+  /// have written of it before. `all_ranks`: of the run are here; else there are no holes to see.
+  HoleCheck(const model::Model& model, bool from_start, bool all_ranks = true);
 
-  /// One finding for each variable with holes, the same one as long as the holes are the same.
+  /// One finding for each variable with holes, and one for each with blocks that are covered by
+  /// others, the same one as long as the boxes are the same.
   /// Variables that nobody wrote have none. What is written once may come from ranks in iterations
   /// that follow each other; it is judged one later. Only for iterations that are complete, with
   /// all ranks of the run.
@@ -41,10 +43,17 @@ class HoleCheck {
 
  private:
   using Blocks = std::span<const Block>;
+  /// What a set of boxes leaves free, and which of them, in the order in which they are written,
+  /// nothing is stored of.
+  struct Coverage {
+    FreeCells free;
+    std::vector<std::size_t> covered;
+  };
   struct Variable {
-    bool checked = false;
+    bool checked = false, may_have_holes = false;
     std::uint64_t boxes = 0;                    // the set that was judged last, as a hash
-    std::shared_ptr<const FreeCells> free;      // of that set
+    std::shared_ptr<const Coverage> coverage;   // of that set
+    std::string told_covered;                   // "" until it is said
     std::map<std::uint64_t, std::string> told;  // by the free cells, as a hash
     std::map<std::pair<std::int32_t, std::uint32_t>, Block>
         once;                      // what came, of what is written once
@@ -56,8 +65,9 @@ class HoleCheck {
   void note_once(std::uint32_t variable, Blocks blocks, std::int64_t iteration);
   void judge_once(std::int64_t before, std::vector<Finding>* findings);
   std::uint64_t hash_of(const model::Layout& layout, Blocks blocks) const noexcept;
-  std::shared_ptr<const FreeCells> free_of(const model::Layout& layout, Blocks blocks,
-                                           std::uint64_t hash);
+  std::shared_ptr<const Coverage> coverage_of(const model::Layout& layout, Blocks blocks,
+                                              std::uint64_t hash);
+  std::string describe_covered(std::uint32_t variable, Blocks blocks) const;
   const std::string& text_of_holes(std::uint32_t variable, Blocks blocks);
   std::string describe(std::uint32_t variable, Blocks blocks) const;
   const model::Layout& layout_of(std::uint32_t variable) const {
@@ -65,8 +75,9 @@ class HoleCheck {
   }
 
   const model::Model& model_;
+  bool all_ranks_;
   std::vector<Variable> variables_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<const FreeCells>> known_;  // by set of boxes
+  std::unordered_map<std::uint64_t, std::shared_ptr<const Coverage>> known_;  // by set of boxes
 };
 
 }  // namespace leat::server

@@ -63,9 +63,14 @@ TEST(HoleCheck, NamesVariableRanksAndBoxes) {
   HoleCheck check(model, true);
   EXPECT_TRUE(check.check(rows_of(0, 2, 4, true)).empty());
   const std::vector<Finding> found = check.check(rows_of(1, 1, 4, false));
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].iteration, 1);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_STREQ(found[0].what, "covered");
   EXPECT_EQ(found[0].text,
+            "\"u0\" (run.xml:4): what ranks 0-2 (y=0:2, x=0:4) wrote is not stored, since ranks or "
+            "blocks with higher numbers wrote the same cells of the global array: ranks 0-3 (y=0:2, "
+            "x=0:4). Call leat_set_position to say where each block lies");
+  EXPECT_EQ(found[1].iteration, 1);
+  EXPECT_EQ(found[1].text,
             "\"u0\" (run.xml:4) has holes: 24 of the 32 cells of its global array (75 %) are "
             "written by no rank and hold fill values: (y=2:8, x=0:4); written by ranks 0-3 (y=0:2, "
             "x=0:4). Check the positions and the global extents; when holes are meant, give layout "
@@ -93,7 +98,7 @@ TEST(HoleCheck, OfHolesThatChangeAllTheTimeSaysSomeOnly) {
 
 TEST(HoleCheck, SaysNothingWhereHolesAreMeant) {
   const model::Model model = model_of(1, true);
-  EXPECT_TRUE(HoleCheck(model, true).check(rows_of(0, 1, 4, false)).empty());
+  EXPECT_TRUE(HoleCheck(model, true).check(iteration_of(0, {block_at(0, 0, 0, 8)})).empty());
 }
 
 TEST(HoleCheck, WhatIsWrittenOnceMayComeInTwoIterations) {
