@@ -14,18 +14,21 @@
 #include "client-api/last_error.hpp"
 #include "client-api/rendezvous.hpp"
 #include "lib/platform/clock.hpp"
+#include "lib/platform/file_lock.hpp"
 #include "lib/platform/process.hpp"
+#include "lib/platform/runtime_folder.hpp"
 #include "lib/platform/server_share.hpp"
 
 namespace leat::client {
 namespace {
 
 using platform::Deadline;
+using platform::UniqueFd;
 
 // All call it at about the same time, as they do any other collective call.
 constexpr std::int64_t kComeSeconds = 60;
 // Reading the XML and starting a server have limits of their own, which are shorter.
-constexpr std::int64_t kStageLimitNs = 150'000'000'000;
+constexpr int kStages = 3;
 constexpr std::int64_t kPauseNs = 1'000'000, kRestPauseNs = 50'000'000;
 
 std::int64_t come_limit_ns() {
@@ -33,6 +36,8 @@ std::int64_t come_limit_ns() {
   const long long seconds = text ? std::atoll(text) : 0;
   return (seconds > 0 ? seconds : kComeSeconds) * 1'000'000'000;
 }
+
+std::int64_t stage_limit_ns() { return kStages * come_limit_ns(); }
 
 // What all must know, as bytes.
 struct Agreement {
@@ -138,9 +143,29 @@ Result<void> Parting::await_all(std::int64_t limit_ns, const char* what) const {
   return {};
 }
 
+// Until all servers of the job are done. One that has died never is: once the server of these ranks
+// has ended, and with it their part of the run, the others are waited for no longer than it may take
+// ranks to come.
 void Parting::rest() const {
-  for (std::int32_t begin = 1; group_.arrive(group_.context, begin) == 0; begin = 0)
+  const std::string own = platform::session_of_server(agreed_.session, seat_.server);
+  const platform::SessionFiles files =
+      platform::session_files(platform::runtime_folder_name(), own);
+  std::optional<Deadline> limit;
+  for (std::int32_t begin = 1; group_.arrive(group_.context, begin) == 0; begin = 0) {
+    const UniqueFd live = platform::open_there(files.live);
+    if (live && platform::byte_is_locked(live, 0))
+      limit.reset();
+    else if (!limit)
+      limit = Deadline::in_ns(come_limit_ns());
+    if (limit && limit->passed()) {
+      tell("leat_split: the server of this rank has ended " +
+           std::to_string(come_limit_ns() / 1'000'000'000) +
+           " s ago, and other server ranks of the job have not come back: one may have died. Going "
+           "on without them");
+      return;
+    }
     platform::sleep_ns(kRestPauseNs);
+  }
 }
 
 // Who has the least status says what it is about.
@@ -175,7 +200,7 @@ Result<void> Parting::agree() {
     session.copy(own.session, sizeof own.session - 1);
   }
   const Result<void> planned =
-      await_all(kStageLimitNs, "the first rank has not said what the XML wants");
+      await_all(stage_limit_ns(), "the first rank has not said what the XML wants");
   if (!planned) return planned;
   const Result<void> decided = decide(own);
   if (!decided || agreed_.in_ranks == 0) return decided;

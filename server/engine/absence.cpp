@@ -20,6 +20,7 @@ Absence::Absence(SessionState& session, Dispatcher& dispatcher, Overflow& overfl
                  Attachment& attachment, Placing& placing)
     : run_(session.run),
       clients_(session.clients),
+      iterations_(session.iterations),
       memory_(session.memory),
       dispatcher_(dispatcher),
       overflow_(overflow),
@@ -40,10 +41,22 @@ bool Absence::hurts() const {
   });
   // Ranks of the same job come when they have prepared what they compute.
   if (!anybody && run_.facts.ranks_are_sure && clients_.none_has_come()) return false;
-  if (!anybody || overflow_.refused_for_absent()) return true;
+  if (!anybody || overflow_.refused_for_absent() || ends_are_waited_for()) return true;
   const LeaseRequest* const unmet = memory_.requests().first_unmet();
   return unmet && !dispatcher_.anything_held() && !dispatcher_.pipeline().queue().first_number() &&
          overflow_.is_expected_before(unmet->iteration);
+}
+
+// A rank that has ended an iteration waits until all have, those too that have yet to come.
+bool Absence::ends_are_waited_for() const noexcept {
+  const shm::ServerState& words = run_.segment.server_state();
+  const auto waits = static_cast<shm::Synchronous>(run_.segment.header().synchronous);
+  if (waits == shm::Synchronous::no) return false;
+  if (waits == shm::Synchronous::unless_overlaps && words.overlaps.load() != 0) return false;
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    if (clients_[i].phase() == Phase::attached && iterations_.current(i) > 0) return true;
+  }
+  return false;
 }
 
 // Less than the timeout, so that who waits gets its memory.
@@ -56,7 +69,8 @@ void Absence::look() {
   const std::int64_t before = std::exchange(seen_ns_, hurts() ? run_.now_ns : 0);
   if (seen_ns_ == 0) return;
   if (before != 0) hurt_ns_ += std::min(run_.now_ns - before, kMostBetweenNs);
-  if (hurt_ns_ < limit_ns()) return;
+  // Whoever waits for the end of the run sees that it comes.
+  if (hurt_ns_ < limit_ns()) return run_.made_progress();
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     if (clients_.is_expected(i)) attachment_.never_came(i);
   }

@@ -23,10 +23,12 @@ class Absence {
  private:
   bool any_expected() const noexcept;
   bool hurts() const;
+  bool ends_are_waited_for() const noexcept;
   std::int64_t limit_ns() const noexcept;
 
   const Run& run_;
   Clients& clients_;
+  const IterationTracker& iterations_;
   Memory& memory_;
   Dispatcher& dispatcher_;
   Overflow& overflow_;
