@@ -240,3 +240,23 @@ def test_a_program_without_the_split_is_told_so(tmp_path):
              environment={"LEAT_PLACE": "ranks"}) as run:
         answer = run.ranks[0].init()
         assert answer.status == "LEAT_ERROR_CONFIG" and "leat_split was not called" in answer.error, answer
+
+
+def test_a_server_rank_comes_back_although_another_one_never_does(tmp_path):
+    """One that is stopped is here what one that died is to a launcher that lets the job go on."""
+    xml = XML.format(cores=2, more='servers="2"')
+    job = Job(tmp_path, "write", 6, xml=xml, LEAT_SPLIT_TIMEOUT="5")
+    for rank in (0, 1, 3, 4):
+        job.await_said(rank, "split")
+    stopped = next(rank for rank in (5, 2) if "split" not in job.said(rank))
+    other = 7 - stopped
+    os.kill(job.pid(stopped), signal.SIGSTOP)
+    try:
+        job.await_said(other, "split")
+        assert job.said(other)["split"][0] == "LEAT_SERVED"
+        assert "have not come back" in job.output(), job.output()
+    finally:
+        os.kill(job.pid(stopped), signal.SIGCONT)
+    job.end()
+    with h5py.File(next((tmp_path / "run.parts").glob("*/rank000000.h5"))) as file:
+        assert file["iteration"][:].tolist() == list(range(10))

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import time
 
+import groups
 import h5py
 import test_resumed
 from judge import Output, Said, Tally, judge, judge_block, judge_tables
@@ -418,4 +419,8 @@ SCENARIOS = {
     "everything killed": (all_killed, 1),
     "file writer killed": (file_writer_killed, 4),
     "start and stop": (start_and_stop, 3),
+    "late ranks of a second server": (groups.late_ranks_of_a_second_server, 1),
+    "nodes disturbed in leat_init": (groups.nodes_disturbed_in_init, 1),
+    "absent ranks with sync": (groups.absent_ranks_with_sync, 1),
+    "server rank dies in leat_split": (groups.server_rank_dies_in_split, 1),
 }

@@ -15,7 +15,7 @@ import time
 import traceback
 
 ROOT = pathlib.Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("soak", "support", "plugins")]
+sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("soak", "support", "plugins", "integration")]
 
 from judge import ALLOWANCE, Tally  # noqa: E402
 from scenarios import SCENARIOS  # noqa: E402
