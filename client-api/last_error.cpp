@@ -71,6 +71,12 @@ Status fail_quietly(Status status, const std::string& text, bool with_print) noe
   return status;
 }
 
+Status fail_without_memory() noexcept {
+  static std::atomic<bool> said{false};
+  // Of these sizes texts take nothing from the heap.
+  return fail_quietly(Status::ERROR_SYSTEM, "out of memory", !said.exchange(true));
+}
+
 void tell(const std::string& text) noexcept { print(text); }
 
 const char* last_error() noexcept { return message; }

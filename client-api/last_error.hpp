@@ -13,6 +13,8 @@ namespace leat::client {
 /// of the same status and subject (a variable's name, say) was printed before by this process.
 /// Returns `status`, for `return fail(...)`.
 Status fail(Status status, const std::string& text, const std::string& subject = "") noexcept;
+/// ERROR_SYSTEM of an allocation that failed: takes nothing from the heap itself.
+Status fail_without_memory() noexcept;
 
 /// As fail, but prints only when `print`: one rank of a node speaks for all.
 Status fail_quietly(Status status, const std::string& text, bool print) noexcept;

@@ -34,17 +34,20 @@ using leat::client::Session;
 
 leat_status to_c(Status status) { return static_cast<leat_status>(status); }
 
-Status fail_unexpected(const char* function) noexcept {
+// What a message is made of may be what there is no memory for.
+Status fail_unexpected(const char* function) noexcept try {
   try {
     throw;
   } catch (const std::bad_alloc&) {
-    return leat::client::fail(Status::ERROR_SYSTEM, "out of memory", function);
+    return leat::client::fail_without_memory();
   } catch (const std::exception& e) {
     return leat::client::fail(Status::ERROR_INTERNAL, std::string(function) + ": " + e.what(),
                               function);
   } catch (...) {
     return leat::client::fail(Status::ERROR_INTERNAL, "unknown exception", function);
   }
+} catch (...) {
+  return leat::client::fail_without_memory();
 }
 
 Status of_a_child(const Handle& the, const char* function) {

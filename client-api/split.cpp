@@ -198,6 +198,11 @@ Result<void> Parting::agree() {
                                                   : "split-" + std::to_string(getpid()) + "-" +
                                                         std::to_string(platform::now_ns());
     session.copy(own.session, sizeof own.session - 1);
+    if (!platform::valid_session_name(session) && own.status == 0)
+      own.set(
+          {Status::ERROR_CONFIG, "LEAT_SESSION is \"" + session +
+                                     "\": a session has a name of 1 to 64 letters, digits, '-', "
+                                     "'_' or '.', and no '.' in front"});
   }
   const Result<void> planned =
       await_all(stage_limit_ns(), "the first rank has not said what the XML wants");

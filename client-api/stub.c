@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libleat_stub: every call succeeds and does nothing but leat_alloc, which gives memory to compute in, as with LEAT=off, but decided at link time.
+/* libleat_stub: every call with sound arguments succeeds and does nothing but leat_alloc, which gives memory to compute in, as with LEAT=off, but decided at link time.
  */
 #define LEAT_NO_TYPE_CHECK
 #include "client-api/leat.h"
@@ -17,7 +17,8 @@ LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks
 }
 LEAT_API leat_status leat_split_group(const char* config, const leat_group* group,
                                       int32_t* divided) {
-  return (void)config, (void)group, *divided = 0, LEAT_OK;
+  if (divided) *divided = 0;
+  return (void)config, (void)group, LEAT_OK;
 }
 LEAT_API leat_status leat_split_check(int32_t rank, int32_t size) {
   return (void)rank, (void)size, LEAT_OK;
@@ -39,6 +40,7 @@ LEAT_API leat_status leat_alloc(const char* variable, void** data) {
   return leat_alloc_block(variable, 0, data);
 }
 LEAT_API leat_status leat_alloc_block(const char* variable, uint32_t block, void** data) {
+  if (!data) return LEAT_ERROR_ARGUMENT;
   *data = scratch_memory(variable, block);
   return *data ? LEAT_OK : LEAT_ERROR_MEMORY;
 }
@@ -47,6 +49,7 @@ LEAT_API leat_status leat_write_array(const char* variable, uint32_t block,
   return (void)variable, (void)block, (void)array, LEAT_OK;
 }
 LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat_array* array) {
+  if (!array) return LEAT_ERROR_ARGUMENT;
   return (void)variable, (void)block, array->data = NULL, LEAT_UNWANTED;
 }
 LEAT_API leat_status leat_commit(const char* variable) { return leat_commit_block(variable, 0); }
@@ -115,6 +118,7 @@ LEAT_API const char* leat_status_name(leat_status status) {
   return "not a leat_status";
 }
 LEAT_API leat_status leat_describe(const char* config, char** text) {
+  if (!text) return LEAT_ERROR_ARGUMENT;
   *text = calloc(1, 1);
   return (void)config, *text ? LEAT_OK : LEAT_ERROR_MEMORY;
 }

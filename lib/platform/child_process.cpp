@@ -98,6 +98,15 @@ pid_t fork_into(const Prepared& made, const std::vector<Passed>& passed) {
   return child;
 }
 
+// False: nothing but the end came.
+bool read_through(int report, int* why) noexcept {
+  ssize_t got = 0;
+  do {
+    got = read(report, why, sizeof *why);
+  } while (got < 0 && errno == EINTR);
+  return got > 0;
+}
+
 enum class Exec { done, failed, stopped };
 
 // Waits till the child is the program. `*why`: the error number of exec.
@@ -110,7 +119,7 @@ Exec await_exec(pid_t child, int report, std::int64_t stop_limit_ns, int* why) {
     pollfd entry{report, POLLIN, 0};
     if (poll(&entry, 1, static_cast<int>(kGlanceNs / 1'000'000)) > 0) {
       // Closed without a word: it is the program, or has died, which its user will see.
-      return read(report, why, sizeof *why) > 0 ? Exec::failed : Exec::done;
+      return read_through(report, why) ? Exec::failed : Exec::done;
     }
     if (watch.too_long(state)) return Exec::stopped;
   }

@@ -121,8 +121,7 @@ void Channel::answer(Connection& connection, const std::string& line, std::int64
                                 now_ns);
   }
   const Request request = parse_request(line);
-  std::string reply =
-      request.error.empty() ? reply_to(connection, request) : refusal_line(request, request.error);
+  std::string reply = reply_or_refusal(connection, request);
   if (const std::string why = why_too_much(reply); !why.empty()) reply = refusal_line(request, why);
   connection.reply(reply, now_ns);
 }

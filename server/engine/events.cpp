@@ -163,9 +163,12 @@ void Events::on_block(std::uint32_t index, const shm::Event& event) {
   std::string error = "it does not lie in memory leased to this rank";
   std::optional<Block> block;
   if (lease != 0) block = read(index, event, &error);
-  if (lease != 0) memory_.block_came(index, lease, event.bytes);
-  if (!block) {
-    if (lease != 0) memory_.regions().block_released(index, lease);
+  // With an event that jumps iterations an offer may have been withdrawn, and the lease with it.
+  const bool is_leased =
+      lease != 0 && memory_.regions().region_of(index, event.offset, event.bytes) == lease;
+  if (is_leased) memory_.block_came(index, lease, event.bytes);
+  if (!block || !is_leased) {
+    if (is_leased) memory_.regions().block_released(index, lease);
     return refuse_block(index, event, error);
   }
   block->lease = lease;

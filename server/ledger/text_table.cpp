@@ -10,8 +10,14 @@ constexpr std::size_t kIndent = 2, kGap = 2;
 constexpr std::size_t kNarrowest = 30;  // of the last column
 constexpr std::size_t kMostWrapped = 4;
 
+// Characters of UTF-8, not bytes: names and units have degrees, powers and umlauts.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
 std::string padded(const std::string& text, std::size_t width, bool right) {
-  const std::string spaces(width - std::min(width, text.size()), ' ');
+  const std::string spaces(width - std::min(width, width_of(text)), ' ');
   return right ? spaces + text : text + spaces;
 }
 
@@ -23,7 +29,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
     const std::string word = text.substr(at, end - at);
     at = end + 1;
     if (word.empty()) continue;
-    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) {
+    if (!lines.back().empty() && width_of(lines.back()) + 1 + width_of(word) > width) {
       if (lines.size() == kMostWrapped) {
         lines.back() += " ...";
         break;
@@ -38,13 +44,19 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
 }  // namespace
 
 std::string cut(const std::string& text, std::size_t most) {
-  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+  if (width_of(text) <= most) return text;
+  std::size_t end = 0;  // behind `most` - 3 whole characters
+  for (std::size_t characters = 0; end < text.size(); ++end) {
+    if ((text[end] & 0xC0) != 0x80 && characters++ == most - 3) break;
+  }
+  return text.substr(0, end) + "...";
 }
 
 std::vector<std::string> TextTable::text(std::size_t width) const {
   std::array<std::size_t, kColumns - 1> widths{};
   for (const Line& line : lines_) {
-    for (std::size_t c = 0; c < widths.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
+    for (std::size_t c = 0; c < widths.size(); ++c)
+      widths[c] = std::max(widths[c], width_of(line[c]));
   }
   std::size_t last_at = kIndent;
   for (const std::size_t column : widths) last_at += column + kGap;

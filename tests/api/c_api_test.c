@@ -372,6 +372,8 @@ static int without_server(void) {
   EXPECT(leat_end_iteration(), LEAT_OK);
   EXPECT(leat_finalize(), LEAT_OK);
   EXPECT_TRUE(leat_last_error()[0] == '\0');
+  EXPECT(leat_alloc("anything", NULL), LEAT_ERROR_ARGUMENT);
+  EXPECT(leat_alloc_block("anything", 3, NULL), LEAT_ERROR_ARGUMENT);
   return failures;
 }
 

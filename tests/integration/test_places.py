@@ -260,3 +260,10 @@ def test_a_server_rank_comes_back_although_another_one_never_does(tmp_path):
     job.end()
     with h5py.File(next((tmp_path / "run.parts").glob("*/rank000000.h5"))) as file:
         assert file["iteration"][:].tolist() == list(range(10))
+
+
+def test_a_session_with_too_long_a_name_is_an_error_and_not_cut(tmp_path):
+    """Two names that begin alike would be one session."""
+    job = Job(tmp_path, "write", 3, LEAT_SESSION="x" * 65)
+    job.end()
+    assert all(job.said(rank)["split"][0] == "LEAT_ERROR_CONFIG" and "1 to 64 letters" in job.said(rank)["split"][1] for rank in range(3))

@@ -2,6 +2,8 @@
 // The control channel without sockets: what is answered, and what is bounded.
 #include <gtest/gtest.h>
 
+#include <new>
+
 #include <iterator>
 #include <string>
 #include <vector>
@@ -17,7 +19,10 @@ class FakeRun final : public ControlledRun {
  public:
   Json status() override { return {{"state", "running"}}; }
   std::string describe() override { return "{}"; }
-  Json metrics() override { return Json::object(); }
+  Json metrics() override {
+    if (no_memory) throw std::bad_alloc();
+    return Json::object();
+  }
   std::string ledger() override { return ledger_text; }
   std::string signal(const std::string& event, const std::string& who) override {
     orders.push_back("signal " + event + " by " + who);
@@ -34,6 +39,7 @@ class FakeRun final : public ControlledRun {
 
   std::string ledger_text = "{\n  \"leat_ledger\": 1\n}\n";
   std::vector<std::string> orders;
+  bool no_memory = false;
 };
 
 class ControlTest : public testing::Test {
@@ -82,6 +88,15 @@ TEST_F(ControlTest, WhatIsRefusedSaysWhy) {
   EXPECT_NE(
       ask(peer, R"({"leat_control": 7, "request": "stop"})")["error"].dump().find("version 7"),
       std::string::npos);
+}
+
+TEST_F(ControlTest, WhereAnAnswerCannotBeMadeTheServerGoesOn) {
+  run_.no_memory = true;
+  Connection& peer = open(3);
+  EXPECT_NE(ask(peer, R"({"leat_control": 1, "request": "metrics"})")["error"].dump().find(
+                "cannot answer"),
+            std::string::npos);
+  EXPECT_TRUE(ask(peer, R"({"leat_control": 1, "request": "status"})")["ok"]);
 }
 
 TEST_F(ControlTest, AReplyThatIsTooLargeIsRefused) {

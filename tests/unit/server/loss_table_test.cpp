@@ -5,6 +5,8 @@
 
 #include <sstream>
 
+#include "server/ledger/text_table.hpp"
+
 namespace leat::server {
 namespace {
 
@@ -32,6 +34,12 @@ std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
+}
+
+TEST(TextTable, CutsBetweenCharactersAndNotWithin) {
+  const std::string grad = "\xC2\xB0", name = "W\xC3\xA4rme" + grad + grad + grad;
+  EXPECT_EQ(cut(name, 8), name);
+  EXPECT_EQ(cut(name + grad, 8), "W\xC3\xA4rme...");
 }
 
 TEST(LossTable, SaysNothingWhenNothingIsLost) {

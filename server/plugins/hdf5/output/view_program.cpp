@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "server/plugins/common/descriptor.hpp"
@@ -24,6 +25,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kKinds[] = {"make", "last", "rest"};
+constexpr std::chrono::seconds kReapLimit(2);
+constexpr std::chrono::milliseconds kReapPause(5);
 constexpr const char kDone[] = "done\n";  // its last words when all is well
 
 std::string program() {
@@ -128,7 +131,14 @@ std::vector<std::string> make_view_outside(const ViewOrder& order, std::chrono::
   const bool ended = listen(from_it, Clock::now() + limit, progress, &said);
   if (!ended) ::kill(process, SIGKILL);
   int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  // A killed process in a call that hangs, as of a dead file server, ends with that call: whoever
+  // takes up children later takes this one up.
+  const auto until = Clock::now() + kReapLimit;
+  for (pid_t gone = 0; gone == 0 || (gone < 0 && errno == EINTR);) {
+    gone = ::waitpid(process, &status, ended ? 0 : WNOHANG);
+    if (gone != 0) continue;
+    if (Clock::now() > until) break;
+    std::this_thread::sleep_for(kReapPause);
   }
   if (!ended)
     throw std::runtime_error("the HDF5 library has not come to an end with its parts in " +
