@@ -4,10 +4,12 @@
 #include "client-api/leat.h"
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "client-api/last_error.hpp"
 #include "client-api/session_handle.hpp"
@@ -65,6 +67,8 @@ Status no_session(const Handle& the, const char* function) {
                      : the.was_finalized ? "after leat_finalize"
                                          : "before leat_init";
   const std::string text = std::string(function) + ": called " + when;
+  the.in_vain += std::strncmp(function, "leat_write", 10) == 0 ||
+                 std::strncmp(function, "leat_commit", 11) == 0;
   if (the.init_has_failed) return leat::client::fail_quietly(Status::ERROR_STATE, text, false);
   return leat::client::fail(Status::ERROR_STATE, text, "no session");
 }
@@ -134,24 +138,33 @@ bool all_ranks_of_a_node_have(Status status) {
          status == Status::ERROR_SERVER || status == Status::ERROR_VERSION;
 }
 
+// Of a program that does not look at the status the end of the run says it once more.
+void note_failure(Handle& the, const char* function, const leat::Error& error, bool speaks) {
+  the.init_has_failed = true;
+  the.why_failed = std::string(function) + ": " + error.message;
+  the.in_vain = 0;
+  the.speaks_of_failure = speaks;
+  if (speaks) leat::client::notice_exit();
+}
+
 Status open_session(Handle& the, const char* function, const char* config,
                     const Result<Ranks>& ranks) {
   if (!ranks) {
     const Lock lock(the.mutex);
-    the.init_has_failed = true;
-    return leat::client::fail(ranks.error().status, function + (": " + ranks.error().message));
+    note_failure(the, function, ranks.error(), true);
+    return leat::client::fail(ranks.error().status, the.why_failed);
   }
   const std::int64_t since_ns =
       the.was_open ? leat::platform::boot_time_ns() : leat::platform::began_ns();
   Result<std::unique_ptr<Session>> session =
       Session::open(config, *ranks, since_ns, the.split.happened);
   const Lock lock(the.mutex);
-  the.init_has_failed = !session;
+  the.init_has_failed = the.speaks_of_failure = false;
   if (!session) {
     const leat::Error& error = session.error();
-    return leat::client::fail_quietly(
-        error.status, std::string(function) + ": " + error.message,
-        ranks->node_rank == 0 || !all_ranks_of_a_node_have(error.status));
+    const bool speaks = ranks->node_rank == 0 || !all_ranks_of_a_node_have(error.status);
+    note_failure(the, function, error, speaks);
+    return leat::client::fail_quietly(error.status, the.why_failed, speaks);
   }
   leat::client::set_message_rank(ranks->size > 1 ? ranks->rank : -1);
   leat::client::forget_printed();
@@ -244,7 +257,8 @@ LEAT_API leat_status leat_init(const char* config) {
 }
 
 LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks) {
-  return init(__func__, config, [ranks] { return ranks_from(ranks); });
+  const bool from_mpi = !is_switched_off() && std::exchange(handle().comes_from_mpi, false);
+  return init(from_mpi ? "leat_init_mpi" : __func__, config, [ranks] { return ranks_from(ranks); });
 }
 
 LEAT_API leat_status leat_split_group(const char* config, const leat_group* group,
@@ -263,6 +277,7 @@ LEAT_API leat_status leat_split_check(int32_t rank, int32_t size) {
   if (is_switched_off()) return LEAT_OK;
   try {
     const std::string why = leat::client::why_unfit(handle().split, rank, size);
+    handle().comes_from_mpi = why.empty() && size > 0;
     if (why.empty()) return LEAT_OK;
     return to_c(leat::client::fail(Status::ERROR_STATE, "leat_init_mpi: " + why, "unfit"));
   } catch (...) {
@@ -297,6 +312,7 @@ LEAT_API leat_status leat_finalize(void) {
     std::unique_ptr<Session> session;
     {
       Lock lock(the.mutex);
+      if (!the.session) leat::client::say_failed_init(the, __func__);
       if (!the.session) return to_c(no_session(the, __func__));
       the.awaits_idle = true;
       the.idle.wait(lock, [&the] { return the.busy == 0; });  // each of them waits a bounded time

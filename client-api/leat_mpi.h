@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -131,13 +132,18 @@ static inline leat_status leat_split(const char* config, MPI_Comm world, MPI_Com
 /*
  * leat_init for the processes of `comm`: they are the simulation, whatever else runs in MPI_COMM_WORLD. Collective over
  * `comm`, which is not kept and stays as it is: no rank is taken away. MPI is used in this call only.
- * config: the same path on all ranks. Errors: as leat_init; each rank has its own status.
+ * config: the same path on all ranks. LEAT_SESSION of the first rank, where it is set, is the session's name; two runs at the
+ * same time on a node must not have the same one. Errors: as leat_init; each rank has its own status. All ranks return
+ * together, after a message is out: then end with MPI_Finalize and a return, since MPI_Abort may lose the last lines that a
+ * rank has printed.
  */
 static inline leat_status leat_init_mpi(const char* config, MPI_Comm comm) {
-  char session[64];
-  int rank, size, node_rank, node_size;
+  char session[66];
+  const char* chosen = getenv("LEAT_SESSION");
+  int rank, size, node_rank, node_size, mine, worst;
   MPI_Comm node;
   leat_ranks ranks;
+  double moment;
   leat_status status = leat_split_check(0, 0);
 
   if (status != LEAT_OK) return status;
@@ -152,7 +158,11 @@ static inline leat_status leat_init_mpi(const char* config, MPI_Comm comm) {
 
   /* One name for this run, different from any other's: time and process of the first rank. */
   memset(session, 0, sizeof session);
-  if (rank == 0) {
+  if (rank == 0 && chosen && *chosen) {
+    strncpy(
+        session, chosen,
+        sizeof session - 1); /* one letter more than a name may have: no name is cut to another */
+  } else if (rank == 0) {
     snprintf(session, sizeof session, "mpi-%ld-%ld-%ld", (long)getpid(), (long)time(NULL),
              (long)(MPI_Wtime() * 1e6) % 1000000);
   }
@@ -164,7 +174,12 @@ static inline leat_status leat_init_mpi(const char* config, MPI_Comm comm) {
   ranks.node_rank = node_rank;
   ranks.node_size = node_size;
   ranks.session = session;
-  return leat_init_ranks(config, &ranks);
+  status = leat_init_ranks(config, &ranks);
+  mine = status < 0;
+  MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, comm);
+  /* Launchers forward what was printed, unless the job is aborted first. */
+  for (moment = MPI_Wtime() + 0.3; worst && MPI_Wtime() < moment;) continue;
+  return status;
 }
 
 #endif

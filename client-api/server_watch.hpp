@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "client-api/block_memory.hpp"
@@ -37,6 +38,12 @@ class ServerWatch {
   /// The same until all that wants `iteration` has it; ask is_settled() then.
   Status await_settled(Lock& lock, platform::WaitBudget& budget, std::int64_t iteration) noexcept;
   bool is_settled(std::int64_t iteration) const noexcept;
+  /// This iteration was waited for in vain: until it is settled none is waited for.
+  void give_up(std::int64_t iteration) noexcept { given_up_ = iteration; }
+  /// That iteration, while it is not settled.
+  std::optional<std::int64_t> gave_up() const noexcept {
+    return given_up_ >= 0 && !is_settled(given_up_) ? std::optional(given_up_) : std::nullopt;
+  }
   /// Looks whether the run was drained, and, at most every 100 ms, whether the server has died, and
   /// goes on with its successor. ERROR_SERVER, for good: nothing more is taken.
   Status check(platform::WaitBudget& budget) noexcept;
@@ -69,6 +76,7 @@ class ServerWatch {
   std::string why_gone_;
   bool said_that_it_waits_ = false;
   std::int64_t last_check_ns_ = 0;
+  std::int64_t given_up_ = -1;
 };
 
 }  // namespace leat::client

@@ -13,6 +13,16 @@ namespace {
 
 constexpr int kMostStarts = 5;
 
+Error not_settled(std::int64_t iteration, std::int64_t given_up) {
+  return {
+      Status::ERROR_TIMEOUT,
+      "mode=\"sync\" or runs=\"sync\": iteration " + std::to_string(iteration) +
+          " is not done yet: another rank of this node has not ended iteration " +
+          std::to_string(given_up) +
+          ", or a store or script takes longer than the timeout. Nothing is lost by that; later "
+          "iterations are not waited for until that one is done"};
+}
+
 }  // namespace
 
 Session::Session(ServerStart start, Connection connection, shm::Segment segment)
@@ -136,30 +146,18 @@ Status Session::await_settled(const Call& call, std::int64_t iteration) {
   const InsideTime time(channel_);
   ServerWatch& server = channel_.server();
   platform::WaitBudget budget = channel_.budget();
-  if (given_up_ >= 0 && server.is_settled(given_up_)) given_up_ = -1;
   while (must_wait() && !server.is_settled(iteration)) {
-    if (given_up_ >= 0) return not_settled(call, iteration);
-    const Status status = server.await_settled(call.lock, budget, iteration);
+    Status status = Status::ERROR_FULL;
+    if (!server.gave_up()) status = server.await_settled(call.lock, budget, iteration);
     if (status == Status::ERROR_FULL) {
-      given_up_ = iteration;
-      return not_settled(call, iteration);
+      if (!server.gave_up()) server.give_up(iteration);
+      if (is_automatic()) return Status::OK;  // it was to be fast, and is stored all the same
+      const std::int64_t given_up = server.gave_up().value_or(iteration);
+      return failures_.complain(call, not_settled(iteration, given_up), "");
     }
     if (status != Status::OK) return failures_.complain(call, {status, server.why_gone()}, "");
   }
   return Status::OK;
-}
-
-Status Session::not_settled(const Call& call, std::int64_t iteration) {
-  if (is_automatic()) return Status::OK;  // it was to be fast, and is stored all the same
-  return failures_.complain(
-      call,
-      {Status::ERROR_TIMEOUT,
-       "mode=\"sync\" or runs=\"sync\": iteration " + std::to_string(iteration) +
-           " is not done yet: another rank of this node has not ended iteration " +
-           std::to_string(given_up_) +
-           ", or a store or script takes longer than the timeout. Nothing is lost by that; later "
-           "iterations are not waited for until that one is done"},
-      "");
 }
 
 }  // namespace leat::client

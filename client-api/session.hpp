@@ -66,7 +66,6 @@ class Session {
   /// As mode says.
   bool must_wait() const noexcept;
   Status await_settled(const Call& call, std::int64_t iteration);
-  Status not_settled(const Call& call, std::int64_t iteration);
   ProgressBudget progress_budget() const noexcept {
     return {segment_.server_state().progress, channel_.budget()};
   }
@@ -87,7 +86,6 @@ class Session {
   SignalCalls signals_;
   IdlePhases idle_phases_;
   Collectives collectives_;
-  std::int64_t given_up_ = -1;  // the iteration that was waited for in vain; -1: none
 };
 
 }  // namespace leat::client

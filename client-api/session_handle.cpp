@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "client-api/hosted_server.hpp"
 #include "client-api/last_error.hpp"
@@ -40,8 +41,24 @@ void on_end_of_process() noexcept {
        !lock.try_lock() && !deadline.passed();)
     platform::pause_shortly();
   if (lock && own->session) own->session->leave_at_exit();
+  if (lock) say_failed_init(*own, "at the end of the program");
   HostedServer::await_all();
 }
+
+}  // namespace
+
+void say_failed_init(Handle& the, const char* when) noexcept {
+  if (!std::exchange(the.speaks_of_failure, false)) return;
+  try {
+    tell(std::string(when) + ": nothing of this run is stored, " +
+         std::to_string(the.in_vain.load()) +
+         " writes of this rank were in vain, since Leat has not started: " + the.why_failed);
+  } catch (...) {
+    tell("nothing of this run is stored");
+  }
+}
+
+namespace {
 
 // Of the main thread: such objects go before all that is static, also what was made after them.
 struct EndOfMain {

@@ -29,11 +29,18 @@ struct Handle {
   bool awaits_idle = false;
   bool opening = false;
   bool was_finalized = false;
-  bool init_has_failed = false;  ///< the last one; why was said then
-  bool was_open = false;         ///< some session of this process was
+  bool init_has_failed = false;                   ///< the last one; why was said then
+  std::string why_failed{};                       ///< that
+  mutable std::atomic<std::uint64_t> in_vain{0};  ///< writes since then
+  bool speaks_of_failure = false;                 ///< at the end, for its node
+  bool comes_from_mpi = false;                    ///< leat_init_mpi calls the next leat_init_ranks
+  bool was_open = false;                          ///< some session of this process was
   Split split;
   int parent = 0;  ///< not 0: forked from that process, which has a session; this one never has
 };
+
+/// Once for each leat_init that has failed on this rank: that nothing is stored, and why.
+void say_failed_init(Handle& the, const char* when) noexcept;
 
 /// A call in progress; made and destroyed with the lock held.
 class BusyMark {

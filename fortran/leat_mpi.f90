@@ -80,7 +80,15 @@ contains
     type(MPI_Comm) :: node
     integer :: rank, size, node_rank, node_size
     integer(c_int) :: status
-    character(len=64) :: session
+    character(len=66) :: session
+    integer :: worst
+    integer(c_int) :: ignored
+    interface
+      integer(c_int) function usleep(microseconds) bind(C, name="usleep")
+        import :: c_int
+        integer(c_int), value :: microseconds
+      end function
+    end interface
     status = split_check_c(0, 0)
     if (status == LEAT_OK) then
       call MPI_Comm_rank(comm, rank)
@@ -97,11 +105,15 @@ contains
     call MPI_Comm_free(node)
     session = session_name()
     call MPI_Bcast(session, len(session), MPI_CHARACTER, 0, comm)
-    call leat_init_ranks(config, rank, size, node_rank, node_size, session, stat, errmsg)
+    call leat_init_ranks(config, rank, size, node_rank, node_size, trim(session), status, errmsg)
+    call MPI_Allreduce(merge(1, 0, status < 0), worst, 1, MPI_INTEGER, MPI_MAX, comm)
+    if (worst > 0) ignored = usleep(300000_c_int)  ! launchers forward what was printed, unless the job is aborted first
+    call report(status, stat)
   end subroutine
 
-  ! One name for this run, different from any other's: process and time of the first rank.
-  character(len=64) function session_name()
+  ! LEAT_SESSION, or one name for this run, different from any other's: process and time of the first rank. One letter more
+  ! than a name may have: no name is cut to another.
+  character(len=66) function session_name()
     integer(int64) :: ticks  ! since the machine started
     integer(c_int) :: pid
     interface
@@ -109,6 +121,8 @@ contains
         import :: c_int
       end function
     end interface
+    call get_environment_variable("LEAT_SESSION", session_name)
+    if (session_name /= "") return
     pid = getpid()
     call system_clock(ticks)
     write (session_name, '("f-", i0, "-", z0)') pid, ticks

@@ -48,7 +48,7 @@ def init(config, comm=None):
     from mpi4py import MPI
     _check(_core.split_check(comm.rank, comm.size) if comm != MPI.COMM_NULL else _core.split_check(0, 0))
     node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=_core.memory_node())
-    session = comm.bcast(f"py-{os.getpid()}-{time.time_ns()}", root=0)
+    session = comm.bcast(os.environ.get("LEAT_SESSION") or f"py-{os.getpid()}-{time.time_ns()}", root=0)
     place = (comm.rank, comm.size, node.rank, node.size)
     node.Free()
     _check(_core.init_ranks(os.fspath(config), *place, session))

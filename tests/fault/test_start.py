@@ -249,8 +249,8 @@ def test_a_later_run_of_the_same_name_is_no_late_one_and_does_not_take_a_late_ra
         assert file["leat/iteration_complete"][:].tolist() == [1] * ITERATIONS
 
 
-@pytest.mark.parametrize("option", ['name="exists" value="overwrite"', 'name="compresion" value="lz4"', 'name="file-mode" value="Collective"',
-                                    'name="compression" value="zip"'])
+@pytest.mark.parametrize("option", ['name="exists" value="overwrite"', 'name="compresion" value="lz4"', 'name="compression" value="zip"',
+                                    'name="file-mode" value="Collective"'])
 def test_what_leat_check_calls_an_error_of_a_store_is_refused_by_leat_init(short_path, option):
     """Else the simulation computes to its end before it is said that nothing was stored."""
     store = f'<store name="out" type="hdf5"><option {option}/></store>'

@@ -41,7 +41,7 @@ RULES = {
     "client-api/leat.hpp": (("leat.h",), ()),
     "client-api/leat_describe.h": (("leat.h",), ()),
     "client-api/leat_executor.h": (("leat.h",), ()),
-    "client-api/leat_mpi.h": (("leat.h",), ("mpi.h", "unistd.h", "time.h")),
+    "client-api/leat_mpi.h": (("leat.h",), ("mpi.h", "unistd.h", "time.h", "stdlib.h")),
     # From the lowest to the highest: no circle.
     "server/placement": (LIBS, ("nlohmann/",)),
     "server/group": (LIBS, SERVER),
