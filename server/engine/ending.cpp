@@ -117,12 +117,13 @@ RunReport Ending::report() const {
   report.session = facts.session;
   report.ranks = facts.node_ranks;
   report.cores = std::max<std::int64_t>(1, architecture.dedicated_cores / facts.servers);
-  report.is_shared = facts.cores_are_shared;
+  report.is_shared = facts.cores_are_shared || architecture.place == model::Place::none;
   report.automatic = architecture.mode == model::EndMode::automatic;
   report.mode = session_.mode.decision();
   report.synchronous = session_.run.segment.header().synchronous != 0 &&
                        session_.run.segment.server_state().overlaps.load() == 0;
   report.since_takeover = facts.resumed;
+  report.all_went_well = !session_.record.ledger().has_problems();
   report.times = session_.times.figures();
   report.iterations = report.times.intervals + (report.times.intervals > 0 ? 1 : 0);
   const std::int64_t now_ns = platform::now_ns();
@@ -142,6 +143,8 @@ RunReport Ending::report() const {
     report.scripts.push_back({each.name, each.fate.calls, each.seconds, each.without_core});
   report.bytes = session_.events.totals().bytes;
   report.buffer_bytes = session_.run.segment.header().data_bytes;
+  const auto ends = static_cast<double>(report.iterations * session_.clients.size());
+  report.waited_for_memory = static_cast<double>(session_.memory.waited_ns()) / 1e9 / ends;
   report.most_used_bytes = session_.memory.regions().most_used_bytes();
   return report;
 }

@@ -9,15 +9,13 @@
 #include "lib/base/bytes.hpp"
 #include "lib/base/seconds.hpp"
 #include "lib/base/words.hpp"
+#include "server/report/advice.hpp"
 #include "server/report/mode_report.hpp"
 
 namespace leat::server {
 namespace {
 
 using nlohmann::json;
-
-// Less than this says nothing beside what runs differ by.
-constexpr double kWorthSaying = 0.02;
 
 // At work, wherever a core was there for it.
 double per_iteration(const std::vector<WorkDone>& all, const RunReport& report) {
@@ -32,41 +30,6 @@ double computed(const RunReport& report) {
 
 int percent(double share) { return static_cast<int>(share * 100 + 0.5); }
 
-plan::Measured measured(const RunReport& report) {
-  return {.compute = computed(report),
-          .inside = report.times.inside,
-          .output = per_iteration(report.stores, report),
-          .analysis = per_iteration(report.scripts, report),
-          .ranks = report.ranks,
-          .dedicated = report.cores,
-          .iterations = static_cast<std::int64_t>(report.iterations),
-          .is_shared = report.is_shared,
-          .is_synchronous = report.synchronous};
-}
-
-// One sentence; "" where nothing would make it faster by much.
-std::string advice(const RunReport& report, const plan::Load& load) {
-  const double busy = load.output, whole = report.times.seconds;
-  if (!report.synchronous && report.times.inside > whole / 10)
-    return fmt::format(
-        "{} % of the time is spent in Leat's calls: a larger <buffer>, less output or more "
-        "dedicated cores would shorten it",
-        percent(report.times.inside / whole));
-  if (busy > whole)
-    return "the stores take longer than the simulation computes: every=\"...\" of a store, or "
-           "more dedicated cores, keep the buffer from filling";
-  const plan::Way was = plan::as_it_was(measured(report));
-  const std::vector<plan::Way> ways = plan::ways(load);
-  const plan::Way& better = plan::best(ways);
-  const double gain = 1 - better.total / was.total;
-  if (report.is_shared || gain < kWorthSaying) return "";
-  const std::string idle =
-      report.server_busy ? fmt::format("the server idles {} %: ", percent(1 - *report.server_busy))
-                         : "";
-  return fmt::format("{}{} would gain about {} %, by the model of `leat plan`", idle,
-                     plan::name_of(better), percent(gain));
-}
-
 json json_of(const std::vector<WorkDone>& all) {
   json list = json::array();
   for (const WorkDone& each : all) {
@@ -79,7 +42,19 @@ json json_of(const std::vector<WorkDone>& all) {
 
 }  // namespace
 
-plan::Load load_of(const RunReport& report) { return plan::load_of(measured(report)); }
+plan::Measured measured_of(const RunReport& report) {
+  return {.compute = computed(report),
+          .inside = report.times.inside,
+          .output = per_iteration(report.stores, report),
+          .analysis = per_iteration(report.scripts, report),
+          .ranks = report.ranks,
+          .dedicated = report.cores,
+          .iterations = static_cast<std::int64_t>(report.iterations),
+          .is_shared = report.is_shared,
+          .is_synchronous = report.synchronous};
+}
+
+plan::Load load_of(const RunReport& report) { return plan::load_of(measured_of(report)); }
 
 json json_of(const RunReport& report) {
   const plan::Load load = load_of(report);
@@ -106,9 +81,10 @@ json json_of(const RunReport& report) {
           {"bytes", report.bytes},
           {"buffer_bytes", report.buffer_bytes},
           {"buffer_most_used_bytes", report.most_used_bytes},
+          {"buffer_wait_seconds", report.waited_for_memory},
           {"measured_seconds", report.seconds},
-          {"expected_seconds", plan::as_it_was(measured(report)).total},
-          {"advice", advice(report, load)}};
+          {"expected_seconds", plan::as_it_was(measured_of(report)).total},
+          {"advice", advice(report)}};
 }
 
 std::vector<std::string> lines_of(const RunReport& report) {
@@ -129,9 +105,9 @@ std::vector<std::string> lines_of(const RunReport& report) {
                     percent(1 - *report.server_busy));
   server +=
       fmt::format("; all in {}, the iterations by the model in {}", format_seconds(report.seconds),
-                  format_seconds(plan::as_it_was(measured(report)).total));
+                  format_seconds(plan::as_it_was(measured_of(report)).total));
   std::vector<std::string> lines{times, server};
-  if (const std::string said = advice(report, load); !said.empty()) lines.push_back(said);
+  if (const std::string said = advice(report); !said.empty()) lines.push_back(said);
   return lines;
 }
 

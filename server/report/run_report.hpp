@@ -35,6 +35,7 @@ struct RunReport {
   bool automatic = false;                      ///< mode="auto"
   std::optional<ModeChoice::Decision> mode{};  ///< with it; nothing: not decided
   bool since_takeover = false;
+  bool all_went_well = false;  ///< nothing lost, dropped, skipped or warned of
   std::uint64_t iterations = 0;
   double seconds = 0;  ///< from the end of the first iteration to that of all output
   IterationTimes::Figures times;
@@ -42,12 +43,14 @@ struct RunReport {
   std::optional<double> server_busy;  ///< share of the dedicated cores' time that leatd computed
   std::uint64_t bytes = 0;            ///< handed over
   std::uint64_t buffer_bytes = 0, most_used_bytes = 0;
+  double waited_for_memory = 0;  ///< seconds of an iteration: mean over the ranks
 
   /// Nothing can be said of fewer than two iterations.
   bool says_something() const noexcept { return times.intervals > 0 && iterations > 0; }
 };
 
 /// What the models of plans want to know of it.
+plan::Measured measured_of(const RunReport& report);
 plan::Load load_of(const RunReport& report);
 nlohmann::json json_of(const RunReport& report);
 /// Some lines for the log.

@@ -31,6 +31,7 @@ Memory::Memory(const Run& run, Clients& clients, const std::function<void()>& wa
 
 void Memory::give() {
   for (const Grant& grant : leases_.serve()) {
+    if (!grant.request.is_ahead()) waited_ns_ += run_.now_ns - grant.request.since_ns;
     shm::Release release{};
     release.kind = static_cast<std::uint32_t>(shm::ReleaseKind::lease);
     release.flags = grant.request.flags;

@@ -32,6 +32,8 @@ class Memory {
 
   /// Gives what can be given now to those who have asked.
   void give();
+  /// That ranks have waited for memory that they were given, all together.
+  std::int64_t waited_ns() const noexcept { return waited_ns_; }
   /// What was offered and nobody has claimed, for those who wait: true when there was any.
   bool withdraw_offers() { return requests().first_unmet() && offers_.withdraw_all(); }
   void refuse(const LeaseRequest& request, shm::RefusalReason reason, std::int64_t iteration);
@@ -67,6 +69,7 @@ class Memory {
   LeaseBook leases_;
   Offers offers_;
   Populator populator_;
+  std::int64_t waited_ns_ = 0;
 };
 
 }  // namespace leat::server

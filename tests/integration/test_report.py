@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from leat_run import BUILD, Run, await_file, xml
@@ -160,3 +161,54 @@ def test_two_runs_in_one_folder_have_a_report_each(tmp_path):
             run.finish()
     reports = [json.loads(path.read_text()) for path in tmp_path.glob("*.report.json")]
     assert {each["session"] for each in reports} == {one.session, two.session}
+
+
+SLEEPS = """import time
+import leat
+@leat.on_iteration(variables=["u"], every={every})
+def sleeps(data, ctx):
+    time.sleep({seconds})
+"""
+
+
+def timed_run(folder, iterations, pause, seconds, every=1, buffer="16MiB", mode="async"):
+    """Of one rank that computes for `pause`, with a script that works for `seconds`; how long it took, and its advice."""
+    folder.mkdir()
+    (folder / "sleeps.py").write_text(SLEEPS.format(every=every, seconds=seconds))
+    text = xml(ARRAY, buffer=buffer, store="",
+               log=f'<scripts interpreter="{sys.executable}"><script file="sleeps.py" when-slow="wait"/></scripts>')
+    with Run(folder, text.replace('cores="1"/>', f'cores="1" mode="{mode}"/>').replace("<storage></storage>", "")) as run:
+        run.init()
+        began = time.monotonic()
+        write(run, range(iterations), pause)
+        run.finish()
+        return time.monotonic() - began, report(folder), run.log()
+
+
+def test_a_run_is_shorter_when_its_advice_is_followed(tmp_path):
+    """Three at a time, as they mostly sleep: each has to take ten seconds."""
+    cases = {
+        "every": (r'as the buffer was full; script "sleeps" takes .* with every=(?P<every>\d+) it keeps up', 0.7,
+                  dict(iterations=230, pause=0.02, seconds=0.06, buffer="4MiB")),
+        "buffer": (r'as the buffer was full; .* <buffer size="(?P<buffer>[^"]+)">', 0.85,
+                   dict(iterations=230, pause=0.03, seconds=0.03, buffer="1536KiB")),
+        "async": (r'for the stores and scripts: with mode="(?P<mode>async)"', 0.85,
+                  dict(iterations=230, pause=0.03, seconds=0.03, mode="sync")),
+    }
+
+    def follow(name):
+        expected, shorter, what = cases[name]
+        took, first, log = timed_run(tmp_path / name, **what)
+        assert took > 10 and (change := re.search(expected, first["advice"])), (took, first)
+        assert first["advice"] in log
+        then, second, _ = timed_run(tmp_path / f"{name}-followed", **{**what, **change.groupdict()})
+        assert then < shorter * took, (took, then, first, second)
+
+    with ThreadPoolExecutor() as threads:
+        for done in [threads.submit(follow, name) for name in cases]:
+            done.result()
+
+
+def test_no_advice_in_a_run_too_short_to_judge(tmp_path):
+    _, found, _ = timed_run(tmp_path / "run", iterations=20, pause=0.02, seconds=0.06, buffer="4MiB")
+    assert found["advice"] == "" and found["buffer_wait_seconds"] > 0.02
