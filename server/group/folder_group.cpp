@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "lib/platform/clock.hpp"
 #include "lib/platform/file_lock.hpp"
 #include "lib/platform/memory_file.hpp"
 #include "lib/platform/process.hpp"
@@ -19,11 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kSaid = ".said", *kLast = ".last";
+constexpr const char *kSaid = ".said", *kClosing = ".closing", *kLast = ".last";
 constexpr std::uintmax_t kMostSaid = 16 << 20;
-constexpr std::int64_t kSayLockNs = 1'000'000'000;
-// Nobody who is at work has it for so long: it is stopped.
-constexpr std::int64_t kSilenceLockNs = 1'000'000'000;
 constexpr auto kKept = std::chrono::hours(24);
 
 // Of the newest file in it.
@@ -71,19 +67,6 @@ std::string line_in(const platform::UniqueFd& file, const std::string& path) {
 
 std::string read_line(const std::string& path) { return line_in(platform::open_there(path), path); }
 
-enum class Locked { yes, by_another, not_here };
-
-// Where a file system has no locks, it is gone on without.
-Locked lock(const platform::UniqueFd& file, std::int64_t limit_ns) {
-  if (!file) return Locked::not_here;
-  for (const platform::Deadline deadline = platform::Deadline::in_ns(limit_ns);
-       !platform::lock_now(file); platform::pause_shortly()) {
-    if (errno != EWOULDBLOCK) return Locked::not_here;
-    if (deadline.passed()) return Locked::by_another;
-  }
-  return Locked::yes;
-}
-
 }  // namespace
 
 FolderGroup::FolderGroup(const std::string& folder, const std::string& simulation,
@@ -100,18 +83,12 @@ std::string FolderGroup::path_of(const std::string& server, const char* ending) 
   return path_ + "/" + server + ending;
 }
 
-// With the lock: who silences this one does so with this line, or has done it before.
 std::string FolderGroup::say(const std::string& line) {
-  const std::string last = path_of(self_, kLast);
-  platform::UniqueFd file = platform::open_to_write(last);
-  if (!file) {
+  std::string why = folder_.write_whole(self_ + kSaid, line + "\n");
+  if (!why.empty()) {
     make_folder(path_);
-    file = platform::open_to_write(last);
+    why = folder_.write_whole(self_ + kSaid, line + "\n");
   }
-  if (!file) return "cannot make " + last + ": " + platform::errno_text(errno);
-  if (lock(file, kSayLockNs) == Locked::by_another)
-    return last + " is locked by a server that is stopped";
-  const std::string why = folder_.write_whole(self_ + kSaid, line + "\n");
   return why.empty() ? "" : why + ", in " + path_;
 }
 
@@ -126,7 +103,9 @@ void FolderGroup::look_for_others() {
   }
 }
 
-// In this order: what it says after it was silenced is not taken for what counts.
+// The line first, then whether somebody silences its server: whoever does so reads it after he has
+// said that he will, so he finds the line that was taken here or a later one. From then on only the
+// final line counts, which everybody who sees that it is missing helps to write.
 std::vector<Said> FolderGroup::hear() {
   look_for_others();
   std::vector<Said> all;
@@ -134,24 +113,36 @@ std::vector<Said> FolderGroup::hear() {
     const platform::UniqueFd file = platform::open_there(path_of(server, kSaid));
     if (!file) continue;
     std::string line = line_in(file, path_of(server, kSaid));
-    all.push_back({server, std::move(line), read_line(path_of(server, kLast))});
+    const bool is_closing = ::access(path_of(server, kClosing).c_str(), F_OK) == 0;
+    if (!is_closing) {
+      all.push_back({server, std::move(line)});
+      continue;
+    }
+    (void)finish(server);
+    const std::string last = read_line(path_of(server, kLast));
+    all.push_back({server, last.empty() ? "" : std::move(line), last});
   }
   return all;
 }
 
-// A server that is stopped may have the lock. What it says when it goes on comes after this, and so
-// counts for nobody.
 std::string FolderGroup::silence(const std::string& server) {
+  const std::string closing = path_of(server, kClosing);
+  if (!platform::open_to_write(closing))
+    return "cannot make " + closing + ": " + platform::errno_text(errno);
+  return finish(server);
+}
+
+// A link is made by one only, on network file systems too: the first final line is that of all.
+std::string FolderGroup::finish(const std::string& server) {
   const std::string last = path_of(server, kLast);
-  const platform::UniqueFd file = platform::open_to_write(last);
-  if (!file) return "cannot make " + last + ": " + platform::errno_text(errno);
-  (void)lock(file, kSilenceLockNs);
-  if (!line_in(file, last).empty()) return "";
-  const std::string said = read_line(path_of(server, kSaid)) + "\n";
-  const bool whole =
-      ::ftruncate(file.get(), 0) == 0 &&
-      ::pwrite(file.get(), said.data(), said.size(), 0) == static_cast<ssize_t>(said.size());
-  return whole ? "" : "cannot write " + last + ": " + platform::errno_text(errno);
+  if (!read_line(last).empty()) return "";
+  const std::string own = "." + self_ + ".closes." + server;
+  const std::string why = folder_.write_whole(own, read_line(path_of(server, kSaid)) + "\n");
+  if (!why.empty()) return why + ", in " + path_;
+  const bool is_there = ::link((path_ + "/" + own).c_str(), last.c_str()) == 0 || errno == EEXIST;
+  const std::string failed = is_there ? "" : platform::errno_text(errno);
+  folder_.remove(own);
+  return is_there ? "" : "cannot make " + last + ": " + failed;
 }
 
 void FolderGroup::clear() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A group whose servers meet in a folder that all of them see, as the folder of their output. Each
-// has two files there: <server>.said, which it alone writes, whole or not at all; and <server>.last,
-// empty until another one has silenced it, which copies there what was said. Who writes either of
-// them has a lock on the latter.
+// has a file there, <server>.said, which it alone writes, whole or not at all. Who silences it makes
+// <server>.closing first, after which nobody takes what it says; then reads what it has said, and makes
+// <server>.last of that by a link, so that the first one who does so has it. There are no locks.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,7 @@ class FolderGroup final : public Group {
  private:
   std::string path_of(const std::string& server, const char* ending) const;
   void look_for_others();
+  std::string finish(const std::string& server);
 
   std::string parent_, path_;
   std::string self_;

@@ -284,6 +284,29 @@ TEST_F(FolderGroupTest, WhatIsSaidIsHeardAndWhatIsSilencedStays) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "sim.group"));
 }
 
+// A server that was stopped in the midst of saying goes on between two that silence it.
+TEST_F(FolderGroupTest, TheFirstFinalLineIsThatOfAll) {
+  FolderGroup a(folder_, "sim", "run", "a"), b(folder_, "sim", "run", "b"),
+      c(folder_, "sim", "run", "c");
+  EXPECT_EQ(a.say("one"), "");
+  EXPECT_EQ(b.say("two"), "");
+  EXPECT_EQ(a.silence("b"), "");
+  EXPECT_EQ(b.say("three"), "");
+  EXPECT_EQ(c.silence("b"), "");
+  for (FolderGroup* each : {&a, &b, &c}) EXPECT_EQ(each->hear()[1].final, "two");
+}
+
+// Who silences it has died in between: whoever sees that ends it, before taking any line.
+TEST_F(FolderGroupTest, ASilenceThatWasBegunIsEndedByWhoeverSeesIt) {
+  FolderGroup a(folder_, "sim", "run", "a"), b(folder_, "sim", "run", "b");
+  EXPECT_EQ(b.say("two"), "");
+  EXPECT_EQ(a.hear(), (std::vector<Said>{{"b", "two", ""}}));
+  std::ofstream(path() / "b.closing").flush();
+  EXPECT_EQ(a.hear(), (std::vector<Said>{{"b", "two", "two"}}));
+  EXPECT_EQ(b.say("three"), "");
+  EXPECT_EQ(b.hear(), (std::vector<Said>{{"b", "three", "two"}}));
+}
+
 TEST_F(FolderGroupTest, GoesOnWhereItsFolderWasRemoved) {
   FolderGroup a(folder_, "sim", "run", "a");
   EXPECT_EQ(a.say("one"), "");
