@@ -115,6 +115,7 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   const XmlElement log = only(context, root, "log");
   model.log.level = Attributes(context, log).text("level");
   model.log.file = Attributes(context, log).text("file");
+  if (model.log.level.empty()) model.log.level = model.log.file.empty() ? "info" : "debug";
 }
 
 }  // namespace leat::model

@@ -12,6 +12,7 @@
 #include "lib/platform/memory.hpp"
 #include "server/ledger/problems.hpp"
 #include "server/ledger/text_table.hpp"
+#include "server/report/advice.hpp"
 
 namespace leat::server {
 namespace {
@@ -153,7 +154,8 @@ void Ending::say_report() {
   if (session_.clients.none_has_come()) return;
   const RunReport said = report();
   if (!said.says_something() || session_.run.facts.drained) return;
-  for (const std::string& line : lines_of(said)) session_.run.log->info("{}", line);
+  for (const std::string& line : lines_of(said)) session_.run.log->debug("{}", line);
+  if (const std::string line = advice(said); !line.empty()) session_.run.log->info("{}", line);
   const std::string text =
       json_of(said).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::string why = session_.record.write_beside("report", text + "\n");
@@ -163,7 +165,7 @@ void Ending::say_report() {
 void Ending::log_the_end(const std::string& problems) {
   Log& log = *session_.run.log;
   if (!problems.empty()) log.warn("{}", problems);
-  for (const std::string& line : dispatcher_.scripts().report()) log.info("{}", line);
+  for (const std::string& line : dispatcher_.scripts().report()) log.debug("{}", line);
   if (const std::string line = dispatcher_.spiller().report(); !line.empty()) log.info("{}", line);
   if (session_.run.facts.drained) say_drained();
   say_report();

@@ -86,7 +86,7 @@ void Placing::place(const std::vector<platform::CpuSet>& of_node) {
   if (has_memory_nodes()) bind_memory(memory, ranks.clients);
   session_.memory.populate_in_background();
   PlacementNote note{platform::describe(placement), platform::describe(memory, ranks.names), {}};
-  session_.run.log->info(
+  session_.run.log->debug(
       "{} on this node, buffer {} on {}, server on {}", counted(session_.clients.size(), "rank"),
       platform::format_bytes(session_.run.segment.header().data_bytes), note.memory, note.server);
   for (std::string& line :

@@ -106,9 +106,7 @@ std::vector<std::string> lines_of(const RunReport& report) {
   server +=
       fmt::format("; all in {}, the iterations by the model in {}", format_seconds(report.seconds),
                   format_seconds(plan::as_it_was(measured_of(report)).total));
-  std::vector<std::string> lines{times, server};
-  if (const std::string said = advice(report); !said.empty()) lines.push_back(said);
-  return lines;
+  return {times, server};
 }
 
 }  // namespace leat::server

@@ -53,7 +53,7 @@ struct RunReport {
 plan::Measured measured_of(const RunReport& report);
 plan::Load load_of(const RunReport& report);
 nlohmann::json json_of(const RunReport& report);
-/// Some lines for the log.
+/// Two lines for the log.
 std::vector<std::string> lines_of(const RunReport& report);
 
 }  // namespace leat::server

@@ -31,6 +31,12 @@ class Log {
   void log(LogLevel level, fmt::format_string<Args...> format, const Args&... args) noexcept {
     write(level, format, fmt::make_format_args(args...));
   }
+  /// What is looked up when a run is looked at closely: in a log file, not on the terminal, unless
+  /// the XML says otherwise.
+  template <class... Args>
+  void debug(fmt::format_string<Args...> format, const Args&... args) noexcept {
+    write(LogLevel::debug, format, fmt::make_format_args(args...));
+  }
   template <class... Args>
   void info(fmt::format_string<Args...> format, const Args&... args) noexcept {
     write(LogLevel::info, format, fmt::make_format_args(args...));

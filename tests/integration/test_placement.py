@@ -24,7 +24,7 @@ two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="a machine of two processors
 
 
 def run_xml(numa="client", cores=1):
-    text = xml(VARIABLES, buffer="64MiB")
+    text = xml(VARIABLES, buffer="64MiB", log='<log level="debug"/>')
     return text.replace('timeout="10s"', f'timeout="10s" numa="{numa}"').replace('cores="1"', f'cores="{cores}"')
 
 

@@ -31,7 +31,7 @@ def write(run, iterations, pause=0.0):
 
 
 def test_what_a_run_took(tmp_path):
-    with Run(tmp_path, xml(ARRAY), ranks=2) as run:
+    with Run(tmp_path, xml(ARRAY, log='<log level="debug"/>'), ranks=2) as run:
         run.init()
         began = time.monotonic()
         write(run, range(8), pause=0.02)
@@ -122,7 +122,7 @@ def test_a_rank_that_waits_is_inside(tmp_path, mode):
 
 
 def test_of_one_iteration_there_is_nothing_to_say(tmp_path):
-    with Run(tmp_path, xml(ARRAY)) as run:
+    with Run(tmp_path, xml(ARRAY, log='<log level="debug"/>')) as run:
         run.init()
         write(run, range(1))
         run.finish()
@@ -212,3 +212,18 @@ def test_a_run_is_shorter_when_its_advice_is_followed(tmp_path):
 def test_no_advice_in_a_run_too_short_to_judge(tmp_path):
     _, found, _ = timed_run(tmp_path / "run", iterations=20, pause=0.02, seconds=0.06, buffer="4MiB")
     assert found["advice"] == "" and found["buffer_wait_seconds"] > 0.02
+
+
+def test_the_terminal_has_two_lines_of_a_good_run_and_a_log_file_the_rest(tmp_path):
+    """Where it writes; what was stored, and lost. Where the server was and where the time went is in a file, or with level="debug"."""
+    logs = {}
+    for name, log in (("terminal", ""), ("file", '<log file="run.log"/>'), ("brief", '<log file="run.log" level="info"/>')):
+        (folder := tmp_path / name).mkdir()
+        with Run(folder, xml(ARRAY, log=log)) as run:
+            run.init()
+            write(run, range(5))
+            run.finish()
+        logs[name] = [line.split("info: ")[-1] for line in (run.log() if not log else (folder / "run.log").read_text()).splitlines()]
+        assert not log or not run.log()
+    assert logs["terminal"] == logs["brief"] == ['store "out": writing run.h5', "done: 5 iterations ended, 5 stored (5 MiB), nothing lost"]
+    assert len(logs["file"]) == 5 and any(" debug: " in line and "server on core" in line for line in logs["file"]), logs["file"]

@@ -27,7 +27,8 @@ def config(data=ROW, scripts="", folder="", skip=False, **others):
     """XML with <scripts scripts><folder path="analysis" folder/></scripts>. Scripts see all iterations unless they may skip."""
     if not skip and "when-slow" not in folder:
         folder += ' when-slow="wait"'
-    return xml(data, log=f'<scripts interpreter="{sys.executable}" {scripts}><folder path="analysis" {folder}/></scripts>', **others)
+    text = f'<scripts interpreter="{sys.executable}" {scripts}><folder path="analysis" {folder}/></scripts><log level="debug"/>'
+    return xml(data, log=text, **others)
 
 
 @contextlib.contextmanager

@@ -63,7 +63,7 @@ def check(folder, session, suffix, output, count, seed, log):
 @pytest.mark.parametrize("output", ["", 'output="pics"'])
 def test_two_runs_at_the_same_time_keep_apart(tmp_path, output):
     put(tmp_path, "s", SCRIPT)
-    text = config(scripts=output).replace("</simulation>", '<log file="run.log"/></simulation>')
+    text = config(scripts=output).replace('<log level="debug"/>', '<log file="run.log"/>')
     with Run(tmp_path, text) as first:
         first.init()
         write_iterations(first, range(3), seed=seed_of_first)
@@ -109,7 +109,7 @@ def test_no_iteration_is_lost_in_silence_while_the_second_waits_for_its_names(tm
 
 def test_the_second_keeps_its_names_when_its_server_is_killed(tmp_path):
     put(tmp_path, "s", SCRIPT)
-    text = config().replace("</simulation>", '<log file="run.log"/></simulation>')
+    text = config().replace('<log level="debug"/>', '<log file="run.log"/>')
     with Run(tmp_path, text) as first:
         first.init()
         write_iterations(first, range(2), seed=seed_of_first)
@@ -132,7 +132,7 @@ def test_the_second_keeps_its_names_when_its_server_is_killed(tmp_path):
 
 def test_a_run_that_follows_at_once_has_the_wanted_names(tmp_path):
     put(tmp_path, "s", SCRIPT)
-    text = config().replace("</simulation>", '<log file="run.log"/></simulation>')
+    text = config().replace('<log level="debug"/>', '<log file="run.log"/>')
     for _ in range(2):
         with Run(tmp_path, text) as run:
             run.init()
