@@ -116,6 +116,8 @@ std::string line_of_event(const Json& event, const Look& look) {
   if (event.contains("bytes")) text += ", " + bytes_in(event, "bytes");
   if (event.contains("parameter"))
     text += ": " + event.value("parameter", "") + " is " + event.value("value", "") + " from it on";
+  if (event.value("simulation_sets_it", false))
+    text += ", until the simulation sets it itself, as it does in each iteration";
   if (event.contains("signal")) text += ": " + event.value("signal", "");
   if (event.contains("rank")) text += " of rank " + event["rank"].dump();
   if (event.contains("times")) text += ", " + event["times"].dump() + " times";

@@ -76,6 +76,7 @@ Json json_of(const IterationEvent& event) {
       facts["parameter"] = event.subject;
       facts["value"] = event.text;
       facts["who"] = event.who;
+      if (event.is_set_too) facts["simulation_sets_it"] = true;
       break;
     case IterationEvent::Kind::signalled:
       facts["signal"] = event.subject;

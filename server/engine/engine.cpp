@@ -137,11 +137,19 @@ void Engine::steer_as_asked() {
                           request.who, why);
   }
   for (const AuditEntry& entry : session_.parameters.advance()) {
-    session_.run.log->info("{} steers {} from {} to {}, from iteration {} on", title_of(entry.who),
-                           entry.parameter, entry.old_value, entry.new_value, entry.iteration);
+    session_.run.log->info(
+        "{} steers {} from {} to {}, from iteration {} on{}", title_of(entry.who), entry.parameter,
+        entry.old_value.empty() ? "no value" : entry.old_value, entry.new_value, entry.iteration,
+        entry.simulation_sets_it
+            ? ", until the simulation sets it itself, as it does in each iteration"
+            : "");
     dispatcher_.scripts().note_steering(entry);
-    session_.events.add({IterationEvent::Kind::steered, entry.iteration, entry.parameter,
-                         entry.new_value, entry.who});
+    session_.events.add({.kind = IterationEvent::Kind::steered,
+                         .iteration = entry.iteration,
+                         .subject = entry.parameter,
+                         .text = entry.new_value,
+                         .who = entry.who,
+                         .is_set_too = entry.simulation_sets_it});
   }
 }
 

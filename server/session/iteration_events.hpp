@@ -28,6 +28,7 @@ struct IterationEvent {
   std::uint64_t bytes = 0;  ///< complete
   std::int32_t rank = -1;   ///< signalled; -1: not by one rank
   std::uint32_t times = 1;  ///< signalled
+  bool is_set_too = false;  ///< steered: the simulation sets it as well, in each iteration
 };
 
 class IterationEvents {

@@ -23,6 +23,7 @@ class ParameterLog {
   void steer(std::int64_t iteration, const std::string& parameter, const std::string& value);
   /// And all before it. Nothing when it was told of this one, or a later one, before.
   void iteration_ended(std::int64_t iteration);
+  std::int64_t last_ended() const noexcept { return last_ended_; }
   bool differs(std::uint32_t parameter, const ParameterValue& value) const {
     return parameter < now_.size() && now_[parameter] != value;
   }

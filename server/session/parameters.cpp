@@ -32,7 +32,9 @@ void Parameters::set(std::uint32_t client, std::uint32_t parameter, ParameterVal
     if (clients_[client].blocks().integers().set(change))
       journal_.note(integer_entry(client, change));
   }
-  if (client != 0 || !log_.differs(parameter, value)) return;
+  if (client != 0) return;
+  steering_.was_set(parameter, value, log_.last_ended() + 1);
+  if (!log_.differs(parameter, value)) return;
   journal_.note(ParameterLog::set_entry(parameter, value));
   log_.set(parameter, std::move(value));
 }
@@ -41,6 +43,7 @@ void Parameters::iteration_ended(std::int64_t iteration) {
   if (run_.model.parameters.empty()) return;
   journal_.note(ParameterLog::ended_entry(iteration));
   log_.iteration_ended(iteration);
+  steering_.iteration_ended(log_.last_ended());
 }
 
 std::vector<AuditEntry> Parameters::advance() {

@@ -38,9 +38,9 @@ shm::SteeredValue slot_value(const Value& value, Kind kind) {
                             : shm::SteeredValue::of(as_integer(value));
 }
 
-std::string text_of(const shm::SteeredValue& value, Kind kind) {
-  if (kind == Kind::integer) return std::to_string(value.integer());
-  if (kind == Kind::real) return text_of(value.real());
+Value value_in_slot(const shm::SteeredValue& value, Kind kind) {
+  if (kind == Kind::integer) return value.integer();
+  if (kind == Kind::real) return value.real();
   return std::string(value.text());
 }
 
@@ -99,7 +99,7 @@ std::string why_wrong_type(const model::Parameter& parameter, const Value& value
 Steering::Steering(const model::Model& model, const shm::Segment& segment)
     : model_(model), segment_(segment), writer_(segment) {
   for (const model::Parameter& parameter : model.parameters) {
-    parameters_.push_back({std::nullopt, text_of(parameter.value), -1});
+    parameters_.push_back({std::nullopt, parameter.value});
   }
   for (std::uint32_t i = 0; i < segment.header().client_count; ++i) live_.push_back(i);
 }
@@ -110,7 +110,7 @@ void Steering::take_over() {
     writer_.withdraw(i);
     if (!writer_.is_committed(i)) continue;
     parameters_[i].effective = slots[i].effective.load(std::memory_order_relaxed);
-    parameters_[i].current = text_of(writer_.value(i), model_.parameters[i].kind);
+    parameters_[i].current = value_in_slot(writer_.value(i), model_.parameters[i].kind);
   }
 }
 
@@ -119,7 +119,8 @@ std::vector<AuditEntry> Steering::committed() const {
   for (std::uint32_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
     if (parameter.effective < 0) continue;
-    entries.push_back({model_.parameters[i].name, "", parameter.current, parameter.effective, ""});
+    entries.push_back(
+        {model_.parameters[i].name, "", text_of(parameter.current), parameter.effective, ""});
   }
   return entries;
 }
@@ -148,11 +149,18 @@ std::string Steering::set(const std::string& name, const Value& value, const std
   std::string refusal = why_not(name, value, &index);
   if (!refusal.empty()) return refusal;
   drop(index);
-  parameters_[index].waiting =
-      Request{slot_value(value, model_.parameters[index].kind), text_of(value), who};
+  parameters_[index].waiting = Request{value, who};
   ++waiting_;
   publish(index);
   return "";
+}
+
+void Steering::was_set(std::uint32_t index, const Value& value, std::int64_t iteration) {
+  if (index >= parameters_.size()) return;
+  Parameter& parameter = parameters_[index];
+  if (iteration != parameter.own) parameter.is_own_in_a_row = iteration == parameter.own + 1;
+  parameter.own = iteration;
+  if (iteration >= parameter.effective) parameter.current = value;
 }
 
 void Steering::advance() {
@@ -175,9 +183,11 @@ std::vector<AuditEntry> Steering::take_audit() { return std::exchange(audit_, {}
 void Steering::publish(std::uint32_t index) {
   const Parameter& parameter = parameters_[index];
   if (parameter.effective >= 0 && earliest_iteration() <= parameter.effective) return;
+  const shm::SteeredValue value =
+      slot_value(parameter.waiting->value, model_.parameters[index].kind);
   for (std::int64_t lead = kFirstLead; lead <= kLastLead; lead *= 2) {
     const std::int64_t effective = 1 + lead + latest_iteration();
-    writer_.propose(index, effective, parameter.waiting->value);
+    writer_.propose(index, effective, value);
     if (latest_iteration() < effective && writer_.commit(index)) {
       return took_effect(index, effective);
     }
@@ -190,9 +200,9 @@ void Steering::took_effect(std::uint32_t index, std::int64_t effective) {
   Request request = *std::exchange(parameter.waiting, std::nullopt);
   --waiting_;
   parameter.effective = effective;
-  const std::string old = std::exchange(parameter.current, request.text);
-  audit_.push_back({model_.parameters[index].name, old, std::move(request.text), effective,
-                    std::move(request.who)});
+  const Value old = std::exchange(parameter.current, request.value);
+  audit_.push_back({model_.parameters[index].name, text_of(old), text_of(request.value), effective,
+                    std::move(request.who), parameter.is_own_in_a_row && parameter.own >= ended_});
 }
 
 void Steering::drop(std::uint32_t index) {
@@ -200,8 +210,8 @@ void Steering::drop(std::uint32_t index) {
   if (!parameter.waiting) return;
   Request request = *std::exchange(parameter.waiting, std::nullopt);
   --waiting_;
-  audit_.push_back({model_.parameters[index].name, parameter.current, std::move(request.text),
-                    AuditEntry::kNever, std::move(request.who)});
+  audit_.push_back({model_.parameters[index].name, text_of(parameter.current),
+                    text_of(request.value), AuditEntry::kNever, std::move(request.who)});
 }
 
 // Numbers that make no sense are those of a client whose memory is corrupt; it has no say.

@@ -21,10 +21,12 @@ struct AuditEntry {
   static constexpr std::int64_t kNever = -1;
 
   std::string parameter;
-  std::string old_value;  ///< of the last set() that took effect, else of the XML; "": none
+  std::string old_value;  ///< what ranks had, by an earlier set(), their own or the XML; "": none
   std::string new_value;
   std::int64_t iteration;  ///< the first one with the new value, on all ranks of this node
   std::string who;
+  /// In each iteration, so far: there it takes the new value's place, once ranks are in it.
+  bool simulation_sets_it = false;
 };
 
 class Steering {
@@ -38,6 +40,10 @@ class Steering {
   /// While ranks have yet to see an earlier value of the same parameter it is kept until they have,
   /// the newest only. Integers are good for real parameters too. "", or why it is refused.
   std::string set(const std::string& parameter, const Value& value, const std::string& who);
+  /// The node's first rank has set it by itself, in this iteration.
+  void was_set(std::uint32_t parameter, const Value& value, std::int64_t iteration);
+  /// By that rank, and all before it.
+  void iteration_ended(std::int64_t iteration) { ended_ = iteration; }
   /// Publishes what could not be published at once. To be called often; costs nothing when there is
   /// nothing to do.
   void advance();
@@ -55,14 +61,15 @@ class Steering {
 
  private:
   struct Request {
-    shm::SteeredValue value;
-    std::string text;
+    Value value;
     std::string who;
   };
   struct Parameter {
     std::optional<Request> waiting;
-    std::string current;          // as text
-    std::int64_t effective = -1;  // of what the slot holds, committed; -1: nothing was
+    Value current;
+    std::int64_t effective = -1;   // of what the slot holds, committed; -1: nothing was
+    std::int64_t own = -2;         // the last iteration in which the simulation has set it
+    bool is_own_in_a_row = false;  // and in the one before as well
   };
 
   std::string why_not(const std::string& name, const Value& value, std::uint32_t* index) const;
@@ -77,7 +84,7 @@ class Steering {
   shm::SteeringWriter writer_;
   std::vector<Parameter> parameters_;
   std::vector<std::uint32_t> live_;  // clients
-  std::int64_t latest_of_gone_ = 0;
+  std::int64_t latest_of_gone_ = 0, ended_ = -1;
   std::size_t waiting_ = 0;  // how many parameters have a request
   std::vector<AuditEntry> audit_;
 };

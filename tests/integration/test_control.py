@@ -167,6 +167,44 @@ def test_a_value_is_steered_and_the_trail_says_who(tmp_path):
         assert list(csv.reader(file))[1] == [str(first), "dt", "0.5", "0.125", f"control/{os.getpid()}"]
 
 
+def test_a_value_that_the_simulation_sets_too_is_said_to_last_until_then(tmp_path):
+    """t is set in each iteration, dt was set at the begin, from no value in the XML."""
+    put(tmp_path, "idle", "def process(ds, ctx):\n    pass\n")
+
+    def step(iterations, peer):
+        for i in iterations:
+            for rank in ranks:
+                rank.must("set_double", "t", i)
+            write(ranks, [i])
+        while (event := peer.receive())["event"] != "complete" or event["iteration"] != i:
+            pass
+
+    text = config(DATA.replace(' value="0.5"', "") + '<parameter name="t" type="double"/>')
+    with Run(tmp_path, text, ranks=2) as run:
+        ranks = run.init()
+        with Peer(run) as peer:
+            assert peer.ask("subscribe", events=["complete", "steered"])["ok"]
+            for rank in ranks:
+                rank.must("set_double", "dt", 0.5)
+            step(range(4), peer)
+            told = {}
+            for name, value in (("t", 50), ("dt", 0.25)):
+                assert peer.ask("set", parameter=name, value=value)["ok"]
+                while (event := peer.receive())["event"] != "steered":
+                    pass
+                told[name] = event
+            step(range(4, last := told["t"]["iteration"] + 2), peer)
+        said = ctl(run, "set", "t=60")
+        assert said.endswith("t is 60 from it on, until the simulation sets it itself, as it does in each iteration\n"), said
+        assert told["t"]["simulation_sets_it"] is True and "simulation_sets_it" not in told["dt"], told
+        run.finish()
+    log = run.log()
+    assert f"steers t from 3 to 50, from iteration {told['t']['iteration']} on, until the simulation sets it itself" in log, log
+    assert f"steers dt from 0.5 to 0.25, from iteration {told['dt']['iteration']} on\n" in log, log
+    with open(tmp_path / "run-scripts/steering.csv", newline="") as file:
+        assert [row[1:4] for row in csv.reader(file)][1:] == [["t", "3", "50"], ["dt", "0.5", "0.25"], ["t", str(last - 1), "60"]]
+
+
 def test_drain_stores_what_there_is_and_ends(tmp_path):
     with Run(tmp_path, xml(DATA), ranks=2) as run:
         ranks = run.init()
