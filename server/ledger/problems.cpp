@@ -17,17 +17,19 @@ constexpr std::size_t kMostOfAKind = 8;
 constexpr std::size_t kMostWarnings = 4;
 constexpr std::size_t kMostName = 60, kMostReason = 200, kMostWarning = 600;
 
-void add_deaths(const Incidents& incidents, std::vector<std::string>* lines) {
+void add_deaths(const Ledger& ledger, std::vector<std::string>* lines) {
+  const bool all_stored = !ledger.table().names().stores.empty() && !ledger.anything_lost();
   std::map<std::int64_t, Ranks> by_iteration;
-  for (const auto& [rank, iteration] : incidents.deaths())
+  for (const auto& [rank, iteration] : ledger.incidents().deaths())
     append_rank(&by_iteration[iteration], rank);
   std::size_t count = 0;
   for (const auto& [iteration, ranks] : by_iteration) {
     if (++count > kMostOfAKind) return lines->push_back("and more ranks died later");
     const bool one = ranks.size() == 1 && ranks[0].first == ranks[0].second;
-    lines->push_back(fmt::format("{} {} died in iteration {}; what {} had handed over is stored",
-                                 one ? "rank" : "ranks", cut(text_of(ranks), kMostName), iteration,
-                                 one ? "it" : "they"));
+    lines->push_back(fmt::format("{} {} died in iteration {}", one ? "rank" : "ranks",
+                                 cut(text_of(ranks), kMostName), iteration));
+    if (all_stored)
+      lines->back() += fmt::format("; what {} had handed over is stored", one ? "it" : "they");
   }
 }
 
@@ -107,7 +109,7 @@ void add_warnings(const Incidents& incidents, std::vector<std::string>* lines) {
 std::vector<std::string> problems_of(const Ledger& ledger) {
   std::vector<std::string> lines;
   add_never_came(ledger, &lines);
-  add_deaths(ledger.incidents(), &lines);
+  add_deaths(ledger, &lines);
   add_order(ledger.incidents(), &lines);
   add_stores(ledger.table(), &lines);
   add_scripts(ledger.incidents(), &lines);

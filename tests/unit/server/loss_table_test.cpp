@@ -62,8 +62,21 @@ TEST(LossTable, IsAlignedAndWrapsReasons) {
       "  out    var1      0      12           1 MiB  the output folder "
       "\"/scratch/somebody/results\" does not\n"
       "                                              exist: make it before the run, or change it\n";
-  const std::string death = "rank 3 died in iteration 7; what it had handed over is stored";
+  const std::string death = "rank 3 died in iteration 7";
   EXPECT_EQ(loss_table(ledger, "run.ledger.json", kMost), head + table + death);
+}
+
+TEST(LossTable, WhatADeadRankHadWrittenIsStoredWhereThereAreStoresAndNothingIsLost) {
+  Ledger stored = ledger_of(1);
+  stored.incidents().client_died(3, 7);
+  EXPECT_NE(loss_table(stored, "run.ledger.json", kMost)
+                .find("rank 3 died in iteration 7; what it had handed over is stored"),
+            std::string::npos);
+  Ledger without_stores(LedgerNames{"run", "session", 8, 8, {"a"}, {}, {}});
+  without_stores.incidents().client_died(3, 7);
+  const std::string text = loss_table(without_stores, "run.ledger.json", kMost);
+  EXPECT_NE(text.find("rank 3 died in iteration 7"), std::string::npos) << text;
+  EXPECT_EQ(text.find("is stored"), std::string::npos) << text;
 }
 
 TEST(LossTable, WhatDiffersInVariablesOnlyIsOneLine) {
