@@ -9,6 +9,9 @@
 namespace leat::model {
 namespace {
 
+// Names of files have 255 letters at most: of a session, of a node and numbers there may be 120 more.
+constexpr std::size_t kLongestName = 128;
+
 std::uint64_t bytes_of(ReadContext& context, const Attributes& buffer, const char* attribute) {
   const std::string text = buffer.text(attribute);
   if (const auto bytes = parse_size(text)) return *bytes;
@@ -89,6 +92,11 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   Model& model = context.model;
   const Attributes simulation(context, root);
   model.name = simulation.text("name");
+  if (model.name.size() > kLongestName)
+    context.error(simulation.where("name"),
+                  "the name has " + std::to_string(model.name.size()) + " letters, and " +
+                      std::to_string(kLongestName) +
+                      " are the most: files are called after it, and need room for more");
   model.description = simulation.text("description");
 
   only(context, root, "architecture");

@@ -23,6 +23,9 @@ Error from_errno(int number) {
 Result<std::string> read_source(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return unreadable("it is a folder");
+  // To open a pipe that nobody writes to takes for ever.
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    return unreadable("it is a pipe or a device, and no file");
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              std::fclose);
   if (!file) return from_errno(errno);

@@ -2,10 +2,10 @@
 #include "server/command/plan_input.hpp"
 
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "lib/model/source_file.hpp"
 #include "lib/model/units.hpp"
 #include "server/command/check_report.hpp"
 
@@ -80,9 +80,9 @@ class Reader {
 
   Result<void> from_report() {
     if (options_.from.empty()) return {};
-    std::ifstream stream(options_.from);
-    if (!stream) return wrong_words("--from " + options_.from + ": there is no such file");
-    const nlohmann::json report = nlohmann::json::parse(stream, nullptr, false);
+    const Result<std::string> text = model::read_source(options_.from);
+    if (!text) return wrong_words("--from " + options_.from + ": " + text.error().message);
+    const nlohmann::json report = nlohmann::json::parse(*text, nullptr, false);
     if (!report.is_object() || report.value("leat_report", 0) != 1)
       return not_good(options_.from + " is no report of a run of Leat of this version");
     try {

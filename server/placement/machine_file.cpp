@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/placement/machine_file.hpp"
 
-#include <cerrno>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
 #include "lib/base/suggest.hpp"
+#include "lib/model/source_file.hpp"
 #include "lib/platform/numa_binding.hpp"
 #include "lib/platform/process.hpp"
 
@@ -171,10 +170,10 @@ std::string lines(const char* name, const std::vector<Json>& items) {
 }  // namespace
 
 Result<DescribedMachine> read_machine(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return Error{Status::ERROR_CONFIG, file + ": " + platform::errno_text(errno)};
+  const Result<std::string> text = model::read_source(file);
+  if (!text) return Error{Status::ERROR_CONFIG, file + ": " + text.error().message};
   try {
-    const Json whole = Json::parse(stream);
+    const Json whole = Json::parse(*text);
     return Reader(whole).read();
   } catch (const Json::exception& e) {
     return Error{Status::ERROR_CONFIG, file + ": it is no JSON: " + e.what()};

@@ -23,7 +23,7 @@ constexpr double kWorthSaying = 0.1;
 constexpr double kModelIsOff = 0.15;
 
 // In seconds.
-struct Iteration {
+struct PerIteration {
   double whole = 0, computed = 0, served = 0;
 };
 
@@ -51,7 +51,7 @@ std::optional<Slowest> slowest_of(const RunReport& report) {
 }
 
 // Less often than now, so that what is left of an iteration beside all others is enough for it.
-std::string call_less_often(const RunReport& report, const Iteration& iteration) {
+std::string call_less_often(const RunReport& report, const PerIteration& iteration) {
   const std::optional<Slowest> slowest = slowest_of(report);
   if (!slowest) return "";
   const double left = iteration.computed - (iteration.served - slowest->per_iteration);
@@ -77,7 +77,7 @@ std::string larger_buffer(const RunReport& report) {
       format_bytes(bytes), format_bytes(3 * bytes));
 }
 
-std::string for_full_buffer(const RunReport& report, const Iteration& iteration) {
+std::string for_full_buffer(const RunReport& report, const PerIteration& iteration) {
   const double waited = report.waited_for_memory / iteration.whole;
   if (waited < kWorthSaying) return "";
   std::string change;
@@ -92,7 +92,7 @@ std::string for_full_buffer(const RunReport& report, const Iteration& iteration)
 }
 
 // The server's core is idle while ranks compute, and they while it works.
-std::string for_synchronous(const RunReport& report, const Iteration& iteration) {
+std::string for_synchronous(const RunReport& report, const PerIteration& iteration) {
   if (report.is_shared || report.automatic || !has_room_for_two(report)) return "";
   const plan::Way was = plan::as_it_was(measured_of(report));
   if (std::abs(was.total / report.seconds - 1) > kModelIsOff) return "";
@@ -112,8 +112,8 @@ std::string advice(const RunReport& report) {
   if (report.seconds < kLongEnoughSeconds || !report.all_went_well) return "";
   const IterationTimes::Figures& times = report.times;
   const plan::Load load = load_of(report);
-  const Iteration iteration{times.seconds, times.seconds - times.inside,
-                            load.output + load.analysis};
+  const PerIteration iteration{times.seconds, times.seconds - times.inside,
+                               load.output + load.analysis};
   return report.synchronous ? for_synchronous(report, iteration)
                             : for_full_buffer(report, iteration);
 }

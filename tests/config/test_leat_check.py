@@ -190,3 +190,20 @@ def test_what_no_store_takes_needs_no_memory(tmp_path):
     result = check_text(tmp_path, text)
     assert re.search(r"t +float64 +1024 x 128 +- +none +-\n", result.stdout)
     assert re.search(r"one rank +0 B\n", result.stdout)
+
+
+def test_a_pipe_that_nobody_writes_to_is_refused_at_once(tmp_path):
+    """To open it would take for ever."""
+    os.mkfifo(tmp_path / "pipe.xml")
+    (tmp_path / "outer.xml").write_text('<simulation name="x"><include file="pipe.xml"/></simulation>')
+    leat = os.environ["LEAT_COMMAND"]
+    for words, status in ((["check", "pipe.xml"], 1), (["check", "outer.xml"], 1), (["plan", "--from", "pipe.xml"], 2),
+                          (["placement", "--machine", "pipe.xml"], 1)):
+        said = subprocess.run([leat, *words], cwd=tmp_path, capture_output=True, text=True, timeout=30)
+        assert said.returncode == status and ("pipe or a device" in said.stderr or "outer.xml" in said.stderr), (words, said)
+
+
+def test_a_name_with_which_no_file_could_be_called_is_an_error(tmp_path):
+    (tmp_path / "long.xml").write_text(f'<simulation name="{"x" * 129}"/>')
+    said = subprocess.run([os.environ["LEAT_COMMAND"], "check", "long.xml"], cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    assert said.returncode == 1 and "128 are the most" in said.stderr, said

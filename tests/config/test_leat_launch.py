@@ -165,7 +165,7 @@ def test_job_files(folder):
     (["-n", 2**31], 1, "2147483648 ranks on a node of node.json"),
     (["-n", 5, "--nodes", 4], 1, "-n 5 --nodes 4: with 2 ranks on a node, 3 nodes are enough; say --nodes 3"),
     (["-n", 1, "--nodes", 4], 1, "-n 1 --nodes 4: with 1 rank on a node, 1 node is enough; say --nodes 1"),
-    (["-n", 1, "--machine", "none.json"], 1, "none.json: No such file or directory; to have it, type on such a node: "
+    (["-n", 1, "--machine", "none.json"], 1, "none.json: no such file; to have it, type on such a node: "
                                              "leat placement --describe > none.json")])
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_what_does_not_fit_is_said_with_what_does(folder, launcher, arguments, cores, message):

@@ -105,7 +105,7 @@ def test_what_makes_no_sense_is_named(tmp_path, change, message):
 def test_other_errors_are_named_too(tmp_path):
     assert "it is no JSON" in complaint(tmp_path, "{")
     assert "the machine: expected an object" in complaint(tmp_path, "[]")
-    assert "No such file" in leat("placement", "--machine", "none.json", cwd=tmp_path, code=1).stderr
+    assert "no such file" in leat("placement", "--machine", "none.json", cwd=tmp_path, code=1).stderr
     (tmp_path / "heat.xml").write_text(heat_xml(cores=1, numa="clients"))
     assert 'did you mean "client"?' in leat("placement", "--xml", "heat.xml", cwd=tmp_path, code=1).stderr
     assert "--rank-cpus x" in leat("placement", "--rank-cpus", "x", cwd=tmp_path, code=2).stderr

@@ -105,7 +105,7 @@ def test_a_disk_is_measured_with_consent_only(folder):
     ([*TYPICAL, "--set", "m=3"], 2, 'there is no parameter "m"'),
     ([*TYPICAL, "--sequential", "120"], 2, "--sequential"),
     (["none.xml", "--compute", "50ms", "--disk", "1GiB/s"], 1, "none.xml"),
-    (["--from", "none.json"], 2, "--from none.json: there is no such file"),
+    (["--from", "none.json"], 2, "--from none.json: no such file"),
     (["--from", "flow.xml"], 1, "flow.xml is no report of a run"),
     (["--from", "half.json"], 1, "half.json lacks something"),
     (["--from", "no_ranks.json"], 1, "there is no such run"),
