@@ -94,6 +94,36 @@ def test_a_resumed_run_goes_on_with_its_coordinates(tmp_path, killed_after):
         assert same_bits(ds.u.values[5], array((3, 4), "f8", 10)) and same_bits(ds.t.values[3], array((3, 4), "f8", 3))
 
 
+@pytest.mark.parametrize("resumed", [False, True], ids=["undisturbed", "killed_after_each"])
+@pytest.mark.parametrize("engine", ["h5netcdf", "netcdf4"])
+def test_dimensions_and_their_places_are_as_long_as_arrays_that_grow(tmp_path, engine, resumed):
+    """Tools that go by the dimension's length would see a part of each."""
+    variables = [variable("t", "f8", ["y", "x"], mesh=0, **GLOBAL), variable("bare", "f4", ["y", "x"], **GLOBAL),
+                 variable("later", "f8", ["y", "x"], mesh=0, **GLOBAL), variable("blocks", "f8", ["n"]), variable("one", "f8", ["n"])]
+    sizes = [(2, 3), (2, 9), (5, 4), (2, 12)]
+    plugin = Plugin(tmp_path, variables, meshes=[PLATE])
+    for row, size in enumerate(sizes):
+        if resumed and row > 0:
+            plugin.kill()
+            plugin = Plugin(tmp_path, variables, meshes=[PLATE], resumed=1)
+        later = [whole(plugin, 2, size, 20 + row)] if row < 3 else []
+        plugin.must(row, whole(plugin, 0, size, row), whole(plugin, 1, size, 10 + row), *later,
+                    *(plugin.block(3, (size[1] + b,), 30 + b, block=b) for b in range(2)), plugin.block(4, (size[1],), 40))
+    plugin.finish()
+    with opened(tmp_path, engine) as ds:
+        assert ds.t.shape == (4, 5, 12) and ds.bare.shape[1:] == (5, 12)
+        for row, (height, width) in enumerate(sizes):
+            assert same_bits(ds.t.values[row, :height, :width], array((height, width), "f8", row))
+            assert same_bits(ds.bare.values[row, :height, :width], array((height, width), "f4", 10 + row))
+            if row < 3:
+                assert same_bits(ds.later.values[row, :height, :width], array((height, width), "f8", 20 + row))
+            for number in range(2):
+                at = (ds.block_iteration == row) & (ds.block_number == number)
+                assert same_bits(ds.blocks.values[at.values][0, :width + number], array((width + number,), "f8", 30 + number))
+        for dim, first, step, length in ((ds.t.dims[1], -1.875, 0.25, 5), (ds.t.dims[2], 1.25, 0.5, 12)):
+            assert ds[dim].values.tolist() == [first + step * i for i in range(length)] and ds[dim].attrs["units"] == "m"
+
+
 def test_coordinates_that_come_late_or_have_another_length_are_data(tmp_path):
     plugin = Plugin(tmp_path, EARTH_VARIABLES, meshes=[EARTH])
     plugin.must(0, whole(plugin, 0, (3, 4), 0))

@@ -27,7 +27,7 @@ Dataset BlockAxes::make_blocks(const Shape& rest, hsize_t at_once) const {
 void BlockAxes::take_blocks(Dataset* dataset) const {
   set_attribute(dataset->id(), kBlockTable, table()->name());
   set_coordinates(*dataset, coordinates_behind(Front::blocks));
-  dataset->change_scale(target_.scales.rows(), table()->scale());
+  dataset->change_scale(0, target_.scales.rows(), table()->scale());
 }
 
 std::vector<std::pair<hsize_t, const leat_block*>> BlockAxes::by_record(const BlockList& blocks,
@@ -94,7 +94,7 @@ ElementDimension& BlockAxes::own_elements(ElementDimension* before, hsize_t tota
   ElementDimension& own =
       table()->elements().make(target_.file, target_.scales, wanted_elements(counts), total);
   before->leave();
-  dataset->change_scale(before->scale(), own.scale());
+  dataset->change_scale(0, before->scale(), own.scale());
   if (!varies_in_shape(variable_, 1)) dataset->label({variable_.dimension[0].name});
   return own;
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "server/include/plugin.hpp"
+#include "server/plugins/hdf5/arrays/block_check.hpp"
 #include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 
@@ -29,15 +30,20 @@ bool is_only_block(const BlockList& blocks) {
   return blocks.size() == 1 && blocks.front()->block == 0;
 }
 
-// One block in each iteration, which has no other dimension than its own.
+// One block in each iteration, which has no other dimension than its own, and always one size: of
+// others only the tables of blocks tell how large each is.
 bool stays_single(const Target& target, const leat_variable& variable, const BlockList& blocks) {
   const std::uint32_t number = blocks.front()->variable;
   if (target.blocks.of(number) || varies_in_shape(variable) || amr_mesh_of(target.run, variable))
     return false;
   const bool is_known = is_in(target.file, variable.name);
-  if (is_known && !target.blocks.is_single(number)) return false;
+  const Shape extents = own_extents(variable, *blocks.front());
+  const Shape* const first = target.blocks.single(number);
+  // Coordinates of a dimension are as long as that.
+  const bool is_like_it = first && (*first == extents || is_coordinate_variable(variable));
+  if (is_known && !is_like_it) return false;
   if (target.run.ranks != 1 || !is_only_block(blocks)) return false;
-  target.blocks.note_single(number);
+  target.blocks.note_single(number, extents);
   return true;
 }
 
@@ -64,8 +70,12 @@ void begin_blocks(const Target& target, const std::vector<SoundBlocks>& sound, h
 void take_up_blocks(const Target& target, std::uint32_t variable, hsize_t rows) {
   const leat_variable& known = *leat_variable_at(&target.run, variable);
   if (known.has_global) return;
-  const std::string table = fixed_attribute(open_dataset(target.file, known.name), kBlockTable);
-  target.blocks.take_up(variable, described(target.run, variable), table, rows);
+  const Id dataset = open_dataset(target.file, known.name);
+  const std::string table = fixed_attribute(dataset, kBlockTable);
+  if (!table.empty())
+    return target.blocks.take_up(variable, described(target.run, variable), table, rows);
+  const Shape extents = extents_of(dataset);
+  target.blocks.note_single(variable, behind(extents, known.time_varying ? 1 : 0));
 }
 
 }  // namespace leat::hdf5

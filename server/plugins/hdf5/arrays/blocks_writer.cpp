@@ -37,15 +37,17 @@ class BlocksWriter : public Writer {
     if (table_) return write_blocks(blocks, errors);
     for (const leat_block* block : blocks) {
       const MemoryPart own = own_part(variable_, *block);
-      data_.grow_to(axes_.with_row(row + 1, own.count));
+      axes_.grow(data_, axes_.with_row(row + 1, own.count), true);
       data_.write(axes_.with_row(row, zeros(own.count)), axes_.with_row(1, own.count), block->data,
                   own);
     }
   }
 
   void grow_to_rows(hsize_t rows) override {
-    if (!table_) return data_.grow_to(axes_.with_row(rows, zeros(extents_)));
-    data_.grow_to(joined(table_->size(), zeros(extents_)));
+    data_.grow_to(table_ ? joined(table_->size(), zeros(extents_))
+                         : axes_.with_row(rows, zeros(extents_)));
+    data_.grow_to_scales();
+    if (!table_) return;
     if (sizes_.exists()) sizes_.grow_to({table_->size(), 0});
     if (stored_.exists()) stored_.grow_to({table_->size()});
   }
@@ -112,7 +114,7 @@ class BlocksWriter : public Writer {
     const Shape grown = joined(record + 1, own.count);
     if (grows(own.count)) {
       to->flush();
-      data_.grow_to(grown);
+      axes_.grow(data_, grown, false);
     }
     to->add(joined(record, zeros(own.count)), joined(1, own.count), block.data, own);
     std::copy(own.count.begin(), own.count.end(), sizes);

@@ -55,7 +55,7 @@ class GridWriter : public Writer {
 
   void write(hsize_t row, const BlockList& blocks, BlockErrors* errors) override {
     const Shape global = global_of(*blocks.front(), variable_.dims);
-    data_.grow_to(axes_.with_row(row + 1, global));
+    axes_.grow(data_, axes_.with_row(row + 1, global), true);
     if (globals_.exists() || global != first_global_) note_global(row, global);
     for (const leat_block* block : blocks) {
       try {
@@ -70,6 +70,7 @@ class GridWriter : public Writer {
 
   void grow_to_rows(hsize_t rows) override {
     data_.grow_to(axes_.with_row(rows, Shape(first_global_.size(), 0)));
+    data_.grow_to_scales();
     if (globals_.exists()) globals_.grow_to(axes_.with_row(rows, {0}));
   }
 

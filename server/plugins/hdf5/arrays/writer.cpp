@@ -227,6 +227,16 @@ DimensionName Axes::place_name_of(unsigned dimension, hsize_t length) const {
   return name;
 }
 
+void Axes::grow(Dataset& dataset, const Shape& extents, bool has_places) const {
+  dataset.grow_to(extents);
+  const std::size_t in_front = extents.size() - variable_.dims;
+  for (unsigned own = 0; own < variable_.dims; ++own) {
+    const hsize_t length = dataset.extents()[in_front + own];
+    target_.scales.rename_outgrown(dataset, in_front + own,
+                                   has_places ? place_name_of(own, length) : name_of(own, length));
+  }
+}
+
 std::vector<DimensionName> Axes::place_names(const Shape& extents) const {
   std::vector<DimensionName> names;
   for (unsigned d = 0; d < extents.size(); ++d) names.push_back(place_name_of(d, extents[d]));

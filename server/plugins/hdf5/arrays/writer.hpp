@@ -84,6 +84,9 @@ class Axes {
   DimensionName name_of(unsigned dimension, hsize_t length) const;
   /// The same with what the mesh says of places; for arrays that begin where the mesh begins.
   DimensionName place_name_of(unsigned dimension, hsize_t length) const;
+  /// Makes the variable's dataset as long as this, and what names its dimensions with it; `has_places`:
+  /// it begins where the mesh begins.
+  void grow(Dataset& dataset, const Shape& extents, bool has_places) const;
   /// Those of all dimensions.
   std::vector<DimensionName> place_names(const Shape& extents) const;
   std::string name() const { return variable_.name; }

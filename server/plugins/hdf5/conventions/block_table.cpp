@@ -245,7 +245,6 @@ BlockTable* BlockTables::of(std::uint32_t variable) const {
 
 void BlockTables::take_up(std::uint32_t variable, const WantedBlocks& described,
                           const std::string& name, hsize_t rows) {
-  if (name.empty()) return note_single(variable);
   const auto is_it = [&](const auto& table) { return table->name() == name; };
   auto found = std::find_if(tables_.begin(), tables_.end(), is_it);
   if (found == tables_.end()) {
@@ -271,7 +270,7 @@ BlockTable* BlockTables::make(const WantedBlocks& wanted, hsize_t rows) {
 
 BlockTable* BlockTables::table_for(const WantedBlocks& wanted, hsize_t row,
                                    const std::vector<std::int64_t>& unsaid) {
-  const bool was_single = is_single(wanted.variable);
+  const bool was_single = single(wanted.variable);
   const auto shape = by_shape_.find(key_of(wanted));
   if (!was_single && !wanted.shape.empty() && shape != by_shape_.end()) return shape->second;
   for (const auto& table : tables_) {

@@ -164,12 +164,18 @@ class BlockTables {
 
   /// That of a variable; none for those that have one block in each iteration, which is all of it.
   BlockTable* of(std::uint32_t variable) const;
-  /// The variable is in the file: with a table of this name, or "" for none.
+  /// The variable is in the file, with a table of this name.
   void take_up(std::uint32_t variable, const WantedBlocks& described, const std::string& name,
                hsize_t rows);
-  /// The first blocks of a variable are one in each iteration.
-  void note_single(std::uint32_t variable) { single_.insert(variable); }
-  bool is_single(std::uint32_t variable) const { return single_.count(variable) > 0; }
+  /// The first blocks of a variable are one in each iteration, of these extents.
+  void note_single(std::uint32_t variable, Shape extents) {
+    single_.try_emplace(variable, std::move(extents));
+  }
+  /// Those extents; null where there are, or were, other blocks.
+  const Shape* single(std::uint32_t variable) const {
+    const auto found = single_.find(variable);
+    return found == single_.end() ? nullptr : &found->second;
+  }
   /// Gives each variable its table, and each table its blocks of this row. A variable that was
   /// single is none any more. `unsaid`: numbers of the last rows before, which the scale of the
   /// iterations does not have yet.
@@ -188,7 +194,7 @@ class BlockTables {
   std::vector<std::unique_ptr<BlockTable>> tables_;
   std::map<std::uint32_t, BlockTable*> of_;
   std::map<std::string, BlockTable*> by_shape_;  // those of constants begin with a '='
-  std::set<std::uint32_t> single_;
+  std::map<std::uint32_t, Shape> single_;
   std::set<const BlockTable*> converted_;  // in this row
 };
 

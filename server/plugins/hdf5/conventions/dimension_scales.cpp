@@ -32,8 +32,9 @@ hsize_t length_at_first(const Dataset& scale) {
 }
 
 // A dimension with coordinates.
-Dataset make_axis(hid_t file, const std::string& name, hsize_t length, const AxisValues& values) {
-  Dataset scale(file, name, H5T_NATIVE_DOUBLE, plan_of(length, false));
+Dataset make_axis(hid_t file, const std::string& name, hsize_t length, bool grows,
+                  const AxisValues& values) {
+  Dataset scale(file, name, H5T_NATIVE_DOUBLE, plan_of(length, grows));
   if (!scale.is_new()) return scale;
   make_scale(scale.id(), name);
   if (!values.unit.empty()) set_attribute(scale.id(), "units", values.unit);
@@ -135,7 +136,10 @@ Dataset& DimensionScales::name(Dataset& dataset, std::size_t d, const DimensionN
 void DimensionScales::list_named() {
   if (rows_.exists()) rows_.list_named();
   for (auto& [name, all] : scales_) {
-    for (Scale& scale : all) scale.dataset->list_named();
+    for (Scale& scale : all) {
+      scale.dataset->list_named();
+      scale.fill();
+    }
   }
 }
 
@@ -146,11 +150,25 @@ Dataset& DimensionScales::scale_for(const DimensionName& wish) {
   const std::string name =
       take_new_name(number == 1 ? wish.name : wish.name + "_" + std::to_string(number));
   const hsize_t length = wish.grows ? 0 : wish.length;
-  Dataset made = wish.values ? make_axis(file_, name, length, *wish.values)
+  Dataset made = wish.values ? make_axis(file_, name, length, wish.grows, *wish.values)
                              : make_dimension(file_, name, length, wish.grows);
   all.push_back({wish.grows ? H5S_UNLIMITED : length, wish.values, false,
                  std::make_unique<Dataset>(std::move(made))});
   return *all.back().dataset;
+}
+
+void DimensionScales::rename_outgrown(Dataset& dataset, std::size_t d, DimensionName wish) {
+  const Dataset* const before = dataset.outgrown(d);
+  if (!before) return;
+  wish.grows = true;
+  dataset.change_scale(d, *before, scale_for(wish));
+  dataset.label(d, wish.name);
+}
+
+void DimensionScales::Scale::fill() {
+  const hsize_t length = dataset->extents()[0];
+  if (values && filled < length) dataset->write({0}, {length}, values->values(length).data());
+  filled = length;
 }
 
 bool DimensionScales::Scale::fits(const DimensionName& wish) const {
@@ -186,15 +204,20 @@ std::string DimensionScales::path_of(haddr_t scale) {
   return found->second;
 }
 
+// One object for each: what it says of its length must be so.
 Dataset& DimensionScales::known_scale(const std::string& there, const DimensionName& wish) {
-  Dataset scale(file_, there);
-  DimensionName was = wish;
-  was.length = length_at_first(scale);
-  const bool is_variable = has_coordinates(scale.id()) && scale.name() == wish.name && !wish.values;
-  if (Scale* old = known(was)) return *old->dataset;
   std::vector<Scale>& all = scales_[wish.name];
-  all.push_back({wish.grows ? H5S_UNLIMITED : was.length, wish.values, is_variable,
-                 std::make_unique<Dataset>(std::move(scale))});
+  const auto old = std::find_if(all.begin(), all.end(),
+                                [&](const Scale& scale) { return scale.dataset->name() == there; });
+  if (old != all.end()) {
+    if (!old->values && !old->is_variable) old->values = wish.values;
+    return *old->dataset;
+  }
+  auto scale = std::make_unique<Dataset>(file_, there);
+  const bool is_variable = has_coordinates(scale->id()) && there == wish.name && !wish.values;
+  const bool grows = scale->may_grow(0) && !is_variable;
+  all.push_back({grows ? H5S_UNLIMITED : length_at_first(*scale), wish.values, is_variable,
+                 std::move(scale)});
   return *all.back().dataset;
 }
 

@@ -52,11 +52,15 @@ class DimensionScales {
   /// Names dimension `d` by the scale that it has in the file, or by the one for this name, length
   /// and values; who wishes no values takes any. Others are called "<name>_2", ...
   Dataset& name(Dataset& dataset, std::size_t d, const DimensionName& wish);
+  /// Dimension `d` of a dataset has become longer than its scale: readers that go by the scale would
+  /// see a part of it. Names it by one that grows.
+  void rename_outgrown(Dataset& dataset, std::size_t d, DimensionName wish);
   /// Path of the scale that dimension `d` of a dataset has in the file.
   std::string name_of(const Dataset& dataset, std::size_t d) {
     return path_of(dataset.scale_of(d));
   }
-  /// Before a commit: scales list what has been named by them since.
+  /// Before a commit: scales list what has been named by them since, and have values as far as they
+  /// have grown.
   void list_named();
   /// `variable` is the scale of the dimension that is called like it, from now on.
   void take_coordinates(const Dataset& variable);
@@ -75,8 +79,10 @@ class DimensionScales {
     std::optional<AxisValues> values;
     bool is_variable;
     std::unique_ptr<Dataset> dataset;
+    hsize_t filled = dataset->extents()[0];  // so many values are in the file, where there are any
 
     bool fits(const DimensionName& wish) const;
+    void fill();
   };
 
   Scale* known(const DimensionName& wish);

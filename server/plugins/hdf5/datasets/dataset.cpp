@@ -149,6 +149,12 @@ void Dataset::grow_to(const Shape& extents) {
   for (const auto& [d, scale] : scales_) scale->grow_to({extents_[d]});
 }
 
+void Dataset::grow_to_scales() {
+  Shape grown = extents_;
+  for (const auto& [d, scale] : scales_) grown[d] = std::max(grown[d], scale->extents()[0]);
+  grow_to(grown);
+}
+
 void Dataset::attach_scale(std::size_t d, Dataset& scale) {
   if (scale_of(d) == HADDR_UNDEF) be_named(d, scale, "cannot name a dimension of " + name_);
   scales_.emplace_back(d, &scale);
@@ -166,12 +172,19 @@ void Dataset::attach_records(Dataset& scale, hsize_t records) {
 }
 
 // Where the list of the scale is full it does not have the dataset.
-void Dataset::change_scale(const Dataset& before, Dataset& scale) {
-  if (H5DSdetach_scale(id_, before.id(), 0) < 0) innermost_error();
-  std::erase_if(scales_, [](const auto& each) { return each.first == 0; });
-  be_named(0, scale, "cannot name a dimension of " + name_ + " anew");
-  scales_.emplace_back(0, &scale);
-  scale.grow_to({extents_[0]});
+void Dataset::change_scale(std::size_t d, const Dataset& before, Dataset& scale) {
+  if (H5DSdetach_scale(id_, before.id(), static_cast<unsigned>(d)) < 0) innermost_error();
+  std::erase_if(scales_, [d](const auto& each) { return each.first == d; });
+  be_named(d, scale, "cannot name a dimension of " + name_ + " anew");
+  scales_.emplace_back(d, &scale);
+  scale.grow_to({extents_[d]});
+}
+
+const Dataset* Dataset::outgrown(std::size_t d) const {
+  const auto own = std::find_if(scales_.begin(), scales_.end(),
+                                [d](const auto& each) { return each.first == d; });
+  const bool is_short = own != scales_.end() && own->second->extents()[0] < extents_[d];
+  return is_short ? own->second : nullptr;
 }
 
 void Dataset::be_named(std::size_t d, Dataset& scale, const std::string& what) {
@@ -184,10 +197,12 @@ haddr_t Dataset::scale_of(std::size_t d) const {
 }
 
 void Dataset::label(const std::vector<std::string>& names) {
-  for (std::size_t d = 0; d < names.size(); ++d) {
-    check(H5DSset_label(id_, static_cast<unsigned>(d), names[d].c_str()),
-          "cannot label a dimension of " + name_);
-  }
+  for (std::size_t d = 0; d < names.size(); ++d) label(d, names[d]);
+}
+
+void Dataset::label(std::size_t d, const std::string& name) {
+  check(H5DSset_label(id_, static_cast<unsigned>(d), name.c_str()),
+        "cannot label a dimension of " + name_);
 }
 
 void Dataset::write(const Shape& start, const Shape& count, const void* data) {

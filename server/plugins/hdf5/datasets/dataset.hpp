@@ -44,6 +44,9 @@ class Dataset {
 
   /// Makes each extent that may grow at least that long. Never shrinks.
   void grow_to(const Shape& extents);
+  /// As long as its scales are by now, which may name other datasets too: netCDF's library reads
+  /// wrong values of one that is shorter.
+  void grow_to_scales();
   /// Writes `count` elements from `start` on; they are dense in memory.
   void write(const Shape& start, const Shape& count, const void* data);
   /// The same from a part of an array in memory, of as many elements in the same order: no copy is
@@ -62,8 +65,10 @@ class Dataset {
   /// Names the first dimension by a scale that grows with it and has `records` of which something is
   /// said: what a writer before this one left behind them is gone after this.
   void attach_records(Dataset& scale, hsize_t records);
-  /// Names the first dimension by another scale from now on, which grows with it.
-  void change_scale(const Dataset& before, Dataset& scale);
+  /// Names dimension `d` by another scale from now on, which grows with it.
+  void change_scale(std::size_t d, const Dataset& before, Dataset& scale);
+  /// The scale of dimension `d` when that has become longer than its scale may, else null.
+  const Dataset* outgrown(std::size_t d) const;
   /// As a scale: writes down which datasets have been named by it since.
   void list_named() { named_.write(id_); }
   /// Address of the scale that dimension `d` has, HADDR_UNDEF for none.
@@ -75,10 +80,12 @@ class Dataset {
   /// Names dimensions by labels too: those whose scale is called otherwise, since a scale's name
   /// stands for one length only.
   void label(const std::vector<std::string>& names);
+  void label(std::size_t d, const std::string& name);
 
   /// False when it was in the file before.
   bool is_new() const { return is_new_; }
   const Shape& extents() const { return extents_; }
+  bool may_grow(std::size_t d) const { return grows_[d]; }
   /// Of the first dimension; 1 where chunks are compressed.
   hsize_t rows_of_chunk() const { return chunk_.empty() ? 1 : chunk_[0]; }
   hid_t type() const { return type_; }
