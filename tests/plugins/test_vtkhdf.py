@@ -98,6 +98,24 @@ def test_structured_meshes_are_cells_between_their_nodes(tmp_path, kind, dims):
         assert file["VTKHDF/CellData/t"].is_virtual and file["VTKHDF/Types"].shape == (np.prod(cells),)
 
 
+@pytest.mark.parametrize("kind", ["uniform", "rectilinear"])
+def test_an_array_that_outgrows_its_mesh_is_not_shown_any_more(tmp_path, kind):
+    """VTK would show a part of it, as if that were all."""
+    axes = [variable(name, "f8", [name], time_varying=0) for name in "xy"] if kind == "rectilinear" else []
+    where = mesh("plate", "uniform", 2, spacing=[1., 1.]) if kind == "uniform" else mesh("plate", kind, 2, coordinates=[2, 3])
+    plugin = Plugin(tmp_path, [variable(name, "f8", ["y", "x"], **{"global": 1}, mesh=0) for name in "tp"] + axes, meshes=[where])
+    for step, rows in enumerate((3, 3, 5, 3)):
+        once = [plugin.values(2 + i, np.arange(float(n))) for i, n in enumerate((5, 4))] if axes and step == 0 else []
+        plugin.must(step, global_block(plugin, 0, (rows, 4), step), global_block(plugin, 1, (3, 4), 10 + step), *once)
+    said = plugin.finish()
+    assert said.count('variable "t" is not shown any more: its shape has changed') == 1 and '"p"' not in said
+    seen = vtk(tmp_path / "run.h5")
+    for step in range(4):
+        assert same_bits(seen[f"{step}/C/p"].ravel(), array((3, 4), "f8", 10 + step).ravel()) and f"{step}/C/t" not in seen
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert same_bits(file["t"][2], array((5, 4), "f8", 2)) and "t" not in file["VTKHDF/CellData"]
+
+
 def test_coordinates_of_centres_give_points_and_no_invented_cells(tmp_path):
     plugin = Plugin(tmp_path, [variable("t", "f8", ["y", "x"], **{"global": 1}, mesh=0),
                                variable("lon", "f4", ["x"], time_varying=0), variable("lat", "f4", ["y"], time_varying=0)],

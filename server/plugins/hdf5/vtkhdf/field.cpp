@@ -120,8 +120,11 @@ std::optional<Field> field_in(const Target& target, std::uint32_t number) {
   return field;
 }
 
-bool is_whole_array(const Target& target, const Field& field) {
-  return field.variable->has_global || block_table_of(target.values, field.path()).empty();
+std::string why_not_as_begun(const Target& target, const Field& field) {
+  if (!field.variable->has_global && !block_table_of(target.values, field.path()).empty())
+    return "it has many blocks now, and no global shape";
+  const Shape now = extents_in(target.values, field.path());
+  return (field.varies ? behind(now) : now) == field.shape ? "" : "its shape has changed";
 }
 
 WrittenRows::WrittenRows(const Target& target, const Field& field)

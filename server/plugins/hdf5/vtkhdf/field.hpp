@@ -44,8 +44,8 @@ std::string why_vtk_cannot(const leat_variable& variable);
 /// The variable when it is in the file, which it is from its first block on.
 std::optional<Field> field_in(const Target& target, std::uint32_t number);
 
-/// Whether a field of one array for each iteration is so still: it may have got more blocks.
-bool is_whole_array(const Target& target, const Field& field);
+/// "", or why a field of one array for each iteration is none of this shape any more.
+std::string why_not_as_begun(const Target& target, const Field& field);
 
 std::vector<std::uint32_t> variables_on(const leat_run& run, const leat_mesh& mesh);
 /// Variables of which a mesh is made; a uniform one of none.

@@ -25,7 +25,7 @@ class GridArray : public Array {
               fill_value(field.variable->type)) {}
 
   std::string why_invalid(const std::vector<Step>&, hsize_t) override {
-    return is_whole_array(target_, field_) ? "" : "it has many blocks now, and no global shape";
+    return why_not_as_begun(target_, field_);
   }
 
   std::optional<hsize_t> place(hsize_t row) override {

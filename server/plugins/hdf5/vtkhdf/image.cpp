@@ -17,7 +17,7 @@ class ImageArray : public Array {
       : target_(target), file_(target.file), field_(field) {}
 
   std::string why_invalid(const std::vector<Step>&, hsize_t) override {
-    return is_whole_array(target_, field_) ? "" : "it has many blocks now, and no global shape";
+    return why_not_as_begun(target_, field_);
   }
 
   std::optional<hsize_t> place(hsize_t row) override { return field_.varies ? row : 0; }
