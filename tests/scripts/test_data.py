@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a script gets, and where what it makes goes: bit for bit."""
+import subprocess
+import sys
+
 import h5py
 import numpy as np
 import pytest
-from leat_run import data, same_bits
+from leat_run import BUILD, data, same_bits
 from script_run import ROW, SIZE, config, put, script_run, table, write_iterations
 
 GRID = ('<layout name="g" type="float" dimensions="5,7" global="6,5" ghosts="1:1,1" names="y,x"/>'
@@ -131,6 +134,41 @@ def test_fixed_blocks_of_several_ranks_are_stacked(tmp_path):
         write_iterations(run, range(1))
     with h5py.File(tmp_path / "run.h5") as file:
         assert same_bits(file["scripts/look/a"][0], np.stack([data(8, "f8", 100 * r) for r in range(3)])), run.log()
+
+
+def test_blocks_and_fields_have_the_sizes_of_their_iteration(tmp_path):
+    """Of layouts that vary with their parameters, in a run and in a replay."""
+    varying = """<parameter name="n" type="int"/><parameter name="all" type="int"/>
+      <layout name="g" type="double" dimensions="n+2" global="all" ghosts="1:1" varying="true" names="x"/><variable name="u" layout="g"/>
+      <layout name="b" type="int" dimensions="n,2" varying="true" names="k,l"/><variable name="b" layout="b"/>"""
+    put(tmp_path, "look", """
+        import numpy as np
+        def process(ds, ctx):
+            own = [each.data for each in ctx.blocks("b")]
+            assert ds.u.dims == ("x",) and ds.b.dims == ("block", "k", "l") and ds.b.shape[1] == max(map(len, own))
+            for place, part in zip(ds.b.values, own):
+                assert place[:len(part)].tobytes() == part.tobytes() and (place[len(part):] == np.iinfo("i4").min).all()
+            with open("seen.bin", "ab") as seen:
+                seen.write(ds.u.values.tobytes() + b"".join(part.tobytes() for part in own))
+            ctx.scalar("cells", ds.u.size)
+        """)
+    sizes, seen = [4, 9, 2, 0, 7], b""
+    with script_run(tmp_path, config(varying), ranks=2) as run:
+        for number, size in enumerate(sizes):
+            for rank in run.ranks:
+                rank.must("set_int", "n", size + rank.number)
+                rank.must("set_int", "all", 2 * size + 1)
+                rank.must("set_position", "u", 0, rank.number * size)
+                rank.must("write", "u", 0, 8 * (size + rank.number + 2), 10 * number + rank.number)
+                rank.must("write", "b", 0, 8 * (size + rank.number), 100 + 10 * number + rank.number)
+                rank.end()
+            seen += b"".join(data(size + r + 2, "f8", 10 * number + r)[1:-1].tobytes() for r in range(2))
+            seen += b"".join(data(2 * (size + r), "i4", 100 + 10 * number + r).tobytes() for r in range(2))
+    assert (tmp_path / "seen.bin").read_bytes() == seen, run.log()
+    (tmp_path / "seen.bin").unlink()
+    again = subprocess.run([BUILD / "bin" / "leat", "replay", "run.h5", "analysis/look.py", "--interpreter", sys.executable], cwd=tmp_path,
+                           capture_output=True, text=True)
+    assert again.returncode == 0 and (tmp_path / "seen.bin").read_bytes() == seen, again.stdout + again.stderr
 
 
 def test_raw_blocks_have_rank_place_and_ghosts(tmp_path):

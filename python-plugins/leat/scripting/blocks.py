@@ -117,12 +117,23 @@ def _appended(variable, blocks):
     return Array(dims, data, coords, elements=tuple((b.rank, b.block, b.level, n) for b, n in zip(blocks, counts)))
 
 
+def _side_by_side(parts, fill):
+    """Smaller ones fill a part of their place, as in files."""
+    largest = tuple(map(max, zip(*(part.shape for part in parts))))
+    if all(part.shape == largest for part in parts):
+        return np.stack(parts)
+    data = np.full((len(parts), *largest), fill, parts[0].dtype)
+    for place, part in zip(data, parts):
+        place[tuple(map(slice, part.shape))] = part
+    return data
+
+
 def _stacked(variable, blocks):
     dims = tuple(d.name for d in variable.dimensions)
     has_levels = _has_levels(blocks)  # then one block is one of many, too
     if len(blocks) == 1 and not has_levels:
         return Array(dims, blocks[0].data[own_part(variable)], {})
-    data = np.stack([block.data[own_part(variable)] for block in blocks])
+    data = _side_by_side([block.data[own_part(variable)] for block in blocks], variable.fill)
     data.setflags(write=False)
     owners = [Owner(b.rank, b.block, *((b.level, tuple(b.position)) if has_levels else ())) for b in blocks]
     return Array(("block", *dims), data, {}, owners)
