@@ -31,11 +31,12 @@ bool LayoutTable::is_certain(const shm::LayoutRecord& layout, Error* error) cons
     const std::string name(catalogue_.text(catalogue_.parameters()[parameter].name));
     const std::string of_layout = "layout \"" + std::string(catalogue_.text(layout.name)) + "\" (" +
                                   std::string(catalogue_.text(layout.where)) + ")";
-    *error = Error{Status::ERROR_SHAPE,
-                   of_layout + ": the size of the array is not certain, as leat_set_int(\"" + name +
-                       "\", " + std::to_string(value) + ") was refused and the parameter is " +
-                       std::to_string(values_[parameter]) +
-                       " still; set it to that, or say varying=\"true\" in the layout"};
+    *error =
+        Error{Status::ERROR_SHAPE,
+              of_layout + ": the size of the array is not certain, as leat_set_int(\"" + name +
+                  "\", " + std::to_string(value) + ") was refused and the parameter is " +
+                  std::to_string(values_[parameter]) +
+                  " still; set it to that, or say varying=\"true\" in each layout that it shapes"};
     return false;
   }
   return true;

@@ -259,10 +259,11 @@ LEAT_API leat_status leat_after_collective(int32_t ranks);
 LEAT_API leat_status leat_signal(const char* event);
 
 /* Gives a parameter of the XML its value for this rank. A parameter that shapes a layout can be set until the first
- * block of that layout is written, and at any time where the layout says varying="true". Another value that is refused (STATE)
- * leaves the old one in force, and since the code goes on with arrays of another size, leat_write and leat_alloc of the layouts
- * that it shapes return LEAT_ERROR_SHAPE, and count as lost, until the parameter is set to its value again. Errors: UNKNOWN_NAME, TYPE, STATE, SERVER; FULL (the server takes nothing now; the
- * value holds all the same, and the server is told as soon as it does). */
+ * block of that layout is written, and at any time where the layout says varying="true". Another value that is refused
+ * (STATE) leaves the old one in force, and since the code goes on with arrays of another size, leat_write and leat_alloc of
+ * the layouts that it shapes return LEAT_ERROR_SHAPE, and count as lost, until the parameter is set to its value again.
+ * Errors: UNKNOWN_NAME, TYPE, STATE, SERVER; FULL (the server takes nothing now; the value holds all the same, and the
+ * server is told as soon as it does). */
 LEAT_API leat_status leat_set_int(const char* parameter, int64_t value);
 LEAT_API leat_status leat_set_double(const char* parameter, double value);
 LEAT_API leat_status leat_set_string(const char* parameter, const char* value);

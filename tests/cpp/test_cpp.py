@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from leat_run import BUILD, same_bits
 from stored_blocks import stored_blocks
+from varying_sizes import STATUSES, XML, expect
 
 
 @pytest.mark.parametrize("program", ["cpp_api_test", "cpp_api_test_nothrow"])
@@ -37,3 +38,11 @@ def test_without_a_server_cpp_computes_in_memory_of_its_own(tmp_path, program):
                           env={**os.environ, "LEAT": "off"})
     assert done.returncode == 0, done.stdout + done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_sizes_change_only_where_they_may(tmp_path):
+    (tmp_path / "varying.xml").write_text(XML)
+    done = subprocess.run([BUILD / "bin/cpp_varying"], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "LEAT_RUNTIME_DIR": str(tmp_path / "r")})
+    assert done.returncode == 0 and [int(word) for word in done.stdout.split()] == STATUSES, done.stdout + done.stderr
+    expect(tmp_path)

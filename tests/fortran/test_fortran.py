@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from leat_run import BUILD, same_bits
 from stored_blocks import stored_blocks
+from varying_sizes import STATUSES, XML, expect
 
 HERE = pathlib.Path(__file__).parent
 
@@ -174,3 +175,10 @@ def test_any_communicator_of_both_kinds_is_taken(tmp_path):
     for name, ranks in (("even", (0, 2)), ("odd", (1, 3))):
         with h5py.File(tmp_path / f"{name}.h5") as file:
             assert [block[0] for block in stored_blocks(file, "u").values()] == list(ranks)
+
+
+def test_sizes_change_only_where_they_may(tmp_path):
+    (tmp_path / "varying.xml").write_text(XML)
+    out, _ = run("fortran_varying", tmp_path)
+    assert [int(word) for word in out.split()] == STATUSES
+    expect(tmp_path)

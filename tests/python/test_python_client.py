@@ -15,6 +15,8 @@ import readers
 import xarray as xr
 from leat_run import BUILD, same_bits
 from stored_blocks import stored_ranks
+from varying_sizes import STATUSES, expect
+from varying_sizes import XML as VARYING
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -157,6 +159,33 @@ say(leat.finalize)
     assert f"LEAT_ERROR_SERVER leat_end_iteration: {order}" in said
     assert f'LEAT_ERROR_SERVER leat_write: "blocks" of iteration 2 is not stored: {order}' in said
     assert "LEAT_ERROR_LOST leat_finalize: 2 writes of this rank failed" in said and "died" not in said, said
+
+
+def test_sizes_change_only_where_they_may(python, tmp_path):
+    (tmp_path / "varying.xml").write_text(VARYING)
+    said = run(python, tmp_path, """
+import leat, numpy as np
+def status(call, *words):
+    try: call(*words)
+    except leat.Error as e: print("status", e.status)
+    else: print("status", 0)
+leat.init("varying.xml")
+for row, n in enumerate((4, 2, 6)):
+    leat.set_int("n", n)
+    leat.write("u", n + 0.1 * np.arange(n))
+    if row == 0: leat.write("w", np.arange(3.0))
+    if row == 1:
+        status(leat.set_int, "m", 5)
+        status(leat.write, "w", np.arange(3.0))
+        status(leat.write, "w", np.arange(5.0))
+        status(leat.set_int, "m", 3)
+        status(leat.write, "w", np.arange(3.0) + 1)
+    leat.end_iteration()
+status(leat.finalize)
+""")
+    names = {0: "0", -2: "LEAT_ERROR_STATE", -6: "LEAT_ERROR_SHAPE", -14: "LEAT_ERROR_LOST"}
+    assert re.findall(r"^status (\w+)$", said, re.M) == [names[status] for status in STATUSES], said
+    expect(tmp_path)
 
 
 def test_leat_off_does_nothing(python, tmp_path):
