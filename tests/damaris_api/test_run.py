@@ -56,15 +56,19 @@ def test_switched_off_it_computes_and_stores_nothing(tmp_path):
     assert [p for p in sorted(tmp_path.iterdir()) if p.name != "r"] == before
 
 
+def convert(folder, name):
+    own = subprocess.run([BUILD / "bin/leat", "convert", name], cwd=folder, capture_output=True, check=True)
+    assert b'varying="true"' in own.stdout
+    (folder / name).write_bytes(own.stdout)
+
+
 @pytest.mark.parametrize("converted", [False, True])
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_sizes_are_set_anew_in_each_iteration(tmp_path, ranks, converted):
     """With the XML for Damaris, and with what `leat convert` makes of it."""
     copy_xml(tmp_path, "shrinking.xml")
     if converted:
-        own = subprocess.run([BUILD / "bin/leat", "convert", "shrinking.xml"], cwd=tmp_path, capture_output=True, check=True)
-        assert b'varying="true"' in own.stdout
-        (tmp_path / "shrinking.xml").write_bytes(own.stdout)
+        convert(tmp_path, "shrinking.xml")
     done = run(tmp_path, "damaris_shrinking", "shrinking.xml", ranks=ranks)
     assert done.returncode == 0, done.stdout + done.stderr
     for step, size in enumerate([12, 6, 24, 2, 12]):
@@ -72,6 +76,47 @@ def test_sizes_are_set_anew_in_each_iteration(tmp_path, ranks, converted):
             for name in ("bar", "loose"):
                 found = np.concatenate([file[f"{name}/P{rank}"][...].ravel() for rank in range(ranks)])
                 assert same_bits(found, 100. * step + np.arange(size)), name
+
+
+def everything_in(folder):
+    """{file and path: array}"""
+    found = {}
+    for path in sorted(folder.glob("*.h5")):
+        with h5py.File(path) as file:
+            file.visititems(lambda name, part: found.update({f"{path.name}/{name}": part[...]}) if isinstance(part, h5py.Dataset) else None)
+    return found
+
+
+@pytest.mark.parametrize("mode", ["FilePerCore", "Collective"])
+def test_sizes_are_set_anew_between_two_writes(tmp_path, mode):
+    """As vector.c of Damaris and OPM Flow do. The XML for Damaris and the converted one give the same values in the same places."""
+    ranks, found = 2, []
+    for converted in (False, True):
+        folder = tmp_path / str(converted)
+        folder.mkdir()
+        copy_xml(folder, "sizes.xml", ("FilePerCore", mode))
+        if converted:
+            convert(folder, "sizes.xml")
+        done = run(folder, "damaris_sizes", "sizes.xml", ranks=ranks)
+        assert done.returncode == 0, done.stdout + done.stderr
+        found.append(everything_in(folder))
+    assert sorted(found[0]) == sorted(found[1]) and all(same_bits(found[0][name], found[1][name]) for name in found[0])
+    for cycle in range(4):
+        stored = {name.partition("/")[2]: array for name, array in found[1].items() if name.startswith(f"sizes_It{cycle}")}
+        cells = [5 + rank + 7 * (cycle % 2) for rank in range(ranks)]
+        bar = np.arange(96 // 2**cycle, dtype="f4") + np.float32(1000 * cycle)
+        pressure = 1000. * cycle + np.arange(sum(cells))
+        if mode == "Collective":
+            assert same_bits(stored["bar"], bar) and same_bits(stored["PRESSURE"], pressure)
+        for rank, count in enumerate(cells):
+            first = sum(cells[:rank])
+            expected = {"types": 100 * rank + np.arange(count), "offsets": 10000 * cycle + 8 * np.arange(count + 1)}
+            for name, values in expected.items():
+                assert same_bits(stored[f"{name}/P{rank}/B0"], values.astype("i4")), (cycle, rank, name)
+            if mode == "FilePerCore":
+                assert same_bits(stored[f"PRESSURE/P{rank}/B0"], pressure[first:first + count])
+                for block, part in enumerate(np.split(np.split(bar, ranks)[rank], 2)):
+                    assert same_bits(stored[f"bar/P{rank}/B{block}"], part)
 
 
 def test_an_event_of_the_xml_is_signalled(tmp_path):

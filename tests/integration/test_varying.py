@@ -8,7 +8,7 @@ import time
 
 import h5py
 import pytest
-from leat_run import LIMIT, Run, await_death, data, same_bits, xml
+from leat_run import BUILD, LIMIT, Run, await_death, await_file, data, same_bits, xml
 from stored_blocks import stored_blocks, stored_ranks
 
 SIZES = [10, 1000, 3, 0, 700, 10]
@@ -108,3 +108,71 @@ def test_where_a_size_is_fixed_nothing_is_written_of_arrays_of_another_one(tmp_p
         assert same_bits(stored_ranks(file, "u", 2)[0].ravel(), data(10, "f8", 4))
         assert same_bits(stored_ranks(file, "v", 2)[0].ravel(), data(20, "f8", 5))
         assert same_bits(stored_ranks(file, "w", 1)[0].ravel(), data(5, "f8", 3))
+
+
+# A block of 1 MiB takes 17 units of 64 KiB of the buffer, which has room for a few.
+SPILLING = f'<store name="gate" library="{BUILD}/lib/leat/test/gate.so"/><store name="out" type="hdf5"/>'
+WHOLE = """<parameter name="n" type="int" value="10"/>
+  <layout name="whole" type="double" dimensions="n+2" global="n" ghosts="1:1" varying="true"/>
+  <variable name="g" layout="whole" store="gate,out"/>
+  <layout name="own" type="double" dimensions="n" varying="true"/><variable name="u" layout="own" store="gate,out"/>"""
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["undisturbed", "killed"])
+def test_sizes_on_the_disk_are_those_of_their_iteration(tmp_path, killed):
+    (tmp_path / "disk").mkdir()
+    text = xml(WHOLE, buffer="6528KiB", timeout="30s", store=SPILLING)
+    text = text.replace('timeout="30s"/>', f'timeout="30s" when-full="spill" spill="{tmp_path}/disk"/>')
+    sizes = [100_000, 7, 131_000, 50_000, 0, 120_000, 90_000, 3, 131_000, 100, 60_000]
+
+    def write(rank, number):
+        size = sizes[number]
+        rank.must("set_int", "n", size)
+        rank.must("write", "g", 0, 8 * (size + 2), 10 * number)
+        rank.must("write", "u", 0, 8 * size, 10 * number + 1)
+        rank.end()
+
+    with Run(tmp_path, text) as run:
+        (rank,) = run.init()
+        write(rank, 0)
+        await_file(tmp_path / "begun-0")
+        for number in range(1, len(sizes) - 1):
+            write(rank, number)
+        assert len(list((tmp_path / "disk").rglob("*.spill"))) >= 4
+        if killed:
+            server = run.server()
+            os.kill(server, signal.SIGKILL)
+            await_death(server)
+        (tmp_path / "gate-open").touch()
+        write(rank, len(sizes) - 1)
+        run.finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        assert file["iteration"][:].tolist() == list(range(len(sizes)))
+        assert file["leat/g_global"][:, 0].tolist() == sizes
+        for number, size in enumerate(sizes):
+            assert same_bits(file["g"][number, :size], data(size + 2, "f8", 10 * number)[1:-1]), number
+            assert same_bits(stored_ranks(file, "u", number)[0], data(size, "f8", 10 * number + 1)), number
+
+
+def test_iterations_that_are_dropped_leave_the_sizes_of_the_others(tmp_path):
+    text = xml(WHOLE, buffer="6528KiB", timeout="30s", store=SPILLING).replace('timeout="30s"/>', 'timeout="30s" when-full="drop-iteration"/>')
+    sizes = [100_000, 7, 131_000, 50_000, 0, 120_000, 90_000, 3, 131_000, 100, 60_000]
+    with Run(tmp_path, text) as run:
+        (rank,) = run.init()
+        for number, size in enumerate(sizes):
+            rank.must("set_int", "n", size)
+            for name, elements, seed in (("g", size + 2, 10 * number), ("u", size, 10 * number + 1)):
+                assert rank.call("write", name, 0, 8 * elements, seed).status in ("LEAT_OK", "LEAT_DROPPED")
+            rank.end()
+            if number == 0:
+                await_file(tmp_path / "begun-0")
+        (tmp_path / "gate-open").touch()
+        run.finalize()
+    with h5py.File(tmp_path / "run.h5") as file:
+        numbers = file["iteration"][:].tolist()
+        assert 0 in numbers and len(sizes) - 1 in numbers and len(numbers) < len(sizes)
+        for row, number in enumerate(numbers):
+            size = sizes[number]
+            assert file["leat/g_global"][row, 0] == size
+            assert same_bits(file["g"][row, :size], data(size + 2, "f8", 10 * number)[1:-1]), number
+            assert same_bits(stored_ranks(file, "u", row)[0], data(size, "f8", 10 * number + 1)), number
