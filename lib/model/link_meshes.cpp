@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ties meshes to the variables that hold their coordinates and cells, and says which do not fit.
+#include <algorithm>
+
 #include "lib/base/suggest.hpp"
 #include "lib/model/integer_values.hpp"
 #include "lib/model/mesh_check.hpp"
@@ -45,6 +47,10 @@ class MeshLinker {
   void coordinate(const std::string& name) {
     const std::optional<std::uint32_t> found = variable("coordinates", name);
     if (!found) return;
+    if (context_.shapeless.count(*found)) {
+      good_ = false;
+      return mesh_.coordinates.push_back(*found);
+    }
     if (!is_number(layout_of(*found).type))
       error("coordinates", "coordinates are numbers, and \"" + name + "\" is of type " +
                                scalar_name(layout_of(*found).type));
@@ -110,7 +116,7 @@ class MeshLinker {
     const std::string name = attributes_.text(attribute);
     if (name.empty()) return std::nullopt;
     const std::optional<std::uint32_t> found = variable(attribute, name);
-    if (found && !is_integer(layout_of(*found).type))
+    if (found && !context_.shapeless.count(*found) && !is_integer(layout_of(*found).type))
       error(attribute, std::string(attribute) + " holds whole numbers, and \"" + name +
                            "\" is of type " + scalar_name(layout_of(*found).type));
     return found;
@@ -135,8 +141,12 @@ void link_meshes(ReadContext& context, const XmlElement& root) {
         mesh.where.column == element->where.column)
       MeshLinker(context, *element, mesh).run();
   }
-  for (const Variable& variable : context.model.variables) {
-    if (variable.mesh) check_on_mesh(context, variable);
+  const auto is_shapeless = [&](std::uint32_t each) { return context.shapeless.count(each) > 0; };
+  for (std::uint32_t i = 0; i < context.model.variables.size(); ++i) {
+    const Variable& variable = context.model.variables[i];
+    if (!variable.mesh || is_shapeless(i)) continue;
+    const std::vector<std::uint32_t>& axes = context.model.meshes[*variable.mesh].coordinates;
+    if (std::none_of(axes.begin(), axes.end(), is_shapeless)) check_on_mesh(context, variable);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "lib/base/suggest.hpp"
 #include "lib/model/read_steps.hpp"
+#include "lib/model/time_unit.hpp"
 #include "lib/model/words.hpp"
 
 namespace leat::model {
@@ -80,8 +81,11 @@ void read_time(ReadContext& context, const XmlElement& root) {
                                    did_you_mean(name->value, names_of_reals(parameters)));
     return;
   }
-  context.model.time = TimeAxis{static_cast<std::uint32_t>(index), attributes.text("unit"),
-                                attributes.text("calendar")};
+  const std::string unit = attributes.text("unit");
+  if (const std::string why = why_no_date(unit, attributes.text("calendar")); !why.empty())
+    context.error(attributes.where("unit"), "the unit of the time, \"" + unit + "\": " + why);
+  context.model.time =
+      TimeAxis{static_cast<std::uint32_t>(index), unit, attributes.text("calendar")};
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 // the reader.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,7 @@ struct ReadContext {
   const Schema& schema;
   DiagnosticList& out;
   Model& model;
+  std::set<std::uint32_t> shapeless{};  ///< variables whose layout was refused, and stands for none
 
   void error(const SourceLocation& where, std::string message) {
     out.error(where, std::move(message));

@@ -59,7 +59,8 @@ class VariableReader {
     const Defaults said = with_attributes(element, group);
     Variable variable;
     variable.name = group.prefix + attributes.text("name");
-    variable.layout = said.layout.value_or(0);
+    const bool has_layout = said.layout && *said.layout < model_.layouts.size();
+    variable.layout = has_layout ? *said.layout : 0;
     variable.unit = said.unit;
     variable.description = attributes.text("description");
     variable.standard_name = attributes.text("standard-name");
@@ -74,6 +75,7 @@ class VariableReader {
     variable.where = element.where;
     if (!attributes.given("name")) return;
     if (!said.layout) no_layout(variable);
+    if (!has_layout) context_.shapeless.insert(static_cast<std::uint32_t>(model_.variables.size()));
     add(std::move(variable), attributes.where("name"));
   }
 
@@ -95,17 +97,17 @@ class VariableReader {
                        did_you_mean("", names_of(model_.layouts)));
   }
 
-  // An index, 0 after an error: then nobody will see the model.
+  // An index, that of none after an error.
   std::uint32_t layout(const Attributes& attributes) {
     const XmlAttribute* attribute = attributes.given("layout");
-    if (!attribute) return 0;
-    const std::size_t index = index_of(model_.layouts, attribute->value);
-    if (index < model_.layouts.size()) return static_cast<std::uint32_t>(index);
+    const std::size_t index =
+        attribute ? index_of(model_.layouts, attribute->value) : model_.layouts.size();
+    if (!attribute || index < model_.layouts.size()) return static_cast<std::uint32_t>(index);
     const std::string hint = model_.layouts.empty()
                                  ? "; the file has no <layout>"
                                  : did_you_mean(attribute->value, names_of(model_.layouts));
     context_.error(attribute->where, "unknown layout \"" + attribute->value + "\"" + hint);
-    return 0;
+    return static_cast<std::uint32_t>(index);
   }
 
   std::optional<std::uint32_t> mesh(const Attributes& attributes) {

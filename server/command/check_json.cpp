@@ -92,6 +92,9 @@ std::string json(const CheckReport& report) {
     for (const auto& each : report.scripts) root["scripts"].push_back(script(each));
     root["memory"] = memory(report);
     root["set_by_simulation"] = report.set_by_simulation;
+    root["sizes_need"] = report.sizes_need;
+    root["placeholders"] = report.placeholders;
+    root["sizes_at_writes"] = report.sizes_at_writes;
     if (!report.server_place.empty())
       root["placement"] = {{"server", report.server_place}, {"buffer", report.memory_place}};
   }

@@ -67,9 +67,12 @@ class MemoryPart {
 
   std::string parameters() {
     if (report_.set_by_simulation.empty()) return "";
+    const std::string hint = report_.sizes_need.empty()
+                                 ? ""
+                                 : "  (" + options_of(report_.sizes_need) + " shows the sizes)";
     return "\nset by the simulation: " +
-           painted(joined(report_.set_by_simulation, ", "), Paint::yellow, look_.colours) + "  " +
-           painted("(--set name=value shows the sizes)", Paint::dim, look_.colours) + "\n";
+           painted(joined(report_.set_by_simulation, ", "), Paint::yellow, look_.colours) +
+           painted(hint, Paint::dim, look_.colours) + "\n";
   }
 
   const CheckReport& report_;
@@ -77,6 +80,13 @@ class MemoryPart {
 };
 
 }  // namespace
+
+std::string options_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names)
+    text += (text.empty() ? "--set " : " --set ") + name + "=...";
+  return text;
+}
 
 std::string memory_text(const CheckReport& report, const Look& look) {
   return MemoryPart(report, look).run();

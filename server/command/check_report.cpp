@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "lib/base/bytes.hpp"
 #include "lib/base/suggest.hpp"
@@ -34,6 +35,11 @@ Result<void> override_one(const std::string& text, const model::Model& model, Ov
     all[i] = number;
     return {};
   }
+  const auto& all_of_them = model.parameters;
+  if (std::any_of(all_of_them.begin(), all_of_them.end(),
+                  [&](const model::Parameter& each) { return each.name == name; }))
+    return usage("--set " + text + ": \"" + name +
+                 "\" is not of type int, and no size depends on it");
   return usage("--set " + text + ": there is no parameter \"" + name + "\" of type int" +
                did_you_mean(name, names));
 }
@@ -132,6 +138,40 @@ void add_parameters(CheckReport& report, const Overrides& overrides) {
   }
 }
 
+// The value of the XML is often one that only stands there until the simulation sets it.
+void note_placeholder(CheckReport& report, const model::Parameter& parameter) {
+  const std::string value = std::to_string(as_integer(parameter.value));
+  report.diagnostics.push_back({model::Severity::note, parameter.where,
+                                "sizes are those of " + parameter.name + "=" + value +
+                                    ": where the simulation sets another value, say it by --set " +
+                                    parameter.name + "=..."});
+  report.placeholders.push_back(parameter.name + "=" + value);
+}
+
+// Of what is taken: by which parameters it is known, or not.
+void note_what_sizes_need(CheckReport& report, const Overrides& overrides) {
+  const model::Model& model = *report.model;
+  std::set<std::uint32_t> used;
+  for (const model::VariableEstimate& each : report.memory.variables) {
+    if (!each.taken) continue;
+    const model::Variable& variable = model.variables[each.variable];
+    bool is_open = false;
+    for (const model::Dimension& dimension : model.layouts[variable.layout].dimensions) {
+      is_open = is_open || dimension.varying;
+      for (const ExpressionOp& op : dimension.extent.program)
+        if (op.kind == ExpressionOp::parameter && !overrides[op.index]) used.insert(op.index);
+    }
+    if (is_open) report.sizes_at_writes.push_back(variable.name);
+  }
+  for (const std::uint32_t index : used) {
+    const model::Parameter& parameter = model.parameters[index];
+    if (!is_set(parameter.value))
+      report.sizes_need.push_back(parameter.name);
+    else if (as_integer(parameter.value) <= 1)
+      note_placeholder(report, parameter);
+  }
+}
+
 std::int64_t ranks_of_node(const CheckOptions& options) {
   const std::int64_t ranks = options.ranks.value_or(options.per_node.value_or(1));
   return std::min(ranks, options.per_node.value_or(ranks));
@@ -162,6 +202,7 @@ Result<CheckReport> size_up(const CheckOptions& options) {
   report.memory = model::estimate_memory(*report.model, report.per_node,
                                          shm::RegionArena::block_bytes, *overrides);
   add_parameters(report, *overrides);
+  note_what_sizes_need(report, *overrides);
   judge_sizes(report);
   judge_buffer(report);
   return report;

@@ -51,6 +51,10 @@ struct CheckReport {
   std::int64_t per_node = 1;                         ///< ranks on a full node
   std::optional<std::uint64_t> iterations_that_fit;  ///< at most, unless memory_complete
   std::vector<std::string> set_by_simulation;        ///< parameters without a value
+  // Of the variables that are taken
+  std::vector<std::string> sizes_need;       ///< parameters without a value that shapes use
+  std::vector<std::string> placeholders;     ///< "nx=1": values of the XML that may stand for none
+  std::vector<std::string> sizes_at_writes;  ///< variables with a "?" extent
   std::vector<CheckedScript> scripts;
   std::string server_place, memory_place;  ///< on options.machine
 
@@ -80,6 +84,8 @@ std::string screen(const CheckReport& report, const Look& look);
 /// Parts of the screen, for a report with a model.
 std::string scripts_text(const CheckReport& report, const Look& look);
 std::string memory_text(const CheckReport& report, const Look& look);
+/// "--set nx=... --set ny=..."
+std::string options_of(const std::vector<std::string>& names);
 std::string placement_text(const CheckReport& report, const Look& look);
 std::string json(const CheckReport& report);
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "lib/base/words.hpp"
 #include "lib/model/source_file.hpp"
 #include "lib/model/units.hpp"
 #include "server/command/check_report.hpp"
@@ -134,6 +135,9 @@ class Reader {
     input_.buffer_bytes = sized->memory.buffer_bytes;
     input_.bytes = sized->memory.known_bytes_per_node;
     is_size_known_ = sized->memory_complete;
+    sizes_need_ = sized->sizes_need;
+    sizes_at_writes_ = sized->sizes_at_writes;
+    input_.placeholders = sized->placeholders;
     input_.load.computing = ranks;
     input_.load.cores = ranks + input_.dedicated;
     return {};
@@ -154,6 +158,7 @@ class Reader {
       if (!bytes) return wrong_words("--bytes " + options_.bytes + ": expected a size like 300MiB");
       input_.bytes = static_cast<std::uint64_t>(*bytes);
       is_size_known_ = true;
+      input_.placeholders.clear();
     }
     load.sequential = options_.sequential / 100;
     if (options_.ranks) {
@@ -193,20 +198,29 @@ class Reader {
   }
 
   Result<PlanInput> finished() {
-    if (!is_size_known_)
-      return wrong_words(
-          "how much " + options_.file +
-          " hands over is not known: some sizes are set by the simulation; say them, --set "
-          "nx=256, or --bytes 300MiB of a node in an iteration (`leat check` shows which)");
+    if (!is_size_known_) return wrong_words(why_size_is_unknown());
     if (input_.load.inside == 0)
       input_.load.inside =
           static_cast<double>(input_.bytes) / static_cast<double>(input_.load.computing) / kCopied;
     return input_;
   }
 
+  std::string why_size_is_unknown() const {
+    const std::string begin = "how much " + options_.file + " hands over is not known: ",
+                      bytes = "--bytes 300MiB of a node in an iteration";
+    if (sizes_at_writes_.empty() && sizes_need_.empty())
+      return begin + "`leat check " + options_.file + "` says why";
+    if (sizes_at_writes_.empty())
+      return begin + "the simulation sets " + joined(sizes_need_, ", ") + "; say " +
+             options_of(sizes_need_) + ", or " + bytes;
+    return begin + "how large \"" + joined(sizes_at_writes_, "\", \"") +
+           "\" is, each write says; say " + bytes;
+  }
+
   const PlanOptions& options_;
   PlanInput input_;
   bool is_size_known_ = false;
+  std::vector<std::string> sizes_need_, sizes_at_writes_;  // see CheckReport
 };
 
 }  // namespace

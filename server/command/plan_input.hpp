@@ -34,6 +34,7 @@ struct PlanInput {
   std::optional<double> measured, expected;  ///< seconds of the run that was reported
   std::optional<plan::Way> was{};            ///< of that run, where these are its cores
   bool computing_is_estimated = false;       ///< by what is left of them without its analyses
+  std::vector<std::string> placeholders{};   ///< "nx=1": of the XML; `bytes` rests on them
 };
 
 /// ERROR_ARGUMENT: the command line is wrong; ERROR_CONFIG: the XML or the report.

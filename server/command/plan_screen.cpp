@@ -62,10 +62,13 @@ class Screen {
   }
 
   std::string iteration() const {
-    std::vector<std::vector<Cell>> rows{
-        {{"computing"}, time(load_.compute), {computing()}},
-        {{"in Leat's calls"}, time(load_.inside), {format_bytes(input_.bytes) + " handed over"}},
-        {{"output"}, time(load_.output), {disk()}}};
+    std::string bytes = format_bytes(input_.bytes) + " handed over";
+    if (!input_.placeholders.empty())
+      bytes +=
+          ", with " + joined(input_.placeholders, ", ") + " of the XML (--set for another value)";
+    std::vector<std::vector<Cell>> rows{{{"computing"}, time(load_.compute), {computing()}},
+                                        {{"in Leat's calls"}, time(load_.inside), {bytes}},
+                                        {{"output"}, time(load_.output), {disk()}}};
     if (load_.analysis > 0)
       rows.push_back({{"analyses"}, time(load_.analysis), {"of scripts, on one core"}});
     return painted("An iteration", Paint::bold, look_.colours) + "\n" + table(rows, look_) +

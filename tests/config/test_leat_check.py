@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import xarray
 
 CASES = Path(__file__).parent
 GOOD = "good_example.xml"
@@ -117,6 +118,54 @@ def test_a_value_of_set_that_makes_no_size_is_an_error(tmp_path):
     result = check_text(tmp_path, SIZED.format(buffer="7MiB"), "--set", "n=-1")
     assert result.returncode == 1
     assert 'variable "t" can have no size: "n" is -1' in result.stderr
+
+
+ASKED = """<simulation name="h"><architecture><buffer size="16MiB"/></architecture><data>
+    <parameter name="t" type="double"/><parameter name="n" type="int" value="1"/><parameter name="m" type="int"/>
+    <parameter name="steps" type="int" value="1"/><parameter name="other" type="int"/><time parameter="t"/>
+    <layout name="cells" type="double" dimensions="{dimensions}"/><variable name="u" layout="cells"/></data>
+    <storage><store name="out" type="hdf5"/></storage></simulation>"""
+
+
+@pytest.mark.parametrize("dimensions, hint, note", [
+    ("m,n", "set by the simulation: t, m, other  (--set m=... shows the sizes)\n", "sizes are those of n=1: where the simulation sets"),
+    ("m*m", "set by the simulation: t, m, other  (--set m=... shows the sizes)\n", None),
+    ("8", "set by the simulation: t, m, other\n", None),
+    ("?", "set by the simulation: t, m, other\n", None),
+])
+def test_values_are_asked_for_where_sizes_need_them(tmp_path, dimensions, hint, note):
+    result = check_text(tmp_path, ASKED.format(dimensions=dimensions))
+    assert result.returncode == 0 and hint in result.stdout, result.stdout
+    assert result.stderr.count("note:") == (note is not None) and (note or "") in result.stderr, result.stderr
+    result = check_text(tmp_path, ASKED.format(dimensions=dimensions), "--set", "m=8", "--set", "n=8")
+    assert result.returncode == 0 and "(--set" not in result.stdout and result.stderr == "", result
+
+
+def test_a_value_is_refused_where_no_size_can_depend_on_it(tmp_path):
+    result = check_text(tmp_path, ASKED.format(dimensions="m"), "--set", "t=1")
+    assert result.returncode == 2 and '--set t=1: "t" is not of type int, and no size depends on it' in result.stderr
+
+
+UNITS = ["seconds", "m s-1", "days since 2000-01-01", "days since yesterday", "months since 2000-01-01", "fortnights since 2000-01-01",
+         "s since 2000-1-1", "hours since 2000-01-01T12", "hours since 2000-01-01 12:00Z", "hours since 2000-01-01 12:00:00 +1:00",
+         "hours since 2000-01-01 12:30:00.5 UTC", "h since 2000-02-30", "days since 2001-02-29", "days since 1900-02-29",
+         "days since 2000-02-29", "days since 2000-13-01", "hours since 2000-01-01 25:00", "hours since 2000-01-01 12:61",
+         "since 2000-01-01", "days since", "msec since 2000-01-01"]
+
+
+@pytest.mark.parametrize("calendar", ["standard", "proleptic_gregorian", "julian", "noleap", "all_leap", "360_day"])
+def test_the_unit_of_the_time_is_good_where_xarray_can_tell_its_dates(tmp_path, calendar):
+    text = ASKED.format(dimensions="8")
+    for unit in UNITS:
+        result = check_text(tmp_path, text.replace('<time parameter="t"/>', f'<time parameter="t" unit="{unit}" calendar="{calendar}"/>'))
+        times = xarray.Dataset(coords={"time": ("time", [0.0, 1.5], {"units": unit, "calendar": calendar})})
+        try:
+            xarray.decode_cf(times)
+            is_good = True
+        except (ValueError, TypeError):
+            is_good = False
+        assert (result.returncode == 0) == is_good, (unit, result.stderr)
+        assert is_good or f'the unit of the time, "{unit}": ' in result.stderr, result.stderr
 
 
 def test_json_has_the_same_facts():

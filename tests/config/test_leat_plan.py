@@ -146,8 +146,10 @@ def test_a_picture_that_cannot_be_drawn(folder):
 
 def test_unknown_sizes_are_asked_for(folder):
     (folder / "flow.xml").write_text(XML.replace(' value="64"', ""))
-    assert "say them, --set nx=256, or --bytes 300MiB" in plan(folder, *TYPICAL, code=2)
+    assert "the simulation sets n; say --set n=..., or --bytes 300MiB" in plan(folder, *TYPICAL, code=2)
     assert "Ways to run it" in plan(folder, *TYPICAL, "--set", "n=8")
+    (folder / "flow.xml").write_text((folder / "flow.xml").read_text().replace('dimensions="n', 'dimensions="?,n'))
+    assert 'how large "' in (said := plan(folder, *TYPICAL, code=2)) and "say --bytes 300MiB" in said and "--set" not in said, said
 
 
 def test_the_example_of_the_page(folder):
