@@ -2,11 +2,11 @@
 // Leat for C++17 and newer; header only, over leat.h.
 //
 //     leat::Session session("flow.xml");
-//     leat::write("pressure", pressure);                     // std::vector, std::array, std::span:
-//     one dimension leat::write("u", u.data(), {nz, ny, nx});              // C order
-//     leat::write("v", view);                                // std::mdspan and what looks like it,
-//     strides included leat::end_iteration(); session.finalize(); // throws when something could
-//     not be stored
+//     leat::write("pressure", pressure);         // one dimension: std::vector, std::array, std::span
+//     leat::write("u", u.data(), {nz, ny, nx});  // C order
+//     leat::write("v", view);                    // std::mdspan and alike, strides included
+//     leat::end_iteration();
+//     session.finalize();                        // throws when something could not be stored
 //
 // Type, number of dimensions and extents are checked against the XML. Errors throw leat::Error;
 // with LEAT_NO_EXCEPTIONS, or where exceptions are switched off, functions return the status

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What leatd and a worker say to each other over a stream socket: 8 bytes length of the head, 8
-// bytes length of the data, the head as JSON, the data. python-plugins/leat/frames.py is the other
-// side.
+// bytes length of the data, the head as JSON, the data.
+// python-plugins/leat/scripting/frames.py is the other side.
 #pragma once
 
 #include <cstdint>

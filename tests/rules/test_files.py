@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """No file is without its licence and its purpose, no link leads nowhere, no page is out of reach, no test is left out."""
 import ast
+import io
 import posixpath
 import re
+import tokenize
 
 import pytest
 from tree import ROOT, files, text
@@ -73,6 +75,50 @@ PAGES = [p for p in files() if p.endswith(".md")]
 @pytest.mark.parametrize("page", PAGES)
 def test_links_of_the_documentation_lead_somewhere(page):
     assert [link for link in links(page) if not (ROOT / link).exists()] == []
+
+
+def comments(path, source):
+    if path.endswith(".py"):
+        tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+        yield from (token.string for token in tokens if token.type == tokenize.COMMENT)
+        nodes = (ast.Module, ast.ClassDef, ast.FunctionDef)
+        yield from (ast.get_docstring(node) or "" for node in ast.walk(ast.parse(source)) if isinstance(node, nodes))
+    elif re.search(r"\.(c|cpp|h|hpp|def)(\.in)?$", path):
+        yield from re.findall(r"//[^\n]*|/\*.*?\*/", source, re.S)
+    elif re.search(r"\.(f90|cmake|txt|toml|yaml)$|Makefile|tools/", path):
+        yield from re.findall(r"[!#][^\n]*", source)
+
+
+# Of others, or made by a run.
+NOT_OURS = re.compile(r"(build|analysis|orte|hwloc|src/model)/.*|(ISO_Fortran_binding|mpi|vtkCellType|H5Zzfp_plugin)\.h|"
+                      r"(blosc_filter|rmaps_rank_file_component)\.c|leat/plugin\.h|monitor\.py|matrix\.f90|(FOLDER/)?(PAGE|results|schedules)\.md")
+
+
+def ends(paths):
+    """Paths from the root, and all shorter ones: as comments name files."""
+    return {"/".join(parts[i:]) for parts in (path.split("/") for path in paths) for i in range(len(parts))}
+
+
+def names_of_no_file(path, source, known):
+    """What comments name as a file and is none."""
+    names = {name for comment in comments(path, source)
+             for name in re.findall(r"(?<![\w/.>}<*$+-])\w[\w./+-]*\.(?:cpp|hpp|h|c|py|f90|md|cmake|xsd|def)\b(?![\w*.])", comment)}
+    return sorted(name for name in names - known if not NOT_OURS.fullmatch(name))
+
+
+KNOWN = ends(p.removesuffix(".in") for p in files())
+
+
+@pytest.mark.parametrize("path", [p for p in files() if re.search(r"\.(c|cpp|h|hpp|def|py|f90|cmake|txt|toml|yaml|in)$|Makefile|^tools/", p)])
+def test_files_that_comments_name_are_there(path):
+    assert names_of_no_file(path, text(path), KNOWN) == []
+
+
+def test_a_comment_that_names_no_file_is_found():
+    there = ends(["server/workers/frame.hpp", "docs/README.md"])
+    assert names_of_no_file("x.hpp", "/* see server/workers/frames.hpp,\n and docs/README.md */", there) == ["server/workers/frames.hpp"]
+    assert names_of_no_file("x.py", '"""As frame.hpp."""\nname = "x.cpp"  # and frames.py\n', there) == ["frames.py"]
+    assert names_of_no_file("x.cpp", '#include "x.hpp"\nint x;  // of mpi.h\n', there) == []
 
 
 def of_another_thread(source):
