@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets sizes between any two writes, as public programs for Damaris do: "bar" gets shorter from cycle to cycle, in several blocks
- * of a rank (examples/storage/vector.c of Damaris); cells are n elements, and offsets of the same layout n + 1, in memory that
+ * of a rank (the example `vector` of Damaris); cells are n elements, and offsets of the same layout n + 1, in memory that
  * is taken before and handed over after the size has changed (OPM Flow). */
 #include <Damaris.h>
 #include <mpi.h>
@@ -8,7 +8,9 @@
 
 enum { kCycles = 4, kDomains = 2 };
 
-static int set(const char* name, int value) { return damaris_parameter_set(name, &value, sizeof value); }
+static int set(const char* name, int value) {
+  return damaris_parameter_set(name, &value, sizeof value);
+}
 
 static int write_vector(int rank, int size, int cycle, int length) {
   const int own = length / size / kDomains;
@@ -17,7 +19,8 @@ static int write_vector(int rank, int size, int cycle, int length) {
   for (int block = 0; block < kDomains; ++block) {
     const int64_t position[1] = {(int64_t)(rank * kDomains + block) * own};
     for (int i = 0; i < own; ++i) bar[i] = (float)(1000 * cycle + (int)position[0] + i);
-    failed = failed || damaris_set_block_position("bar", block, position) || damaris_write_block("bar", block, bar);
+    failed = failed || damaris_set_block_position("bar", block, position) ||
+             damaris_write_block("bar", block, bar);
   }
   free(bar);
   return failed;
@@ -36,11 +39,12 @@ static int write_cells(int rank, int size, int cycle) {
   }
   for (int i = 0; i < cells; ++i) pressure[i] = 1000. * cycle + (double)position[0] + i;
   failed = set("n_local", cells) || set("n_total", all) || damaris_alloc("types", &held) ||
-           damaris_set_position("PRESSURE", position) || damaris_write("PRESSURE", pressure) || set("n_local", cells + 1) ||
-           damaris_alloc("offsets", &offsets);
+           damaris_set_position("PRESSURE", position) || damaris_write("PRESSURE", pressure) ||
+           set("n_local", cells + 1) || damaris_alloc("offsets", &offsets);
   for (int i = 0; !failed && i < cells; ++i) ((int*)held)[i] = 100 * rank + i;
   for (int i = 0; !failed && i <= cells; ++i) ((int*)offsets)[i] = 10000 * cycle + 8 * i;
-  failed = failed || damaris_commit("types") || damaris_commit("offsets") || damaris_clear("types") || damaris_clear("offsets");
+  failed = failed || damaris_commit("types") || damaris_commit("offsets") ||
+           damaris_clear("types") || damaris_clear("offsets");
   free(pressure);
   return failed;
 }
@@ -49,7 +53,8 @@ int main(int argc, char** argv) {
   int is_client = 0, rank = 0, size = 0, failed = 0;
   MPI_Comm comm;
   MPI_Init(&argc, &argv);
-  if (argc < 2 || damaris_initialize(argv[1], MPI_COMM_WORLD) || damaris_start(&is_client)) return 1;
+  if (argc < 2 || damaris_initialize(argv[1], MPI_COMM_WORLD) || damaris_start(&is_client))
+    return 1;
   if (is_client) {
     int length = 96;
     damaris_client_comm_get(&comm);
@@ -57,7 +62,8 @@ int main(int argc, char** argv) {
     MPI_Comm_size(comm, &size);
     failed = set("size", size);
     for (int cycle = 0; cycle < kCycles && !failed; ++cycle, length /= 2)
-      failed = write_vector(rank, size, cycle, length) || write_cells(rank, size, cycle) || damaris_end_iteration();
+      failed = write_vector(rank, size, cycle, length) || write_cells(rank, size, cycle) ||
+               damaris_end_iteration();
     damaris_stop();
   }
   failed = damaris_finalize() || failed;

@@ -95,7 +95,7 @@ ElementDimension& BlockAxes::own_elements(ElementDimension* before, hsize_t tota
       table()->elements().make(target_.file, target_.scales, wanted_elements(counts), total);
   before->leave();
   dataset->change_scale(0, before->scale(), own.scale());
-  if (!varies_in_shape(variable_, 1)) dataset->label({variable_.dimension[0].name});
+  if (!varies_in_shape(variable_, 1)) set_labels(*dataset, {variable_.dimension[0].name});
   return own;
 }
 

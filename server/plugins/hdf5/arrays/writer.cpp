@@ -128,7 +128,7 @@ void Axes::label(Dataset& dataset, const std::vector<std::string>& of_scales) co
   std::vector<std::string> names = of_scales;
   for (unsigned d = 0; d < variable_.dims; ++d)
     names[names.size() - variable_.dims + d] = variable_.dimension[d].name;
-  if (names != of_scales) dataset.label(names);
+  if (names != of_scales) set_labels(dataset, names);
 }
 
 Dataset Axes::make(const Shape& rest, const std::vector<DimensionName>& names,

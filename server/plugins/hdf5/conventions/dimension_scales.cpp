@@ -162,7 +162,7 @@ void DimensionScales::rename_outgrown(Dataset& dataset, std::size_t d, Dimension
   if (!before) return;
   wish.grows = true;
   dataset.change_scale(d, *before, scale_for(wish));
-  dataset.label(d, wish.name);
+  set_label(dataset, d, wish.name);
 }
 
 void DimensionScales::Scale::fill() {

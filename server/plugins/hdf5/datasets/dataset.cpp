@@ -196,13 +196,13 @@ haddr_t Dataset::scale_of(std::size_t d) const {
   return is_new_ ? HADDR_UNDEF : first_scale_of(id_, static_cast<unsigned>(d));
 }
 
-void Dataset::label(const std::vector<std::string>& names) {
-  for (std::size_t d = 0; d < names.size(); ++d) label(d, names[d]);
+void set_labels(const Dataset& dataset, const std::vector<std::string>& names) {
+  for (std::size_t d = 0; d < names.size(); ++d) set_label(dataset, d, names[d]);
 }
 
-void Dataset::label(std::size_t d, const std::string& name) {
-  check(H5DSset_label(id_, static_cast<unsigned>(d), name.c_str()),
-        "cannot label a dimension of " + name_);
+void set_label(const Dataset& dataset, std::size_t d, const std::string& name) {
+  check(H5DSset_label(dataset.id(), static_cast<unsigned>(d), name.c_str()),
+        "cannot label a dimension of " + dataset.name());
 }
 
 void Dataset::write(const Shape& start, const Shape& count, const void* data) {

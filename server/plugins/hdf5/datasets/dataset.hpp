@@ -77,11 +77,6 @@ class Dataset {
   /// Of what a writer before this one left there are so many rows; the rest is cut off, and what may
   /// be behind them in the file becomes fill value.
   void keep_rows(hsize_t rows);
-  /// Names dimensions by labels too: those whose scale is called otherwise, since a scale's name
-  /// stands for one length only.
-  void label(const std::vector<std::string>& names);
-  void label(std::size_t d, const std::string& name);
-
   /// False when it was in the file before.
   bool is_new() const { return is_new_; }
   const Shape& extents() const { return extents_; }
@@ -108,6 +103,11 @@ class Dataset {
   std::vector<std::pair<std::size_t, Dataset*>> scales_;  // that grow with a dimension
   NamedByScale named_;
 };
+
+/// Names dimensions by labels too: those whose scale is called otherwise, since a scale's name stands
+/// for one length only.
+void set_labels(const Dataset& dataset, const std::vector<std::string>& names);
+void set_label(const Dataset& dataset, std::size_t d, const std::string& name);
 
 /// Chunk for one iteration of `extents` elements of `bytes` each, the iteration dimension first:
 /// small arrays are bundled over iterations up to `bundle` bytes, large ones are split along their

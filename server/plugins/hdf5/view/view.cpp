@@ -48,7 +48,7 @@ void name_rest(const View& view, Dataset& named, std::vector<std::string> titles
   }
   std::vector<std::string> wanted = titles;
   std::copy(labels.rbegin(), labels.rend(), wanted.rbegin());
-  if (wanted != titles) named.label(wanted);
+  if (wanted != titles) set_labels(named, wanted);
 }
 
 }  // namespace
