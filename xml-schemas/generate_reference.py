@@ -51,8 +51,15 @@ def example(element):
     return f"\n```xml\n{text}\n```\n"
 
 
+def prose(text):
+    """For Markdown, which shows what is between backticks as it is."""
+    parts = text.split("`")
+    parts[::2] = [part.replace("<", "&lt;") for part in parts[::2]]
+    return "`".join(parts)
+
+
 def cell(text):
-    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
+    return " ".join(prose(text.replace("|", "\\|")).split())
 
 
 def attribute_row(attribute, types):
@@ -74,7 +81,7 @@ def section(element, parents, types):
     name = element.get("name")
     text = f"\n## {name}\n\n"
     for paragraph in documentation(element).split("\n\n"):
-        paragraph = paragraph.replace("<", "&lt;").replace("*", "\\*")
+        paragraph = prose(paragraph).replace("*", "\\*")
         text += textwrap.fill(paragraph, 110, break_on_hyphens=False) + "\n\n"
     inside = ", ".join(f"[`<{parent}>`](#{parent})" for parent in parents)
     text += f"Stands in: {inside or 'nothing, it is the root'}.\n"

@@ -72,15 +72,17 @@ class CheckScreen {
     }
     return {{variable.name},
             {scalar_name(layout.type)},
-            {shape_text(report_.shapes[estimate.variable], layout.blocks)},
+            {shape_text(report_.shapes[estimate.variable], layout)},
             {variable.unit.empty() ? "-" : variable.unit},
             {stores_of(variable)},
             bytes};
   }
 
-  static std::string shape_text(const std::vector<std::string>& shape, std::int64_t blocks) {
+  // As the XML has it.
+  static std::string shape_text(std::vector<std::string> shape, const model::Layout& layout) {
+    if (layout.order == model::Order::fortran) std::reverse(shape.begin(), shape.end());
     const std::string one = shape.empty() ? "scalar" : joined(shape, " x ");
-    return blocks == 1 ? one : one + ", " + std::to_string(blocks) + " blocks";
+    return layout.blocks == 1 ? one : one + ", " + std::to_string(layout.blocks) + " blocks";
   }
 
   std::string stores_of(const model::Variable& variable) const {

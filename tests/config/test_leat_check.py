@@ -168,6 +168,12 @@ def test_the_unit_of_the_time_is_good_where_xarray_can_tell_its_dates(tmp_path, 
         assert is_good or f'the unit of the time, "{unit}": ' in result.stderr, result.stderr
 
 
+@pytest.mark.parametrize("order", ["c", "fortran"])
+def test_shapes_are_shown_in_the_order_of_the_xml(tmp_path, order):
+    text = ASKED.format(dimensions="22,102").replace("<layout ", f'<layout order="{order}" ')
+    assert " 22 x 102 " in check_text(tmp_path, text).stdout
+
+
 def test_json_has_the_same_facts():
     result = leat("check", GOOD, "--json", "--per-node", "4", "--set", "py=2")
     assert result.returncode == 0

@@ -133,3 +133,15 @@ def test_scripts_know_the_numbers_of_types_and_meshes():
     said = re.search(r"_UNIFORM = (\d)\n_CURVES = \((\d), (\d)\)", text(READS[0])).groups()
     assert said == tuple(kinds[f"leat_mesh_{k}"] for k in ("uniform", "rectilinear", "curvilinear"))
     assert f"_NODAL = {enumerators('server/include/plugin.h', 'leat_centering')['leat_nodal']}" in text(READS[1])
+
+
+def test_the_picture_of_orders_has_the_xml_where_its_page_has_it():
+    """As Fortran declares the array: dimensions="nx,ny" of u(nx, ny)."""
+    titles = re.findall(r">([^<]*: u[(\[].*?)<", text("docs/pictures/fortran-order.svg"))
+    assert [("XML" in title, "(x, y)" in title, "[y, x]" in title) for title in titles] == [(True, True, False), (False, False, True)]
+    assert '`u(nx, ny)` is\n`dimensions="nx,ny"`' in text("docs/how-to/add-to-fortran.md")
+
+
+def test_references_show_elements_in_code_as_they_are():
+    for page in ("docs/reference/xml.md", "docs/reference/damaris.md"):
+        assert re.findall(r"`[^`\n]*&lt;[^`\n]*`", text(page)) == []
