@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client-api/event_sender.hpp"
 
+#include <new>
 #include <utility>
+
+#include "client-api/last_error.hpp"
+#include "lib/platform/clock.hpp"
 
 namespace leat::client {
 namespace {
@@ -35,9 +39,29 @@ EventSender::EventSender(const shm::Segment& segment, const shm::ClientArea& are
       most_unannounced_(segment.header().event_slots / kQuiet),
       wake_at_(events_.next() + most_unannounced_) {}
 
-void EventSender::connect(std::unique_ptr<shm::ToServer> link) noexcept {
+bool EventSender::report(const shm::Report& report) noexcept {
+  if (!link_->report(report)) return false;
+  try {
+    reports_.emplace_back(report, platform::now_ns());
+  } catch (const std::bad_alloc&) {
+    // The server has it; a next one will not.
+  }
+  return true;
+}
+
+void EventSender::connect(std::unique_ptr<shm::ToServer> link,
+                          std::int64_t said_until_ns) noexcept {
   link_ = std::move(link);
   rung_for_sleep_ = 0;
+  for (auto& [report, sent_ns] : reports_) {
+    if (sent_ns < said_until_ns) report.number |= shm::kWasSaid;
+    (void)link_->report(report);
+  }
+}
+
+void EventSender::print_reports(std::int64_t said_until_ns) const noexcept {
+  for (const auto& [report, sent_ns] : reports_)
+    if (sent_ns >= said_until_ns) tell(report.text);
 }
 
 void EventSender::put(const Event& event) noexcept {

@@ -6,8 +6,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "client-api/unsent_events.hpp"
+#include "lib/shm/handshake.hpp"
 #include "lib/shm/segment.hpp"
 #include "lib/shm/spsc_ring.hpp"
 #include "lib/shm/transport.hpp"
@@ -47,8 +50,13 @@ class EventSender {
 
   /// The way to the server beside the rings.
   shm::ToServer& link() const noexcept { return *link_; }
-  /// From now on to a server that has taken over.
-  void connect(std::unique_ptr<shm::ToServer> link) noexcept;
+  /// Tells the server of a call that has failed. False: there is no room.
+  bool report(const shm::Report& report) noexcept;
+  /// From now on to a server that has taken over, which is told all reports: that since `said_until_ns` the one before it may
+  /// not have said them.
+  void connect(std::unique_ptr<shm::ToServer> link, std::int64_t said_until_ns) noexcept;
+  /// Those reports, when there is no other server.
+  void print_reports(std::int64_t said_until_ns) const noexcept;
 
  private:
   /// There is room. The server is woken for what somebody may wait for; blocks and values of
@@ -68,6 +76,7 @@ class EventSender {
   std::unique_ptr<shm::ToServer> link_;
   shm::RingProducer<shm::Event> events_;
   UnsentEvents unsent_;
+  std::vector<std::pair<shm::Report, std::int64_t>> reports_;  // and when it was sent
   std::uint64_t most_unannounced_;
   std::uint64_t wake_at_;             // the number of the event for which it is woken in any case
   std::uint32_t rung_for_sleep_ = 0;  // the server's sleep for which the doorbell was rung

@@ -22,7 +22,7 @@ bool Failures::report(std::uint32_t number, std::string_view subject,
   report.number = number;
   report.variable = variable < 0 ? shm::kNoVariable : static_cast<std::uint32_t>(variable);
   text.copy(report.text, sizeof report.text - 1);
-  return channel_.events().link().report(report);
+  return channel_.events().report(report);
 }
 
 Status Failures::lose(const Call& call, std::uint32_t variable, const Error& error,

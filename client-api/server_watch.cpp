@@ -87,6 +87,7 @@ Status ServerWatch::check(WaitBudget& budget) noexcept {
   if (!gone_ && now - last_check_ns_ >= kSliceNs) {
     last_check_ns_ = now;
     if (events_.link().is_gone()) return change_server(budget);
+    lived_ns_ = now;
   }
   return gone_ ? Status::ERROR_SERVER : Status::OK;
 }
@@ -94,6 +95,9 @@ Status ServerWatch::check(WaitBudget& budget) noexcept {
 Status ServerWatch::change_server(WaitBudget& budget) noexcept {
   if (gone_ && !drained_) return Status::ERROR_SERVER;
   if (budget.left_ns() == 0) return Status::OK;  // the next call looks for one
+  // It may have been stopped before it died, for no longer than calls wait for it.
+  const std::int64_t said_until_ns =
+      lived_ns_ - static_cast<std::int64_t>(segment_.header().timeout_ns);
   Result<Connection> next = find_successor_([this] { return memory_.held(); }, budget.left_ns());
   if (!next && next.error().status == Status::ERROR_TIMEOUT) return Status::OK;  // looked for again
   if (!next) {
@@ -102,9 +106,10 @@ Status ServerWatch::change_server(WaitBudget& budget) noexcept {
     why_gone_ += next.error().message;
     gone_ = true;
     drained_ = false;
+    events_.print_reports(said_until_ns);
     return Status::ERROR_SERVER;
   }
-  events_.connect(std::move(next->server));
+  events_.connect(std::move(next->server), said_until_ns);
   memory_.ask_again();
   return Status::OK;
 }

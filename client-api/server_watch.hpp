@@ -75,7 +75,7 @@ class ServerWatch {
   bool gone_ = false, drained_ = false;
   std::string why_gone_;
   bool said_that_it_waits_ = false;
-  std::int64_t last_check_ns_ = 0;
+  std::int64_t last_check_ns_ = 0, lived_ns_ = 0;
   std::int64_t given_up_ = -1;
 };
 

@@ -53,7 +53,6 @@ void Session::enter(std::int64_t iteration) {
 Result<Connection> Session::find_successor(const TellHeld& held, std::int64_t limit_ns) noexcept {
   try {
     Result<Connection> next = connect_or_take_over(start_, held, limit_ns);
-    if (next) forget_printed();  // it knows nothing of what was reported
     if (next && next->own.pid > 0) {
       if (own_.pid > 0) platform::reap(own_.pid, 0);
       own_ = std::move(next->own);

@@ -37,10 +37,12 @@ struct Welcome {
   char message[1024];
 };
 
+inline constexpr std::uint32_t kWasSaid = 1U << 31;
 /// From a client, at any time in between: a call of its that failed, each kind once. The server says it once for all
-/// ranks. Comes before the event `lost` that names its number.
+/// ranks. Comes before the event `lost` that names its number. To a server that takes over all of them go once more: the one
+/// before it may not have said them.
 struct Report {
-  std::uint32_t number;    ///< from 1 on, of this client
+  std::uint32_t number;    ///< from 1 on, of this client; with kWasSaid in it: it was said
   std::uint32_t variable;  ///< or kNoVariable
   char text[1016];
 };

@@ -72,7 +72,8 @@ void Ending::warn(const std::vector<std::string>& lines) {
   }
 }
 
-void Ending::hurry_drains() {
+void Ending::tend_drains() {
+  dispatcher_.drains().report(false);
   const Run& run = session_.run;
   const bool pressed =
       session_.memory.requests().somebody_waits() || session_.clients.all_gone() || is_announced_;
@@ -167,6 +168,7 @@ void Ending::log_the_end(const std::string& problems) {
   if (!problems.empty()) log.warn("{}", problems);
   for (const std::string& line : dispatcher_.scripts().report()) log.debug("{}", line);
   if (const std::string line = dispatcher_.spiller().report(); !line.empty()) log.info("{}", line);
+  dispatcher_.drains().report(true);
   if (session_.run.facts.drained) say_drained();
   say_report();
   log.info("{}", last_line());

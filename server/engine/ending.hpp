@@ -29,10 +29,10 @@ class Ending {
   /// Of events of the XML.
   void warn(const std::vector<std::string>& lines);
   bool is_closing() const noexcept { return closing_; }
-  /// A rank that waits for memory, or for the end of the run, waits for the stores, which wait for
+  /// Says what has become of them. A rank that waits for memory, or for the end of the run, waits for the stores, which wait for
   /// sessions of others: half its time for that, the other for the stores.
-  void hurry_drains();
-  bool awaits_drains() const noexcept { return dispatcher_.drains().any_here(); }
+  void tend_drains();
+  bool awaits_drains() const noexcept { return dispatcher_.drains().any_untold(); }
 
   /// When everything is closed. Tells all clients how it went.
   void report_drained();

@@ -96,7 +96,7 @@ void Engine::tick() {
   attachment_.say_reports(false);
   if (!ending_.is_closing()) absence_.look();
   if (session_.run.facts.resumed) look_for_dead_among_away();
-  if (ending_.awaits_drains()) ending_.hurry_drains();
+  if (ending_.awaits_drains()) ending_.tend_drains();
   // Scripts have time limits of their own: as long as they run, something gets done.
   if (dispatcher_.scripts().exists() && !dispatcher_.scripts().idle()) session_.run.made_progress();
   overflow_.say_who_waits();

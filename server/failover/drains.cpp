@@ -2,6 +2,7 @@
 #include "server/failover/drains.hpp"
 
 #include <fmt/core.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -22,6 +23,8 @@ constexpr std::uint32_t kMostInVain = 16;
 constexpr std::int64_t kMostWaitNs = 600'000'000'000;
 // leat_init waits twice as long for a server.
 constexpr std::int64_t kMostStartWaitNs = 60'000'000'000;
+// Of a server; see Ending::exit_status.
+constexpr int kExitLost = 1;
 
 }  // namespace
 
@@ -46,18 +49,47 @@ void Drains::start_one(const platform::UndrainedOne& one) {
     log_->warn("{}: {}; `leat recover {}` tries again", what, pid.error().message, one.session);
     return;
   }
-  log_->info("{}: they are stored now", what);
+  log_->info("{}: process {} stores them", what, *pid);
   std::error_code error;
   const bool is_here = std::filesystem::equivalent(held.run->folder, ".", error);
-  started_.push_back({one.segment, *pid, is_here});
-  if (is_here) any_here_ = true;
+  started_.push_back({one.segment, one.session, *pid, is_here});
+  ++untold_;
 }
 
 // As long as the segment is there and somebody has it: our process, or one that was faster.
 bool Drains::goes_on(One& each) {
-  if (each.pid > 0 && !platform::reap(each.pid, 0)) return true;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (each.pid > 0 && !platform::reap(each.pid, 0, &each.status)) return true;
   each.pid = 0;
   return platform::try_lock("/dev/shm/" + each.segment).held;
+}
+
+void Drains::report(bool at_end) {
+  for (One& each : started_) {
+    if (each.is_told) continue;
+    const bool lives = goes_on(each);
+    if (lives && !at_end) continue;
+    each.is_told = true;
+    --untold_;
+    if (lives)
+      log_->info("session {}, which was killed: what it had in memory is still being stored",
+                 each.session);
+    else
+      say_outcome(each);
+  }
+}
+
+// With the segment goes what is stored, or said to be lost.
+void Drains::say_outcome(const One& one) {
+  const std::string what = "session " + one.session + ", which was killed: what it had in memory ";
+  if (platform::segment_is_there(one.segment)) {
+    log_->warn("{}is not stored: its server {}; `leat recover {}` tries again", what,
+               platform::describe_end(one.status), one.session);
+  } else if (WIFEXITED(one.status) && WEXITSTATUS(one.status) == kExitLost) {
+    log_->warn("{}is stored, but for what its ledger says", what);
+  } else {
+    log_->info("{}is stored", what);
+  }
 }
 
 void Drains::await_here() {
@@ -68,7 +100,6 @@ void Drains::await_here() {
       platform::pause_shortly();
     }
   }
-  any_here_ = false;
 }
 
 void Drains::await_all() {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -32,22 +33,29 @@ class Drains {
   bool any() const noexcept { return !found_.empty(); }
   /// What this run has to store is waiting: await_here() returns at once from now on.
   void hurry() noexcept { hurry_.store(true, std::memory_order_relaxed); }
-  /// There may be something that await_here() waits for.
-  bool any_here() const noexcept { return any_here_.load(std::memory_order_relaxed); }
+  /// Says in the log what has become of those that have ended since the last call; `at_end`: and that others have not. From
+  /// the thread that has started them.
+  void report(bool at_end);
+  bool any_untold() const noexcept { return untold_ > 0; }
 
  private:
   struct One {
-    std::string segment;
+    std::string segment, session;
     pid_t pid = 0;
     bool is_here = false;
+    int status = 0;  // of the process, when it has ended
+    bool is_told = false;
   };
   void start_one(const platform::UndrainedOne& one);
-  static bool goes_on(One& each);
+  bool goes_on(One& each);
+  void say_outcome(const One& one);
 
   std::vector<platform::UndrainedOne> found_;
   std::shared_ptr<Log> log_;
+  std::mutex mutex_;  // of what follows, once they are started
   std::vector<One> started_;
-  std::atomic<bool> hurry_{false}, any_here_{false};
+  std::size_t untold_ = 0;
+  std::atomic<bool> hurry_{false};
 };
 
 }  // namespace leat::server

@@ -112,7 +112,7 @@ std::string LedgerFile::set_aside(const std::string& wanted) const {
   if (std::rename(in_folder(wanted).c_str(), in_folder(aside).c_str()) != 0) return "";
   const std::string what = "the run before this one here, session " + old.session +
                            ", was killed before its end; its ledger is " + aside + " now; ";
-  if (platform::segment_is_there(old.run_id)) return what + "what it has in memory is stored now";
+  if (platform::segment_is_there(old.run_id)) return what + "what it has in memory is being stored";
   if (!old.node.empty() && old.node != platform::node_name()) {
     return what + "what it had in memory may be there still: `leat recover` on " + old.node +
            " stores it";

@@ -67,7 +67,8 @@ void ReportBook::take(std::uint32_t client, std::int32_t rank, const shm::Report
   const std::string text = text_in(report);
   const bool known = report.variable < model_.variables.size();
   const std::string why = general(text, known ? model_.variables[report.variable].name : "");
-  whys_[client].emplace_back(report.number, why);
+  whys_[client].emplace_back(report.number & ~shm::kWasSaid, why);
+  if ((report.number & shm::kWasSaid) != 0) return;
   const std::string shape = without_numbers(why);
   auto group = std::find_if(groups_.begin(), groups_.end(),
                             [&shape](const Group& each) { return each.shape == shape; });

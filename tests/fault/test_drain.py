@@ -121,6 +121,37 @@ def recovered(run, how, tmp_path):
     assert run.session in done.stdout and "stored now" in done.stdout
 
 
+def test_the_log_says_what_has_become_of_a_killed_session_and_of_which(tmp_path):
+    run = killed(tmp_path / "run", tmp_path / "runtime", Due())
+    with run_in(tmp_path / "another", xml(DATA), run.runtime, ranks=1) as following:
+        following.init()
+        await_gone(run)
+        following.finish()
+        following.await_end()
+        log = following.log()
+    assert f"session {run.session} was killed with 5 iterations of {run.folder} in memory: process " in log, log
+    assert f"session {run.session}, which was killed: what it had in memory is stored" in log, log
+
+
+def test_the_log_says_that_a_killed_session_could_not_be_stored(tmp_path):
+    """Its folder is gone; what is only begun is not called done."""
+    run = killed(tmp_path / "run", tmp_path / "runtime", Due())
+    (tmp_path / "run").rename(tmp_path / "away")
+    with run_in(tmp_path / "another", xml(DATA), run.runtime, ranks=1) as following:
+        (rank,) = following.init()
+        until = time.monotonic() + LIMIT
+        while (said := f"session {run.session}, which was killed: what it had in memory is not stored") not in following.log():
+            assert time.monotonic() < until, following.log()
+            rank.end()
+            time.sleep(0.05)
+        following.finish()
+        following.await_end()
+        assert f"`leat recover {run.session}` tries again" in following.log().split(said)[1]
+        assert "stored now" not in following.log() and "in memory is stored" not in following.log()
+        (tmp_path / "away").rename(tmp_path / "run")
+        assert leat(run, "recover", run.session).returncode == 0
+
+
 @pytest.mark.parametrize("how", ["another session", "leat recover", "leat recover SESSION", "leat recover FILE",
                                  "leat recover FOLDER", "leat clean"])
 def test_what_was_in_memory_when_everything_was_killed_is_stored_by(tmp_path, how):

@@ -6,7 +6,7 @@ import signal
 import time
 
 import pytest
-from leat_run import Run, xml
+from leat_run import Run, await_death, xml
 
 NAMES = "abcdef"
 GLOBAL = '<layout name="row" type="int" dimensions="5" global="20"/>' + "".join(
@@ -83,6 +83,43 @@ def test_after_a_leat_init_that_failed_it_is_said_at_the_start_and_at_the_end(tm
         text = run.log()
     first, last = lines_with(text, "leat: ")  # at the start, and at the end once more, of one rank of the node
     assert "<stor>" in first and "leat_finalize: nothing of this run is stored, 2 writes" in last, text
+
+
+def test_a_message_that_a_killed_server_had_not_said_yet_is_said_by_the_next_one(tmp_path):
+    """Messages of a moment are gathered, over ranks; stopped, the server gets to say none."""
+    with Run(tmp_path, xml(GLOBAL, timeout="5s"), ranks=2) as run:
+        ranks = run.init()
+        server = run.server()
+        os.kill(server, signal.SIGSTOP)
+        for rank in ranks:
+            assert rank.call("set_int", "nx", 3).status == "LEAT_ERROR_UNKNOWN_NAME"
+        os.kill(server, signal.SIGKILL)
+        await_death(server)
+        time.sleep(0.12)  # a rank looks whether its server lives every 0.1 s
+        for rank in ranks:
+            rank.end()
+            assert rank.call("set_int", "nx", 3).status == "LEAT_ERROR_UNKNOWN_NAME"  # the same once more is not
+        run.finish()
+        run.await_end()
+        (line,) = lines_with(run.log(), "leat_set_int")
+    assert 'ranks 0-1: leat_set_int: run.xml declares no parameter "nx"' in line
+
+
+def test_a_message_that_was_said_is_not_said_again_by_the_next_server(tmp_path):
+    with Run(tmp_path, xml(GLOBAL, timeout="2s")) as run:
+        (rank,) = run.init()
+        rank.call("set_int", "nx", 3)
+        time.sleep(2.2)  # a server may have been stopped for as long as the timeout
+        rank.end()
+        server = run.server()
+        os.kill(server, signal.SIGKILL)
+        await_death(server)
+        time.sleep(0.12)
+        rank.end()
+        rank.call("set_int", "nx", 3)
+        run.finish()
+        run.await_end()
+        assert len(lines_with(run.log(), "leat_set_int")) == 1
 
 
 def test_without_leat_init_one_message_is_all_that_is_printed(tmp_path):
