@@ -238,6 +238,10 @@ Result<Connection> connect_to_server(const ServerStart& start, const TellHeld* t
                                      const Deadline& deadline, const Deadline& dying) {
   const platform::SessionFiles files =
       platform::session_files(platform::runtime_folder_name(), session_of(start));
+  if (const std::string path = platform::misplaced(files); !path.empty())
+    return Error{Status::ERROR_SYSTEM,
+                 path + " is in the way of session " + session_of(start) +
+                     ": it is no file of Leat's; remove it, or take another name of the session"};
   for (;;) {
     Result<Found> found = find_or_start(start, files, deadline);
     if (!found) return found.error();

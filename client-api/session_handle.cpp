@@ -41,7 +41,8 @@ void on_end_of_process() noexcept {
        !lock.try_lock() && !deadline.passed();)
     platform::pause_shortly();
   if (lock && own->session) own->session->leave_at_exit();
-  if (lock) say_failed_init(*own, "at the end of the program");
+  // A program that ends at once has heeded the status.
+  if (lock && own->in_vain > 0) say_failed_init(*own, "at the end of the program");
   HostedServer::await_all();
 }
 

@@ -9,10 +9,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <system_error>
+
+#include "lib/platform/process.hpp"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -80,9 +81,8 @@ Result<void> reserve_shared_memory(int fd, std::uint64_t bytes, std::uint64_t at
   // What was taken before it failed is given back at once: others on the node may need it.
   const int kept = ftruncate(fd, 0);
   (void)kept;
-  if (code == ENOSPC || code == ENOMEM || code == EFBIG) return too_little(bytes, promised);
-  return Error{Status::ERROR_SYSTEM,
-               std::string("cannot reserve shared memory: ") + std::strerror(code)};
+  if (code == ENOSPC || code == ENOMEM) return too_little(bytes, promised);
+  return Error{Status::ERROR_SYSTEM, "cannot reserve shared memory: " + errno_text(code)};
 }
 
 // Not posix_fallocate: where the file system has none, that writes into what is there.

@@ -125,8 +125,6 @@ std::filesystem::path program_folder() {
 
 }  // namespace
 
-std::string errno_text(int code) { return std::generic_category().message(code); }
-
 Result<Child> spawn(const std::vector<std::string>& arguments) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return no_descriptor(arguments[0]);
@@ -219,6 +217,10 @@ std::string describe_end(int status) {
   return "ended with status " + std::to_string(WEXITSTATUS(status));
 }
 
+bool ended_with(int status, int code) noexcept {
+  return WIFEXITED(status) && WEXITSTATUS(status) == code;
+}
+
 bool was_killed(int status) noexcept {
   const int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   return by == SIGKILL || by == SIGTERM || by == SIGINT;
@@ -251,6 +253,16 @@ std::string path_beside_program(const std::string& relative) {
 
 bool call_in_forked_children(void (*function)()) noexcept {
   return pthread_atfork(nullptr, nullptr, function) == 0;
+}
+
+// With the limit that a user can raise.
+std::string errno_text(int code) {
+  const std::string text = std::generic_category().message(code);
+  rlimit limit{};
+  if (code != EFBIG || getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return text;
+  return text + " (`ulimit -f` allows " + std::to_string(limit.rlim_cur / 1024) +
+         " KiB for a file, or shared memory)";
 }
 
 }  // namespace leat::platform

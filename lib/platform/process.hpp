@@ -81,6 +81,8 @@ std::string describe_end(int status);
 
 /// Whether somebody ended it, by SIGKILL or what asks a program to end, and not the program itself.
 bool was_killed(int status) noexcept;
+/// Whether it ended by itself, with that code.
+bool ended_with(int status, int code) noexcept;
 
 /// Name of this machine, as the system has it: with its domain, where it was given one.
 std::string node_name();

@@ -54,6 +54,18 @@ SessionFiles session_files(const std::string& folder, const std::string& session
                       stem + ".late", stem + ".control", stem + ".ranks"};
 }
 
+std::string misplaced(const SessionFiles& files) {
+  const auto stands_at = [](const std::string& path, mode_t wanted) {
+    struct stat info {};
+    return lstat(path.c_str(), &info) == 0 && (info.st_mode & S_IFMT) != wanted;
+  };
+  for (const std::string* path : {&files.socket, &files.control})
+    if (stands_at(*path, S_IFSOCK)) return *path;
+  for (const std::string* path : {&files.lock, &files.live, &files.late, &files.ranks})
+    if (stands_at(*path, S_IFREG)) return *path;
+  return "";
+}
+
 SegmentFiles segment_files(const std::string& folder, const std::string& stem) {
   return SegmentFiles{folder + "/" + stem + ".journal", folder + "/" + stem + ".spill"};
 }

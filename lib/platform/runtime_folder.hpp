@@ -38,6 +38,8 @@ struct SessionFiles {
   std::string socket, lock, live, late, control, ranks;
 };
 SessionFiles session_files(const std::string& folder, const std::string& session);
+/// The path of one at which something else stands, a folder or a link, which Leat has not made; or "".
+std::string misplaced(const SessionFiles& files);
 
 struct SegmentFiles {
   std::string journal, spill;

@@ -7,6 +7,7 @@
 
 #include "lib/base/bytes.hpp"
 #include "lib/platform/memory.hpp"
+#include "lib/platform/process.hpp"
 
 namespace leat::shm {
 namespace {
@@ -72,7 +73,9 @@ SegmentHeader lay_out(const SegmentPlan& plan) {
 }
 
 Error system_error(const std::string& what, const bip::interprocess_exception& e) {
-  return Error{Status::ERROR_SYSTEM, what + ": " + e.what()};
+  const int code = e.get_native_error();
+  return Error{Status::ERROR_SYSTEM,
+               what + ": " + (code != 0 ? platform::errno_text(code) : e.what())};
 }
 
 Error gone(const std::string& name) {

@@ -225,6 +225,35 @@ def test_two_runs_with_one_session_name_are_told_apart(tmp_path):
         run.finish()
 
 
+@pytest.mark.parametrize("kind", ["folder", "link"])
+@pytest.mark.parametrize("ending", ["lock", "live", "sock"])
+def test_what_stands_in_the_place_of_a_sessions_file_is_named_at_once(tmp_path, ending, kind):
+    with Run(tmp_path, xml(ROW)) as run:
+        path = run.runtime / f"{run.session}.{ending}"
+        run.runtime.mkdir(mode=0o700, exist_ok=True)
+        path.mkdir() if kind == "folder" else path.symlink_to(tmp_path / "nowhere")
+        began = time.monotonic()
+        answer = run.ranks[0].init()
+        assert answer.status == "LEAT_ERROR_SYSTEM" and f"{path} is in the way of session" in answer.error, answer
+        assert time.monotonic() - began < 30
+        path.rmdir() if kind == "folder" else path.unlink()
+
+
+@pytest.mark.parametrize("kib, what", [(512, "cannot make the shared segment"), (20000, "no room on the disk for its 4000000 bytes")])
+def test_a_limit_of_files_is_named(tmp_path, kib, what):
+    wide = '<layout name="wide" type="double" dimensions="500000"/><variable name="u" layout="wide"/>'
+    limit = ["prlimit", f"--fsize={kib * 1024}"]
+    with Run(tmp_path, xml(wide, buffer="9MiB"), prefix=limit) as run:
+        (rank,) = run.ranks
+        answer = rank.init()
+        if answer.ok:
+            for number in range(6):
+                rank.write("u", 4000000, number)
+                rank.end()
+            answer = rank.call("finalize")
+        assert what in answer.error + run.log() and f"`ulimit -f` allows {kib} KiB" in " ".join(answer.error.split()), answer
+
+
 def test_a_server_program_that_cannot_be_run_is_named(tmp_path):
     with Run(tmp_path, xml(ROW), environment={"LEAT_SERVER": "/no/such/leatd"}) as run:
         answer = run.ranks[0].init()

@@ -6,9 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <stdexcept>
 #include <utility>
+
+#include "server/plugins/common/errno_text.hpp"
 
 namespace leat::raw {
 
@@ -51,7 +52,7 @@ void Files::close_all() {
 }
 
 void Files::fail(int code) const {
-  throw std::runtime_error("cannot write into the folder " + folder_ + ": " + std::strerror(code));
+  throw std::runtime_error("cannot write into the folder " + folder_ + ": " + errno_text(code));
 }
 
 }  // namespace leat::raw

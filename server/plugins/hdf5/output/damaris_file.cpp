@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "server/plugins/common/errno_text.hpp"
 #include "server/plugins/hdf5/arrays/block_check.hpp"
 #include "server/plugins/hdf5/base/types.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
@@ -89,7 +90,7 @@ std::string DamarisFile::write(const leat_iteration_data& data,
   for (const leat_block& block : Blocks(data)) bytes += block.bytes;
   if (const int code = disk_.make_room(bytes); code != 0)
     throw std::runtime_error("no room on the disk for its " + std::to_string(bytes) +
-                             " bytes: " + std::strerror(code));
+                             " bytes: " + errno_text(code));
   Lent lent(disk_, by_variable, leat_iteration_waiting(&data));
   std::string errors;
   for (SoundBlocks& blocks : sound_of(run_, by_variable)) {
@@ -101,7 +102,7 @@ std::string DamarisFile::write(const leat_iteration_data& data,
     }
   }
   if (const int code = lent.give_back(); code != 0)
-    throw std::runtime_error(std::string("cannot write blocks: ") + std::strerror(code));
+    throw std::runtime_error(std::string("cannot write blocks: ") + errno_text(code));
   describe(data, errors.empty() && data.complete != 0);
   return errors;
 }
@@ -177,11 +178,11 @@ void DamarisFile::write_whole(const leat_variable& variable, SoundBlocks* blocks
 void DamarisFile::publish() {
   check(H5Fclose(file_.take()), "cannot finish " + path_);
   for (const int code : {disk_.commit(), disk_.finish(), disk_.publish()}) {
-    if (code != 0) throw std::runtime_error("cannot write " + path_ + ": " + std::strerror(code));
+    if (code != 0) throw std::runtime_error("cannot write " + path_ + ": " + errno_text(code));
   }
   if (plan_.durability == Durability::none) return;
   if (const int code = disk_.named().sync_folder(); code != 0)
-    throw std::runtime_error("its name is not on the disk: " + std::string(std::strerror(code)));
+    throw std::runtime_error("its name is not on the disk: " + errno_text(code));
 }
 
 }  // namespace leat::hdf5

@@ -2,10 +2,10 @@
 #include "server/plugins/hdf5/output/store.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <stdexcept>
 
+#include "server/plugins/common/errno_text.hpp"
 #include "server/plugins/hdf5/arrays/block_plan.hpp"
 #include "server/plugins/hdf5/arrays/parameter_tables.hpp"
 #include "server/plugins/hdf5/arrays/written_mask.hpp"
@@ -34,7 +34,7 @@ Durability durability_of(const leat_run& run) {
 
 // `what` is what could not be done when there is an errno.
 void expect_done(int code, const std::string& what) {
-  if (code != 0) throw std::runtime_error(what + ": " + std::strerror(code));
+  if (code != 0) throw std::runtime_error(what + ": " + errno_text(code));
 }
 
 void add_error(std::string* all, const std::string& one) {
@@ -218,7 +218,7 @@ std::string Store::write_variables(std::vector<SoundBlocks>* all, Lent* lent) {
   if (failed > kMostNamed)
     add_error(&errors, "and so for " + std::to_string(failed - kMostNamed) + " more variables");
   if (const int code = lent->give_back(); code != 0)
-    add_error(&errors, std::string("cannot write blocks: ") + std::strerror(code));
+    add_error(&errors, std::string("cannot write blocks: ") + errno_text(code));
   return errors;
 }
 
@@ -323,7 +323,7 @@ void Store::keep_ledger() {
   try {
     const std::string json = host_.ledger();
     if (const int code = disk_->make_room(json.size()); code != 0)
-      throw std::runtime_error(std::strerror(code));
+      throw std::runtime_error(errno_text(code));
     write_ledger(file_, json);
   } catch (const std::exception& e) {
     host_.warn(output_.path() + ": the ledger is not in it: " + e.what());
