@@ -71,13 +71,34 @@ std::string script_in_words(const std::string& name, const ScriptFate& fate) {
   return text;
 }
 
+// Of as many as there are for one reason, as when their Python lacks a package.
+std::string never_called(const std::vector<std::string>& names, const ScriptFate& fate) {
+  std::string text = names.size() == 1 ? "script " : "scripts ";
+  for (std::size_t i = 0; i < std::min(names.size(), kMostOfAKind); ++i)
+    text += (i > 0 ? ", \"" : "\"") + cut(names[i], kMostName) + "\"";
+  if (names.size() > kMostOfAKind) text += fmt::format(" and {} more", names.size() - kMostOfAKind);
+  text += names.size() == 1 ? " was" : " were";
+  text += fate.skipped > 0 ? " called for none of " + counted(fate.skipped, "iteration")
+                           : " never called";
+  return text + ": " + cut(fate.why, kMostReason);
+}
+
 void add_scripts(const Incidents& incidents, std::vector<std::string>* lines) {
+  std::map<std::pair<std::string, std::uint64_t>, std::vector<std::string>> never;  // by the reason
   std::size_t count = 0;
   for (const auto& [name, fate] : incidents.scripts()) {
     if (!fate.is_amiss()) continue;
-    if (++count > kMostOfAKind) return lines->push_back("and so did more scripts");
-    lines->push_back(script_in_words(name, fate));
+    if (fate.calls == 0 && fate.failed > 0 && !fate.why.empty()) {
+      never[{fate.why, fate.skipped}].push_back(name);
+    } else if (++count <= kMostOfAKind) {
+      lines->push_back(script_in_words(name, fate));
+    }
   }
+  for (const auto& [reason, names] : never) {
+    if (++count <= kMostOfAKind)
+      lines->push_back(never_called(names, {0, 0, reason.second, reason.first}));
+  }
+  if (count > kMostOfAKind) lines->push_back("and so did more scripts");
 }
 
 void add_stores(const LedgerTable& table, std::vector<std::string>* lines) {

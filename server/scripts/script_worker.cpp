@@ -136,7 +136,7 @@ bool ScriptWorker::ensure_runs() {
     script.give_up();
     script.functions.clear();
     script.counts.first_error.clear();  // that nothing runs is said before what a call did
-    script.note_failure(brief(why));
+    script.note_failure(brief(why.substr(0, why.find("; "))));  // what to do has been said
   }
   return false;
 }

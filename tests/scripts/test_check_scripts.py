@@ -2,6 +2,7 @@
 """`leat check` finds what is wrong with the scripts of a run before the run."""
 import json
 import os
+import platform
 import stat
 import subprocess
 import sys
@@ -124,7 +125,8 @@ def test_an_interpreter_that_hangs_does_not_hang_the_check(tmp_path):
 def test_a_python_without_numpy_is_an_error_of_the_element(tmp_path):
     (tmp_path / "numpy.py").write_text("raise ImportError('none here')\n")
     done = check(tmp_path, {"s": GOOD}, environment={"PYTHONPATH": str(tmp_path)})
-    assert done.returncode == 1 and f"heat.xml:7:12: error: {sys.executable} cannot import NumPy: none here" in done.stderr
+    own = f"{sys.executable} (Python {platform.python_version()})"
+    assert done.returncode == 1 and f"heat.xml:7:12: error: {own} cannot import NumPy: none here" in done.stderr
 
 
 def test_a_python_without_xarray_is_a_note_unless_a_script_asks_for_it(tmp_path):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mistakes of users, and what they are told: at the start where it can be known then."""
+import os
 import re
 import stat
 import sys
@@ -56,10 +57,18 @@ def test_a_python_without_numpy_is_told_once_and_the_run_goes_on(tmp_path):
     python.chmod(0o700)
     for name in ("s", "t"):
         put(tmp_path, name, "def process(ds, ctx): pass")
-    with script_run(tmp_path, config().replace(sys.executable, str(python))) as run:
+    other = tmp_path / "bin" / "python3"
+    other.parent.mkdir()
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    other.chmod(0o700)
+    path = {"PATH": f"{other.parent}:{os.environ['PATH']}"}
+    with script_run(tmp_path, config().replace(sys.executable, str(python)), environment=path) as run:
         write_iterations(run, range(3))
     assert run.log().count("scripts cannot run: ") == 1
-    assert "cannot import NumPy" in run.log() and "-m pip install numpy" in run.log()
+    assert f'say interpreter="{other}" in <scripts>, which has it, or install it: {sys.executable} -m pip install numpy' in run.log()
+    assert run.log().count('scripts "s", "t" were called for none of 3 iterations: ') == 3, run.log()
+    said = [line for line in run.log().splitlines() if " debug: " not in line]
+    assert sum("cannot import NumPy" in line for line in said) == 4  # at once, in two last lines of the log, by leat_finalize
     assert "done: 3 iterations ended, 3 stored (192 B), nothing lost" in run.log()
 
 

@@ -18,6 +18,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 
+from .interpreters import without
 from .parent import die_with_parent
 
 
@@ -47,8 +48,7 @@ def _about_interpreter():
     try:
         import numpy  # noqa: F401
     except ImportError as error:
-        return [_diagnostic("", 0, f"{sys.executable} cannot import NumPy: {error}. Install it: {sys.executable} -m pip install "
-                            "numpy, or say interpreter=\"...\" in <scripts>")]
+        return [_diagnostic("", 0, without("NumPy", error, 'interpreter="{}" in <scripts>'))]
     try:
         import xarray  # noqa: F401
     except ImportError:

@@ -25,8 +25,8 @@ def main():
     try:
         import numpy  # noqa: F401
     except ImportError as error:
-        return _refuse(f"{sys.executable} cannot import NumPy: {error}. Install it: {sys.executable} -m pip install numpy, or "
-                       "name a Python that has it with --interpreter")
+        from .interpreters import without
+        return _refuse(without("NumPy", error, "--interpreter {}"))
     from .stored_run import NotARun, StoredRun
     try:
         run = StoredRun(options.file)

@@ -319,9 +319,8 @@ def _open(path):
     try:
         import h5py
     except ImportError as error:
-        import sys
-        raise NotARun(f"the file is read with h5py, which {sys.executable} cannot import: {error}. Install it: {sys.executable} "
-                      "-m pip install h5py, or name a Python that has it with --interpreter") from None
+        from .interpreters import without
+        raise NotARun("the file is read with h5py: " + without("h5py", error, "--interpreter {}")) from None
     try:
         open(path, "rb").close()
     except OSError as error:

@@ -3,7 +3,6 @@
 import faulthandler
 import os
 import pickle
-import platform
 import resource
 import sys
 import threading
@@ -27,8 +26,8 @@ def main():
     try:
         import numpy
     except ImportError as error:
-        channel.send({"cannot": f"{sys.executable} (Python {platform.python_version()}) cannot import NumPy: {error}. Install it: "
-                      f"{sys.executable} -m pip install numpy, or say interpreter=\"...\" in <scripts>"})
+        from .interpreters import without
+        channel.send({"cannot": without("NumPy", error, 'interpreter="{}" in <scripts>')})
         return 1
     resource.setrlimit(resource.RLIMIT_DATA, (setup["memory"], setup["memory"]))
     worker = Worker(setup, channel)
