@@ -124,7 +124,10 @@ void Engine::look_for_dead_among_away() {
 void Engine::tend_scripts() {
   ScriptPool& scripts = dispatcher_.scripts();
   if (!scripts.exists()) return;
-  if (somebody_waits()) scripts.let_go_for_memory();
+  const std::int64_t now_ns = session_.run.now_ns;
+  if (!somebody_waits()) waits_since_ns_ = now_ns;
+  const bool waits_long = now_ns - waits_since_ns_ > session_.run.timeout_ns() / 2;
+  if (somebody_waits() && (waits_long || !scripts.are_new())) scripts.let_go_for_memory();
   session_.record.scripts_fared(scripts.trouble(), [&scripts] { return scripts.fates(); });
 }
 

@@ -134,6 +134,7 @@ class Engine {
   bool has_memory_;
   std::set<std::string> refused_;  // what scripts asked to be steered in vain; said once
   std::int64_t ticked_ns_ = 0;
+  std::int64_t waits_since_ns_ = 0;  // for memory
 };
 
 }  // namespace leat::server

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "lib/base/kept_with.hpp"
@@ -199,12 +200,17 @@ void Script::leave_backlog(std::int64_t now_ns) {
 }
 
 void Script::drop_waiting() {
-  for (const ScriptJob& job : waiting) leave_out(job.content());
+  std::set<std::int64_t> numbers;
+  for (const ScriptJob& job : waiting) {
+    leave_out(job.content());
+    numbers.insert(job.iteration->number);
+  }
   waiting.clear();
   // What would have been made of them is not known; without the blocks it is of no use.
   counts.skipped += static_cast<std::uint64_t>(
-      std::count_if(expecting.begin(), expecting.end(),
-                    [](const auto& each) { return !each.second->pins.empty(); }));
+      std::count_if(expecting.begin(), expecting.end(), [&](const auto& each) {
+        return !each.second->pins.empty() && numbers.count(each.first) == 0;
+      }));
   expecting.clear();
 }
 

@@ -98,6 +98,12 @@ struct Script {
 
   /// What it wants is not known yet.
   bool unknown() const noexcept { return was_changed && (must_load || loading); }
+  /// It is loaded for the first time, or has yet to see what came meanwhile, and still may.
+  bool is_new(std::int64_t now_ns) const noexcept {
+    if (removed || !usable) return false;
+    return (fresh && unknown()) ||
+           (now_ns < backlog_until_ns && !waiting.empty() && waiting.front().early);
+  }
   /// There is something to be done for it.
   bool has_work() const noexcept {
     return removed ? !functions.empty() : must_load || !waiting.empty();

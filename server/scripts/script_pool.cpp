@@ -181,6 +181,13 @@ void ScriptPool::leave_inbox_out() {
   board_.inbox.clear();
 }
 
+bool ScriptPool::are_new() const {
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  return !board_.have_looked ||
+         std::any_of(board_.scripts.begin(), board_.scripts.end(),
+                     [now_ns = platform::now_ns()](const Script& s) { return s.is_new(now_ns); });
+}
+
 void ScriptPool::let_go_for_memory() {
   const std::lock_guard<std::mutex> lock(board_.mutex);
   for (Script& script : board_.scripts) {
@@ -272,11 +279,6 @@ std::uint64_t ScriptPool::trouble() const {
 std::vector<std::string> ScriptPool::report() const {
   const std::lock_guard<std::mutex> lock(board_.mutex);
   std::vector<std::string> lines;
-  if (!board_.before_first_look.empty()) {
-    lines.push_back(
-        fmt::format("scripts: {} iterations left out before their folders could be read",
-                    board_.before_first_look.size()));
-  }
   for (const Script& script : board_.scripts) {
     const ScriptCounts& counts = script.counts;
     std::string text = fmt::format("script \"{}\": {}, {:.3g} s", script.file.name,
@@ -289,6 +291,13 @@ std::vector<std::string> ScriptPool::report() const {
     lines.push_back(std::move(text));
   }
   return lines;
+}
+
+std::string ScriptPool::never_looked() const {
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  if (board_.before_first_look.empty()) return "";
+  return fmt::format("scripts: {} iterations left out before their folders could be read",
+                     board_.before_first_look.size());
 }
 
 std::string ScriptPool::slowest() const {

@@ -54,6 +54,9 @@ class ScriptPool {
   void submit(std::int64_t iteration, const std::vector<Publication>& published, bool by_stores);
   /// Nothing is left to be run.
   bool idle() const;
+  /// Some are loaded for the first time still, or with what came meanwhile: imports may take longer
+  /// than many iterations.
+  bool are_new() const;
   /// The clients wait for memory: iterations that wait for a busy script are let go, where its
   /// policy is to skip.
   void let_go_for_memory();
@@ -73,6 +76,8 @@ class ScriptPool {
   std::uint64_t trouble() const;
   /// A line per script: calls, time, failures.
   std::vector<std::string> report() const;
+  /// What went by before it was known which scripts there are; "" for nothing.
+  std::string never_looked() const;
   /// What a script holds for long, for a message to those who wait: "" for nothing.
   std::string slowest() const;
 

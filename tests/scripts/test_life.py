@@ -85,6 +85,27 @@ def test_a_script_that_may_skip_never_makes_the_simulation_wait_for_memory(tmp_p
     assert len(versions(tmp_path)) < 60, run.log()
 
 
+def test_a_slow_import_costs_a_script_that_may_skip_none_of_the_first_iterations(tmp_path):
+    """The buffer is full while the script is loaded: the rank waits for it, and not for half of its timeout."""
+    big = '<layout name="big" type="uint8" dimensions="1048576"/><variable name="a" layout="big"/>'
+    put(tmp_path, "s", "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
+                       "def process(ds, ctx): ctx.scalar('version', ctx.iteration)\n")
+    with script_run(tmp_path, config(big, buffer="4MiB", timeout="60s", store="", skip=True)) as run:
+        (rank,) = run.ranks
+        number, has_room = 0, True
+        while has_room:
+            rank.start("write", "a", 0, 1 << 20, number)
+            if has_room := rank.has_answered():
+                assert rank.result().ok
+                rank.end()
+                number += 1
+        assert number >= 2, run.log()
+        (tmp_path / "go").touch()
+        assert rank.result().ok
+        rank.end()
+    assert versions(tmp_path)[:number] == list(range(number)), run.log()
+
+
 def test_scripts_in_several_processes_run_side_by_side(tmp_path):
     code = ("import time\ndef process(ds, ctx):\n    ctx.scalar('begin', time.monotonic())\n    time.sleep(1)\n"
             "    ctx.scalar('end', time.monotonic())\n")
