@@ -364,6 +364,8 @@ Result<int> serve(Options options, Reporter& reporter, const HostProcess& host,
   const OwnName log_name = name_of_log(*model, own_session(options), live->is_taken_over());
   Result<std::shared_ptr<Log>> log = open_log(*model, log_name, options, *live, warnings);
   if (!log) return log.error();
+  (*log)->debug("session {}, of {}: `leat ctl {} status` asks how it does", own_session(options),
+                options.config, own_session(options));
   Result<std::vector<LoadedPlugin>> plugins = plugins_and_scripts(&*model, options, **log);
   if (!plugins) return plugins.error();
   if (const Result<void> made = make_folders(*model, options, *live, **log); !made)

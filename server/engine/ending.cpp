@@ -106,7 +106,8 @@ std::string Ending::last_line() const {
   if (failed > 0) text += fmt::format(", {} NOT STORED", failed);
   if (const std::string dropped = session_.dropped.text(); !dropped.empty()) text += ", " + dropped;
   if (ledger.anything_lost()) return text + ", NOT ALL OF THE DATA IS STORED, see above";
-  text += ", nothing lost";
+  // What ranks write after the order nobody counts here: they count it themselves.
+  text += ledger.incidents().cut_off().empty() ? ", nothing lost" : ", STOPPED BEFORE ITS END";
   for (const std::string& line : problems_of(ledger)) text += "; " + cut(line, kMostInLastLine);
   return text;
 }
@@ -167,6 +168,8 @@ void Ending::log_the_end(const std::string& problems) {
   Log& log = *session_.run.log;
   if (!problems.empty()) log.warn("{}", problems);
   for (const std::string& line : dispatcher_.scripts().report()) log.debug("{}", line);
+  if (const std::string line = dispatcher_.scripts().never_looked(); !line.empty())
+    log.warn("{}", line);
   if (const std::string line = dispatcher_.spiller().report(); !line.empty()) log.info("{}", line);
   dispatcher_.drains().report(true);
   if (session_.run.facts.drained) say_drained();

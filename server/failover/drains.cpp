@@ -2,7 +2,6 @@
 #include "server/failover/drains.hpp"
 
 #include <fmt/core.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -23,8 +22,10 @@ constexpr std::uint32_t kMostInVain = 16;
 constexpr std::int64_t kMostWaitNs = 600'000'000'000;
 // leat_init waits twice as long for a server.
 constexpr std::int64_t kMostStartWaitNs = 60'000'000'000;
+// Of a drainer that has stored all.
+constexpr std::int64_t kItsEndNs = 2'000'000'000;
 // Of a server; see Ending::exit_status.
-constexpr int kExitLost = 1;
+constexpr int kEndedWithLosses = 1;
 
 }  // namespace
 
@@ -67,8 +68,11 @@ bool Drains::goes_on(One& each) {
 void Drains::report(bool at_end) {
   for (One& each : started_) {
     if (each.is_told) continue;
-    const bool lives = goes_on(each);
+    bool lives = goes_on(each);
     if (lives && !at_end) continue;
+    // It is done, and about to end.
+    if (lives && each.pid > 0 && !platform::segment_is_there(each.segment))
+      lives = !platform::reap(each.pid, kItsEndNs, &each.status);
     each.is_told = true;
     --untold_;
     if (lives)
@@ -85,7 +89,7 @@ void Drains::say_outcome(const One& one) {
   if (platform::segment_is_there(one.segment)) {
     log_->warn("{}is not stored: its server {}; `leat recover {}` tries again", what,
                platform::describe_end(one.status), one.session);
-  } else if (WIFEXITED(one.status) && WEXITSTATUS(one.status) == kExitLost) {
+  } else if (platform::ended_with(one.status, kEndedWithLosses)) {
     log_->warn("{}is stored, but for what its ledger says", what);
   } else {
     log_->info("{}is stored", what);

@@ -89,7 +89,7 @@ def everything_in(folder):
 
 @pytest.mark.parametrize("mode", ["FilePerCore", "Collective"])
 def test_sizes_are_set_anew_between_two_writes(tmp_path, mode):
-    """As the example `vector` of Damaris and OPM Flow do. The XML for Damaris and the converted one give the same values in the same places."""
+    """As `vector` of Damaris and OPM Flow do. The XML for Damaris and the converted one give the same values in the same places."""
     ranks, found = 2, []
     for converted in (False, True):
         folder = tmp_path / str(converted)

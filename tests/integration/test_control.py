@@ -214,6 +214,8 @@ def test_drain_stores_what_there_is_and_ends(tmp_path):
             assert peer.all()[-1]["event"] == "ended"
         assert {answer.status for answer in run.finalize()} == {"LEAT_OK"}
     assert "4 iterations ended, 4 stored" in run.log() and f"told to end by control/{os.getpid()}" in run.log()
+    last = next(line for line in run.log().splitlines() if " done: " in line)
+    assert ", STOPPED BEFORE ITS END; the run was drained by order" in last and "nothing lost" not in last
     assert f"the run was drained by order of control/{os.getpid()} while ranks 0-1" in run.ranks[0].stderr() + run.ranks[1].stderr()
 
 

@@ -226,4 +226,5 @@ def test_the_terminal_has_two_lines_of_a_good_run_and_a_log_file_the_rest(tmp_pa
         logs[name] = [line.split("info: ")[-1] for line in (run.log() if not log else (folder / "run.log").read_text()).splitlines()]
         assert not log or not run.log()
     assert logs["terminal"] == logs["brief"] == ['store "out": writing run.h5', "done: 5 iterations ended, 5 stored (5 MiB), nothing lost"]
-    assert len(logs["file"]) == 5 and any(" debug: " in line and "server on core" in line for line in logs["file"]), logs["file"]
+    assert re.search(r" debug: session \S+, of \S*run.xml: ", logs["file"][0])
+    assert len(logs["file"]) == 6 and any(" debug: " in line and "server on core" in line for line in logs["file"]), logs["file"]

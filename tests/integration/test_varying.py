@@ -155,7 +155,8 @@ def test_sizes_on_the_disk_are_those_of_their_iteration(tmp_path, killed):
 
 
 def test_iterations_that_are_dropped_leave_the_sizes_of_the_others(tmp_path):
-    text = xml(WHOLE, buffer="6528KiB", timeout="30s", store=SPILLING).replace('timeout="30s"/>', 'timeout="30s" when-full="drop-iteration"/>')
+    text = xml(WHOLE, buffer="6528KiB", timeout="30s", store=SPILLING)
+    text = text.replace('timeout="30s"/>', 'timeout="30s" when-full="drop-iteration"/>')
     sizes = [100_000, 7, 131_000, 50_000, 0, 120_000, 90_000, 3, 131_000, 100, 60_000]
     with Run(tmp_path, text) as run:
         (rank,) = run.init()

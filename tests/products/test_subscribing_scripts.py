@@ -48,7 +48,7 @@ def scripts_of(folder, attributes='when-slow="wait"', **codes):
 
 
 def run_all(folder, stores, scripts, count=5, **others):
-    with Run(folder, xml(ROW, store=stores, log=scripts, **others)) as run:
+    with Run(folder, xml(ROW, store=stores, log=scripts + '<log level="debug"/>', **others)) as run:
         run.init()
         write(run, range(count))
         run.finish()

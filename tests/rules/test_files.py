@@ -109,7 +109,10 @@ def names_of_no_file(path, source, known):
 KNOWN = ends(p.removesuffix(".in") for p in files())
 
 
-@pytest.mark.parametrize("path", [p for p in files() if re.search(r"\.(c|cpp|h|hpp|def|py|f90|cmake|txt|toml|yaml|in)$|Makefile|^tools/", p)])
+WITH_COMMENTS = r"\.(c|cpp|h|hpp|def|py|f90|cmake|txt|toml|yaml|in)$|Makefile|^tools/"
+
+
+@pytest.mark.parametrize("path", [p for p in files() if re.search(WITH_COMMENTS, p)])
 def test_files_that_comments_name_are_there(path):
     assert names_of_no_file(path, text(path), KNOWN) == []
 

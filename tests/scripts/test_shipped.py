@@ -335,6 +335,7 @@ def test_a_function_of_the_page_does_what_the_page_says(code, expected, tmp_path
     (tmp_path / "page.py").write_text(code)
     script, ctx = load(tmp_path / "page.py"), Context()
     (function,) = [f for f in vars(script).values() if getattr(f, "__module__", "") == script.__name__]
+    ctx.parameters["heating"] = 1.0
     for iteration in range(6):
         ctx.next(iteration)
         x = np.arange(30.0).reshape(10, 3) + [iteration, 0, 0]
