@@ -3,14 +3,15 @@
 #define LEAT_NO_TYPE_CHECK
 #include "client-api/leat.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <functional>
 #include <new>
 #include <thread>
-#include <utility>
 
+#include "client-api/group_calls.hpp"
 #include "client-api/last_error.hpp"
 #include "client-api/session_handle.hpp"
 #include "client-api/split.hpp"
@@ -61,16 +62,34 @@ Status of_a_child(const Handle& the, const char* function) {
       function);
 }
 
-Status no_session(const Handle& the, const char* function) {
+bool is_write(const std::string& call) {
+  return call.starts_with("leat_write") || call.starts_with("leat_commit");
+}
+
+Status after_failed_init(leat::client::FailedInit& failed, const char* function) {
+  ++failed.calls;
+  if (is_write(function)) ++failed.writes;
+  return leat::client::fail_quietly(
+      Status::ERROR_STATE,
+      std::string(function) + ": called after " + failed.call + " had failed: " + failed.why,
+      false);
+}
+
+Status no_session(Handle& the, const char* function) {
   if (the.parent != 0) return of_a_child(the, function);
-  const char* when = the.init_has_failed ? "after leat_init had failed"
-                     : the.was_finalized ? "after leat_finalize"
-                                         : "before leat_init";
-  const std::string text = std::string(function) + ": called " + when;
-  the.in_vain += std::strncmp(function, "leat_write", 10) == 0 ||
-                 std::strncmp(function, "leat_commit", 11) == 0;
-  if (the.init_has_failed) return leat::client::fail_quietly(Status::ERROR_STATE, text, false);
-  return leat::client::fail(Status::ERROR_STATE, text, "no session");
+  if (!the.failed_init.call.empty()) return after_failed_init(the.failed_init, function);
+  return leat::client::fail(Status::ERROR_STATE,
+                            std::string(function) + ": called " +
+                                (the.was_finalized ? "after leat_finalize" : "before leat_init"),
+                            "no session");
+}
+
+Status finalize_nothing(Handle& the, const char* function) {
+  const std::string text =
+      the.parent == 0 ? leat::client::tell_unstored(the, std::string(function) + ": ") : "";
+  if (text.empty()) return no_session(the, function);
+  const bool lost = the.failed_init.writes > 0;
+  return leat::client::fail_quietly(lost ? Status::ERROR_LOST : Status::ERROR_STATE, text, false);
 }
 
 // Before any leat_init, or switched off.
@@ -138,65 +157,81 @@ bool all_ranks_of_a_node_have(Status status) {
          status == Status::ERROR_SERVER || status == Status::ERROR_VERSION;
 }
 
-// Of a program that does not look at the status the end of the run says it once more.
-void note_failure(Handle& the, const char* function, const leat::Error& error, bool speaks) {
-  the.init_has_failed = true;
-  the.why_failed = std::string(function) + ": " + error.message;
-  the.in_vain = 0;
-  the.speaks_of_failure = speaks;
-  if (speaks) leat::client::notice_exit();
+using MakeRanks = std::function<Result<Ranks>()>;
+using Opened = Result<std::unique_ptr<Session>>;
+
+Status init_has_failed(Handle& the, const char* function, const leat::Error& error, bool speaks,
+                       bool is_mine) {
+  if (is_mine) {
+    const Lock lock(the.mutex);
+    (void)leat::client::tell_unstored(the, "");  // since the one before
+    the.failed_init = {function, error.message, speaks, getpid(), 0, 0, false};
+    leat::client::notice_exit();
+  }
+  return leat::client::fail_quietly(error.status, std::string(function) + ": " + error.message,
+                                    speaks);
 }
 
-Status open_session(Handle& the, const char* function, const char* config,
-                    const Result<Ranks>& ranks) {
-  if (!ranks) {
-    const Lock lock(the.mutex);
-    note_failure(the, function, ranks.error(), true);
-    return leat::client::fail(ranks.error().status, the.why_failed);
-  }
-  const std::int64_t since_ns =
-      the.was_open ? leat::platform::boot_time_ns() : leat::platform::began_ns();
-  Result<std::unique_ptr<Session>> session =
-      Session::open(config, *ranks, since_ns, the.split.happened);
-  const Lock lock(the.mutex);
-  the.init_has_failed = the.speaks_of_failure = false;
-  if (!session) {
-    const leat::Error& error = session.error();
-    const bool speaks = ranks->node_rank == 0 || !all_ranks_of_a_node_have(error.status);
-    note_failure(the, function, error, speaks);
-    return leat::client::fail_quietly(error.status, the.why_failed, speaks);
-  }
-  leat::client::set_message_rank(ranks->size > 1 ? ranks->rank : -1);
+Status begin_session(Handle& the, std::unique_ptr<Session> session) {
+  const Ranks& ranks = session->ranks();
+  leat::client::set_message_rank(ranks.size > 1 ? ranks.rank : -1);
   leat::client::forget_printed();
-  the.session = std::move(*session);
+  the.session = std::move(session);
   the.opener.store(std::this_thread::get_id(), std::memory_order_relaxed);
   if (the.session->hosts_server()) leat::client::notice_exit();
+  (void)leat::client::tell_unstored(the, "");
+  the.failed_init = {};
   the.split.pending = false;
   the.was_finalized = the.awaits_idle = false;
   the.was_open = true;
   return Status::OK;
 }
 
-using MakeRanks = std::function<Result<Ranks>()>;
+// Whatever goes wrong is an error: in a group, this rank has still to say so to the others.
+Opened open_session(Handle& the, const char* config, const Result<Ranks>& ranks,
+                    bool is_mine) noexcept {
+  try {
+    if (!config) return leat::Error{Status::ERROR_ARGUMENT, "the config path is NULL"};
+    if (!leat::client::notices_forks()) return leat::Error{Status::ERROR_SYSTEM, "out of memory"};
+    if (!is_mine)
+      return leat::Error{Status::ERROR_STATE, "already initialised; call leat_finalize first"};
+    if (!ranks) return ranks.error();
+    const std::int64_t since_ns =
+        the.was_open ? leat::platform::boot_time_ns() : leat::platform::began_ns();
+    return Session::open(config, *ranks, since_ns, the.split.happened);
+  } catch (const std::exception& e) {
+    return leat::Error{Status::ERROR_SYSTEM, e.what()};
+  }
+}
 
-leat_status init(const char* function, const char* config, const MakeRanks& make_ranks) noexcept {
-  if (is_switched_off()) return LEAT_OK;
+// Of a session that other ranks have none of: they do not come any more.
+void close_again(Handle& the, const char* function, std::unique_ptr<Session> session) {
+  Lock lock(the.mutex);
+  Call call{function, lock};
+  session->detach(call);
+}
+
+leat_status init(const char* function, const char* config, const MakeRanks& make_ranks,
+                 const leat_group* group = nullptr) noexcept {
   Handle& the = handle();
   try {
-    if (!config) {
-      return to_c(leat::client::fail(Status::ERROR_ARGUMENT,
-                                     std::string(function) + ": the config path is NULL"));
-    }
     if (the.parent != 0) return to_c(of_a_child(the, function));
-    if (!leat::client::notices_forks())
-      return to_c(leat::client::fail(Status::ERROR_SYSTEM, "out of memory", function));
     const OpeningMark opening(the);
-    if (!opening.is_mine()) {
-      return to_c(leat::client::fail(
-          Status::ERROR_STATE,
-          std::string(function) + ": already initialised; call leat_finalize first", function));
+    const Result<Ranks> ranks = leat::client::in_split(the.split, make_ranks);
+    Opened opened = open_session(the, config, ranks, opening.is_mine());
+    leat::Error error = opened ? leat::Error{Status::OK, ""} : opened.error();
+    bool speaks = ranks && (ranks->node_rank == 0 || !all_ranks_of_a_node_have(error.status));
+    if (!group && !(ranks && config && opening.is_mine()))
+      (void)leat::client::number_of_kind(error.status, function, &speaks);
+    const bool agreed = group && leat::client::agree_on(*group, &error, &speaks);
+    if (error.status == Status::OK) {
+      const Lock lock(the.mutex);
+      return to_c(begin_session(the, std::move(*opened)));
     }
-    return to_c(open_session(the, function, config, leat::client::in_split(the.split, make_ranks)));
+    if (opened) close_again(the, function, std::move(*opened));
+    const Status status = init_has_failed(the, function, error, speaks, opening.is_mine());
+    if (agreed) leat::client::await_printed(*group);
+    return to_c(status);
   } catch (...) {
     return to_c(fail_unexpected(function));
   }
@@ -253,12 +288,13 @@ leat_status set_level(const char* mesh, uint32_t block, int32_t level, const Num
 extern "C" {
 
 LEAT_API leat_status leat_init(const char* config) {
+  if (is_switched_off()) return LEAT_OK;
   return init(__func__, config, [] { return leat::client::ranks_from_environment(); });
 }
 
 LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks) {
-  const bool from_mpi = !is_switched_off() && std::exchange(handle().comes_from_mpi, false);
-  return init(from_mpi ? "leat_init_mpi" : __func__, config, [ranks] { return ranks_from(ranks); });
+  if (is_switched_off()) return LEAT_OK;
+  return init(__func__, config, [ranks] { return ranks_from(ranks); });
 }
 
 LEAT_API leat_status leat_split_group(const char* config, const leat_group* group,
@@ -273,16 +309,22 @@ LEAT_API leat_status leat_split_group(const char* config, const leat_group* grou
   }
 }
 
-LEAT_API leat_status leat_split_check(int32_t rank, int32_t size) {
-  if (is_switched_off()) return LEAT_OK;
+LEAT_API leat_status leat_init_group(const char* config, const leat_group* group) {
+  static constexpr char kName[] = "leat_init_mpi";  // is what users call
   try {
-    const std::string why = leat::client::why_unfit(handle().split, rank, size);
-    handle().comes_from_mpi = why.empty() && size > 0;
-    if (why.empty()) return LEAT_OK;
-    return to_c(leat::client::fail(Status::ERROR_STATE, "leat_init_mpi: " + why, "unfit"));
+    if (!group || group->struct_size < offsetof(leat_group, plugins))
+      return to_c(
+          leat::client::fail(Status::ERROR_ARGUMENT,
+                             std::string(kName) + ": the group is NULL, or of another version"));
+    if (is_switched_off()) return leat::client::take_part(*group), LEAT_OK;
+    const std::string why = leat::client::why_unfit(handle().split, group->rank, group->size);
+    if (!why.empty())
+      return to_c(leat::client::fail(Status::ERROR_STATE, kName + (": " + why), "unfit"));
   } catch (...) {
-    return to_c(fail_unexpected("leat_init_mpi"));
+    return to_c(fail_unexpected(kName));
   }
+  return init(
+      kName, config, [group] { return leat::client::ranks_of(*group); }, group);
 }
 
 LEAT_API int32_t leat_memory_node(void) {
@@ -312,8 +354,7 @@ LEAT_API leat_status leat_finalize(void) {
     std::unique_ptr<Session> session;
     {
       Lock lock(the.mutex);
-      if (!the.session) leat::client::say_failed_init(the, __func__);
-      if (!the.session) return to_c(no_session(the, __func__));
+      if (!the.session) return to_c(finalize_nothing(the, __func__));
       the.awaits_idle = true;
       the.idle.wait(lock, [&the] { return the.busy == 0; });  // each of them waits a bounded time
       if (!the.session) return to_c(no_session(the, __func__));  // another thread was faster

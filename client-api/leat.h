@@ -118,11 +118,13 @@ typedef struct leat_list {
 
 /* Connects to this node's server for this run, and starts it when there is none.
  * config: path of the XML file, the same on all ranks. The server reads it; all of its errors are in leat_last_error().
+ * A program may go on after an error: all later calls fail then, nothing is stored, and leat_finalize, or the end of the process,
+ * says once more how many writes that were, and why.
  * Errors: CONFIG, MEMORY (with both numbers), SERVER, VERSION, TIMEOUT, STATE when already initialised. */
 LEAT_API leat_status leat_init(const char* config);
 LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks);
 
-/* What leat_split of leat_mpi.h, of the Fortran module leat_mpi and of Python is built on: the processes of a communicator,
+/* What leat_split and leat_init_mpi of leat_mpi.h, of the Fortran module leat_mpi and of Python are built on: the processes of a communicator,
  * by calls that who has MPI fills in. All are collective over these processes, in the same order, and are called by the
  * thread that calls leat_split_group, in it. */
 typedef struct leat_group {
@@ -147,9 +149,9 @@ typedef struct leat_group {
 } leat_group;
 /* *divided: filled with 1 when there is a part that is the simulation, 0 when all processes are. */
 LEAT_API leat_status leat_split_group(const char* config, const leat_group* group, int32_t* divided);
-/* Before a collective call for leat_init: LEAT_OK when a communicator of this size, with this rank of ours, may be the
- * simulation. After leat_split it is the one that it gave; a process that was a server is in none. With a size of 0 only that is looked at. Errors: STATE, ARGUMENT. */
-LEAT_API leat_status leat_split_check(int32_t rank, int32_t size);
+/* What leat_init_mpi is built on: leat_init for the processes of the group, which are the simulation. After leat_split it is the
+ * one that it gave; a process that was a server is in none. */
+LEAT_API leat_status leat_init_group(const char* config, const leat_group* group);
 /* The memory node of the processors on which this process may run; 0 when they are on several, or the system does not tell.
  * Who numbers the ranks of a node takes it for the key, so that servers get ranks that are near each other. */
 LEAT_API int32_t leat_memory_node(void);

@@ -275,18 +275,18 @@ class Session {
   /// Finalizes; losses are printed, since a destructor cannot throw. Call finalize() to have them
   /// as an error.
   ~Session() {
-    if (status_ == LEAT_OK) leat_finalize();
+    if (status_ != LEAT_ERROR_STATE) leat_finalize();
   }
 
   leat_status finalize() {
-    if (std::exchange(status_, LEAT_ERROR_STATE) != LEAT_OK) return LEAT_OK;
+    if (std::exchange(status_, LEAT_ERROR_STATE) == LEAT_ERROR_STATE) return LEAT_OK;
     return check(leat_finalize());
   }
   /// Of leat_init; for code without exceptions.
   leat_status status() const noexcept { return status_; }
 
  private:
-  leat_status status_;
+  leat_status status_;  // LEAT_ERROR_STATE: it has ended, or is somebody else's
 };
 
 }  // namespace leat

@@ -6,11 +6,7 @@
 #define LEAT_MPI_H
 
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+#include <stddef.h>
 
 #include "leat.h"
 
@@ -80,6 +76,28 @@ static inline int leat_mpi_at_end(MPI_Comm comm, int key, void* value, void* ext
   return MPI_SUCCESS;
 }
 
+static inline leat_group leat_mpi_group_of(struct leat_mpi_group* mpi, MPI_Comm all) {
+  leat_group group;
+  int rank = 0, size = 0;
+  if (all != MPI_COMM_NULL) {
+    MPI_Comm_rank(all, &rank);
+    MPI_Comm_size(all, &size);
+  }
+  mpi->all = mpi->part = all;
+  mpi->plugins = MPI_COMM_NULL;
+  group.struct_size = sizeof group;
+  group.context = mpi;
+  group.rank = rank;
+  group.size = size;
+  group.arrive = leat_mpi_arrive;
+  group.broadcast = leat_mpi_broadcast;
+  group.least = leat_mpi_least;
+  group.node = leat_mpi_node;
+  group.divide = leat_mpi_divide;
+  group.plugins = leat_mpi_plugins;
+  return group;
+}
+
 /*
  * With place="ranks" in the XML of `config`, the last ranks of each node (as many as <dedicated cores>) become its servers,
  * and come back from this call when the run is over: LEAT_SERVED, *simulation is MPI_COMM_NULL, and MPI_Finalize is all that
@@ -98,25 +116,10 @@ static inline int leat_mpi_at_end(MPI_Comm comm, int key, void* value, void* ext
  */
 static inline leat_status leat_split(const char* config, MPI_Comm world, MPI_Comm* simulation) {
   struct leat_mpi_group mpi;
-  leat_group group;
+  leat_group group = leat_mpi_group_of(&mpi, world);
   leat_status status;
   int32_t divided = 0;
-  int rank, size, key;
-
-  mpi.all = mpi.part = world;
-  mpi.plugins = MPI_COMM_NULL;
-  MPI_Comm_rank(world, &rank);
-  MPI_Comm_size(world, &size);
-  group.struct_size = sizeof group;
-  group.context = &mpi;
-  group.rank = rank;
-  group.size = size;
-  group.arrive = leat_mpi_arrive;
-  group.broadcast = leat_mpi_broadcast;
-  group.least = leat_mpi_least;
-  group.node = leat_mpi_node;
-  group.divide = leat_mpi_divide;
-  group.plugins = leat_mpi_plugins;
+  int key;
 
   status = leat_split_group(config, &group, &divided);
   if (mpi.plugins != MPI_COMM_NULL) MPI_Comm_free(&mpi.plugins);
@@ -131,55 +134,22 @@ static inline leat_status leat_split(const char* config, MPI_Comm world, MPI_Com
 
 /*
  * leat_init for the processes of `comm`: they are the simulation, whatever else runs in MPI_COMM_WORLD. Collective over
- * `comm`, which is not kept and stays as it is: no rank is taken away. MPI is used in this call only.
- * config: the same path on all ranks. LEAT_SESSION of the first rank, where it is set, is the session's name; two runs at the
- * same time on a node must not have the same one. Errors: as leat_init; each rank has its own status. All ranks return
- * together, after a message is out: then end with MPI_Finalize and a return, since MPI_Abort may lose the last lines that a
- * rank has printed.
+ * `comm`, which is not kept and stays as it is: no rank is taken away. MPI is used in this call only. The session is named by
+ * LEAT_SESSION of the first rank, if that is set.
+ * config: the same path on all ranks.
+ * Errors: as leat_init, the same on all ranks, which return together: when one rank cannot connect, none has a session. The
+ * message has been printed then, once. TIMEOUT also when some ranks have not come out of it after 180 s (three times
+ * LEAT_SPLIT_TIMEOUT). Open MPI may cut off what was printed just before MPI_Abort: end with MPI_Finalize, and a status.
+ *
+ *     if (leat_init_mpi("heat.xml", MPI_COMM_WORLD) != LEAT_OK) {
+ *       MPI_Finalize();
+ *       return 1;
+ *     }
  */
 static inline leat_status leat_init_mpi(const char* config, MPI_Comm comm) {
-  char session[66];
-  const char* chosen = getenv("LEAT_SESSION");
-  int rank, size, node_rank, node_size, mine, worst;
-  MPI_Comm node;
-  leat_ranks ranks;
-  double moment;
-  leat_status status = leat_split_check(0, 0);
-
-  if (status != LEAT_OK) return status;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  status = leat_split_check(rank, size);
-  if (status != LEAT_OK) return status;
-  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, leat_memory_node(), MPI_INFO_NULL, &node);
-  MPI_Comm_rank(node, &node_rank);
-  MPI_Comm_size(node, &node_size);
-  MPI_Comm_free(&node);
-
-  /* One name for this run, different from any other's: time and process of the first rank. */
-  memset(session, 0, sizeof session);
-  if (rank == 0 && chosen && *chosen) {
-    strncpy(
-        session, chosen,
-        sizeof session - 1); /* one letter more than a name may have: no name is cut to another */
-  } else if (rank == 0) {
-    snprintf(session, sizeof session, "mpi-%ld-%ld-%ld", (long)getpid(), (long)time(NULL),
-             (long)(MPI_Wtime() * 1e6) % 1000000);
-  }
-  MPI_Bcast(session, (int)sizeof session, MPI_CHAR, 0, comm);
-
-  ranks.struct_size = sizeof ranks;
-  ranks.rank = rank;
-  ranks.size = size;
-  ranks.node_rank = node_rank;
-  ranks.node_size = node_size;
-  ranks.session = session;
-  status = leat_init_ranks(config, &ranks);
-  mine = status < 0;
-  MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, comm);
-  /* Launchers forward what was printed, unless the job is aborted first. */
-  for (moment = MPI_Wtime() + 0.3; worst && MPI_Wtime() < moment;) continue;
-  return status;
+  struct leat_mpi_group mpi;
+  const leat_group group = leat_mpi_group_of(&mpi, comm);
+  return leat_init_group(config, &group);
 }
 
 #endif

@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <new>
-#include <utility>
 
 #include "client-api/hosted_server.hpp"
 #include "client-api/last_error.hpp"
@@ -41,25 +40,9 @@ void on_end_of_process() noexcept {
        !lock.try_lock() && !deadline.passed();)
     platform::pause_shortly();
   if (lock && own->session) own->session->leave_at_exit();
-  // A program that ends at once has heeded the status.
-  if (lock && own->in_vain > 0) say_failed_init(*own, "at the end of the program");
+  if (lock) (void)tell_unstored(*own, "");
   HostedServer::await_all();
 }
-
-}  // namespace
-
-void say_failed_init(Handle& the, const char* when) noexcept {
-  if (!std::exchange(the.speaks_of_failure, false)) return;
-  try {
-    tell(std::string(when) + ": nothing of this run is stored, " +
-         std::to_string(the.in_vain.load()) +
-         " writes of this rank were in vain, since Leat has not started: " + the.why_failed);
-  } catch (...) {
-    tell("nothing of this run is stored");
-  }
-}
-
-namespace {
 
 // Of the main thread: such objects go before all that is static, also what was made after them.
 struct EndOfMain {
@@ -78,6 +61,18 @@ Handle& handle() {
 bool notices_forks() noexcept {
   static const bool registered = platform::call_in_forked_children(on_fork_in_child);
   return registered;
+}
+
+std::string tell_unstored(Handle& the, const std::string& prefix) {
+  FailedInit& failed = the.failed_init;
+  if (failed.call.empty() || failed.calls == 0 || failed.pid != getpid()) return "";
+  const std::string text =
+      prefix + "nothing of this run is stored: " + failed.call + " had failed, and " +
+      std::to_string(failed.writes) + (failed.writes == 1 ? " write" : " writes") +
+      " of this rank came after it. Why: " + failed.why.substr(0, failed.why.find('\n'));
+  if (failed.speaks && !failed.is_told) tell(text);
+  failed.is_told = true;
+  return text;
 }
 
 // By whatever thread the process is ended, though not as early then.

@@ -20,6 +20,15 @@ struct Split {
   std::string config;
 };
 
+/// The last leat_init, when it has failed, and what the program has called since.
+struct FailedInit {
+  std::string call, why;  ///< call "": it has not failed
+  bool speaks = false;    ///< for the other ranks, too
+  int pid = 0;
+  std::uint64_t calls = 0, writes = 0;
+  bool is_told = false;
+};
+
 struct Handle {
   std::mutex mutex;
   std::condition_variable idle;
@@ -29,18 +38,11 @@ struct Handle {
   bool awaits_idle = false;
   bool opening = false;
   bool was_finalized = false;
-  bool init_has_failed = false;                   ///< the last one; why was said then
-  std::string why_failed{};                       ///< that
-  mutable std::atomic<std::uint64_t> in_vain{0};  ///< writes since then
-  bool speaks_of_failure = false;                 ///< at the end, for its node
-  bool comes_from_mpi = false;                    ///< leat_init_mpi calls the next leat_init_ranks
-  bool was_open = false;                          ///< some session of this process was
+  FailedInit failed_init;
+  bool was_open = false;  ///< some session of this process was
   Split split;
   int parent = 0;  ///< not 0: forked from that process, which has a session; this one never has
 };
-
-/// Once for each leat_init that has failed on this rank: that nothing is stored, and why.
-void say_failed_init(Handle& the, const char* when) noexcept;
 
 /// A call in progress; made and destroyed with the lock held.
 class BusyMark {
@@ -64,8 +66,12 @@ Handle& handle();
 /// of what tells the server that this process lives. False when memory is out.
 bool notices_forks() noexcept;
 
+/// "", or that nothing of the run was stored, when the program has gone on after a leat_init that has failed. Printed by the
+/// first call. With the lock held.
+std::string tell_unstored(Handle& the, const std::string& prefix);
+
 /// With a server in this process: when it exits without leat_finalize, the server has stored first
-/// what was handed over. For what is loaded until now.
+/// what was handed over. After a leat_init that has failed: says what is not stored. For what is loaded until now.
 void notice_exit() noexcept;
 
 }  // namespace leat::client

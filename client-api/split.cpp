@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 
+#include "client-api/group_calls.hpp"
 #include "client-api/hosted_server.hpp"
 #include "client-api/last_error.hpp"
 #include "client-api/rendezvous.hpp"
@@ -25,19 +26,7 @@ namespace {
 using platform::Deadline;
 using platform::UniqueFd;
 
-// All call it at about the same time, as they do any other collective call.
-constexpr std::int64_t kComeSeconds = 60;
-// Reading the XML and starting a server have limits of their own, which are shorter.
-constexpr int kStages = 3;
-constexpr std::int64_t kPauseNs = 1'000'000, kRestPauseNs = 50'000'000;
-
-std::int64_t come_limit_ns() {
-  const char* const text = std::getenv("LEAT_SPLIT_TIMEOUT");
-  const long long seconds = text ? std::atoll(text) : 0;
-  return (seconds > 0 ? seconds : kComeSeconds) * 1'000'000'000;
-}
-
-std::int64_t stage_limit_ns() { return kStages * come_limit_ns(); }
+constexpr std::int64_t kRestPauseNs = 50'000'000;
 
 // What all must know, as bytes.
 struct Agreement {
@@ -102,6 +91,8 @@ class Parting {
   Parting(const char* config, const leat_group& group) : config_(config), group_(group) {}
 
   bool is_divided() const noexcept { return divided_; }
+  /// All have this error.
+  bool is_refused() const noexcept { return agreed_.status < 0; }
   /// An error is the same on all ranks, but for ERROR_TIMEOUT of those that others let wait.
   Result<void> agree();
   /// Of a rank of the simulation.
@@ -111,7 +102,6 @@ class Parting {
   Result<void> serve();
 
  private:
-  Result<void> await_all(std::int64_t limit_ns, const char* what) const;
   void rest() const;
   Result<void> decide(Agreement own);
   Result<void> divide();
@@ -128,20 +118,6 @@ class Parting {
   Seat seat_;
   Ranks ranks_;
 };
-
-// Sleeps in between: a rank that is stopped, or never comes, costs the others no core.
-Result<void> Parting::await_all(std::int64_t limit_ns, const char* what) const {
-  const Deadline deadline = Deadline::in_ns(limit_ns);
-  for (std::int32_t begin = 1; group_.arrive(group_.context, begin) == 0; begin = 0) {
-    if (deadline.passed()) {
-      return Error{Status::ERROR_TIMEOUT,
-                   what + (" within " + std::to_string(limit_ns / 1'000'000'000)) +
-                       " s; the communicator cannot be used any more: end the job"};
-    }
-    platform::sleep_ns(kPauseNs);
-  }
-  return {};
-}
 
 // Until all servers of the job are done. One that has died never is: once the server of these ranks
 // has ended, and with it their part of the run, the others are waited for no longer than it may take
@@ -170,9 +146,7 @@ void Parting::rest() const {
 
 // Who has the least status says what it is about.
 Result<void> Parting::decide(Agreement own) {
-  std::int64_t worst = std::int64_t{own.status} * (std::int64_t{1} << 32) + group_.rank;
-  group_.least(group_.context, &worst);
-  const auto root = static_cast<std::int32_t>(worst & 0xffffffff);
+  const std::int32_t root = rank_with_worst(group_, static_cast<Status>(own.status));
   agreed_ = own;
   group_.broadcast(group_.context, &agreed_, sizeof agreed_, root);
   if (agreed_.status < 0) return agreed_.error();
@@ -180,8 +154,8 @@ Result<void> Parting::decide(Agreement own) {
 }
 
 Result<void> Parting::agree() {
-  const Result<void> here =
-      await_all(come_limit_ns(), "some ranks of the communicator have not called leat_split");
+  const Result<void> here = await_all(group_, come_limit_ns(),
+                                      "some ranks of the communicator have not called leat_split");
   if (!here) return here;
   Agreement own;
   if (group_.rank == 0) {
@@ -205,7 +179,7 @@ Result<void> Parting::agree() {
                                      "'_' or '.', and no '.' in front"});
   }
   const Result<void> planned =
-      await_all(stage_limit_ns(), "the first rank has not said what the XML wants");
+      await_all(group_, stage_limit_ns(), "the first rank has not said what the XML wants");
   if (!planned) return planned;
   const Result<void> decided = decide(own);
   if (!decided || agreed_.in_ranks == 0) return decided;
@@ -317,7 +291,9 @@ Status split(const char* function, Handle& the, const char* config, const leat_g
   if (done && parting.is_divided()) done = parting.serve();
   if (!done) {
     const bool speaks = group->rank == 0 || done.error().status == Status::ERROR_TIMEOUT;
-    return fail_quietly(done.error().status, of_call + done.error().message, speaks);
+    const Status status = fail_quietly(done.error().status, of_call + done.error().message, speaks);
+    if (parting.is_refused()) await_printed(*group);
+    return status;
   }
   if (divided) *divided = parting.is_divided() ? 1 : 0;
   return parting.is_server() ? Status::SERVED : Status::OK;
@@ -326,8 +302,8 @@ Status split(const char* function, Handle& the, const char* config, const leat_g
 std::string why_unfit(const Split& split, int rank, int size) {
   if (split.served)
     return "this rank was a server, and the run is over: after LEAT_SERVED comes MPI_Finalize";
-  if (!split.pending || size == 0 || (rank == split.ranks.rank && size == split.ranks.size))
-    return "";
+  if (size == 0) return "the communicator is MPI_COMM_NULL";
+  if (!split.pending || (rank == split.ranks.rank && size == split.ranks.size)) return "";
   return "the simulation is the communicator that leat_split gave, in which this rank is " +
          std::to_string(split.ranks.rank) + " of " + std::to_string(split.ranks.size) +
          "; this one has " + std::to_string(size) + ", and servers of it answer no more";

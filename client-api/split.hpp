@@ -18,7 +18,7 @@ Status split(const char* function, Handle& the, const char* config, const leat_g
              std::int32_t* divided);
 
 /// Why this process, with that rank in a communicator of that size, cannot be part of the
-/// simulation; "" when it can. `size` 0: not known yet.
+/// simulation; "" when it can. `size` 0: of no communicator.
 std::string why_unfit(const Split& split, int rank, int size);
 
 /// Who this process is in its simulation, which the split knows if there is one.

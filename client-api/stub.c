@@ -20,8 +20,8 @@ LEAT_API leat_status leat_split_group(const char* config, const leat_group* grou
   if (divided) *divided = 0;
   return (void)config, (void)group, LEAT_OK;
 }
-LEAT_API leat_status leat_split_check(int32_t rank, int32_t size) {
-  return (void)rank, (void)size, LEAT_OK;
+LEAT_API leat_status leat_init_group(const char* config, const leat_group* group) {
+  return (void)config, (void)group, LEAT_OK;
 }
 LEAT_API int32_t leat_memory_node(void) { return 0; }
 LEAT_API leat_status leat_split_end(void) { return LEAT_OK; }

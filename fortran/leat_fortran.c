@@ -34,6 +34,11 @@ int leat_fortran_split(const CFI_cdesc_t* config, const leat_group* group, int32
   return leat_split_group(text_of(config, path), group, divided);
 }
 
+int leat_fortran_init_group(const CFI_cdesc_t* config, const leat_group* group) {
+  char path[kNameBytes];
+  return leat_init_group(text_of(config, path), group);
+}
+
 struct type {
   int32_t type;
   char name[24];

@@ -3,14 +3,14 @@
 ! no MPI.
 module leat_mpi
   use, intrinsic :: iso_c_binding
-  use, intrinsic :: iso_fortran_env, only: int64
   use mpi_f08
   use leat
   implicit none
   private
   public :: leat_init_mpi, leat_split
 
-  ! Collective over comm, which is not kept and stays as it is: no rank is taken away. comm: type(MPI_Comm) or integer.
+  ! Collective over comm, which is not kept and stays as it is: no rank is taken away. comm: type(MPI_Comm) or integer. An
+  ! error is the same on all ranks, which return together. leat_mpi.h says more.
   interface leat_init_mpi
     module procedure init_f08, init_integer
   end interface
@@ -31,7 +31,7 @@ module leat_mpi
     type(c_funptr) :: arrive, broadcast, least, node, divide
   end type
 
-  ! What the calls of the group know: leat_split is called once.
+  ! What the calls of the group know: of leat_split, which is called once, or else of leat_init_mpi.
   type(MPI_Comm), save :: all_ranks, part
   type(MPI_Request), save :: barrier
 
@@ -43,9 +43,10 @@ module leat_mpi
       integer(c_int32_t), intent(out) :: divided
     end function
 
-    integer(c_int) function split_check_c(rank, size) bind(C, name="leat_split_check")
-      import :: c_int
-      integer(c_int), value :: rank, size
+    integer(c_int) function init_group_c(config, group) bind(C, name="leat_fortran_init_group")
+      import :: c_int, c_char, group_t
+      character(kind=c_char, len=*), intent(in) :: config
+      type(group_t), intent(in) :: group
     end function
 
     integer(c_int32_t) function memory_node_c() bind(C, name="leat_memory_node")
@@ -77,55 +78,26 @@ contains
     type(MPI_Comm), intent(in) :: comm
     integer(c_int), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(MPI_Comm) :: node
-    integer :: rank, size, node_rank, node_size
-    integer(c_int) :: status
-    character(len=66) :: session
-    integer :: worst
-    integer(c_int) :: ignored
-    interface
-      integer(c_int) function usleep(microseconds) bind(C, name="usleep")
-        import :: c_int
-        integer(c_int), value :: microseconds
-      end function
-    end interface
-    status = split_check_c(0, 0)
-    if (status == LEAT_OK) then
-      call MPI_Comm_rank(comm, rank)
-      call MPI_Comm_size(comm, size)
-      status = split_check_c(rank, size)
-    end if
-    if (status /= LEAT_OK) then
-      call report(status, stat, errmsg)
-      return
-    end if
-    call MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, int(memory_node_c()), MPI_INFO_NULL, node)
-    call MPI_Comm_rank(node, node_rank)
-    call MPI_Comm_size(node, node_size)
-    call MPI_Comm_free(node)
-    session = session_name()
-    call MPI_Bcast(session, len(session), MPI_CHARACTER, 0, comm)
-    call leat_init_ranks(config, rank, size, node_rank, node_size, trim(session), status, errmsg)
-    call MPI_Allreduce(merge(1, 0, status < 0), worst, 1, MPI_INTEGER, MPI_MAX, comm)
-    if (worst > 0) ignored = usleep(300000_c_int)  ! launchers forward what was printed, unless the job is aborted first
-    call report(status, stat)
+    call report(init_group_c(config, group_of(comm)), stat, errmsg)
   end subroutine
 
-  ! LEAT_SESSION, or one name for this run, different from any other's: process and time of the first rank. One letter more
-  ! than a name may have: no name is cut to another.
-  character(len=66) function session_name()
-    integer(int64) :: ticks  ! since the machine started
-    integer(c_int) :: pid
-    interface
-      integer(c_int) function getpid() bind(C, name="getpid")
-        import :: c_int
-      end function
-    end interface
-    call get_environment_variable("LEAT_SESSION", session_name)
-    if (session_name /= "") return
-    pid = getpid()
-    call system_clock(ticks)
-    write (session_name, '("f-", i0, "-", z0)') pid, ticks
+  type(group_t) function group_of(comm) result(group)
+    type(MPI_Comm), intent(in) :: comm
+    all_ranks = comm
+    part = comm
+    group%struct_size = c_sizeof(group)
+    group%context = c_null_ptr
+    group%rank = 0
+    group%size = 0
+    if (comm /= MPI_COMM_NULL) then
+      call MPI_Comm_rank(comm, group%rank)
+      call MPI_Comm_size(comm, group%size)
+    end if
+    group%arrive = c_funloc(arrive)
+    group%broadcast = c_funloc(broadcast)
+    group%least = c_funloc(least)
+    group%node = c_funloc(node_of)
+    group%divide = c_funloc(divide)
   end function
 
   subroutine split_integer(config, world, simulation, stat, errmsg)
@@ -145,22 +117,10 @@ contains
     type(MPI_Comm), intent(out) :: simulation
     integer(c_int), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    type(group_t) :: group
     integer(c_int) :: status
     integer(c_int32_t) :: divided
     integer :: key
-    all_ranks = world
-    part = world
-    group%struct_size = c_sizeof(group)
-    group%context = c_null_ptr
-    call MPI_Comm_rank(world, group%rank)
-    call MPI_Comm_size(world, group%size)
-    group%arrive = c_funloc(arrive)
-    group%broadcast = c_funloc(broadcast)
-    group%least = c_funloc(least)
-    group%node = c_funloc(node_of)
-    group%divide = c_funloc(divide)
-    status = split_group_c(config, group, divided)
+    status = split_group_c(config, group_of(world), divided)
     simulation = MPI_COMM_NULL
     if (status == LEAT_OK) then
       simulation = part

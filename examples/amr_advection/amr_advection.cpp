@@ -148,7 +148,8 @@ int main(int count, char** words) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (count != 3) {
     if (rank == 0) std::fprintf(stderr, "usage: amr_advection LEAT.xml STEPS\n");
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Finalize();
+    return 1;
   }
   const int steps = std::atoi(words[2]);
   const double dt = 0.4 * spacing(kLevels - 1) / (kVelocity[0] + kVelocity[1]);

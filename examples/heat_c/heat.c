@@ -41,6 +41,12 @@ static void step(const double* T, double* next, int rows) {
     }
 }
 
+/* Open MPI may cut off what was printed just before MPI_Abort. */
+static int end(int status) {
+  MPI_Finalize();
+  return status;
+}
+
 int main(int count, char** words) {
   int rank, size, failed;
   MPI_Init(&count, &words);
@@ -48,13 +54,13 @@ int main(int count, char** words) {
   const leat_status status = leat_split(words[1], MPI_COMM_WORLD, &simulation);
   if (status == LEAT_SERVED) return MPI_Finalize();
   /* end region */
-  if (status != LEAT_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+  if (status != LEAT_OK) return end(1);
   MPI_Comm_rank(simulation, &rank);
   MPI_Comm_size(simulation, &size);
   if (count != 3 || NY % size != 0) {
     if (rank == 0)
       fprintf(stderr, "usage: heat LEAT.xml STEPS, on a number of ranks that divides %d\n", NY);
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    return end(1);
   }
   const int steps = atoi(words[2]), rows = NY / size;
   double* T = malloc(sizeof(double) * (rows + 2) * NX);

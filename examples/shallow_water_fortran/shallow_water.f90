@@ -42,14 +42,14 @@ program shallow_water
     stop
   end if
   ! end region
-  if (stat /= LEAT_OK) call MPI_Abort(MPI_COMM_WORLD, 1)
+  if (stat /= LEAT_OK) call end_with_error()
   call MPI_Comm_rank(simulation, rank)
   call MPI_Comm_size(simulation, ranks)
   call get_command_argument(2, word)
   read (word, *, iostat=stat) steps
   if (stat /= 0 .or. mod(ny, ranks) /= 0) then
     if (rank == 0) print "(a, i0)", "usage: shallow_water LEAT.xml STEPS, on a number of ranks that divides ", ny
-    call MPI_Abort(MPI_COMM_WORLD, 1)
+    call end_with_error()
   end if
   rows = ny / ranks
   first = rank * rows + 1  ! of our rows in the basin, counted from 1
@@ -87,6 +87,12 @@ program shallow_water
   if (stat /= 0) error stop 1
 
 contains
+
+  ! Open MPI may cut off what was printed just before MPI_Abort.
+  subroutine end_with_error()
+    call MPI_Finalize()
+    error stop 1
+  end subroutine
 
   ! Water of 8 m behind a dam, of 2 m before it, and an island that rises 5 m above the ground.
   subroutine fill_basin()

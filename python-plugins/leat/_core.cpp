@@ -86,19 +86,6 @@ py::tuple alloc(const std::string& variable, std::uint32_t block) {
       0, py::array(py::dtype(dtype_of(array.type)), shape, strides, array.data, nobody));
 }
 
-int init_ranks(const std::string& config, int rank, int size, int node_rank, int node_size,
-               const std::string& session) {
-  leat_ranks ranks{};
-  ranks.struct_size = sizeof ranks;
-  ranks.rank = rank;
-  ranks.size = size;
-  ranks.node_rank = node_rank;
-  ranks.node_size = node_size;
-  ranks.session = session.c_str();
-  const py::gil_scoped_release unlocked;
-  return leat_init_ranks(config.c_str(), &ranks);
-}
-
 // The calls of a leat_group in Python. What one of them raises may not pass through libleat: the
 // first is kept for the end.
 struct Group {
@@ -150,11 +137,7 @@ void divide(void* context, int32_t server, int32_t* rank, int32_t* size) {
   Group::guarded(context, [&](Group& group) { take_place(group.divide(server), rank, size); });
 }
 
-py::tuple split_group(const std::string& config, int rank, int size, py::function arrive_call,
-                      py::function broadcast_call, py::function least_call, py::function node_call,
-                      py::function divide_call) {
-  Group calls{std::move(arrive_call), std::move(broadcast_call), std::move(least_call),
-              std::move(node_call),   std::move(divide_call),    {}};
+leat_group group_of(Group& calls, int rank, int size) {
   leat_group group{};
   group.struct_size = sizeof group;
   group.context = &calls;
@@ -165,6 +148,15 @@ py::tuple split_group(const std::string& config, int rank, int size, py::functio
   group.least = least;
   group.node = node;
   group.divide = divide;
+  return group;
+}
+
+py::tuple split_group(const std::string& config, int rank, int size, py::function arrive_call,
+                      py::function broadcast_call, py::function least_call, py::function node_call,
+                      py::function divide_call) {
+  Group calls{std::move(arrive_call), std::move(broadcast_call), std::move(least_call),
+              std::move(node_call),   std::move(divide_call),    {}};
+  const leat_group group = group_of(calls, rank, size);
   int32_t divided = 0;
   leat_status status = LEAT_OK;
   {
@@ -173,6 +165,24 @@ py::tuple split_group(const std::string& config, int rank, int size, py::functio
   }
   if (calls.raised) throw std::move(*calls.raised);
   return py::make_tuple(static_cast<int>(status), divided != 0);
+}
+
+int init_group(const std::string& config, int rank, int size, py::function arrive_call,
+               py::function broadcast_call, py::function least_call, py::function node_call) {
+  Group calls{std::move(arrive_call),
+              std::move(broadcast_call),
+              std::move(least_call),
+              std::move(node_call),
+              {},
+              {}};
+  const leat_group group = group_of(calls, rank, size);
+  leat_status status = LEAT_OK;
+  {
+    const py::gil_scoped_release unlocked;
+    status = leat_init_group(config.c_str(), &group);
+  }
+  if (calls.raised) throw std::move(*calls.raised);
+  return status;
 }
 
 // (status, value or None): None after an error, and with LEAT=off, when no iteration has a number.
@@ -230,14 +240,11 @@ void add_begin_and_end(py::module_& module) {
   module.def(
       "init", [](const std::string& config) { return static_cast<int>(leat_init(config.c_str())); },
       release());
-  module.def("init_ranks", init_ranks);
+  module.def("init_group", init_group);
   module.def(
       "finalize", [] { return static_cast<int>(leat_finalize()); }, release());
   module.attr("SERVED") = static_cast<int>(LEAT_SERVED);
   module.def("split_group", split_group);
-  module.def(
-      "split_check",
-      [](int rank, int size) { return static_cast<int>(leat_split_check(rank, size)); }, release());
   module.def("memory_node", [] { return leat_memory_node(); });
   module.def(
       "split_end", [] { return static_cast<int>(leat_split_end()); }, release());

@@ -14,7 +14,6 @@ LEAT=off in the environment every call does nothing, and `alloc` returns a priva
 import atexit
 import contextlib
 import os
-import time
 
 import numpy as _np
 
@@ -41,17 +40,16 @@ def _check(status):
 
 
 def init(config, comm=None):
-    """Connects to the node's server. comm: an mpi4py communicator of the ranks that are the simulation; collective then."""
+    """Connects to the node's server. comm: an mpi4py communicator of the ranks that are the simulation; collective then, and an error is
+    the same on all of them."""
     if comm is None:
         _check(_core.init(os.fspath(config)))
         return
     from mpi4py import MPI
-    _check(_core.split_check(comm.rank, comm.size) if comm != MPI.COMM_NULL else _core.split_check(0, 0))
-    node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=_core.memory_node())
-    session = comm.bcast(os.environ.get("LEAT_SESSION") or f"py-{os.getpid()}-{time.time_ns()}", root=0)
-    place = (comm.rank, comm.size, node.rank, node.size)
-    node.Free()
-    _check(_core.init_ranks(os.fspath(config), *place, session))
+    is_null = comm == MPI.COMM_NULL
+    calls = _Group(comm)
+    _check(_core.init_group(os.fspath(config), 0 if is_null else comm.rank, 0 if is_null else comm.size, calls.arrive, calls.broadcast,
+                            calls.least, calls.node))
 
 
 def split(config, comm):

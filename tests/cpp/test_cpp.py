@@ -32,6 +32,14 @@ def test_what_cpp_writes_is_in_the_file(tmp_path, program):
     assert "iteration 0 " in (tmp_path / "marked.txt").read_text() and not (tmp_path / "never.txt").read_text()
 
 
+def test_after_a_session_that_did_not_open_the_end_says_what_is_not_stored(tmp_path):
+    done = subprocess.run([BUILD / "bin" / "cpp_api_test_nothrow"], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "LEAT_RUNTIME_DIR": str(tmp_path / "r")})
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("leat: leat_finalize: nothing of this run is stored: leat_init had failed, and 409 writes"), done.stderr
+    assert last.endswith("cpp.xml: error: cannot read the file: no such file")
+
+
 @pytest.mark.parametrize("program", ["cpp_api_test", "cpp_api_test_nothrow"])
 def test_without_a_server_cpp_computes_in_memory_of_its_own(tmp_path, program):
     done = subprocess.run([BUILD / "bin" / program], cwd=tmp_path, capture_output=True, text=True, timeout=60,

@@ -299,23 +299,3 @@ def test_extents_and_positions_that_do_not_fit_are_refused(tmp_path):
         assert run.finalize()[0].status == "LEAT_ERROR_LOST"
     with h5py.File(tmp_path / "run.h5") as file:
         assert same_bits(file["g"][0, 2:, 2:].reshape(-1), data(4, "i4", 2))
-
-
-def test_a_program_that_ignores_a_failed_start_is_told_at_its_end_once_more(tmp_path):
-    """With leat_finalize and without: one line among hundreds at the start is not seen."""
-    for finalizes in (True, False):
-        folder = tmp_path / str(finalizes)
-        folder.mkdir()
-        with Run(folder, "<simulation name='run'><dota/></simulation>") as run:
-            (rank,) = run.ranks
-            assert rank.init().status == "LEAT_ERROR_CONFIG"
-            for _ in range(7):
-                assert rank.write("u", 8, 1).status == "LEAT_ERROR_STATE"
-                assert rank.call("end_iteration").status == "LEAT_ERROR_STATE"
-            if finalizes:
-                assert rank.call("finalize").status == "LEAT_ERROR_STATE"
-            rank.stop_process()
-            said = rank.stderr().splitlines()
-            last = [line for line in said if "nothing of this run is stored" in line]
-            assert len(last) == 1 and "7 writes of this rank were in vain" in last[0], said
-            assert ("leat_finalize: " in last[0]) == finalizes and "leat_init_ranks: run.xml" in last[0], said

@@ -6,7 +6,7 @@ import signal
 import time
 
 import pytest
-from leat_run import Run, await_death, xml
+from leat_run import LIMIT, Run, await_death, xml
 
 NAMES = "abcdef"
 GLOBAL = '<layout name="row" type="int" dimensions="5" global="20"/>' + "".join(
@@ -70,19 +70,39 @@ def test_a_call_that_loses_nothing_is_reported_too(tmp_path):
     assert 'ranks 0-2: leat_set_int: run.xml declares no parameter "nx"' in line
 
 
-def test_after_a_leat_init_that_failed_it_is_said_at_the_start_and_at_the_end(tmp_path):
+def test_after_a_leat_init_that_failed_only_leat_finalize_says_it_once_more(tmp_path):
     with Run(tmp_path, xml(GLOBAL).replace("</simulation>", "<stor/></simulation>"), ranks=4) as run:
         for rank in run.ranks:
             rank.start("init_ranks", run.config, run.session, rank.number, 4)
         assert [rank.result().status for rank in run.ranks] == 4 * ["LEAT_ERROR_CONFIG"]
         for rank in run.ranks:
             for call in (["write", "a", 0, 20, 1], ["alloc", "a", 0, 20, 1], ["commit", "a", 0], ["end_iteration"], ["set_int", "n", 1],
-                         ["set_position", "a", 0, 1], ["wanted", "a"], ["finalize"]):
+                         ["set_position", "a", 0, 1], ["wanted", "a"]):
                 answer = rank.call(*call)
-                assert answer.status == "LEAT_ERROR_STATE" and "after leat_init had failed" in answer.error
-        text = run.log()
-    first, last = lines_with(text, "leat: ")  # at the start, and at the end once more, of one rank of the node
-    assert "<stor>" in first and "leat_finalize: nothing of this run is stored, 2 writes" in last, text
+                assert answer.status == "LEAT_ERROR_STATE" and "after leat_init_ranks had failed: " in answer.error
+        assert len(lines_with(run.log(), "leat: ")) == 1
+        for rank in run.ranks:
+            end = rank.call("finalize")
+            assert end.status == "LEAT_ERROR_LOST" and "nothing of this run is stored" in end.error
+            assert rank.call("finalize").status == "LEAT_ERROR_LOST"
+        first, last = lines_with(run.log(), "leat: ")
+    assert first.startswith("leat: leat_init_ranks: ") and "<stor>" in first
+    assert last.startswith("leat: leat_finalize: nothing of this run is stored: leat_init_ranks had failed, and 2 writes of this rank")
+    assert "<stor>" in last
+
+
+@pytest.mark.parametrize("calls", [0, 1])
+def test_without_leat_finalize_the_end_of_a_process_says_that_leat_init_had_failed(tmp_path, calls):
+    with Run(tmp_path, xml(GLOBAL).replace("</simulation>", "<stor/></simulation>")) as run:
+        (rank,) = run.ranks
+        rank.call("init_ranks", run.config, run.session, 0, 1)
+        for _ in range(calls):
+            rank.call("write", "a", 0, 20, 1)
+        rank.process.stdin.close()
+        rank.process.wait(LIMIT)
+        said = lines_with(run.log(), "leat: ")
+    # A program that has heeded the status has been told.
+    assert [("nothing of this run" in line, "1 write of" in line) for line in said[1:]] == calls * [(True, True)]
 
 
 def test_a_message_that_a_killed_server_had_not_said_yet_is_said_by_the_next_one(tmp_path):

@@ -115,6 +115,14 @@ def test_without_stat_the_run_goes_on_unless_it_shall_abort(tmp_path):
     assert "LEAT_ON_ERROR=abort" in said and "int32_2_strided" in said
 
 
+def test_without_stat_the_end_says_that_leat_init_had_failed(tmp_path):
+    done = subprocess.run([BUILD / "bin" / "fortran_square", "0"], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "LEAT_RUNTIME_DIR": str(tmp_path / "r")})
+    first, last = done.stderr.splitlines()
+    assert first == "leat: leat_init_ranks: square.xml: error: cannot read the file: no such file"
+    assert last.startswith("leat: leat_finalize: nothing of this run is stored: leat_init_ranks had failed, and 1 write of this rank")
+
+
 def test_each_c_call_has_its_fortran_twin():
     c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?(leat_\w+)\(", (HERE.parents[1] / "client-api/leat.h").read_text()))
     module = (HERE.parents[1] / "fortran/leat.f90").read_text()
@@ -122,7 +130,7 @@ def test_each_c_call_has_its_fortran_twin():
     folded = {"leat_set_extent_list", "leat_set_position_list", "leat_set_level_list",
               "leat_write_block", "leat_write_array", "leat_write_typed",
               "leat_alloc_block", "leat_alloc_array", "leat_commit_block",
-              "leat_split_group", "leat_split_check", "leat_split_end", "leat_memory_node"}  # of leat_mpi
+              "leat_split_group", "leat_init_group", "leat_split_end", "leat_memory_node"}  # of leat_mpi
     public = set(re.findall(r"leat_\w+", " ".join(re.findall(r"^  public :: (.*)$", module, re.M))))
     assert c_calls - folded == public - {"leat_get"}  # all three leat_get_...
 

@@ -107,6 +107,19 @@ def test_lists_allocated_memory_and_threads_arrive(stored):
     assert stored["blocks"][:, 0].tolist() == stored["blocks_block_number"].tolist() == [0, 1, 2, 3]
 
 
+def test_a_code_that_goes_on_after_a_failed_init_is_told_at_its_end(python, tmp_path):
+    said = run(python, tmp_path, """
+import contextlib, leat, numpy as np
+for call in [lambda: leat.init("py.xml")] + 3 * [lambda: leat.write("grid", np.ones(3))]:
+    with contextlib.suppress(leat.Error):
+        call()
+""")
+    first, last = said.splitlines()
+    assert first.startswith("leat: leat_init: py.xml: ")
+    assert last.startswith("leat: nothing of this run is stored: leat_init had failed, and 3 writes of this rank came")
+    assert "py.xml: error: cannot read the file" in last
+
+
 def test_errors_are_exceptions_with_status_and_message(python, tmp_path):
     (tmp_path / "py.xml").write_text(XML.format(layouts=""))
     said = run(python, tmp_path, """
@@ -296,7 +309,7 @@ def test_each_c_call_has_its_python_twin():
     c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?leat_(\w+)\(", (ROOT / "client-api/leat.h").read_text()))
     # One Python name for several C ones: block is an optional argument, an array says what it is, comm says the ranks, `with` the end.
     folded = {"write_block", "write_array", "write_typed", "alloc_block", "alloc_array", "commit_block", "init_ranks", "set_extent_list",
-              "set_position_list", "set_level_list", "split_group", "split_check", "split_end", "memory_node", "idle_begin", "idle_end"}
+              "set_position_list", "set_level_list", "split_group", "init_group", "split_end", "memory_node", "idle_begin", "idle_end"}
     module = (ROOT / "python-plugins/leat/client.py").read_text()
     public = set(re.findall(r'"(\w+)"', re.search(r"__all__ = \[(.*?)\]", module, re.S)[1]))
     assert c_calls - folded == public - {"Error", "set", "split", "idle"}
