@@ -374,10 +374,11 @@ def test_threads_of_a_script_may_print_while_it_works(folder):
 
 def test_what_is_no_message_is_said_to_be_none(folder):
     put(folder, "bad", """
-        import os, struct
+        import os, struct, time
         def process(ds, ctx):
             if ctx.iteration == 1:
                 os.write(3, struct.pack("=QQ", 7, 0) + b"garbage")
+                time.sleep(50)  # it is ended meanwhile
             ctx.scalar("i", ctx.iteration)
         """)
     with script_run(folder, config()) as run:
