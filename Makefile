@@ -60,7 +60,7 @@ sanitize: setup
 	@for target in expression events frames; do \
 	  build/asan/bin/fuzz_$$target tests/fuzz/corpus/$$target 2>/dev/null || exit 1; \
 	done
-	@cmake --build --preset tsan -j $(JOBS) --target cpp_api_test cpp_api_test_nothrow leatd leat_plugin_hdf5 leat_plugin_trace
+	@cmake --build --preset tsan -j $(JOBS) --target cpp_calls
 	@ctest --test-dir build/tsan --output-on-failure --no-tests=error -R '^cpp\.calls$$'
 
 # Searches for new inputs from those that are kept; what it finds lies in build/fuzz/findings.
