@@ -129,6 +129,30 @@ void judge_places(CheckReport& report) {
   }
 }
 
+// Once for each layout.
+void note_blocks(CheckReport& report) {
+  const model::Model& model = *report.model;
+  if (report.options.ranks.value_or(1) < 2) return;
+  std::set<std::uint32_t> said;
+  for (const model::Variable& each : model.variables) {
+    const model::Layout& layout = model.layouts[each.layout];
+    const bool varies = std::any_of(layout.dimensions.begin(), layout.dimensions.end(),
+                                    [](const model::Dimension& d) { return d.varying; });
+    if (layout.has_global || varies || each.stores.empty() || !said.insert(each.layout).second)
+      continue;
+    std::string shape = "block";
+    for (const model::Dimension& d : layout.dimensions) shape += ", " + d.name;
+    report.diagnostics.push_back({model::Severity::note, layout.where,
+                                  "layout \"" + layout.name +
+                                      "\" has no global=\"...\": with several ranks \"" +
+                                      each.name + "\" is stored as (" + shape +
+                                      "), a row for each block, and block_rank and block_iteration "
+                                      "say whose it is. For a row "
+                                      "for each iteration give it global=\"...\"" +
+                                      (layout.dimensions.empty() ? ", and dimensions=\"1\"" : "")});
+  }
+}
+
 void add_parameters(CheckReport& report, const Overrides& overrides) {
   const auto& parameters = report.model->parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -214,6 +238,7 @@ Result<CheckReport> check_file(const CheckOptions& options) {
   CheckReport& report = *sized;
   judge_spill(report);
   judge_places(report);
+  note_blocks(report);
   check_placement(report);
   check_stores(report);
   check_scripts(report);

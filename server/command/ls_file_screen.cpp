@@ -208,8 +208,8 @@ class FileScreen {
   }
 
   std::vector<Cell> row(const Json& each, bool of_run) const {
-    const bool per_iteration =
-        of_run && each["layout"] != "varying" && !each["iterations"].is_null();
+    const bool per_iteration = of_run && each["layout"] != "varying" && !each["of_blocks"] &&
+                               !each["iterations"].is_null();
     return {{each["name"].get<std::string>()},
             {each["type"].get<std::string>()},
             {dataset_shape(each, per_iteration)},

@@ -135,6 +135,7 @@ class FileFacts {
     const Id dataset = open(name);
     facts["number"] = number_of(dataset, "leat_number", 0);
     facts["layout"] = text_of(dataset, "leat_layout");
+    facts["of_blocks"] = says(dataset, "leat_blocks");
     facts["iterations"] = Json(nullptr);
     if (says(dataset, "leat_constant")) return facts;
     std::uint64_t written = rows_;
