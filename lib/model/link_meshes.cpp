@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/suggest.hpp"
+#include "lib/model/centering.hpp"
 #include "lib/model/integer_values.hpp"
 #include "lib/model/mesh_check.hpp"
 #include "lib/model/read_steps.hpp"
@@ -148,6 +149,7 @@ void link_meshes(ReadContext& context, const XmlElement& root) {
     const std::vector<std::uint32_t>& axes = context.model.meshes[*variable.mesh].coordinates;
     if (std::none_of(axes.begin(), axes.end(), is_shapeless)) check_on_mesh(context, variable);
   }
+  place_on_uniform_meshes(context);
 }
 
 }  // namespace leat::model

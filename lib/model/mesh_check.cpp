@@ -8,19 +8,6 @@
 namespace leat::model {
 namespace {
 
-// Elements of the whole in dimension `d`, when they are known: of the global array, else of a
-// block without its ghosts.
-std::optional<std::int64_t> whole(const Model& model, const Layout& layout, std::size_t d) {
-  const Dimension& dimension = layout.dimensions[d];
-  if (dimension.varying && !layout.has_global) return std::nullopt;
-  const ExpressionValue value =
-      IntegerValues(model.parameters)
-          .evaluate(layout.has_global ? dimension.global : dimension.extent);
-  if (value.fault != ExpressionFault::none) return std::nullopt;
-  if (layout.has_global) return value.value;
-  return value.value - dimension.ghost_low - dimension.ghost_high;
-}
-
 bool is_grid(const Mesh& mesh) {
   return mesh.kind == Mesh::Kind::uniform || mesh.kind == Mesh::Kind::rectilinear ||
          mesh.kind == Mesh::Kind::curvilinear || mesh.kind == Mesh::Kind::amr;
@@ -87,7 +74,8 @@ class MeshCheck {
     const Variable& axis = model_.variables[coordinate];
     const Layout& layout = model_.layouts[axis.layout];
     if (layout.dimensions.size() <= of_coordinate) return;
-    const auto mine = whole(model_, layout_, d), theirs = whole(model_, layout, of_coordinate);
+    const auto mine = whole_extent(model_, layout_, d),
+               theirs = whole_extent(model_, layout, of_coordinate);
     if (!mine || !theirs || std::abs(*mine - *theirs) <= 1) return;
     error("has " + std::to_string(*mine) + " values along \"" + layout_.dimensions[d].name +
           "\", and the coordinate \"" + axis.name + "\" of its mesh \"" + mesh_.name + "\" has " +
@@ -106,6 +94,17 @@ class MeshCheck {
 };
 
 }  // namespace
+
+std::optional<std::int64_t> whole_extent(const Model& model, const Layout& layout, std::size_t d) {
+  const Dimension& dimension = layout.dimensions[d];
+  if (dimension.varying && !layout.has_global) return std::nullopt;
+  const ExpressionValue value =
+      IntegerValues(model.parameters)
+          .evaluate(layout.has_global ? dimension.global : dimension.extent);
+  if (value.fault != ExpressionFault::none) return std::nullopt;
+  if (layout.has_global) return value.value;
+  return value.value - dimension.ghost_low - dimension.ghost_high;
+}
 
 void check_on_mesh(ReadContext& context, const Variable& variable) {
   MeshCheck(context, variable).run();

@@ -101,7 +101,7 @@ struct Mesh {
 };
 inline constexpr std::size_t kMaxAxes = 3;
 
-enum class Centering : std::uint32_t { zonal = 1, nodal = 2 };
+enum class Centering : std::uint32_t { zonal = 1, nodal = 2, unplaced = 3 };
 
 struct Variable {
   std::string name;  ///< full name, groups joined by '/': "fields/temperature"
@@ -111,6 +111,7 @@ struct Variable {
   std::string standard_name, cell_methods;  ///< of the CF conventions, or ""
   std::optional<std::uint32_t> mesh;
   Centering centering = Centering::zonal;
+  std::vector<Centering> centerings;  ///< on a uniform mesh: along each dimension; else empty
   bool time_varying = true;  ///< false: written once, stored without an iteration dimension
   std::vector<std::uint32_t> stores;  ///< which stores take it
   std::vector<Option> options;        ///< what a store may want to know: compression, ...

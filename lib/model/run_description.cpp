@@ -33,6 +33,9 @@ json described(const Variable& variable, const Layout& layout) {
   put(&said, "unit", variable.unit);
   put(&said, "description", variable.description);
   for (const Dimension& each : layout.dimensions) said["dims"].push_back(described(each));
+  for (std::size_t d = 0; d < variable.centerings.size(); ++d)
+    put(&said["dims"][d], "centering", static_cast<int>(variable.centerings[d]),
+        static_cast<int>(variable.centering));
   put(&said, "global", static_cast<int>(layout.has_global));
   put(&said, "time_varying", static_cast<int>(variable.time_varying), 1);
   put_options(&said, variable.options);

@@ -58,7 +58,7 @@ typedef struct leat_dimension {
   int64_t ghost_low;   /* layers of ghost cells before and after the block's own cells; */
   int64_t ghost_high;  /* the extents of a block include them, its position and the global extents do not */
   int32_t varying;     /* 1: its extent may differ from block to block and from iteration to iteration */
-  int32_t reserved;
+  uint32_t centering;  /* enum leat_centering, where values on a uniform mesh lie along it; 0: as the variable's says */
 } leat_dimension;
 
 /* What the XML says of a variable; the same for all ranks and iterations. */
@@ -84,7 +84,7 @@ enum leat_mesh_kind {
   LEAT_MESH_UNIFORM = 1, LEAT_MESH_RECTILINEAR = 2, LEAT_MESH_CURVILINEAR = 3, LEAT_MESH_UNSTRUCTURED = 4,
   LEAT_MESH_POINTS = 5, LEAT_MESH_AMR = 6
 };
-enum leat_centering { LEAT_ZONAL = 1, LEAT_NODAL = 2 };
+enum leat_centering { LEAT_ZONAL = 1, LEAT_NODAL = 2, LEAT_UNPLACED = 3 };
 
 /* Where in space values lie. Axes are in the order x, y, z; x runs along the last dimension of a variable. */
 typedef struct leat_mesh {

@@ -17,6 +17,12 @@ std::int32_t index_or_none(std::optional<std::uint32_t> index) {
   return index ? static_cast<std::int32_t>(*index) : -1;
 }
 
+// 0: as the variable's says.
+std::uint32_t centering_of(const model::Variable& variable, std::size_t d) {
+  if (d >= variable.centerings.size() || variable.centerings[d] == variable.centering) return 0;
+  return static_cast<std::uint32_t>(variable.centerings[d]);
+}
+
 leat_variable variable_of(const model::Variable& variable, const model::Layout& layout,
                           const std::vector<leat_option>& options) {
   leat_variable view{};
@@ -29,7 +35,7 @@ leat_variable variable_of(const model::Variable& variable, const model::Layout& 
   for (std::uint32_t d = 0; d < view.dims; ++d) {
     const model::Dimension& dimension = layout.dimensions[d];
     view.dimension[d] = {dimension.name.c_str(), dimension.ghost_low, dimension.ghost_high,
-                         dimension.varying, 0};
+                         dimension.varying, centering_of(variable, d)};
   }
   view.has_global = layout.has_global;
   view.time_varying = variable.time_varying;

@@ -49,6 +49,7 @@ leat_variable variable_of(const Json& json, const std::vector<leat_option>& opti
     d.ghost_low = dimension.value("low", 0);
     d.ghost_high = dimension.value("high", 0);
     d.varying = dimension.value("varying", 0);
+    d.centering = dimension.value("centering", 0u);
   }
   variable.has_global = json.value("global", 0);
   variable.time_varying = json.value("time_varying", 1);

@@ -132,7 +132,8 @@ def test_scripts_know_the_numbers_of_types_and_meshes():
     kinds = enumerators("server/include/plugin.h", "leat_mesh_kind")
     said = re.search(r"_UNIFORM = (\d)\n_CURVES = \((\d), (\d)\)", text(READS[0])).groups()
     assert said == tuple(kinds[f"leat_mesh_{k}"] for k in ("uniform", "rectilinear", "curvilinear"))
-    assert f"_NODAL = {enumerators('server/include/plugin.h', 'leat_centering')['leat_nodal']}" in text(READS[1])
+    centerings = enumerators("server/include/plugin.h", "leat_centering")
+    assert f"_NODAL, _UNPLACED = {centerings['leat_nodal']}, {centerings['leat_unplaced']}\n" in text(READS[0])
 
 
 def test_the_picture_of_orders_has_the_xml_where_its_page_has_it():

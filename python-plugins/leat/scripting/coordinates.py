@@ -7,6 +7,7 @@ import numpy as np
 
 _UNIFORM = 1
 _CURVES = (2, 3)  # rectilinear, curvilinear: each variable of coordinates has dimensions of the data
+_NODAL, _UNPLACED = 2, 3
 _ANY = object()   # places of a coordinate variable, which are what they are
 ITERATION = {"long_name": "number of the simulation's iteration", "units": "1"}
 
@@ -88,8 +89,11 @@ def places_of(variable, d):
     mesh, dims = variable.mesh, len(variable.dimensions)
     if mesh is None or mesh.kind != _UNIFORM or mesh.dims != dims:
         return None
-    axis = dims - 1 - d
-    to_centre = 0 if variable.nodal else mesh.spacing[axis] / 2
+    axis, centering = dims - 1 - d, variable.dimensions[d].centering
+    if centering == _UNPLACED:
+        return None
+    nodal = centering == _NODAL if centering else variable.nodal
+    to_centre = 0 if nodal else mesh.spacing[axis] / 2
     return Places(mesh.origin[axis] + to_centre, mesh.spacing[axis], mesh.unit, axis)
 
 

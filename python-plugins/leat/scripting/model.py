@@ -5,10 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .coordinates import Mesh, Time, is_coordinate_variable
-
-_NODAL = 2
-
+from .coordinates import _NODAL, Mesh, Time, is_coordinate_variable
 
 # By the numbers of lib/base/scalar_types.def.
 _TYPES = dict(enumerate(("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8", "c16", "S1"), 1))
@@ -20,10 +17,12 @@ class Dimension:
     low: int = 0        # layers of ghosts before and after a block's own cells
     high: int = 0
     varying: bool = False
+    centering: int = 0  # on a uniform mesh: 1 at the centres of cells, 2 at nodes, 3 not known, 0 as the variable says
 
     @classmethod
     def from_json(cls, told):
-        return cls(told["name"], told.get("ghost_low", 0), told.get("ghost_high", 0), bool(told.get("varying", 0)))
+        return cls(told["name"], told.get("ghost_low", 0), told.get("ghost_high", 0), bool(told.get("varying", 0)),
+                   told.get("centering", 0))
 
 
 @dataclass

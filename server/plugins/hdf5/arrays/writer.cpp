@@ -14,6 +14,7 @@
 #include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
+#include "server/plugins/hdf5/conventions/uniform_cells.hpp"
 #include "server/plugins/hdf5/datasets/integers.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 
@@ -221,7 +222,8 @@ DimensionName Axes::name_of(unsigned dimension, hsize_t length) const {
 
 DimensionName Axes::place_name_of(unsigned dimension, hsize_t length) const {
   DimensionName name = name_of(dimension, length);
-  name.values = uniform_axis(target_.run, variable_, dimension);
+  if (target_.cells.fits(variable_, dimension))
+    name.values = uniform_axis(target_.run, variable_, dimension);
   // As long as the array is by now: tools that go by the scale would see a part of it.
   name.grows = !name.values && variable_.dimension[dimension].varying != 0;
   return name;

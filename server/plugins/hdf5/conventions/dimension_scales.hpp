@@ -102,6 +102,7 @@ class DimensionScales {
 };
 
 class BlockTables;
+class UniformCells;
 
 /// Where a store writes: its open file, and what all that is written there goes by. Outlived by
 /// what is given.
@@ -113,6 +114,7 @@ struct Target {
   /// numbers of iterations where rows are called after the time; "" for none.
   const std::string& time;
   BlockTables& blocks;
+  const UniformCells& cells;
 };
 
 }  // namespace leat::hdf5

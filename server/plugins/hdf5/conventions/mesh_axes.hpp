@@ -22,8 +22,11 @@ struct AxisValues {
   std::vector<double> values(hsize_t count) const;
 };
 
+/// enum leat_centering, of the values along dimension `d` on a uniform mesh.
+std::uint32_t centering_along(const leat_variable& variable, unsigned d);
+
 /// Where the values of a variable lie along its dimension `d`, when it is on a uniform mesh: nodes,
-/// or the centres between them.
+/// or the centres between them. None where that is not known.
 std::optional<AxisValues> uniform_axis(const leat_run& run, const leat_variable& variable,
                                        unsigned d);
 

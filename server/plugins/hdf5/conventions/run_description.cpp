@@ -34,6 +34,7 @@ json described(const leat_dimension& dimension) {
   put(&said, "ghost_low", dimension.ghost_low, std::int64_t{0});
   put(&said, "ghost_high", dimension.ghost_high, std::int64_t{0});
   put(&said, "varying", dimension.varying, 0);
+  put(&said, "centering", dimension.centering, 0u);
   return said;
 }
 
@@ -127,7 +128,8 @@ struct DescribedRun::Reader {
 
   leat_dimension dimension(const json& from) {
     return {keep(from.at("name")), from.value("ghost_low", std::int64_t{0}),
-            from.value("ghost_high", std::int64_t{0}), from.value("varying", 0), 0};
+            from.value("ghost_high", std::int64_t{0}), from.value("varying", 0),
+            from.value("centering", 0u)};
   }
 
   // A variable or a mesh, with what both have.

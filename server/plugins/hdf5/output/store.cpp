@@ -10,6 +10,7 @@
 #include "server/plugins/hdf5/arrays/parameter_tables.hpp"
 #include "server/plugins/hdf5/arrays/written_mask.hpp"
 #include "server/plugins/hdf5/conventions/time_axis.hpp"
+#include "server/plugins/hdf5/conventions/uniform_cells.hpp"
 #include "server/plugins/hdf5/datasets/integers.hpp"
 #include "server/plugins/hdf5/output/blocks.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
@@ -55,7 +56,8 @@ struct Store::Open {
         stored_before(numbers_in(scales.iteration())),
         time(file, run, scales),
         blocks({file, scales, run, time.beside()}),
-        target{file, scales, run, time.beside(), blocks},
+        cells(run, host),
+        target{file, scales, run, time.beside(), blocks, cells},
         parameters(target),
         vtkhdf({file, file, run}, host) {
     if (scales.rows().exists()) open_whole();
@@ -103,6 +105,7 @@ struct Store::Open {
   std::vector<std::int64_t> stored_before;  // by writers before this one, ascending
   TimeAxis time;
   BlockTables blocks;
+  UniformCells cells;
   Target target;
   Dataset whole;
   ParameterTables parameters;
@@ -181,6 +184,7 @@ void Store::iteration(const leat_iteration_data& data) {
     expect_room_for(open_->scales.iteration(), data.iteration);
     make_room(data);
     open_->expect(data);
+    open_->cells.look_at(data);
     begin_blocks(open_->target, sound, open_->rows, data.iteration, open_->unsaid);
   } catch (const std::exception& e) {
     throw std::runtime_error(what + e.what());
