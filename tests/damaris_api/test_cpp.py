@@ -37,6 +37,18 @@ def test_fields_of_flow_are_in_the_order_of_the_cells(tmp_path, ranks):
     assert "nothing lost" in log and "holes" not in log and "error" not in log, log
 
 
+def test_fields_with_an_index_need_no_position(tmp_path):
+    """Where all blocks lie at 0 they do not lie on each other: only the index itself does, which has none."""
+    (tmp_path / "out").mkdir()
+    done = run(tmp_path, "damaris_flow", "out", "Collective", "#", ranks=3, variables={"FLOW_WITHOUT_POSITIONS": "1"})
+    assert done.returncode == 0, done.stderr
+    for step in range(STEPS):
+        with h5py.File(tmp_path / f"out/flow_It{step}.h5") as file:
+            assert same_bits(file["PRESSURE"][...], 1000. * step + np.arange(CELLS))
+    log = (tmp_path / "out/damaris_log/flow.log").read_text()
+    assert "holes" not in log and "PRESSURE" not in log and "SWAT" not in log, log
+
+
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_with_its_mesh_each_rank_has_its_part_and_the_cells_beside_it(tmp_path, ranks):
     """Memory that was asked for before a parameter changed has the size of then."""
