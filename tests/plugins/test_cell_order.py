@@ -123,9 +123,31 @@ def test_without_an_index_that_fits_nothing_is_stored_in_a_wrong_order(tmp_path,
         assert all(same_bits(file[f"P/P{rank}"][...], field(rank, 0)) for rank in range(3))
 
 
-def test_a_server_that_takes_over_does_not_guess_the_order(tmp_path):
+@pytest.mark.parametrize("first", [0, 9])
+def test_a_server_that_takes_over_has_the_index_of_the_files(tmp_path, first):
+    """The last one where it was written again."""
     plugin = begun(tmp_path)
-    plugin.must(0, *iteration(plugin, 0))
+    turned = [(WHOLE - 1 - cells).astype("i4") for cells in CELLS]
+    plugin.must(first, *(give(plugin, 0, turned[rank], rank) for rank in range(3)),
+                *(give(plugin, 1, field(rank, 0), rank) for rank in range(3)))
+    plugin.must(first + 1, *(give(plugin, 0, CELLS[rank], rank) for rank in range(2)),
+                *(give(plugin, 1, field(rank, 0), rank) for rank in range(3)))
+    plugin.kill()
+    plugin = Plugin(tmp_path, VARIABLES, options=ORDERED, ranks=3, resumed=1)
+    plugin.must(first + 2, *(give(plugin, 1, field(rank, 2), rank) for rank in range(3)))
+    plugin.finish()
+    expected = np.full(WHOLE, np.nan)
+    for rank, cells in enumerate([CELLS[0], CELLS[1], turned[2]]):
+        expected[cells] = field(rank, 2)
+    with h5py.File(tmp_path / f"run_It{first + 2}.h5") as file:
+        assert np.array_equal(file["P"][...], expected, equal_nan=True)
+
+
+def test_a_server_that_takes_over_does_not_guess_the_order(tmp_path):
+    """Where parts of the index lay on each other not all of it is in the file."""
+    plugin = begun(tmp_path)
+    plugin.must(0, *(plugin.values(0, CELLS[rank], rank=rank, position=[0], **{"global": [WHOLE]}) for rank in range(3)),
+                *iteration(plugin, 1)[:3])
     plugin.kill()
     plugin = Plugin(tmp_path, VARIABLES, options=ORDERED, ranks=3, resumed=1)
     assert "which was written before the server was restarted" in plugin.iteration(1, *iteration(plugin, 1))

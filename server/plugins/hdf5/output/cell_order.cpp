@@ -6,8 +6,10 @@
 #include <optional>
 #include <stdexcept>
 
+#include "server/plugins/hdf5/base/plain_file.hpp"
 #include "server/plugins/hdf5/base/types.hpp"
 #include "server/plugins/hdf5/output/select_file.hpp"
+#include "server/plugins/hdf5/output/stored_index.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -81,11 +83,32 @@ std::uint32_t CellOrder::number_of(const std::string& name, const std::string& t
 void CellOrder::note(const std::vector<BlockList>& by_variable) {
   for (const BlockList& blocks : by_variable) {
     const std::uint32_t variable = blocks.front()->variable;
-    const auto is_it = [&](const auto& each) { return each.second == variable; };
-    if (std::none_of(index_of_.begin(), index_of_.end(), is_it)) continue;
+    if (!is_index(variable)) continue;
     const std::uint32_t type = leat_variable_at(&run_, variable)->type;
     for (const leat_block* block : blocks)
       known_[{variable, block->rank, block->block}] = *integers_in(type, *block);
+  }
+}
+
+bool CellOrder::is_index(std::uint32_t variable) const {
+  const auto is_it = [&](const auto& each) { return each.second == variable; };
+  return std::any_of(index_of_.begin(), index_of_.end(), is_it);
+}
+
+// What cannot be read is as what was never seen: who needs it says so.
+void CellOrder::recover(const std::vector<std::string>& files) {
+  std::set<std::uint32_t> indices;
+  for (const auto& [variable, index] : index_of_) indices.insert(index);
+  for (const std::string& path : files) {
+    try {
+      const Id file = open_plain(path, "cannot read " + path);
+      for (const std::uint32_t index : indices) {
+        for (IndexPart& part : stored_parts(file, leat_variable_at(&run_, index)->name))
+          known_.try_emplace({index, part.rank, part.block}, std::move(part.places));
+      }
+    } catch (const std::exception& e) {
+      host_.warn(std::string("store \"") + run_.store + "\": " + e.what());
+    }
   }
 }
 

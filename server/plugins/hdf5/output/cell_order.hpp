@@ -4,7 +4,8 @@
 // partitioned grid, which each rank has in an order of its own, are stored in the order of the cells.
 //
 // The index of a rank's block is the block of that rank and number which was written last: codes write
-// it once, in their first iteration. A copy of each is kept, 8 bytes for each value.
+// it once, in their first iteration. A copy of each is kept, 8 bytes for each value; a server that takes
+// over has them from the files.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,10 @@ class CellOrder {
 
   /// The indices among what an iteration has.
   void note(const std::vector<BlockList>& by_variable);
+  /// Those that the server before this one has seen: of its files, the last one first.
+  void recover(const std::vector<std::string>& files);
   bool has(std::uint32_t variable) const { return index_of_.count(variable) > 0; }
+  bool is_index(std::uint32_t variable) const;
 
   struct Array {
     std::vector<std::uint8_t> values;  ///< of the global array

@@ -12,6 +12,7 @@
 #include "server/plugins/hdf5/output/blocks.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/root_attributes.hpp"
+#include "server/plugins/hdf5/output/stored_index.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -189,6 +190,7 @@ void DamarisFile::write_whole(const leat_variable& variable, SoundBlocks* blocks
   std::uint64_t written = 0;
   for (const leat_block* block : blocks->list) written += product(own_extents(variable, *block));
   Dataset dataset = make_whole(variable, *blocks, written < product(global));
+  if (order_->is_index(blocks->variable)) note_parts(dataset.id(), variable, blocks->list);
   for (const leat_block* block : blocks->list) {
     try {
       if (global_extents(variable, *block) != global)

@@ -49,6 +49,7 @@ DamarisStore::DamarisStore(const leat_run& run, Host host)
       plan_(plan_of(run, host)),
       names_(run, host, plan_.mode),
       order_(run, host, order_of(run, plan_.mode)) {
+  if (leat_run_is_resumed(&run)) order_.recover(names_.stored());
   host_.info("writing " + names_.of_all());
 }
 
