@@ -15,6 +15,7 @@ extern "C" {
  *
  *     parameter  NAME  int|double|string  VALUE      without VALUE when it has none yet; \t, \n and \\ stand for such characters
  *     place      process|ranks|...  CORES            where the server lives, with "ranks" call leat_split; and its cores
+ *     type       NAME  int32|float64|...             of each variable; char where it has the types of cells of a mesh
  *     variable   NAME  BLOCKS                        of the variables with a global array: blocks of a rank in an iteration
  *
  * There will be other lines: pass over what you do not know. No session is needed, none is begun; MPI is not used: one rank may

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of Damaris 1.7.1, by Leat: a program written for Damaris compiles against this header and links libdamaris.so unchanged.
+ * The calls of Damaris 1.9, by Leat: a program written for Damaris compiles against this header and links libdamaris.so unchanged.
  *
  * Names, arguments, numbers and what a call is for are those of Damaris; docs/reference/damaris.md has, call by call, what of Leat
  * each one is and where it differs. The XML is that of Damaris, as it is, or one of Leat's own.
@@ -16,10 +16,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+/* Of the Damaris whose calls these are; the CMake package and pkg-config have it from here. */
 #define DAMARIS_VERSION_MAJOR 1
-#define DAMARIS_VERSION_MINOR 7
-#define DAMARIS_VERSION_PATCH 1
-#define DAMARIS_VERSION "1.7.1"
+#define DAMARIS_VERSION_MINOR 9
+#define DAMARIS_VERSION_PATCH 0
+#define DAMARIS_VERSION "1.9.0"
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,11 +58,29 @@ enum {
   DAMARIS_ERROR_UNKNOWN        /* a system call failed, or Leat is at fault */
 };
 
+/* Types of the values of variables: the C types that they are called after. */
+typedef enum {
+  DAMARIS_TYPE_UNDEFINED = -1, /* what no C type of this list is, like complex numbers */
+  DAMARIS_TYPE_SHORT,
+  DAMARIS_TYPE_INT,
+  DAMARIS_TYPE_LONG,
+  DAMARIS_TYPE_FLOAT,
+  DAMARIS_TYPE_DOUBLE,
+  DAMARIS_TYPE_CHAR,
+  DAMARIS_TYPE_USHORT,
+  DAMARIS_TYPE_UINT,
+  DAMARIS_TYPE_ULONG,
+  DAMARIS_TYPE_UCHAR
+} DAMARIS_TYPE_STR;
+
+/* What Damaris may be built with. The numbers of both lists are Leat's own: a program is compiled with this header. */
+typedef enum { DAMARIS_HAS_HDF5, DAMARIS_HAS_PYTHON, DAMARIS_HAS_VISIT, DAMARIS_HAS_CATALYST } DAMARIS_PLUGIN_TYPE;
+
 /* What damaris_bind binds: name of the signal, rank that signalled, its iteration, and NULL. */
 typedef void (*signal_t)(const char*, int32_t, int32_t, const char*);
 
-/* Reads the XML `configfile`, a path that counts on the first rank of `comm`; all of its errors are said at once. Parameters can be
- * read and set from here on, also on ranks that will be servers. */
+/* Reads the XML `configfile`, a path, or the XML itself, which begins with "<"; what counts is that of the first rank of `comm`. All
+ * of its errors are said at once. Parameters can be read and set from here on, also on ranks that will be servers. */
 DAMARIS_API int damaris_initialize(const char* configfile, MPI_Comm comm);
 /* Waits until all that was written is stored, unless damaris_stop has. */
 DAMARIS_API int damaris_finalize(void);
@@ -104,6 +123,13 @@ DAMARIS_API int damaris_client_comm_get(MPI_Comm* comm);
 DAMARIS_API int damaris_end_iteration(void);
 /* From 0 on. */
 DAMARIS_API int damaris_get_iteration(int* iteration);
+
+/* The type of the values of a variable, as its layout in the XML has it. */
+DAMARIS_API int damaris_get_type(const char* variable_name, DAMARIS_TYPE_STR* vartype);
+/* 1: files of HDF5, scripts in Python; 0: what Leat has not. No code: it may be called at any time. */
+DAMARIS_API int damaris_has_plugin(DAMARIS_PLUGIN_TYPE plugin);
+/* What a code means, in a few words, for messages of the program; what was wrong in a call is on standard error. Never NULL. */
+DAMARIS_API const char* damaris_error_string(int code);
 
 #ifdef __cplusplus
 }

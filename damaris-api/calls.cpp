@@ -213,4 +213,14 @@ int damaris_get_iteration(int* iteration) {
   });
 }
 
+int damaris_get_type(const char* variable_name, DAMARIS_TYPE_STR* vartype) {
+  return anywhere(__func__, [&](Environment& the) { return the.type_of(variable_name, vartype); });
+}
+
+int damaris_has_plugin(DAMARIS_PLUGIN_TYPE plugin) {
+  return plugin == DAMARIS_HAS_HDF5 || plugin == DAMARIS_HAS_PYTHON;
+}
+
+const char* damaris_error_string(int code) { return leat::damaris::text_of(code); }
+
 }  // extern "C"

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Module damaris, as that of Damaris 1.7.1: what a program needs to declare the functions. All else is called without it.
+! Module damaris, as that of Damaris: what a program needs to declare the functions. All else is called without it.
 module damaris
   use iso_c_binding
   implicit none

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "damaris-api/Damaris.h"
+
 namespace leat::damaris {
 namespace {
 
@@ -35,6 +37,18 @@ Value value_of(const std::string& kind, const std::string& text) {
   return unescaped(text);
 }
 
+int type_of(const std::string& word) {
+  static const std::map<std::string, int> kTypes = {
+      {"int8", DAMARIS_TYPE_CHAR},     {"int16", DAMARIS_TYPE_SHORT},
+      {"int32", DAMARIS_TYPE_INT},     {"int64", DAMARIS_TYPE_LONG},
+      {"uint8", DAMARIS_TYPE_UCHAR},   {"uint16", DAMARIS_TYPE_USHORT},
+      {"uint32", DAMARIS_TYPE_UINT},   {"uint64", DAMARIS_TYPE_ULONG},
+      {"float32", DAMARIS_TYPE_FLOAT}, {"float64", DAMARIS_TYPE_DOUBLE},
+      {"char", DAMARIS_TYPE_CHAR}};
+  const auto found = kTypes.find(word);
+  return found == kTypes.end() ? int{DAMARIS_TYPE_UNDEFINED} : found->second;
+}
+
 }  // namespace
 
 Description parse_description(const std::string& text) {
@@ -46,6 +60,8 @@ Description parse_description(const std::string& text) {
       description.parameters[words[1]] = {value_of(words[2], known ? words[3] : ""), known};
     } else if (words[0] == "place" && words.size() >= 2) {
       description.ranks_serve = words[1] == "ranks";
+    } else if (words[0] == "type" && words.size() >= 3) {
+      description.types[words[1]] = type_of(words[2]);
     } else if (words[0] == "variable" && words.size() >= 3) {
       const long blocks = std::strtol(words[2].c_str(), nullptr, 10);
       description.placed[words[1]] = static_cast<std::uint32_t>(blocks);

@@ -24,7 +24,8 @@ struct Description {
   std::map<std::string, Parameter, std::less<>> parameters;
   /// Variables with a global array, and how many blocks a rank writes of them.
   std::map<std::string, std::uint32_t> placed;
-  bool ranks_serve = false;  ///< ranks of the job become servers
+  std::map<std::string, int, std::less<>> types;  ///< of variables, DAMARIS_TYPE_...
+  bool ranks_serve = false;                       ///< ranks of the job become servers
 };
 
 /// Of a text of leat_describe.

@@ -2,6 +2,7 @@
 #include "damaris-api/environment.hpp"
 
 #include <array>
+#include <cstdio>
 #include <utility>
 
 #include "damaris-api/status.hpp"
@@ -20,11 +21,12 @@ bool mpi_is_there() {
 
 }  // namespace
 
-Environment::Environment(const char* config, MPI_Comm comm, Description description)
-    : config_(config ? config : ""),
+Environment::Environment(GivenXml config, MPI_Comm comm, Description description)
+    : config_(std::move(config)),
       all_(comm),
       ranks_serve_(description.ranks_serve),
       placed_(std::move(description.placed)),
+      types_(std::move(description.types)),
       parameters_(std::move(description.parameters)) {}
 
 std::unique_ptr<Environment> Environment::initialize(const char* config, MPI_Comm comm, int* code) {
@@ -40,12 +42,13 @@ std::unique_ptr<Environment> Environment::initialize(const char* config, MPI_Com
   *code = DAMARIS_INIT_ERROR;
   MPI_Comm own = MPI_COMM_NULL;
   MPI_Comm_dup(comm, &own);
+  GivenXml xml;
   Description description;
-  if (!ask_for_description(config, own, &description)) {
+  if (!xml.take(config, own) || !ask_for_description(xml.path(), own, &description)) {
     MPI_Comm_free(&own);
     return nullptr;
   }
-  std::unique_ptr<Environment> made(new Environment(config, own, std::move(description)));
+  std::unique_ptr<Environment> made(new Environment(std::move(xml), own, std::move(description)));
   if (!made->ranks_serve_) {
     MPI_Comm_dup(own, &made->clients_);
     if (!made->begin_session()) return nullptr;
@@ -56,7 +59,7 @@ std::unique_ptr<Environment> Environment::initialize(const char* config, MPI_Com
 
 // Well on all clients, or on none.
 bool Environment::begin_session() {
-  in_session_ = leat_init_mpi(config_.c_str(), clients_) == LEAT_OK;
+  in_session_ = leat_init_mpi(config_.path(), clients_) == LEAT_OK;
   int all_well = in_session_;
   MPI_Allreduce(MPI_IN_PLACE, &all_well, 1, MPI_INT, MPI_MIN, clients_);
   if (!all_well) {
@@ -79,7 +82,7 @@ void Environment::put_blocks_at_the_origin() const {
 }
 
 int Environment::split() {
-  const leat_status status = leat_split(config_.c_str(), all_, &clients_);
+  const leat_status status = leat_split(config_.path(), all_, &clients_);
   if (status == LEAT_SERVED) {
     role_ = Role::server;
     return DAMARIS_OK;
@@ -111,7 +114,28 @@ int Environment::end_session() {
   return leat_finalize() == LEAT_OK ? DAMARIS_OK : DAMARIS_FINALIZE_ERROR;
 }
 
-int Environment::finalize() { return end_session(); }
+int Environment::finalize() {
+  const int code = end_session();
+  config_.remove();
+  return code;
+}
+
+int Environment::type_of(const char* variable, DAMARIS_TYPE_STR* type) {
+  constexpr const char* kCall = "damaris_get_type";
+  if (!variable || !type)
+    return refuse(DAMARIS_ARGUMENT_ERROR, kCall, "the name or the pointer to fill is NULL");
+  *type = DAMARIS_TYPE_UNDEFINED;
+  const auto found = types_.find(std::string_view(variable));
+  if (found != types_.end()) {
+    *type = static_cast<DAMARIS_TYPE_STR>(found->second);
+    return DAMARIS_OK;
+  }
+  if (in_session_)
+    leat_wanted(variable);  // says which one may be meant
+  else
+    std::fprintf(stderr, "leat: %s: the XML has no variable \"%s\"\n", kCall, variable);
+  return DAMARIS_UNDEFINED_VARIABLE;
+}
 
 int Environment::end_iteration() {
   ++iteration_;

@@ -10,6 +10,7 @@
 
 #include "damaris-api/Damaris.h"
 #include "damaris-api/allocations.hpp"
+#include "damaris-api/given_xml.hpp"
 #include "damaris-api/parameters.hpp"
 
 namespace leat::damaris {
@@ -30,6 +31,9 @@ class Environment {
   std::int64_t iteration() const noexcept { return iteration_; }
   int end_iteration();
 
+  /// `*type` is a DAMARIS_TYPE_STR.
+  int type_of(const char* variable, DAMARIS_TYPE_STR* type);
+
   int bind(const char* signal, signal_t function);
   int signal(const char* name);
 
@@ -39,7 +43,7 @@ class Environment {
  private:
   enum class Role { waits_for_start, client, server };
 
-  Environment(const char* config, MPI_Comm comm, Description description);
+  Environment(GivenXml config, MPI_Comm comm, Description description);
   /// With ranks that become servers: parts them from the clients. Comes back on a server when the
   /// run is over.
   int split();
@@ -47,7 +51,7 @@ class Environment {
   int end_session();
   void put_blocks_at_the_origin() const;
 
-  std::string config_;
+  GivenXml config_;
   // Both are freed by MPI_Finalize: not all ranks need call damaris_finalize.
   MPI_Comm all_ = MPI_COMM_NULL;
   MPI_Comm clients_ = MPI_COMM_NULL;  ///< the program's, too
@@ -56,6 +60,7 @@ class Environment {
   bool in_session_ = false, is_parted_ = false;
   std::int64_t iteration_ = 0;
   std::map<std::string, std::uint32_t> placed_;
+  std::map<std::string, int, std::less<>> types_;
   std::map<std::string, signal_t, std::less<>> bound_;
   Parameters parameters_;
   Allocations allocations_;

@@ -47,6 +47,18 @@ int code_of(leat_status status, Named named) noexcept {
   return DAMARIS_ERROR_UNKNOWN;
 }
 
+const char* text_of(int code) noexcept {
+  switch (code) {
+#define DAMARIS_CODE(name, text) \
+  case DAMARIS_##name:           \
+    return text;
+#include "damaris-api/codes.def"
+#undef DAMARIS_CODE
+    default:
+      return "no code of Damaris";
+  }
+}
+
 int refuse(int code, const char* call, const char* text) noexcept {
   try {
     static std::set<std::pair<const char*, const char*>> said;

@@ -16,4 +16,7 @@ int code_of(leat_status status, Named named = Named::variable) noexcept;
 /// literals. Returns `code`, for `return refuse(...)`.
 int refuse(int code, const char* call, const char* text) noexcept;
 
+/// What a code means, for people. Of any number.
+const char* text_of(int code) noexcept;
+
 }  // namespace leat::damaris

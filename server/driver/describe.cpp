@@ -5,8 +5,10 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <set>
 #include <variant>
 
+#include "lib/base/scalar.hpp"
 #include "lib/base/status.hpp"
 #include "lib/model/reader.hpp"
 #include "lib/model/words.hpp"
@@ -41,6 +43,15 @@ std::string parameter_line(const model::Parameter& parameter) {
          std::visit(Words{}, parameter.value) + "\n";
 }
 
+// Damaris' XML has them as char, and what `leat convert` makes of it as uint8.
+std::set<std::uint32_t> types_of_cells(const model::Model& model) {
+  std::set<std::uint32_t> variables;
+  for (const model::Mesh& mesh : model.meshes) {
+    if (mesh.types) variables.insert(*mesh.types);
+  }
+  return variables;
+}
+
 bool write_whole(int fd, const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
     const ssize_t written = ::write(fd, text.data() + at, text.size() - at);
@@ -58,8 +69,12 @@ std::string description_of(const model::Model& model) {
                      "\t" + std::to_string(architecture.dedicated_cores) + "\t" +
                      std::to_string(architecture.servers) + "\n";
   for (const model::Parameter& parameter : model.parameters) text += parameter_line(parameter);
-  for (const model::Variable& variable : model.variables) {
+  const std::set<std::uint32_t> of_cells = types_of_cells(model);
+  for (std::uint32_t number = 0; number < model.variables.size(); ++number) {
+    const model::Variable& variable = model.variables[number];
     const model::Layout& layout = model.layouts[variable.layout];
+    text += "type\t" + variable.name + "\t" +
+            (of_cells.contains(number) ? "char" : std::string(scalar_name(layout.type))) + "\n";
     if (layout.has_global)
       text += "variable\t" + variable.name + "\t" + std::to_string(layout.blocks) + "\n";
   }

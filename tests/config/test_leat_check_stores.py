@@ -62,7 +62,7 @@ def test_what_zfp_cannot_do_is_an_error(tmp_path):
     ('name="exists" value="overwrite"', 'option exists="overwrite": expected "keep" or "replace"'),
     ('name="compresion" value="lz4"', 'no option "compresion"; it has file, folder, compression'),
     ('name="chunks" value="4"', 'no option "chunks"; it has file, folder, compression, durability, exists, io, xdmf, layout, '
-     'file-mode and domains'),
+     'file-mode, domains and select-file'),
     ('name="xdmf" value="yes"', 'option xdmf="yes": expected "true" or "false"'),
     ('name="durability" value="ever"', 'option durability="ever": expected "iteration"'),
     ('name="io" value="dirct"', 'option io="dirct": expected "auto", "buffered" or "direct"'),

@@ -37,9 +37,10 @@ SCHEMA = {
     "script": "",
     "log": "FileName RotationSize LogFormat LogLevel Flush",
 }
-# Of the files that OPM Flow makes, and of files for older versions.
+# Of the files that OPM Flow and PDI make, and of files for older versions.
 IN_FILES = {
-    "variable": "select-file",
+    "variable": "select-file select-mem select-subset",
+    "plugins": "",
     "element_offsets": "name",
     "polyhedral_cell_faces_connectivity": "name",
     "polyhedral_cell_faces_offsets": "name",

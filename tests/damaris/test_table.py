@@ -80,7 +80,8 @@ def test_elements_that_have_no_equal_are_said(element):
 
 def test_convert_writes_to_standard_output_what_check_finds_good(tmp_path):
     converted = leat("convert", "opm_flow.xml")
-    assert converted.returncode == 0 and "select-file" in converted.stderr
+    assert converted.returncode == 0 and 'is stored in "MyStore" as well' in converted.stderr
+    assert '<option name="select-file" value="CELL_INDEX: PRESSURE, MPI_RANK"/>' in converted.stdout
     (tmp_path / "leat.xml").write_text(converted.stdout)
     checked = leat("check", "leat.xml", tmp_path)
     assert checked.returncode == 0 and checked.stdout.endswith("good\n")

@@ -17,6 +17,7 @@ static void all_but_initialize(void) {
   double data[64] = {0};
   void* memory = NULL;
   MPI_Comm comm;
+  DAMARIS_TYPE_STR type;
   SAY(damaris_start, damaris_start(&number));
   SAY(damaris_stop, damaris_stop());
   SAY(damaris_write, damaris_write("u", data));
@@ -40,6 +41,7 @@ static void all_but_initialize(void) {
   SAY(damaris_client_comm_get, damaris_client_comm_get(&comm));
   SAY(damaris_end_iteration, damaris_end_iteration());
   SAY(damaris_get_iteration, damaris_get_iteration(&number));
+  SAY(damaris_get_type, damaris_get_type("u", &type));
   SAY(damaris_finalize, damaris_finalize());
 }
 

@@ -10,15 +10,16 @@ from leat_run import BUILD
 
 HEADER = (HERE.parents[1] / "damaris-api" / "Damaris.h").read_text()
 PAGE = (HERE.parents[1] / "docs" / "reference" / "damaris.md").read_text()
-CALLS = dict(re.findall(r"^DAMARIS_API int (damaris_\w+)\(([^;]*)\);", HEADER, re.M))
+CALLS = dict(re.findall(r"^DAMARIS_API (?:int|const char\*) (damaris_\w+)\(([^;]*)\);", HEADER, re.M))
 CODES = re.findall(r"\b(DAMARIS_\w+)", re.search(r"enum \{(.*?)\n\};", re.sub(r"/\*.*?\*/", "", HEADER), re.S)[1])
 ROWS = {name: (arguments, same, different.strip()) for name, arguments, same, different in
         re.findall(r"^\| `(damaris_\w+)\((.*?)\)` \| (.*?) \|(.*)\|$", PAGE, re.M)}
 MEANINGS = dict(re.findall(r"^\| `(DAMARIS_\w+)` \| (.*?) \|$", PAGE, re.M))
-# The calls of Damaris 1.7.1, and its codes in their order.
+VERSION = re.search(r'^#define DAMARIS_VERSION "(.*)"$', HEADER, re.M)[1]
+# The calls of Damaris 1.9, and its codes in their order. Of the last three there are none for Fortran.
 OF_DAMARIS = """initialize finalize start stop write write_block alloc alloc_block commit commit_block commit_iteration
 commit_block_iteration clear clear_block clear_iteration clear_block_iteration signal bind parameter_get parameter_set set_position
-set_block_position client_comm_get end_iteration get_iteration""".split()
+set_block_position client_comm_get end_iteration get_iteration get_type has_plugin error_string""".split()
 CODES_OF_DAMARIS = """OK INIT_ERROR FINALIZE_ERROR CORE_IS_SERVER NO_SERVER ALLOCATION_ERROR CONFIG_ERROR ARGUMENT_ERROR MPI_ERROR
 DATASPACE_ERROR CHANNEL_ERROR INVALID_TAG NOT_INITIALIZED ALREADY_INITIALIZED UNDEFINED_ACTION UNDEFINED_PARAMETER
 UNDEFINED_VARIABLE INVALID_BLOCK INVALID_DIMENSIONS BLOCK_NOT_FOUND REACTOR_NOT_FOUND BIND_ERROR ERROR_UNKNOWN""".split()
@@ -34,13 +35,34 @@ def exported():
     return {line.split()[-1] for line in listed.stdout.splitlines()}
 
 
+def test_each_code_has_a_text_of_its_own():
+    texts = re.findall(r'^DAMARIS_CODE\((\w+), "(.*)"\)$', (HERE.parents[1] / "damaris-api" / "codes.def").read_text(), re.M)
+    assert [f"DAMARIS_{name}" for name, _ in texts] == CODES and len({text for _, text in texts}) == len(CODES)
+
+
 def test_the_header_has_all_of_damaris():
     assert list(CALLS) and set(CALLS) == {f"damaris_{name}" for name in OF_DAMARIS}
     assert CODES == [f"DAMARIS_{name}" for name in CODES_OF_DAMARIS] and len(CODES) == 1 + 22
 
 
+def test_the_version_is_said_once():
+    """By the header; CMake and pkg-config have it from there, and the page repeats it."""
+    parts = [re.search(rf"^#define DAMARIS_VERSION_{part} (\d+)$", HEADER, re.M)[1] for part in ("MAJOR", "MINOR", "PATCH")]
+    assert ".".join(parts) == VERSION and f"are the calls of Damaris {VERSION} " in PAGE
+    built = BUILD / "damaris-api"
+    assert f"Version: {VERSION}\n" in (built / "damaris.pc").read_text()
+    assert f'set(PACKAGE_VERSION "{VERSION}")' in (built / "DamarisConfigVersion.cmake").read_text()
+    others = [p for p in (HERE.parents[1] / "damaris-api").rglob("*") if p.is_file() and p.name != "Damaris.h"]
+    assert others and not [p for p in others if re.search(r"\b1\.[0-9]+\.[0-9]\b", p.read_text())]
+
+
+def test_the_page_has_each_header_for_c_plus_plus():
+    headers = {str(p.relative_to(HERE.parents[1] / "damaris-api")) for p in (HERE.parents[1] / "damaris-api" / "damaris").rglob("*.hpp")}
+    assert headers and set(re.findall(r"^\| `(damaris/.*?\.hpp)` \|", PAGE, re.M)) == headers
+
+
 def test_the_library_has_each_call_and_its_twin():
-    twins = {f"{call}_f_" for call in CALLS} - {"damaris_bind_f_"}  # Damaris has none either
+    twins = {f"damaris_{name}_f_" for name in OF_DAMARIS[:-3]} - {"damaris_bind_f_"}  # Damaris has none either
     assert exported() == set(CALLS) | twins
 
 
@@ -57,7 +79,7 @@ def test_the_table_has_nothing_else():
 
 
 def test_calls_of_leat_that_the_table_names_are_those_of_leat():
-    leat_h = (HERE.parents[1] / "client-api" / "leat.h").read_text() + (HERE.parents[1] / "client-api" / "leat_mpi.h").read_text()
+    leat_h = "".join((HERE.parents[1] / "client-api" / name).read_text() for name in ("leat.h", "leat_mpi.h", "leat_describe.h"))
     named = set(re.findall(r"leat_\w+", "".join(same + different for _, same, different in ROWS.values())))
     assert named and all(re.search(rf"\b{name}\(", leat_h) for name in named)
 

@@ -42,7 +42,7 @@ def test_a_project_finds_it_by_pkg_config(installed, tmp_path, environment):
     asked = {**os.environ, "PKG_CONFIG_PATH": str(lib / "pkgconfig")}
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "damaris"], capture_output=True, text=True, check=True, env=asked).stdout
     version = subprocess.run(["pkg-config", "--modversion", "damaris"], capture_output=True, text=True, check=True, env=asked).stdout
-    assert version == "1.7.1\n"
+    assert version == "1.9.0\n"
     sh("sh", "-c", f"mpicc -std=c99 -Wall -Wextra -Werror '{HERE}/rows.c' {flags.strip()} '-Wl,-rpath,{lib}' -o rows", cwd=tmp_path)
     runs_and_stores("./rows", tmp_path, environment)
 

@@ -86,7 +86,8 @@ RULES = {
     # Loaded into programs that have libc alone.
     "pmpi": ((), ("leat.h", "stdatomic.h", *POSIX)),
     "ompt": ((), ("leat.h", "stdatomic.h", "strings.h")),
-    "damaris-api": ((), ("leat.h", "leat_describe.h", "leat_mpi.h", "mpi.h")),
+    "damaris-api": ((), ("leat.h", "leat_describe.h", "leat_mpi.h", "mpi.h", "unistd.h")),
+    "damaris-api/damaris": ((), ("Damaris.h", "damaris/")),
     "fortran": (("leat.h",), ("ISO_Fortran_binding.h",)),
     "examples/amr_advection": (("hierarchy.hpp",), ("leat_mpi.h", "mpi.h")),
     "examples/heat_c": ((), ("leat_mpi.h", "mpi.h")),

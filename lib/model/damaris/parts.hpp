@@ -17,9 +17,14 @@ struct Work {
 };
 
 XmlElement translate_architecture(Work& work, const XmlElement& from);
+class CellOrders;
 /// `domains`: as Surroundings has it.
 XmlElement translate_storage(Work& work, const XmlElement& from, const std::string& simulation,
-                             const XmlAttribute* domains);
+                             const XmlAttribute* domains, const CellOrders& orders);
+/// Whether a store makes one array of what all ranks have of a global one.
+bool is_collective_store(const XmlElement& store);
+/// The names in store="..." of a variable.
+std::vector<std::string> stores_in(const XmlElement& variable);
 XmlElement translate_actions(Work& work, const XmlElement& from);
 /// Says which of the names in their script="..." no script has.
 void check_scripts_of(Work& work, const XmlElement& root, const Names& variables);
@@ -36,6 +41,7 @@ struct Surroundings {
   std::vector<std::string> null_stores;
   bool is_fortran = false;                ///< what layouts are that say nothing
   const XmlAttribute* domains = nullptr;  ///< blocks of a rank, when there may be several
+  const CellOrders* orders = nullptr;
 };
 
 XmlElement translate_data(Work& work, const XmlElement& from, const Surroundings& around);

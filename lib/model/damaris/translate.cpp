@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "lib/model/damaris/cell_orders.hpp"
 #include "lib/model/damaris/parts.hpp"
 #include "lib/model/damaris/table_check.hpp"
 #include "lib/model/damaris/tree.hpp"
@@ -42,7 +43,7 @@ bool namespace_fits(const XmlElement& root, DiagnosticList& out) {
 
 class Translator {
  public:
-  Translator(const XmlElement& from, Work& work) : from_(from), work_(work) {}
+  Translator(const XmlElement& from, Work& work) : from_(from), work_(work), orders_(work, from) {}
 
   XmlElement run() {
     XmlElement to = element_at(from_, "simulation");
@@ -57,7 +58,8 @@ class Translator {
     }
     for (const XmlElement& each : from_.children) {
       if (each.name != "storage") continue;
-      XmlElement storage = translate_storage(work_, each, value_of(from_, "name"), domains());
+      XmlElement storage =
+          translate_storage(work_, each, value_of(from_, "name"), domains(), orders_);
       if (!storage.children.empty()) to.children.push_back(std::move(storage));
     }
     check_scripts_of(work_, from_, variables());
@@ -80,7 +82,8 @@ class Translator {
  private:
   XmlElement data(const XmlElement& from) {
     return translate_data(
-        work_, from, {null_stores(from_), value_of(from_, "language") == "fortran", domains()});
+        work_, from,
+        {null_stores(from_), value_of(from_, "language") == "fortran", domains(), &orders_});
   }
 
   const XmlAttribute* domains() const {
@@ -106,6 +109,7 @@ class Translator {
 
   const XmlElement& from_;
   Work& work_;
+  const CellOrders orders_;
 };
 
 }  // namespace

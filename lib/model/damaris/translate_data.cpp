@@ -5,6 +5,8 @@
 #include <set>
 
 #include "lib/base/suggest.hpp"
+#include "lib/base/words.hpp"
+#include "lib/model/damaris/cell_orders.hpp"
 #include "lib/model/damaris/parts.hpp"
 #include "lib/model/damaris/tree.hpp"
 #include "lib/model/read_steps.hpp"
@@ -184,18 +186,16 @@ class DataTranslation {
       take(to, "centering", from, "centering");
   }
 
-  // Damaris takes commas, semicolons and blanks between names.
   void store(XmlElement& to, const XmlElement& from) {
     const XmlAttribute* attribute = given(from, "store");
-    std::string text = attribute ? attribute->value : "";
-    std::replace_if(
-        text.begin(), text.end(), [](char c) { return c == ';' || c == ' ' || c == '\t'; }, ',');
-    std::string list;
-    for (const std::string& name : split_list(text)) {
-      const auto& null = around_.null_stores;
-      if (name.empty() || std::find(null.begin(), null.end(), name) != null.end()) continue;
-      list += (list.empty() ? "" : ",") + name;
-    }
+    std::vector<std::string> names = stores_in(from);
+    const auto& null = around_.null_stores;
+    std::erase_if(names, [&](const std::string& name) {
+      return std::find(null.begin(), null.end(), name) != null.end();
+    });
+    for (std::string& name : around_.orders->stores_of_index(from))
+      names.push_back(std::move(name));
+    const std::string list = joined(names, ",");
     put(to, "store", list.empty() ? "none" : list, attribute ? attribute->where : from.where);
   }
 
@@ -210,6 +210,17 @@ class DataTranslation {
 };
 
 }  // namespace
+
+// Damaris takes commas, semicolons and blanks between names.
+std::vector<std::string> stores_in(const XmlElement& variable) {
+  const XmlAttribute* attribute = given(variable, "store");
+  std::string text = attribute ? attribute->value : "";
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == ';' || c == ' ' || c == '\t'; }, ',');
+  std::vector<std::string> names = split_list(text);
+  std::erase(names, "");
+  return names;
+}
 
 XmlElement translate_data(Work& work, const XmlElement& from, const Surroundings& around) {
   return DataTranslation(work, from, around).run();

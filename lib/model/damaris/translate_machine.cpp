@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "lib/model/damaris/cell_orders.hpp"
 #include "lib/model/damaris/parts.hpp"
 #include "lib/model/damaris/tree.hpp"
 
@@ -59,7 +60,8 @@ void add_option(XmlElement& to, const XmlElement& at, const char* name, const st
 }
 
 // Damaris writes a file for each iteration, and so does Leat for its readers.
-void add_layout(XmlElement& to, const XmlElement& store, const XmlAttribute* domains) {
+void add_layout(XmlElement& to, const XmlElement& store, const XmlAttribute* domains,
+                const CellOrders& orders) {
   add_option(to, store, "layout", "damaris");
   if (const XmlElement* mode = option_of(store, "FileMode"); mode && mode->text != "FilePerCore") {
     add_option(to, *mode, "file-mode",
@@ -68,6 +70,8 @@ void add_layout(XmlElement& to, const XmlElement& store, const XmlAttribute* dom
                                                 : mode->text);
   }
   if (domains) add_option(to, store, "domains", domains->value);
+  const std::string order = orders.option_of(value_of(store, "name"));
+  if (!order.empty()) add_option(to, store, "select-file", order);
 }
 
 // FilesPath stands in front of the name as it is: what is behind its last "/" begins the name.
@@ -108,8 +112,13 @@ std::vector<std::string> null_stores(const XmlElement& root) {
   return names;
 }
 
+bool is_collective_store(const XmlElement& store) {
+  const XmlElement* mode = option_of(store, "FileMode");
+  return mode && mode->text.starts_with("Collective") && !is_null_store(store);
+}
+
 XmlElement translate_storage(Work& work, const XmlElement& from, const std::string& simulation,
-                             const XmlAttribute* domains) {
+                             const XmlAttribute* domains, const CellOrders& orders) {
   XmlElement to = element_at(from, "storage");
   const auto stores = std::count_if(from.children.begin(), from.children.end(),
                                     [](const XmlElement& s) { return !is_null_store(s); });
@@ -131,7 +140,7 @@ XmlElement translate_storage(Work& work, const XmlElement& from, const std::stri
     const bool is_only = stores == 1;
     add_place(store, child, is_only ? simulation : simulation + "-" + value_of(child, "name"),
               is_only);
-    add_layout(store, child, domains);
+    add_layout(store, child, domains, orders);
     to.children.push_back(std::move(store));
   }
   return to;

@@ -33,10 +33,24 @@ std::string option_of(const model::Store& store, const std::string& name) {
   return "";
 }
 
+// Whether the option select-file, `INDEX: VARIABLE, ...; INDEX: ...`, gives `name` an index. Then its
+// blocks lie where that says, and the store knows what is left free.
+bool has_index(const model::Store& store, const std::string& name) {
+  const std::string text = option_of(store, "select-file");
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(" ,;:", begin), text.size());
+    const bool is_index = end < text.size() && text[end] == ':';
+    if (!is_index && text.compare(begin, end - begin, name) == 0) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
 // Files as Damaris has them, but for "Collective", and raw ones keep each block by itself.
-bool keeps_apart(const model::Store& store) {
-  return store.type == "raw" ||
-         (option_of(store, "layout") == "damaris" && option_of(store, "file-mode") != "Collective");
+bool keeps_apart(const model::Store& store, const std::string& variable) {
+  if (store.type == "raw") return true;
+  if (option_of(store, "layout") != "damaris") return false;
+  return option_of(store, "file-mode") != "Collective" || has_index(store, variable);
 }
 
 // Whether anything makes one global array of this variable's blocks; Leat's own scripts get it so.
@@ -45,8 +59,9 @@ bool makes_a_whole(const model::Model& model, const model::Variable& variable) {
   const bool for_scripts =
       std::any_of(scripts.begin(), scripts.end(), [](const auto& each) { return !each.damaris; });
   return for_scripts || variable.stores.empty() ||
-         std::any_of(variable.stores.begin(), variable.stores.end(),
-                     [&](std::uint32_t store) { return !keeps_apart(model.stores[store]); });
+         std::any_of(variable.stores.begin(), variable.stores.end(), [&](std::uint32_t store) {
+           return !keeps_apart(model.stores[store], variable.name);
+         });
 }
 
 std::string place_of(const std::string& name, const model::SourceLocation& where) {

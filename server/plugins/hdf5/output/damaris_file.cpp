@@ -12,6 +12,7 @@
 #include "server/plugins/hdf5/output/blocks.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/root_attributes.hpp"
+#include "server/plugins/hdf5/output/stored_index.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -73,10 +74,11 @@ bool is_one_of_several(const leat_block* block) { return block->block != 0; }
 }  // namespace
 
 DamarisFile::DamarisFile(const std::string& path, const leat_run& run, const Host& host,
-                         const Plan& plan)
+                         const Plan& plan, CellOrder* order)
     : path_(path),
       run_(run),
       plan_(plan),
+      order_(order),
       disk_(path, CommittedFile::Start::anew, plan.durability) {
   disk_.report_progress([host](std::uint64_t bytes) { host.progress(bytes); });
   if (const int code = disk_.large_pieces().choose(plan.io); code != 0)
@@ -123,7 +125,9 @@ void DamarisFile::write_variable(SoundBlocks* blocks) {
   if (blocks->list.empty()) return;
   const leat_variable& variable = *leat_variable_at(&run_, blocks->variable);
   const bool is_collective = plan_.mode == FileMode::collective;
-  if (is_collective && variable.has_global)
+  if (is_collective && variable.has_global && order_->has(blocks->variable))
+    write_in_order(variable, blocks);
+  else if (is_collective && variable.has_global)
     write_whole(variable, blocks);
   else if (is_collective && are_equal(variable, blocks->list))
     write_block(variable, blocks->variable, *blocks->list.back(), variable.name);
@@ -152,16 +156,41 @@ void DamarisFile::write_block(const leat_variable& variable, std::uint32_t numbe
   describe_place(dataset, variable, block);
 }
 
+Dataset DamarisFile::make_whole(const leat_variable& variable, const SoundBlocks& blocks,
+                                bool has_holes) {
+  Dataset dataset(file_, variable.name, type_of(variable.type),
+                  plan_for(run_, variable, global_extents(variable, *blocks.list.front()),
+                           has_holes ? fill_value(variable.type) : std::vector<std::uint8_t>{}));
+  describe_dataset(dataset, variable, blocks.variable);
+  return dataset;
+}
+
+// Blocks of which it is not known where their values go are stored as those of other variables, each
+// by itself: nothing is lost, and nobody takes one order for the other.
+void DamarisFile::write_in_order(const leat_variable& variable, SoundBlocks* blocks) {
+  const Shape global = global_extents(variable, *blocks->list.front());
+  CellOrder::Array array;
+  try {
+    for (const leat_block* block : blocks->list) {
+      if (global_extents(variable, *block) != global)
+        throw std::runtime_error("the global extents of its ranks differ");
+    }
+    array = order_->arrange(blocks->variable, blocks->list, product(global));
+  } catch (const std::exception& e) {
+    write_blocks(variable, blocks);
+    throw std::runtime_error(std::string(e.what()) + ": stored by ranks, /" + variable.name +
+                             "/P<rank>, each in the order in which it was written");
+  }
+  make_whole(variable, *blocks, array.has_holes).write({0}, global, array.values.data());
+}
+
 // Blocks that lie on each other: that of the highest rank, which comes last, is stored.
 void DamarisFile::write_whole(const leat_variable& variable, SoundBlocks* blocks) {
   const Shape global = global_extents(variable, *blocks->list.front());
   std::uint64_t written = 0;
   for (const leat_block* block : blocks->list) written += product(own_extents(variable, *block));
-  const bool has_holes = written < product(global);
-  Dataset dataset(file_, variable.name, type_of(variable.type),
-                  plan_for(run_, variable, global,
-                           has_holes ? fill_value(variable.type) : std::vector<std::uint8_t>{}));
-  describe_dataset(dataset, variable, blocks->variable);
+  Dataset dataset = make_whole(variable, *blocks, written < product(global));
+  if (order_->is_index(blocks->variable)) note_parts(dataset.id(), variable, blocks->list);
   for (const leat_block* block : blocks->list) {
     try {
       if (global_extents(variable, *block) != global)

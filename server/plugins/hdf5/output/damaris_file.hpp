@@ -4,7 +4,8 @@
 //   <variable>/P<rank>             a block, without its ghosts, where each rank has one
 //   <variable>/P<rank>/B<block>    where it has several
 //   <variable>                     in a file of FileMode::collective: all blocks of a global array, or
-//                                  the one that is the same on all ranks
+//                                  the one that is the same on all ranks. Where select-file names an
+//                                  index for it, its values are in the order of that
 //
 // It has its name when all is in it, and none before that: who is killed in between leaves nothing.
 #pragma once
@@ -15,6 +16,7 @@
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/arrays/writer.hpp"
 #include "server/plugins/hdf5/disk/committed_file.hpp"
+#include "server/plugins/hdf5/output/cell_order.hpp"
 #include "server/plugins/hdf5/output/file_mode.hpp"
 
 namespace leat::hdf5 {
@@ -28,7 +30,8 @@ class DamarisFile {
     Io io = Io::buffered;
   };
   /// Throws when it cannot be made.
-  DamarisFile(const std::string& path, const leat_run& run, const Host& host, const Plan& plan);
+  DamarisFile(const std::string& path, const leat_run& run, const Host& host, const Plan& plan,
+              CellOrder* order);
   DamarisFile(const DamarisFile&) = delete;
 
   /// Returns what of it could not be written, "" for nothing; throws when it is the file's fault.
@@ -43,10 +46,13 @@ class DamarisFile {
   void write_block(const leat_variable& variable, std::uint32_t number, const leat_block& block,
                    const std::string& place);
   void write_whole(const leat_variable& variable, SoundBlocks* blocks);
+  void write_in_order(const leat_variable& variable, SoundBlocks* blocks);
+  Dataset make_whole(const leat_variable& variable, const SoundBlocks& blocks, bool has_holes);
 
   std::string path_;
   const leat_run& run_;
   Plan plan_;
+  CellOrder* order_;
   CommittedFile disk_;
   Id file_;
 };

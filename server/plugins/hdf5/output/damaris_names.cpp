@@ -133,6 +133,17 @@ bool DamarisNames::is_stored(std::int64_t iteration) const {
   return false;
 }
 
+std::vector<std::string> DamarisNames::stored() const {
+  std::vector<std::string> own;
+  for (const fs::path& file : files_like(base_ + "_It", ending_)) {
+    if (is_own(file)) own.push_back(file);
+  }
+  std::sort(own.begin(), own.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() > b.size() : a > b;
+  });
+  return own;
+}
+
 std::string DamarisNames::make_room_for(std::int64_t iteration) const {
   const std::string path = of(iteration);
   const fs::path folder = fs::path(path).parent_path();

@@ -31,6 +31,8 @@ class DamarisNames {
   std::string of_all() const { return base_ + "_It*" + ending_; }
   /// A server of this run that died has stored it: a file has its name when it is whole.
   bool is_stored(std::int64_t iteration) const;
+  /// Files of this run that are there already, the last iteration first.
+  std::vector<std::string> stored() const;
   /// The name, free to be used: what somebody has put there since is set aside, or removed.
   std::string make_room_for(std::int64_t iteration) const;
 

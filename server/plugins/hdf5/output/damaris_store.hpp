@@ -28,6 +28,7 @@ class DamarisStore {
   std::vector<int> places_;
   DamarisFile::Plan plan_;
   DamarisNames names_;
+  CellOrder order_;
   bool said_results_ = false;
 };
 

@@ -9,14 +9,15 @@
 #include "server/plugins/hdf5/disk/durability.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 #include "server/plugins/hdf5/output/file_mode.hpp"
+#include "server/plugins/hdf5/output/select_file.hpp"
 
 namespace leat::hdf5 {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNames[] = {"file", "folder", "compression", "durability", "exists",
-                                  "io",   "xdmf",   kLayout,       kFileMode,    kDomains};
+constexpr const char* kNames[] = {"file", "folder", "compression", "durability", "exists",   "io",
+                                  "xdmf", kLayout,  kFileMode,     kDomains,     kSelectFile};
 
 bool is_count(const std::string& text) {
   return !text.empty() && text.size() < 10 && text[0] != '0' &&
@@ -34,9 +35,8 @@ std::string why_no_choice(const std::string& name, const std::string& value, con
 std::string why_no_option(const std::string& name, const std::string& value) {
   if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
     return "the hdf5 store has no option \"" + name +
-           "\"; it has file, folder, compression, durability, exists, io, xdmf, layout, file-mode "
-           "and "
-           "domains";
+           "\"; it has file, folder, compression, durability, exists, io, xdmf, layout, file-mode, "
+           "domains and select-file";
   if (name == "exists") return why_no_choice(name, value, "keep", "replace");
   if (name == "xdmf") return why_no_choice(name, value, "true", "false");
   if (name == kLayout) return why_no_choice(name, value, "leat", kDamarisLayout);
@@ -45,6 +45,10 @@ std::string why_no_option(const std::string& name, const std::string& value) {
            "\": expected \"FilePerCore\", \"FilePerDedicatedCore\" or \"Collective\"";
   if (name == kDomains && !is_count(value))
     return "option domains=\"" + value + "\": expected how many blocks a rank writes, from 1 on";
+  if (name == kSelectFile && !select_file_from(value))
+    return "option select-file=\"" + value +
+           "\": expected \"INDEX: VARIABLE, ...; INDEX: ...\": variables behind the one that has "
+           "the places of their values, each in one list";
   try {
     if (name == "io") io_from(value);
     if (name == "durability") durability_from(value);
@@ -75,7 +79,7 @@ std::optional<Misfit> misfit_among(const std::map<std::string, std::string>& opt
   const bool is_damaris = layout != options.end() && layout->second == kDamarisLayout;
   if (is_damaris && xdmf != options.end() && xdmf->second == "true")
     return Misfit{"xdmf", "option xdmf=\"true\": there is no sidecar for layout=\"damaris\""};
-  for (const char* name : {kFileMode, kDomains}) {
+  for (const char* name : {kFileMode, kDomains, kSelectFile}) {
     if (!is_damaris && options.count(name) > 0)
       return Misfit{name, std::string("option ") + name + " is one of layout=\"damaris\" only"};
   }
