@@ -81,9 +81,8 @@ OwnName name_of_log(const model::Model& model, const std::string& session, bool 
 }
 
 Result<std::shared_ptr<Log>> make_log(const model::Model& model, const OwnName& own, bool goes_on,
-                                      int server) {
+                                      const std::string& node) {
   const LogLevel least = log_level_of(model.log.level);
-  const std::string node = platform::name_of_server(platform::node_name(), server);
   if (model.log.file.empty())
     return std::shared_ptr<Log>(std::make_shared<DescriptorLog>(
         least, platform::UniqueFd(), node + " leatd " + model.name + ":"));

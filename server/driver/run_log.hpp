@@ -20,8 +20,8 @@ OwnName name_of_log(const model::Model& model, const std::string& session, bool 
 /// Goes on with the file, or begins it anew. A link is followed when it is this user's own, or
 /// root's: others who may write to its folder cannot have the server write elsewhere. An error,
 /// which says what to do, for files and links of others.
-/// `server`: of those of the node, from whose lines its own are told.
+/// `node`: what lines begin with, by which this server's are told from those of others.
 Result<std::shared_ptr<Log>> make_log(const model::Model& model, const OwnName& own, bool goes_on,
-                                      int server);
+                                      const std::string& node);
 
 }  // namespace leat::server

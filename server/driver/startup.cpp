@@ -32,6 +32,7 @@
 #include "server/placement/machine_file.hpp"
 #include "server/scripts/script_files.hpp"
 #include "server/session/live_session.hpp"
+#include "server/session/node_name.hpp"
 #include "server/workers/remote_plugin.hpp"
 
 namespace leat::server {
@@ -231,10 +232,16 @@ Result<std::vector<LoadedPlugin>> plugins_and_scripts(model::Model* model, const
 }
 
 Result<std::shared_ptr<Log>> open_log(const model::Model& model, const OwnName& name,
-                                      const Options& options, const LiveSession& live,
+                                      const RunFacts& facts, const LiveSession& live,
                                       const std::string& warnings) {
-  Result<std::shared_ptr<Log>> log = make_log(model, name, live.is_taken_over(), options.server);
+  Result<std::shared_ptr<Log>> log =
+      make_log(model, name, live.is_taken_over(), own_node_name(facts));
   if (log && !warnings.empty()) (*log)->warn("{}", warnings);
+  if (log && facts.node_number > 1)
+    (*log)->info(
+        "another node of this run is called {} too: in the names of ledger, report and scripts' "
+        "folder this one is {}",
+        platform::node_name(), own_node_name(facts));
   return log;
 }
 
@@ -361,8 +368,11 @@ Result<int> serve(Options options, Reporter& reporter, const HostProcess& host,
   if (!old && belongs_to_simulation(*model, options, host.owner)) return kElsewhere;
   const bool has_cores = model->architecture.place != model::Place::none;
   if (!has_cores) platform::set_affinity(inherited);
+  RunFacts facts = facts_of(options, *live, host.owner);
+  const NodeNumber node_number(".", model->name, facts);
+  facts.node_number = node_number.value();
   const OwnName log_name = name_of_log(*model, own_session(options), live->is_taken_over());
-  Result<std::shared_ptr<Log>> log = open_log(*model, log_name, options, *live, warnings);
+  Result<std::shared_ptr<Log>> log = open_log(*model, log_name, facts, *live, warnings);
   if (!log) return log.error();
   (*log)->debug("session {}, of {}: `leat ctl {} status` asks how it does", own_session(options),
                 options.config, own_session(options));
@@ -384,7 +394,6 @@ Result<int> serve(Options options, Reporter& reporter, const HostProcess& host,
   if (!spill) return spill.error();
   Result<platform::UniqueFd> listener = listen_for_ranks(*live);
   if (!listener) return listener.error();
-  const RunFacts facts = facts_of(options, *live, host.owner);
   const PluginView view(*model, facts);
   Driver driver(
       *model, *segment, **log,

@@ -149,12 +149,14 @@ void Attachment::take(ClientLink& client, const shm::Hello& hello,
                       std::unique_ptr<shm::ToClient> connection) {
   if (client.is_away()) {
     failover_.come_back(hello, std::move(connection));
+    session_.record.rank_came();
     if (client.is_gone()) return;
     placing_.place_when_known();
     return overflow_.serve();
   }
   client.attach(hello, std::move(connection));
   client.save(0);
+  session_.record.rank_came();
   if (!clients_.all_have_attached()) return;
   placing_.place_when_known();
   dispatcher_.start_stores();

@@ -61,14 +61,15 @@ void Ending::close_when_drained() {
 }
 
 void Ending::say_what_never_happened() {
-  warn(session_.of_run.take_warnings());
-  warn(session_.signals.never_happened());
+  warn("events", session_.of_run.take_warnings());
+  warn(session_.of_run.gave_up() ? Warning::kLostEvents : "events",
+       session_.signals.never_happened());
 }
 
-void Ending::warn(const std::vector<std::string>& lines) {
+void Ending::warn(const std::string& what, const std::vector<std::string>& lines) {
   for (const std::string& line : lines) {
     session_.run.log->warn("{}", line);
-    session_.record.ledger().incidents().warn("events", Warning::kNoVariable, 0, line);
+    session_.record.ledger().incidents().warn(what, Warning::kNoVariable, 0, line);
   }
 }
 
@@ -188,8 +189,8 @@ void Ending::report_drained() {
   const std::string problems = session_.record.finish(kMostReport);
   const Ledger& ledger = session_.record.ledger();
   shm::DrainReport report{};
-  report.status =
-      static_cast<std::int32_t>(ledger.anything_lost() ? Status::ERROR_LOST : Status::OK);
+  const bool is_lost = ledger.anything_lost() || ledger.incidents().any_lost_events();
+  report.status = static_cast<std::int32_t>(is_lost ? Status::ERROR_LOST : Status::OK);
   report.has_problems = ledger.has_problems();
   problems.copy(report.message, sizeof report.message - 1);
   report.speaks = 1;  // the first of this node that is there to speak

@@ -27,7 +27,7 @@ class Ending {
   /// When all are gone, and all that they handed over is stored.
   void close_when_drained();
   /// Of events of the XML.
-  void warn(const std::vector<std::string>& lines);
+  void warn(const std::string& what, const std::vector<std::string>& lines);
   bool is_closing() const noexcept { return closing_; }
   /// Says what has become of them. A rank that waits for memory, or for the end of the run, waits for the stores, which wait for
   /// sessions of others: half its time for that, the other for the stores.

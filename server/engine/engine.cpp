@@ -103,7 +103,7 @@ void Engine::tick() {
   placing_.look();
   control_.tick();
   session_.of_run.tick();
-  ending_.warn(session_.of_run.take_warnings());
+  ending_.warn("events", session_.of_run.take_warnings());
 }
 
 std::int64_t Engine::next_deadline_ns() const noexcept {

@@ -128,6 +128,7 @@ void Failover::take_clients() {
     if (client.phase() == Phase::absent) continue;
     session_.iterations.resume(i, client.saved().iteration);
   }
+  session_.record.rank_came();
 }
 
 void Failover::take_leases() {

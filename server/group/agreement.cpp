@@ -61,17 +61,25 @@ std::vector<std::string> Agreement::others() const {
   return all;
 }
 
-// Those that know this server, and that it knows. What another run has left here knows nobody of
-// this one.
+// What another run has left here knows nobody of this one. A server that was stopped at its start,
+// and silenced for it, may not know this one either: it counts when nobody else can be meant.
+bool Agreement::know_each_other(const std::string& server, const Member& member) const {
+  const auto own = heard_.find(self_);
+  return own != heard_.end() && knows(own->second.newest, server) &&
+         (knows(member.newest, self_) || (member.is_silenced && all_have_spoken()));
+}
+
 std::vector<std::string> Agreement::known() const {
   std::vector<std::string> all;
-  const auto own = heard_.find(self_);
-  for (const auto& [server, member] : heard_) {
-    const bool know_each_other =
-        own != heard_.end() && knows(member.newest, self_) && knows(own->second.newest, server);
-    if (server == self_ || know_each_other) all.push_back(server);
-  }
+  for (const auto& [server, member] : heard_)
+    if (server == self_ || know_each_other(server, member)) all.push_back(server);
   return all;
+}
+
+bool Agreement::all_have_spoken() const {
+  std::int64_t ranks = 0;
+  for (const auto& [server, member] : heard_) ranks += member.newest.ranks;
+  return ranks == ranks_;
 }
 
 std::int64_t Agreement::ranks_found() const {
@@ -122,6 +130,11 @@ std::optional<std::vector<std::int64_t>> Agreement::decide() {
 
 std::vector<Agreement::Other> Agreement::awaited() const {
   std::vector<Other> all;
+  for (const auto& [server, member] : heard_) {
+    if (is_complete() || !all_have_spoken() || server == self_ || member.is_silenced) continue;
+    if (!know_each_other(server, member))
+      all.push_back({server, member.newest.name, member.newest.beat, member.counts.until});
+  }
   for (const auto& [server, member] : members_)
     if (server != self_ && member->is_awaited(next_))
       all.push_back({server, member->newest.name, member->newest.beat, member->counts.until});

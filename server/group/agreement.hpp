@@ -41,6 +41,9 @@ class Agreement {
   bool is_complete() const noexcept { return !members_.empty(); }
   /// Of those so many ranks.
   std::int64_t ranks_found() const;
+  /// Those that speak here have all ranks of the run between them: none is of another run, and of
+  /// those that do not know this one nothing is missing but an answer.
+  bool all_have_spoken() const;
   /// Those whose part in it is over, since the last call: they were silenced.
   std::vector<Other> take_silenced();
 
@@ -48,7 +51,8 @@ class Agreement {
   std::optional<std::vector<std::int64_t>> decide();
   std::int64_t next() const noexcept { return next_; }
   const std::vector<Happened>& happened() const noexcept { return happened_; }
-  /// Who has yet to say something of the next iteration. Empty as long as not all are known.
+  /// Who has yet to say something of the next iteration; as long as not all are known, who has yet
+  /// to answer this one, when all have spoken.
   std::vector<Other> awaited() const;
   /// What the next one needs is forgotten: this server was away for too long.
   bool is_left_behind() const;
@@ -73,6 +77,7 @@ class Agreement {
   };
 
   bool take(const Said& said);
+  bool know_each_other(const std::string& server, const Member& member) const;
   std::vector<std::string> known() const;
   Tally sum(std::size_t event) const;
 

@@ -105,6 +105,11 @@ void Incidents::restore(const nlohmann::json& line, std::size_t variables) {
   }
 }
 
+bool Incidents::any_lost_events() const noexcept {
+  return std::any_of(warnings_.begin(), warnings_.end(),
+                     [](const Warning& each) { return each.what == Warning::kLostEvents; });
+}
+
 bool Incidents::any() const noexcept {
   return !deaths_.empty() || !cut_off_.empty() || !never_came_.empty() || !warnings_.empty() ||
          std::any_of(scripts_.begin(), scripts_.end(),

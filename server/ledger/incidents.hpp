@@ -29,7 +29,10 @@ struct ScriptFate {
 struct Warning {
   static constexpr std::uint32_t kNoVariable = UINT32_MAX;
 
-  std::string what;            ///< "holes", "overlap", "time", "scripts", "events"
+  /// Events that were signalled and did not happen, as the servers of the run never met.
+  static constexpr const char* kLostEvents = "lost-events";
+
+  std::string what;            ///< "holes", "overlap", "time", "scripts", "events", kLostEvents
   std::uint32_t variable = 0;  ///< or kNoVariable
   std::int64_t first = 0, last = 0;
   std::uint64_t iterations = 0;  ///< of first to last, those that it was said of
@@ -82,6 +85,7 @@ class Incidents {
   const std::set<std::int32_t>& never_came() const noexcept { return never_came_; }
   const std::map<std::string, ScriptFate>& scripts() const noexcept { return scripts_; }
   const std::vector<Warning>& warnings() const noexcept { return warnings_; }
+  bool any_lost_events() const noexcept;
   const std::optional<PlacementNote>& placement() const noexcept { return placement_; }
 
  private:

@@ -41,6 +41,9 @@ class Ledger {
 
   // What happens, as it happens
 
+  /// This server has these ranks: what is said of all of them is said of these.
+  void serves(const Ranks& ranks) { table_.rank_sets().set_everybody(ranks); }
+
   /// All clients have ended the iteration and its blocks go to the pipeline; settled() follows.
   /// Once more when some of them turned out to be lost: only those that are left.
   void handed_over(const Iteration& iteration);

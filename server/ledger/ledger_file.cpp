@@ -19,6 +19,7 @@ namespace leat::server {
 namespace {
 
 constexpr const char* kEnding = ".ledger.json";
+constexpr const char* kReport = ".report.json";
 
 // What an earlier run has said of itself.
 struct KeptLedger {
@@ -54,11 +55,15 @@ std::vector<KeptLedger> kept_ledgers(const std::string& folder, const std::strin
   return found;
 }
 
+// "run" of "run.ledger.json"
+std::string ledger_stem(const std::string& ledger) {
+  return ledger.substr(0, ledger.size() - std::strlen(kEnding));
+}
+
 // "run.1.ledger.json"
 std::string unused_name(const platform::Folder& folder, const std::string& wanted) {
-  const std::string stem = wanted.substr(0, wanted.size() - std::strlen(kEnding));
   for (int number = 1;; ++number) {
-    std::string name = stem + "." + std::to_string(number) + kEnding;
+    std::string name = ledger_stem(wanted) + "." + std::to_string(number) + kEnding;
     if (!folder.exists(name)) return name;
   }
 }
@@ -97,19 +102,40 @@ std::string LedgerFile::take_name() {
     is_continued_ = true;
     return "";
   }
-  folder_.remove_no_file(lock_of(wanted));
-  lock_ = platform::lock_file(in_folder(lock_of(wanted)), 0);
-  const bool is_taken = !lock_ && folder_.exists(lock_of(wanted));
-  name_ = is_taken ? name_ + "-" + names_.session + kEnding : wanted;
-  return is_taken ? "" : set_aside(wanted);
+  if (take_lock(wanted)) {
+    name_ = wanted;
+    return set_aside(wanted);
+  }
+  const std::string stem = name_ + "-" + names_.session;
+  name_ = stem + kEnding;
+  for (int number = 2; !take_lock(name_); ++number)
+    name_ = stem + "-" + std::to_string(number) + kEnding;
+  return set_aside(name_);
 }
 
-// The word of a run that was killed is not overwritten: a server that drains it goes on with it.
+// Where no lock can be had, the name is taken as free.
+bool LedgerFile::take_lock(const std::string& name) {
+  folder_.remove_no_file(lock_of(name));
+  lock_ = platform::lock_file(in_folder(lock_of(name)), 0);
+  return lock_ || !folder_.exists(lock_of(name));
+}
+
+// The word of a run that was killed is not overwritten: a server that drains it goes on with it. Nor
+// is that of a server of this run, on another node whose host is called as this one's, that has
+// ended before this one began.
 std::string LedgerFile::set_aside(const std::string& wanted) const {
   const KeptLedger old = read_kept(in_folder(wanted));
-  if (old.file.empty() || old.is_finished || old.run_id == names_.run_id) return "";
+  const bool is_of_this_run = !names_.apart.empty() && old.session == names_.session;
+  if (old.file.empty() || (old.is_finished && !is_of_this_run) || old.run_id == names_.run_id)
+    return "";
   const std::string aside = unused_name(folder_, wanted);
   if (std::rename(in_folder(wanted).c_str(), in_folder(aside).c_str()) != 0) return "";
+  if (old.is_finished) {
+    std::rename(in_folder(ledger_stem(wanted) + kReport).c_str(),
+                in_folder(ledger_stem(aside) + kReport).c_str());
+    return "a server of session " + old.session + " that has ended had the ledger " + wanted +
+           "; that is called " + aside + " now";
+  }
   const std::string what = "the run before this one here, session " + old.session +
                            ", was killed before its end; its ledger is " + aside + " now; ";
   if (platform::segment_is_there(old.run_id)) return what + "what it has in memory is being stored";
@@ -182,8 +208,7 @@ std::string LedgerFile::text() const {
 }
 
 std::string LedgerFile::write_beside(const std::string& what, const std::string& text) {
-  const std::string stem = name_.substr(0, name_.size() - std::strlen(kEnding));
-  return folder_.write_whole(stem + "." + what + ".json", text);
+  return folder_.write_whole(ledger_stem(name_) + "." + what + ".json", text);
 }
 
 std::string LedgerFile::write(const std::string& text) { return folder_.write_whole(name_, text); }

@@ -56,6 +56,7 @@ class LedgerFile {
  private:
   std::string in_folder(const std::string& name) const { return path_ + "/" + name; }
   std::string take_name();
+  bool take_lock(const std::string& name);
   std::string set_aside(const std::string& wanted) const;
   void work();
   void stop();

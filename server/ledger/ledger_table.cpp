@@ -5,8 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "lib/platform/process.hpp"
-#include "lib/platform/server_share.hpp"
+#include "server/session/node_name.hpp"
 
 namespace leat::server {
 namespace {
@@ -19,8 +18,7 @@ constexpr const char* kExtras[] = {"(unknown name)", "(whole iteration)", "(prod
 LedgerNames names_of(const model::Model& model, const RunFacts& facts) {
   LedgerNames names{model.name, facts.session, facts.ranks, facts.node_ranks, {}, {},
                     {},         facts.run_id};
-  if (!facts.has_all_ranks())
-    names.apart = "-" + platform::name_of_server(platform::node_name(), facts.server);
+  if (!facts.has_all_ranks()) names.apart = "-" + own_node_name(facts);
   for (const model::Store& store : model.stores) names.stores.push_back(store.name);
   names.takes.resize(model.stores.size());
   for (const model::Variable& variable : model.variables) {

@@ -47,6 +47,10 @@ void Record::open() {
     run_.log->warn("{}", note);
 }
 
+void Record::rank_came() {
+  if (!run_.facts.has_all_ranks()) ledger_.serves(clients_.known_ranks());
+}
+
 void Record::settled(PipelineResult& result) {
   for (const BlockProblem& problem : result.problems) report(problem, result.iteration);
   if (std::optional<Finding> time = time_not_set(run_.model, result))

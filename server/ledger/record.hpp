@@ -36,6 +36,8 @@ class Record {
 
   /// Takes the ledger's name and writes it; once, whoever asks.
   void open();
+  /// A rank has come: it is one of those of whom the ledger speaks.
+  void rank_came();
   /// To be called often; writes when there is something to write, and time for it.
   void update() { file_.update(ledger_); }
   bool is_behind() const noexcept { return file_.is_behind(ledger_); }

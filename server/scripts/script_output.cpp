@@ -7,6 +7,7 @@
 #include "lib/platform/process.hpp"
 #include "lib/platform/server_share.hpp"
 #include "server/scripts/part_files.hpp"
+#include "server/session/node_name.hpp"
 
 namespace leat::server {
 namespace {
@@ -25,7 +26,8 @@ ScriptOutput::ScriptOutput(const model::Model& model, const RunFacts& facts,
       resumed_(facts.resumed),
       is_named_(model.scripts.output != model.name + "-scripts") {
   std::string name = model.scripts.output;
-  if (!facts.has_all_ranks() && !is_named_) name += "-" + platform::host_name();
+  if (!facts.has_all_ranks() && !is_named_)
+    name += "-" + numbered_node(platform::host_name(), facts.node_number);
   name = platform::name_of_server(name, facts.server);
   path_ = fs::absolute((fs::path(folder) / name).lexically_normal()).string();
 }

@@ -86,6 +86,16 @@ std::int32_t Clients::lowest_rank() const noexcept {
   return lowest;
 }
 
+Ranks Clients::known_ranks() const {
+  std::vector<std::int32_t> known;
+  for (const ClientLink& each : links_)
+    if (each.phase() != Phase::absent && !each.never_came()) known.push_back(each.rank());
+  std::sort(known.begin(), known.end());
+  Ranks ranks;
+  for (const std::int32_t rank : known) append_rank(&ranks, rank);
+  return ranks;
+}
+
 std::string Clients::name_of(std::uint32_t index) const {
   const std::int32_t rank = links_[index].rank();
   if (rank >= 0) return "rank " + std::to_string(rank);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/session/client_link.hpp"
+#include "server/session/rank_sets.hpp"
 #include "server/session/run.hpp"
 
 namespace leat::server {
@@ -52,6 +53,8 @@ class Clients {
 
   /// The lowest rank of those that came, when not all are known the lowest that it may be.
   std::int32_t lowest_rank() const noexcept;
+  /// Those that came, also when they are gone.
+  Ranks known_ranks() const;
   /// "rank 3"
   std::string name_of(std::uint32_t index) const;
   /// Says what of this client made no sense; not for ever.

@@ -15,6 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// As many servers of one session may be on nodes that are called alike.
+constexpr std::size_t kMostNames = 100'000;
+
 }  // namespace
 
 std::string with_addition(const std::string& path, const std::string& addition) {
@@ -36,9 +39,9 @@ OwnName::OwnName(const std::string& wanted, const std::string& session, bool goe
                                  with_addition(aside, platform::host_name())};  // another node's
   std::error_code error;
   if (goes_on && fs::exists(aside, error)) std::swap(names[0], names[1]);
-  for (const std::string& name : names) {
-    path_ = name;
-    if (take(name, wait_ns)) break;
+  for (std::size_t i = 0; i < kMostNames; ++i) {
+    path_ = i < names.size() ? names[i] : with_addition(names.back(), std::to_string(i - 1));
+    if (take(path_, wait_ns)) break;
     wait_ns = 0;
   }
   if (path_ != wanted && !(goes_on && path_ == aside))

@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "lib/platform/process.hpp"
-#include "lib/platform/server_share.hpp"
+#include "server/session/node_name.hpp"
 
 namespace leat::server {
 namespace {
@@ -95,8 +94,7 @@ std::string OwnReport::line(std::vector<std::string> knows, std::int64_t decided
   report_.knows = std::move(knows);
   report_.decided = decided;
   report_.beat = std::max(report_.beat + 1, static_cast<std::uint64_t>(run_.now_ns));
-  report_.name = fmt::format("server {} (rank {} and others)",
-                             platform::name_of_server(platform::node_name(), run_.facts.server),
+  report_.name = fmt::format("server {} (rank {} and others)", own_node_name(run_.facts),
                              clients_.lowest_rank());
   return line_of(report_);
 }

@@ -46,6 +46,14 @@ RankSets::RankSets(std::int32_t ranks) {
   number({{0, std::max(ranks, 1) - 1}});
 }
 
+void RankSets::set_everybody(const Ranks& ranks) {
+  if (const auto known = numbers_.find(sets_[kEverybody]);
+      known != numbers_.end() && known->second == kEverybody)
+    numbers_.erase(known);
+  sets_[kEverybody] = ranks;
+  numbers_.emplace(ranks, kEverybody);
+}
+
 std::uint32_t RankSets::number(const Ranks& ranks) {
   if (const auto known = numbers_.find(ranks); known != numbers_.end()) return known->second;
   if (sets_.size() >= kMost) return kEverybody;

@@ -22,11 +22,15 @@ std::string text_of(const Ranks& ranks);
 class RankSets {
  public:
   static constexpr std::uint32_t kNobody = 0;
-  static constexpr std::uint32_t kEverybody = 1;  ///< of the simulation
+  static constexpr std::uint32_t kEverybody = 1;  ///< all whom the server has
   /// A run with more than so many sets is told only that others were of everybody.
   static constexpr std::size_t kMost = 16384;
 
+  /// Everybody is `ranks`, of a server that has all of them, until somebody says otherwise.
   explicit RankSets(std::int32_t ranks);
+
+  /// What is of everybody, before and after this call, is of these ranks.
+  void set_everybody(const Ranks& ranks);
 
   /// kEverybody when there are too many sets. Known sets cost no allocation.
   std::uint32_t number(const Ranks& ranks);

@@ -40,6 +40,7 @@ struct RunFacts {
   bool in_simulation = false;       ///< the process is a rank's, which computes on other threads
   bool cores_are_shared =
       false;  ///< ranks compute on the server's cores too; known when they are there
+  std::int32_t node_number = 1;  ///< of those nodes of the run whose hosts are called as this one
 
   /// Of a run with several servers nobody has all ranks in hand.
   bool has_all_ranks() const noexcept { return ranks == node_ranks; }

@@ -191,7 +191,7 @@ std::vector<Signal> RunSignals::take(std::int64_t iteration) {
 
 std::string RunSignals::why_stuck() const {
   if (!problem_.empty()) return problem_;
-  if (agreement_->is_complete()) return "";
+  if (agreement_->is_complete() || agreement_->all_have_spoken()) return "";
   return fmt::format(
       "of the {} of the run servers of only {} have met in {}; all nodes have to share that folder",
       counted(static_cast<std::uint64_t>(run_.facts.ranks), "rank"), agreement_->ranks_found(),
@@ -224,7 +224,7 @@ std::string RunSignals::awaited() const {
   if (!waits()) return "";
   std::vector<std::string> names;
   for (const Agreement::Other& each : agreement_->awaited()) names.push_back(each.name);
-  if (!agreement_->is_complete()) names = {"servers that have yet to be found"};
+  if (!agreement_->is_complete() && names.empty()) names = {"servers that have yet to be found"};
   if (names.empty()) return "";
   return fmt::format("iteration {} waits for {}", agreement_->next(), joined(names, ", "));
 }

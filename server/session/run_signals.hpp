@@ -56,6 +56,8 @@ class RunSignals {
   bool waits() const noexcept;
   /// Nothing more comes of the others that this server needs, or they of it.
   bool is_settled() const noexcept;
+  /// No event of the whole run happens on this server any more.
+  bool gave_up() const noexcept { return is_on() && own_.report().gave_up; }
 
   /// "iteration 12 waits for server node7 (rank 4 and others)", or "".
   std::string awaited() const;

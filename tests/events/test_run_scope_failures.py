@@ -209,7 +209,7 @@ def test_servers_that_cannot_tell_each_other_say_so_and_store_what_they_have(tmp
         for i in range(3):
             step(ranks, i, all_of(i))
         wait_until(lambda: warnings(run, 'on no event of scope="run" happens on this server: ') == 2, "patience")
-        run.finish()
+        expect_lost_events(run.finalize(), 3)
         assert warnings(run, "cannot be told what is signalled here") == 2
         assert warnings(run, 'on no event of scope="run" happens on this server: ') == 2
         assert warnings(run, 'event "x" was signalled and did not happen, 3 times: cannot') == 2
@@ -224,7 +224,7 @@ def test_a_server_that_finds_no_other_says_so_and_stores_what_it_has(tmp_path):
         assert rank.call("init_ranks", run.config, run.session, 0, 2, 0, 1).ok
         step([rank], 0, [(0, "x")])
         wait_until(lambda: warnings(run, "happens on this server: of the 2 ranks of the run servers of only 1 have met in"), "patience")
-        run.finish()
+        expect_lost_events(run.finalize(), 1)
     assert not signals(tmp_path)
     expect_parts(tmp_path, [[0]])
     check_nothing_left(tmp_path)
@@ -240,8 +240,61 @@ def test_when_the_journal_is_gone_no_event_happens_twice_and_it_is_said(tmp_path
         journal.unlink()
         step(ranks, 1, all_of(1))
         step(ranks, 2)
-        run.finish()
+        answers = run.finalize()
+        assert all(answer.ok for answer in answers[:2])
+        expect_lost_events(answers[2:], 1)
         assert "was signalled went with the journal" in run.log()
     assert signals(tmp_path).count("x -1 0") == 2
     assert signals(tmp_path).count("x -1 1") == 1
     check_nothing_left(tmp_path)
+
+
+def init_node(run, node):
+    for place, number in enumerate(run.nodes[node]):
+        run.ranks[number].start("init_ranks", run.config, run.session, number, 4, place, 2)
+    assert all(run.ranks[number].result().ok for number in run.nodes[node])
+
+
+def test_a_server_that_is_stopped_at_its_start_takes_no_events_from_the_others_and_follows_when_it_goes_on(tmp_path):
+    """It has spoken, and was stopped before it heard of the other one."""
+    with nodes(tmp_path, timeout="2s") as run:
+        ranks = run.ranks
+        init_node(run, 1)
+        wait_until(lambda: len(told(run)) == 1, "what it tells")
+        os.kill(run.server_of(1), signal.SIGSTOP)
+        init_node(run, 0)
+        for i in range(3):
+            step(ranks[:2], i, [(0, "x"), (1, "x")] if i != 1 else [])
+        wait_until(lambda: len(signals(tmp_path)) == 2, "the events without the other server's ranks")
+        os.kill(run.server_of(1), signal.SIGCONT)
+        for i in range(3):
+            step(ranks[2:], i)
+        run.finish()
+        assert warnings(run, "has said nothing for too long: from iteration 0 on") == 1
+        assert warnings(run, "have heard nothing of this one for too long: from iteration 0 on") == 1
+        assert "did not happen" not in run.log()
+    assert sorted(signals(tmp_path)) == ["x -1 0"] * 2 + ["x -1 2"] * 2
+    expect_parts(tmp_path, [[0, 2]] * 2)
+    check_nothing_left(tmp_path)
+
+
+def test_events_of_a_server_that_never_hears_of_the_others_are_lost_and_said(tmp_path):
+    """The other one is not started before this one has given up."""
+    events = '<event name="x" plugin="ear" scope="run"/>'
+    with nodes(tmp_path, events=events, timeout="2s") as run:
+        init_node(run, 0)
+        for i in range(3):
+            step(run.ranks[:2], i, [(0, "x"), (1, "x")])
+        expect_lost_events(run.finalize(run.ranks[:2]), 3)
+        (ledger,) = [json.loads(path.read_text()) for path in tmp_path.glob("*.ledger.json")]
+        assert ledger["status"] == "LEAT_ERROR_LOST" and ledger["lost"] == 0
+        assert "lost-events" in [each["what"] for each in ledger["warnings"]]
+        init_node(run, 1)
+        run.finalize(run.ranks[2:])
+    expect_parts(tmp_path, [[0, 1, 2], []])
+
+
+def expect_lost_events(answers, times):
+    """leat_finalize of all ranks of a node."""
+    assert [answer.status for answer in answers] == ["LEAT_ERROR_LOST"] * len(answers), answers
+    assert all('event "x" was signalled and did not happen, ' + str(times) + " time" in answer.error for answer in answers), answers

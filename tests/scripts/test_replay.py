@@ -10,7 +10,8 @@ import time
 import h5py
 import numpy as np
 import pytest
-from leat_run import BUILD, Run
+from leat_run import BUILD, Run, xml
+from nodes_run import NodesRun
 
 LEAT = os.environ.get("LEAT_COMMAND", BUILD / "bin/leat")
 ITERATIONS = 7
@@ -290,6 +291,24 @@ def test_a_file_that_cannot_be_replayed_is_told_apart(tmp_path, make, words):
     script(tmp_path, "def process(ds, ctx): pass\n")
     assert words in replay(tmp_path, "f.h5", "s.py", code=1).stderr
     assert not (tmp_path / "s-replay").exists()
+
+
+def test_the_file_of_one_node_is_refused_and_the_view_named(tmp_path):
+    script(tmp_path, "def process(ds, ctx): ctx.scalar('sum', float(ds['a'].sum()))\n")
+    text = xml('<layout name="row" type="int" dimensions="3" global="12"/><variable name="a" layout="row"/>')
+    with NodesRun(tmp_path, text, [[0, 1], [2, 3]]) as run:
+        for rank in run.init():
+            rank.must("set_position", "a", 0, str(3 * rank.number))
+            rank.must("write", "a", 0, 12, rank.number)
+            rank.must("end_iteration")
+        run.finish()
+    part = f"run.parts/{run.session}/rank000002.h5"
+    said = replay(tmp_path, part, "s.py", code=1).stderr
+    assert f"{part} has only what one node of several has written (2 of the 4 ranks of the run)" in said
+    assert f"replay the view of all nodes: {tmp_path / 'run.h5'}\n" in said
+    replay(tmp_path, "run.h5", "s.py")
+    (tmp_path / "run.h5").unlink()
+    assert f"`leat view {tmp_path / 'run.parts' / run.session}` makes it" in replay(tmp_path, part, "s.py", code=1).stderr
 
 
 @pytest.mark.parametrize("words, code, message", [

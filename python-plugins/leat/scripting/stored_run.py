@@ -333,7 +333,18 @@ def _open(path):
                       "that option, which have the whole run")
     if "leat_xml" not in file.attrs or "simulation" not in file.attrs:
         raise NotARun(f"{path} is an HDF5 file, but not of a store of Leat: it has no attribute \"leat_xml\"")
+    if "leat_view" in file.attrs:
+        raise NotARun(_part_of(file, path))
     return file
+
+
+def _part_of(file, path):
+    """Of one node's file: what to replay in its place. Its blocks lie in slots, which only the view puts where they belong."""
+    parts = os.path.dirname(os.path.abspath(path))
+    view = os.path.normpath(os.path.join(parts, "..", "..", _text(file.attrs["leat_view"])))
+    what = (f"{path} has only what one node of several has written ({int(file.attrs['leat_node_ranks'])} of the "
+            f"{int(file.attrs['ranks'])} ranks of the run); replay the view of all nodes: ")
+    return what + (view if os.path.exists(view) else f"`leat view {parts}` makes it, {view}")
 
 
 def _expect_parts(file, path):

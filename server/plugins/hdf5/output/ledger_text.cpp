@@ -30,19 +30,19 @@ std::string free_name(hid_t file) {
   return name;
 }
 
+}  // namespace
+
 // Of a line of its own: within a text a line end would be written as \n.
-std::int64_t lost_of(const std::string& json) {
+std::int64_t losses_in(const std::string& json) {
   const std::string key = "\n  \"lost\": ";
   const std::size_t at = json.find(key);
   return at == std::string::npos ? 0 : std::strtoll(json.c_str() + at + key.size(), nullptr, 10);
 }
 
-}  // namespace
-
 void write_ledger(hid_t file, const std::string& json) {
   if (json.empty()) return;
   write_ledger_text(file, free_name(file), json);
-  set_attribute(file, "lost", lost_of(json));
+  set_attribute(file, "lost", losses_in(json));
 }
 
 void note_loss(hid_t file, const std::string& loss) {

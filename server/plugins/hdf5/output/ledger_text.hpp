@@ -4,9 +4,13 @@
 
 #include <hdf5.h>
 
+#include <cstdint>
 #include <string>
 
 namespace leat::hdf5 {
+
+/// How many writes the ledger says are lost.
+std::int64_t losses_in(const std::string& json);
 
 /// Writes `json` as the text /leat/ledger, and the number of lost writes that it says as the
 /// attribute `lost` of the file. An earlier ledger is replaced; what else is called so stays, and

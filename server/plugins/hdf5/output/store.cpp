@@ -9,6 +9,7 @@
 #include "server/plugins/hdf5/arrays/block_plan.hpp"
 #include "server/plugins/hdf5/arrays/parameter_tables.hpp"
 #include "server/plugins/hdf5/arrays/written_mask.hpp"
+#include "server/plugins/hdf5/conventions/losses_beside.hpp"
 #include "server/plugins/hdf5/conventions/time_axis.hpp"
 #include "server/plugins/hdf5/conventions/uniform_cells.hpp"
 #include "server/plugins/hdf5/datasets/integers.hpp"
@@ -322,16 +323,27 @@ std::string Store::content() const {
   }
 }
 
-// A file without it is still a whole file.
-void Store::keep_ledger() {
+// A file without it is still a whole file; what is lost is said all the same, where there is a view
+// that counts it.
+bool Store::keep_ledger() {
+  const std::string json = host_.ledger();
   try {
-    const std::string json = host_.ledger();
     if (const int code = disk_->make_room(json.size()); code != 0)
       throw std::runtime_error(errno_text(code));
     write_ledger(file_, json);
+    return true;
   } catch (const std::exception& e) {
     host_.warn(output_.path() + ": the ledger is not in it: " + e.what());
+    return false;
   }
+}
+
+void Store::finish_file() {
+  const bool says_losses = keep_ledger();
+  if (!says_losses && view_) note_losses_beside(output_.path(), losses_in(host_.ledger()));
+  check(H5Fclose(file_.take()), "cannot finish " + output_.path());
+  for (const int code : {disk_->commit(), disk_->finish()})
+    expect_done(code, "cannot finish " + output_.path());
 }
 
 void Store::close() {
@@ -341,16 +353,20 @@ void Store::close() {
   name_->look(all);
   open_->end();
   open_.reset();
-  keep_ledger();
-  check(H5Fclose(file_.take()), "cannot finish " + output_.path());
-  for (const int code : {disk_->commit(), disk_->finish()})
-    expect_done(code, "cannot finish " + output_.path());
+  try {
+    finish_file();
+  } catch (const std::exception&) {
+    if (view_) note_losses_beside(output_.path(), losses_in(host_.ledger()));
+    if (view_) view_->at_close();
+    throw;
+  }
   if (const std::string how = disk_->large_pieces().summary(); !how.empty())
     host_.info(output_.path() + ": " + how);
   name_->look(all);
   if (view_) view_->at_close();
   if (sidecar_) sidecar_->at_close(output_.path());
-  for (const std::string& lost : {name_->why_none(), lost_before_}) {
+  const std::string not_shown = view_ ? view_->not_shown() : "";
+  for (const std::string& lost : {name_->why_none(), lost_before_, not_shown}) {
     if (!lost.empty()) throw std::runtime_error(lost);
   }
 }

@@ -50,7 +50,8 @@ class Store {
   void finish_row(const leat_iteration_data& data, bool whole);
   enum class Keep { till_killed, always };
   void commit(Keep keep);
-  void keep_ledger();
+  bool keep_ledger();
+  void finish_file();
   void expect_name(const std::string& what);
   std::string content() const;
 

@@ -106,17 +106,33 @@ void ViewKeeper::make(bool last) {
   make_first(last);
 }
 
-void ViewKeeper::make_as(const std::string& path, bool last) const {
+// What the view does not show is said when it is found, and once.
+void ViewKeeper::hear(const std::string& path, const std::vector<std::string>& lines, bool last) {
+  for (const std::string& line : lines) {
+    if (line.rfind(kNotShown, 0) != 0) {
+      if (last) host_.info(path + ": " + line);
+    } else if (not_shown_.insert(line.substr(std::string(kNotShown).size())).second) {
+      host_.warn(path + " does not show " + line.substr(std::string(kNotShown).size()));
+    }
+  }
+}
+
+std::string ViewKeeper::not_shown() const {
+  std::string text;
+  for (const std::string& each : not_shown_)
+    text += (text.empty() ? path_ + " does not show " : "; nor ") + each;
+  return text;
+}
+
+void ViewKeeper::make_as(const std::string& path, bool last) {
   using Kind = ViewOrder::Kind;
   const auto progress = [this] { host_.progress(1); };
   if (!last) {
-    make_view_outside({folder_, path, maker_, Kind::make}, kLimit, progress);
+    hear(path, make_view_outside({folder_, path, maker_, Kind::make}, kLimit, progress), false);
     return;
   }
   try {
-    for (const std::string& what :
-         make_view_outside({folder_, path, maker_, Kind::last}, kLimitAtEnd, progress))
-      host_.info(path + ": " + what);
+    hear(path, make_view_outside({folder_, path, maker_, Kind::last}, kLimitAtEnd, progress), true);
   } catch (const std::exception&) {
     if (!is_last_try_) throw;
     make_view_outside({folder_, path, maker_, Kind::rest}, kLimitAtEnd, progress);

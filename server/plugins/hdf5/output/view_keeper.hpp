@@ -7,7 +7,9 @@
 
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/output/output_file.hpp"
@@ -21,6 +23,8 @@ class ViewKeeper {
   void after_commit();
   /// The part is closed.
   void at_close();
+  /// What the parts have and the view has not; "" for none.
+  std::string not_shown() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -29,13 +33,15 @@ class ViewKeeper {
   bool is_fresh() const;
   std::string why_of_another_run(bool is_locked) const;
   void make(bool last);
-  void make_as(const std::string& path, bool last) const;
+  void make_as(const std::string& path, bool last);
+  void hear(const std::string& path, const std::vector<std::string>& lines, bool last);
   void make_first(bool last);
 
   const leat_run& run_;
   Host host_;
   std::string folder_, wanted_, maker_;
   bool is_last_try_ = false;
+  std::set<std::string> not_shown_;
   std::string path_;  // what it is called; "" until it is made for the first time
   std::filesystem::file_time_type started_;
   Clock::time_point looked_{}, give_up_till_{};

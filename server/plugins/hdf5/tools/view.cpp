@@ -17,7 +17,12 @@ void print_view_json(const std::string& path, const ViewFacts& facts) {
               {"iterations", facts.iterations},
               {"ranks", facts.ranks},
               {"ranks_in_parts", facts.ranks_in_parts},
-              {"left_out", facts.left_out.size()}});
+              {"left_out", facts.left_out.size() + facts.not_shown.size()}});
+}
+
+// By which the server tells these lines from others.
+void print_not_shown(const ViewFacts& facts) {
+  for (const std::string& what : facts.not_shown) std::printf("%s%s\n", kNotShown, what.c_str());
 }
 
 }  // namespace
@@ -47,11 +52,12 @@ int show_view(const Words& words) {
 int make_view_for_server(const Words& words) {
   const std::string &folder = words[0], &path = words[1], &kind = words[2], &maker = words[3];
   if (kind == "make") {
-    make_view(folder, path, maker);
+    print_not_shown(make_view(folder, path, maker));
     xdmf::remade_sidecar(path, maker);
   } else {
     const auto unreadable = kind == "rest" ? Unreadable::left_out : Unreadable::refused;
     const ViewFacts facts = make_last_view(folder, path, maker, unreadable);
+    print_not_shown(facts);
     for (const std::string& what : facts.not_for_vtk) std::puts(what.c_str());
     std::fputs(xdmf::remade_sidecar(path, maker).c_str(), stdout);
   }

@@ -118,7 +118,7 @@ bool has_other_sizes(const std::vector<std::int64_t>& sizes, const Shape& usual)
 
 void add_blocks(View& view, const ViewedVariable& variable) {
   MergedBlocks& blocks = view.tables.of(view, variable);
-  VirtualPlan plan = plan_for(view, variable.name, variable.name, {});
+  VirtualPlan plan = plan_for(view, variable.name, variable.name, {}, variable.unlike);
   Shape rest;
   for (const Shape& extents : plan.source_extents) {
     rest.resize(std::max(rest.size(), extents.empty() ? 0 : extents.size() - 1), 0);
@@ -171,7 +171,8 @@ void add_ragged(View& view, const ViewedVariable& variable) {
     if (here > 0) data.add({run.part, {from}, {here}, {total}, {here}});
     total += here;
   }
-  VirtualPlan plan = plan_for(view, variable.name, variable.name, joined(total, rest));
+  VirtualPlan plan =
+      plan_for(view, variable.name, variable.name, joined(total, rest), variable.unlike);
   for (const Mapping& mapping : data.all()) plan.mappings.push_back(with_rest(mapping, rest));
   create_virtual(view.file, plan, variable.like());
   const std::vector<std::string> own = own_dimensions(variable, like.size());

@@ -174,8 +174,9 @@ void add_global(View& view, const ViewedVariable& variable) {
     boxes = boxes_of(view, variable, all, true);
     remove_overlaps(&boxes);
   }
-  VirtualPlan plan = plan_for(view, variable.name, variable.name,
-                              variable.constant ? extents : joined(view.rows.size(), extents));
+  VirtualPlan plan =
+      plan_for(view, variable.name, variable.name,
+               variable.constant ? extents : joined(view.rows.size(), extents), variable.unlike);
   for (const Box& box : boxes) plan.mappings.push_back(mapping_of(box, variable.constant));
   create_virtual(view.file, plan, variable.like());
   Dataset made(view.file, variable.name);

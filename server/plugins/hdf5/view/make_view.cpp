@@ -15,6 +15,7 @@
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/view/block_tables.hpp"
 #include "server/plugins/hdf5/view/copy_objects.hpp"
+#include "server/plugins/hdf5/view/unlike_parts.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 #include "server/plugins/hdf5/vtkhdf/whole_file.hpp"
 
@@ -49,7 +50,10 @@ std::vector<ViewedVariable> variables_of(const std::vector<Part>& parts) {
     }
   }
   std::vector<ViewedVariable> all;
-  for (auto& [name, variable] : found) all.push_back(std::move(variable));
+  for (auto& [name, variable] : found) {
+    leave_out_unlike(parts, &variable);
+    all.push_back(std::move(variable));
+  }
   // What gives dimensions their coordinates comes before what only names them.
   const auto order = [](const ViewedVariable& v) {
     const bool is_on_mesh = noted_axis(v.like(), 0).has_value();
@@ -113,6 +117,12 @@ void write_flags(View& view, const std::string& source, const std::string& name,
   if (is_in(view.file, name)) name_dimensions(view, name, true, {});
 }
 
+std::string lines_of(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
 void add_variable(View& view, const ViewedVariable& variable) {
   is_alive();
   view.done.insert(variable.name);
@@ -124,9 +134,14 @@ void add_variable(View& view, const ViewedVariable& variable) {
     add_blocks(view, variable);
   }
   variable.constant ? add_first_row(view, variable) : add_written_mask(view, variable);
+  if (variable.left_out.empty()) return;
+  forget_tables_of_unlike(view, variable);
+  set_attribute(open_dataset(view.file, variable.name), kLeftOut, lines_of(variable.left_out));
 }
 
-void fill(hid_t file, const std::vector<Part>& parts, const std::vector<std::string>& files) {
+// Returns what it does not show.
+std::vector<std::string> fill(hid_t file, const std::vector<Part>& parts,
+                              const std::vector<std::string>& files) {
   const Rows rows(parts);
   write_iterations(file, parts, rows);
   const std::vector<ViewedVariable> variables = variables_of(parts);
@@ -147,6 +162,11 @@ void fill(hid_t file, const std::vector<Part>& parts, const std::vector<std::str
   add_others(view);
   scales.list_named();
   tables.list_named();
+  std::vector<std::string> not_shown;
+  for (const ViewedVariable& variable : variables)
+    not_shown.insert(not_shown.end(), variable.left_out.begin(), variable.left_out.end());
+  if (!not_shown.empty()) set_attribute(file, kLeftOut, lines_of(not_shown));
+  return not_shown;
 }
 
 ViewFacts facts_of(const std::vector<Part>& parts) {
@@ -158,7 +178,7 @@ ViewFacts facts_of(const std::vector<Part>& parts) {
   for (const Part& part : parts) {
     if (nodes.insert(part.first_rank).second) facts.ranks_in_parts += part.node_ranks;
     facts.state += part.name + " " + std::to_string(part.iterations.size()) +
-                   (has_attribute(part.file, "lost") ? " closed\n" : "\n");
+                   (losses_of(part) ? " closed\n" : "\n");
   }
   return facts;
 }
@@ -175,10 +195,11 @@ ViewFacts write_view(const std::string& path, const std::string& folder, const f
   const Id file = make_plain(path);
   copy_attributes(parts.front().file, file, {"lost", kFirstRank, kNodeRanks, kStarted, kViewName});
   set_attribute(file, kViewMark, where.string());
-  fill(file, parts, *files);
+  const std::vector<std::string> not_shown = fill(file, parts, *files);
   check(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot write " + path);
   ViewFacts facts = facts_of(parts);
   facts.left_out = std::move(left_out);
+  facts.not_shown = not_shown;
   return facts;
 }
 

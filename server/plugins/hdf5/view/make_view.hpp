@@ -8,12 +8,16 @@
 
 namespace leat::hdf5 {
 
+/// What a line of the program view-hdf5 begins with that is about data which the view does not show.
+inline constexpr const char* kNotShown = "left out: ";
+
 struct ViewFacts {
   std::size_t parts = 0;
   std::uint64_t iterations = 0;
   std::int64_t ranks = 0;                ///< of the run
   std::int64_t ranks_in_parts = 0;       ///< of the servers whose parts are there
   std::vector<std::string> left_out;     ///< why parts are, which cannot be read
+  std::vector<std::string> not_shown;    ///< what parts have and the view has not, and why
   std::vector<std::string> not_for_vtk;  ///< what ParaView will not see, and why
   std::string state;  ///< of the parts: another one means that the view is out of date
 };

@@ -136,7 +136,8 @@ void add_others(View& view) {
 
 void add_nodes(View& view) {
   std::int64_t lost = 0;
-  bool closed = false;
+  std::string silent;
+  bool any_speaks = false;
   for (std::size_t part = 0; part < view.parts.size(); ++part) {
     const hid_t file = view.parts[part].file;
     std::map<std::string, std::vector<std::string>> groups;
@@ -150,11 +151,14 @@ void add_nodes(View& view) {
                         ledger_text(file, name));
       view.done.insert(name);
     }
-    if (!has_attribute(file, "lost")) continue;
-    closed = true;
-    lost += integer_attribute(file, "lost", 0);
+    const std::optional<std::int64_t> here = losses_of(view.parts[part]);
+    lost += here.value_or(0);
+    if (!here) silent += (silent.empty() ? "" : ", ") + view.parts[part].name;
+    any_speaks = any_speaks || here;
   }
-  if (closed) set_attribute(view.file, "lost", lost);
+  if (!any_speaks) return;  // the run goes on, or all of it was killed
+  if (silent.empty()) return set_attribute(view.file, "lost", lost);
+  set_attribute(view.file, "leat_not_closed", silent);
 }
 
 }  // namespace leat::hdf5

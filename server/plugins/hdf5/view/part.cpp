@@ -8,6 +8,7 @@
 
 #include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/conventions/losses_beside.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 
@@ -60,6 +61,11 @@ void keep_one_run(std::vector<Part>* parts) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> losses_of(const Part& part) {
+  if (has_attribute(part.file, "lost")) return integer_attribute(part.file, "lost", 0);
+  return losses_beside(part.path);
+}
 
 const Part& part_with_rows(const std::vector<Part>& parts) {
   const auto found = std::find_if(parts.begin(), parts.end(),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct Part {
   std::vector<std::int64_t> iterations;  ///< by row
   std::vector<std::uint8_t> complete;    ///< by row
 };
+
+/// How many writes its server says are lost; nothing before that has closed it.
+std::optional<std::int64_t> losses_of(const Part& part);
 
 /// One that has rows, by which the others are called; the first where none has.
 const Part& part_with_rows(const std::vector<Part>& parts);

@@ -150,6 +150,7 @@ std::string described(const std::string& path, const ViewFacts& facts) {
     text += "; the parts of " + std::to_string(missing) + " of its " + std::to_string(facts.ranks) +
             " ranks are missing";
   for (const std::string& why : facts.left_out) text += "\n  left out: " + why;
+  for (const std::string& why : facts.not_shown) text += "\n  left out: " + why;
   return text;
 }
 

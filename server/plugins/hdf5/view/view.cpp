@@ -23,15 +23,17 @@ std::size_t widest_part(const View& view, const std::string& name, std::size_t f
 }
 
 VirtualPlan plan_for(const View& view, const std::string& name, const std::string& source,
-                     const Shape& extents) {
+                     const Shape& extents, const std::set<std::size_t>& left_out) {
   VirtualPlan plan;
   plan.name = name;
   plan.source = source;
   plan.extents = extents;
   plan.files = view.files;
-  for (const Part& part : view.parts)
-    plan.source_extents.push_back(is_dataset(part.file, source) ? extents_in(part.file, source)
-                                                                : Shape{});
+  for (std::size_t part = 0; part < view.parts.size(); ++part) {
+    const hid_t file = view.parts[part].file;
+    const bool is_there = left_out.count(part) == 0 && is_dataset(file, source);
+    plan.source_extents.push_back(is_there ? extents_in(file, source) : Shape{});
+  }
   return plan;
 }
 

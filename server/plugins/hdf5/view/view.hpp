@@ -30,10 +30,12 @@ struct View {
 /// One variable in the parts.
 struct ViewedVariable {
   std::string name, layout;
-  std::int64_t number = 0;  ///< in the XML
-  bool constant = false;    ///< it does not vary in time
-  std::vector<Id> in_part;  ///< not open where a part has none of it
-  std::size_t first = 0;    ///< the first part that has
+  std::int64_t number = 0;            ///< in the XML
+  bool constant = false;              ///< it does not vary in time
+  std::vector<Id> in_part;            ///< not open where a part has none of it
+  std::size_t first = 0;              ///< the first part that has
+  std::set<std::size_t> unlike;       ///< parts that are left out of it
+  std::vector<std::string> left_out;  ///< and why, by lines
   hid_t like() const { return in_part[first]; }
 };
 
@@ -41,9 +43,10 @@ struct ViewedVariable {
 /// that. `first` is one that has the dataset.
 std::size_t widest_part(const View& view, const std::string& name, std::size_t first);
 
-/// A plan for a dataset called `source` in the parts; without mappings.
+/// A plan for a dataset called `source` in the parts; without mappings. Of those that are left
+/// out it knows nothing.
 VirtualPlan plan_for(const View& view, const std::string& name, const std::string& source,
-                     const Shape& extents);
+                     const Shape& extents, const std::set<std::size_t>& left_out = {});
 /// Names the dimensions of a dataset of the view; `names` are those behind the iteration, or the
 /// `blocks`.
 /// `labels`, when there are any, are the names that a reader is to see.
