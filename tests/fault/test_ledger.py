@@ -243,3 +243,15 @@ def test_a_run_that_is_killed_in_its_first_moment_has_a_ledger_and_the_next_run_
         following.finish()
         finished(following, 0)
         assert f"session {run.session}, was killed before its end" in following.log()
+
+
+def test_half_a_ledger_of_a_killed_writer_goes_with_the_next_run_in_that_folder(tmp_path):
+    """SIGKILL between the writing of the new ledger and its renaming, with nothing left in memory to be stored."""
+    (tmp_path / ".run.ledger.json.part").write_text('{"leat_ledger": 1, "state": "runn')
+    with Run(tmp_path, xml(ROW)) as run:
+        (rank,) = run.init()
+        rank.must("write", "a", 0, 20, 1)
+        rank.end()
+        run.finish()
+    assert json.loads((tmp_path / "run.ledger.json").read_text())["state"] == "finished"
+    assert not (tmp_path / ".run.ledger.json.part").exists()

@@ -307,7 +307,7 @@ def all_killed(folder, chance):
     run.await_drained()
     tally = judge(following)
     judge_killed(run, tally)
-    with_the_next_run_in_that_folder = {".run.h5.journal", ".run.h5.part"}
+    with_the_next_run_in_that_folder = {".run.h5.journal", ".run.h5.part", ".run.ledger.json.part"}
     left = [name for name in run.leftovers() if name not in with_the_next_run_in_that_folder]
     if left:
         tally.blame("leftovers", ", ".join(left), len(left))
