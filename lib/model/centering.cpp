@@ -2,7 +2,9 @@
 #include "lib/model/centering.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "lib/model/integer_values.hpp"
 #include "lib/model/mesh_check.hpp"
 
 namespace leat::model {
@@ -13,13 +15,21 @@ struct AlongAxis {
   Variable* variable;
   std::size_t dimension;
   std::int64_t values;
+  std::int64_t values_otherwise;  // with other values of the parameters that the XML leaves open
 
+  bool is_known() const { return values == values_otherwise; }
   bool is_zonal() const { return variable->centering == Centering::zonal; }
   std::int64_t cells() const { return is_zonal() ? values : values - 1; }
 };
+using Axis = std::vector<AlongAxis>;
+
+// Whatever the simulation sets, one is longer than the other by the same number.
+bool go_together(const AlongAxis& a, const AlongAxis& b) {
+  return a.values - b.values == a.values_otherwise - b.values_otherwise;
+}
 
 // The one whose array has as many cells as the mesh; `all` is not empty.
-const AlongAxis& measure(const std::vector<AlongAxis>& all) {
+const AlongAxis& measure(const Axis& all) {
   const AlongAxis* best = &all.front();
   for (const AlongAxis& each : all) {
     const bool both_zonal = each.is_zonal() && best->is_zonal();
@@ -33,34 +43,60 @@ const AlongAxis& measure(const std::vector<AlongAxis>& all) {
 
 std::string misfit(const AlongAxis& one, const AlongAxis& by, const Model& model) {
   const std::string cells = std::to_string(by.cells()), nodes = std::to_string(by.cells() + 1);
-  return "variable \"" + one.variable->name + "\" has " + std::to_string(one.values) +
-         " values along \"" + model.layouts[one.variable->layout].dimensions[one.dimension].name +
-         "\", and its mesh \"" + model.meshes[*one.variable->mesh].name + "\" has " + cells +
-         " cells there, as \"" + by.variable->name + "\" says: " + cells +
-         " values lie at the centres of cells and " + nodes +
-         " at the nodes; where others lie is not known, and they get no coordinate. A mesh of its "
-         "own says it";
+  const std::string more = std::to_string(std::abs(one.values - by.cells()));
+  const std::string name = model.layouts[one.variable->layout].dimensions[one.dimension].name;
+  const std::string mesh = model.meshes[*one.variable->mesh].name, other = by.variable->name;
+  const std::string rest =
+      "; where others lie is not known, and they get no coordinate. A mesh of its own says it";
+  if (one.is_known())
+    return "variable \"" + one.variable->name + "\" has " + std::to_string(one.values) +
+           " values along \"" + name + "\", and its mesh \"" + mesh + "\" has " + cells +
+           " cells there, as \"" + other + "\" says: " + cells +
+           " values lie at the centres of cells and " + nodes + " at the nodes" + rest;
+  return "variable \"" + one.variable->name + "\" has " + more +
+         (one.values > by.cells() ? " more" : " fewer") + " values along \"" + name +
+         "\" than its mesh \"" + mesh + "\" has cells, as \"" + other +
+         "\" says: as many lie at the centres of cells and one more at the nodes" + rest;
 }
 
 class Placing {
  public:
-  explicit Placing(ReadContext& context) : context_(context), model_(context.model) {}
+  explicit Placing(ReadContext& context)
+      : context_(context),
+        model_(context.model),
+        values_(assumed(1009, 101)),
+        otherwise_(assumed(2003, 307)) {}
 
   // Arrays with a global shape are the whole; others are, where one rank has one block.
   void place(std::uint32_t mesh, bool has_global) {
-    for (unsigned axis = 0; axis < model_.meshes[mesh].dims; ++axis) place(mesh, axis, has_global);
+    for (unsigned axis = 0; axis < model_.meshes[mesh].dims; ++axis) {
+      Axis all = along(mesh, axis, has_global);
+      while (!all.empty()) all = place(all);
+    }
   }
 
  private:
-  void place(std::uint32_t mesh, unsigned axis, bool has_global) {
-    const std::vector<AlongAxis> all = along(mesh, axis, has_global);
-    if (all.empty()) return;
-    const AlongAxis& by = measure(all);
-    for (const AlongAxis& each : all) each.variable->centerings[each.dimension] = of(each, by);
+  // Parameters that the XML leaves open have some value, each another, and none a multiple of others.
+  IntegerValues assumed(std::int64_t first, std::int64_t step) const {
+    IntegerValues::Overrides all(model_.parameters.size());
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (!is_set(model_.parameters[i].value))
+        all[i] = first + step * static_cast<std::int64_t>(i * i);
+    return IntegerValues(model_.parameters, all);
   }
 
-  std::vector<AlongAxis> along(std::uint32_t mesh, unsigned axis, bool has_global) {
-    std::vector<AlongAxis> all;
+  // Places those that go with the first one; returns the others.
+  Axis place(const Axis& all) {
+    Axis together, others;
+    for (const AlongAxis& each : all)
+      (go_together(each, all.front()) ? together : others).push_back(each);
+    const AlongAxis& by = measure(together);
+    for (const AlongAxis& each : together) each.variable->centerings[each.dimension] = of(each, by);
+    return others;
+  }
+
+  Axis along(std::uint32_t mesh, unsigned axis, bool has_global) {
+    Axis all;
     for (std::uint32_t i = 0; i < model_.variables.size(); ++i) {
       Variable& variable = model_.variables[i];
       if (variable.mesh != mesh || context_.shapeless.count(i) > 0) continue;
@@ -69,8 +105,9 @@ class Placing {
         continue;
       variable.centerings.resize(layout.dimensions.size(), variable.centering);
       const std::size_t d = layout.dimensions.size() - 1 - axis;  // x runs along the last one
-      if (const auto values = whole_extent(model_, layout, d))
-        all.push_back({&variable, d, *values});
+      const auto values = whole_extent(values_, layout, d);
+      const auto otherwise = whole_extent(otherwise_, layout, d);
+      if (values && otherwise) all.push_back({&variable, d, *values, *otherwise});
     }
     return all;
   }
@@ -84,6 +121,7 @@ class Placing {
 
   ReadContext& context_;
   Model& model_;
+  IntegerValues values_, otherwise_;
 };
 
 }  // namespace

@@ -7,10 +7,11 @@
 
 namespace leat::model {
 
-/// Sets Variable::centerings of all variables on uniform meshes, from their sizes before the run: a
-/// mesh has as many cells along an axis as the shortest zonal array on it has values; one value more
-/// is the nodes, at both ends of each cell. Without zonal ones the longest nodal array has the nodes.
-/// Another size is a warning, and those values have no known place.
+/// Sets Variable::centerings of all variables on uniform meshes, from their sizes: a mesh has as many
+/// cells along an axis as the shortest zonal array on it has values; one value more is the nodes, at
+/// both ends of each cell. Without zonal ones the longest nodal array has the nodes. Another size is a
+/// warning, and those values have no known place. Sizes of parameters without a value, like nx and
+/// nx+1, are compared where they differ by the same number whatever the simulation sets.
 void place_on_uniform_meshes(ReadContext& context);
 
 }  // namespace leat::model

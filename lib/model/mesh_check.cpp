@@ -3,8 +3,6 @@
 
 #include <cstdlib>
 
-#include "lib/model/integer_values.hpp"
-
 namespace leat::model {
 namespace {
 
@@ -74,8 +72,9 @@ class MeshCheck {
     const Variable& axis = model_.variables[coordinate];
     const Layout& layout = model_.layouts[axis.layout];
     if (layout.dimensions.size() <= of_coordinate) return;
-    const auto mine = whole_extent(model_, layout_, d),
-               theirs = whole_extent(model_, layout, of_coordinate);
+    const IntegerValues known(model_.parameters);
+    const auto mine = whole_extent(known, layout_, d);
+    const auto theirs = whole_extent(known, layout, of_coordinate);
     if (!mine || !theirs || std::abs(*mine - *theirs) <= 1) return;
     error("has " + std::to_string(*mine) + " values along \"" + layout_.dimensions[d].name +
           "\", and the coordinate \"" + axis.name + "\" of its mesh \"" + mesh_.name + "\" has " +
@@ -95,12 +94,12 @@ class MeshCheck {
 
 }  // namespace
 
-std::optional<std::int64_t> whole_extent(const Model& model, const Layout& layout, std::size_t d) {
+std::optional<std::int64_t> whole_extent(const IntegerValues& parameters, const Layout& layout,
+                                         std::size_t d) {
   const Dimension& dimension = layout.dimensions[d];
   if (dimension.varying && !layout.has_global) return std::nullopt;
   const ExpressionValue value =
-      IntegerValues(model.parameters)
-          .evaluate(layout.has_global ? dimension.global : dimension.extent);
+      parameters.evaluate(layout.has_global ? dimension.global : dimension.extent);
   if (value.fault != ExpressionFault::none) return std::nullopt;
   if (layout.has_global) return value.value;
   return value.value - dimension.ghost_low - dimension.ghost_high;

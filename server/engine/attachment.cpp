@@ -243,6 +243,8 @@ void Attachment::others_never_came() {
       "have waited for {}: going on without",
       named(clients_.others_expected()), clients_.others_expected().size() == 1 ? "has" : "have",
       clients_.others_expected().size() == 1 ? "it" : "them");
+  for (const std::int32_t rank : clients_.others_expected())
+    session_.record.ledger().incidents().client_never_came(rank);
   clients_.give_up_others();
 }
 

@@ -124,8 +124,10 @@ RunReport Ending::report() const {
   report.is_shared = facts.cores_are_shared || architecture.place == model::Place::none;
   report.automatic = architecture.mode == model::EndMode::automatic;
   report.mode = session_.mode.decision();
-  report.synchronous = session_.run.segment.header().synchronous != 0 &&
-                       session_.run.segment.server_state().overlaps.load() == 0;
+  // While it tries the other way again, what was decided is the run's.
+  const bool overlaps = report.mode ? report.mode->overlaps
+                                    : session_.run.segment.server_state().overlaps.load() != 0;
+  report.synchronous = session_.run.segment.header().synchronous != 0 && !overlaps;
   report.since_takeover = facts.resumed;
   report.all_went_well = !session_.record.ledger().has_problems();
   report.times = session_.times.figures();

@@ -229,7 +229,8 @@ def test_a_stopped_session_is_alive(tmp_path):
 def made_so_far(run):
     """What a server that starts has made, as soon as it says whose it is. A file that it has made and not locked yet may
     be taken from it: it makes it again."""
-    return {*run.segments(), *(p for p in files_of(run) if p.suffix == ".sock" or p.stat().st_size > 0)}
+    made = [*run.segments(), *files_of(run)]
+    return {p for p in made if p.suffix == ".sock" or p.stat().st_size > 0}
 
 
 @pytest.mark.parametrize("moment", range(8))

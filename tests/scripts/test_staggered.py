@@ -32,7 +32,7 @@ def text(names, nx=4, ny=3):
 
 @pytest.mark.parametrize("names", [["T", "u", "v"], ["u", "v"], ["v_nodal", "T", "u"], ["c", "T"], ["zonal_corners", "u", "T"],
                                    ["c", "u", "v"], ["c"]], ids="-".join)
-@pytest.mark.parametrize("sizes", ["of_the_xml", "set"])
+@pytest.mark.parametrize("sizes", ["of_the_xml", "set", "without_a_value"])
 def test_faces_lie_at_nodes_and_centres_between_them_along_each_dimension(tmp_path, names, sizes):
     put(tmp_path, "look", f"""
         import json
@@ -40,7 +40,10 @@ def test_faces_lie_at_nodes_and_centres_between_them_along_each_dimension(tmp_pa
             print("SEEN", json.dumps({{name: {{d: ds[name][d].values.tolist() for d in ds[name].dims}} for name in {names}}}))
         """)
     given = {} if sizes == "of_the_xml" else {"nx": 1, "ny": 1}
-    with script_run(tmp_path, config(text(names, **given))) as run:
+    of_the_run = config(text(names, **given))
+    if sizes == "without_a_value":
+        of_the_run = of_the_run.replace(' value="1"', "")
+    with script_run(tmp_path, of_the_run) as run:
         rank = run.ranks[0]
         for name, value in {"nx": 4, "ny": 3}.items() if given else ():
             rank.must("set_int", name, value)
@@ -71,19 +74,23 @@ def test_a_size_that_is_neither_has_no_coordinate_and_is_said(tmp_path):
         assert set(ds.coords) == {"iteration", "x", "y"} and ds.w.dims == ("iteration", "y", "x_other")
 
 
-def test_sizes_that_the_simulation_makes_neither_have_no_coordinate(tmp_path):
-    """The XML's own sizes fit: only what is set shows that they do not."""
-    data = ('<parameter name="n" type="int" value="1"/><parameter name="m" type="int" value="1"/>' + MESH +
+@pytest.mark.parametrize("width", [5, 6])
+@pytest.mark.parametrize("value", ['value="1"', ""])
+def test_of_sizes_that_have_nothing_to_do_with_each_other_those_of_the_run_count(tmp_path, width, value):
+    """Only what is set shows where values lie, or that they have no place."""
+    data = (f'<parameter name="n" type="int" {value}/><parameter name="m" type="int" {value}/>' + MESH +
             '<layout name="cells" type="double" dimensions="3,n" global="3,n" names="y,x"/>'
             '<layout name="others" type="double" dimensions="3,m" global="3,m" names="y,x_other"/>'
-            '<variable name="T" layout="cells" mesh="plate"/><variable name="u" layout="others" mesh="plate"/>')
+            '<variable name="u" layout="others" mesh="plate"/><variable name="T" layout="cells" mesh="plate"/>')
     put(tmp_path, "look", "def process(ds, ctx):\n    pass\n")
     with script_run(tmp_path, config(data)) as run:
         run.ranks[0].must("set_int", "n", 4)
-        run.ranks[0].must("set_int", "m", 5)
+        run.ranks[0].must("set_int", "m", width)
         run.ranks[0].must("write", "T", 0, 8 * 12, 1)
-        run.ranks[0].must("write", "u", 0, 8 * 15, 1)
+        run.ranks[0].must("write", "u", 0, 8 * 3 * width, 1)
         run.ranks[0].end()
-    assert 'variable "u" has 5 values along "x_other", and its mesh "plate" has 4 cells there, as "T" says' in run.log(), run.log()
+    said = 'variable "u" has 6 values along "x_other", and its mesh "plate" has 4 cells there, as "T" says'
+    assert (said in run.log()) == (width == 6), run.log()
     with xr.open_dataset(tmp_path / "run.h5", engine="h5netcdf") as ds:
-        assert set(ds.coords) == {"iteration", "x", "y"} and ds.u.shape == (1, 3, 5)
+        assert ds.x.values.tolist() == X and ds.u.shape == (1, 3, width)
+        assert ("x_other" in ds.coords) == (width == 5) and (width == 6 or ds.x_other.values.tolist() == X_FACE)

@@ -179,14 +179,17 @@ const std::string& HoleCheck::text_of_holes(std::uint32_t variable, Blocks block
 
 std::string HoleCheck::describe_covered(std::uint32_t variable, Blocks blocks) const {
   const model::Layout& layout = layout_of(variable);
-  std::vector<Block> lost, all(blocks.begin(), blocks.end());
-  for (const std::size_t number : variables_[variable].coverage->covered)
-    lost.push_back(blocks[number]);
+  const std::vector<std::size_t>& covered = variables_[variable].coverage->covered;
+  std::vector<Block> lost, others;
+  for (std::size_t number = 0; number < blocks.size(); ++number) {
+    const bool is_lost = std::find(covered.begin(), covered.end(), number) != covered.end();
+    (is_lost ? lost : others).push_back(blocks[number]);
+  }
   return fmt::format(
       "{}: what {} wrote is not stored, since ranks or blocks with higher numbers wrote the same "
       "cells of the global array: {}. Call leat_set_position to say where each block lies",
       place_of(model_.variables[variable].name, model_.variables[variable].where),
-      text_of_writers(layout, lost), text_of_writers(layout, all));
+      text_of_writers(layout, lost), text_of_writers(layout, others));
 }
 
 std::string HoleCheck::describe(std::uint32_t variable, Blocks blocks) const {

@@ -222,8 +222,7 @@ DimensionName Axes::name_of(unsigned dimension, hsize_t length) const {
 
 DimensionName Axes::place_name_of(unsigned dimension, hsize_t length) const {
   DimensionName name = name_of(dimension, length);
-  if (target_.cells.fits(variable_, dimension))
-    name.values = uniform_axis(target_.run, variable_, dimension);
+  name.values = target_.cells.axis(variable_, dimension);
   // As long as the array is by now: tools that go by the scale would see a part of it.
   name.grows = !name.values && variable_.dimension[dimension].varying != 0;
   return name;

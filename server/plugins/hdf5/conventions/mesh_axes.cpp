@@ -44,11 +44,10 @@ std::uint32_t centering_along(const leat_variable& variable, unsigned d) {
 }
 
 std::optional<AxisValues> uniform_axis(const leat_run& run, const leat_variable& variable,
-                                       unsigned d) {
+                                       unsigned d, std::uint32_t centering) {
   const leat_mesh* mesh = leat_variable_mesh(&run, &variable);
   if (!mesh || mesh->kind != LEAT_MESH_UNIFORM || mesh->dims != variable.dims) return {};
   const unsigned axis = variable.dims - 1 - d;  // x runs along the last dimension
-  const std::uint32_t centering = centering_along(variable, d);
   if (centering == LEAT_UNPLACED) return {};
   const double to_centre = centering == LEAT_NODAL ? 0 : mesh->spacing[axis] / 2;
   return AxisValues{mesh->origin[axis] + to_centre, mesh->spacing[axis], mesh->unit, axis};

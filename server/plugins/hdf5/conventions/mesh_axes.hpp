@@ -26,9 +26,9 @@ struct AxisValues {
 std::uint32_t centering_along(const leat_variable& variable, unsigned d);
 
 /// Where the values of a variable lie along its dimension `d`, when it is on a uniform mesh: nodes,
-/// or the centres between them. None where that is not known.
+/// or the centres between them. None where that is not known. `centering`: enum leat_centering.
 std::optional<AxisValues> uniform_axis(const leat_run& run, const leat_variable& variable,
-                                       unsigned d);
+                                       unsigned d, std::uint32_t centering);
 
 /// Whether the extent of a dimension, from number `first` on, may be another in each block.
 bool varies_in_shape(const leat_variable& variable, unsigned first = 0);

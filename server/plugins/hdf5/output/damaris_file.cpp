@@ -69,6 +69,32 @@ std::string place_of(const leat_variable& variable, const leat_block& block, boo
   return place;
 }
 
+bool share_cells(const leat_variable& variable, const leat_block& a, const leat_block& b) {
+  const Shape of_a = own_extents(variable, a), of_b = own_extents(variable, b);
+  for (unsigned d = 0; d < variable.dims; ++d) {
+    if (a.position[d] >= b.position[d] + static_cast<std::int64_t>(of_b[d]) ||
+        b.position[d] >= a.position[d] + static_cast<std::int64_t>(of_a[d]))
+      return false;
+  }
+  return true;
+}
+
+// Blocks of which no two share cells fill the whole when they have as many cells.
+bool fill_all_of(const leat_variable& variable, BlockList blocks, const Shape& global) {
+  std::uint64_t cells = 0;
+  for (const leat_block* block : blocks) cells += product(own_extents(variable, *block));
+  if (cells < product(global)) return false;
+  const auto low = [](const leat_block* block) { return block->position[0]; };
+  std::sort(blocks.begin(), blocks.end(),
+            [&](const leat_block* a, const leat_block* b) { return low(a) < low(b); });
+  for (auto one = blocks.begin(); one != blocks.end(); ++one) {
+    const std::int64_t end = low(*one) + static_cast<std::int64_t>(own_extents(variable, **one)[0]);
+    for (auto other = one + 1; other != blocks.end() && low(*other) < end; ++other)
+      if (share_cells(variable, **one, **other)) return false;
+  }
+  return true;
+}
+
 bool is_one_of_several(const leat_block* block) { return block->block != 0; }
 
 }  // namespace
@@ -187,9 +213,7 @@ void DamarisFile::write_in_order(const leat_variable& variable, SoundBlocks* blo
 // Blocks that lie on each other: that of the highest rank, which comes last, is stored.
 void DamarisFile::write_whole(const leat_variable& variable, SoundBlocks* blocks) {
   const Shape global = global_extents(variable, *blocks->list.front());
-  std::uint64_t written = 0;
-  for (const leat_block* block : blocks->list) written += product(own_extents(variable, *block));
-  Dataset dataset = make_whole(variable, *blocks, written < product(global));
+  Dataset dataset = make_whole(variable, *blocks, !fill_all_of(variable, blocks->list, global));
   if (order_->is_index(blocks->variable)) note_parts(dataset.id(), variable, blocks->list);
   for (const leat_block* block : blocks->list) {
     try {
