@@ -129,6 +129,24 @@ def test_holes_of_a_collective_array_are_fill_values_and_the_highest_rank_wins(t
         assert file["u"][:3].tolist() == [1, 3, 4] and np.isnan(file["u"][3:]).all()
 
 
+@pytest.mark.parametrize("places", [([0, 0], [0, 0], [0, 2], [2, 2]), ([0, 0], [1, 0], [2, 0], [2, 2]), ([0, 1], [0, 1], [2, 0], [2, 2])],
+                         ids=["equal", "by_a_row", "equal_amid"])
+@pytest.mark.parametrize("dtype", ["f8", "i4"])
+def test_blocks_that_lie_on_each_other_are_no_reason_to_take_holes_for_zeros(tmp_path, places, dtype):
+    """They have as many cells as the whole, and do not cover it."""
+    plugin = Plugin(tmp_path, [variable("u", dtype, ["y", "x"], **GLOBAL)], options={**LAYOUT, "file-mode": "Collective"}, ranks=4)
+    plugin.must(0, *[plugin.values(0, np.full((2, 2), 7 + rank), rank=rank, position=place, **{"global": [4, 4]})
+                     for rank, place in enumerate(places)])
+    plugin.finish()
+    fill = np.nan if dtype == "f8" else np.iinfo(dtype).min
+    wanted = np.full((4, 4), fill, dtype)
+    for rank, (y, x) in enumerate(places):
+        wanted[y:y + 2, x:x + 2] = 7 + rank
+    assert (wanted != wanted).any() or (wanted == fill).any()
+    with h5py.File(tmp_path / "run_It0.h5") as file:
+        assert np.array_equal(file["u"][:], wanted, equal_nan=dtype == "f8")
+
+
 def test_on_several_nodes_each_server_has_its_files(tmp_path):
     """Of which none is the other's, also where one was to be of all: that is said."""
     for first, mode in [(0, "Collective"), (1, "FilePerCore")]:

@@ -65,11 +65,10 @@ TEST(HoleCheck, NamesVariableRanksAndBoxes) {
   const std::vector<Finding> found = check.check(rows_of(1, 1, 4, false));
   ASSERT_EQ(found.size(), 2u);
   EXPECT_STREQ(found[0].what, "covered");
-  EXPECT_EQ(
-      found[0].text,
-      "\"u0\" (run.xml:4): what ranks 0-2 (y=0:2, x=0:4) wrote is not stored, since ranks or "
-      "blocks with higher numbers wrote the same cells of the global array: ranks 0-3 (y=0:2, "
-      "x=0:4). Call leat_set_position to say where each block lies");
+  EXPECT_EQ(found[0].text,
+            "\"u0\" (run.xml:4): what ranks 0-2 (y=0:2, x=0:4) wrote is not stored, since ranks or "
+            "blocks with higher numbers wrote the same cells of the global array: rank 3 (y=0:2, "
+            "x=0:4). Call leat_set_position to say where each block lies");
   EXPECT_EQ(found[1].iteration, 1);
   EXPECT_EQ(found[1].text,
             "\"u0\" (run.xml:4) has holes: 24 of the 32 cells of its global array (75 %) are "
