@@ -20,7 +20,8 @@ ITERATIONS, LIMIT = 12, 90
 
 
 class Rank(threading.Thread):
-    """Comes after a while, writes, and ends; keeps what was accepted."""
+    """Comes after a while, writes, and ends; keeps what was accepted. status: of leat_finalize, or of a failed start; "" of who
+    was killed before."""
 
     def __init__(self, rank, init, pause, iterations=ITERATIONS):
         super().__init__()
@@ -37,7 +38,8 @@ class Rank(threading.Thread):
         with contextlib.suppress(AssertionError, BrokenPipeError, OSError, ValueError):  # it was killed
             time.sleep(self.pause)
             answer = self.call(*self.init)
-            self.status, self.error = answer.status, answer.error
+            if not answer.ok:
+                self.status, self.error = answer.status, answer.error
             for number in range(self.iterations) if answer.ok else []:
                 if self.call("write", "own", 0, 8 * SIZE, 100 * number + self.rank.number).ok:
                     self.accepted.append(number)
