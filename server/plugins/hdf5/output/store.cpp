@@ -338,12 +338,18 @@ bool Store::keep_ledger() {
   }
 }
 
-void Store::finish_file() {
+// In a folder that was removed meanwhile nothing can be finished, until the file has a name again.
+void Store::finish_file(const NameKeeper::Content& content) {
   const bool says_losses = keep_ledger();
   if (!says_losses && view_) note_losses_beside(output_.path(), losses_in(host_.ledger()));
   check(H5Fclose(file_.take()), "cannot finish " + output_.path());
-  for (const int code : {disk_->commit(), disk_->finish()})
-    expect_done(code, "cannot finish " + output_.path());
+  const auto finish = [this] {
+    const int code = disk_->commit();
+    return code == 0 ? disk_->finish() : code;
+  };
+  int code = finish();
+  if (code != 0 && name_->look(content)) code = finish();
+  expect_done(code, "cannot finish " + output_.path());
 }
 
 void Store::close() {
@@ -354,7 +360,7 @@ void Store::close() {
   open_->end();
   open_.reset();
   try {
-    finish_file();
+    finish_file(all);
   } catch (const std::exception&) {
     if (view_) note_losses_beside(output_.path(), losses_in(host_.ledger()));
     if (view_) view_->at_close();

@@ -51,7 +51,7 @@ class Store {
   enum class Keep { till_killed, always };
   void commit(Keep keep);
   bool keep_ledger();
-  void finish_file();
+  void finish_file(const NameKeeper::Content& content);
   void expect_name(const std::string& what);
   std::string content() const;
 
