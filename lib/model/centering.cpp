@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "lib/model/integer_values.hpp"
 #include "lib/model/mesh_check.hpp"
@@ -22,6 +23,11 @@ struct AlongAxis {
   std::int64_t cells() const { return is_zonal() ? values : values - 1; }
 };
 using Axis = std::vector<AlongAxis>;
+
+// What arithmetic can be done with; the XML may have any number.
+bool is_size(std::optional<std::int64_t> values) {
+  return values && *values >= 0 && *values < (std::int64_t{1} << 62);
+}
 
 // Whatever the simulation sets, one is longer than the other by the same number.
 bool go_together(const AlongAxis& a, const AlongAxis& b) {
@@ -107,7 +113,7 @@ class Placing {
       const std::size_t d = layout.dimensions.size() - 1 - axis;  // x runs along the last one
       const auto values = whole_extent(values_, layout, d);
       const auto otherwise = whole_extent(otherwise_, layout, d);
-      if (values && otherwise) all.push_back({&variable, d, *values, *otherwise});
+      if (is_size(values) && is_size(otherwise)) all.push_back({&variable, d, *values, *otherwise});
     }
     return all;
   }
