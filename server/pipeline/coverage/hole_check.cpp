@@ -182,7 +182,7 @@ std::string HoleCheck::describe_covered(std::uint32_t variable, Blocks blocks) c
   const std::vector<std::size_t>& covered = variables_[variable].coverage->covered;
   std::vector<Block> lost, others;
   for (std::size_t number = 0; number < blocks.size(); ++number) {
-    const bool is_lost = std::find(covered.begin(), covered.end(), number) != covered.end();
+    const bool is_lost = std::binary_search(covered.begin(), covered.end(), number);
     (is_lost ? lost : others).push_back(blocks[number]);
   }
   return fmt::format(
