@@ -49,6 +49,7 @@ void Spiller::take_written(const std::function<bool(const nlohmann::json&)>& not
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!written_) return;
     written.swap(written_);
+    taking_ = true;  // the same iteration is in line until it is replaced: it is not written twice
     on_disk_[written->iteration.number].push_back(written->file);
   }
   const std::int64_t number = written->iteration.number;
@@ -60,6 +61,7 @@ void Spiller::take_written(const std::function<bool(const nlohmann::json&)>& not
         number);
   }
   const std::lock_guard<std::mutex> lock(mutex_);
+  taking_ = false;
   changed_.notify_one();
   if (noted && line_.replace(std::move(written->iteration))) {
     ++total_.iterations;
@@ -125,7 +127,7 @@ std::string Spiller::report() const {
 void Spiller::run() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return closing_ || (wanted_ && !written_); });
+    changed_.wait(lock, [this] { return closing_ || (wanted_ && !written_ && !taking_); });
     if (closing_) return;
     lock.unlock();
     const bool moved = spill_one();

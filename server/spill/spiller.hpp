@@ -99,7 +99,7 @@ class Spiller {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // With the mutex
-  bool wanted_ = false, closing_ = false;
+  bool wanted_ = false, taking_ = false, closing_ = false;
   std::optional<Written> written_;
   std::map<std::int64_t, Files> on_disk_;
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -274,6 +275,21 @@ TEST_F(Spilling, PutsAPartThatComesLaterIntoAFileOfItsOwn) {
   next.take_up(noted_);
   EXPECT_EQ(next.files_of(3).size(), 2u);
   EXPECT_EQ(next.entries().size(), 4u);
+}
+
+TEST_F(Spilling, WritesNoIterationAgainWhileItsFileIsTaken) {
+  Spiller spiller(parts(1 << 20), pipeline_.queue());
+  spiller.start(executor_);
+  spiller.make_room();
+  while (wakes_ < 1) std::this_thread::yield();
+  spiller.take_written([&](const nlohmann::json&) {
+    spiller.make_room();
+    for (int i = 0; i < 100 && wakes_ < 2; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return true;
+  });
+  await_wakes(spiller, 2);
+  EXPECT_EQ(files(), (std::vector<std::string>{"iteration-4.spill", "iteration-5.spill"}));
 }
 
 TEST_F(Spilling, MovesNothingThatTheJournalDoesNotSay) {
