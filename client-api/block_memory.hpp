@@ -10,9 +10,7 @@
 #include "client-api/first_use.hpp"
 #include "client-api/lease_requests.hpp"
 #include "client-api/rendezvous.hpp"
-#include "lib/shm/lease_table.hpp"
-#include "lib/shm/offers.hpp"
-#include "lib/shm/region_arena.hpp"
+#include "lib/shm/leases.hpp"
 #include "lib/shm/segment.hpp"
 #include "lib/shm/spsc_ring.hpp"
 

@@ -6,7 +6,7 @@
 #include "client-api/c_arrays.hpp"
 #include "client-api/leat.h"
 #include "client-api/no_memory.hpp"
-#include "lib/platform/crc32c.hpp"
+#include "lib/os/crc32c.hpp"
 
 namespace leat::client {
 namespace {

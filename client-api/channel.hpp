@@ -14,7 +14,7 @@
 #include "client-api/event_sender.hpp"
 #include "client-api/server_watch.hpp"
 #include "lib/base/status.hpp"
-#include "lib/platform/clock.hpp"
+#include "lib/os/clock.hpp"
 #include "lib/shm/segment.hpp"
 
 namespace leat::client {

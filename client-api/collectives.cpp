@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client-api/collectives.hpp"
 
-#include "lib/platform/clock.hpp"
-#include "lib/platform/futex.hpp"
+#include "lib/os/clock.hpp"
 
 namespace leat::client {
 

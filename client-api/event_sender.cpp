@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "client-api/last_error.hpp"
-#include "lib/platform/clock.hpp"
+#include "lib/os/clock.hpp"
 
 namespace leat::client {
 namespace {

@@ -13,7 +13,6 @@
 #include "lib/shm/handshake.hpp"
 #include "lib/shm/segment.hpp"
 #include "lib/shm/spsc_ring.hpp"
-#include "lib/shm/transport.hpp"
 
 namespace leat::client {
 

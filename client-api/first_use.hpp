@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/shm/region_arena.hpp"
+#include "lib/shm/leases.hpp"
 
 namespace leat::client {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "lib/platform/clock.hpp"
+#include "lib/os/clock.hpp"
 
 namespace leat::client {
 namespace {

@@ -16,7 +16,7 @@
 #include "client-api/executor.hpp"
 #include "client-api/rendezvous.hpp"
 #include "lib/base/server_library.h"
-#include "lib/platform/process.hpp"
+#include "lib/os/process.hpp"
 
 namespace leat::client {
 namespace {

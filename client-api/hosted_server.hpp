@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
-#include "lib/platform/clock.hpp"
+#include "lib/os/clock.hpp"
 
 namespace leat::client {
 

@@ -3,8 +3,7 @@
 
 #include <functional>
 
-#include "lib/platform/clock.hpp"
-#include "lib/platform/futex.hpp"
+#include "lib/os/clock.hpp"
 
 namespace leat::client {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <cstdlib>
 
-#include "lib/platform/clock.hpp"
-#include "lib/platform/process_id.hpp"
-#include "lib/platform/runtime_folder.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/process.hpp"
 
 namespace leat::client {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "lib/base/status.hpp"
-#include "lib/shm/region_arena.hpp"
+#include "lib/shm/leases.hpp"
 
 namespace leat::client {
 

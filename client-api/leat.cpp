@@ -16,9 +16,8 @@
 #include "client-api/session_handle.hpp"
 #include "client-api/split.hpp"
 #include "client-api/switched_off.hpp"
-#include "lib/platform/affinity.hpp"
-#include "lib/platform/late_ranks.hpp"
-#include "lib/platform/own_memory_node.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "lib/os/cores.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "lib/base/suggest.hpp"
+#include "lib/base/text.hpp"
 
 namespace leat::client {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client-api/no_memory.hpp"
 
-#include "lib/platform/memory.hpp"
+#include "lib/os/memory.hpp"
 
 namespace leat::client {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lib/platform/crc32c.hpp"
+#include "lib/os/crc32c.hpp"
 
 namespace leat::client {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "lib/base/suggest.hpp"
+#include "lib/base/text.hpp"
 
 namespace leat::client {
 namespace {

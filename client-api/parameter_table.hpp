@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/base/parameter_value.hpp"
+#include "lib/base/scalar.hpp"
 #include "lib/base/status.hpp"
 #include "lib/shm/catalogue.hpp"
 #include "lib/shm/steering.hpp"

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "lib/platform/clock.hpp"
+#include "lib/os/clock.hpp"
 
 namespace leat::client {
 

@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "client-api/socket_link.hpp"
-#include "lib/platform/affinity.hpp"
-#include "lib/platform/clock.hpp"
-#include "lib/platform/file_lock.hpp"
-#include "lib/platform/limits.hpp"
-#include "lib/platform/local_socket.hpp"
-#include "lib/platform/process.hpp"
-#include "lib/platform/runtime_folder.hpp"
-#include "lib/platform/server_share.hpp"
+#include "lib/node/placement.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/cores.hpp"
+#include "lib/os/file_lock.hpp"
+#include "lib/os/limits.hpp"
+#include "lib/os/local_socket.hpp"
+#include "lib/os/process.hpp"
 #include "lib/shm/handshake.hpp"
 
 namespace leat::client {

@@ -11,8 +11,8 @@
 #include "client-api/hosted_server.hpp"
 #include "client-api/launcher.hpp"
 #include "lib/base/status.hpp"
-#include "lib/shm/region_arena.hpp"
-#include "lib/shm/transport.hpp"
+#include "lib/shm/handshake.hpp"
+#include "lib/shm/leases.hpp"
 
 namespace leat::client {
 

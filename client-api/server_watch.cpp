@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <utility>
 
-#include "lib/platform/futex.hpp"
-#include "lib/platform/memory.hpp"
-#include "lib/shm/drain_order.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/memory.hpp"
+#include "lib/shm/handshake.hpp"
 
 namespace leat::client {
 namespace {

@@ -13,7 +13,7 @@
 #include "client-api/event_sender.hpp"
 #include "client-api/rendezvous.hpp"
 #include "lib/base/status.hpp"
-#include "lib/platform/clock.hpp"
+#include "lib/os/clock.hpp"
 #include "lib/shm/segment.hpp"
 
 namespace leat::client {

@@ -5,8 +5,8 @@
 #include <exception>
 
 #include "client-api/last_error.hpp"
-#include "lib/platform/process.hpp"
-#include "lib/shm/client_view.hpp"
+#include "lib/os/process.hpp"
+#include "lib/shm/segment.hpp"
 
 namespace leat::client {
 namespace {

@@ -5,8 +5,7 @@
 
 #include "client-api/last_error.hpp"
 #include "client-api/session.hpp"
-#include "lib/platform/process.hpp"
-#include "lib/shm/drain_order.hpp"
+#include "lib/os/process.hpp"
 #include "lib/shm/handshake.hpp"
 
 namespace leat::client {

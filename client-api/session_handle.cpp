@@ -8,8 +8,8 @@
 
 #include "client-api/hosted_server.hpp"
 #include "client-api/last_error.hpp"
-#include "lib/platform/clock.hpp"
-#include "lib/platform/process.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/process.hpp"
 
 namespace leat::client {
 namespace {

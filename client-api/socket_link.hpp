@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "lib/platform/unique_fd.hpp"
-#include "lib/shm/transport.hpp"
+#include "lib/os/descriptor.hpp"
+#include "lib/shm/handshake.hpp"
 
 namespace leat::client {
 

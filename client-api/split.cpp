@@ -14,11 +14,11 @@
 #include "client-api/hosted_server.hpp"
 #include "client-api/last_error.hpp"
 #include "client-api/rendezvous.hpp"
-#include "lib/platform/clock.hpp"
-#include "lib/platform/file_lock.hpp"
-#include "lib/platform/process.hpp"
-#include "lib/platform/runtime_folder.hpp"
-#include "lib/platform/server_share.hpp"
+#include "lib/node/placement.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/file_lock.hpp"
+#include "lib/os/process.hpp"
 
 namespace leat::client {
 namespace {

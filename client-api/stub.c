@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "lib/platform/scratch.h"
+#include "lib/os/scratch.h"
 
 LEAT_API leat_status leat_init(const char* config) { return (void)config, LEAT_OK; }
 LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks) {

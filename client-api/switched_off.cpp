@@ -6,7 +6,7 @@
 #include <string>
 
 #include "client-api/last_error.hpp"
-#include "lib/platform/scratch.h"
+#include "lib/os/scratch.h"
 
 namespace leat::client {
 

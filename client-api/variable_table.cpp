@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include "lib/base/suggest.hpp"
+#include "lib/base/text.hpp"
 
 namespace leat::client {
 namespace {

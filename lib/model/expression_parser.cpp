@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "lib/base/suggest.hpp"
+#include "lib/base/text.hpp"
 #include "lib/model/words.hpp"
 
 namespace leat::model {

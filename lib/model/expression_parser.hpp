@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// "ny/py+2" to the postfix program of lib/base/expression.hpp.
+// "ny/py+2" to the postfix program of lib/base/expression.hpp, and the integers that are known before the run.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +13,33 @@
 
 namespace leat::model {
 
+// The integer parameters that are known before the run, in the form in which expressions are
+// evaluated.
+class IntegerValues {
+ public:
+  using Overrides = std::vector<std::optional<std::int64_t>>;
+
+  explicit IntegerValues(const std::vector<Parameter>& parameters, const Overrides& overrides = {})
+      : values_(parameters.size()), set_(parameters.size()) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (parameters[i].kind != Parameter::Kind::integer) continue;
+      const bool overridden = i < overrides.size() && overrides[i];
+      values_[i] = overridden ? *overrides[i] : as_integer(parameters[i].value);
+      set_[i] = overridden || is_set(parameters[i].value);
+    }
+  }
+
+  ExpressionValue evaluate(const Expression& expression) const {
+    return leat::evaluate(expression.program.data(), expression.program.size(),
+                          {values_.data(), set_.data(), values_.size()});
+  }
+
+ private:
+  std::vector<std::int64_t> values_;
+  std::vector<std::uint8_t> set_;
+};
+
+// "ny/py+2" to the postfix program of lib/base/expression.hpp.
 struct ParsedExpression {
   std::vector<ExpressionOp> program;  ///< empty on failure
   std::string problem;     ///< empty on success; names the nearest parameter where one is unknown

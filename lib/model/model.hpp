@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "lib/base/expression.hpp"
-#include "lib/base/parameter_value.hpp"
 #include "lib/base/scalar.hpp"
 
 namespace leat::model {

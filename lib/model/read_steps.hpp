@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "lib/model/diagnostics.hpp"
-#include "lib/model/schema.hpp"
-#include "lib/model/xml_tree.hpp"
+#include "lib/model/xml/schema.hpp"
+#include "lib/model/xml/tree.hpp"
 
 namespace leat::model {
 

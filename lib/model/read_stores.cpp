@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "lib/model/chosen_word.hpp"
-#include "lib/model/product_flow.hpp"
+#include "lib/model/checks.hpp"
 #include "lib/model/read_steps.hpp"
 #include "lib/model/units.hpp"
+#include "lib/model/words.hpp"
 
 namespace leat::model {
 namespace {

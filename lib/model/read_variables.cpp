@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads <variable>, and <group> with what its variables inherit.
+// The data of a run: parameters, layouts, variables.
+
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <unordered_map>
 
-#include "lib/base/suggest.hpp"
+#include "lib/base/text.hpp"
+#include "lib/model/checks.hpp"
+#include "lib/model/expression_parser.hpp"
 #include "lib/model/read_steps.hpp"
+#include "lib/model/units.hpp"
 #include "lib/model/words.hpp"
 
 namespace leat::model {
+
+// Reads <variable>, and <group> with what its variables inherit.
+
 namespace {
 
 // What a group gives to the variables inside.
@@ -181,6 +190,262 @@ class VariableReader {
 
 void read_variables(ReadContext& context, const XmlElement& root) {
   VariableReader(context).inside(root, {});
+}
+
+// Reads <layout>: type, dimensions and ghost cells.
+
+namespace {
+
+bool read_count(std::string_view text, std::int64_t& number) {
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return fault == std::errc{} && end == text.data() + text.size() && number >= 0;
+}
+
+// "1:2", or "1" for both ends.
+bool read_ghosts(const std::string& text, Dimension& dimension) {
+  const std::size_t colon = text.find(':');
+  const std::string low = text.substr(0, colon);
+  const std::string high = colon == std::string::npos ? low : text.substr(colon + 1);
+  std::int64_t sum = 0;
+  return read_count(low, dimension.ghost_low) && read_count(high, dimension.ghost_high) &&
+         !__builtin_add_overflow(dimension.ghost_low, dimension.ghost_high, &sum);
+}
+
+bool is_identifier(const std::string& text) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const auto later = [&](char c) { return letter(c) || (c >= '0' && c <= '9'); };
+  return !text.empty() && letter(text[0]) && std::all_of(text.begin(), text.end(), later);
+}
+
+Order order_of(const std::string& word) {
+  return word == "fortran" ? Order::fortran : word == "c" ? Order::c : Order::unsaid;
+}
+
+class LayoutReader {
+ public:
+  LayoutReader(ReadContext& context, const XmlElement& element)
+      : context_(context), attributes_(context, element) {
+    layout_.name = attributes_.text("name");
+    layout_.type = scalar_from_name(attributes_.text("type")).value_or(ScalarType::float64);
+    layout_.description = attributes_.text("description");
+    layout_.order = order_of(attributes_.text("order"));
+    layout_.blocks = std::strtoll(attributes_.text("blocks").c_str(), nullptr, 10);
+    layout_.where = element.where;
+    layout_.may_change = attributes_.text("varying") == "true";
+  }
+
+  Layout run() {
+    read_dimensions();
+    const bool shape_known = attributes_.given("dimensions") && fits_;
+    if (shape_known) {
+      read_global();
+      read_all_ghosts();
+      read_names();
+    }
+    if (shape_known && fits_) check_layout(context_, layout_, attributes_);
+    to_c_order();
+    return std::move(layout_);
+  }
+
+ private:
+  void error(const char* attribute, const std::string& message) {
+    fits_ = false;
+    context_.error(attributes_.where(attribute), "layout \"" + layout_.name + "\": " + message);
+  }
+
+  Expression expression(const char* attribute, std::size_t index, const std::string& text) {
+    ParsedExpression parsed = parse_expression(text, context_.model.parameters);
+    if (text.empty()) {
+      error(attribute, "item " + std::to_string(index + 1) + " of " + attribute +
+                           " is empty: there is a comma too many");
+    } else if (!parsed.problem.empty()) {
+      error(attribute, std::string(attribute) + ", " + problem_text(parsed, text));
+    }
+    return {text, std::move(parsed.program)};
+  }
+
+  void read_dimensions() {
+    const std::vector<std::string> items = split_list(attributes_.text("dimensions"));
+    if (items.size() > kMaxDims) {
+      return error("dimensions",
+                   std::to_string(items.size()) + " dimensions; 8 are the most that there can be");
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      Dimension dimension;
+      dimension.varying = items[i] == "?";
+      if (!dimension.varying) dimension.extent = expression("dimensions", i, items[i]);
+      layout_.dimensions.push_back(std::move(dimension));
+    }
+  }
+
+  // The items of an attribute that has one for each dimension; none when it is not given or does
+  // not fit.
+  std::vector<std::string> per_dimension(const char* attribute) {
+    std::vector<std::string> items = split_list(attributes_.text(attribute));
+    const std::size_t wanted = layout_.dimensions.size();
+    if (items.empty() || items.size() == wanted) return items;
+    error(attribute, std::string(attribute) + " has " + std::to_string(items.size()) +
+                         (items.size() == 1 ? " item" : " items") + ", but dimensions=\"" +
+                         attributes_.text("dimensions") + "\" has " + std::to_string(wanted));
+    return {};
+  }
+
+  void read_global() {
+    const std::vector<std::string> items = per_dimension("global");
+    layout_.has_global = !items.empty();
+    layout_.partial = attributes_.text("coverage") == "partial";
+    if (attributes_.given("coverage") && !layout_.has_global)
+      error("coverage", "coverage speaks of the global array, and there is no global=\"...\"");
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (items[i] == "?") {
+        error("global", "\"?\" cannot stand in global: the size of the whole must be known");
+      } else {
+        layout_.dimensions[i].global = expression("global", i, items[i]);
+      }
+    }
+  }
+
+  void read_all_ghosts() {
+    const std::vector<std::string> items = per_dimension("ghosts");
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (read_ghosts(items[i], layout_.dimensions[i])) continue;
+      error("ghosts",
+            "\"" + items[i] + "\" in ghosts is no \"low:high\", like \"1:1\", nor a number");
+    }
+  }
+
+  void read_names() {
+    const std::vector<std::string> items = per_dimension("names");
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (!is_identifier(items[i])) {
+        error("names", "\"" + items[i] + "\" is no name of a dimension: expected " +
+                           "a letter or \"_\", then letters, digits and \"_\"");
+      } else if (std::find(items.begin(), items.begin() + i, items[i]) != items.begin() + i) {
+        error("names", "two dimensions have the name \"" + items[i] + "\"");
+      }
+      layout_.dimensions[i].name = items[i];
+    }
+  }
+
+  // Files are the same whichever order the XML has.
+  void to_c_order() {
+    std::vector<Dimension>& dimensions = layout_.dimensions;
+    if (layout_.order == Order::fortran) std::reverse(dimensions.begin(), dimensions.end());
+    for (std::size_t i = 0; i < dimensions.size(); ++i) {
+      if (dimensions[i].name.empty()) dimensions[i].name = layout_.name + "_" + std::to_string(i);
+    }
+  }
+
+  ReadContext& context_;
+  Attributes attributes_;
+  Layout layout_;
+  bool fits_ = true;
+};
+
+}  // namespace
+
+void read_layouts(ReadContext& context, const XmlElement& root) {
+  for (const XmlElement* element : all_below(root, "layout")) {
+    Layout layout = LayoutReader(context, *element).run();
+    const Attributes attributes(context, *element);
+    if (!attributes.given("name")) continue;
+    if (refuse_duplicate(context, context.model.layouts, "layout", layout.name,
+                         attributes.where("name"))) {
+      continue;
+    }
+    context.model.layouts.push_back(std::move(layout));
+  }
+}
+
+// Reads <parameter>: its type, and its value if it has one.
+
+namespace {
+
+template <class Number>
+bool read_number(const std::string& text, ParameterValue& value) {
+  Number number{};
+  const char* begin = text.data() + (text.size() > 1 && text[0] == '+' && text[1] != '-');
+  const char* end = text.data() + text.size();
+  const auto [stop, fault] = std::from_chars(begin, end, number);
+  value = number;
+  return fault == std::errc{} && stop == end;
+}
+
+// False when the text is no value of the parameter's kind.
+bool take_value(Parameter& parameter, const std::string& text) {
+  switch (parameter.kind) {
+    case Parameter::Kind::integer:
+      return read_number<std::int64_t>(text, parameter.value);
+    case Parameter::Kind::real:
+      return read_number<double>(text, parameter.value);
+    case Parameter::Kind::text:
+      parameter.value = text;
+      return true;
+  }
+  return false;
+}
+
+std::string expected(Parameter::Kind kind) {
+  return kind == Parameter::Kind::integer
+             ? "an int is a whole number of 64 bits, like 64; expressions are for layouts"
+             : "a double is a number like 0.5 or 1e-3";
+}
+
+void read_parameter(ReadContext& context, const XmlElement& element) {
+  const Attributes attributes(context, element);
+  Parameter parameter;
+  parameter.name = attributes.text("name");
+  parameter.kind = number_of(kParameterKinds, attributes.text("type"));
+  parameter.description = attributes.text("description");
+  parameter.where = element.where;
+  const XmlAttribute* value = attributes.given("value");
+  if (value && attributes.given("type") && !take_value(parameter, value->value)) {
+    context.error(value->where, "parameter \"" + parameter.name + "\": \"" + value->value +
+                                    "\" is no " + attributes.text("type") + ": " +
+                                    expected(parameter.kind));
+  }
+  if (!attributes.given("name")) return;
+  if (refuse_duplicate(context, context.model.parameters, "parameter", parameter.name,
+                       attributes.where("name"))) {
+    return;
+  }
+  context.model.parameters.push_back(std::move(parameter));
+}
+
+std::vector<std::string> names_of_reals(const std::vector<Parameter>& parameters) {
+  std::vector<std::string> names;
+  for (const Parameter& each : parameters) {
+    if (each.kind == Parameter::Kind::real) names.push_back(each.name);
+  }
+  return names;
+}
+
+void read_time(ReadContext& context, const XmlElement& root) {
+  const XmlElement element = only(context, root, "time");
+  const Attributes attributes(context, element);
+  const XmlAttribute* name = attributes.given("parameter");
+  if (!name) return;
+  const std::vector<Parameter>& parameters = context.model.parameters;
+  const std::size_t index = index_of(parameters, name->value);
+  if (index == parameters.size() || parameters[index].kind != Parameter::Kind::real) {
+    context.error(name->where, "the time is no parameter of type double: \"" + name->value + "\"" +
+                                   did_you_mean(name->value, names_of_reals(parameters)));
+    return;
+  }
+  const std::string unit = attributes.text("unit");
+  if (const std::string why = why_no_date(unit, attributes.text("calendar")); !why.empty())
+    context.error(attributes.where("unit"), "the unit of the time, \"" + unit + "\": " + why);
+  context.model.time =
+      TimeAxis{static_cast<std::uint32_t>(index), unit, attributes.text("calendar")};
+}
+
+}  // namespace
+
+void read_parameters(ReadContext& context, const XmlElement& root) {
+  for (const XmlElement* each : all_below(root, "parameter")) read_parameter(context, *each);
+  read_time(context, root);
 }
 
 }  // namespace leat::model

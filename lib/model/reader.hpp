@@ -11,6 +11,7 @@
 
 namespace leat::model {
 
+// From XML to Model, with all errors at once.
 struct ReadResult {
   std::optional<Model> model;           ///< empty when there is an error among the diagnostics
   std::vector<Diagnostic> diagnostics;  ///< all errors and warnings, in the order of the file

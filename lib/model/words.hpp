@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of the XML for what the model has as numbers, each said once for both ways.
+// The words of the XML for what the model has as numbers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <iterator>
 #include <string>
 
 #include "lib/model/model.hpp"
+#include "lib/model/read_steps.hpp"
 
 namespace leat::model {
+
+// The words of the XML for what the model has as numbers, each said once for both ways.
 
 template <class Number>
 struct Word {
@@ -79,6 +85,34 @@ const char* word_of(const Word<Number> (&words)[n], Number number) {
     if (number == each.number) return each.word;
   }
   return "unknown";
+}
+
+// Words of the XML before which the environment comes: what suits one machine, or one run.
+
+/// What `variable` of the environment says, else the attribute. A word that is none of `words` is an
+/// error.
+template <class Number, std::size_t n>
+Number chosen_word(ReadContext& context, const Attributes& attributes, const char* attribute,
+                   const char* variable, const Word<Number> (&words)[n]) {
+  const char* const chosen = std::getenv(variable);
+  const std::string word = chosen && *chosen ? chosen : attributes.text(attribute);
+  const Number number = number_of(words, word);
+  if (word == word_of(words, number)) return number;
+  std::string all;
+  for (const Word<Number>& each : words) all += " \"" + std::string(each.word) + "\"";
+  context.error(attributes.where(attribute),
+                std::string(variable) + "=\"" + word + "\": it is one of" + all);
+  return number;
+}
+
+/// What LEAT_RUNS says if that is one of `able`, else the attribute: a run has analyses of several
+/// kinds, and each word is none of all of them.
+template <std::size_t n>
+Schedule chosen_schedule(ReadContext& context, const Attributes& attributes,
+                         const Schedule (&able)[n]) {
+  const Schedule chosen = chosen_word(context, attributes, "runs", "LEAT_RUNS", kSchedules);
+  const bool can = std::find(std::begin(able), std::end(able), chosen) != std::end(able);
+  return can ? chosen : number_of(kSchedules, attributes.text("runs"));
 }
 
 }  // namespace leat::model

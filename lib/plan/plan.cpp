@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 
 namespace leat::plan {
 namespace {

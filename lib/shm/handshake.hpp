@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes over a session's socket: Hello from the client, Welcome from the server, Reports from
-// the client, and at the end DrainReport. Fixed-size messages; a change needs a new kLayoutVersion like
-// the segment's structs.
+// What passes between a client and its server beside the rings.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
-#include "lib/platform/affinity.hpp"
+#include "lib/os/cores.hpp"
+#include "lib/os/local_socket.hpp"
 #include "lib/shm/layout.hpp"
 
 namespace leat::shm {
 
+// What passes over a session's socket: Hello from the client, Welcome from the server, Reports from
+// the client, and at the end DrainReport. Fixed-size messages; a change needs a new kLayoutVersion like
+// the segment's structs.
 struct Hello {
   std::uint64_t magic;    ///< kMagic
   std::uint32_t version;  ///< kLayoutVersion
@@ -57,5 +61,62 @@ struct DrainReport {
 
 static_assert(sizeof(Hello) == 320 && sizeof(Welcome) == 1176 && sizeof(DrainReport) == 4096 &&
               sizeof(Report) == 1024);
+
+// How a client and its server reach each other beside the rings of the segment: hello, reports, the
+// last word, and that one of them has gone. A transport makes both ends of it: over a local socket
+// between processes (client-api/socket_link.hpp, server/driver/local_transport.hpp), by calls
+// within one (server/driver/in_process.hpp).
+
+/// As the client has it. One thread at a time.
+class ToServer {
+ public:
+  using Received = platform::Received;
+  virtual ~ToServer() = default;
+
+  /// The server sleeps, and there is something for it in a ring.
+  virtual void ring() noexcept = 0;
+  /// It has ended or died.
+  virtual bool is_gone() noexcept = 0;
+  /// Without a wait. False: it is not told.
+  virtual bool report(const Report& report) noexcept = 0;
+  /// The last word, if it comes within that time.
+  virtual Received await(DrainReport* report, std::int64_t limit_ns) noexcept = 0;
+  /// From now on the server sees nothing of this client; without freeing memory.
+  virtual void close() noexcept = 0;
+};
+
+/// As the server has it; the client sees when it is destroyed. One thread.
+class ToClient {
+ public:
+  using Received = platform::Received;
+  virtual ~ToClient() = default;
+
+  /// The answer to its hello. False: it has gone meanwhile.
+  virtual bool welcome(const Welcome& welcome) = 0;
+  /// The next report, without a wait.
+  virtual Received take(Report* report) = 0;
+  /// The last word. False: it has gone. Waits for at most a second.
+  virtual bool drained(const DrainReport& report) = 0;
+};
+
+// That a run is drained by order, and by whose: the server writes it once, before it takes the last
+// events of its clients. It outlives the server, so that all know why nothing more is taken.
+
+inline void order_to_drain(ServerState& state, std::string_view who) noexcept {
+  if (state.is_drained.load(std::memory_order_relaxed) != 0) return;
+  state.drained_by[who.copy(state.drained_by, sizeof state.drained_by - 1)] = 0;
+  // Release: who sees the word, sees the name.
+  state.is_drained.store(1, std::memory_order_release);
+}
+
+inline bool is_drained(const ServerState& state) noexcept {
+  return state.is_drained.load(std::memory_order_acquire) != 0;
+}
+
+/// "the run was drained by order of control/4711; what came after is not stored"
+inline std::string drain_in_words(const ServerState& state) {
+  return "the run was drained by order of " + std::string(state.drained_by) +
+         "; what came after is not stored";
+}
 
 }  // namespace leat::shm

@@ -8,7 +8,7 @@
 //   per client: ServerLane            server
 //               ClientLane            client
 //               event slots           client
-//               offers                server; OfferSlot::decision both (offers.hpp says why)
+//               offers                server; OfferSlot::decision both (leases.hpp says why)
 //               release slots         server
 //   SteeringHeader, SteeringSlots     server; SteeringSlot::decision all of them (steering.hpp says why)
 //   data                              the client to which the region is leased
@@ -71,7 +71,7 @@ struct SegmentHeader {
   std::uint32_t overflow_policy;    ///< OverflowPolicy
   std::uint32_t synchronous;  ///< Synchronous: whether the end of an iteration waits for stores, or for all
   std::uint64_t config_hash;  ///< of the XML's text: a server that takes over must have the same
-  std::uint64_t run_offset;   ///< of the text that run_text.hpp reads
+  std::uint64_t run_offset;   ///< of the text that catalogue.hpp reads
   std::uint64_t run_bytes;
 };
 
@@ -262,7 +262,7 @@ struct Release {
   std::uint64_t bytes;
 };
 
-// ---- memory that the server gives before it is asked for; see offers.hpp ----
+// ---- memory that the server gives before it is asked for; see leases.hpp ----
 
 enum class OfferState : std::uint32_t { none = 0, offered, claimed, withdrawn };  // the last two are for good
 inline constexpr std::uint32_t kOffers = 128;  ///< per client

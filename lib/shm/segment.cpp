@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <boost/interprocess/shared_memory_object.hpp>
+#include <cerrno>
+#include <cstring>
 #include <new>
 
-#include "lib/base/bytes.hpp"
-#include "lib/platform/memory.hpp"
-#include "lib/platform/process.hpp"
+#include "lib/base/text.hpp"
+#include "lib/os/memory.hpp"
+#include "lib/os/process.hpp"
 
 namespace leat::shm {
 namespace {
@@ -243,6 +245,22 @@ ClientArea Segment::client(std::uint32_t index) const noexcept {
                     at<Event>(events),
                     std::span<OfferSlot, kOffers>(at<OfferSlot>(offers), kOffers),
                     at<Release>(offers + kOffers * sizeof(OfferSlot))};
+}
+
+Result<void> protect_from_client(const Segment& segment, std::uint32_t index) {
+  const SegmentHeader& header = segment.header();
+  const ClientArea own = segment.client(index);
+  const auto protect = [&](std::uint64_t begin, char* end) {
+    return platform::make_read_only(segment.at<char>(begin), end);
+  };
+  const bool done = protect(0, segment.at<char>(header.steering_offset)) &&
+                    protect(header.stores_offset, reinterpret_cast<char*>(own.client)) &&
+                    platform::make_read_only(reinterpret_cast<char*>(own.releases),
+                                             segment.at<char>(header.data_offset));
+  if (done) return {};
+  return Error{Status::ERROR_SYSTEM, std::string("cannot make the shared segment read-only where "
+                                                 "only its server writes: ") +
+                                         std::strerror(errno)};
 }
 
 }  // namespace leat::shm

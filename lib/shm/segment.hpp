@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
-#include "lib/platform/file_lock.hpp"
-#include "lib/platform/segment_name.hpp"
-#include "lib/platform/unique_fd.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "lib/os/descriptor.hpp"
+#include "lib/os/file_lock.hpp"
 #include "lib/shm/layout.hpp"
 
 namespace leat::shm {
+
+// The mapped segment: made and owned by the server, attached by clients.
 
 /// What a new segment is to hold.
 struct SegmentPlan {
@@ -134,5 +136,14 @@ class Segment {
   char* base_;
   platform::UniqueFd lock_;  // shared with all that have it mapped
 };
+
+// What a client may write of the segment that it has attached. A wild pointer of its own code that
+// hits anything else ends this client, at the line that wrote, instead of all that share the
+// segment.
+
+/// Takes from this process the right to write what the server or other clients write, by whole
+/// pages: after it only this client's lane and events, the steering area and the data are left. Not
+/// for the server.
+Result<void> protect_from_client(const Segment& segment, std::uint32_t index);
 
 }  // namespace leat::shm

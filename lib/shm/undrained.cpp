@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "lib/shm/catalogue.hpp"
-#include "lib/shm/lease_table.hpp"
+#include "lib/shm/leases.hpp"
 
 namespace leat::shm {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "lib/shm/run_text.hpp"
+#include "lib/shm/catalogue.hpp"
 #include "lib/shm/segment.hpp"
 
 namespace leat::shm {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the screen that says what one iteration takes.
-#include "lib/base/bytes.hpp"
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 #include "server/command/check_report.hpp"
 
 namespace leat::command {

@@ -2,8 +2,8 @@
 // Who takes products of whom, stores and scripts together: circles, and sources that there are not.
 #include <algorithm>
 
-#include "lib/base/suggest.hpp"
-#include "lib/model/product_flow.hpp"
+#include "lib/base/text.hpp"
+#include "lib/model/checks.hpp"
 #include "server/command/check_report.hpp"
 
 namespace leat::command {

@@ -5,11 +5,10 @@
 #include <charconv>
 #include <set>
 
-#include "lib/base/bytes.hpp"
-#include "lib/base/suggest.hpp"
-#include "lib/model/integer_values.hpp"
-#include "lib/platform/spill_folder.hpp"
-#include "lib/shm/region_arena.hpp"
+#include "lib/base/text.hpp"
+#include "lib/model/expression_parser.hpp"
+#include "lib/node/output_folders.hpp"
+#include "lib/shm/leases.hpp"
 
 namespace leat::command {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
-#include "lib/model/memory_estimate.hpp"
+#include "lib/model/checks.hpp"
 #include "lib/model/reader.hpp"
 #include "server/command/terminal.hpp"
 

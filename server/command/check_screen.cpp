@@ -2,8 +2,7 @@
 // What `leat check` shows on a terminal.
 #include <algorithm>
 
-#include "lib/base/bytes.hpp"
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 #include "lib/model/words.hpp"
 #include "server/command/check_report.hpp"
 

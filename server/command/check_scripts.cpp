@@ -6,14 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lib/base/suggest.hpp"
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 #include "lib/model/run_description.hpp"
-#include "lib/platform/file_facts.hpp"
-#include "lib/platform/process.hpp"
+#include "lib/os/folder.hpp"
+#include "lib/os/process.hpp"
 #include "server/command/check_report.hpp"
-#include "server/scripts/python_tools.hpp"
-#include "server/scripts/script_files.hpp"
+#include "server/workers/python/script_files.hpp"
 
 namespace leat::command {
 namespace {

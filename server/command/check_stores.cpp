@@ -6,10 +6,10 @@
 #include <set>
 #include <tuple>
 
-#include "lib/platform/file_facts.hpp"
-#include "lib/platform/output_folder.hpp"
-#include "lib/platform/process.hpp"
-#include "lib/platform/run_program.hpp"
+#include "lib/node/output_folders.hpp"
+#include "lib/os/child_process.hpp"
+#include "lib/os/folder.hpp"
+#include "lib/os/process.hpp"
 #include "server/command/check_report.hpp"
 
 namespace leat::command {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "lib/platform/runtime_folder.hpp"
+#include "lib/node/runtime_folder.hpp"
 #include "server/command/clean_report.hpp"
 #include "server/command/exit_codes.hpp"
 

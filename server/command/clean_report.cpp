@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/clean_report.hpp"
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <set>
-
-#include "lib/base/bytes.hpp"
 
 namespace leat::command {
 namespace {

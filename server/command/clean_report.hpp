@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/stale_resources.hpp"
+#include "lib/node/stale_resources.hpp"
 #include "server/command/drain.hpp"
 #include "server/command/terminal.hpp"
 

@@ -8,10 +8,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "lib/platform/local_socket.hpp"
-#include "lib/platform/readable.hpp"
-#include "lib/platform/runtime_folder.hpp"
-#include "lib/platform/stream.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "lib/os/descriptor.hpp"
+#include "lib/os/local_socket.hpp"
 
 namespace leat::command {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "lib/base/status.hpp"
-#include "lib/platform/clock.hpp"
-#include "lib/platform/unique_fd.hpp"
-#include "server/control/protocol.hpp"
+#include "lib/control/protocol.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/descriptor.hpp"
 
 namespace leat::command {
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "lib/model/damaris/convert.hpp"
+#include "lib/model/damaris/translate.hpp"
 #include "lib/model/reader.hpp"
 #include "server/command/exit_codes.hpp"
 

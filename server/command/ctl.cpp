@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "lib/base/suggest.hpp"
-#include "lib/platform/runtime_folder.hpp"
-#include "lib/platform/server_share.hpp"
+#include "lib/base/text.hpp"
+#include "lib/node/placement.hpp"
+#include "lib/node/runtime_folder.hpp"
 #include "server/command/control_client.hpp"
 #include "server/command/ctl_screen.hpp"
 #include "server/command/exit_codes.hpp"

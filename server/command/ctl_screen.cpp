@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 #include "server/command/ls_ledger.hpp"
 #include "server/command/ls_screen.hpp"
 #include "server/command/ls_screen_parts.hpp"

@@ -7,15 +7,13 @@
 #include <thread>
 #include <utility>
 
-#include "lib/base/bytes.hpp"
 #include "lib/base/status.hpp"
-#include "lib/base/words.hpp"
-#include "lib/platform/child_process.hpp"
-#include "lib/platform/clock.hpp"
-#include "lib/platform/file_lock.hpp"
-#include "lib/platform/process.hpp"
-#include "lib/platform/runtime_folder.hpp"
-#include "lib/platform/segment_name.hpp"
+#include "lib/base/text.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "lib/os/child_process.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/file_lock.hpp"
+#include "lib/os/process.hpp"
 #include "server/command/drain_watch.hpp"
 
 namespace leat::command {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/drain_watch.hpp"
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "lib/platform/child_process.hpp"
-#include "lib/platform/clock.hpp"
-#include "lib/platform/file_lock.hpp"
-#include "lib/platform/process_facts.hpp"
+#include "lib/os/child_process.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/file_lock.hpp"
 
 namespace leat::command {
 namespace {

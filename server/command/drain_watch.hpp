@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "lib/platform/process.hpp"
+#include "lib/os/process.hpp"
 #include "lib/shm/segment.hpp"
 
 namespace leat::command {

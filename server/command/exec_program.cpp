@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "lib/platform/process.hpp"
+#include "lib/os/process.hpp"
 #include "server/command/exit_codes.hpp"
 
 namespace leat::command {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "lib/platform/runtime_folder.hpp"
+#include "lib/node/runtime_folder.hpp"
 
 namespace leat::command {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/stale_resources.hpp"
+#include "lib/node/stale_resources.hpp"
 #include "lib/shm/undrained.hpp"
 
 namespace leat::command {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 #include "server/command/placement_report.hpp"
 
 namespace leat::command {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
-#include "lib/platform/affinity.hpp"
+#include "lib/os/cores.hpp"
 
 namespace leat::command {
 

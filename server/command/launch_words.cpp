@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/launch_words.hpp"
 
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 
 namespace leat::command {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/launchers_here.hpp"
 
-#include "lib/platform/process.hpp"
-#include "lib/platform/run_program.hpp"
+#include "lib/os/child_process.hpp"
+#include "lib/os/process.hpp"
 
 namespace leat::command {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "lib/base/suggest.hpp"
+#include "lib/base/text.hpp"
 #include "server/command/exit_codes.hpp"
 #include "server/command/ls_files.hpp"
 #include "server/command/ls_ledger.hpp"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "lib/platform/process.hpp"
-#include "lib/platform/run_program.hpp"
+#include "lib/os/child_process.hpp"
+#include "lib/os/process.hpp"
 #include "server/command/ls_ledger.hpp"
 
 namespace leat::command {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `leat ls FOLDER` and a list of sessions show on a terminal.
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 #include "server/command/ls_screen.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/command/ls_ledger.hpp"
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/base/bytes.hpp"
+#include "lib/base/text.hpp"
 #include "server/command/terminal.hpp"
 
 namespace leat::command {

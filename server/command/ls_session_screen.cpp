@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `leat ls SESSION` shows on a terminal.
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 #include "server/command/ls_ledger.hpp"
 
 #include <nlohmann/json.hpp>

@@ -6,19 +6,18 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "lib/control/run_json.hpp"
 #include "lib/model/reader.hpp"
 #include "lib/model/run_description.hpp"
-#include "lib/platform/file_lock.hpp"
-#include "lib/platform/open_target.hpp"
-#include "lib/platform/runtime_folder.hpp"
-#include "lib/platform/segment_name.hpp"
-#include "lib/platform/stale_resources.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "lib/node/stale_resources.hpp"
+#include "lib/os/descriptor.hpp"
+#include "lib/os/file_lock.hpp"
 #include "lib/shm/segment.hpp"
 #include "lib/shm/undrained.hpp"
 #include "server/command/control_client.hpp"
 #include "server/command/killed_sessions.hpp"
 #include "server/command/ls_ledger.hpp"
-#include "server/control/run_json.hpp"
 
 namespace leat::command {
 namespace {

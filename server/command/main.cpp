@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "lib/base/suggest.hpp"
+#include "lib/base/text.hpp"
 #include "server/command/check.hpp"
 #include "server/command/clean.hpp"
 #include "server/command/convert.hpp"

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "lib/platform/process.hpp"
-#include "server/scripts/python_tools.hpp"
+#include "lib/os/process.hpp"
+#include "server/workers/python/script_files.hpp"
 
 namespace leat::command {
 namespace {

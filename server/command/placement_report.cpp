@@ -5,10 +5,10 @@
 #include <map>
 #include <numeric>
 
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
+#include "lib/control/machine_file.hpp"
 #include "lib/model/reader.hpp"
-#include "lib/platform/server_share.hpp"
-#include "server/placement/policy.hpp"
+#include "lib/node/placement.hpp"
 
 namespace leat::command {
 namespace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
+#include "lib/control/machine_file.hpp"
 #include "lib/model/model.hpp"
-#include "lib/platform/placement.hpp"
+#include "lib/node/placement.hpp"
 #include "server/command/terminal.hpp"
-#include "server/placement/machine_file.hpp"
 
 namespace leat::command {
 

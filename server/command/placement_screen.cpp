@@ -2,8 +2,7 @@
 // What `leat placement` prints, for people and as JSON.
 #include <nlohmann/json.hpp>
 
-#include "lib/base/bytes.hpp"
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 #include "server/command/placement_report.hpp"
 
 namespace leat::command {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "lib/platform/disk_speed.hpp"
+#include "lib/os/limits.hpp"
 #include "server/command/exit_codes.hpp"
 #include "server/command/plan_input.hpp"
 #include "server/command/terminal.hpp"

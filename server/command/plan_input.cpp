@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "lib/base/words.hpp"
-#include "lib/model/source_file.hpp"
+#include "lib/base/text.hpp"
 #include "lib/model/units.hpp"
+#include "lib/model/xml/tree.hpp"
 #include "server/command/check_report.hpp"
 
 namespace leat::command {

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "lib/base/seconds.hpp"
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 #include "server/command/picture.hpp"
 #include "server/command/plan_input.hpp"
 

@@ -2,7 +2,7 @@
 // The words of `leat predict`'s command line, read and checked.
 #include <charconv>
 
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 #include "lib/predict/draws.hpp"
 #include "lib/predict/prediction.hpp"
 #include "server/command/predict_report.hpp"

@@ -4,8 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "lib/base/seconds.hpp"
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 #include "lib/predict/prediction.hpp"
 #include "server/command/predict_report.hpp"
 

@@ -7,10 +7,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "lib/base/suggest.hpp"
-#include "lib/platform/process.hpp"
-#include "lib/platform/runtime_folder.hpp"
-#include "lib/platform/stale_resources.hpp"
+#include "lib/base/text.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "lib/node/stale_resources.hpp"
+#include "lib/os/process.hpp"
 #include "lib/shm/undrained.hpp"
 #include "server/command/drain.hpp"
 #include "server/command/exec_program.hpp"

@@ -5,10 +5,10 @@
 #include <memory>
 #include <optional>
 
-#include "lib/platform/process.hpp"
+#include "lib/os/process.hpp"
 #include "server/command/exec_program.hpp"
 #include "server/command/exit_codes.hpp"
-#include "server/scripts/python_tools.hpp"
+#include "server/workers/python/script_files.hpp"
 
 namespace leat::command {
 namespace {

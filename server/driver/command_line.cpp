@@ -7,12 +7,12 @@
 #include <cstdio>
 #include <string>
 
-#include "lib/platform/process.hpp"
-#include "lib/platform/runtime_folder.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "lib/os/process.hpp"
 #include "server/driver/describe.hpp"
 #include "server/driver/startup.hpp"
-#include "server/scripts/script_guard.hpp"
 #include "server/workers/plugin_worker.hpp"
+#include "server/workers/script_output.hpp"
 
 namespace leat::server {
 namespace {

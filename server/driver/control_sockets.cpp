@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "lib/platform/clock.hpp"
-#include "lib/platform/local_socket.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/local_socket.hpp"
 
 namespace leat::server {
 namespace {

@@ -8,8 +8,8 @@
 #include <map>
 #include <string>
 
-#include "lib/platform/unique_fd.hpp"
-#include "server/control/channel.hpp"
+#include "lib/os/descriptor.hpp"
+#include "server/driver/control_channel.hpp"
 
 namespace leat::server {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "lib/platform/clock.hpp"
+#include "lib/os/clock.hpp"
 
 namespace leat::server {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "lib/base/status.hpp"
-#include "lib/shm/transport.hpp"
+#include "lib/shm/handshake.hpp"
 #include "server/engine/engine.hpp"
 
 namespace leat::server {

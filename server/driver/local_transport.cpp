@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/platform/local_socket.hpp"
+#include "lib/os/local_socket.hpp"
 
 namespace leat::server {
 namespace {

@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/unique_fd.hpp"
+#include "lib/os/descriptor.hpp"
 #include "lib/shm/handshake.hpp"
-#include "lib/shm/transport.hpp"
 
 namespace leat::server {
 

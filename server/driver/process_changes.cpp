@@ -8,11 +8,11 @@
 #include <atomic>
 #include <cerrno>
 
-#include "lib/platform/limits.hpp"
-#include "lib/platform/priority.hpp"
-#include "lib/platform/process.hpp"
-#include "lib/platform/shared_library.hpp"
-#include "server/pipeline/crash_note.hpp"
+#include "lib/os/cores.hpp"
+#include "lib/os/limits.hpp"
+#include "lib/os/process.hpp"
+#include "lib/os/shared_library.hpp"
+#include "server/pipeline/plugin_loader.hpp"
 
 namespace leat::server {
 namespace {

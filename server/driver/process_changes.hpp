@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
-#include "lib/platform/affinity.hpp"
-#include "lib/platform/unique_fd.hpp"
+#include "lib/os/cores.hpp"
+#include "lib/os/descriptor.hpp"
 
 namespace leat::server {
 

@@ -7,13 +7,12 @@
 #include <cstdlib>
 #include <optional>
 
-#include "lib/platform/memory.hpp"
-#include "lib/platform/memory_limit.hpp"
-#include "lib/platform/numa_binding.hpp"
-#include "lib/platform/process.hpp"
+#include "lib/os/memory.hpp"
+#include "lib/os/numa_binding.hpp"
+#include "lib/os/process.hpp"
 #include "server/driver/share.hpp"
-#include "server/failover/failover.hpp"
-#include "server/session/catalogue_writer.hpp"
+#include "server/engine/failover.hpp"
+#include "server/state/clients/catalogue_writer.hpp"
 
 namespace leat::server {
 namespace {

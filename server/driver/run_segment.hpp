@@ -6,11 +6,11 @@
 
 #include "lib/base/status.hpp"
 #include "lib/model/model.hpp"
-#include "lib/shm/run_text.hpp"
+#include "lib/shm/catalogue.hpp"
 #include "lib/shm/segment.hpp"
 #include "server/driver/startup.hpp"
-#include "server/failover/drains.hpp"
-#include "server/session/live_session.hpp"
+#include "server/engine/drains.hpp"
+#include "server/state/journal/session_journal.hpp"
 
 namespace leat::server {
 

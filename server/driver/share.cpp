@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/driver/share.hpp"
 
-#include "lib/base/words.hpp"
-#include "lib/platform/process.hpp"
-#include "server/session/own_name.hpp"
+#include "lib/base/text.hpp"
+#include "lib/os/process.hpp"
+#include "server/state/journal/names.hpp"
 
 namespace leat::server {
 namespace {

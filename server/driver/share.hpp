@@ -6,7 +6,7 @@
 
 #include "lib/base/status.hpp"
 #include "lib/model/model.hpp"
-#include "lib/platform/server_share.hpp"
+#include "lib/node/placement.hpp"
 #include "server/driver/startup.hpp"
 
 namespace leat::server {

@@ -10,7 +10,7 @@
 #include "lib/base/server_library.h"
 #include "lib/base/status.hpp"
 #include "server/driver/process_changes.hpp"
-#include "server/session/run.hpp"
+#include "server/state/run.hpp"
 
 namespace leat::server {
 

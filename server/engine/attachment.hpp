@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients coming and going, and what they report of themselves meanwhile. Private to the engine's
-// thread.
+// Clients coming and going, and ranks that have yet to attach.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +7,17 @@
 #include <optional>
 #include <string>
 
-#include "lib/platform/late_ranks.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "server/engine/failover.hpp"
 #include "server/engine/host.hpp"
 #include "server/engine/overflow.hpp"
 #include "server/engine/placing.hpp"
-#include "server/failover/failover.hpp"
-#include "server/ledger/report_book.hpp"
+#include "server/state/ledger/report_book.hpp"
 
 namespace leat::server {
 
+// Clients coming and going, and what they report of themselves meanwhile. Private to the engine's
+// thread.
 class Attachment {
  public:
   /// `late_ranks`: path of a file in which it is noted who has not come; "": none is kept.
@@ -66,6 +67,36 @@ class Attachment {
   ReportBook reports_;
   std::string late_path_;
   platform::LateRanks late_ranks_;  // of runs of this name before this one
+};
+
+// Ranks that have yet to attach. They may be slow, be killed or be stopped on their way, and nobody
+// can tell. The others' iterations stay open for them, as long as that costs nobody anything; once
+// it does, they are waited for a while, once in the run, and then given up for good: the ledger
+// says so, and so does leat_init to who comes later. Private to the engine's thread.
+class Absence {
+ public:
+  Absence(SessionState& session, Dispatcher& dispatcher, Overflow& overflow, Attachment& attachment,
+          Placing& placing);
+
+  /// To be called often as long as ranks are expected.
+  void look();
+
+ private:
+  bool any_expected() const noexcept;
+  bool hurts() const;
+  bool ends_are_waited_for() const noexcept;
+  std::int64_t limit_ns() const noexcept;
+
+  const Run& run_;
+  Clients& clients_;
+  const IterationTracker& iterations_;
+  Memory& memory_;
+  Dispatcher& dispatcher_;
+  Overflow& overflow_;
+  Attachment& attachment_;
+  Placing& placing_;
+  // How long others have waited for what ranks that have yet to attach keep from them.
+  std::int64_t hurt_ns_ = 0, seen_ns_ = 0;
 };
 
 }  // namespace leat::server

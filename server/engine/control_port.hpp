@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "server/engine/dispatcher.hpp"
-#include "server/ledger/session_state.hpp"
+#include "server/engine/session_state.hpp"
 
 namespace leat::server {
 

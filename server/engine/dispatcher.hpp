@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/spill_folder.hpp"
-#include "server/engine/under_way.hpp"
-#include "server/failover/drains.hpp"
-#include "server/ledger/session_state.hpp"
+#include "lib/node/output_folders.hpp"
+#include "server/engine/drains.hpp"
+#include "server/engine/host.hpp"
+#include "server/engine/session_state.hpp"
 #include "server/pipeline/pipeline.hpp"
-#include "server/scripts/script_pool.hpp"
-#include "server/session/block_pins.hpp"
-#include "server/spill/spiller.hpp"
+#include "server/state/memory/leased_regions.hpp"
+#include "server/state/spill/spiller.hpp"
+#include "server/workers/script_pool.hpp"
 
 namespace leat::server {
 

@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "lib/base/words.hpp"
-#include "lib/platform/clock.hpp"
-#include "lib/platform/memory.hpp"
-#include "server/ledger/problems.hpp"
-#include "server/ledger/text_table.hpp"
+#include "lib/base/text.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/memory.hpp"
 #include "server/report/advice.hpp"
+#include "server/state/ledger/loss_table.hpp"
+#include "server/state/ledger/problems.hpp"
 
 namespace leat::server {
 namespace {

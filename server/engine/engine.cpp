@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/shm/drain_order.hpp"
+#include "lib/shm/handshake.hpp"
 
 namespace leat::server {
 namespace {

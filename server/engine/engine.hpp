@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/spill_folder.hpp"
-#include "server/engine/absence.hpp"
+#include "lib/node/output_folders.hpp"
+#include "server/engine/attachment.hpp"
 #include "server/engine/control_port.hpp"
 #include "server/engine/ending.hpp"
 #include "server/engine/events.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "lib/shm/drain_order.hpp"
+#include "lib/shm/handshake.hpp"
 
 namespace leat::server {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "server/engine/attachment.hpp"
+#include "server/engine/failover.hpp"
 #include "server/engine/overflow.hpp"
-#include "server/failover/failover.hpp"
 
 namespace leat::server {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "lib/platform/memory.hpp"
-#include "server/session/log.hpp"
+#include "lib/os/memory.hpp"
+#include "server/state/run.hpp"
 
 namespace leat::server {
 namespace {

@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "lib/base/words.hpp"
-#include "lib/platform/memory.hpp"
-#include "lib/platform/numa_binding.hpp"
-#include "server/placement/policy.hpp"
-#include "server/placement/zones.hpp"
+#include "lib/base/text.hpp"
+#include "lib/control/machine_file.hpp"
+#include "lib/os/memory.hpp"
+#include "lib/os/numa_binding.hpp"
+#include "lib/shm/zones.hpp"
 
 namespace leat::server {
 namespace {

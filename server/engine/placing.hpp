@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lib/platform/placement.hpp"
+#include "lib/node/placement.hpp"
 #include "server/engine/dispatcher.hpp"
 #include "server/engine/host.hpp"
 

@@ -5,9 +5,9 @@
 #include <iterator>
 #include <utility>
 
-#include "lib/model/product_flow.hpp"
-#include "lib/platform/clock.hpp"
-#include "server/spill/spilled_blocks.hpp"
+#include "lib/model/checks.hpp"
+#include "lib/os/clock.hpp"
+#include "server/state/spill/spill_file.hpp"
 
 namespace leat::server {
 namespace {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "lib/model/product_flow.hpp"
+#include "lib/model/checks.hpp"
 
 namespace leat::server {
 namespace {

@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "server/include/plugin.h"
-#include "server/products/publication.hpp"
-#include "server/session/log.hpp"
-#include "server/session/run.hpp"
+#include "server/state/iterations/iteration.hpp"
+#include "server/state/run.hpp"
 
 namespace leat::server {
 

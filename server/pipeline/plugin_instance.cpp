@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/pipeline/plugin_instance.hpp"
 
-#include "lib/platform/clock.hpp"
-#include "server/pipeline/crash_note.hpp"
+#include "lib/os/clock.hpp"
+#include "server/pipeline/plugin_loader.hpp"
 
 namespace leat::server {
 namespace {

@@ -12,14 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "lib/model/product_flow.hpp"
-#include "server/pipeline/piece_runner.hpp"
-#include "server/pipeline/piece_trace.hpp"
+#include "lib/model/checks.hpp"
 #include "server/pipeline/plugin_host.hpp"
 #include "server/pipeline/plugin_view.hpp"
 #include "server/pipeline/store_takes.hpp"
-#include "server/products/publication.hpp"
-#include "server/session/schedule_use.hpp"
+#include "server/pipeline/work_team.hpp"
+#include "server/state/iterations/iteration.hpp"
+#include "server/state/iterations/times.hpp"
 
 namespace leat::server {
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the path of a library to a plugin that may be called.
+// From the path of a library to a plugin or function that may be called, and a note of which one is at work.
 #pragma once
 
+#include <signal.h>
+
+#include <atomic>
+#include <cstdint>
 #include <string>
 
 #include "lib/base/status.hpp"
@@ -9,6 +13,8 @@
 #include "server/include/plugin.h"
 
 namespace leat::server {
+
+// From the path of a library to a plugin that may be called.
 
 /// A plugin whose ABI fits ours. Stays loaded until the process ends.
 class LoadedPlugin {
@@ -40,5 +46,38 @@ Result<LoadedPlugin> load_own_plugin(const std::string& path);
 
 /// That of a <store>: a function that events call, a library of the user's, or one of ours.
 Result<LoadedPlugin> load_plugin_of(const model::Store& store);
+
+// Functions of libraries that are called when an event happens, as Damaris has them, in the place
+// of a plugin.
+
+/// void FUNCTION(const char* event, int32_t source, int32_t iteration, const char* args), exported by
+/// the library; source is the rank, -1 when it is not one rank's. The library is refused as
+/// load_own_plugin() does. A path without a '/' is one in the current folder, else where
+/// LD_LIBRARY_PATH says.
+Result<LoadedPlugin> load_event_function(const std::string& library, const std::string& function);
+
+// A plugin is native code: when it crashes, it takes leatd with it. So that the server that takes
+// over knows by which store, that is noted in the segment by the last instructions of this one.
+
+/// What note_crashes() takes.
+inline constexpr int kCrashSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+/// Once per process. A crash ends the process as it would have, core dump included.
+void note_crashes();
+
+/// While it exists, a crash of this thread (a signal of its own doing, abort() included) adds 1 to
+/// the count.
+class CrashNote {
+ public:
+  explicit CrashNote(std::atomic<std::uint32_t>* count) noexcept;
+  CrashNote(const CrashNote&) = delete;
+  /// The count of this thread, for one that helps it; null: it has none.
+  static std::atomic<std::uint32_t>* count_here() noexcept;
+  ~CrashNote();
+
+ private:
+  stack_t before_{};
+  std::atomic<std::uint32_t>* count_before_;
+};
 
 }  // namespace leat::server

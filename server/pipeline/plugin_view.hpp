@@ -7,9 +7,8 @@
 
 #include "lib/model/model.hpp"
 #include "server/include/plugin.h"
-#include "server/products/publication.hpp"
-#include "server/session/iteration.hpp"
-#include "server/session/run.hpp"
+#include "server/state/iterations/iteration.hpp"
+#include "server/state/run.hpp"
 
 namespace leat::server {
 

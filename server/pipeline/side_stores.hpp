@@ -10,10 +10,10 @@
 #include <memory>
 #include <vector>
 
-#include "server/pipeline/pipeline_result.hpp"
-#include "server/pipeline/side_lane.hpp"
+#include "server/pipeline/lanes.hpp"
 #include "server/pipeline/store_node.hpp"
 #include "server/pipeline/work_queue.hpp"
+#include "server/state/iterations/result.hpp"
 
 namespace leat::server {
 

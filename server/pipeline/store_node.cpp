@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
-#include "lib/platform/clock.hpp"
-#include "server/pipeline/crash_note.hpp"
+#include "lib/os/clock.hpp"
+#include "server/pipeline/plugin_loader.hpp"
 
 namespace leat::server {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "lib/shm/layout.hpp"
-#include "server/pipeline/pipeline_result.hpp"
 #include "server/pipeline/plugin_instance.hpp"
+#include "server/state/iterations/result.hpp"
 
 namespace leat::server {
 

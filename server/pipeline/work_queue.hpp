@@ -11,8 +11,8 @@
 #include <mutex>
 #include <optional>
 
-#include "server/pipeline/pipeline_result.hpp"
-#include "server/spill/waiting_line.hpp"
+#include "server/state/iterations/result.hpp"
+#include "server/state/spill/spiller.hpp"
 
 namespace leat::server {
 

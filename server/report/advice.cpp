@@ -9,8 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "lib/base/bytes.hpp"
-#include "lib/base/seconds.hpp"
+#include "lib/base/text.hpp"
 #include "lib/plan/plan.hpp"
 
 namespace leat::server {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lib/base/seconds.hpp"
+#include "lib/base/text.hpp"
 
 namespace leat::server {
 namespace {

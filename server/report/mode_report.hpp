@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "server/session/mode_choice.hpp"
+#include "server/state/iterations/mode_choice.hpp"
 
 namespace leat::server {
 

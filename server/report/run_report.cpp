@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "lib/base/bytes.hpp"
-#include "lib/base/seconds.hpp"
-#include "lib/base/words.hpp"
+#include "lib/base/text.hpp"
 #include "server/report/advice.hpp"
 #include "server/report/mode_report.hpp"
 

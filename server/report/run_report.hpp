@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "lib/plan/plan.hpp"
-#include "server/session/iteration_times.hpp"
-#include "server/session/mode_choice.hpp"
-#include "server/session/schedule_use.hpp"
+#include "server/state/iterations/mode_choice.hpp"
+#include "server/state/iterations/times.hpp"
 
 namespace leat::server {
 

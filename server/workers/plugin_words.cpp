@@ -6,7 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "server/workers/words.hpp"
+#include "server/workers/frames.hpp"
 
 namespace leat::server {
 namespace {

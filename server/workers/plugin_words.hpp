@@ -8,9 +8,8 @@
 #include <functional>
 #include <span>
 
-#include "server/products/publication.hpp"
-#include "server/session/iteration.hpp"
-#include "server/workers/frame.hpp"
+#include "server/state/iterations/iteration.hpp"
+#include "server/workers/frames.hpp"
 
 namespace leat::server {
 

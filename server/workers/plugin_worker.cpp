@@ -14,19 +14,16 @@
 #include <utility>
 
 #include "lib/model/reader.hpp"
-#include "lib/platform/affinity.hpp"
-#include "lib/platform/clock.hpp"
-#include "lib/platform/priority.hpp"
-#include "lib/shm/run_text.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/cores.hpp"
+#include "lib/shm/catalogue.hpp"
 #include "lib/shm/segment.hpp"
 #include "server/pipeline/plugin_instance.hpp"
 #include "server/pipeline/plugin_loader.hpp"
 #include "server/pipeline/work_team.hpp"
-#include "server/workers/collective_start.hpp"
-#include "server/workers/frame.hpp"
+#include "server/workers/frames.hpp"
 #include "server/workers/idle_gate.hpp"
 #include "server/workers/plugin_words.hpp"
-#include "server/workers/words.hpp"
 #include "server/workers/worker_process.hpp"
 
 namespace leat::server {

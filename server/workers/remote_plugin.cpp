@@ -9,12 +9,11 @@
 #include <utility>
 
 #include "lib/model/words.hpp"
-#include "lib/platform/affinity.hpp"
-#include "lib/platform/clock.hpp"
-#include "lib/platform/process.hpp"
-#include "server/workers/frame.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/cores.hpp"
+#include "lib/os/process.hpp"
+#include "server/workers/frames.hpp"
 #include "server/workers/plugin_words.hpp"
-#include "server/workers/words.hpp"
 
 namespace leat::server {
 namespace {

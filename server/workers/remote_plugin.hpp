@@ -12,7 +12,7 @@
 
 #include "lib/shm/segment.hpp"
 #include "server/pipeline/plugin_instance.hpp"
-#include "server/session/run.hpp"
+#include "server/state/run.hpp"
 #include "server/workers/schedule_apart.hpp"
 #include "server/workers/worker_process.hpp"
 

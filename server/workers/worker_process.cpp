@@ -6,13 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "lib/platform/clock.hpp"
-#include "lib/platform/memory_file.hpp"
-#include "lib/platform/process.hpp"
-#include "lib/platform/process_family.hpp"
-#include "lib/platform/stream.hpp"
-#include "server/workers/frame.hpp"
-#include "server/workers/words.hpp"
+#include "lib/os/child_process.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/descriptor.hpp"
+#include "lib/os/process.hpp"
+#include "server/workers/frames.hpp"
 
 namespace leat::server {
 namespace {

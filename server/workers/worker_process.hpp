@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/child_process.hpp"
-#include "lib/platform/stream.hpp"
-#include "lib/platform/unique_fd.hpp"
+#include "lib/os/child_process.hpp"
+#include "lib/os/descriptor.hpp"
 
 namespace leat::server {
 

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "lib/platform/affinity.hpp"
+#include "lib/os/cores.hpp"
 #include "lib/shm/handshake.hpp"
 #include "lib/shm/layout.hpp"
 

@@ -16,7 +16,7 @@
 
 #include "client-api/leat.h"
 #include "lib/model/reader.hpp"
-#include "server/session/steering.hpp"
+#include "server/state/parameters/steering.hpp"
 
 namespace leat {
 namespace {

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/clock.hpp"
-#include "lib/platform/crc32c.hpp"
-#include "lib/platform/memory.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/crc32c.hpp"
+#include "lib/os/memory.hpp"
 #include "tests/bench/path_run.hpp"
 
 namespace leat::bench {

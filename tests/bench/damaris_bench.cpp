@@ -14,7 +14,7 @@
 
 #include "client-api/leat.h"
 #include "damaris-api/Damaris.h"
-#include "lib/platform/clock.hpp"
+#include "lib/os/clock.hpp"
 
 namespace leat::bench {
 namespace {

@@ -17,12 +17,12 @@
 #include <vector>
 
 #include "lib/model/reader.hpp"
-#include "lib/model/schema.hpp"
-#include "lib/platform/clock.hpp"
-#include "lib/shm/region_arena.hpp"
-#include "server/driver/thread_executor.hpp"
+#include "lib/model/xml/schema.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/shm/leases.hpp"
+#include "server/driver/executors.hpp"
 #include "server/engine/engine.hpp"
-#include "server/session/catalogue_writer.hpp"
+#include "server/state/clients/catalogue_writer.hpp"
 #include "tests/support/quiet_host.hpp"
 
 namespace leat::server {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "client-api/leat.h"
-#include "lib/platform/clock.hpp"
+#include "lib/os/clock.hpp"
 
 namespace leat::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "lib/platform/affinity.hpp"
+#include "lib/os/cores.hpp"
 #include "tests/bench/forked_clients.hpp"
 
 namespace leat::bench {

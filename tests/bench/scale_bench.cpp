@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "client-api/leat.h"
-#include "lib/platform/process_facts.hpp"
+#include "lib/os/child_process.hpp"
 #include "tests/bench/forked_clients.hpp"
 #include "tests/bench/job/cpu_time.hpp"
 

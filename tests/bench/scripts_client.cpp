@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "client-api/leat.h"
-#include "lib/platform/affinity.hpp"
-#include "lib/platform/clock.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/cores.hpp"
 
 namespace leat::bench {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/clock.hpp"
+#include "lib/os/clock.hpp"
 #include "server/include/plugin.h"
 #include "server/pipeline/plugin_loader.hpp"
 #include "tests/bench/store_run.hpp"

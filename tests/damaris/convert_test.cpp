@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "lib/model/damaris/convert.hpp"
+#include "lib/model/damaris/translate.hpp"
 #include "lib/model/reader.hpp"
-#include "lib/model/schema.hpp"
+#include "lib/model/xml/schema.hpp"
 #include "tests/config/model_dump.hpp"
 
 namespace leat::model {

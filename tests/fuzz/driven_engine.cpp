@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "lib/model/reader.hpp"
-#include "lib/model/schema.hpp"
-#include "server/session/catalogue_writer.hpp"
+#include "lib/model/xml/schema.hpp"
+#include "server/state/clients/catalogue_writer.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace leat::server {

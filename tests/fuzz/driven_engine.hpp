@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "server/driver/thread_executor.hpp"
+#include "server/driver/executors.hpp"
 #include "tests/support/quiet_host.hpp"
 
 namespace leat::server {

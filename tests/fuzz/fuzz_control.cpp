@@ -3,7 +3,7 @@
 // what they say is nearly a request, as that goes deepest.
 #include <climits>
 
-#include "server/control/channel.hpp"
+#include "server/driver/control_channel.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace {

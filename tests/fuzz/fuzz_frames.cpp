@@ -5,10 +5,10 @@
 #include <sys/socket.h>
 
 #include "lib/model/run_description.hpp"
-#include "lib/platform/clock.hpp"
-#include "lib/platform/stream.hpp"
-#include "server/scripts/worker_words.hpp"
-#include "server/workers/frame.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/descriptor.hpp"
+#include "server/workers/frames.hpp"
+#include "server/workers/script_task.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of a configuration: a model or messages, never anything else.
-#include "lib/model/memory_estimate.hpp"
+#include "lib/model/checks.hpp"
 #include "lib/model/reader.hpp"
-#include "lib/model/schema.hpp"
-#include "lib/shm/region_arena.hpp"
+#include "lib/model/xml/schema.hpp"
+#include "lib/shm/leases.hpp"
 #include "tests/fuzz/target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A class has one duty, a function fits on a screen."""
+"""A function fits on a screen."""
 import pytest
 from shapes import shapes
 from tree import sources, text
 
-MOST_METHODS, MOST_MEMBERS, MOST_LINES = 25, 15, 60
+MOST_LINES = 60
 CODE = [p for p in sources() if not p.startswith("tests/")]
 
 
 def is_too_large(shape):
-    """Of structs, which are data, all members are for all."""
-    return (shape.lines > MOST_LINES if shape.kind == "function"
-            else shape.methods > MOST_METHODS or (shape.kind == "class" and shape.members > MOST_MEMBERS))
+    return shape.kind == "function" and shape.lines > MOST_LINES
 
 
 @pytest.mark.parametrize("path", CODE)
-def test_classes_and_functions_are_small(path):
+def test_functions_are_small(path):
     assert {s.name for s in shapes(text(path)) if is_too_large(s)} == set()
 
 

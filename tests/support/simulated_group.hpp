@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/group/group.hpp"
+#include "server/state/signals/group.hpp"
 
 namespace leat::server::tests {
 

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
-#include "lib/base/suggest.hpp"
-#include "lib/base/words.hpp"
-#include "lib/model/damaris/tree.hpp"
+#include "lib/base/text.hpp"
+#include "lib/model/damaris/translate.hpp"
 #include "lib/model/read_steps.hpp"
 
 namespace leat::model::damaris {

@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "lib/model/damaris/names.hpp"
-#include "lib/model/damaris/remarks.hpp"
-#include "lib/model/schema.hpp"
+#include "lib/model/damaris/mapping.hpp"
+#include "lib/model/damaris/translate.hpp"
+#include "lib/model/xml/schema.hpp"
 
 namespace leat::model::damaris {
 

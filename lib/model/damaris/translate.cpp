@@ -3,13 +3,115 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "lib/model/damaris/cell_orders.hpp"
+#include "lib/model/damaris/mapping.hpp"
 #include "lib/model/damaris/parts.hpp"
-#include "lib/model/damaris/table_check.hpp"
-#include "lib/model/damaris/tree.hpp"
+#include "lib/model/reader.hpp"
+#include "lib/model/xml/parser.hpp"
+#include "lib/model/xml/tree.hpp"
+#include "lib/model/xml/xml_writer.hpp"
 
 namespace leat::model::damaris {
+namespace {
+
+// Attributes have one line: "a\n   b" to "a b".
+std::string one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const bool space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!space) line += c;
+    if (space && !line.empty() && line.back() != ' ') line += ' ';
+  }
+  if (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+}  // namespace
+
+const XmlAttribute* given(const XmlElement& element, std::string_view attribute) {
+  const XmlAttribute* found = element.find(attribute);
+  if (!found || found->refused || found->value.empty() || found->value == "#") return nullptr;
+  return found;
+}
+
+std::string value_of(const XmlElement& element, std::string_view attribute) {
+  const XmlAttribute* found = given(element, attribute);
+  return found ? found->value : "";
+}
+
+const XmlElement* child_of(const XmlElement& element, std::string_view name) {
+  for (const XmlElement& child : element.children) {
+    if (child.name == name) return &child;
+  }
+  return nullptr;
+}
+
+XmlElement element_at(const XmlElement& from, const char* name) {
+  XmlElement made;
+  made.name = name;
+  made.where = from.where;
+  return made;
+}
+
+void put(XmlElement& to, const char* name, std::string value, const SourceLocation& where) {
+  to.attributes.push_back({name, std::move(value), where, false});
+}
+
+void take(XmlElement& to, const char* to_name, const XmlElement& from, const char* name) {
+  if (const XmlAttribute* found = from.find(name))
+    to.attributes.push_back({to_name, found->value, found->where, found->refused});
+}
+
+void take_description(XmlElement& to, const XmlElement& from) {
+  const XmlAttribute* comment = given(from, "comment");
+  const std::string both = (comment ? comment->value + " " : "") + from.text;
+  const std::string text = one_line(both);
+  if (!text.empty()) put(to, "description", text, comment ? comment->where : from.where);
+}
+
+std::string as_name(std::string name) {
+  for (char& c : name) {
+    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '-' || c == '.';
+    if (!good) c = c == '/' ? '.' : '_';
+  }
+  if (!name.empty() && (name[0] == '-' || name[0] == '.')) name[0] = '_';
+  return name;
+}
+
+Names::Names(const XmlElement& data, std::string_view tag) { collect(data, tag, ""); }
+
+void Names::collect(const XmlElement& parent, std::string_view tag, const std::string& prefix) {
+  for (const XmlElement& child : parent.children) {
+    const std::string name = value_of(child, "name");
+    const std::string full = prefix + name;
+    if (child.name == "group") {
+      collect(child, tag, full + "/");
+    } else if (child.name == tag) {
+      // Two of one full name stay so, and the reader says it.
+      const bool other = !prefix.empty() && by_leat_name_.contains(as_name(name));
+      const std::string leat = as_name(other ? full : name);
+      by_full_name_.try_emplace(full, all_.size());
+      by_own_name_.try_emplace(name, all_.size());
+      by_leat_name_.try_emplace(leat, all_.size());
+      by_element_.try_emplace(&child, all_.size());
+      all_.push_back({full, leat, &child});
+    }
+  }
+}
+
+const Names::Entry* Names::in(const Index& index, const std::string& name) const {
+  const auto found = index.find(name);
+  return found == index.end() ? nullptr : &all_[found->second];
+}
+
+const Names::Entry* Names::find(const std::string& reference) const {
+  const Entry* full = in(by_full_name_, reference);
+  return full ? full : in(by_own_name_, reference);
+}
+
 namespace {
 
 constexpr std::string_view kNamespace = "http://damaris.gforge.inria.fr/damaris/model";
@@ -129,6 +231,41 @@ std::optional<Translation> translate(XmlElement root, const Schema& schema, Diag
   fit_meshes(work, to);
   remarks.say_to(out);
   return Translation{std::move(to), remarks.all()};
+}
+
+namespace {
+
+std::string head(const std::string& path) {
+  return "<!-- Made by `leat convert` from " + std::filesystem::path(path).filename().string() +
+         ", which is for Damaris. -->\n";
+}
+
+std::string text_of(const Translation& translation, const std::string& path) {
+  std::vector<XmlComment> comments;
+  for (const Remark& each : translation.remarks) comments.push_back({each.element, each.text()});
+  return head(path) + xml_text(translation.root, comments);
+}
+
+}  // namespace
+
+Converted convert_file(const std::string& path) {
+  const ReadResult read = read_file(path);
+  Converted result{std::nullopt, read.diagnostics};
+  if (!read.model) return result;
+  // The text that was read, so that file and diagnostics are of one state of it.
+  DiagnosticList said;
+  std::optional<XmlElement> root = parse_xml(read.model->source_text, path, said);
+  if (root && !is_damaris(*root)) {
+    result.diagnostics.push_back({Severity::error, root->where,
+                                  "this is an XML for Leat already; there is nothing to convert"});
+    return result;
+  }
+  if (!root) return result;
+  expand_environment(*root, said);
+  const Schema schema;
+  if (const auto translation = translate(std::move(*root), schema, said))
+    result.text = text_of(*translation, path);
+  return result;
 }
 
 }  // namespace leat::model::damaris

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# As server/scripts/task.hpp describes it.
+# As server/workers/script_task.hpp describes it.
 RECORD = np.dtype([(name, "<i8") for name in ("variable", "rank", "block", "has_position", "level", "in_constants", "offset", "bytes")]
                   + [(name, "<i8", 8) for name in ("extent", "position", "global_extent")])
 

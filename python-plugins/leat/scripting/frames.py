@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What leatd and a worker say to each other; server/workers/frame.hpp is the other side, and describes the bytes."""
+"""What leatd and a worker say to each other; server/workers/frames.hpp is the other side, and describes the bytes."""
 import json
 import re
 import socket

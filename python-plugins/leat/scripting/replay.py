@@ -261,7 +261,7 @@ class _Speaking:
 
 
 def unique_names(paths):
-    """{name: path}, as server/scripts/script_files.cpp names them: the second monitor.py is called after its folder too."""
+    """{name: path}, as server/workers/python/script_files.cpp names them: the second monitor.py is called after its folder too."""
     named = {}
     for path in dict.fromkeys(os.path.abspath(path) for path in paths):
         name, folder = pathlib.Path(path).stem, pathlib.Path(path).parent

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that runs scripts: takes orders from leatd (server/scripts/script_worker.cpp) until it goes away."""
+"""The process that runs scripts: takes orders from leatd (server/workers/script_worker.cpp) until it goes away."""
 import faulthandler
 import os
 import pickle

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "server/pipeline/coverage/box_text.hpp"
+#include "server/pipeline/coverage/boxes.hpp"
 
 namespace leat::server {
 namespace {

@@ -18,8 +18,8 @@
 
 #include "lib/model/model.hpp"
 #include "server/pipeline/coverage/boxes.hpp"
-#include "server/pipeline/coverage/finding.hpp"
-#include "server/session/iteration.hpp"
+#include "server/state/iterations/iteration.hpp"
+#include "server/state/iterations/result.hpp"
 
 namespace leat::server {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/bench/job/measured_loop.hpp"
 
-#include "lib/platform/clock.hpp"
+#include "lib/os/clock.hpp"
 #include "tests/bench/job/cpu_time.hpp"
 #include "tests/bench/job/page_pool.hpp"
 #include "tests/bench/job/work.hpp"

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string>
 
-#include "lib/platform/unique_fd.hpp"
+#include "lib/os/descriptor.hpp"
 
 namespace leat::bench {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "lib/platform/unique_fd.hpp"
+#include "lib/os/descriptor.hpp"
 
 namespace leat::bench {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/affinity.hpp"
+#include "lib/os/cores.hpp"
 
 namespace leat::bench {
 

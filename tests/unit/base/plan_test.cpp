@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/base/seconds.hpp"
+#include "lib/base/text.hpp"
 
 namespace leat {
 namespace {

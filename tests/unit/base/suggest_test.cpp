@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/base/suggest.hpp"
+#include "lib/base/text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "lib/base/bytes.hpp"
 #include "lib/base/scalar.hpp"
 #include "lib/base/status.hpp"
+#include "lib/base/text.hpp"
 
 namespace leat {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "client-api/packing.hpp"
-#include "lib/platform/crc32c.hpp"
+#include "lib/os/crc32c.hpp"
 
 namespace leat::client {
 namespace {

@@ -12,7 +12,7 @@
 #include "client-api/variable_table.hpp"
 #include "lib/model/expression_parser.hpp"
 #include "lib/shm/segment.hpp"
-#include "server/session/catalogue_writer.hpp"
+#include "server/state/clients/catalogue_writer.hpp"
 
 namespace leat::client {
 

@@ -15,10 +15,10 @@
 
 #include "client-api/session.hpp"
 #include "lib/model/reader.hpp"
-#include "lib/model/schema.hpp"
+#include "lib/model/xml/schema.hpp"
+#include "server/driver/executors.hpp"
 #include "server/driver/in_process.hpp"
-#include "server/driver/thread_executor.hpp"
-#include "server/session/catalogue_writer.hpp"
+#include "server/state/clients/catalogue_writer.hpp"
 #include "tests/support/quiet_host.hpp"
 
 namespace leat::server {

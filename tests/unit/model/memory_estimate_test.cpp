@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/model/memory_estimate.hpp"
+#include "lib/model/checks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In which order products are made of products, and circles in that.
-#include "lib/model/product_flow.hpp"
+#include "lib/model/checks.hpp"
 
 #include <gtest/gtest.h>
 

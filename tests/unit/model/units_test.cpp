@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/model/text_encoding.hpp"
+#include "lib/model/xml/parser.hpp"
 
 namespace leat::model {
 namespace {

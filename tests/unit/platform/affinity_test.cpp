@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/platform/affinity.hpp"
+#include "lib/os/cores.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -10,8 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "lib/platform/numa_binding.hpp"
-#include "lib/platform/own_memory_node.hpp"
+#include "lib/os/numa_binding.hpp"
 #include "tests/unit/platform/cpus.hpp"
 
 namespace leat::platform {

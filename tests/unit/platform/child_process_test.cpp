@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/platform/child_process.hpp"
+#include "lib/os/child_process.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -9,9 +9,8 @@
 #include <iterator>
 #include <thread>
 
-#include "lib/platform/clock.hpp"
-#include "lib/platform/memory_file.hpp"
-#include "lib/platform/process_family.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/descriptor.hpp"
 #include "tests/unit/platform/durations.hpp"
 
 namespace leat::platform {

@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "lib/platform/affinity.hpp"
+#include "lib/os/cores.hpp"
 
 namespace leat::platform {
 

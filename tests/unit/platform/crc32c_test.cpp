@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every method against the published examples, against the definition, and so against the others.
-#include "lib/platform/crc32c.hpp"
+#include "lib/os/crc32c.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/platform/file_lock.hpp"
+#include "lib/os/file_lock.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

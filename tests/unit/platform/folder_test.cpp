@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/platform/folder.hpp"
+#include "lib/os/folder.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

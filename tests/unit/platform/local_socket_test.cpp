@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/platform/local_socket.hpp"
+#include "lib/os/local_socket.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "lib/platform/file_lock.hpp"
+#include "lib/os/file_lock.hpp"
 
 namespace leat::platform {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits of control groups, as the kernel writes them.
-#include "lib/platform/memory_limit.hpp"
+#include "lib/os/memory.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/platform/memory.hpp"
+#include "lib/os/memory.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 
 #include <cstring>
 
-#include "lib/platform/numa_binding.hpp"
-#include "lib/platform/unique_fd.hpp"
+#include "lib/os/descriptor.hpp"
+#include "lib/os/numa_binding.hpp"
 
 namespace leat::platform {
 namespace {

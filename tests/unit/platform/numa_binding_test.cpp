@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Of this machine: whatever the system refuses, nothing fails.
-#include "lib/platform/numa_binding.hpp"
+#include "lib/os/numa_binding.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 
-#include "lib/platform/affinity.hpp"
+#include "lib/os/cores.hpp"
 
 namespace leat::platform {
 namespace {

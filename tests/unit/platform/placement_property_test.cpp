@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "lib/platform/placement.hpp"
+#include "lib/node/placement.hpp"
 
 namespace leat::platform {
 namespace {

@@ -2,7 +2,7 @@
 // Placement on machines that we describe: none of them need be there.
 #include <gtest/gtest.h>
 
-#include "lib/platform/placement.hpp"
+#include "lib/node/placement.hpp"
 #include "tests/unit/platform/cpus.hpp"
 
 namespace leat::platform {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/platform/process.hpp"
+#include "lib/os/process.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/platform/ranks_of_node.hpp"
+#include "lib/node/placement.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/platform/run_program.hpp"
+#include "lib/os/child_process.hpp"
 
 #include <gtest/gtest.h>
 
-#include "lib/platform/clock.hpp"
+#include "lib/os/clock.hpp"
 
 namespace leat::platform {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/platform/runtime_folder.hpp"
+#include "lib/node/runtime_folder.hpp"
 
 #include <sys/stat.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/platform/server_share.hpp"
+#include "lib/node/placement.hpp"
 
 #include <gtest/gtest.h>
 
-#include "lib/platform/runtime_folder.hpp"
+#include "lib/node/runtime_folder.hpp"
 
 namespace leat::platform {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/platform/shared_library.hpp"
+#include "lib/os/shared_library.hpp"
 
 #include <elf.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What killed servers leave behind goes; what belongs to a living one stays.
-#include "lib/platform/stale_resources.hpp"
+#include "lib/node/stale_resources.hpp"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -10,12 +10,11 @@
 #include <set>
 #include <thread>
 
-#include "lib/platform/clock.hpp"
-#include "lib/platform/file_lock.hpp"
-#include "lib/platform/local_socket.hpp"
-#include "lib/platform/runtime_folder.hpp"
-#include "lib/platform/segment_name.hpp"
-#include "lib/platform/spill_folder.hpp"
+#include "lib/node/output_folders.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/file_lock.hpp"
+#include "lib/os/local_socket.hpp"
 #include "tests/unit/platform/lock_holder.hpp"
 #include "tests/unit/platform/temporary_folder.hpp"
 

@@ -9,8 +9,7 @@
 #include <climits>
 #include <thread>
 
-#include "lib/platform/clock.hpp"
-#include "lib/platform/futex.hpp"
+#include "lib/os/clock.hpp"
 #include "tests/unit/platform/durations.hpp"
 
 namespace leat::platform {

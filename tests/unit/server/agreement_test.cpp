@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many servers of one run in one process, each at a speed of its own; some are silenced or end
 // early. Each that knows what happens in an iteration knows the same.
-#include "server/group/agreement.hpp"
+#include "server/state/signals/agreement.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "server/group/folder_group.hpp"
+#include "server/state/signals/group.hpp"
 #include "tests/support/simulated_group.hpp"
 
 namespace leat::server {

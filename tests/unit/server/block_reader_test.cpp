@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a client says of a block of an amr mesh is not believed.
-#include "server/session/block_reader.hpp"
+#include "server/state/clients/block_reader.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/pipeline/checksums.hpp"
+#include "server/pipeline/coverage/array_checks.hpp"
 
 #include <gtest/gtest.h>
 
-#include "lib/platform/crc32c.hpp"
+#include "lib/os/crc32c.hpp"
 
 namespace leat::server {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/session/client_integers.hpp"
+#include "server/state/clients/block_reader.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/platform/clock.hpp"
-#include "lib/platform/local_socket.hpp"
-#include "lib/platform/readable.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/descriptor.hpp"
+#include "lib/os/local_socket.hpp"
 
 namespace leat::server {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "server/control/channel.hpp"
+#include "server/driver/control_channel.hpp"
 
 namespace leat::control {
 namespace {

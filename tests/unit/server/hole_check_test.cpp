@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "server/pipeline/coverage/overlap_check.hpp"
+#include "server/pipeline/coverage/array_checks.hpp"
 
 namespace leat::server {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "server/session/iteration_tracker.hpp"
+#include "server/state/iterations/tracker.hpp"
 
 namespace leat::server {
 namespace {

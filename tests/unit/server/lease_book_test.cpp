@@ -2,7 +2,7 @@
 // Who gets memory, and when it comes back.
 #include <gtest/gtest.h>
 
-#include "server/session/lease_book.hpp"
+#include "server/state/memory/lease_book.hpp"
 #include "tests/unit/server/sizes.hpp"
 
 namespace leat::server {

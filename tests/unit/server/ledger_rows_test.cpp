@@ -6,7 +6,7 @@
 #include <random>
 #include <tuple>
 
-#include "server/ledger/rows.hpp"
+#include "server/state/ledger/rows.hpp"
 
 namespace leat::server {
 namespace {

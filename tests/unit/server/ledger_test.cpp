@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/ledger/ledger.hpp"
+#include "server/state/ledger/ledger.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "server/ledger/ledger_json.hpp"
+#include "server/state/ledger/ledger_json.hpp"
 
 namespace leat::server {
 namespace {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/ledger/loss_table.hpp"
+#include "server/state/ledger/loss_table.hpp"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
-
-#include "server/ledger/text_table.hpp"
 
 namespace leat::server {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "server/driver/thread_executor.hpp"
+#include "server/driver/executors.hpp"
 #include "tests/support/quiet_host.hpp"
 
 namespace leat::server {

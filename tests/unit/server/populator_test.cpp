@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that is taken while the run goes on.
-#include "server/session/populator.hpp"
+#include "server/state/memory/populator.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <condition_variable>
 
-#include "server/driver/thread_executor.hpp"
+#include "server/driver/executors.hpp"
 #include "tests/unit/server/sizes.hpp"
 
 namespace leat::server {

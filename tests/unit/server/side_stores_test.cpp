@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "server/driver/thread_executor.hpp"
+#include "server/driver/executors.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "tests/support/quiet_host.hpp"
 

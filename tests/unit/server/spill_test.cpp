@@ -14,12 +14,11 @@
 #include <numeric>
 #include <thread>
 
-#include "lib/platform/spill_folder.hpp"
-#include "server/driver/thread_executor.hpp"
+#include "lib/node/output_folders.hpp"
+#include "server/driver/executors.hpp"
 #include "server/pipeline/pipeline.hpp"
-#include "server/spill/spill_file.hpp"
-#include "server/spill/spilled_blocks.hpp"
-#include "server/spill/spiller.hpp"
+#include "server/state/spill/spill_file.hpp"
+#include "server/state/spill/spiller.hpp"
 #include "tests/support/quiet_host.hpp"
 
 namespace leat::server {

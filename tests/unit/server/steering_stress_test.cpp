@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "lib/platform/clock.hpp"
-#include "server/session/steering.hpp"
+#include "lib/os/clock.hpp"
+#include "server/state/parameters/steering.hpp"
 #include "tests/unit/server/steered_run.hpp"
 
 namespace leat::server {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may be steered, when it is published, and what the ledger hears of it.
-#include "server/session/steering.hpp"
+#include "server/state/parameters/steering.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/placement/zones.hpp"
+#include "lib/shm/zones.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "lib/shm/lease_pool.hpp"
-#include "lib/shm/region_arena.hpp"
+#include "lib/shm/leases.hpp"
 #include "lib/shm/spsc_ring.hpp"
 #include "tests/unit/shm/two_threads.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A region that is offered has one owner at the end: the client that claims it, or the server that
 // withdraws it.
-#include "lib/shm/offers.hpp"
+#include "lib/shm/leases.hpp"
 
 #include <gtest/gtest.h>
 

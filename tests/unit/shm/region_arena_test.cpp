@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lib/shm/region_arena.hpp"
+#include "lib/shm/leases.hpp"
 
 #include <gtest/gtest.h>
 

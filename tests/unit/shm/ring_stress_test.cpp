@@ -5,8 +5,7 @@
 
 #include <vector>
 
-#include "lib/platform/clock.hpp"
-#include "lib/platform/futex.hpp"
+#include "lib/os/clock.hpp"
 #include "lib/shm/layout.hpp"
 #include "lib/shm/spsc_ring.hpp"
 #include "tests/unit/shm/two_threads.hpp"

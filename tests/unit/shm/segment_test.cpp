@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/platform/memory.hpp"
+#include "lib/os/memory.hpp"
 
 namespace {
 

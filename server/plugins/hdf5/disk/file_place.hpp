@@ -4,7 +4,7 @@
 // through a link of theirs, nothing that exists is taken for new, and a folder that is renamed, or
 // replaced by another one, in between is still the one that was meant.
 //
-// Of another room than lib/platform/folder.hpp, which does the same for the server: plugins have
+// Of another room than lib/os/folder.hpp, which does the same for the server: plugins have
 // nothing of Leat but its ABI.
 #pragma once
 

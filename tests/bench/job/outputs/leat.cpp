@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "client-api/leat_mpi.h"
-#include "lib/platform/process_facts.hpp"
+#include "lib/os/child_process.hpp"
 #include "tests/bench/job/cpu_time.hpp"
 #include "tests/bench/job/outputs/outputs.hpp"
 

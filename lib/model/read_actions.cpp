@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scripts and events.
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "lib/base/text.hpp"
+#include "lib/model/read_steps.hpp"
+#include "lib/model/units.hpp"
+#include "lib/model/words.hpp"
+
+namespace leat::model {
+
+// Reads <event>: what may be signalled, and what is done then.
+
+namespace {
+
+class EventReader {
+ public:
+  EventReader(ReadContext& context, const XmlElement& element)
+      : context_(context), model_(context.model), attributes_(context, element) {
+    event_.name = attributes_.text("name");
+    event_.scope = number_of(kScopes, attributes_.text("scope"));
+    event_.where = attributes_.where("name");
+  }
+
+  void run() {
+    event_.stores = stores_in("store");
+    event_.told = stores_in("plugin");
+    for (const std::uint32_t store : event_.stores) {
+      wait_for_it(store);
+      if (std::count(event_.told.begin(), event_.told.end(), store) == 0)
+        event_.told.push_back(store);
+    }
+    read_scripts();
+    read_function();
+    if (!attributes_.given("name")) return;
+    if (refuse_duplicate(context_, model_.events, "event", event_.name, event_.where)) return;
+    model_.events.push_back(std::move(event_));
+  }
+
+ private:
+  std::vector<std::uint32_t> stores_in(const char* attribute) {
+    std::vector<std::uint32_t> found;
+    for (const std::string& name : names_in(attribute)) {
+      const std::size_t index = index_of(model_.stores, name);
+      if (index < model_.stores.size() && model_.stores[index].function.empty()) {
+        found.push_back(static_cast<std::uint32_t>(index));
+        continue;
+      }
+      context_.error(attributes_.where(attribute),
+                     "unknown store \"" + name + "\"" + hint_for(name, attribute));
+    }
+    return found;
+  }
+
+  std::string hint_for(const std::string& name, const char* attribute) const {
+    if (model_.stores.empty()) return "; the file has no <store>";
+    const std::string hint = did_you_mean(name, names_of(model_.stores));
+    const bool is_path = name.find('/') != std::string::npos || name.ends_with(".so");
+    if (attribute != std::string("plugin") || !is_path) return hint;
+    return "; plugin=\"...\" has names of stores: give the library in <store library=\"...\">, or "
+           "library=\"...\" function=\"...\" here";
+  }
+
+  std::vector<std::string> names_in(const char* attribute) {
+    if (!attributes_.given(attribute)) return {};
+    std::vector<std::string> names = split_list(attributes_.text(attribute));
+    if (names.empty())
+      context_.error(attributes_.where(attribute),
+                     std::string(attribute) + " is empty; leave it out, or name one");
+    for (auto each = names.begin(); each != names.end();) {
+      const bool is_second = std::find(names.begin(), each, *each) != each;
+      if (is_second)
+        context_.error(attributes_.where(attribute),
+                       std::string(attribute) + " \"" + *each + "\" is named twice");
+      each = is_second ? names.erase(each) : each + 1;
+    }
+    return names;
+  }
+
+  void wait_for_it(std::uint32_t index) {
+    Store& store = model_.stores[index];
+    if (store.every != 1) {
+      context_.error(store.where, "store \"" + store.name + "\" has every=\"" +
+                                      std::to_string(store.every) + "\", and event \"" +
+                                      event_.name +
+                                      "\" says when it stores: leave one of them out");
+    }
+    store.awaits_event = true;
+  }
+
+  // Of folders it is not known what is in them now, nor what will be.
+  void read_scripts() {
+    event_.scripts = names_in("script");
+    const std::vector<ScriptSource>& sources = model_.scripts.sources;
+    std::vector<std::string> known;
+    for (const ScriptSource& source : sources)
+      known.push_back(std::filesystem::path(source.path).stem());
+    const bool has_folder = std::any_of(sources.begin(), sources.end(),
+                                        [](const ScriptSource& each) { return each.is_folder; });
+    for (const std::string& name : event_.scripts) {
+      if (has_folder || std::count(known.begin(), known.end(), name) > 0) continue;
+      context_.error(
+          attributes_.where("script"),
+          "unknown script \"" + name + "\"" +
+              (known.empty() ? "; the file has no <scripts>" : did_you_mean(name, known)) +
+              ": a script is called like its file, without \".py\"");
+    }
+  }
+
+  void read_function() {
+    const std::string library = attributes_.text("library"),
+                      function = attributes_.text("function");
+    if (library.empty() != function.empty()) {
+      return context_.error(attributes_.where(library.empty() ? "function" : "library"),
+                            "event \"" + event_.name +
+                                "\" needs library and function together: the function, and the "
+                                "library that it is in");
+    }
+    if (!library.empty()) event_.told.push_back(place_of(library, function));
+  }
+
+  // A function that several events name is one.
+  std::uint32_t place_of(const std::string& library, const std::string& function) {
+    std::vector<Store>& stores = model_.stores;
+    const auto is_it = [&](const Store& each) {
+      return each.library == library && each.function == function;
+    };
+    const auto found = std::find_if(stores.begin(), stores.end(), is_it);
+    if (found != stores.end()) return static_cast<std::uint32_t>(found - stores.begin());
+    Store store;
+    store.name = function + "()";
+    if (index_of(stores, store.name) < stores.size()) store.name += " of " + library;
+    store.library = library;
+    store.function = function;
+    store.products.clear();
+    store.awaits_event = true;
+    store.where = attributes_.where("library");
+    stores.push_back(std::move(store));
+    return static_cast<std::uint32_t>(stores.size() - 1);
+  }
+
+  ReadContext& context_;
+  Model& model_;
+  Attributes attributes_;
+  Event event_;
+};
+
+}  // namespace
+
+void read_events(ReadContext& context, const XmlElement& root) {
+  for (const XmlElement* each : all_below(root, "event")) EventReader(context, *each).run();
+}
+
+// Reads <scripts>: the files, what runs them, and what becomes of their failures.
+
+namespace {
+
+double script_timeout_seconds(ReadContext& context, const Attributes& source) {
+  const std::string text = source.text("timeout");
+  const double seconds = parse_duration(text).value_or(1);  // what is no duration was refused
+  if (seconds <= 0) {
+    context.error(source.where("timeout"), "with timeout=\"" + text +
+                                               "\" each call of a script would fail; give the time "
+                                               "that it may take for one iteration, like \"60s\"");
+  }
+  return seconds;
+}
+
+// Those that a script for Damaris finds in its dictionary: all of them unless it says which.
+std::vector<std::uint32_t> script_variables(ReadContext& context, const Attributes& source) {
+  const std::vector<Variable>& all = context.model.variables;
+  std::vector<std::uint32_t> variables;
+  if (!source.has("variables")) {
+    for (std::uint32_t i = 0; i < all.size(); ++i) variables.push_back(i);
+    return variables;
+  }
+  for (const std::string& name : split_list(source.text("variables"))) {
+    const std::size_t index = index_of(all, name);
+    if (index == all.size())
+      context.error(source.where("variables"),
+                    "unknown variable \"" + name + "\"" + did_you_mean(name, names_of(all)));
+    else
+      variables.push_back(static_cast<std::uint32_t>(index));
+  }
+  return variables;
+}
+
+std::optional<DaskScheduler> read_dask(ReadContext& context, const XmlElement& script) {
+  const std::vector<const XmlElement*> found = all_below(script, "dask");
+  if (found.empty()) return std::nullopt;
+  const Attributes attributes(context, *found.front());
+  DaskScheduler dask;
+  dask.file = attributes.text("scheduler-file");
+  dask.threads = std::strtoll(attributes.text("threads").c_str(), nullptr, 10);
+  dask.timeout_seconds = parse_duration(attributes.text("timeout")).value_or(1);
+  for (std::size_t i = 1; i < found.size(); ++i)
+    context.error(found[i]->where, "a second <dask> of one script");
+  return dask;
+}
+
+// What a script of Leat's says itself is an error here.
+std::optional<DamarisScript> read_damaris(ReadContext& context, const XmlElement& element,
+                                          const Attributes& attributes) {
+  if (attributes.text("form") == "damaris") {
+    DamarisScript script;
+    script.every = std::strtoll(attributes.text("every").c_str(), nullptr, 10);
+    script.variables = script_variables(context, attributes);
+    script.dask = read_dask(context, element);
+    return script;
+  }
+  for (const char* name : {"every", "variables"}) {
+    if (!attributes.has(name)) continue;
+    context.error(attributes.where(name),
+                  std::string(name) +
+                      "=\"...\" is for form=\"damaris\": a script of Leat's says "
+                      "it itself, in @leat.on_iteration(" +
+                      name + "=...)");
+  }
+  for (const XmlElement* dask : all_below(element, "dask"))
+    context.error(dask->where, "<dask> is for a script with form=\"damaris\"");
+  return std::nullopt;
+}
+
+void read_source(ReadContext& context, const XmlElement& element) {
+  const Attributes attributes(context, element);
+  ScriptSource source;
+  source.is_folder = element.name == "folder";
+  const char* path = source.is_folder ? "path" : "file";
+  source.path = attributes.text(path);
+  source.timeout_seconds = script_timeout_seconds(context, attributes);
+  source.failures = std::strtoll(attributes.text("failures").c_str(), nullptr, 10);
+  source.waits = attributes.text("when-slow") == "wait";
+  source.where = attributes.where(path);
+  if (!source.is_folder) source.damaris = read_damaris(context, element, attributes);
+  if (attributes.given(path)) context.model.scripts.sources.push_back(std::move(source));
+}
+
+}  // namespace
+
+void read_scripts(ReadContext& context, const XmlElement& root) {
+  const XmlElement element = only(context, root, "scripts");
+  const Attributes attributes(context, element);
+  Scripts& scripts = context.model.scripts;
+  scripts.where = attributes.where("interpreter");
+  scripts.interpreter = attributes.text("interpreter");
+  scripts.workers = std::strtoll(attributes.text("workers").c_str(), nullptr, 10);
+  scripts.memory_bytes = parse_size(attributes.text("memory")).value_or(0);
+  if (scripts.memory_bytes == 0) {
+    context.error(attributes.where("memory"),
+                  "the size \"" + attributes.text("memory") + "\" is beyond 64 bits");
+  }
+  scripts.output = attributes.text("output");
+  if (scripts.output.empty()) scripts.output = context.model.name + "-scripts";
+  for (const XmlElement& each : element.children) {
+    if (each.name == "folder" || each.name == "script") read_source(context, each);
+  }
+  if (scripts.exist()) scripts.runs = chosen_schedule(context, attributes, kScriptSchedules);
+}
+
+}  // namespace leat::model

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions of this user on this node of which all processes were killed: a process of its own for each stores what lies
+// in its segment (leatd --drain), beside this server and whatever becomes of it. The stores of this run wait, within
+// bounds, for those that write to the same folder.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "lib/node/stale_resources.hpp"
+#include "server/state/run.hpp"
+
+namespace leat::server {
+
+class Drains {
+ public:
+  Drains(std::vector<platform::UndrainedOne> found, std::shared_ptr<Log> log)
+      : found_(std::move(found)), log_(std::move(log)) {}
+
+  /// Starts them, once.
+  void start();
+  /// Returns when those of the folder that we work in have ended, or when hurry() was called. From
+  /// any thread.
+  void await_here();
+  /// Returns when all have ended, or after a time that a start can take.
+  void await_all();
+  bool any() const noexcept { return !found_.empty(); }
+  /// What this run has to store is waiting: await_here() returns at once from now on.
+  void hurry() noexcept { hurry_.store(true, std::memory_order_relaxed); }
+  /// Says in the log what has become of those that have ended since the last call; `at_end`: and that others have not. From
+  /// the thread that has started them.
+  void report(bool at_end);
+  bool any_untold() const noexcept { return untold_ > 0; }
+
+ private:
+  struct One {
+    std::string segment, session;
+    pid_t pid = 0;
+    bool is_here = false;
+    int status = 0;  // of the process, when it has ended
+    bool is_told = false;
+  };
+  void start_one(const platform::UndrainedOne& one);
+  bool goes_on(One& each);
+  void say_outcome(const One& one);
+
+  std::vector<platform::UndrainedOne> found_;
+  std::shared_ptr<Log> log_;
+  std::mutex mutex_;  // of what follows, once they are started
+  std::vector<One> started_;
+  std::size_t untold_ = 0;
+  std::atomic<bool> hurry_{false};
+};
+
+}  // namespace leat::server

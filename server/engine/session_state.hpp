@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a server knows of its session, all of it. All that is decided is decided by these, and they are what a successor
+// makes anew (engine/failover.hpp). Private to the engine's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "server/state/clients/clients.hpp"
+#include "server/state/iterations/mode_choice.hpp"
+#include "server/state/iterations/times.hpp"
+#include "server/state/iterations/tracker.hpp"
+#include "server/state/journal/session_journal.hpp"
+#include "server/state/ledger/record.hpp"
+#include "server/state/memory/memory.hpp"
+#include "server/state/parameters/parameters.hpp"
+#include "server/state/run.hpp"
+#include "server/state/signals/run_signals.hpp"
+#include "server/state/signals/signals.hpp"
+
+namespace leat::server {
+
+struct SessionState {
+  /// `wake` is called, from any thread, when memory or another server has news.
+  /// `group`: the servers of the run, where they are several.
+  SessionState(Run the_run, const std::string& journal_path, const std::function<void()>& wake,
+               std::unique_ptr<Group> group = {})
+      : run(std::move(the_run)),
+        journal(journal_path),
+        clients(run),
+        iterations(clients.size()),
+        times(clients.size()),
+        mode(output_period(run.model)),
+        memory(run, clients, wake),
+        parameters(run, clients, journal),
+        dropped(run, iterations, journal),
+        of_run(run, clients, iterations, journal, std::move(group), wake),
+        signals(run, clients, iterations, journal, dropped, of_run),
+        record(run, clients, journal) {}
+  SessionState(const SessionState&) = delete;
+
+  Run run;
+  SessionJournal journal;
+  Clients clients;
+  IterationTracker iterations;
+  IterationTimes times;
+  ModeChoice mode;
+  IterationEvents events;
+  Memory memory;
+  Parameters parameters;
+  Dropped dropped;
+  RunSignals of_run;
+  Signals signals;
+  Record record;
+};
+
+}  // namespace leat::server

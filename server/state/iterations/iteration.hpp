@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ranks hand over: blocks, and the iterations that they make up; and what plugins and scripts publish of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/scalar.hpp"
+
+namespace leat::server {
+
+// What ranks hand over: blocks, and the iterations that they make up. All that follows passes these
+// on.
+class SpillFile;
+
+/// Copies of blocks begin at multiples of it, in memory and in files.
+inline constexpr std::uint64_t kBlockAlignment = 64;
+
+/// One committed block, checked; all values are the server's own copies.
+struct Block {
+  std::uint32_t client = 0;  ///< rank on the node
+  std::int32_t rank = 0;     ///< rank in the simulation
+  std::uint32_t variable = 0;
+  std::uint32_t block = 0;
+  bool has_position = false;          ///< in the global array
+  std::optional<std::int32_t> level;  ///< of an amr mesh: `position` is among the cells of it
+  std::array<std::int64_t, kMaxDims> extent{}, position{}, global{};
+  std::uint64_t lease = 0;     ///< the region it lies in
+  const void* data = nullptr;  ///< null while it lies on the disk
+  std::uint64_t bytes = 0;
+  std::optional<std::uint32_t> checksum;  ///< CRC-32C of the data, by the client
+  const SpillFile* file = nullptr;        ///< on the disk: kept by the hold of its variable
+  std::uint32_t place = 0;                ///< in that file
+};
+
+/// An event of the XML that happens in an iteration.
+struct Signal {
+  std::uint32_t event = 0;  ///< index into the model's
+  std::int32_t rank = -1;   ///< that has signalled it; -1: all have, or somebody outside
+  std::uint32_t times = 1;  ///< in a row
+};
+
+struct Iteration {
+  std::int64_t number = 0;
+  bool complete = true;  ///< false when a client died before it had ended it, or a block is lost
+  std::vector<Block> blocks;
+  /// By variable: its blocks stay as they are while a copy of its hold exists.
+  std::map<std::uint32_t, std::shared_ptr<const void>> pins;
+  /// Values of the node's first rank at its end of this iteration, by parameter.
+  std::vector<ParameterValue> parameters;
+  /// What happens in it, in order; said when it is complete.
+  std::vector<Signal> signals{};
+};
+
+/// A block that is not, or may not be, in the stores as the simulation gave it.
+struct BlockProblem {
+  std::uint32_t client = 0;
+  std::int32_t rank = 0;
+  std::uint32_t variable = 0;
+  std::uint32_t block = 0;
+  std::string what;         ///< names the block, and both checksums
+  std::uint64_t bytes = 0;  ///< of it, when it is lost
+};
+
+// A product is a named, typed, described array of one iteration. What one script or plugin has made
+// in one call is published together; stores, plugins and scripts that subscribe to it get it.
+struct Product {
+  std::string name, unit;
+  ScalarType type = ScalarType::float64;
+  std::vector<std::string> dimensions;  ///< names; none: a number
+  std::vector<std::int64_t> extents;    ///< of each dimension
+  const void* data = nullptr;           ///< in C order; lies in the publication's memory
+  std::uint64_t bytes = 0;
+};
+
+struct Publication {
+  enum class Source { script, plugin };
+
+  Source kind = Source::script;
+  std::string source;  ///< name of the script, or of the store whose plugin it is
+  std::int64_t iteration = 0;
+  std::vector<Product> products;
+  std::shared_ptr<const void> memory{};  ///< the products' data, until the last copy ends
+  /// Of the iteration, as it had them; none: they are not known.
+  std::vector<ParameterValue> parameters{};
+};
+
+/// The data in memory of our own, in which the products have places of their own from here on.
+std::shared_ptr<const void> copy_data(std::vector<Product>* products);
+
+/// Those of its products that patterns stand for, see model::is_wanted(): pointers into it.
+std::vector<const Product*> wanted_of(const Publication& publication,
+                                      const std::vector<std::string>& patterns);
+
+/// Makes one publication of two of the same source and iteration. "", or why not: a product is in
+/// both.
+std::string add_to(std::optional<Publication>* all, Publication more);
+
+/// Whether bytes of the type and extents are `bytes`: extents that are negative, or make more than
+/// can be, are not. Extents beside one of 0 count: what a subscriber computes from them must not
+/// overflow.
+bool extents_make(const Product& product, std::uint64_t bytes) noexcept;
+
+}  // namespace leat::server

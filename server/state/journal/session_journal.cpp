@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/state/journal/session_journal.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "lib/node/runtime_folder.hpp"
+#include "lib/node/stale_resources.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/descriptor.hpp"
+#include "lib/os/file_lock.hpp"
+#include "lib/os/folder.hpp"
+#include "lib/shm/segment.hpp"
+#include "lib/shm/undrained.hpp"
+
+namespace leat::server {
+namespace {
+
+using nlohmann::json;
+
+// Never empty, so that one that was removed and made anew is known.
+const json kBegin = {{"begin", 1}};
+
+// Each entry: its length, 4 bytes, then MessagePack, which keeps any bytes of a text.
+std::string framed(const json& entry) {
+  const std::vector<std::uint8_t> body = json::to_msgpack(entry);
+  const auto length = static_cast<std::uint32_t>(body.size());
+  std::string frame(sizeof length, '\0');
+  std::memcpy(frame.data(), &length, sizeof length);
+  return frame.append(body.begin(), body.end());
+}
+
+}  // namespace
+
+SessionJournal::SessionJournal(const std::string& path)
+    : path_(path), file_(platform::open_to_append(path, false)) {
+  is_new_ = !path_.empty() && (!file_ || platform::is_empty_file(file_.get()));
+  if (is_new_) note(kBegin);
+}
+
+std::vector<json> SessionJournal::read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::vector<json> entries;
+  std::uint32_t length = 0;
+  for (std::size_t at = 0; text.size() - at >= sizeof length; at += length) {
+    std::memcpy(&length, text.data() + at, sizeof length);
+    at += sizeof length;
+    if (length > text.size() - at) break;
+    const auto begin = text.begin() + static_cast<std::ptrdiff_t>(at);
+    json entry = json::from_msgpack(begin, begin + length, true, false);
+    if (entry.is_discarded()) break;
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+bool SessionJournal::note(const json& entry) {
+  if (path_.empty()) return true;
+  const bool is_there = file_ && platform::has_a_name(file_.get());
+  const std::string frame = framed(entry);
+  const ssize_t written = is_there ? ::write(file_.get(), frame.data(), frame.size()) : -1;
+  if (written > 0) bytes_ += static_cast<std::uint64_t>(written);
+  // Behind half an entry nothing is found: all of it is written anew.
+  if (written != static_cast<ssize_t>(frame.size())) broken_ = true;
+  try_again_ = broken_;
+  return !broken_;
+}
+
+void SessionJournal::rewrite(const std::vector<json>& entries) {
+  if (path_.empty()) return;
+  try_again_ = false;
+  std::string all = framed(kBegin);
+  for (const json& entry : entries) all += framed(entry);
+  const std::string part = path_ + ".part";
+  platform::UniqueFd file = platform::open_to_append(part, true);
+  const bool whole =
+      file && ::write(file.get(), all.data(), all.size()) == static_cast<ssize_t>(all.size());
+  if (!whole || std::rename(part.c_str(), path_.c_str()) != 0) {
+    ::unlink(part.c_str());  // the old one goes on
+    bytes_rewritten_ = bytes_;
+    return;
+  }
+  file_ = std::move(file);
+  broken_ = false;
+  bytes_ = bytes_rewritten_ = all.size();
+}
+
+namespace {
+
+// A sweep holds it for a moment, a server that ends a little longer; who starts us asks again.
+constexpr std::int64_t kLockLimitNs = 1'000'000'000;
+// A sweep that looks into a segment holds its lock for a moment.
+constexpr std::int64_t kSegmentLockLimitNs = 500'000'000;
+
+bool write_text(const platform::UniqueFd& file, const std::string& text) {
+  return ftruncate(file.get(), 0) == 0 &&
+         pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+}
+
+Error gone(const std::string& session, const std::string& segment) {
+  return {Status::ERROR_SERVER, "segment " + segment + " of session " + session +
+                                    " is gone: its server has ended, or no rank is left"};
+}
+
+}  // namespace
+
+Result<LiveSession> LiveSession::begin(const std::string& session, const std::string& take_over,
+                                       const Starter& starter) {
+  Result<std::string> folder = platform::runtime_folder();
+  if (!folder) return folder.error();
+  LiveSession live;
+  live.undrained_ = platform::sweep({*folder}, platform::Sweep::remove, shm::must_stay).undrained;
+  const platform::SessionFiles files = platform::session_files(*folder, session);
+  platform::UniqueFd lock = platform::lock_file(files.live, kLockLimitNs);
+  // The byte can be looked at without keeping anybody from the lock.
+  if (!lock || !platform::lock_byte(lock, 0)) {
+    return Error{Status::ERROR_TIMEOUT,
+                 "session " + session + " has a server on this node already (" + files.live + ")"};
+  }
+  const std::string too_late = platform::LateRanks::read(files.late)
+                                   .why_too_late(session, starter.node_rank, starter.since_ns);
+  if (!too_late.empty()) {
+    ::unlink(files.live.c_str());
+    return Error{Status::ERROR_STATE, too_late};
+  }
+  // Looked for with the lock held: from here on no other server of this session comes.
+  const std::string named = platform::text_of(lock.get(), 256);
+  Result<platform::Orphan> orphan =
+      platform::orphaned_segment({*folder}, take_over.empty() ? named : take_over);
+  if (orphan && !take_over.empty() && orphan->name.empty()) orphan = gone(session, take_over);
+  if (!orphan) {
+    if (named.empty()) ::unlink(files.live.c_str());
+    return orphan.error();
+  }
+  live.is_taken_over_ = !orphan->name.empty();
+  live.segment_ =
+      live.is_taken_over_ ? orphan->name : platform::text_of({session, platform::this_process()});
+  if (live.segment_ != named && !write_text(lock, live.segment_)) {
+    return Error{Status::ERROR_SYSTEM, "cannot write " + files.live + ": is the disk full?"};
+  }
+  live.files_ = files;
+  live.of_segment_ = platform::segment_files(*folder, platform::stem_of(live.segment_));
+  live.segment_lock_ = std::move(orphan->lock);
+  live.lock_ = std::move(lock);
+  return live;
+}
+
+Result<LiveSession> LiveSession::drain(const std::string& segment) {
+  const std::optional<platform::SegmentName> name = platform::own_segment_name(segment);
+  if (!name) return Error{Status::ERROR_ARGUMENT, "\"" + segment + "\" is no segment of yours"};
+  LiveSession live;
+  live.segment_ = segment;
+  live.is_taken_over_ = true;
+  live.of_segment_ =
+      platform::segment_files(platform::runtime_folder_name(), platform::stem_of(segment));
+  const platform::Deadline deadline = platform::Deadline::in_ns(kSegmentLockLimitNs);
+  for (;;) {
+    platform::LockTry attempt = platform::try_lock("/dev/shm/" + segment);
+    // A lock that is just being shared is free for a moment: then a byte of it is not.
+    const bool held =
+        attempt.held || (attempt.lock && platform::bytes_are_locked(attempt.lock, 0, 0));
+    if (attempt.lock && !held) {
+      live.drain_lock_ = std::move(attempt.lock);
+      return live;
+    }
+    if (!held)
+      return Error{Status::ERROR_SERVER, "segment " + segment + " is gone: all of it is stored"};
+    if (deadline.passed())
+      return Error{Status::ERROR_STATE, "segment " + segment + " is in use, or somebody stores it"};
+    platform::pause_shortly();
+  }
+}
+
+LiveSession::~LiveSession() {
+  if (owns_segment_) {
+    shm::Segment::remove(segment_);
+    ::unlink(of_segment_.journal.c_str());
+  }
+  if (!lock_) return;
+  ::unlink(files_.socket.c_str());
+  ::unlink(files_.control.c_str());
+  // Left by a rank that was killed while it started us.
+  if (platform::try_lock(files_.lock).lock) ::unlink(files_.lock.c_str());
+  // What was taken over and stays, is named there for the next.
+  if (owns_segment_ || !is_taken_over_) ::unlink(files_.live.c_str());
+}
+
+}  // namespace leat::server

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a server that takes over cannot see in the segment, and the files by which a server is known on its node.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "lib/base/status.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "lib/node/stale_resources.hpp"
+#include "lib/os/descriptor.hpp"
+
+namespace leat::server {
+
+// What a server that takes over cannot see in the segment: values of parameters, and what was lost.
+// Appended to a file in the runtime folder, in the same step in which it has its effect; removed
+// with the session. It outlives the server, not the machine, so nothing is synced.
+class SessionJournal {
+ public:
+  SessionJournal() = default;
+  /// Goes on with the file at `path`, or makes it. Without a file nothing is noted.
+  explicit SessionJournal(const std::string& path);
+
+  /// All that was noted and is whole; a server may have been killed while it wrote the last.
+  static std::vector<nlohmann::json> read(const std::string& path);
+
+  /// There was none, or it was empty: whoever takes over knows that it has been removed.
+  bool is_new() const noexcept { return is_new_; }
+
+  /// False: it is not in the file, as when that has been removed, or its disk is full.
+  bool note(const nlohmann::json& entry);
+  /// It has grown so much that rewrite() is worth its time, or does not hold what was noted.
+  bool needs_rewriting() const noexcept {
+    return try_again_ || (bytes_ > kLong && bytes_ > 2 * bytes_rewritten_);
+  }
+  /// Puts these in the place of all that was noted. A kill leaves either the old or the new.
+  void rewrite(const std::vector<nlohmann::json>& entries);
+
+ private:
+  static constexpr std::uint64_t kLong = 1 << 20;
+
+  std::string path_;
+  platform::UniqueFd file_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_rewritten_ = 0;
+  bool is_new_ = false;
+  bool broken_ = false;     // what was noted last is not in it
+  bool try_again_ = false;  // broken, and nobody has tried to write it anew since the last note
+};
+
+// The files by which a session's server is known on its node; removed when this object ends.
+
+/// The rank that starts a server, and when it began to come; see platform::LateRanks.
+struct Starter {
+  std::int32_t node_rank = -1;
+  std::int64_t since_ns = 0;
+};
+
+class LiveSession {
+ public:
+  /// Takes the session's lock, writes the name of its segment to be into it, and first removes what
+  /// dead sessions of this user left on the node and hold no data. The segment that was named there
+  /// before, of a server that has died while ranks of it live, is taken over; with `take_over`, its
+  /// name, it must be there. Segments of this session that other runtime folders know, as those of
+  /// another container, are not ours. ERROR_TIMEOUT: there is another server, or one that is just
+  /// ending; ERROR_STATE: the starter has come too late for its session.
+  static Result<LiveSession> begin(const std::string& session, const std::string& take_over,
+                                   const Starter& starter);
+  /// Takes the segment of a session that has neither server nor rank. ERROR_STATE: somebody has it;
+  /// ERROR_SERVER: it is gone.
+  static Result<LiveSession> drain(const std::string& segment);
+
+  LiveSession(LiveSession&&) = default;
+  LiveSession& operator=(LiveSession&&) = default;
+  ~LiveSession();
+
+  const std::string& segment() const noexcept { return segment_; }
+  bool is_taken_over() const noexcept { return is_taken_over_; }
+  /// From here on it goes with this object.
+  void has_made_segment() noexcept { owns_segment_ = true; }
+  /// All is stored: one that was taken over goes too. Without this it stays, with all that belongs
+  /// to it, for the next who tries.
+  void finish() noexcept { owns_segment_ = true; }
+  /// Of the segment that is drained.
+  platform::UniqueFd take_drain_lock() noexcept { return std::move(drain_lock_); }
+  /// Of other sessions, found at the beginning.
+  const std::vector<platform::UndrainedOne>& undrained() const noexcept { return undrained_; }
+  /// "" when it is drained: nobody comes.
+  const std::string& socket() const noexcept { return files_.socket; }
+  const std::string& control() const noexcept { return files_.control; }
+  const std::string& journal() const noexcept { return of_segment_.journal; }
+  /// Where it is noted which ranks did not come.
+  const std::string& late_ranks() const noexcept { return files_.late; }
+  const std::string& spill_link() const noexcept { return of_segment_.spill; }
+
+ private:
+  LiveSession() = default;
+
+  std::string segment_;
+  platform::SessionFiles files_;
+  platform::SegmentFiles of_segment_;
+  std::vector<platform::UndrainedOne> undrained_;
+  bool is_taken_over_ = false, owns_segment_ = false;
+  platform::UniqueFd segment_lock_;  // the server's, on a segment that is taken over
+  platform::UniqueFd drain_lock_;    // for us alone, on one that is drained
+  platform::UniqueFd lock_;          // moved from: empty, and nothing is removed
+};
+
+}  // namespace leat::server

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/state/ledger/ledger_file.hpp"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "lib/node/runtime_folder.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/file_lock.hpp"
+#include "lib/os/process.hpp"
+#include "server/state/journal/names.hpp"
+#include "server/state/ledger/ledger_json.hpp"
+
+namespace leat::server {
+namespace {
+
+constexpr const char* kEnding = ".ledger.json";
+constexpr const char* kReport = ".report.json";
+
+// What an earlier run has said of itself.
+struct KeptLedger {
+  std::string file, session, run_id, node;
+  bool is_finished = false;
+};
+
+KeptLedger read_kept(const std::filesystem::path& path) {
+  std::error_code missing;
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path, missing))) return {};
+  std::ifstream stream(path, std::ios::binary);
+  const nlohmann::json whole = nlohmann::json::parse(stream, nullptr, false);
+  if (!whole.is_object() || !whole.contains("leat_ledger")) return {};
+  const auto text = [&whole](const char* name) {
+    const auto found = whole.find(name);
+    return found != whole.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const std::string state = text("state");
+  return {path.filename().string(), text("session"), text("run_id"), text("node"),
+          state == "finished" || state == "drained" || state == "died" || state == "stopped"};
+}
+
+// <name>.ledger.json and those that were set aside, or have a session in their names.
+std::vector<KeptLedger> kept_ledgers(const std::string& folder, const std::string& name) {
+  std::vector<KeptLedger> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string file = entry->path().filename().string();
+    if (file.starts_with(name) && file.ends_with(kEnding))
+      found.push_back(read_kept(entry->path()));
+  }
+  return found;
+}
+
+// "run" of "run.ledger.json"
+std::string ledger_stem(const std::string& ledger) {
+  return ledger.substr(0, ledger.size() - std::strlen(kEnding));
+}
+
+// "run.1.ledger.json"
+std::string unused_name(const platform::Folder& folder, const std::string& wanted) {
+  for (int number = 1;; ++number) {
+    std::string name = ledger_stem(wanted) + "." + std::to_string(number) + kEnding;
+    if (!folder.exists(name)) return name;
+  }
+}
+
+std::string with_failures_settled(Ledger* ledger, const std::string& state) {
+  ledger->settle_failures();
+  return ledger_json(*ledger, state);
+}
+
+}  // namespace
+
+LedgerFile::LedgerFile(const LedgerNames& names, const std::string& folder)
+    : names_(names), name_(names.simulation + names.apart), path_(folder), folder_(folder) {}
+
+LedgerFile::~LedgerFile() {
+  stop();
+  if (lock_ && platform::still_there(lock_, in_folder(lock_of(name_))))
+    folder_.remove(lock_of(name_));
+}
+
+std::string LedgerFile::start(const Ledger& ledger, Executor& executor) {
+  std::string note = take_name();
+  started_ = true;
+  keep(ledger_json(ledger, "running"));
+  if (!is_continued_) write(text_);  // should it fail, the last writing says so
+  thread_ = executor.run("leat ledger", Executor::Urgency::behind_others, [this] { work(); });
+  return note;
+}
+
+std::string LedgerFile::take_name() {
+  const std::string wanted = name_ + kEnding;
+  for (const KeptLedger& each : kept_ledgers(path_, name_)) {
+    if (each.run_id != names_.run_id || names_.run_id.empty()) continue;
+    if (!(lock_ = platform::lock_file(in_folder(lock_of(each.file)), 0))) continue;
+    name_ = each.file;
+    is_continued_ = true;
+    return "";
+  }
+  if (take_lock(wanted)) {
+    name_ = wanted;
+    return set_aside(wanted);
+  }
+  const std::string stem = name_ + "-" + names_.session;
+  name_ = stem + kEnding;
+  for (int number = 2; !take_lock(name_); ++number)
+    name_ = stem + "-" + std::to_string(number) + kEnding;
+  return set_aside(name_);
+}
+
+// Where no lock can be had, the name is taken as free.
+bool LedgerFile::take_lock(const std::string& name) {
+  folder_.remove_no_file(lock_of(name));
+  lock_ = platform::lock_file(in_folder(lock_of(name)), 0);
+  return lock_ || !folder_.exists(lock_of(name));
+}
+
+// The word of a run that was killed is not overwritten: a server that drains it goes on with it. Nor
+// is that of a server of this run, on another node whose host is called as this one's, that has
+// ended before this one began.
+std::string LedgerFile::set_aside(const std::string& wanted) const {
+  const KeptLedger old = read_kept(in_folder(wanted));
+  const bool is_of_this_run = !names_.apart.empty() && old.session == names_.session;
+  if (old.file.empty() || (old.is_finished && !is_of_this_run) || old.run_id == names_.run_id)
+    return "";
+  const std::string aside = unused_name(folder_, wanted);
+  if (std::rename(in_folder(wanted).c_str(), in_folder(aside).c_str()) != 0) return "";
+  if (old.is_finished) {
+    std::rename(in_folder(ledger_stem(wanted) + kReport).c_str(),
+                in_folder(ledger_stem(aside) + kReport).c_str());
+    return "a server of session " + old.session + " that has ended had the ledger " + wanted +
+           "; that is called " + aside + " now";
+  }
+  const std::string what = "the run before this one here, session " + old.session +
+                           ", was killed before its end; its ledger is " + aside + " now; ";
+  if (platform::segment_is_there(old.run_id)) return what + "what it has in memory is being stored";
+  if (!old.node.empty() && old.node != platform::node_name()) {
+    return what + "what it had in memory may be there still: `leat recover` on " + old.node +
+           " stores it";
+  }
+  return what +
+         "nothing of it is in memory: it had handed over nothing yet, or, as after a restart of "
+         "the "
+         "machine, what was not in its files by then is lost";
+}
+
+void LedgerFile::update(const Ledger& ledger) {
+  if (!is_behind(ledger)) return;
+  const std::int64_t now = platform::now_ns();
+  if (now - written_ns_ < kEveryNs) return;
+  written_ns_ = now;
+  written_version_ = ledger.version();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  waiting_ = ledger;
+  changed_.notify_one();
+}
+
+void LedgerFile::work() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stopping_ || waiting_; });
+    if (stopping_) return;
+    Ledger ledger = std::move(*waiting_);
+    waiting_.reset();
+    lock.unlock();
+    std::string text = with_failures_settled(&ledger, "running");
+    write(text);  // should it fail, the last writing says so
+    keep(std::move(text));
+    lock.lock();
+  }
+}
+
+void LedgerFile::publish(const Ledger& ledger, const std::string& state) {
+  stop();
+  Ledger copy = ledger;
+  keep(with_failures_settled(&copy, state));
+}
+
+std::string LedgerFile::finish(const Ledger& ledger) {
+  if (!started_) return "";
+  publish(ledger, ledger.drained() ? "drained" : "finished");
+  started_ = false;
+  return write(text_);
+}
+
+void LedgerFile::stop() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    changed_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void LedgerFile::keep(std::string text) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  text_ = std::move(text);
+}
+
+std::string LedgerFile::text() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return text_;
+}
+
+std::string LedgerFile::write_beside(const std::string& what, const std::string& text) {
+  return folder_.write_whole(ledger_stem(name_) + "." + what + ".json", text);
+}
+
+std::string LedgerFile::write(const std::string& text) { return folder_.write_whole(name_, text); }
+
+}  // namespace leat::server

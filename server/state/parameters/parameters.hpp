@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of parameters: at each iteration, and now.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "lib/model/model.hpp"
+#include "server/state/clients/clients.hpp"
+#include "server/state/iterations/iteration.hpp"
+#include "server/state/journal/session_journal.hpp"
+#include "server/state/parameters/steering.hpp"
+#include "server/state/run.hpp"
+
+namespace leat::server {
+
+// Values of parameters at each iteration, as the node's first rank had them when it ended it: ranks
+// may be ahead of what is being analysed.
+class ParameterLog {
+ public:
+  explicit ParameterLog(const model::Model& model);
+
+  void set(std::uint32_t parameter, ParameterValue value);
+  /// The parameter is steered to `value`, as text, from this iteration on; no rank is there yet.
+  void steer(std::int64_t iteration, const std::string& parameter, const std::string& value);
+  /// And all before it. Nothing when it was told of this one, or a later one, before.
+  void iteration_ended(std::int64_t iteration);
+  std::int64_t last_ended() const noexcept { return last_ended_; }
+  bool differs(std::uint32_t parameter, const ParameterValue& value) const {
+    return parameter < now_.size() && now_[parameter] != value;
+  }
+  /// All that it knows, for a server that takes over, and the way back: entries of the session's
+  /// journal. Those of note_* are taken too.
+  std::vector<nlohmann::json> entries() const;
+  void take_entry(const nlohmann::json& entry);
+  static nlohmann::json set_entry(std::uint32_t parameter, const ParameterValue& value);
+  static nlohmann::json ended_entry(std::int64_t iteration);
+  static nlohmann::json steered_entry(std::int64_t iteration, const std::string& parameter,
+                                      const std::string& value);
+
+  /// Of this iteration. The latest when the rank has not come so far.
+  std::vector<ParameterValue> at(std::int64_t iteration) const;
+  /// Nobody asks for this iteration any more, nor for those before it.
+  void forget(std::int64_t iteration);
+
+ private:
+  void add_steered(std::int64_t iteration, std::uint32_t parameter, ParameterValue value);
+
+  struct Steered {
+    std::uint32_t parameter;
+    ParameterValue value;
+  };
+
+  const model::Model& model_;
+  std::int64_t last_ended_ = -1;
+  std::multimap<std::int64_t, Steered> steered_;  // by the iteration that it begins in
+  std::vector<ParameterValue> now_;
+  std::map<std::int64_t, std::vector<ParameterValue>> ended_;
+};
+
+// Values of parameters: what ranks have set, what is steered, and what a server that takes over
+// must know of both. Private to the engine's thread.
+class Parameters {
+ public:
+  Parameters(const Run& run, Clients& clients, SessionJournal& journal);
+
+  /// A rank has set one.
+  void set(std::uint32_t client, std::uint32_t parameter, ParameterValue value);
+  /// By the node's first rank.
+  void iteration_ended(std::int64_t iteration);
+  /// Of this iteration, as the first rank had them.
+  std::vector<ParameterValue> at(std::int64_t iteration) const { return log_.at(iteration); }
+  void forget(std::int64_t iteration) { log_.forget(iteration); }
+  /// `iteration`: the one it was in; no value holds from that one or an earlier one on.
+  void client_gone(std::uint32_t client, std::int64_t iteration) {
+    steering_.client_gone(client, iteration);
+  }
+
+  /// "", or why it is refused.
+  std::string steer(const SteeringRequest& request) {
+    if (!request.of_node && !run_.facts.has_all_ranks())
+      return "this run has several servers, and each would give its own ranks the value from an "
+             "iteration of its own on; scope \"node\" is for those who mean that";
+    return steering_.set(request.parameter, request.value, request.who);
+  }
+  /// Publishes what can be; what has been decided since the last call, each with its iteration.
+  std::vector<AuditEntry> advance();
+
+  // Going on where a server has died
+  void take_entry(const nlohmann::json& entry) { log_.take_entry(entry); }
+  void take_integer(std::uint32_t client, const nlohmann::json& entry);
+  void take_over();
+  /// What a successor needs, for a journal that is written anew.
+  std::vector<nlohmann::json> entries() const;
+
+ private:
+  const Run& run_;
+  Clients& clients_;
+  SessionJournal& journal_;
+  Steering steering_;
+  ParameterLog log_;
+};
+
+}  // namespace leat::server

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/workers/python/script_files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lib/os/child_process.hpp"
+#include "lib/os/folder.hpp"
+#include "lib/os/process.hpp"
+
+namespace leat::server {
+
+std::string python_launcher() {
+  return platform::path_beside_program(LEAT_PYTHON_FOLDER "/launch.py");
+}
+
+Result<std::string> run_python_tool(const std::string& interpreter, const std::string& tool,
+                                    const std::string& input, double seconds) {
+  return platform::run_program({interpreter, python_launcher(), tool}, input,
+                               static_cast<std::int64_t>(seconds * 1e9));
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class Finder {
+ public:
+  void look_into(const model::ScriptSource& source, std::size_t index) {
+    if (!source.is_folder) return add(source.path, index);
+    const platform::FileFacts folder = platform::facts_of(source.path);
+    if (folder.error != 0) {
+      return problem("the folder " + source.path + ": " + platform::errno_text(folder.error));
+    }
+    if (std::string why = platform::why_unsafe(source.path); !why.empty()) return problem(why);
+    for (const std::string& path : scripts_in(source.path)) add(path, index);
+  }
+  ScriptScan take() { return std::move(scan_); }
+
+ private:
+  static std::vector<std::string> scripts_in(const std::string& folder) {
+    std::vector<std::string> paths;
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; entry != end; entry.increment(error)) {
+      if (error) break;
+      const std::string name = entry->path().filename().string();
+      if (entry->path().extension() == ".py" && name[0] != '_' && name[0] != '.')
+        paths.push_back(entry->path().string());
+    }
+    std::sort(paths.begin(), paths.end());
+    return paths;
+  }
+
+  void add(const std::string& path, std::size_t source) {
+    const platform::FileFacts file = platform::facts_of(path);
+    if (file.error == ENOENT) return;  // removed just now
+    if (file.error != 0) return problem(path + ": " + platform::errno_text(file.error));
+    if (std::string why = platform::why_unsafe_to_run(path); !why.empty()) return problem(why);
+    std::error_code error;
+    const fs::path whole = fs::absolute(path, error);
+    scan_.files.push_back({unique_name(whole), whole.string(), source, file.stamp});
+  }
+
+  // The second monitor.py is called after its folder too.
+  std::string unique_name(const fs::path& path) {
+    std::string name = path.stem().string();
+    for (fs::path folder = path.parent_path(); !names_.insert(name).second;
+         folder = folder.parent_path()) {
+      name = (folder.has_filename() ? folder.filename().string() : "again") + "_" + name;
+    }
+    return name;
+  }
+
+  void problem(std::string text) { scan_.problems.push_back(std::move(text)); }
+
+  ScriptScan scan_;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+nlohmann::json damaris_words(const model::ScriptSource& source, const model::Model& model) {
+  if (!source.damaris) return nullptr;
+  const model::DamarisScript& script = *source.damaris;
+  nlohmann::json words{{"every", script.every}, {"variables", nlohmann::json::array()}};
+  for (const std::uint32_t variable : script.variables)
+    words["variables"].push_back(model.variables[variable].name);
+  if (script.dask)
+    words["dask"] = {{"scheduler_file", script.dask->file},
+                     {"threads", script.dask->threads},
+                     {"timeout", script.dask->timeout_seconds}};
+  return words;
+}
+
+ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources) {
+  Finder finder;
+  for (std::size_t i = 0; i < sources.size(); ++i) finder.look_into(sources[i], i);
+  return finder.take();
+}
+
+std::string why_not_usable(const model::ScriptSource& source) {
+  const platform::FileFacts found = platform::facts_of(source.path);
+  if (source.is_folder ? found.is_folder : found.is_file)
+    return source.is_folder ? platform::why_unsafe(source.path)
+                            : platform::why_unsafe_to_run(source.path);
+  std::error_code error;
+  return std::string("there is no ") + (source.is_folder ? "folder \"" : "file \"") +
+         fs::absolute(source.path, error).string() +
+         "\": paths of scripts start from the working folder of the run";
+}
+
+std::vector<model::Diagnostic> script_problems(const model::Scripts& scripts) {
+  std::vector<model::Diagnostic> problems;
+  const auto add = [&](const model::SourceLocation& where, std::string text) {
+    if (!text.empty()) problems.push_back({model::Severity::error, where, std::move(text)});
+  };
+  if (platform::find_program(scripts.interpreter).empty()) {
+    add(scripts.where, "there is no program \"" + scripts.interpreter +
+                           "\" to run the <scripts> with: install Python 3 with NumPy, or say "
+                           "interpreter=\"/path/to/python3\"");
+  }
+  if (std::error_code error; !fs::exists(python_launcher(), error)) {
+    add(scripts.where,
+        "this Leat has no support for scripts: it was built with LEAT_PYTHON=OFF, or \"" +
+            python_launcher() + "\" was removed");
+  }
+  for (const model::ScriptSource& source : scripts.sources)
+    add(source.where, why_not_usable(source));
+  return problems;
+}
+
+}  // namespace leat::server

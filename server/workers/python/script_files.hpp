@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which scripts there are on disk, and how Python is started.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "lib/base/status.hpp"
+#include "lib/model/model.hpp"
+
+namespace leat::server {
+
+// The Python side of Leat, as programs start it: <libdir>/leat/python/launch.py <tool>.
+
+/// Path of launch.py, beside the installation that the running program is part of.
+std::string python_launcher();
+
+/// Runs `launch.py tool` with `input` as its standard input; what it writes to standard output.
+/// Fails as platform::run_program does.
+Result<std::string> run_python_tool(const std::string& interpreter, const std::string& tool,
+                                    const std::string& input, double seconds);
+
+// Which scripts there are on disk.
+struct ScriptFile {
+  std::string name;         ///< "hottest" for analysis/hottest.py; unique
+  std::string path;         ///< absolute
+  std::size_t source = 0;   ///< of model::Scripts
+  std::uint64_t stamp = 0;  ///< another one when the file has changed
+
+  bool operator==(const ScriptFile&) const = default;
+};
+
+struct ScriptScan {
+  std::vector<ScriptFile> files;      ///< by source, then by name
+  std::vector<std::string> problems;  ///< files that are not used, and why
+};
+
+/// What a worker is told of a script for Damaris; null of others.
+nlohmann::json damaris_words(const model::ScriptSource& source, const model::Model& model);
+
+/// Looks at the folders now. Never throws: what cannot be read is a problem.
+ScriptScan find_scripts(const std::vector<model::ScriptSource>& sources);
+
+/// "" or why a run cannot start with it: no such folder, or one that everybody may write to.
+std::string why_not_usable(const model::ScriptSource& source);
+
+/// Why a run cannot start with these scripts, all of it: no interpreter, sources that are not
+/// usable.
+std::vector<model::Diagnostic> script_problems(const model::Scripts& scripts);
+
+}  // namespace leat::server

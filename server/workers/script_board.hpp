@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all that is at work for the scripts of a run has in common: the engine's thread (ScriptPool), the one that hands
+// iterations out (ScriptHandOut), and one per process (ScriptWorker).
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "lib/model/model.hpp"
+#include "lib/os/cores.hpp"
+#include "server/state/iterations/iteration.hpp"
+#include "server/state/run.hpp"
+#include "server/workers/script.hpp"
+#include "server/workers/script_output.hpp"
+#include "server/workers/worker_process.hpp"
+
+namespace leat::server {
+
+/// A process for scripts, and the thread that speaks to it.
+struct ScriptSeat {
+  explicit ScriptSeat(const WorkerPlan& plan) : process(plan) {}
+  WorkerProcess process;
+  std::jthread thread;
+  // With the board's lock
+  Script* running = nullptr;  // also while it is being loaded
+  std::int64_t running_since_ns = 0;
+  std::int64_t running_iteration = -1;
+  std::vector<Script*> moved_away;  // loaded here still, and called in another process
+};
+
+/// Which scripts there are, what waits for them, and which are at work. All with its lock.
+struct ScriptBoard {
+  // Of the processes that the XML wants there are so many times at most, when calls take long.
+  static constexpr std::size_t kMostGrowth = 2;
+
+  mutable std::mutex mutex;
+  std::condition_variable changed;  // for all threads
+  bool closing = false;
+
+  /// An iteration, or what has been published of one.
+  struct News {
+    std::variant<Iteration, Published> what;
+    std::shared_ptr<const void> pending;  ///< see PendingIterations
+  };
+  std::deque<News> inbox;  // not handed out
+  bool handing_out = false;
+  bool have_looked = false;                // into the folders of scripts
+  std::vector<Content> before_first_look;  // left out then: for scripts not known yet
+
+  /// Of products that scripts have or wait for, in bytes.
+  std::shared_ptr<std::atomic<std::uint64_t>> product_bytes =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
+  bool abandoned = false;  // nobody waits for scripts any more
+
+  std::list<Script> scripts;  // addresses stay
+  std::vector<std::unique_ptr<ScriptSeat>> seats;
+  std::uint64_t orders = 0;    // given to processes so far
+  std::set<std::string> said;  // problems of all scripts, each of which is said once
+  platform::CpuSet cpus;       // of the processes
+};
+
+/// What does not change while they are at work, or has a lock of its own.
+struct ScriptContext {
+  const model::Model& model;
+  std::shared_ptr<Log> log;
+  Executor& executor;
+  const char* segment_start;
+  bool resumed;                              ///< what there is of output is this run's
+  std::function<void(Publication)> publish;  ///< called from any thread
+  std::function<void()> wake;                ///< called from any thread when there is something new
+  ScriptOutput output;
+  PendingIterations pending;
+  WorkerPlan plan{};
+  ConstantsFile constants{};
+  ScriptSteering steering{};
+  ScriptGuard guard{};
+  ScriptBoard board{};
+};
+
+}  // namespace leat::server

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/workers/script_task.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "lib/model/run_description.hpp"
+#include "server/workers/frames.hpp"
+
+namespace leat::server {
+namespace {
+
+using nlohmann::json;
+
+struct TaskRecord {
+  std::int64_t variable, rank, block, has_position, level, in_constants, offset, bytes;
+  std::array<std::int64_t, kMaxDims> extent, position, global;
+};
+static_assert(sizeof(TaskRecord) == 8 * (8 + 3 * kMaxDims), "as blocks.py reads it");
+
+void append(std::string* data, const Block& block, std::uint64_t offset, bool in_constants) {
+  const TaskRecord record{block.variable,
+                          block.rank,
+                          block.block,
+                          block.has_position,
+                          block.level.value_or(-1),
+                          in_constants,
+                          static_cast<std::int64_t>(offset),
+                          static_cast<std::int64_t>(block.bytes),
+                          block.extent,
+                          block.position,
+                          block.global};
+  data->append(reinterpret_cast<const char*>(&record), sizeof record);
+}
+
+json parameters_as_json(const Iteration& iteration, const model::Model& model) {
+  json all = json::object();
+  for (std::size_t i = 0; i < iteration.parameters.size(); ++i) {
+    json value = model::in_words(iteration.parameters[i]);
+    // JSON has no word for these; Python's float() reads them.
+    if (value.is_number_float() && !std::isfinite(value.get<double>()))
+      value = std::to_string(value.get<double>());
+    if (!value.is_null()) all[model.parameters[i].name] = std::move(value);
+  }
+  return all;
+}
+
+json signals_as_json(const Iteration& iteration) {
+  json all = json::array();
+  for (const Signal& each : iteration.signals) all.push_back({each.event, each.rank, each.times});
+  return all;
+}
+
+// As results come from a worker.
+void append_products(Frame* frame, const std::vector<Publication>& published) {
+  const std::size_t start = frame->data.size();
+  frame->head["data_of_products"] = start;
+  json& told = frame->head["products"] = json::array();
+  for (const Publication& publication : published) {
+    for (const Product& product : publication.products) {
+      add_product(product, publication.source + "/" + product.name, start, &told, &frame->data);
+    }
+  }
+}
+
+}  // namespace
+
+Frame run_order(const std::string& script, const ScriptJob& job,
+                const std::vector<Block>& constants, const char* segment_start,
+                const model::Model& model) {
+  const Iteration& iteration = *job.iteration;
+  Frame frame;
+  frame.head = {{"kind", "run"},
+                {"script", script},
+                {"iteration", iteration.number},
+                {"complete", iteration.complete},
+                {"signals", signals_as_json(iteration)},
+                {"parameters", parameters_as_json(iteration, model)}};
+  frame.data.reserve((iteration.blocks.size() + constants.size()) * sizeof(TaskRecord));
+  for (const Block& block : iteration.blocks) {
+    if (!model.variables[block.variable].time_varying) continue;
+    const char* data = static_cast<const char*>(block.data);
+    append(&frame.data, block, static_cast<std::uint64_t>(data - segment_start), false);
+  }
+  for (const Block& block : constants) append(&frame.data, block, block.lease, true);
+  append_products(&frame, job.published);
+  return frame;
+}
+
+namespace {
+
+using nlohmann::json;
+
+// Only those that may be one.
+std::vector<std::uint32_t> indices_in(const json& list) {
+  std::vector<std::uint32_t> indices;
+  if (!list.is_array()) return indices;
+  for (const json& each : list) {
+    const std::int64_t index = integer_of(each).value_or(-1);
+    if (index >= 0 && index <= std::numeric_limits<std::uint32_t>::max())
+      indices.push_back(static_cast<std::uint32_t>(index));
+  }
+  return indices;
+}
+
+std::vector<std::string> texts_in(const json& list) {
+  std::vector<std::string> texts;
+  if (!list.is_array()) return texts;
+  for (const json& each : list) {
+    if (each.is_string()) texts.push_back(each.get<std::string>());
+  }
+  return texts;
+}
+
+ScriptFunction function_of(const json& told) {
+  ScriptFunction function;
+  function.every = std::max<std::int64_t>(1, integer_of(member_of(told, "every")).value_or(1));
+  function.products = texts_in(member_of(told, "products"));
+  function.publishes = texts_in(member_of(told, "publishes"));
+  function.events = indices_in(member_of(told, "events"));
+  const json& variables = member_of(told, "variables");
+  function.all_variables = !variables.is_array();
+  if (function.all_variables) return function;
+  function.variables = indices_in(variables);
+  function.beside = indices_in(member_of(told, "beside"));
+  return function;
+}
+
+}  // namespace
+
+std::vector<ScriptFunction> functions_in(const json& head) {
+  std::vector<ScriptFunction> functions;
+  const json& told = member_of(head, "functions");
+  if (!told.is_array()) return functions;
+  for (const json& each : told) functions.push_back(function_of(each));
+  return functions;
+}
+
+Steering::Value value_in(const json& head) {
+  const json& value = member_of(head, "value");
+  if (const std::optional<std::int64_t> integer = integer_of(value)) return *integer;
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) return value.get<std::string>();
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+namespace {
+
+// Different failures of a script that the log tells of at once, at most; others come each time.
+constexpr std::size_t kMostTold = 64;
+
+// <output>/<script>.log. Returns its path; "" when there is nothing to be noted, or no way to.
+std::string note_in_own_log(const ScriptOutput& output, const Script& script,
+                            const std::string& when, const std::string& text) {
+  if (text.empty()) return "";
+  const std::string name = script.file.name + ".log";
+  const std::string why =
+      output.append(name, "script \"" + script.file.name + "\"" + when + ":\n" + text + "\n\n");
+  return why.empty() ? output.path() + "/" + name : "";
+}
+
+}  // namespace
+
+std::string brief(const std::string& text) {
+  if (!text.starts_with("Traceback")) return text.substr(0, text.find('\n'));
+  const std::size_t end = text.find_last_not_of('\n');
+  if (end == std::string::npos) return "";
+  const std::size_t begin = text.rfind('\n', end);
+  return text.substr(begin + 1, end - begin);
+}
+
+void note_call(ScriptContext& context, Script& script, std::int64_t iteration,
+               const ScriptFailure& failure) {
+  std::string stopped;
+  {
+    const std::lock_guard<std::mutex> lock(context.board.mutex);
+    ++script.counts.calls;
+    if (failure.text.empty()) {
+      script.failures_in_a_row = 0;
+      return;
+    }
+    script.note_failure(brief(failure.text));
+    if (++script.failures_in_a_row >= script.source->failures) {
+      script.give_up();
+      stopped = fmt::format(
+          "\nThat was failure {} in a row: it is not called any more. Edit the file to try again.",
+          script.failures_in_a_row);
+    }
+  }
+  tell(context, script, fmt::format(", iteration {}", iteration), failure, stopped);
+}
+
+void tell(ScriptContext& context, Script& script, const std::string& when,
+          const ScriptFailure& failure, const std::string& then) {
+  std::uint64_t times = 1;
+  {
+    const std::lock_guard<std::mutex> lock(context.board.mutex);
+    auto& told = script.counts.told;
+    if (told.size() < kMostTold || told.count(failure.text)) times = ++told[failure.text];
+  }
+  if (times == 1) {
+    const std::string path = note_in_own_log(context.output, script, when, failure.whole);
+    context.log->error("script \"{}\"{}: {}{}{}", script.file.name, when, failure.text,
+                       path.empty() ? "" : "\nThe whole traceback is in " + path, then);
+  } else if (!then.empty()) {
+    context.log->error("script \"{}\"{}: {} (as before, {} times now){}", script.file.name, when,
+                       brief(failure.text), times, then);
+  }
+}
+
+}  // namespace leat::server

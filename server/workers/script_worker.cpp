@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/workers/script_worker.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lib/model/checks.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/cores.hpp"
+#include "server/workers/frames.hpp"
+#include "server/workers/script_task.hpp"
+
+namespace leat::server {
+namespace {
+
+// Imports of a script may take longer than its work.
+constexpr double kLeastLoadSeconds = 120;
+// A process that somebody kills or stops while it loads a script says nothing of the next one; one
+// that the script itself kills does.
+constexpr int kMostLoads = 5;
+// The worker itself says where it is when its time is up; then it is ended.
+constexpr double kGraceSeconds = 0.5;
+
+// What an answer says of it.
+ScriptFailure failure_in(const nlohmann::json& head) {
+  return {text_in(head, "error"), text_in(head, "whole")};
+}
+
+}  // namespace
+
+void ScriptWorker::run() {
+  Order order;
+  while (next_order(&order)) {
+    reap();
+    const bool ran = ensure_runs();
+    if (ran) carry_out(order);
+    Script& script = *order.script;
+    const std::lock_guard<std::mutex> lock(board_.mutex);
+    if (!ran && order.job.iteration) script.leave_out(order.job.content());
+    if (order.kind == Order::Kind::load) script.loading = false;
+    if (order.kind == Order::Kind::load && !script.unknown()) script.is_known(platform::now_ns());
+    order = {};
+    seat_.running = nullptr;
+    board_.changed.notify_all();  // one that overran may go on now
+    context_.wake();
+  }
+  seat_.process.finish();
+}
+
+// Of what may always run one process is kept free of scripts that overran.
+bool ScriptWorker::may_run(const Script& script) const {
+  if (!script.overran || script.must_load || script.removed) return true;
+  const auto overrunning =
+      std::count_if(board_.seats.begin(), board_.seats.end(),
+                    [](const auto& seat) { return seat->running && seat->running->overran; });
+  const auto most =
+      static_cast<std::ptrdiff_t>(ScriptBoard::kMostGrowth * context_.model.scripts.workers);
+  return overrunning + 1 < most;
+}
+
+// The next thing to do at this process: of the scripts that have work, for the one whose last order
+// is the oldest. So each has its turn, whatever the others do.
+bool ScriptWorker::find_order(Order* order) {
+  if (!seat_.moved_away.empty()) {
+    *order = {Order::Kind::unload, seat_.moved_away.back(), {}};
+    seat_.moved_away.pop_back();
+    return true;
+  }
+  Script* next = nullptr;
+  for (Script& script : board_.scripts) {
+    if (script.worker != index_ || !script.has_work() || !may_run(script)) continue;
+    if (!next || script.served < next->served) next = &script;
+  }
+  if (!next) return false;
+  next->served = ++board_.orders;
+  if (next->removed || next->must_load) {
+    *order = {next->removed ? Order::Kind::unload : Order::Kind::load, next, {}};
+    return true;
+  }
+  next->leave_backlog(platform::now_ns());
+  *order = {Order::Kind::run, next, std::move(next->waiting.front())};
+  next->waiting.pop_front();
+  return true;
+}
+
+bool ScriptWorker::next_order(Order* order) {
+  std::unique_lock<std::mutex> lock(board_.mutex);
+  board_.changed.wait(lock, [&] { return board_.closing || find_order(order); });
+  if (!order->script) return false;
+  seat_.running = order->script;
+  seat_.running_since_ns = platform::now_ns();
+  seat_.running_iteration = order->job.iteration ? order->job.iteration->number : -1;
+  if (order->kind == Order::Kind::load) {
+    order->script->must_load = false;
+    order->script->loading = true;
+  }
+  return true;
+}
+
+// A process that ended between two orders: nobody's call has failed.
+void ScriptWorker::reap() {
+  if (!seat_.process.runs() || !seat_.process.has_ended()) return;
+  context_.log->warn("a process of scripts {}; another one is started", seat_.process.end());
+  process_died();
+}
+
+void ScriptWorker::ensure_guard() {
+  const std::string why = context_.guard.ensure();
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  if (!why.empty() && board_.said.insert(why).second)
+    context_.log->warn("what scripts start would outlive a leatd that is killed: {}", why);
+}
+
+// Starts the process where it does not run. Without one, all its scripts are of no use.
+bool ScriptWorker::ensure_runs() {
+  if (seat_.process.runs()) return true;
+  ensure_guard();
+  const WorkerStart started = why_not_.empty() ? seat_.process.start() : WorkerStart{why_not_};
+  const std::string& why = started.why;
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  if (why.empty()) {
+    seat_.running_since_ns = platform::now_ns();
+    if (!board_.cpus.empty()) platform::set_affinity_of_process(board_.cpus, seat_.process.pid());
+    return true;
+  }
+  if (why_not_.empty() && board_.said.insert(why).second)
+    context_.log->error("scripts cannot run: {}", why);
+  if (!started.interfered) why_not_ = why;  // the next one would not start either
+  for (Script& script : board_.scripts) {
+    if (script.worker != index_) continue;
+    script.give_up();
+    script.functions.clear();
+    script.counts.first_error.clear();  // that nothing runs is said before what a call did
+    script.note_failure(brief(why.substr(0, why.find("; "))));  // what to do has been said
+  }
+  return false;
+}
+
+void ScriptWorker::carry_out(const Order& order) {
+  Script& script = *order.script;
+  switch (order.kind) {
+    case Order::Kind::load: {
+      const ScriptFailure failure = load(script);
+      if (!failure.text.empty()) tell(context_, script, "", failure, "");
+      return;
+    }
+    case Order::Kind::unload: {
+      Frame answer;
+      converse(script, {{{"kind", "unload"}, {"script", script.file.name}}, ""}, kLeastLoadSeconds,
+               nullptr, &answer);
+      const std::lock_guard<std::mutex> lock(board_.mutex);
+      if (script.removed) script.functions.clear();
+      return;
+    }
+    case Order::Kind::run: {
+      {
+        // What it wants is known only now for iterations that came while it was loaded.
+        const std::lock_guard<std::mutex> lock(board_.mutex);
+        if (!script.may_want(order.job.content())) return;
+        if (script.must_load) return script.waiting.push_front(order.job);  // the process is new
+      }
+      note_call(context_, script, order.job.iteration->number, run_script(script, order.job));
+      return;
+    }
+  }
+}
+
+ScriptFailure ScriptWorker::load(Script& script) {
+  Frame order, answer;
+  {
+    const std::lock_guard<std::mutex> lock(board_.mutex);
+    order = {{{"kind", "load"},
+              {"script", script.file.name},
+              {"path", script.file.path},
+              {"damaris", damaris_words(*script.source, context_.model)},
+              {"timeout", script.source->timeout_seconds},
+              {"fresh", script.fresh}},
+             script.state};
+  }
+  const double seconds = std::max(kLeastLoadSeconds, script.source->timeout_seconds);
+  ScriptFailure failure = converse(script, order, seconds, nullptr, &answer);
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  if (!failure.text.empty()) {  // the process did not survive it
+    if (interfered_ && ++script.loads_in_a_row < kMostLoads) {
+      script.must_load = true;
+      failure.text = "while it was loaded, " + failure.text + "; it is loaded again";
+      return failure;
+    }
+    script.give_up();
+    script.functions.clear();
+    script.note_failure(brief(failure.text));
+    failure.text = "it could not be loaded: " + failure.text;
+    return failure;
+  }
+  script.loads_in_a_row = 0;
+  script.fresh = false;
+  loaded(script, answer);
+  return failure_in(answer.head);
+}
+
+// Why these and the others would make products of each other without end; "": they do not. With
+// the lock.
+std::string ScriptWorker::why_endless_with(const std::string& source,
+                                           const std::vector<ScriptFunction>& functions) const {
+  std::vector<model::ProductMaker> makers = model::makers_of(context_.model);
+  const auto add = [&](const std::string& name, const std::vector<ScriptFunction>& all) {
+    for (const ScriptFunction& each : all) makers.push_back({name, each.products, each.publishes});
+  };
+  add(source, functions);
+  for (const Script& other : board_.scripts) {
+    if (other.file.name != source && !other.removed) add(other.file.name, other.functions);
+  }
+  return model::why_endless(makers);
+}
+
+// With an error the worker has the version from before, if there was one.
+void ScriptWorker::loaded(Script& script, Frame& answer) {
+  script.functions = functions_in(answer.head);
+  if (const std::string why = why_endless_with(script.file.name, script.functions); !why.empty()) {
+    script.functions.clear();
+    answer.head["error"] = why;
+  }
+  const std::string error = text_in(answer.head, "error");
+  const bool is_new = std::exchange(script.was_changed, false);
+  if (error.empty()) {
+    script.usable = true;
+    if (is_new) script.failures_in_a_row = 0;
+    return;
+  }
+  script.note_failure(brief(error));
+  if (!script.functions.empty()) return;
+  script.usable = false;  // not given up: it may have changed once more while it was loaded
+  script.drop_waiting();
+}
+
+ScriptFailure ScriptWorker::run_script(Script& script, const ScriptJob& job) {
+  const Frame order = run_order(script.file.name, job, context_.constants.blocks(),
+                                context_.segment_start, context_.model);
+  const std::int64_t began_ns = platform::now_ns();
+  const pid_t process = seat_.process.pid();
+  const std::int64_t without_core_ns = platform::without_core_ns(process);
+  Frame answer;
+  ScriptFailure failure =
+      converse(script, order, script.source->timeout_seconds, job.iteration.get(), &answer);
+  const std::int64_t took_ns = platform::now_ns() - began_ns;
+  const std::int64_t without_ns = platform::without_core_ns(process) - without_core_ns;
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  script.counts.seconds += static_cast<double>(took_ns) * 1e-9;
+  script.counts.without_core +=
+      static_cast<double>(std::clamp<std::int64_t>(without_ns, 0, took_ns)) * 1e-9;
+  if (!failure.text.empty()) return failure;
+  script.overran = false;
+  if (!answer.data.empty()) script.state = std::move(answer.data);
+  return failure_in(answer.head);
+}
+
+// Gives an order and takes what the worker says until the answer. Returns why there is none.
+ScriptFailure ScriptWorker::converse(Script& script, const Frame& order, double seconds,
+                                     const Iteration* iteration, Frame* answer) {
+  const std::int64_t deadline_ns =
+      platform::now_ns() + static_cast<std::int64_t>((seconds + kGraceSeconds) * 1e9);
+  FrameStatus status =
+      seat_.process.send(order, deadline_ns) ? FrameStatus::frame : FrameStatus::ended;
+  try {
+    while (status == FrameStatus::frame) {
+      status = seat_.process.receive(answer, deadline_ns);
+      if (status != FrameStatus::frame) break;
+      if (text_in(answer->head, "kind") == "answer") return {};
+      take_message(script, *answer, iteration);
+      // One that talks without end is late too.
+      if (platform::now_ns() >= deadline_ns) status = FrameStatus::late;
+    }
+  } catch (const std::exception& e) {  // more than there is memory for
+    context_.log->error("script \"{}\": what its process says cannot be taken: {}",
+                        script.file.name, e.what());
+  }
+  const bool stopped = seat_.process.was_stopped();
+  const bool late = status == FrameStatus::late || platform::now_ns() >= deadline_ns;
+  const std::string how = seat_.process.end();
+  if (status == FrameStatus::malformed) {
+    process_died();
+    return {
+        "its process said something to leatd that makes no sense, as when the script writes to "
+        "descriptor 3, and was ended",
+        seat_.process.all_last_words()};
+  }
+  interfered_ = stopped || (!late && how.starts_with("was killed by signal 9"));
+  process_died();
+  if (stopped)
+    return {fmt::format("its process was stopped for longer than {:g} s and was ended",
+                        static_cast<double>(context_.plan.stop_limit_ns) * 1e-9),
+            ""};
+  ScriptFailure failure{"its process " + how, seat_.process.all_last_words()};
+  if (late)
+    failure.text = fmt::format("it took longer than {:g} s and was ended{}", seconds,
+                               how.substr(std::min(how.find('\n'), how.size())));
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  script.overran = late;
+  return failure;
+}
+
+// Its scripts are loaded into the next one.
+void ScriptWorker::process_died() {
+  context_.output.remove_dead_parts();
+  const std::lock_guard<std::mutex> lock(board_.mutex);
+  seat_.moved_away.clear();
+  for (Script& script : board_.scripts) {
+    if (board_.seats[script.worker].get() == &seat_ && !script.removed && script.usable)
+      script.must_load = true;
+  }
+}
+
+void ScriptWorker::take_message(const Script& script, Frame& message, const Iteration* iteration) {
+  const std::string kind = text_in(message.head, "kind");
+  if (kind == "log") {
+    context_.log->log(log_level_of(text_in(message.head, "level")), "script \"{}\": {}",
+                      script.file.name, text_in(message.head, "text"));
+  } else if (kind == "results") {
+    if (iteration) take_products(script, message, *iteration);
+  } else if (kind == "set") {
+    context_.steering.ask({script.file.name, text_in(message.head, "parameter"),
+                           value_in(message.head), text_in(message.head, "scope") == "node"});
+    context_.wake();
+  }
+}
+
+void ScriptWorker::take_products(const Script& script, Frame& message, const Iteration& iteration) {
+  struct Made {
+    std::string data;
+    std::shared_ptr<const void> pending;  // the iteration, until the stores have it
+  };
+  const auto made = std::make_shared<const Made>(
+      Made{std::move(message.data), context_.pending.hold(iteration.number)});
+  context_.publish({Publication::Source::script, script.file.name, iteration.number,
+                    products_in(message.head, made->data), made, iteration.parameters});
+}
+
+}  // namespace leat::server

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one thread does at its process: takes orders off the board, speaks to the process, and starts another one when it
+// is gone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "server/workers/script_board.hpp"
+#include "server/workers/script_task.hpp"
+
+namespace leat::server {
+
+class ScriptWorker {
+ public:
+  /// `seat`: its number on the board.
+  ScriptWorker(ScriptContext& context, ScriptSeat& seat, std::size_t index)
+      : context_(context), board_(context.board), seat_(seat), index_(index) {}
+
+  /// Until the board closes.
+  void run();
+
+ private:
+  struct Order {
+    enum class Kind { load, unload, run } kind = Kind::run;
+    Script* script = nullptr;
+    ScriptJob job;
+  };
+
+  bool next_order(Order* order);
+  bool find_order(Order* order);
+  bool may_run(const Script& script) const;
+  void reap();
+  void ensure_guard();
+  bool ensure_runs();
+  void process_died();
+
+  void carry_out(const Order& order);
+  ScriptFailure load(Script& script);
+  void loaded(Script& script, Frame& answer);
+  std::string why_endless_with(const std::string& source,
+                               const std::vector<ScriptFunction>& functions) const;
+  ScriptFailure run_script(Script& script, const ScriptJob& job);
+  ScriptFailure converse(Script& script, const Frame& order, double seconds,
+                         const Iteration* iteration, Frame* answer);
+  void take_message(const Script& script, Frame& message, const Iteration* iteration);
+  void take_products(const Script& script, Frame& message, const Iteration& iteration);
+
+  ScriptContext& context_;
+  ScriptBoard& board_;
+  ScriptSeat& seat_;
+  std::size_t index_;
+  std::string why_not_;      // a process cannot be started at all
+  bool interfered_ = false;  // how it ended: somebody killed or stopped it
+};
+
+}  // namespace leat::server
