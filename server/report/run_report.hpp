@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/plan/plan.hpp"
+#include "server/report/plan.hpp"
 #include "server/session/iteration_times.hpp"
 #include "server/session/mode_choice.hpp"
 #include "server/session/schedule_use.hpp"
@@ -51,7 +51,6 @@ struct RunReport {
 
 /// What the models of plans want to know of it.
 plan::Measured measured_of(const RunReport& report);
-plan::Load load_of(const RunReport& report);
 nlohmann::json json_of(const RunReport& report);
 /// Two lines for the log.
 std::vector<std::string> lines_of(const RunReport& report);

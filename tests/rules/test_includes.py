@@ -16,7 +16,7 @@ ROOMS = ("server/group", "server/session", "server/report", "server/spill", "ser
          "server/workers",
          "server/scripts")
 SERVER = ("fmt/", "nlohmann/", "unistd.h")
-LIBS = ("lib/base", "lib/platform", "lib/shm", "lib/model", "lib/plan")
+LIBS = ("lib/base", "lib/platform", "lib/shm", "lib/model")
 HDF5 = ("hdf5.h", "hdf5_hl.h")
 
 
@@ -32,8 +32,6 @@ RULES = {
     "lib/platform": (("lib/base",), (*POSIX, "immintrin.h", "numa.h", "numaif.h")),
     "lib/shm": (("lib/base", "lib/platform"), ("boost/interprocess/",)),
     "lib/model": (("lib/base",), ("nlohmann/", "xercesc/", "fnmatch.h")),
-    "lib/plan": (("lib/base",), ()),
-    "lib/predict": (("lib/base",), ()),
     "lib/comm": (("lib/base",), ("mpi.h",)),
     "client-api": (("client-api/leat.h", "client-api/leat_describe.h", "client-api/leat_executor.h", "lib/base", "lib/platform", "lib/shm"),
                    ("dlfcn.h", "poll.h", "time.h", "unistd.h")),
@@ -58,7 +56,7 @@ RULES = {
     "server/control": ((*LIBS, "server/session", "server/engine"), SERVER),
     "server/driver": ((*LIBS, *ROOMS, "server/failover", "server/placement", "server/engine", "server/control"),
                       (*SERVER, *EPOLL, "CLI/", "fcntl.h", "signal.h")),
-    "server/command": (("server/placement", *LIBS, "lib/predict", *SCRIPT_TOOLS, *CONTROL_WORDS),
+    "server/command": (("server/placement", *LIBS, *SCRIPT_TOOLS, *CONTROL_WORDS),
                        ("CLI/", "nlohmann/", "unistd.h", "sys/ioctl.h", "langinfo.h")),
     "server/include": (("plugin.h",), ()),
     "server/plugins/common": ((), POSIX),
@@ -138,8 +136,6 @@ def test_a_room_includes_only_what_it_may(path):
     ("client-api/leat.h", "#include <unistd.h>"),
     ("client-api/leat.h", '#include "lib/base/status.hpp"'),
     ("client-api/leat.hpp", '#include "client-api/session.hpp"'),
-    ("lib/predict/x.cpp", '#include "lib/model/model.hpp"'),
-    ("lib/predict/x.cpp", "#include <mpi.h>"),
     ("lib/comm/x.cpp", '#include "lib/shm/layout.hpp"'),
     ("server/plugins/trace/x.cpp", '#include "lib/base/status.hpp"'),
     ("server/plugins/hdf5/output/x.cpp", '#include "server/plugins/trace/trace.hpp"'),
