@@ -38,12 +38,17 @@ class DrawnBursts:
             self._keep(k)
         older = (index != self._kept[place]).nonzero()[0]
         if self._sigma:
-            begin += self._begin[place, node]
-            begin[older] += self._moves(node[older], index[older]) - self._begin[place[older], node[older]]
+            begin += self._kept_or_drawn(self._begin, self._moves, node, index, older)
         if self._spread:
-            duration = self._duration[place, node]
-            duration[older] = self._durations(node[older], index[older])
+            duration = self._kept_or_drawn(self._duration, self._durations, node, index, older)
         return begin, duration
+
+    @staticmethod
+    def _kept_or_drawn(kept, draw, node, index, older):
+        values = kept[index % 2, node]
+        if older.size:
+            values[older] = draw(node[older], index[older])
+        return values
 
     def _keep(self, k):
         self._kept[k % 2] = k
