@@ -19,10 +19,8 @@ struct PythonVerb {
 };
 
 constexpr PythonVerb kPythonVerbs[] = {
-    {"plan",
-     "Says how long a run would take, with dedicated cores, without, and in one go."},
-    {"predict",
-     "Says what bursts of analytics cost a simulation whose ranks meet in collectives."},
+    {"plan", "Says how long a run would take, with dedicated cores, without, and in one go."},
+    {"predict", "Says what bursts of analytics cost a simulation whose ranks meet in collectives."},
 };
 
 // Of the option that all of these verbs have.
@@ -53,7 +51,8 @@ std::optional<int> run_python_verb(const std::vector<std::string>& words) {
     return std::nullopt;
   const std::string& verb = words.front();
   if (!std::filesystem::exists(server::python_launcher()))
-    return cannot_run(verb, "it is a program in Python, and this Leat was built with LEAT_PYTHON=OFF");
+    return cannot_run(verb,
+                      "it is a program in Python, and this Leat was built with LEAT_PYTHON=OFF");
   const std::string name = interpreter_of(words), python = platform::find_program(name);
   if (python.empty())
     return cannot_run(verb, "there is no program \"" + name +

@@ -104,7 +104,8 @@ def test_a_leat_without_python_says_so(tmp_path):
 
 
 def test_too_little_memory_is_an_error_and_no_crash(tmp_path):
-    limited = f"ulimit -v 400000; exec {LEAT} predict --interpreter {sys.executable} --ranks 16777216 --compute 1ms --burst 1ms --every 1s --collectives 1"
+    words = f"--interpreter {sys.executable} --ranks 16777216 --compute 1ms --burst 1ms --every 1s --collectives 1"
+    limited = f"ulimit -v 400000; exec {LEAT} predict {words}"
     done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "leat predict: there is no memory for 16777216 ranks\n")
 

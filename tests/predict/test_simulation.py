@@ -112,9 +112,9 @@ def test_bursts_delay(arrivals, bursts, wanted):
 
 
 def test_bursts_of_a_node_delay_all_its_ranks():
-    # Ranks 0 and 1 are one node: both have sent at 110, ranks 2 and 3 at 10. Round 0, from r-1: 0 from 3: behind its send, 120. 1 from 0: 210,
-    # 220. 2 from 1: 220. 3: 120. Round 1, from r-2: sent 130, 230, 230, 130. 0 from 2: 330, 340. 1 from 3: behind its send, 240. 2 from 0:
-    # behind its send, 240. 3 from 1: 340.
+    # Ranks 0 and 1 are one node: both have sent at 110, ranks 2 and 3 at 10. Round 0, from r-1: 0 from 3: behind its send, 120. 1 from 0:
+    # 210, 220. 2 from 1: 220. 3: 120. Round 1, from r-2: sent 130, 230, 230, 130. 0 from 2: 330, 340. 1 from 3: behind its send, 240. 2
+    # from 0: behind its send, 240. 3 from 1: 340.
     assert after_one([0] * 4, [[(0, 100)], []], per_node=2) == [340, 240, 240, 340]
 
 
@@ -217,7 +217,8 @@ def test_recorded_bursts_begin_anywhere_in_their_traces_when_they_are_not():
     assert abs(of_a.sum() - 500) < 60, "each node has one of them"
 
 
-@pytest.mark.parametrize("bursts, why", [((1000, 0, 1000, None), "leave the simulation no time"), ((800, 0.8, 1000, None), "bursts of 1102 ns on av"),
+@pytest.mark.parametrize("bursts, why", [((1000, 0, 1000, None), "leave the simulation no time"),
+                                         ((800, 0.8, 1000, None), "bursts of 1102 ns on average"),
                                          ((10, 0, 1000, 251), "a quarter"), ((10, -1, 1000, None), "spread")])
 def test_bursts_that_leave_no_time_are_refused(bursts, why):
     with pytest.raises(Refused, match=why):
@@ -254,7 +255,8 @@ OUT_OF_RANGE = [(f"{line}\n", "n.trace:1: times are from 0 to 1000000000000000 n
 @pytest.mark.parametrize("text, why", [
     ("", "n.trace: there is no event in it"),
     ("100 20\n90 5\n", "n.trace:2: it starts at 90, before the event of line 1 does, at 100: sort the lines"),
-    ("100 20\n# between\n119 5\n", "n.trace:3: it starts at 119, while the event of line 1 lasts until 120: events of one trace cannot overlap"),
+    ("100 20\n# between\n119 5\n", "n.trace:3: it starts at 119, while the event of line 1 lasts until 120: events of one trace cannot "
+     "overlap"),
     ("100 20\n\n200 5\n", "n.trace:2: an empty line: was an event left out?"),
     ("100 20\n200 5\n\n", "n.trace:3: an empty line: was an event left out?"),
     ("100 20\n200\n", 'n.trace:2: the duration is missing: "200"'),

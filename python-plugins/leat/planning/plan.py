@@ -41,7 +41,8 @@ def _parser():
     add("--measure", metavar="FOLDER", help="Writes 256 MiB into this folder, and takes its speed for --disk")
     add("--analysis", metavar="TIME", help="That scripts and plugins compute in an iteration, on one core")
     add("--parallel", **count, help="Cores that they can use (default: 1)")
-    add("--sequential", type=_percent, default=0, metavar="PERCENT", help="Percent of --compute that more cores do not make shorter (default: 0)")
+    add("--sequential", type=_percent, default=0, metavar="PERCENT",
+        help="Percent of --compute that more cores do not make shorter (default: 0)")
     add("--bytes", metavar="SIZE", help="That a node hands over in an iteration (default: as the XML says)")
     add("--set", action="append", default=[], metavar="NAME=VALUE",
         help="Value of an int parameter, as the simulation would set it; may be repeated")
@@ -72,8 +73,8 @@ def _for_picture(given):
     has a begin and an end."""
     load, served = given.load, given.load.output + given.load.analysis
     if served <= 0 or load.compute <= 0:
-        raise Refused(f"--plot: an iteration {'has no output' if served <= 0 else 'computes nothing'}: all ways are alike, and there is nothing "
-                      "to draw", BAD)
+        lack = "has no output" if served <= 0 else "computes nothing"
+        raise Refused(f"--plot: an iteration {lack}: all ways are alike, and there is nothing to draw", BAD)
     ratio = load.compute / served
     low, high = min(_LEAST_RATIO, ratio / 2), max(_MOST_RATIO, ratio * 2)
     ratios = [low * (high / low) ** (i / _POINTS) for i in range(_POINTS + 1)]
@@ -82,8 +83,8 @@ def _for_picture(given):
               "iteration_seconds": way.total / load.iterations, "total_seconds": way.total,
               "over_ratios": [(x, ways.again(way, ways.replace(load, compute=x * served)).total / load.iterations) for x in ratios]}
              for way in all_ways]
-    title = (f"{given.simulation}: {counted(load.cores, 'core')} of a node, computing {seconds_text(load.compute)} with {load.computing}, output "
-             f"and analysis {seconds_text(served)}, {counted(load.iterations, 'iteration')}")
+    title = (f"{given.simulation}: {counted(load.cores, 'core')} of a node, computing {seconds_text(load.compute)} with {load.computing}, "
+             f"output and analysis {seconds_text(served)}, {counted(load.iterations, 'iteration')}")
     marked = range(1, load.cores, max(1, load.cores // _MOST_MARKED))
     return {"title": title, "ratio": ratio, "lines": lines, "over_cores": [(k, ways.dedicated(load, k).total) for k in marked]}
 
@@ -160,7 +161,8 @@ class PlanScreen:
         elif best is other:
             said = "no other way is faster"
         else:
-            said = f"{nearest((1 - best.total / other.total) * 100)} % less time than {'this run' if run_as_it_was else 'with ' + other.name}"
+            than = "this run" if run_as_it_was else f"with {other.name}"
+            said = f"{nearest((1 - best.total / other.total) * 100)} % less time than {than}"
         text = f"{self._screen.painted(best.name, 'green')}: {said}\n"
         for way in self._ways:
             full = ways.iterations_until_full(self._load, way, given.bytes, given.buffer_bytes)

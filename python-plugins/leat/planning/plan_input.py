@@ -48,6 +48,8 @@ class Input:
 
     def _from_report(self, file):
         try:
+            if os.path.exists(file) and not os.path.isfile(file):
+                raise Refused(f"--from {file}: it is a {'folder' if os.path.isdir(file) else 'pipe or a device, and no file'}")
             with open(file, encoding="utf-8", errors="replace") as stream:
                 report = json.load(stream)
         except OSError as why:
@@ -98,14 +100,14 @@ class Input:
     def _judge(self):
         """Whatever a report says."""
         load = self.load
-        is_sound = load.cores <= _MOST_CORES and all(0 <= each < _MOST_SECONDS for each in (load.compute, load.inside, load.output, load.analysis))
-        if not is_sound:
+        times = (load.compute, load.inside, load.output, load.analysis)
+        if load.cores > _MOST_CORES or not all(0 <= each < _MOST_SECONDS for each in times):
             raise _no_such_run()
 
 
 def _no_such_run():
-    return Refused(f"there is no such run: a node has 1 to {_MOST_CORES} cores, an iteration takes no less than nothing, and less than a year",
-                   BAD)
+    return Refused(f"there is no such run: a node has 1 to {_MOST_CORES} cores, an iteration takes no less than nothing, and less than a "
+                   "year", BAD)
 
 
 def _check(options):
@@ -116,7 +118,8 @@ def _check(options):
     if not options.compute:
         raise Refused("say how long an iteration computes, --compute 50ms, or --from a report")
     if not options.disk and not options.measure:
-        raise Refused("nothing is known of the disk: say --disk 1.2GiB/s, --from a report, or --measure FOLDER to write 256 MiB there and see")
+        raise Refused("nothing is known of the disk: say --disk 1.2GiB/s, --from a report, or --measure FOLDER to write 256 MiB there and "
+                      "see")
 
 
 def _sized(options, ranks):

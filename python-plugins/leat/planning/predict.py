@@ -5,7 +5,7 @@ import sys
 
 from .words import BAD, TIMES_NS, Parser, Refused, counted, nearest, quantity, run, whole
 
-_MOST_RANKS = 1 << 24  # more than any machine has, in less than a gigabyte
+_MOST_RANKS = 1 << 24  # more than any machine has, in some gigabytes
 _MOST_COLLECTIVES = 10**9  # nobody waits for more
 _USUAL_PERIODS = 5  # of the bursts in a run, unless something else is asked for
 
@@ -40,8 +40,8 @@ def _answer(options):
 
 def _parser():
     parser = Parser("predict", "Says what bursts of analytics cost a simulation whose ranks meet in collectives.",
-                    "Starts nothing, and looks at no machine: docs/explanation/predictions.md says what to measure. Exit codes: 0 good; 1 a "
-                    "trace, or what was asked, makes no sense; 2 the command line is wrong.")
+                    "Starts nothing, and looks at no machine: docs/explanation/predictions.md says what to measure. Exit codes: 0 good; "
+                    "1 a trace, or what was asked, makes no sense; 2 the command line is wrong.")
     add = parser.add_argument
     add("--ranks", nargs="+", required=True, type=_list_of(whole(1)), metavar="P,P", help="Ranks that meet in collectives, like 1024,65536")
     add("--per-node", type=whole(1), default=1, metavar="N", help="Ranks of a node (default: 1)")
@@ -62,11 +62,14 @@ def _parser():
         "synchronised: standard deviations, like 1ms,10ms,none (default: none, not at all)")
     add("--seed", type=whole(0), default=1, metavar="N", help="The first seed (default: 1)")
     add("--seeds", type=whole(1, 1000), default=3, metavar="N", help="How many are simulated (default: 3)")
-    for letter, name, value, what in (("L", "latency", "2500ns", "Of the network"), ("o", "overhead", "1500ns", "CPU time of a send, and of "
-                                      "a receive"), ("g", "gap", "1us", "Between two messages of a rank"), ("G", "gap-per-byte", "6ns", "Time "
-                                      "of a byte on the wire"), ("O", "overhead-per-byte", "0ns", "CPU time of a byte")):
+    for letter, name, value, what in (("L", "latency", "2500ns", "Of the network"),
+                                      ("o", "overhead", "1500ns", "CPU time of a send, and of a receive"),
+                                      ("g", "gap", "1us", "Between two messages of a rank"),
+                                      ("G", "gap-per-byte", "6ns", "Time of a byte on the wire"),
+                                      ("O", "overhead-per-byte", "0ns", "CPU time of a byte")):
         add(f"-{letter}", f"--{name}", default=value, metavar="TIME", help=f"{what} (default: {value})")
-    add("-S", "--rendezvous", type=whole(), default=65535, metavar="N", help="Bytes from which on messages wait for receivers (default: 65535)")
+    add("-S", "--rendezvous", type=whole(), default=65535, metavar="N",
+        help="Bytes from which on messages wait for receivers (default: 65535)")
     add("--export-goal", metavar="FILE", help="A file for the same schedule in GOAL, for LogGOPSim")
     add("--plot", metavar="FILE", help="A picture, .png, .svg or .pdf, of the slowdown over ranks and sigma")
     add("--interpreter", metavar="PYTHON", help="Python with NumPy, and with matplotlib for --plot (default: python3 in PATH)")

@@ -44,8 +44,9 @@ class Report:
             sigma = "none" if row["sigma_ns"] is None else short_time(row["sigma_ns"])
             rows.append([str(row["ranks"]), time_text(row["all_reduce_ns"]), sigma, (_percent(row["slowdown"]), paint),
                          (_percent(row["least"]), "dim"), (_percent(row["most"]), "dim"), time_text(row["arrival_spread_ns"])])
-        return (f"{asked.job_text()}\n{asked.bursts_text()}\nL {short_time(machine.L)}, o {short_time(machine.o)}, g {short_time(machine.g)}, "
-                f"G {short_time(machine.G)}/byte, O {short_time(machine.O)}/byte\n\n{Screen().table(rows, right=range(7))}\n"
+        return (f"{asked.job_text()}\n{asked.bursts_text()}\nL {short_time(machine.L)}, o {short_time(machine.o)}, "
+                f"g {short_time(machine.g)}, G {short_time(machine.G)}/byte, O {short_time(machine.O)}/byte\n\n"
+                f"{Screen().table(rows, right=range(7))}\n"
                 f"means, least and most of {counted(asked.seeds, 'seed')}; sigma none: not synchronised\n")
 
 
@@ -120,7 +121,8 @@ def _operations(rank, ranks, size, times):
     for collective, of_ranks in enumerate(times):
         words = [f"calc {of_ranks[rank]}"]
         for k in range(rounds_among(ranks)):
-            words += [f"send {size}b to {(rank + 2**k) % ranks} tag {collective}", f"recv {size}b from {(rank - 2**k) % ranks} tag {collective}"]
+            words += [f"send {size}b to {(rank + 2**k) % ranks} tag {collective}",
+                      f"recv {size}b from {(rank - 2**k) % ranks} tag {collective}"]
         for word in words:
             label += 1
             yield f"l{label}: {word}\n" + (f"l{label} requires l{last}\n" if last else "")
