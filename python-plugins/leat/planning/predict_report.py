@@ -72,8 +72,11 @@ def _on_all_cores(work, tasks, most):
     processes = min(len(os.sched_getaffinity(0)), len(tasks), max(1, most))
     if processes == 1:
         return [work(task) for task in tasks]
-    with concurrent.futures.ProcessPoolExecutor(processes, multiprocessing.get_context("fork")) as pool:
-        return list(pool.map(work, tasks, chunksize=max(1, len(tasks) // (8 * processes))))
+    try:
+        with concurrent.futures.ProcessPoolExecutor(processes, multiprocessing.get_context("fork")) as pool:
+            return list(pool.map(work, tasks, chunksize=max(1, len(tasks) // (8 * processes))))
+    except concurrent.futures.BrokenExecutor:
+        raise Refused("a process of it was killed; where the memory is too small, ask for fewer ranks", BAD) from None
 
 
 def _outcome(asked, task):

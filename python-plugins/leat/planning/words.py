@@ -4,6 +4,7 @@ import argparse
 import math
 import os
 import re
+import signal
 import sys
 
 GOOD, BAD, USAGE = 0, 1, 2  # as server/command/exit_codes.hpp has them
@@ -125,6 +126,8 @@ class Screen:
 
 def run(command, answer):
     """The exit code of answer(): what it prints, or why there is nothing to print."""
+    for each in (signal.SIGINT, signal.SIGPIPE):  # end it without a word, as other programs
+        signal.signal(each, signal.SIG_DFL)
     try:
         return answer() or GOOD
     except Refused as why:
