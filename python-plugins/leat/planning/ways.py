@@ -14,7 +14,7 @@ class Load:
     inside: float = 0.0    # in Leat's calls, beside it
     output: float = 0.0    # of the stores, which wait for the disk
     analysis: float = 0.0  # of scripts and plugins on one core
-    sequential: float = 0.0# the share of `compute` that does not become shorter with more cores, 0 to 1
+    sequential: float = 0.0  # the share of `compute` that does not become shorter with more cores, 0 to 1
     parallel: int = 1      # cores that analyses can use
     computing: int = 1     # cores with which `compute` was measured
     cores: int = 1         # of the node
