@@ -38,7 +38,7 @@ std::string verdict(const CheckReport& report) {
 }
 
 int run_check(const CheckOptions& options) {
-  const Result<CheckReport> report = check_file(options);
+  const Result<CheckReport> report = options.sizes_only ? size_up(options) : check_file(options);
   if (!report) {
     print(stderr, "leat check: " + report.error().message + "\n");
     return kUsage;
@@ -75,6 +75,8 @@ void add_check(CLI::App& app, int& exit_code) {
   verb->add_option("--import-limit", options->import_limit,
                    "Seconds that importing the scripts may take (default: 60)")
       ->check(CLI::PositiveNumber);
+  verb->add_flag("--sizes-only", options->sizes_only,
+                 "Looks at nothing but the XML: imports no script, asks no plugin");
   verb->add_option("--machine", options->machine,
                    "A machine described as JSON: says where on it server and memory will be");
   verb->add_flag("--json", options->json, "JSON on standard output, and nothing else");

@@ -79,6 +79,7 @@ std::string json(const CheckReport& report) {
   for (const auto& each : report.diagnostics) root["diagnostics"].push_back(diagnostic(each));
   if (report.model) {
     root["simulation"] = report.model->name;
+    root["dedicated_cores"] = report.model->architecture.dedicated_cores;
     root["mode"] = model::word_of(model::kEndModes, report.model->architecture.mode);
     root["variables"] = Json::array();
     for (const auto& each : report.memory.variables) {

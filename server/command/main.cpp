@@ -13,8 +13,7 @@
 #include "server/command/launch.hpp"
 #include "server/command/ls.hpp"
 #include "server/command/placement.hpp"
-#include "server/command/plan.hpp"
-#include "server/command/predict.hpp"
+#include "server/command/python_verbs.hpp"
 #include "server/command/recover.hpp"
 #include "server/command/replay.hpp"
 #include "server/command/view.hpp"
@@ -42,6 +41,7 @@ int refuse_verb(const std::vector<std::string>& verbs, const std::string& word) 
 
 int main(int argc, char** argv) {
   using namespace leat::command;
+  if (const auto done = run_python_verb({argv + 1, argv + argc})) return *done;
   CLI::App app("Leat: a channel beside a simulation.", "leat");
   app.set_version_flag("--version", std::string("leat ") + LEAT_VERSION);
   app.require_subcommand(1);
@@ -54,13 +54,12 @@ int main(int argc, char** argv) {
   add_launch(app, exit_code);
   add_ls(app, exit_code);
   add_placement(app, exit_code);
-  add_plan(app, exit_code);
-  add_predict(app, exit_code);
   add_recover(app, exit_code);
   add_replay(app, exit_code);
   add_view(app, exit_code);
   add_merge(app, exit_code);
   add_xdmf(app, exit_code);
+  add_python_verbs(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

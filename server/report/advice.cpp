@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "lib/base/text.hpp"
-#include "lib/plan/plan.hpp"
 
 namespace leat::server {
 namespace {
@@ -93,9 +92,10 @@ std::string for_full_buffer(const RunReport& report, const PerIteration& iterati
 // The server's core is idle while ranks compute, and they while it works.
 std::string for_synchronous(const RunReport& report, const PerIteration& iteration) {
   if (report.is_shared || report.automatic || !has_room_for_two(report)) return "";
-  const plan::Way was = plan::as_it_was(measured_of(report));
-  if (std::abs(was.total / report.seconds - 1) > kModelIsOff) return "";
-  const double gain = 1 - plan::dedicated(load_of(report), report.cores).total / was.total;
+  const plan::Measured run = measured_of(report);
+  const double was = plan::expected_seconds(run);
+  if (std::abs(was / report.seconds - 1) > kModelIsOff) return "";
+  const double gain = 1 - plan::overlapped_seconds(run) / was;
   if (gain < kWorthSaying) return "";
   return fmt::format(
       "ranks waited {:.0f} % of the time for the stores and scripts: with mode=\"async\" they "
@@ -110,9 +110,9 @@ std::string for_synchronous(const RunReport& report, const PerIteration& iterati
 std::string advice(const RunReport& report) {
   if (report.seconds < kLongEnoughSeconds || !report.all_went_well) return "";
   const IterationTimes::Figures& times = report.times;
-  const plan::Load load = load_of(report);
+  const plan::Measured run = measured_of(report);
   const PerIteration iteration{times.seconds, times.seconds - times.inside,
-                               load.output + load.analysis};
+                               run.output + run.analysis};
   return report.synchronous ? for_synchronous(report, iteration)
                             : for_full_buffer(report, iteration);
 }

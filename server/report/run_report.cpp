@@ -46,16 +46,13 @@ plan::Measured measured_of(const RunReport& report) {
           .output = per_iteration(report.stores, report),
           .analysis = per_iteration(report.scripts, report),
           .ranks = report.ranks,
-          .dedicated = report.cores,
           .iterations = static_cast<std::int64_t>(report.iterations),
           .is_shared = report.is_shared,
           .is_synchronous = report.synchronous};
 }
 
-plan::Load load_of(const RunReport& report) { return plan::load_of(measured_of(report)); }
-
 json json_of(const RunReport& report) {
-  const plan::Load load = load_of(report);
+  const plan::Measured run = measured_of(report);
   return {{"leat_report", 1},
           {"simulation", report.simulation},
           {"session", report.session},
@@ -71,8 +68,8 @@ json json_of(const RunReport& report) {
           {"iteration_longest_seconds", report.times.longest},
           {"compute_seconds", computed(report)},
           {"inside_seconds", report.times.inside},
-          {"store_seconds", load.output},
-          {"script_seconds", load.analysis},
+          {"store_seconds", run.output},
+          {"script_seconds", run.analysis},
           {"stores", json_of(report.stores)},
           {"scripts", json_of(report.scripts)},
           {"server_idle_share", report.server_busy ? json(1 - *report.server_busy) : json(nullptr)},
@@ -81,19 +78,19 @@ json json_of(const RunReport& report) {
           {"buffer_most_used_bytes", report.most_used_bytes},
           {"buffer_wait_seconds", report.waited_for_memory},
           {"measured_seconds", report.seconds},
-          {"expected_seconds", plan::as_it_was(measured_of(report)).total},
+          {"expected_seconds", plan::expected_seconds(run)},
           {"advice", advice(report)}};
 }
 
 std::vector<std::string> lines_of(const RunReport& report) {
-  const plan::Load load = load_of(report);
+  const plan::Measured run = measured_of(report);
   std::string times = fmt::format(
       "an iteration took {} (deviation {}, longest {}): computing {}, in Leat's calls {}; "
       "beside it stores {}",
       format_seconds(report.times.seconds), format_seconds(report.times.deviation),
       format_seconds(report.times.longest), format_seconds(computed(report)),
-      format_seconds(report.times.inside), format_seconds(load.output));
-  if (!report.scripts.empty()) times += ", scripts " + format_seconds(load.analysis);
+      format_seconds(report.times.inside), format_seconds(run.output));
+  if (!report.scripts.empty()) times += ", scripts " + format_seconds(run.analysis);
   std::string server =
       fmt::format("the buffer held {} of {} at most", format_bytes(report.most_used_bytes),
                   format_bytes(report.buffer_bytes));
@@ -103,7 +100,7 @@ std::vector<std::string> lines_of(const RunReport& report) {
                     percent(1 - *report.server_busy));
   server +=
       fmt::format("; all in {}, the iterations by the model in {}", format_seconds(report.seconds),
-                  format_seconds(plan::as_it_was(measured_of(report)).total));
+                  format_seconds(plan::expected_seconds(run)));
   return {times, server};
 }
 

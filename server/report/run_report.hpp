@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/plan/plan.hpp"
+#include "server/report/plan.hpp"
 #include "server/state/iterations/mode_choice.hpp"
 #include "server/state/iterations/times.hpp"
 
@@ -50,7 +50,6 @@ struct RunReport {
 
 /// What the models of plans want to know of it.
 plan::Measured measured_of(const RunReport& report);
-plan::Load load_of(const RunReport& report);
 nlohmann::json json_of(const RunReport& report);
 /// Two lines for the log.
 std::vector<std::string> lines_of(const RunReport& report);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole command `leat predict`: what it prints, exports and draws, and what it says of input that makes no sense."""
+import importlib.util
 import json
 import pathlib
 import re
@@ -57,36 +58,54 @@ def picture(path):
 
 
 def test_a_picture_is_drawn(tmp_path):
-    said(*JOB, *BURSTS, "--sigma", "1ms,none", "--plot", "x.png", "--interpreter", sys.executable, cwd=tmp_path)
+    said(*JOB, *BURSTS, "--sigma", "1ms,none", "--plot", "x.png", cwd=tmp_path)
     pixels = picture(tmp_path / "x.png")
     assert pixels.shape[0] > 300 and pixels.shape[1] > 600
     assert len({tuple(p) for p in pixels[::3, ::3].reshape(-1, pixels.shape[2]).round(2)}) > 4, "lines of several colours"
-    said(*JOB, *BURSTS, "--plot", "x.svg", "--interpreter", sys.executable, cwd=tmp_path)
+    said(*JOB, *BURSTS, "--plot", "x.svg", cwd=tmp_path)
     assert "<svg" in (tmp_path / "x.svg").read_text()
 
 
+def bare_python(folder, *packages):
+    """One that has these packages of ours, and no other."""
+    for name in packages:
+        found = pathlib.Path(importlib.util.find_spec(name).origin).parent
+        for path in [found, *found.parent.glob(f"{name}.libs")]:
+            (folder / path.name).symlink_to(path)
+    python = folder / "bare"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={folder} exec {sys.executable} -S "$@"\n')
+    python.chmod(0o755)
+    return python
+
+
 def test_without_matplotlib_all_else_is_there(tmp_path):
-    bare = tmp_path / "bare"
-    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
-    bare.chmod(0o755)
+    bare = bare_python(tmp_path, "numpy")
     done = subprocess.run([LEAT, "predict", *map(str, JOB + BURSTS), "--plot", "x.png", "--interpreter", bare], cwd=tmp_path,
                           capture_output=True, text=True)
     assert done.returncode == 1 and "pip install matplotlib" in done.stderr
     assert "slowdown" in done.stdout and not (tmp_path / "x.png").exists()
-    assert 'no program "nopython"' in said(*JOB, *BURSTS, "--plot", "x.png", "--interpreter", "nopython", cwd=tmp_path, code=1)
-    assert "x.docx" in said(*JOB, *BURSTS, "--plot", "x.docx", "--interpreter", sys.executable, cwd=tmp_path, code=1)
+    assert "x.docx" in said(*JOB, *BURSTS, "--plot", "x.docx", cwd=tmp_path, code=1)
+
+
+def test_without_numpy_it_says_so_in_one_line(tmp_path):
+    bare = bare_python(tmp_path)
+    complaint = said(*JOB, *BURSTS, python=bare, code=1)
+    assert complaint.count("\n") == 1 and complaint.startswith("leat predict: ") and "cannot import NumPy" in complaint, complaint
+    assert f"{sys.executable} -m pip install numpy" in complaint or "--interpreter" in complaint
+    assert 'no program "nopython"' in said(*JOB, *BURSTS, python="nopython", code=1)
 
 
 def test_a_leat_without_python_says_so(tmp_path):
     (tmp_path / "bin").mkdir()
     alone = shutil.copy(LEAT, tmp_path / "bin/leat")
-    words = [alone, "predict", *map(str, JOB + BURSTS), "--plot", "x.png", "--interpreter", sys.executable]
+    words = [alone, "predict", *map(str, JOB + BURSTS)]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1 and "LEAT_PYTHON=OFF" in done.stderr
 
 
 def test_too_little_memory_is_an_error_and_no_crash(tmp_path):
-    limited = f"ulimit -v 400000; exec {LEAT} predict --ranks 16777216 --compute 1ms --burst 1ms --every 1s --collectives 1"
+    words = f"--interpreter {sys.executable} --ranks 16777216 --compute 1ms --burst 1ms --every 1s --collectives 1"
+    limited = f"ulimit -v 400000; exec {LEAT} predict {words}"
     done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "leat predict: there is no memory for 16777216 ranks\n")
 

@@ -13,7 +13,7 @@ EPOLL = ("sys/epoll.h", "sys/socket.h", "sys/timerfd.h", "sys/eventfd.h", "sys/s
 STATE = tuple(f"server/state{room}" for room in ("", "/journal", "/iterations", "/clients", "/memory", "/parameters", "/signals", "/spill",
                                                 "/ledger"))
 SERVER = ("fmt/", "nlohmann/", "unistd.h")
-LIBS = ("lib/base", "lib/os", "lib/node", "lib/shm", "lib/model", "lib/plan")
+LIBS = ("lib/base", "lib/os", "lib/node", "lib/shm", "lib/model")
 HDF5 = ("hdf5.h", "hdf5_hl.h")
 
 
@@ -31,8 +31,6 @@ RULES = {
     "lib/shm": (("lib/base", "lib/os", "lib/node"), ("boost/interprocess/",)),
     "lib/model": (("lib/base",), ("nlohmann/", "xercesc/", "fnmatch.h")),
     "lib/control": (("lib/base", "lib/os", "lib/node", "lib/shm", "lib/model"), ("nlohmann/",)),
-    "lib/plan": (("lib/base",), ()),
-    "lib/predict": (("lib/base",), ()),
     "client-api": (("client-api/leat.h", "client-api/leat_describe.h", "client-api/leat_executor.h", "lib/base", "lib/os", "lib/node",
                     "lib/shm"), ("dlfcn.h", "poll.h", "time.h", "unistd.h")),
     "client-api/leat.h": ((), ()),
@@ -50,7 +48,7 @@ RULES = {
     "server/engine": ((*LIBS, "lib/control", *STATE, "server/pipeline", "server/workers", "server/report"), SERVER),
     "server/driver": ((*LIBS, "lib/control", *STATE, "server/pipeline", "server/workers", "server/workers/python", "server/engine"),
                       (*SERVER, *EPOLL, "CLI/", "fcntl.h", "signal.h")),
-    "server/command": ((*LIBS, "lib/control", "lib/predict", "server/workers/python"),
+    "server/command": ((*LIBS, "lib/control", "server/workers/python"),
                        ("CLI/", "nlohmann/", "unistd.h", "sys/ioctl.h", "langinfo.h")),
     "server/include": (("plugin.h",), ()),
     "server/plugins/common": ((), POSIX),
@@ -130,8 +128,6 @@ def test_a_room_includes_only_what_it_may(path):
     ("client-api/leat.h", "#include <unistd.h>"),
     ("client-api/leat.h", '#include "lib/base/status.hpp"'),
     ("client-api/leat.hpp", '#include "client-api/session.hpp"'),
-    ("lib/predict/x.cpp", '#include "lib/model/model.hpp"'),
-    ("lib/predict/x.cpp", "#include <mpi.h>"),
     ("server/plugins/trace/x.cpp", '#include "lib/base/status.hpp"'),
     ("server/plugins/hdf5/output/x.cpp", '#include "server/plugins/trace/trace.hpp"'),
     ("server/plugins/hdf5/output/x.cpp", '#include "server/pipeline/pipeline.hpp"'),

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
 from control_run import wait_until
@@ -44,7 +45,8 @@ def test_each_piece_is_in_it_once_and_leat_predict_reads_it(tmp_path, schedule):
         assert sum(len(of_thread) for _, of_thread in found) == PIECES * ITERATIONS
         assert len({origin for origin, _ in found}) == 1 and min(of_thread[0][0] for _, of_thread in found) == 0
         assert all(path.read_text().splitlines()[-1].startswith("# until ") for path in files)
-    said = subprocess.run([BUILD / "bin/leat", "predict", "--ranks", "8", "--compute", "1ms", "--burst-traces", *files, "--json"],
+    said = subprocess.run([BUILD / "bin/leat", "predict", "--ranks", "8", "--compute", "1ms", "--burst-traces", *files, "--json",
+                           "--interpreter", sys.executable],
                           capture_output=True, text=True)
     assert said.returncode == 0, said.stderr
 

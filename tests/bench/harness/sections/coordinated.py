@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import statistics
+import sys
 
 from .. import launch
 from ..markdown import table, with_range
@@ -80,7 +81,8 @@ def _predicted(step_s, case):
     """Time over that alone, of bursts that take a core for as long as they need of it."""
     sigma = "none" if case == "each by itself" else "0ns"
     words = [BUILD / "bin/leat", "predict", "--ranks", RANKS, "--compute", f"{step_s * 1e9:.0f}ns", "--burst", f"{BURST_MS}ms",
-             "--every", f"{step_s * EVERY * 1e3:.3f}ms", "--sigma", sigma, "--for", "60s", "--seeds", 20, "--json"]
+             "--every", f"{step_s * EVERY * 1e3:.3f}ms", "--sigma", sigma, "--for", "60s", "--seeds", 20, "--json",
+             "--interpreter", sys.executable]
     (row,) = json.loads(launch.run(words)[0])["rows"]
     return 1 + row["slowdown"]
 

@@ -2,17 +2,19 @@
 """What a prediction costs."""
 
 import json
+import pathlib
+import sys
 
 from .. import launch
 from ..markdown import table, time_text
 from ..quiet import Watch
-from ..tools import BUILD
 
 TITLE = "Predictions"
 ABOUT = """`leat predict`: one iteration of 65,536 ranks, computing and an all-reduce, on one core; undisturbed, and with bursts of
 40 ms every 2 s that are not synchronised. And the memory that a rank needs."""
 
 SECONDS = 5
+BENCH = pathlib.Path(__file__).parents[2] / "predict_bench.py"
 FIGURES = {"undisturbed_ns": "an iteration, undisturbed", "with_bursts_ns": "an iteration with bursts"}
 
 
@@ -28,7 +30,7 @@ def measure(context):
 
 def _run(iterations):
     watch = Watch()
-    said, spent = launch.run([BUILD / "bin/leat_predict_bench", iterations])
+    said, spent = launch.run([sys.executable, BENCH, iterations])
     return json.loads(said) | {"others": watch.others(spent)}
 
 

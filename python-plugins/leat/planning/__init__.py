@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands `leat plan` and `leat predict`: what a run would take. They start nothing, and need no server."""
