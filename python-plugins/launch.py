@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts one of Leat's Python tools under whatever interpreter runs this: launch.py worker | replay | lint | plot-plan |
-plot-prediction [arguments].
+"""Starts one of Leat's Python tools under whatever interpreter runs this: launch.py worker | replay | lint | ls | xdmf |
+plot-plan | plot-prediction [arguments].
 
 Python puts the folder of this file first on its path, so the package `leat` beside it is taken, which needs NumPy only.
 """
@@ -12,6 +12,8 @@ TOOLS = {
     "worker": "leat.scripting.worker",
     "replay": "leat.scripting.replay",
     "lint": "leat.scripting.lint",
+    "ls": "leat.files.ls",
+    "xdmf": "leat.files.xdmf",
     "plot-plan": "leat.plan_plot",
     "plot-prediction": "leat.prediction_plot",
 }

@@ -17,16 +17,14 @@ def run(program, *words):
     ("recover", [], "FILE"),
     ("recover", ["a.h5", "b.h5"], "FILE"),
     ("view", [], "TARGET [--output FILE] [--json]"),
-    ("view", ["a"] * 5, "TARGET [--output FILE] [--json]"),
-    ("xdmf", ["json"], "FILE... [--json]")])
+    ("view", ["a"] * 5, "TARGET [--output FILE] [--json]")])
 def test_a_program_that_is_started_in_a_wrong_way_says_how(verb, words, usage):
     done = run(PLUGINS / f"{verb}-hdf5", *words)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"usage: leat {verb} {usage}\n")
 
 
 @pytest.mark.parametrize("verb, words", [
-    ("merge", ["missing.h5", "to.h5", "", ""]), ("recover", ["missing.h5"]), ("view", ["missing.h5", "", ""]),
-    ("xdmf", ["", "missing.h5"])])
+    ("merge", ["missing.h5", "to.h5", "", ""]), ("recover", ["missing.h5"]), ("view", ["missing.h5", "", ""])])
 def test_what_fails_is_said_by_the_verb_once(tmp_path, verb, words):
     done = subprocess.run([PLUGINS / f"{verb}-hdf5", *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (1, "")

@@ -22,7 +22,6 @@ constexpr Program kPrograms[] = {
     {"recover", 1, 1, "FILE", Care::watched, recover_file},
     {"view", 3, 3, kView, Care::watched, show_view},
     {"view", 4, 4, kView, Care::for_server, make_view_for_server},
-    {"xdmf", 2, kAny, "FILE... [--json]", Care::watched, make_sidecars},
 };
 
 int wrong_use(const std::string& file, const std::string& verb) {

@@ -38,7 +38,6 @@ int make_file_of_view(const Words&);
 int recover_file(const Words&);
 int show_view(const Words&);
 int make_view_for_server(const Words&);
-int make_sidecars(const Words&);
 
 /// A line of JSON on standard output.
 void print_line(const nlohmann::ordered_json& said);
