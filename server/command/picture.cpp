@@ -21,7 +21,7 @@ Result<void> draw(const std::string& tool, nlohmann::ordered_json what, const st
   what["file"] = file;
   const std::string text =
       what.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  const Result<std::string> drawn = server::run_python_tool(*python, tool, text, kDrawingSeconds);
+  const Result<std::string> drawn = server::run_python_tool(*python, {tool}, text, kDrawingSeconds);
   return drawn ? Result<void>{} : cannot_plot(drawn.error().message);
 }
 

@@ -23,10 +23,12 @@ Result<std::string> find_python(const std::string& interpreter, const std::strin
   return python;
 }
 
-Result<std::string> run_python_tool(const std::string& interpreter, const std::string& tool,
-                                    const std::string& input, double seconds) {
-  return platform::run_program({interpreter, python_launcher(), tool}, input,
-                               static_cast<std::int64_t>(seconds * 1e9));
+Result<std::string> run_python_tool(const std::string& interpreter,
+                                    const std::vector<std::string>& words, const std::string& input,
+                                    double seconds) {
+  std::vector<std::string> all{interpreter, python_launcher()};
+  all.insert(all.end(), words.begin(), words.end());
+  return platform::run_program(all, input, static_cast<std::int64_t>(seconds * 1e9));
 }
 
 }  // namespace leat::server

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "lib/base/status.hpp"
 
@@ -15,9 +16,10 @@ std::string python_launcher();
 /// launch.py: the message says what to do. `packages`: that it needs, "h5py".
 Result<std::string> find_python(const std::string& interpreter, const std::string& packages);
 
-/// Runs `launch.py tool` with `input` as its standard input; what it writes to standard output.
+/// Runs `launch.py words...` with `input` as its standard input; what it writes to standard output.
 /// Fails as platform::run_program does.
-Result<std::string> run_python_tool(const std::string& interpreter, const std::string& tool,
-                                    const std::string& input, double seconds);
+Result<std::string> run_python_tool(const std::string& interpreter,
+                                    const std::vector<std::string>& words, const std::string& input,
+                                    double seconds);
 
 }  // namespace leat::server

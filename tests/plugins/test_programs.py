@@ -15,6 +15,7 @@ def run(program, *words):
 @pytest.mark.parametrize("verb, words, usage", [
     ("merge", ["view.h5"], "VIEW FILE [--force] [--json]"),
     ("recover", [], "FILE"),
+    ("state", [], "[--inside] FILE"),
     ("recover", ["a.h5", "b.h5"], "FILE"),
     ("view", [], "TARGET [--output FILE] [--json]"),
     ("view", ["a"] * 5, "TARGET [--output FILE] [--json]")])
@@ -37,9 +38,8 @@ def test_for_a_server_a_view_that_fails_is_said_without_the_verb(tmp_path):
     assert not done.stderr.startswith("leat") and "missing" in done.stderr
 
 
-@pytest.mark.parametrize("verb", ["check", "ls"])
-def test_nothing_asked_is_nothing_answered(verb):
-    done = run(PLUGINS / f"{verb}-hdf5")
+def test_nothing_asked_is_nothing_answered():
+    done = run(PLUGINS / "check-hdf5")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
