@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts one of Leat's Python tools under whatever interpreter runs this: launch.py worker | replay | lint | plan |
-predict [arguments].
+"""Starts one of Leat's Python tools under whatever interpreter runs this: launch.py worker | replay | lint | ls | xdmf |
+plan | predict [arguments].
 
 Python puts the folder of this file first on its path, so the package `leat` beside it is taken, which needs NumPy only.
 """
@@ -12,6 +12,8 @@ TOOLS = {
     "worker": "leat.scripting.worker",
     "replay": "leat.scripting.replay",
     "lint": "leat.scripting.lint",
+    "ls": "leat.files.ls",
+    "xdmf": "leat.files.xdmf",
     "plan": "leat.planning.plan",
     "predict": "leat.planning.predict",
 }

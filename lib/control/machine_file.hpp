@@ -12,7 +12,7 @@
 
 namespace leat::server {
 
-// What the XML says of memory nodes, in the words of lib/platform.
+// What the XML says of memory nodes, in the words of lib/node.
 
 constexpr platform::MemoryPolicy policy_of(model::Numa numa) {
   switch (numa) {

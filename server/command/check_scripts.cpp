@@ -145,7 +145,7 @@ void check_scripts(CheckReport& report) {
   const std::string interpreter = platform::find_program(scripts.interpreter);
   if (interpreter.empty()) return;
   const Result<std::string> output = server::run_python_tool(
-      interpreter, "lint",
+      interpreter, {"lint"},
       order_for(report, files, sources).dump(-1, ' ', false, PlainJson::error_handler_t::replace),
       report.options.import_limit + kStartSeconds);
   const PlainJson told = PlainJson::parse(output ? *output : "", nullptr, false);

@@ -23,6 +23,7 @@ constexpr int kLsVersion = 1;  // of the JSON
 
 struct LsOptions {
   std::vector<std::string> names;
+  std::string interpreter = "python3";
   bool json = false;
   double timeout = 0.5;
 };
@@ -85,7 +86,8 @@ class Ls {
   }
 
   void file(const std::string& path) {
-    Json facts = std::move(look_at_files({path}, Depth::all).front());
+    Result<std::vector<Json>> read = look_at_files({path}, Depth::all, options_.interpreter);
+    Json facts = read ? std::move(read->front()) : unread_file(path, read.error().message);
     add_session(&facts);
     add_parts(&facts);
     const std::string problem = facts["problem"].get<std::string>();
@@ -101,7 +103,7 @@ class Ls {
   Json folder(const std::string& name) const {
     Json files = Json::array();
     std::uint64_t others = 0;
-    for (Json& each : look_at_files(output_files_in(name), Depth::brief)) {
+    for (Json& each : files_in(name)) {
       if (each["problem"] == "" && !each.value("made_by_leat", false)) {
         ++others;
         continue;
@@ -114,6 +116,18 @@ class Ls {
                              {"files", std::move(files)},
                              {"other_files", others},
                              {"sessions", sessions_}});
+  }
+
+  // Without a Python that can read them these are names and sizes.
+  std::vector<Json> files_in(const std::string& name) const {
+    const std::vector<std::string> paths = output_files_in(name);
+    Result<std::vector<Json>> read = look_at_files(paths, Depth::brief, options_.interpreter);
+    if (read) return std::move(*read);
+    std::fprintf(stderr, "leat ls: %s\n", read.error().message.c_str());
+    std::vector<Json> files;
+    for (const std::string& path : paths)
+      files.push_back(unread_file(path, "not read: there is no Python with h5py"));
+    return files;
   }
 
   static Json lost_so_far(const Json& file) {
@@ -195,6 +209,8 @@ void add_ls(CLI::App& app, int& exit_code) {
                    "Seconds that the servers of running sessions have to answer")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
+  verb->add_option("--interpreter", options->interpreter,
+                   "Python with h5py, which reads files (default: python3 in PATH)");
   verb->footer(
       "Changes nothing, and no run waits for it. Exit codes: 0 good; 1 something is not there or "
       "cannot "

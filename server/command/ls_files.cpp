@@ -9,36 +9,36 @@
 #include "lib/os/child_process.hpp"
 #include "lib/os/process.hpp"
 #include "server/command/ls_ledger.hpp"
+#include "server/workers/python/script_files.hpp"
 
 namespace leat::command {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kLookLimitNs = 120'000'000'000;
+constexpr double kLookSeconds = 120;
 constexpr const char* kExtensions[] = {".h5", ".hdf5", ".hdf", ".he5", ".nc", ".nc4", ".vtkhdf"};
 
-Result<std::vector<Json>> ask(const std::vector<std::string>& paths, Depth depth) {
+Result<std::vector<Json>> ask(const std::vector<std::string>& paths, Depth depth,
+                              const std::string& interpreter) {
+  const Result<std::string> python = server::find_python(interpreter, "h5py");
+  if (!python) return python.error();
   std::string input;
   for (const std::string& path : paths) input += path + '\0';
-  std::vector<std::string> words{platform::path_beside_program(LEAT_PLUGIN_FOLDER "/ls-hdf5")};
-  if (depth == Depth::brief) words.push_back("--brief");
-  const Result<std::string> output = platform::run_program(words, input, kLookLimitNs);
+  const Result<std::string> output = server::run_python_tool(
+      *python, {"ls", state_program(), depth == Depth::brief ? "brief" : "all"}, input,
+      kLookSeconds);
   if (!output) return output.error();
   std::vector<Json> files;
   std::istringstream lines(*output);
   for (std::string line; std::getline(lines, line);) {
     files.push_back(Json::parse(line, nullptr, false));
     if (!files.back().is_object()) break;
+    if (files.back().contains("no_h5py"))
+      return Error{Status::ERROR_SYSTEM, files.back()["no_h5py"].get<std::string>()};
   }
   if (files.size() == paths.size() && files.back().is_object()) return files;
-  return Error{Status::ERROR_SERVER, words[0] + " did not say what is in it"};
-}
-
-Json unreadable(const std::string& path, const std::string& why) {
-  std::error_code error;
-  const std::uintmax_t bytes = fs::file_size(path, error);
-  return {{"file", path}, {"state", ""}, {"problem", why}, {"bytes", error ? 0 : bytes}};
+  return Error{Status::ERROR_SERVER, *python + " did not say what is in it"};
 }
 
 void add_ledger(Json* file) {
@@ -65,21 +65,25 @@ std::vector<std::string> paths_in(const std::string& folder,
 
 }  // namespace
 
-std::vector<Json> look_at_files(const std::vector<std::string>& paths, Depth depth) {
-  if (paths.empty()) return {};
-  Result<std::vector<Json>> files = ask(paths, depth);
-  std::vector<Json> all;
-  if (files) {
-    all = std::move(*files);
-  } else if (paths.size() == 1) {
-    all.push_back(unreadable(
-        paths[0], "the HDF5 library cannot cope with it, it is damaged: " + files.error().message));
-  } else {  // one of them is bad enough to end the program: each by itself
-    for (const std::string& path : paths)
-      all.push_back(std::move(look_at_files({path}, depth).front()));
+std::string state_program() {
+  return platform::path_beside_program(LEAT_PLUGIN_FOLDER "/state-hdf5");
+}
+
+Result<std::vector<Json>> look_at_files(const std::vector<std::string>& paths, Depth depth,
+                                        const std::string& interpreter) {
+  if (paths.empty()) return std::vector<Json>();
+  Result<std::vector<Json>> files = ask(paths, depth, interpreter);
+  for (std::size_t i = 0; files && i < paths.size(); ++i) {
+    (*files)[i]["file"] = paths[i];
+    add_ledger(&(*files)[i]);
   }
-  for (Json& file : all) add_ledger(&file);
-  return all;
+  return files;
+}
+
+Json unread_file(const std::string& path, const std::string& why) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(path, error);
+  return {{"file", path}, {"state", ""}, {"problem", why}, {"bytes", error ? 0 : bytes}};
 }
 
 std::vector<std::string> output_files_in(const std::string& folder) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
 #include "lib/os/process.hpp"
 #include "server/command/exec_program.hpp"
@@ -34,11 +33,6 @@ std::string interpreter_of(const std::vector<std::string>& words) {
   return name;
 }
 
-int cannot_run(const std::string& verb, const std::string& why) {
-  std::fprintf(stderr, "leat %s: %s\n", verb.c_str(), why.c_str());
-  return kBad;
-}
-
 }  // namespace
 
 void add_python_verbs(CLI::App& app) {
@@ -50,17 +44,15 @@ std::optional<int> run_python_verb(const std::vector<std::string>& words) {
   if (words.empty() || std::none_of(std::begin(kPythonVerbs), std::end(kPythonVerbs), is_first))
     return std::nullopt;
   const std::string& verb = words.front();
-  if (!std::filesystem::exists(server::python_launcher()))
-    return cannot_run(verb,
-                      "it is a program in Python, and this Leat was built with LEAT_PYTHON=OFF");
-  const std::string name = interpreter_of(words), python = platform::find_program(name);
-  if (python.empty())
-    return cannot_run(verb, "there is no program \"" + name +
-                                "\": install Python 3, or say --interpreter /path/to/python3");
+  const Result<std::string> python = server::find_python(interpreter_of(words), "");
+  if (!python) {
+    std::fprintf(stderr, "leat %s: %s\n", verb.c_str(), python.error().message.c_str());
+    return kBad;
+  }
   setenv("LEAT_PROGRAM", platform::path_beside_program("leat").c_str(), 1);
   std::vector<std::string> arguments{server::python_launcher()};
   arguments.insert(arguments.end(), words.begin(), words.end());
-  return exec_program(verb, python, arguments);
+  return exec_program(verb, *python, arguments);
 }
 
 }  // namespace leat::command

@@ -67,12 +67,21 @@ class Recover {
 
  private:
   int file() {
-    std::string session;
-    if (!killed_.empty())
-      session = look_at_files({name_}, Depth::brief).front().value("session", "");
+    const std::string session = killed_.empty() ? "" : session_of_file();
     store_where([&](const KilledSession& each) { return may_belong(name_, session, each); });
     std::fflush(stdout);
     return exit_code_ == kGood ? exec_store_program("recover", {name_}) : exit_code_;
+  }
+
+  // "" when nothing can say.
+  std::string session_of_file() const {
+    constexpr std::int64_t kLimitNs = 30'000'000'000;
+    const Result<std::string> told =
+        platform::run_program({state_program(), "--inside", name_}, "", kLimitNs);
+    if (!told) return "";
+    const std::size_t end = told->find('\n');
+    const Json inside = Json::parse(told->substr(end + 1), nullptr, false);
+    return inside.is_object() ? inside.value("session", "") : "";
   }
 
   void store_where(const std::function<bool(const KilledSession&)>& is_meant) {

@@ -40,14 +40,9 @@ int run_replay(const ReplayOptions& options) {
     return complain(kUsage, "--from " + std::to_string(*options.from) + " is behind --to " +
                                 std::to_string(*options.to));
   }
-  const std::string interpreter = platform::find_program(options.interpreter);
-  if (interpreter.empty()) {
-    return complain(kBad,
-                    "there is no program \"" + options.interpreter +
-                        "\" to run scripts with: install Python 3 with NumPy and h5py, or say "
-                        "--interpreter /path/to/python3");
-  }
-  return exec_program("replay", interpreter, arguments_of(options));
+  const Result<std::string> python = server::find_python(options.interpreter, "NumPy and h5py");
+  if (!python) return complain(kBad, python.error().message);
+  return exec_program("replay", *python, arguments_of(options));
 }
 
 }  // namespace

@@ -343,7 +343,7 @@ def test_an_iteration_whose_file_cannot_be_named_has_failed(tmp_path, error):
 
 
 BAD = {"layout": ("damariss", 'expected "leat" or "damaris"'), "file-mode": ("FilePerNode", 'expected "FilePerCore"'),
-       "domains": ("0", "expected how many blocks"), "xdmf": ("true", "there is no sidecar")}
+       "domains": ("0", "expected how many blocks")}
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 import threading
 import time
 
@@ -181,6 +182,20 @@ def test_errors_teach(folder):
     both = ls("plat.h5", "plate.h5", cwd=folder, code=1)
     assert "temperature" in both.stdout and both.stderr
     assert ls("--nonsense", cwd=folder, code=2).stderr
+
+
+def test_without_h5py_sessions_and_names_are_shown_and_it_is_said_what_to_install(folder, tmp_path):
+    shutil.copy(folder / "plate.h5", tmp_path)
+    (tmp_path / "python").write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')  # without packages
+    (tmp_path / "python").chmod(0o755)
+    for interpreter, said in (("./python", "cannot import h5py"), ("nopython", 'no program "nopython": install Python 3 with h5py')):
+        done = ls("--interpreter", interpreter, cwd=tmp_path)
+        assert re.search(r"1 output file\n.*\n  plate.h5 .* KiB .*not read: there is no Python with h5py", done.stdout), done.stdout
+        assert done.stderr.startswith("leat ls: ") and said in done.stderr and len(done.stderr.splitlines()) == 1
+        done = ls("plate.h5", "--interpreter", interpreter, cwd=tmp_path, code=1)
+        assert done.stderr.startswith("leat ls: plate.h5: ") and said in done.stderr and not done.stdout
+        assert len(done.stderr.splitlines()) == 1
+        assert ls("--interpreter", interpreter, cwd=folder.parent).stderr == "", "there is nothing to read"
 
 
 def on_a_terminal(columns, *arguments, cwd):

@@ -3,12 +3,10 @@
 import json
 import os
 import random
-import shutil
 import subprocess
-import time
+import sys
 import xml.etree.ElementTree as xml
 
-import h5py
 import numpy as np
 import pytest
 from judges import environment
@@ -17,7 +15,14 @@ from leat_run import same_bits
 from nodes import Nodes, leat
 
 SUPPORT = os.path.join(os.path.dirname(__file__), "..", "support")
-XDMF = {"options": {"xdmf": "true"}}
+
+
+def finish(plugin):
+    """Ends the run and makes its sidecar; what `leat xdmf` says."""
+    plugin.finish()
+    done = leat("xdmf", plugin.folder / "run.h5")
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout
 
 
 def vtk(path, name="out.npz"):
@@ -51,12 +56,12 @@ def test_a_uniform_mesh_lies_where_it_is_said_to(tmp_path, dims, steps):
                                variable("group/p", "i4", names, **{"global": 1}, mesh=0, nodal=1),
                                variable("k", "f4", names, **{"global": 1}, mesh=0, time_varying=0)],
                     meshes=[mesh("box", "uniform", dims, origin=[1., 2., 3.][:dims], spacing=[.5, .25, 2.][:dims])],
-                    time_parameter=0, **XDMF)
+                    time_parameter=0)
     for step in range(steps):
         blocks = [global_block(plugin, 0, cells, step), global_block(plugin, 1, nodes, 10 + step)]
         plugin.must(10 * step, *blocks, *([global_block(plugin, 2, cells, 99)] if step == 0 else []),
                     parameters={"time": .1 * step})
-    plugin.finish()
+    finish(plugin)
     seen = vtk(tmp_path / "run.xmf")
     assert same_bits(seen["time"], np.array([0., .1, .2][:steps]))
     axes = [[1, 2, 3][i] + np.arange(nodes[dims - 1 - i]) * [.5, .25, 2][i] for i in range(dims)]
@@ -88,11 +93,11 @@ def test_structured_meshes(tmp_path, kind, dims):
     coordinates = [variable(f"c{i}", "f8", names if kind == "curvilinear" else ["n"], time_varying=0) for i in range(dims)]
     plugin = Plugin(tmp_path, [variable("t", "f4", names, **{"global": 1}, mesh=0),
                                variable("p", "i8", names, **{"global": 1}, mesh=0, nodal=1), *coordinates],
-                    meshes=[mesh("m", kind, dims, coordinates=[2 + i for i in range(dims)])], **XDMF)
+                    meshes=[mesh("m", kind, dims, coordinates=[2 + i for i in range(dims)])])
     for step in range(3):
         blocks = [global_block(plugin, 0, cells, step), global_block(plugin, 1, nodes, 10 + step)]
         plugin.must(step, *blocks, *([plugin.values(2 + i, axes[i]) for i in range(dims)] if step == 0 else []))
-    plugin.finish()
+    finish(plugin)
     seen = vtk(tmp_path / "run.xmf")
     where = np.zeros((np.prod(nodes), 3))
     for i in range(dims):
@@ -112,10 +117,10 @@ def test_structured_meshes(tmp_path, kind, dims):
 def test_coordinates_of_centres_give_points(tmp_path):
     plugin = Plugin(tmp_path, [variable("t", "f8", ["y", "x"], **{"global": 1}, mesh=0),
                                variable("lon", "f4", ["x"], time_varying=0), variable("lat", "f4", ["y"], time_varying=0)],
-                    meshes=[mesh("earth", "rectilinear", 2, coordinates=[1, 2])], **XDMF)
+                    meshes=[mesh("earth", "rectilinear", 2, coordinates=[1, 2])])
     plugin.must(0, global_block(plugin, 0, (3, 4), 1), plugin.values(1, [0, 10, 20, 40]), plugin.values(2, [-50, 0, 50]))
     plugin.must(1, global_block(plugin, 0, (3, 4), 2))
-    plugin.finish()
+    finish(plugin)
     seen = vtk(tmp_path / "run.xmf")
     assert same_bits(seen["1/P/t"], array((3, 4), "f8", 2).ravel())
     assert np.array_equal(seen["0/points"], places([[0, 10, 20, 40], [-50, 0, 50]]))
@@ -127,13 +132,13 @@ def test_a_mesh_may_move(tmp_path, kind):
     dims = (["y", "x"], ["y", "x"]) if curvilinear else (["i"], ["j"])
     plugin = Plugin(tmp_path, [variable("t", "f8", ["y", "x"], **{"global": 1}, mesh=0),
                                variable("x", "f8", dims[0]), variable("y", "f4", dims[1])],
-                    meshes=[mesh("m", kind, 2, coordinates=[1, 2])], **XDMF)
+                    meshes=[mesh("m", kind, 2, coordinates=[1, 2])])
     y, x = np.meshgrid(np.arange(3.), np.arange(4.), indexing="ij") if curvilinear else (np.arange(3.), np.arange(4.))
     shape = (2, 3) if curvilinear else (3, 4)
     for step in range(4):
         moved = [] if step == 2 else [plugin.values(1, x + step), plugin.values(2, y * (1 + step))]
         plugin.must(step, global_block(plugin, 0, shape, step), *moved)
-    plugin.finish()
+    finish(plugin)
     seen = vtk(tmp_path / "run.xmf")
     for step, of in enumerate([0, 1, 1, 3]):  # it stays where it is in the third
         at = np.stack([(x + of).ravel(), (y * (1 + of)).ravel(), np.zeros(12)], 1) if curvilinear else places([x + of, y * (1 + of)])
@@ -152,11 +157,11 @@ def test_cells_of_each_shape(tmp_path, shape):
     plugin = Plugin(tmp_path, [variable("p", "f8", ["?n", "xyz"], time_varying=0),
                                variable("c", "i4", ["?ids"] if flat else ["?cells", "k"], time_varying=0),
                                variable("s", "f8", ["?cells"], mesh=0)],
-                    meshes=[mesh("m", "unstructured", 3, coordinates=[0], connectivity=1, cell_type=shape)], **XDMF)
+                    meshes=[mesh("m", "unstructured", 3, coordinates=[0], connectivity=1, cell_type=shape)])
     cells = np.array([np.arange(ids), np.arange(ids) + 2])
     points = np.random.default_rng(shape).random((ids + 2, 3))
     plugin.must(0, plugin.values(0, points), plugin.values(1, cells.ravel() if flat else cells), plugin.block(2, (2,), 5))
-    plugin.finish()
+    finish(plugin)
     seen = vtk(tmp_path / "run.xmf")
     block = "0/" if "0/kind" in seen else "0/rank 0/"
     # Readers call a cell of one point, or a line of two, by the name of those that may have more.
@@ -170,7 +175,7 @@ def test_cells_of_several_ranks_are_a_grid_each(tmp_path, moving):
     still = {} if moving else {"time_varying": 0}
     plugin = Plugin(tmp_path, [variable("p", "f4", ["?n", "xyz"], **still), variable("c", "i8", ["?cells", "k"], **still),
                                variable("s", "f8", ["?cells"], mesh=0), variable("v", "f4", ["?n", "xyz"], mesh=0, nodal=1)],
-                    ranks=2, meshes=[mesh("tets", "unstructured", 3, coordinates=[0], connectivity=1, cell_type=10)], **XDMF)
+                    ranks=2, meshes=[mesh("tets", "unstructured", 3, coordinates=[0], connectivity=1, cell_type=10)])
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]], "f4")
     cells = {0: [[0, 1, 2, 3], [1, 2, 3, 4]], 1: [[0, 1, 2, 4]]}
     for step in range(3):
@@ -179,7 +184,7 @@ def test_cells_of_several_ranks_are_a_grid_each(tmp_path, moving):
         plugin.must(step, *(grid if moving or step == 0 else []),
                     *[plugin.block(2, (len(cells[r]),), 10 * step + r, rank=r) for r in (0, 1) if (r, step) != (1, 2)],
                     *[plugin.block(3, (5, 3), 50 + 10 * step + r, rank=r) for r in (0, 1)])
-    plugin.finish()
+    finish(plugin)
     seen = vtk(tmp_path / "run.xmf")
     for step in range(3):
         for r in (0, 1):
@@ -200,7 +205,7 @@ def test_particles_come_and_go(tmp_path, form):
     where = [variable("xyz", "f4", ["?n", "c"])] if form == "together" else [variable(c, "f8", ["?n"]) for c in "xyz"[:dims]]
     count = len(where)
     plugin = Plugin(tmp_path, where + [variable("m", "i4", ["?n"], mesh=0), variable("f", "f8", ["?n", "c"], mesh=0)], ranks=2,
-                    meshes=[mesh("atoms", "points", dims, coordinates=list(range(count)))], **XDMF)
+                    meshes=[mesh("atoms", "points", dims, coordinates=list(range(count)))])
     sizes = [{0: 3, 1: 2}, {0: 0, 1: 4}, {}, {0: 1, 1: 1}, {0: 0, 1: 0}, {0: 2}]
     for step, of in enumerate(sizes):
         blocks = [plugin.values(i, np.arange(n * (3 if count == 1 and dims == 3 else 1)).reshape((n, 3) if form == "together" else (n,))
@@ -208,7 +213,7 @@ def test_particles_come_and_go(tmp_path, form):
         fields = [plugin.block(count, (n,), 10 * step + r, rank=r) for r, n in of.items()]
         rare = [plugin.block(count + 1, (n, 3), 50 + r, rank=r) for r, n in of.items() if step == 3]
         plugin.must(step, *blocks, *fields, *rare)
-    plugin.finish()
+    finish(plugin)
     seen = vtk(tmp_path / "run.xmf")
     assert seen["time"].tolist() == [0, 1, 3, 4, 5], "nothing of the mesh was written in iteration 2"
     for step, row in enumerate([0, 1, 3, 4, 5]):
@@ -227,11 +232,11 @@ def test_particles_come_and_go(tmp_path, form):
 
 def test_fewer_particles_than_iterations(tmp_path):
     plugin = Plugin(tmp_path, [variable("x", "f8", ["?n"]), variable("m", "f8", ["?n"], mesh=0)],
-                    meshes=[mesh("atoms", "points", 1, coordinates=[0])], **XDMF)
+                    meshes=[mesh("atoms", "points", 1, coordinates=[0])])
     sizes = [0, 1, 0, 0, 2, 0]
     for step, n in enumerate(sizes):
         plugin.must(step, plugin.block(0, (n,), step), plugin.block(1, (n,), 10 + step))
-    plugin.finish()
+    finish(plugin)
     seen = vtk(tmp_path / "run.xmf")
     # A step without particles has a point, and no cell that would show it.
     assert [seen[f"{step}/counts"].tolist() for step in range(6)] == [[max(1, n), n] for n in sizes]
@@ -243,21 +248,21 @@ def test_coordinates_of_several_types_lose_nothing(tmp_path, kind):
     shape = (24,) if kind == "points" else (2, 3, 4)
     more = {} if kind == "points" else {"global": 1, "nodal": 1}
     plugin = Plugin(tmp_path, [variable("x", "f4", dims), variable("y", "f8", dims), variable("z", "i4", dims),
-                               variable("t", "f8", dims, mesh=0, **more)], meshes=[mesh("m", kind, 3, coordinates=[0, 1, 2])], **XDMF)
+                               variable("t", "f8", dims, mesh=0, **more)], meshes=[mesh("m", kind, 3, coordinates=[0, 1, 2])])
     rng = np.random.default_rng(3)
     at = [rng.random(shape, "f4"), rng.random(shape), rng.integers(-2 ** 31, 2 ** 31, shape).astype("i4")]
     place = {"position": [0] * 3, "global": shape} if more else {}
     plugin.must(0, *[plugin.values(i, at[i]) for i in range(3)], plugin.block(3, shape, 1, **place))
-    plugin.finish()
+    finish(plugin)
     assert same_bits(vtk(tmp_path / "run.xmf")["0/points"], np.stack([a.ravel().astype("f8") for a in at], 1))
 
 
 def test_particles_of_ranks_that_have_as_many_each(tmp_path):
     plugin = Plugin(tmp_path, [variable(c, "f8", ["n"]) for c in "xy"] + [variable("m", "f8", ["n"], mesh=0)], ranks=3,
-                    meshes=[mesh("atoms", "points", 2, coordinates=[0, 1])], **XDMF)
+                    meshes=[mesh("atoms", "points", 2, coordinates=[0, 1])])
     for step in range(2):
         plugin.must(step, *[plugin.block(i, (4,), 10 * step + 3 * i + r, rank=r) for i in range(3) for r in range(3)])
-    plugin.finish()
+    finish(plugin)
     seen = vtk(tmp_path / "run.xmf")
     for step in range(2):
         of = [np.concatenate([array((4,), "f8", 10 * step + 3 * i + r) for r in range(3)]) for i in range(3)]
@@ -273,9 +278,9 @@ def test_each_type_and_number_of_components(tmp_path):
     shapes = {1: (5,), 2: (5, 2), 3: (5, 3), 4: (5, 4), 6: (5, 6), 9: (5, 3, 3), 12: (5, 4, 3)}
     cases = [(t, k) for t in TYPES for k in columns]
     plugin = Plugin(tmp_path, [variable("x", "f8", ["?n"])] + [variable(f"{t}_{k}", t, columns[k], mesh=0) for t, k in cases],
-                    meshes=[mesh("atoms", "points", 1, coordinates=[0])], **XDMF)
+                    meshes=[mesh("atoms", "points", 1, coordinates=[0])])
     plugin.must(0, plugin.block(0, (5,), 1), *[plugin.block(1 + i, shapes[k], 10 + i) for i, (t, k) in enumerate(cases)])
-    plugin.finish()
+    finish(plugin)
     seen = vtk(tmp_path / "run.xmf")
     for i, (t, k) in enumerate(cases):
         wanted = array((5, k) if k > 1 else (5,), t, 10 + i)
@@ -289,13 +294,13 @@ def test_each_type_and_number_of_components(tmp_path):
 def test_several_blocks_of_one_rank_are_a_grid_each(tmp_path):
     plugin = Plugin(tmp_path, [variable("p", "f8", ["?n", "xyz"]), variable("c", "i8", ["?cells", "k"]),
                                variable("s", "f8", ["?cells"], mesh=0)],
-                    meshes=[mesh("m", "unstructured", 3, coordinates=[0], connectivity=1, cell_type=5)], **XDMF)
+                    meshes=[mesh("m", "unstructured", 3, coordinates=[0], connectivity=1, cell_type=5)])
     points = np.arange(9.).reshape(3, 3)
     for step in range(2):
         plugin.must(step, *[plugin.values(0, points + b, block=b) for b in (0, 1)],
                     *[plugin.values(1, [[0, 2, 1]], block=b) for b in (0, 1)],
                     *[plugin.block(2, (1,), 10 * step + b, block=b) for b in (0, 1)])
-    plugin.finish()
+    finish(plugin)
     seen = vtk(tmp_path / "run.xmf")
     for step in range(2):
         for b, name in enumerate(["rank 0", "rank 0 block 1"]):
@@ -306,12 +311,12 @@ def test_several_blocks_of_one_rank_are_a_grid_each(tmp_path):
 def test_an_unstructured_mesh_may_be_away(tmp_path):
     plugin = Plugin(tmp_path, [variable("p", "f8", ["?n", "xyz"]), variable("c", "i8", ["?cells", "k"]),
                                variable("s", "f8", ["?cells"], mesh=0)],
-                    meshes=[mesh("m", "unstructured", 3, coordinates=[0], connectivity=1, cell_type=5)], **XDMF)
+                    meshes=[mesh("m", "unstructured", 3, coordinates=[0], connectivity=1, cell_type=5)])
     points = np.arange(9.).reshape(3, 3)
     for step in range(4):
         n = step % 2  # without cells, and with one
         plugin.must(step, plugin.values(0, points), plugin.values(1, np.arange(3 * n).reshape(n, 3)), plugin.block(2, (n,), step))
-    plugin.finish()
+    finish(plugin)
     seen = vtk(tmp_path / "run.xmf")
     assert seen["time"].tolist() == [0, 1, 2, 3]
     assert [seen[f"{step}/counts"].tolist() for step in range(4)] == [[1, 0], [3, 1]] * 2
@@ -324,7 +329,7 @@ def several(folder, **more):
                            variable("t", "f8", ["y", "x"], **{"global": 1}, mesh=1),
                            variable("lon", "f8", ["i"], time_varying=0), variable("u", "f8", ["i"], **{"global": 1}, mesh=2)],
                   meshes=[mesh("atoms", "points", 2, coordinates=[0, 1]), mesh("a plate", "uniform", 2, spacing=[1., 1.]),
-                          mesh("line", "rectilinear", 1, coordinates=[4])], **{**XDMF, **more})
+                          mesh("line", "rectilinear", 1, coordinates=[4])], **more)
 
 
 def write_several(plugin, step):
@@ -351,7 +356,7 @@ def test_several_meshes_are_a_collection(tmp_path, steps):
     plugin = several(tmp_path)
     for step in range(steps):
         write_several(plugin, step)
-    plugin.finish()
+    finish(plugin)
     expect_several(vtk(tmp_path / "run.xmf"), steps)
 
 
@@ -359,11 +364,11 @@ def test_times_that_readers_cannot_tell_apart(tmp_path):
     for name, times in (("same", [0., 1., 1.]), ("near", [0., 1e-17, 2e-17]), ("none", [None, None, None]),
                         ("odd", [5., float("nan"), 7.]), ("good", [.1, .2, .7])):
         (tmp_path / name).mkdir()
-        plugin = Plugin(tmp_path / name, [variable("t", "f8", ["x"], **{"global": 1}, mesh=0)], time_parameter=0, infos=1,
-                        meshes=[mesh("m", "uniform", 1, spacing=[1.])], **XDMF)
+        plugin = Plugin(tmp_path / name, [variable("t", "f8", ["x"], **{"global": 1}, mesh=0)], time_parameter=0,
+                        meshes=[mesh("m", "uniform", 1, spacing=[1.])])
         for step, at in enumerate(times):
             plugin.must(10 * step, global_block(plugin, 0, (4,), step), parameters={"time": at} if at == at else {})
-        said = plugin.finish()
+        said = finish(plugin)
         seen = vtk(tmp_path / name / "run.xmf")
         assert seen["time"].tolist() == (times if name == "good" else [0, 10, 20]), name
         assert ("numbers of iterations stand for them" in said) == (name in ("same", "near", "odd"))
@@ -378,13 +383,13 @@ def test_what_xdmf_cannot_say_is_left_out_and_said(tmp_path):
                                variable("face", "f8", ["y", "x"], **{"global": 1}, mesh=0),
                                variable("a:b", "f8", ["y", "x"], **{"global": 1}, mesh=0)] + mixed,
                     meshes=[mesh("plate", "uniform", 2, spacing=[1., 1.]),
-                            mesh("body", "unstructured", 1, coordinates=[4], connectivity=5, offsets=6, types=7)], infos=1, **XDMF)
+                            mesh("body", "unstructured", 1, coordinates=[4], connectivity=5, offsets=6, types=7)])
     for step in range(2):
         plugin.must(step, global_block(plugin, 0, (3, 4), 1), global_block(plugin, 1, (3, 4), 2), global_block(plugin, 2, (3, 5), 3),
                     global_block(plugin, 3, (3, 4), 3),
                     *([plugin.values(4, [0, 1, 2]), plugin.values(5, [0, 1, 2]), plugin.values(6, [0, 2, 3]),
                        plugin.values(7, [3, 1])] if step == 0 else []), plugin.block(8, (2,), 4))
-    said = [line for line in plugin.finish().splitlines() if "run.xmf is without" in line]
+    said = [line for line in finish(plugin).splitlines() if line.startswith("  without the ")]
     assert len(said) == 4
     for part in ('"z": VTK has no complex numbers', '"face": its shape (3, 5) is neither', '"a:b": its name has a ":"',
                  'mesh "body": XDMF wants the shape of each cell'):
@@ -400,73 +405,87 @@ def references(path):
     return names, len(root.find("Domain/Grid"))
 
 
-def test_the_sidecar_is_there_from_the_first_iteration_and_grows(tmp_path):
-    plugin = several(tmp_path)
-    assert not (tmp_path / "run.xmf").exists()
-    write_several(plugin, 0)
-    assert references(tmp_path / "run.xmf") == ({"run.h5"}, 1)
-    write_several(plugin, 1)
-    assert references(tmp_path / "run.xmf")[1] in (1, 2), "it may be a second old"
-    plugin.finish()
-    assert references(tmp_path / "run.xmf") == ({"run.h5"}, 2)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["run.h5", "run.xmf"]
-
-
-def test_none_is_made_unless_it_is_asked_for_and_other_values_are_errors(tmp_path):
-    for value in ({}, {"xdmf": "false"}):
-        plugin = several(tmp_path, options={**value, "exists": "replace"})
-        write_several(plugin, 0)
-        plugin.finish()
-    assert not (tmp_path / "run.xmf").exists()
-    plugin = several(tmp_path, options={"xdmf": "yes"})
-    assert 'option xdmf="yes": expected "true" or "false"' in plugin.opened
-    plugin.close()
-
-
-def test_a_sidecar_that_cannot_be_made_is_one_warning(tmp_path):
-    (tmp_path / "run.xmf").write_text("something of the user's")
+def test_the_sidecar_can_be_made_while_the_run_goes_on(tmp_path):
     plugin = several(tmp_path)
     for step in range(3):
         write_several(plugin, step)
-    said = plugin.finish()
-    assert said.count("run.xmf could not be made: run.xmf is there, and is not the sidecar of run.h5") == 1, said
+        assert leat("xdmf", tmp_path / "run.h5").returncode == 0
+        assert references(tmp_path / "run.xmf") == ({"run.h5"}, step + 1)
+        expect_several(vtk(tmp_path / "run.xmf"), step + 1)
+    plugin.kill()
+    assert leat("xdmf", tmp_path / "run.h5").returncode == 0
+    expect_several(vtk(tmp_path / "run.xmf"), 3)
+    assert not list(tmp_path.glob(".run.xmf*"))
+
+
+def test_the_option_that_there_was_is_an_error_that_says_what_to_do(tmp_path):
+    for value in ("true", "false", "yes"):
+        plugin = several(tmp_path, options={"xdmf": value})
+        assert 'no option "xdmf" any more: remove it; `leat xdmf FILE` makes the XDMF sidecar' in plugin.opened
+        plugin.close()
+
+
+def test_a_sidecar_that_cannot_be_made_is_said_with_what_to_do(tmp_path):
+    plugin = several(tmp_path)
+    for step in range(3):
+        write_several(plugin, step)
+    plugin.finish()
+    (tmp_path / "run.xmf").write_text("something of the user's")
+    done = leat("xdmf", tmp_path / "run.h5")
+    assert done.returncode == 1 and "run.xmf is there, and is not the sidecar of run.h5: move it away" in done.stderr
     assert (tmp_path / "run.xmf").read_text() == "something of the user's"
     (tmp_path / "run.xmf").unlink()
-    (tmp_path / ".run.xmf.run").mkdir()
-    plugin = several(tmp_path, options={"xdmf": "true", "exists": "replace"})
-    for step in range(3):
-        write_several(plugin, step)
-    assert plugin.finish().count("run.xmf could not be made: cannot write") == 1
+    (tmp_path / ".run.xmf.command").mkdir()
+    done = leat("xdmf", tmp_path / "run.h5")
+    assert done.returncode == 1 and "run.xmf could not be made: cannot write" in done.stderr
     for name, options in (("empty", {}), ("a:b", {"file": "a:b.h5"})):
         (tmp_path / name).mkdir()
-        plugin = Plugin(tmp_path / name, [variable("t", "f8", ["x"], mesh=0 if options else -1)], options={"xdmf": "true", **options},
+        plugin = Plugin(tmp_path / name, [variable("t", "f8", ["x"], mesh=0 if options else -1)], options=options,
                         meshes=[mesh("m", "uniform", 1, spacing=[1.])])
         plugin.must(0, plugin.block(0, (4,), 1))
-        said = plugin.finish()
+        plugin.finish()
+        said = leat("xdmf", tmp_path / name / options.get("file", "run.h5")).stderr
         assert ('XDMF cannot refer to a:b.h5: its name has a ":"' if options else "nothing that is on a mesh") in said, said
         assert not list((tmp_path / name).glob("*.xmf"))
 
 
-@pytest.mark.parametrize("exists", ["keep", "replace"])
-def test_an_old_run_takes_its_sidecar_along(tmp_path, exists):
-    for run in range(3):
-        wanted = {"xdmf": "true"} if run < 2 else {}  # a run that wants none is not shown by that of an older one
-        plugin = several(tmp_path, options={"exists": exists, **wanted})
-        for step in range(1 + run):
-            write_several(plugin, step)
-        plugin.finish()
-    assert not (tmp_path / "run.xmf").exists()
-    if exists == "keep":  # nor is a run by that of a file that somebody removed
-        (tmp_path / "run.h5").unlink()
-        (tmp_path / "run.xmf").write_text((tmp_path / "run.1.xmf").read_text().replace("run.1.h5", "run.h5"))
-        several(tmp_path, options={}).finish()
-        assert not (tmp_path / "run.xmf").exists()
-    if exists == "replace":
-        assert [file.name for file in tmp_path.iterdir()] == ["run.h5"]
-        return
-    for run in (1, 2):
-        assert references(tmp_path / f"run.{run}.xmf") == ({f"run.{run}.h5"}, run)
-        expect_several(vtk(tmp_path / f"run.{run}.xmf"), run)
+@pytest.mark.parametrize("planted", ["run.xmf", ".run.xmf.command"])
+def test_nothing_is_written_through_a_link(tmp_path, planted):
+    plugin = several(tmp_path)
+    write_several(plugin, 0)
+    plugin.finish()
+    (tmp_path / "theirs").write_text("theirs")
+    (tmp_path / planted).symlink_to("theirs")
+    done = leat("xdmf", tmp_path / "run.h5")
+    assert done.returncode == (planted == "run.xmf") and (tmp_path / "theirs").read_text() == "theirs"
+    assert (tmp_path / "run.xmf").is_symlink() == (planted == "run.xmf")
+
+
+def test_a_python_without_h5py_says_what_to_install(tmp_path):
+    (tmp_path / "python").write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')  # without packages
+    (tmp_path / "python").chmod(0o755)
+    for interpreter, said in ((tmp_path / "python", "cannot import h5py"),
+                              ("nopython", 'no program "nopython": install Python 3 with h5py')):
+        done = leat("xdmf", "run.h5", "--interpreter", interpreter, cwd=tmp_path)
+        assert done.returncode == 1 and done.stderr.startswith("leat xdmf: ") and said in done.stderr and "--interpreter" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_damaged_file_is_no_crash_of_the_command(tmp_path, seed):
+    plugin = several(tmp_path)
+    for step in range(3):
+        write_several(plugin, step)
+    plugin.finish()
+    whole, dice = (tmp_path / "run.h5").read_bytes(), random.Random(seed)
+    for _ in range(8):
+        damaged = bytearray(whole)
+        for _ in range(dice.choice([1, 5, 40])):
+            damaged[dice.randrange(len(whole))] = dice.randrange(256)
+        (tmp_path / "run.h5").write_bytes(damaged)
+        done = leat("xdmf", tmp_path / "run.h5")
+        assert done.returncode in (0, 1) and "Traceback" not in done.stderr, done.stderr
+        assert (done.returncode == 1) == any(line.startswith("leat xdmf: ") for line in done.stderr.splitlines()), done
 
 
 def test_leat_xdmf_makes_the_sidecar_of_any_file(tmp_path):
@@ -487,63 +506,6 @@ def test_leat_xdmf_makes_the_sidecar_of_any_file(tmp_path):
     assert leat("xdmf").returncode == 2
 
 
-def killed_at(folder, number):
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    calls = "pwrite64,write,rename,unlink,unlinkat,openat"
-    try:
-        plugin = several(folder, wrapper=["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"inject={calls}:signal=KILL:when={number}"])
-        for step in range(4):
-            write_several(plugin, step)
-            time.sleep(.4)  # so that the sidecar is made again before the end
-        plugin.finish()
-        return False
-    except (AssertionError, OSError, ValueError):
-        return True
-
-
-def test_killed_at_any_moment_the_sidecar_names_what_is_there(tmp_path):
-    calls, absent, compared = 0, 0, set()
-    dice = random.Random(7)
-    number = 1
-    while killed_at(tmp_path / "run", number):
-        calls += 1
-        number += dice.randint(1, 25)
-        path = tmp_path / "run/run.h5"
-        sidecar = path.with_suffix(".xmf")
-        steps = references(sidecar)[1] if sidecar.exists() else 0
-        absent += steps == 0
-        if steps and ("killed", steps) not in compared:  # VTK takes a second to start
-            compared.add(("killed", steps))
-            expect_several(vtk(sidecar), steps)
-        if not path.exists():
-            continue
-        done = leat("recover", path)
-        assert done.returncode == 0, done.stderr
-        with h5py.File(path) as file:
-            rows = len(file["iteration"])
-        assert rows >= steps and (references(sidecar) == ({"run.h5"}, rows) if rows else not sidecar.exists()), number
-        if rows and ("recovered", rows) not in compared:
-            compared.add(("recovered", rows))
-            expect_several(vtk(sidecar), rows)
-    print(calls, absent, compared)
-    assert calls >= 20 and absent and {("recovered", rows) for rows in (1, 2, 3, 4)} <= compared, (calls, absent, compared)
-
-
-def test_a_resumed_run_remakes_it(tmp_path):
-    plugin = several(tmp_path)
-    write_several(plugin, 0)
-    write_several(plugin, 1)
-    plugin.kill()
-    assert references(tmp_path / "run.xmf")[1] in (1, 2)
-    plugin = several(tmp_path, resumed=1)
-    write_several(plugin, 1)  # comes again, and is in the file
-    write_several(plugin, 2)
-    assert references(tmp_path / "run.xmf")[1] == 3
-    plugin.finish()
-    expect_several(vtk(tmp_path / "run.xmf"), 3)
-
-
 def expect_same(got, wanted):
     got, wanted = vtk(got), vtk(wanted, "wanted.npz")
     assert sorted(got) == sorted(wanted) and len(wanted) > 8
@@ -560,43 +522,25 @@ def write_on_nodes(target, only, step):
     target.must(step, *[block for block in sorted(blocks, key=lambda b: (b["variable"], b["rank"])) if block["rank"] in only])
 
 
-def test_a_view_has_one_too_that_shows_what_that_of_one_server_does(tmp_path):
+def test_that_of_a_view_shows_what_that_of_one_server_does(tmp_path):
     variables = [variable("x", "f8", ["?n"]), variable("y", "f8", ["?n"]), variable("m", "f8", ["?n"], mesh=0),
                  variable("t", "f8", ["y", "x"], **{"global": 1}, mesh=1), variable("lon", "f8", ["i"], time_varying=0),
                  variable("u", "f8", ["i"], **{"global": 1}, mesh=2)]
     meshes = [mesh("atoms", "points", 2, coordinates=[0, 1]), mesh("a plate", "uniform", 2, spacing=[1., 1.]),
               mesh("line", "rectilinear", 1, coordinates=[4])]
-    several_nodes = Nodes(tmp_path / "several", variables, [[0, 2], [1, 3]], simulation="run", meshes=meshes, **XDMF)
+    several_nodes = Nodes(tmp_path / "several", variables, [[0, 2], [1, 3]], simulation="run", meshes=meshes)
     (tmp_path / "one").mkdir()
-    one = Plugin(tmp_path / "one", variables, simulation="run", ranks=4, session="s1", meshes=meshes, **XDMF)
+    one = Plugin(tmp_path / "one", variables, simulation="run", ranks=4, session="s1", meshes=meshes)
     for step in range(3):
         write_on_nodes(several_nodes, range(4), step)
         write_on_nodes(one, range(4), step)
     assert not several_nodes.finish() and not one.finish()
     view = tmp_path / "several/run.h5"
+    for path in (view, tmp_path / "one/run.h5"):
+        done = leat("xdmf", path)
+        assert done.returncode == 0 and done.stdout == f"{path.with_suffix('.xmf')}: 3 steps\n", done
     assert references(view.with_suffix(".xmf")) == ({"run.h5"}, 3)
     expect_same(view.with_suffix(".xmf"), tmp_path / "one/run.xmf")
-    assert not list((tmp_path / "several").rglob("rank*.xmf")) and not list((tmp_path / "several").glob(".*"))
-    for verb in ("xdmf", "view", "recover"):
-        view.with_suffix(".xmf").unlink()
-        done = leat(verb, view)
-        assert done.returncode == 0 and f"{view.with_suffix('.xmf')}: 3 steps" in done.stdout, done.stderr
-        expect_same(view.with_suffix(".xmf"), tmp_path / "one/run.xmf")
     done = leat("merge", view, tmp_path / "merged.h5")
     assert done.returncode == 0 and leat("xdmf", tmp_path / "merged.h5").returncode == 0
     expect_same(tmp_path / "merged.xmf", tmp_path / "one/run.xmf")
-
-
-def test_a_sidecar_that_is_made_at_the_end_gives_a_sign_of_life_with_each_step(tmp_path):
-    variables = [variable("T", "f8", ["lat", "lon"], mesh=0), variable("lon", "f4", ["lon"], time_varying=0),
-                 variable("lat", "f4", ["lat"], time_varying=0)]
-    plugin = Plugin(tmp_path, variables, meshes=[mesh("earth", "rectilinear", 2, coordinates=[1, 2])], signs_of_life="signs",
-                    **XDMF)
-    for number in range(7):
-        blocks = [global_block(plugin, 0, (3, 4), number)]
-        if number == 0:
-            blocks += [plugin.block(1, (4,), 1), plugin.block(2, (3,), 2)]
-        plugin.must(number, *blocks)
-    plugin.finish()
-    assert len(list(xml.parse(tmp_path / "run.xmf").iter("Time"))) == 7
-    assert int((tmp_path / "signs").read_text()) == 7

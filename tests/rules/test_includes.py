@@ -64,11 +64,10 @@ RULES = {
     "server/plugins/hdf5/conventions": (wings("base", "datasets"), (*HDF5, "nlohmann/")),
     "server/plugins/hdf5/arrays": (wings("base", "filters", "datasets", "conventions"), HDF5),
     "server/plugins/hdf5/vtkhdf": (wings("base", "datasets", "conventions"), HDF5),
-    "server/plugins/hdf5/xdmf": (wings("disk", "base", "conventions", "vtkhdf"), (*HDF5, *POSIX)),
     "server/plugins/hdf5/view": (wings("disk", "base", "filters", "datasets", "conventions", "vtkhdf"), (*HDF5, *POSIX)),
-    "server/plugins/hdf5/output": (wings("disk", "base", "filters", "datasets", "conventions", "arrays", "vtkhdf", "xdmf",
+    "server/plugins/hdf5/output": (wings("disk", "base", "filters", "datasets", "conventions", "arrays", "vtkhdf",
                                          "view"), (*HDF5, "nlohmann/", *POSIX)),
-    "server/plugins/hdf5/tools": (wings("disk", "base", "filters", "xdmf", "view", "output"), (*HDF5, "nlohmann/", *POSIX)),
+    "server/plugins/hdf5/tools": (wings("disk", "base", "filters", "view", "output"), (*HDF5, "nlohmann/", *POSIX)),
     "python-plugins": ((), ("leat.h", "pybind11/")),
     # Compiled by users too, with their own MPI, against an installed Leat.
     # Compiled by users, with their oneTBB.

@@ -17,6 +17,7 @@ import pathlib
 import select
 import signal
 import subprocess
+import sys
 import time
 import uuid
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ import numpy as np
 BUILD = pathlib.Path(os.environ.get("LEAT_BUILD", pathlib.Path(__file__).parents[2] / "build"))
 # The longest that anything in a test may take; reached only when something hangs.
 LIMIT = 60.0
+# `leat ls` and `leat xdmf` start the python3 of PATH: that of these tests, which has h5py.
+os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
 
 
 @dataclass

@@ -24,11 +24,15 @@ class Mesh:
     coordinates: list = field(default_factory=list)
     ratio: int = 2   # amr: of the cells of a level to those of the one below
     levels: int = 0  # amr: how many there may be; 0: not known
+    cells: tuple = ()   # unstructured: numbers of the variables that are its connectivity, offsets and types
+    cell_type: int = 0  # unstructured: VTK's number of the shape of all cells; 0: they differ
 
     @classmethod
     def from_json(cls, told):
         return cls(told["name"], told["kind"], told["dims"], told.get("unit", ""), told.get("origin", []), told.get("spacing", []),
-                   told.get("coordinates", []), told.get("ratio", 2), told.get("levels", 0))
+                   told.get("coordinates", []), told.get("ratio", 2), told.get("levels", 0),
+                   tuple(n for n in (told.get(key, -1) for key in ("connectivity", "offsets", "types")) if n >= 0),
+                   told.get("cell_type", 0))
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,11 @@ class Variable:
         return any(d.varying for d in self.dimensions)
 
     @property
+    def has_rows(self):
+        """In a file it has one for each iteration, else it is written once."""
+        return self.time_varying
+
+    @property
     def attributes(self):
         told = {"units": self.unit, "long_name": self.description, "standard_name": self.standard_name,
                 "cell_methods": self.cell_methods}

@@ -35,12 +35,6 @@ StoredBlockTable::StoredBlockTable(hid_t file, const std::string& name)
   if (!counts_name_.empty()) counts_ = RowTable(file, counts_name_, true);
 }
 
-bool StoredBlockTable::has_row_of_several() {
-  if (counts_name_.empty()) return extents_in(file_, ranks_name_)[0] > 1;
-  const std::vector<std::int64_t> counts = integers_of(file_, counts_name_);
-  return std::any_of(counts.begin(), counts.end(), [](std::int64_t count) { return count > 1; });
-}
-
 StoredBlockTable::Range StoredBlockTable::row(hsize_t row) {
   if (!counts_.exists()) return {0, extents_in(file_, ranks_name_)[0]};
   while (starts_.size() <= row + 1) {

@@ -25,7 +25,6 @@ class StoredBlockTable {
   Range row(hsize_t row);
   /// Rows that something is said of; 0 of what does not vary in time.
   hsize_t rows() const { return counts_name_.empty() ? 0 : extents_in(file_, counts_name_)[0]; }
-  bool has_row_of_several();
   std::vector<BlockEntry> entries(const Range& range);
 
  private:

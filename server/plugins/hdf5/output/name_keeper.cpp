@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/output/name_keeper.hpp"
 
-#include "server/plugins/hdf5/xdmf/sidecar.hpp"
-
 namespace leat::hdf5 {
 
 std::string described_iterations(const std::vector<std::int64_t>& ascending) {
@@ -24,7 +22,6 @@ bool NameKeeper::find_name(const Content& content) {
     host_.warn(what + ": " + output_.path() +
                (now.empty() ? " was written anew, with " + content() : " is the same file now") +
                ", and the run goes on there");
-    if (output_.path() != was) xdmf::remove_sidecar(was);
     return true;
   }
   const bool is_known = !why_none_.empty();

@@ -8,7 +8,6 @@
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
-#include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -76,7 +75,6 @@ std::vector<std::string> names_set_aside(const fs::path& path) {
 
 fs::path set_aside(const std::string& path) {
   fs::path kept = unused_name(path);
-  xdmf::set_aside_sidecar(path, kept);
   fs::rename(path, kept);
   if (is_there(journal_of(path))) fs::rename(journal_of(path), journal_of(kept));
   return kept;
@@ -91,13 +89,12 @@ std::optional<FileLock> lock_soon(const std::string& path) {
 }
 
 void make_room(const std::string& path, const std::string& exists, const Host& host) {
-  if (!is_there(path)) return xdmf::remove_sidecar(path);  // of a file that somebody removed
+  if (!is_there(path)) return;
   if (fs::is_directory(fs::symlink_status(path)))
     throw std::runtime_error("cannot write " + path + ": it is a folder");
   if (!fs::is_symlink(path)) finish_old(path, host);
   if (exists == "replace") {
     const std::string parts = is_view_of_live_run(path) ? "" : parts_of_view(path);
-    xdmf::remove_sidecar(path);
     fs::remove(path);
     remove_parts(parts);
     return;

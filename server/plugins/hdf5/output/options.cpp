@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNames[] = {"file", "folder", "compression", "durability", "exists",   "io",
-                                  "xdmf", kLayout,  kFileMode,     kDomains,     kSelectFile};
+constexpr const char* kNames[] = {"file", "folder", "compression", "durability", "exists",
+                                  "io",   kLayout,  kFileMode,     kDomains,     kSelectFile};
 
 bool is_count(const std::string& text) {
   return !text.empty() && text.size() < 10 && text[0] != '0' &&
@@ -33,12 +33,14 @@ std::string why_no_choice(const std::string& name, const std::string& value, con
 }  // namespace
 
 std::string why_no_option(const std::string& name, const std::string& value) {
+  if (name == "xdmf")
+    return "the hdf5 store has no option \"xdmf\" any more: remove it; `leat xdmf FILE` makes the "
+           "XDMF sidecar of a file, also while the run goes on";
   if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
     return "the hdf5 store has no option \"" + name +
-           "\"; it has file, folder, compression, durability, exists, io, xdmf, layout, file-mode, "
+           "\"; it has file, folder, compression, durability, exists, io, layout, file-mode, "
            "domains and select-file";
   if (name == "exists") return why_no_choice(name, value, "keep", "replace");
-  if (name == "xdmf") return why_no_choice(name, value, "true", "false");
   if (name == kLayout) return why_no_choice(name, value, "leat", kDamarisLayout);
   if (name == kFileMode && !file_mode_from(value))
     return "option file-mode=\"" + value +
@@ -75,10 +77,8 @@ std::string wanted_path(const leat_run& run) {
 }
 
 std::optional<Misfit> misfit_among(const std::map<std::string, std::string>& options) {
-  const auto layout = options.find(kLayout), xdmf = options.find("xdmf");
+  const auto layout = options.find(kLayout);
   const bool is_damaris = layout != options.end() && layout->second == kDamarisLayout;
-  if (is_damaris && xdmf != options.end() && xdmf->second == "true")
-    return Misfit{"xdmf", "option xdmf=\"true\": there is no sidecar for layout=\"damaris\""};
   for (const char* name : {kFileMode, kDomains, kSelectFile}) {
     if (!is_damaris && options.count(name) > 0)
       return Misfit{name, std::string("option ") + name + " is one of layout=\"damaris\" only"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often views and sidecars are remade during a run.
+// How often views are remade during a run.
 #pragma once
 
 #include <algorithm>

@@ -130,10 +130,7 @@ Store::Store(const leat_run& run, Host host)
     lost_before_ = loss_of_stored(host_.ledger(), run.store);
   if (!open_) start_file();
   name_.emplace(&output_, disk_.get(), host_);
-  if (!output_.view().empty())
-    view_ = std::make_unique<ViewKeeper>(run, host, output_);
-  else if (xdmf::is_wanted(run))
-    sidecar_ = std::make_unique<xdmf::SidecarKeeper>(run, host, "run");
+  if (!output_.view().empty()) view_ = std::make_unique<ViewKeeper>(run, host, output_);
 }
 
 void Store::open_disk(CommittedFile::Start start) {
@@ -273,7 +270,6 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   open_->unsaid_whole.clear();
   name_->look([this] { return content(); });
   if (view_) view_->after_commit();
-  if (sidecar_) sidecar_->after_commit(file_, output_.path());
 }
 
 void Store::results(const leat_result_set& set) {
@@ -370,7 +366,6 @@ void Store::close() {
     host_.info(output_.path() + ": " + how);
   name_->look(all);
   if (view_) view_->at_close();
-  if (sidecar_) sidecar_->at_close(output_.path());
   const std::string not_shown = view_ ? view_->not_shown() : "";
   for (const std::string& lost : {name_->why_none(), lost_before_, not_shown}) {
     if (!lost.empty()) throw std::runtime_error(lost);

@@ -24,7 +24,6 @@
 #include "server/plugins/hdf5/output/mesh_watch.hpp"
 #include "server/plugins/hdf5/output/name_keeper.hpp"
 #include "server/plugins/hdf5/output/output_file.hpp"
-#include "server/plugins/hdf5/output/sidecar_keeper.hpp"
 #include "server/plugins/hdf5/output/view_keeper.hpp"
 
 namespace leat::hdf5 {
@@ -66,7 +65,6 @@ class Store {
   Id file_;
   std::unique_ptr<Open> open_;
   std::unique_ptr<ViewKeeper> view_;  // on one of several nodes
-  std::unique_ptr<xdmf::SidecarKeeper> sidecar_;
 };
 
 }  // namespace leat::hdf5

@@ -17,12 +17,11 @@ constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 constexpr char kView[] = "TARGET [--output FILE] [--json]";
 constexpr Program kPrograms[] = {
     {"check", 0, kAny, "", Care::none, check_options_of_stores},
-    {"ls", 0, kAny, "", Care::own, list_files},
     {"merge", 4, 4, "VIEW FILE [--force] [--json]", Care::watched, make_file_of_view},
     {"recover", 1, 1, "FILE", Care::watched, recover_file},
+    {"state", 1, 2, "[--inside] FILE", Care::own, tell_state},
     {"view", 3, 3, kView, Care::watched, show_view},
     {"view", 4, 4, kView, Care::for_server, make_view_for_server},
-    {"xdmf", 2, kAny, "FILE... [--json]", Care::watched, make_sidecars},
 };
 
 int wrong_use(const std::string& file, const std::string& verb) {

@@ -33,12 +33,11 @@ struct Program {
 };
 
 int check_options_of_stores(const Words&);
-int list_files(const Words&);
 int make_file_of_view(const Words&);
 int recover_file(const Words&);
+int tell_state(const Words&);
 int show_view(const Words&);
 int make_view_for_server(const Words&);
-int make_sidecars(const Words&);
 
 /// A line of JSON on standard output.
 void print_line(const nlohmann::ordered_json& said);

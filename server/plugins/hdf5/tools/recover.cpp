@@ -18,7 +18,6 @@
 #include "server/plugins/hdf5/output/file_mode.hpp"
 #include "server/plugins/hdf5/tools/program.hpp"
 #include "server/plugins/hdf5/view/remake.hpp"
-#include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -146,7 +145,6 @@ int recover_view(const std::string& path) {
   for (const auto& [part, commit] : made.not_finished) say_not_finished(part, commit);
   std::printf("%s; last commits finished in %d of them\n", described(path, made.facts).c_str(),
               made.finished);
-  std::printf("%s", xdmf::remade_sidecar(path, "recover").c_str());
   return made.not_finished.empty() ? kGood : kNotFinished;
 }
 
@@ -157,7 +155,6 @@ int recover(const std::string& path) {
   const long long iterations = iterations_in(path);
   std::printf("%s: %s; %lld iteration%s\n", path.c_str(), text_of(commit.kind), iterations,
               iterations == 1 ? "" : "s");
-  std::printf("%s", xdmf::remade_sidecar(path, "recover").c_str());
   if (commit.kind == LastCommit::Kind::not_finished) return kNotFinished;
   return has_whole_data(path) ? kGood : kBad;
 }

@@ -6,7 +6,6 @@
 
 #include "server/plugins/hdf5/tools/program.hpp"
 #include "server/plugins/hdf5/view/remake.hpp"
-#include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -37,29 +36,25 @@ int show_view(const Words& words) {
                  part.c_str(), commit.why.c_str(), commit.kept.c_str());
   for (const std::string& what : facts.not_for_vtk)
     std::fprintf(stderr, "leat view: %s\n", what.c_str());
-  const std::string sidecar = xdmf::remade_sidecar(place.path, "view");
-  if (words[2] == "json") {
+  if (words[2] == "json")
     print_view_json(place.path, facts);
-  } else {
-    std::printf("%s\n%s", described(place.path, facts).c_str(), sidecar.c_str());
-  }
+  else
+    std::puts(described(place.path, facts).c_str());
   return kGood;
 }
 
 // Folder, view, "make", "last" or "rest", maker; see view_program.hpp. It gives signs of life. Its
 // first line says what is wrong; or its last one that the view is made, and those before what of it
-// VTK will not see, and of its sidecar.
+// VTK will not see.
 int make_view_for_server(const Words& words) {
   const std::string &folder = words[0], &path = words[1], &kind = words[2], &maker = words[3];
   if (kind == "make") {
     print_not_shown(make_view(folder, path, maker));
-    xdmf::remade_sidecar(path, maker);
   } else {
     const auto unreadable = kind == "rest" ? Unreadable::left_out : Unreadable::refused;
     const ViewFacts facts = make_last_view(folder, path, maker, unreadable);
     print_not_shown(facts);
     for (const std::string& what : facts.not_for_vtk) std::puts(what.c_str());
-    std::fputs(xdmf::remade_sidecar(path, maker).c_str(), stdout);
   }
   std::puts("done");
   return kGood;

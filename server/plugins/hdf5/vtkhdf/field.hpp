@@ -32,7 +32,7 @@ struct Field {
   std::string path() const { return variable->name; }
 };
 
-/// What variable `number` is called in VTK, in /VTKHDF and in a sidecar alike: a link has no '/' in
+/// What variable `number` is called in VTK, as in the sidecar that `leat xdmf` makes: a link has no '/' in
 /// its name.
 std::string array_name(const leat_run& run, std::uint32_t number);
 

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `leat xdmf` starts, with "json" or "screen" and names of files: makes the XDMF sidecar of each, "run.xmf" beside "run.h5", with
+all of its steps in XDMF 2. It refers to its file by name, so that the two go everywhere together.
+Exit status: 0 all are made, 1 some could not be."""
+import json
+import os
+import sys
+
+from . import reading
+from .reading import CannotRead
+
+
+def main():
+    form, *files = sys.argv[1:]
+    reading.prepare()
+    why = reading.why_no_h5py()
+    if why:
+        return _complain(why)
+    ended = reading.apart(lambda: max(_make(file, form == "json") for file in files))
+    if isinstance(ended, int):
+        return ended
+    return _complain("the HDF5 library " + (f"crashed ({ended})" if ended else "does not come to an end") +
+                     ": a file is damaged; `leat ls` says which")
+
+
+def _make(path, as_json):
+    try:
+        steps, left_out = make_sidecar(path)
+    except (CannotRead, OSError) as error:
+        return _complain(error)
+    except (ValueError, KeyError, RuntimeError, IndexError, TypeError) as error:
+        return _complain(f"{path}: it is damaged: {type(error).__name__}: {error}")
+    if as_json:
+        print(json.dumps({"left_out": left_out, "sidecar": sidecar_of(path), "steps": steps}, ensure_ascii=False))
+        return 0
+    print(f"{sidecar_of(path)}: {steps} step{'s' * (steps != 1)}")
+    for what in left_out:
+        print(f"  without the {what}")
+    return 0
+
+
+def _complain(why):
+    print(f"leat xdmf: {why}", file=sys.stderr)
+    return 1
+
+
+def sidecar_of(path):
+    folder, name = os.path.split(path)
+    return os.path.join(folder, os.path.splitext(name)[0] + ".xmf")
+
+
+def make_sidecar(path):
+    """Replaces none but an older one of the same file. Returns the number of steps, and what it does not show: a sentence each."""
+    from .stored import Stored
+    from .xdmf_document import LONGEST_SILENCE, Document, head_of
+    reading.expect_life(LONGEST_SILENCE)
+    name, sidecar = os.path.basename(path), sidecar_of(path)
+    document = Document(Stored(path), name)
+    left_out = sorted(document.left_out)
+    if not document.rows:
+        raise CannotRead(f"{path} has nothing that is on a mesh and can be shown" + "".join(f"\n  without the {what}" for what in left_out))
+    if os.path.lexists(sidecar) and not _begins_with(sidecar, head_of(name)):
+        raise CannotRead(f"{sidecar} is there, and is not the sidecar of {name}: move it away, or give the run another name with "
+                         "file=\"...\"")
+    _replace(sidecar, document.parts())
+    return len(document.rows), left_out
+
+
+def _begins_with(path, text):
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    with open(descriptor, "rb") as file:
+        return file.read(len(text.encode())) == text.encode()
+
+
+def _replace(path, parts):
+    """By a file that is made beside it under another name, new in any case: readers always find a whole one."""
+    temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.command")
+    try:
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise CannotRead(f"{path} could not be made: cannot write {temporary}: {error.strerror}") from None
+    try:
+        with open(descriptor, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+            file.writelines(parts)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
