@@ -118,17 +118,6 @@ def test_a_journal_of_another_file_or_of_a_changed_one_is_not_applied(killed, tm
     assert beside.file.read_bytes() == foreign and beside.kept.exists()
 
 
-def test_a_journal_of_the_version_before_is_applied_too(killed, tmp_path):
-    data, notes, good = killed
-    beside, end = Beside(tmp_path), length_of(notes)
-    old = b"LEATJRN3" + notes[8:80] + fnv(notes[HEAD:end]) + notes[88:]
-    beside.put(data, for_inode(old, beside.file))
-    assert recover(beside.file).returncode == 0 and beside.file.read_bytes() == good
-    old = b"LEATJRN3" + notes[8:]  # summed up as today
-    beside.put(data, for_inode(old, beside.file))
-    assert recover(beside.file).returncode == NOT_FINISHED and beside.file.read_bytes() == data
-
-
 def test_journals_that_were_kept_do_not_replace_each_other(killed, tmp_path):
     data, notes, _ = killed
     beside = Beside(tmp_path)

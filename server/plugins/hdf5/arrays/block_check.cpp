@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
 namespace {

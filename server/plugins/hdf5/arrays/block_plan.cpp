@@ -5,7 +5,7 @@
 
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/arrays/block_check.hpp"
-#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 
 namespace leat::hdf5 {

@@ -12,7 +12,7 @@
 #include "server/plugins/hdf5/arrays/neighbours.hpp"
 #include "server/plugins/hdf5/arrays/writer.hpp"
 #include "server/plugins/hdf5/conventions/block_table.hpp"
-#include "server/plugins/hdf5/datasets/integers.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
 namespace {

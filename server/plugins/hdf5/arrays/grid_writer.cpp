@@ -6,7 +6,7 @@
 
 #include "server/plugins/hdf5/arrays/block_check.hpp"
 #include "server/plugins/hdf5/arrays/writer.hpp"
-#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
 namespace {

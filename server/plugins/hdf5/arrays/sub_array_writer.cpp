@@ -10,7 +10,7 @@
 
 #include "server/plugins/hdf5/arrays/block_check.hpp"
 #include "server/plugins/hdf5/arrays/writer.hpp"
-#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/conventions/sub_array_table.hpp"
 

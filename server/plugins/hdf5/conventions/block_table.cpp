@@ -8,7 +8,7 @@
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/dimension_scales.hpp"
-#include "server/plugins/hdf5/datasets/integers.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "server/plugins/hdf5/conventions/own_group.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
-#include "server/plugins/hdf5/datasets/integers.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
 namespace {

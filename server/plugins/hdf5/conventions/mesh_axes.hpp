@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/include/plugin.h"
-#include "server/plugins/hdf5/base/shape.hpp"
+#include "server/plugins/hdf5/base/handle.hpp"
 
 namespace leat::hdf5 {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The group of the store's own tables, "leat": tools that read the root only, and people who look
-// for variables, need not see them. Files of an older Leat have them in the root.
+// for variables, need not see them.
 #pragma once
 
 #include <set>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/conventions/stored_ledger.hpp"
 
-#include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/dimension_scales.hpp"
 #include "server/plugins/hdf5/conventions/own_group.hpp"
@@ -19,10 +18,8 @@ bool is_ledger(hid_t file, const std::string& name) {
 }  // namespace
 
 std::string name_of_ledger(hid_t file) {
-  for (const std::string& group : {own_group(file), std::string()}) {
-    for (std::string name = group + "ledger"; is_in(file, name); name += "_") {
-      if (is_ledger(file, name)) return name;
-    }
+  for (std::string name = own_group(file) + "ledger"; is_in(file, name); name += "_") {
+    if (is_ledger(file, name)) return name;
   }
   return "";
 }

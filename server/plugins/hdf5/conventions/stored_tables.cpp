@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/own_group.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
-#include "server/plugins/hdf5/base/shape.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
+#include "server/plugins/hdf5/base/handle.hpp"
 
 namespace leat::hdf5 {
 
@@ -18,7 +18,7 @@ inline void note_first_row(hid_t dataset, hsize_t row) {
   set_attribute(dataset, kFirstRow, static_cast<std::int64_t>(row));
 }
 
-/// 0 where it is not noted: in files of an older Leat.
+/// 0 where it is not noted.
 inline hsize_t first_row(hid_t dataset) {
   return static_cast<hsize_t>(integer_attribute(dataset, kFirstRow, 0));
 }

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "server/plugins/hdf5/base/shape.hpp"
+#include "server/plugins/hdf5/base/handle.hpp"
 
 namespace leat::hdf5 {
 

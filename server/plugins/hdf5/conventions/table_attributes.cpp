@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
-#include "server/plugins/hdf5/datasets/integers.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 
 namespace leat::hdf5 {

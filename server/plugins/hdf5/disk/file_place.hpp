@@ -1,4 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+// Names in folders to which others may be able to write, and files that are opened and made there.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/plugins/common/descriptor.hpp"
+
+namespace leat::hdf5 {
+
 // A name in a folder that is held open. Others may be able to write to that folder (those of a
 // project mostly are writable for a group): whatever they put there, and when, nothing is opened
 // through a link of theirs, nothing that exists is taken for new, and a folder that is renamed, or
@@ -6,16 +23,6 @@
 //
 // Of another room than lib/platform/folder.hpp, which does the same for the server: plugins have
 // nothing of Leat but its ABI.
-#pragma once
-
-#include <sys/types.h>
-
-#include <memory>
-#include <string>
-
-#include "server/plugins/common/descriptor.hpp"
-
-namespace leat::hdf5 {
 
 /// Functions that return int return 0 or an errno; those that open something a descriptor, or -1
 /// and errno. A folder that cannot be opened is the error of each of them.
@@ -76,6 +83,68 @@ class FilePlace {
 
   std::shared_ptr<const Folder> folder_;
   std::string name_;
+};
+
+// A file that gets its name when there is something in it. Till then it has none, and goes with the
+// process that made it; on file systems without such files (NFS) it is ".<file>.part" till then.
+
+class NewFile {
+ public:
+  NewFile() = default;
+  NewFile(const NewFile&) = delete;
+  /// Removes what has no name yet.
+  ~NewFile() { give_up(); }
+
+  /// Opens it for reading and writing; -1 and errno when that cannot be. Nobody else may be making
+  /// the same file. What one that died has left under the other name is removed.
+  int make(const FilePlace& place);
+  /// Gives it its name. 0 or an errno: EEXIST when something has that name, which stays.
+  int publish(int fd);
+  /// It gets no name any more.
+  void give_up();
+  bool is_published() const { return !place_; }
+
+ private:
+  std::optional<FilePlace> place_;  // until it is published or given up
+  bool has_part_ = false;
+};
+
+// Opens what is expected to be a file, and waits for nothing that is none.
+
+/// "" or why what is there cannot be read as a file: "is a pipe, and no file".
+inline std::string why_no_file(const struct stat& facts) {
+  if (S_ISREG(facts.st_mode)) return "";
+  const char* const what = S_ISDIR(facts.st_mode)    ? "folder"
+                           : S_ISFIFO(facts.st_mode) ? "pipe"
+                           : S_ISSOCK(facts.st_mode) ? "socket"
+                           : S_ISLNK(facts.st_mode)  ? "link"
+                                                     : "device";
+  return std::string("is a ") + what + ", and no file";
+}
+
+class OpenedFile {
+ public:
+  OpenedFile(const std::string& path, int flags) {
+    struct stat facts {};
+    const bool follows = (flags & O_NOFOLLOW) == 0;
+    // Looked at first: to open a device can do something, and a socket cannot be opened.
+    const int found = follows ? ::stat(path.c_str(), &facts) : ::lstat(path.c_str(), &facts);
+    if (found == 0) why_ = why_no_file(facts);
+    if (!why_.empty()) return;
+    fd_ = Descriptor(::open(path.c_str(), flags | O_NONBLOCK | O_CLOEXEC));
+    if (!fd_.is_open())
+      why_ = std::string("cannot be opened: ") + std::strerror(errno);
+    else if (::fstat(fd_, &facts) == 0)
+      why_ = why_no_file(facts);
+  }
+
+  /// "" or why it is not open.
+  const std::string& why() const noexcept { return why_; }
+  int fd() const noexcept { return fd_; }
+
+ private:
+  Descriptor fd_;
+  std::string why_;
 };
 
 }  // namespace leat::hdf5

@@ -2,10 +2,10 @@
 #include "server/plugins/hdf5/disk/named_file.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "server/plugins/common/whole_io.hpp"
-#include "server/plugins/hdf5/disk/durability.hpp"
-#include "server/plugins/hdf5/disk/room.hpp"
+#include "server/plugins/hdf5/disk/file_space.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <stdexcept>
 
-#include "server/plugins/hdf5/base/plain_file.hpp"
-#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/output/select_file.hpp"
 #include "server/plugins/hdf5/output/stored_index.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "server/plugins/common/errno_text.hpp"
 #include "server/plugins/hdf5/arrays/block_check.hpp"
-#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 #include "server/plugins/hdf5/output/blocks.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"

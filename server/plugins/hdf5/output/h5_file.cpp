@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/output/h5_file.hpp"
 
-#include "server/plugins/hdf5/base/file_driver.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/own_group.hpp"
 #include "server/plugins/hdf5/conventions/stored_ledger.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "server/include/plugin.hpp"
-#include "server/plugins/hdf5/base/shape.hpp"
+#include "server/plugins/hdf5/base/handle.hpp"
 
 namespace leat::hdf5 {
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "server/plugins/common/io_choice.hpp"
-#include "server/plugins/hdf5/disk/durability.hpp"
+#include "server/plugins/hdf5/disk/named_file.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 #include "server/plugins/hdf5/output/file_mode.hpp"
 #include "server/plugins/hdf5/output/select_file.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "server/include/plugin.h"
-#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
 

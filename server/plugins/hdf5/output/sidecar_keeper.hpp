@@ -9,7 +9,7 @@
 #include <string>
 
 #include "server/include/plugin.hpp"
-#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/output/refresh_interval.hpp"
 #include "server/plugins/hdf5/xdmf/sidecar.hpp"
 

@@ -12,7 +12,7 @@
 #include "server/plugins/hdf5/conventions/losses_beside.hpp"
 #include "server/plugins/hdf5/conventions/time_axis.hpp"
 #include "server/plugins/hdf5/conventions/uniform_cells.hpp"
-#include "server/plugins/hdf5/datasets/integers.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/output/blocks.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/ledger_text.hpp"

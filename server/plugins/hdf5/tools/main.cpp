@@ -6,7 +6,7 @@
 #include <iterator>
 #include <limits>
 
-#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/tools/program.hpp"
 
 namespace leat::hdf5 {

@@ -5,7 +5,7 @@
 #include <exception>
 #include <string>
 
-#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/tools/program.hpp"
 #include "server/plugins/hdf5/xdmf/sidecar.hpp"
 

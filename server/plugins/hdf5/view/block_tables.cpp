@@ -6,7 +6,7 @@
 
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/table_attributes.hpp"
-#include "server/plugins/hdf5/datasets/integers.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
 namespace {

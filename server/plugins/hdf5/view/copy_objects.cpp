@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 
 namespace leat::hdf5 {

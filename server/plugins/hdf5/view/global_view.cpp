@@ -8,7 +8,7 @@
 #include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/conventions/table_attributes.hpp"
-#include "server/plugins/hdf5/datasets/integers.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/view/sub_arrays.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 

@@ -7,8 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "server/plugins/hdf5/base/plain_file.hpp"
-#include "server/plugins/hdf5/base/temporary_file.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"

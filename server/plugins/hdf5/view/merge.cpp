@@ -11,8 +11,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "server/plugins/hdf5/base/plain_file.hpp"
-#include "server/plugins/hdf5/base/temporary_file.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"

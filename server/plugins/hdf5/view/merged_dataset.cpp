@@ -6,9 +6,7 @@
 
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
-#include "server/plugins/hdf5/filters/compression.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
-#include "server/plugins/hdf5/filters/zfp_guard.hpp"
 #include "server/plugins/hdf5/view/copy_objects.hpp"
 
 namespace leat::hdf5 {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "server/plugins/hdf5/base/shape.hpp"
+#include "server/plugins/hdf5/base/handle.hpp"
 #include "server/plugins/hdf5/view/sources.hpp"
 
 namespace leat::hdf5 {

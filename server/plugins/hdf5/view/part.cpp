@@ -6,8 +6,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
-#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/conventions/losses_beside.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"

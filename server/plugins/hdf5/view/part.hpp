@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/base/shape.hpp"
+#include "server/plugins/hdf5/base/handle.hpp"
 
 namespace leat::hdf5 {
 

@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 
 namespace leat::hdf5 {

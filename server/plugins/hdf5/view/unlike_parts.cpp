@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 
 namespace leat::hdf5 {

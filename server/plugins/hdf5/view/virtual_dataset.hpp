@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "server/plugins/hdf5/base/shape.hpp"
+#include "server/plugins/hdf5/base/handle.hpp"
 #include "server/plugins/hdf5/view/part.hpp"
 
 namespace leat::hdf5 {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "server/plugins/hdf5/datasets/integers.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5::vtk {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/vtkhdf/amr_boxes.hpp"
 #include "server/plugins/hdf5/vtkhdf/patches.hpp"
 

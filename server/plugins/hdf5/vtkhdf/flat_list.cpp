@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5::vtk {
 namespace {

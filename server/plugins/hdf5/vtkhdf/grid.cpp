@@ -6,7 +6,7 @@
 #include <functional>
 #include <optional>
 
-#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 
 namespace leat::hdf5::vtk {

@@ -2,7 +2,7 @@
 // Variables on uniform meshes, as the ImageData of VTKHDF.
 #include <algorithm>
 
-#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 

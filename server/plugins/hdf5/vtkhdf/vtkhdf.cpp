@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
 
 namespace leat::hdf5 {
 namespace {

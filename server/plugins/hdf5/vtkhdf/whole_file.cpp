@@ -4,8 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "server/plugins/hdf5/base/plain_file.hpp"
-#include "server/plugins/hdf5/base/temporary_file.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/conventions/stored_tables.hpp"
 #include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"

@@ -5,7 +5,7 @@
 
 #include "server/include/plugin.h"
 
-#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5::xdmf {
 namespace {

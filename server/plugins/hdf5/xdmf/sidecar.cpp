@@ -10,8 +10,7 @@
 #include "server/include/plugin.hpp"
 #include "server/plugins/common/whole_io.hpp"
 #include "server/plugins/hdf5/base/handle.hpp"
-#include "server/plugins/hdf5/base/plain_file.hpp"
-#include "server/plugins/hdf5/base/temporary_file.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/conventions/run_description.hpp"
 
 namespace leat::hdf5::xdmf {

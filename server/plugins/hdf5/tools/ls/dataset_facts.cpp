@@ -7,7 +7,6 @@
 #include <cmath>
 #include <set>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/tools/ls/filter_names.hpp"
 

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <vector>
 
-#include "server/plugins/hdf5/filters/compression.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 
 namespace leat::hdf5 {

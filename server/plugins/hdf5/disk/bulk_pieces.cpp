@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/disk/gathered.hpp"
+#include "server/plugins/hdf5/disk/bulk_pieces.hpp"
 
+#include <fcntl.h>
 #include <sys/uio.h>
 
+#include <algorithm>
+#include <chrono>
+#include <exception>
 #include <iterator>
 
 #include "server/plugins/common/whole_io.hpp"
@@ -85,6 +89,87 @@ int Gathered::write_run(int file, std::size_t first, std::size_t last) const {
     if (code == 0) code = failed;
   }
   return code;
+}
+
+namespace {
+
+IoChoice::Time now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+}  // namespace
+
+int LargePieces::choose(Io io) {
+  choice_ = IoChoice(io);
+  const int code = io == Io::direct ? direct_.open(file_) : 0;
+  if (code != 0) choice_.give_up();
+  return code;
+}
+
+void LargePieces::move_to(int file) {
+  file_ = file;
+  if (direct_.is_open() && direct_.open(file_) != 0) choice_.give_up();
+}
+
+std::optional<std::uint64_t> LargePieces::begin(const std::vector<LentRange>& blocks,
+                                                std::uint64_t waiting) {
+  const auto large = std::find_if(blocks.begin(), blocks.end(), [](const LentRange& block) {
+    return block.bytes >= DirectIo::kSmallest;
+  });
+  if (large == blocks.end()) return {};
+  choice_.begin(now(), waiting);
+  if (choice_.is_direct() && !direct_.is_open() && direct_.open(file_) != 0) choice_.give_up();
+  return choice_.is_direct() ? DirectIo::phase_of(large->begin) : 0;
+}
+
+int LargePieces::write(std::uint64_t address, const void* from, std::size_t bytes) {
+  const IoChoice::Time begun = now();
+  const int code = direct_.write(address, from, bytes);
+  choice_.wrote(now() - begun);
+  if (!direct_.is_open()) choice_.give_up();
+  return code;
+}
+
+namespace {
+
+// Less is not worth a call, and would write the pages at the ends more than once.
+constexpr std::uint64_t kWriteBackStep = 8 << 20;
+
+}  // namespace
+
+void EarlyWriteback::upto(int fd, std::uint64_t end) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (end < wanted_ + kWriteBackStep) return;
+    wanted_ = end;
+  }
+  try {
+    if (!thread_.joinable()) thread_ = std::thread([this, fd] { run(fd); });
+  } catch (const std::exception&) {
+    return;  // no more threads: the system writes when it likes
+  }
+  changed_.notify_one();
+}
+
+void EarlyWriteback::run(int fd) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stops_ || wanted_ > asked_; });
+    if (stops_) return;
+    const auto from = static_cast<off_t>(asked_), bytes = static_cast<off_t>(wanted_ - asked_);
+    asked_ = wanted_;
+    lock.unlock();
+    // Where a file system cannot, it writes as it likes.
+    ::sync_file_range(fd, from, bytes, SYNC_FILE_RANGE_WRITE);
+    lock.lock();
+  }
+}
+
+void EarlyWriteback::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
 }
 
 }  // namespace leat::hdf5
