@@ -76,8 +76,8 @@ RULES = {
     "server/plugins/hdf5/vtkhdf": (wings("base", "datasets", "conventions"), HDF5),
     "server/plugins/hdf5/xdmf": (wings("disk", "base", "conventions", "vtkhdf"), (*HDF5, *POSIX)),
     "server/plugins/hdf5/view": (wings("disk", "base", "filters", "datasets", "conventions", "vtkhdf"), (*HDF5, *POSIX)),
-    "server/plugins/hdf5/output": (wings("disk", "base", "filters", "datasets", "conventions", "arrays", "vtkhdf", "xdmf",
-                                         "view"), (*HDF5, "nlohmann/", *POSIX)),
+    "server/plugins/hdf5/output": ((*wings("disk", "base", "filters", "datasets", "conventions", "arrays", "vtkhdf", "xdmf",
+                                           "view"), "lib/base", "lib/platform"), (*HDF5, "nlohmann/", *POSIX)),
     "server/plugins/hdf5/tools": (wings("disk", "base", "filters", "xdmf", "view", "output"), (*HDF5, "nlohmann/", *POSIX)),
     "python-plugins": ((), ("leat.h", "pybind11/")),
     # Compiled by users too, with their own MPI, against an installed Leat.

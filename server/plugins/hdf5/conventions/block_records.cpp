@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "server/plugins/hdf5/conventions/table_attributes.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
 
 namespace leat::hdf5 {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/plugins/hdf5/conventions/block_table.hpp"
-#include "server/plugins/hdf5/conventions/stored_tables.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
 
 namespace leat::hdf5 {
 

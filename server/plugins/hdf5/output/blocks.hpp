@@ -7,7 +7,7 @@
 
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/arrays/writer.hpp"
-#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/disk/committed_file.hpp"
 
 namespace leat::hdf5 {

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// HDF5 files of ours, through the file driver.
+// HDF5 files of the store, and what they say of themselves as a whole.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "server/include/plugin.h"
 #include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/disk/committed_file.hpp"
 
 namespace leat::hdf5 {
+
+// HDF5 files of ours, through the file driver.
 
 /// `disk` was made for `path`, anew, and outlives what is returned.
 Id create_file(const std::string& path, CommittedFile* disk);
@@ -24,5 +28,17 @@ struct RunName {
 /// Of the run that has written `path`. Its last commit is finished. Throws when it is no file of
 /// Leat, or cannot be read.
 RunName run_of(const std::string& path);
+
+// What the file says of itself as a whole. Source of most names: CF Conventions 1.8, section 2.6.2,
+// "Description of file contents".
+
+/// Which run writes it, and by which Leat; run_of() reads it.
+void describe_writer(hid_t file, const leat_run& run);
+/// Of a new file: that, and all that views and readers of netCDF want.
+void describe_file(hid_t file, const leat_run& run);
+/// Of a part: what its view is made by.
+void describe_part(hid_t file, const leat_run& run, const std::string& view);
+/// Of one that this process goes on with for one that died: a line more in `history`.
+void note_continued(hid_t file, const leat_run& run);
 
 }  // namespace leat::hdf5

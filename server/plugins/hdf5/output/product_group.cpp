@@ -6,8 +6,8 @@
 
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/dimension_scales.hpp"
-#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
+#include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 
 namespace leat::hdf5 {
 namespace {

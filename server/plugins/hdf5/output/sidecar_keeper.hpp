@@ -10,7 +10,7 @@
 
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/base/files.hpp"
-#include "server/plugins/hdf5/output/refresh_interval.hpp"
+#include "server/plugins/hdf5/output/view_keeper.hpp"
 #include "server/plugins/hdf5/xdmf/sidecar.hpp"
 
 namespace leat::hdf5::xdmf {

@@ -14,7 +14,7 @@
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
-#include "server/plugins/hdf5/output/file_mode.hpp"
+#include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/tools/program.hpp"
 #include "server/plugins/hdf5/view/remake.hpp"
 #include "server/plugins/hdf5/xdmf/sidecar.hpp"

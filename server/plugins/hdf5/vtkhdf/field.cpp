@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
-#include "server/plugins/hdf5/conventions/stored_tables.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
 
 namespace leat::hdf5::vtk {
 namespace {

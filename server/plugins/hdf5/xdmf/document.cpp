@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "server/plugins/hdf5/conventions/stored_tables.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
 
 namespace leat::hdf5::xdmf {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/xdmf/mesh.hpp"
 
 namespace leat::hdf5::xdmf {

@@ -15,7 +15,7 @@
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/disk/file_place.hpp"
-#include "server/plugins/hdf5/output/file_mode.hpp"
+#include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/tools/ls/contents.hpp"
 #include "server/plugins/hdf5/tools/ls/dataset_facts.hpp"
 #include "server/plugins/hdf5/tools/ls/space.hpp"
