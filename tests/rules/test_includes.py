@@ -144,7 +144,7 @@ def test_a_room_includes_only_what_it_may(path):
     ("server/plugins/trace/x.cpp", '#include "lib/base/status.hpp"'),
     ("server/plugins/hdf5/output/x.cpp", '#include "server/plugins/trace/trace.hpp"'),
     ("server/plugins/hdf5/output/x.cpp", '#include "server/pipeline/pipeline.hpp"'),
-    ("server/plugins/hdf5/disk/x.cpp", '#include "server/plugins/hdf5/base/handle.hpp"'),
+    ("server/plugins/hdf5/disk/x.cpp", '#include "server/plugins/hdf5/base/objects.hpp"'),
     ("server/plugins/hdf5/disk/x.cpp", "#include <hdf5.h>"),
     ("server/plugins/hdf5/vtkhdf/x.cpp", '#include "server/plugins/hdf5/view/part.hpp"'),
     ("server/plugins/hdf5/vtkhdf/x.cpp", '#include "server/plugins/hdf5/no_wing/part.hpp"'),

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-
+// Variables without a global shape: blocks of one size, and blocks whose size varies.
 #include <algorithm>
 
 #include "server/plugins/hdf5/arrays/blocks.hpp"
-#include "server/plugins/hdf5/arrays/neighbours.hpp"
 #include "server/plugins/hdf5/arrays/writer.hpp"
 #include "server/plugins/hdf5/conventions/block_table.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-
+// Variables with a global shape: the whole array, and of one of several servers its sub-arrays.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -90,8 +90,8 @@ class GridWriter : public Writer {
   }
 
   void make_globals(std::int64_t largest) {
-    globals_ = axes_.make_table(extents_of_arrays(largest), {},
-                                {{axes_.own(axes_.name() + "_global_dim"), variable_.dims}});
+    globals_ = axes_.make_table(extents_of_arrays(largest),
+                                {axes_.own(axes_.name() + "_global_dim"), variable_.dims});
   }
 
   void note_global(hsize_t row, const Shape& global) {
@@ -102,9 +102,8 @@ class GridWriter : public Writer {
       make_globals(std::max(*std::max_element(now.begin(), now.end()),
                             *std::max_element(before.begin(), before.end())));
     }
-    for (hsize_t old = 0; is_new && old < row; ++old)
-      axes_.put_row(globals_, old, {before.size()}, before);
-    axes_.put_row(globals_, row, {now.size()}, now);
+    for (hsize_t old = 0; is_new && old < row; ++old) axes_.put_row(globals_, old, before);
+    axes_.put_row(globals_, row, now);
   }
 
   Axes axes_;

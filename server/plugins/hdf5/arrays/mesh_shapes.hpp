@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "server/include/plugin.hpp"
-#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 
 namespace leat::hdf5 {

@@ -29,7 +29,6 @@ ParameterTables::ParameterTables(const Target& target)
     : target_(target), group_(target.scales.take_name("parameters") + "/") {}
 
 void ParameterTables::write(hsize_t row, const leat_iteration_data& data) {
-  if (data.size < sizeof data) return;  // a host from before there were parameters
   for (std::uint64_t i = 0; i < data.parameter_count; ++i) {
     const leat_parameter& parameter = *leat_parameter_at(&data, i);
     auto found = tables_.find(parameter.name);

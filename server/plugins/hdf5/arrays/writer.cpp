@@ -2,7 +2,6 @@
 #include "server/plugins/hdf5/arrays/writer.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
@@ -36,9 +35,7 @@ void describe_layout(const Dataset& dataset, const leat_variable& variable, std:
     set_attribute(dataset.id(), "leat_ghosts", ghosts);
 }
 
-// A host from before there were these has said less.
 void describe_for_cf(const Dataset& dataset, const leat_variable& variable) {
-  if (variable.size < offsetof(leat_variable, cell_methods) + sizeof variable.cell_methods) return;
   if (*variable.standard_name) set_attribute(dataset.id(), "standard_name", variable.standard_name);
   if (*variable.cell_methods) set_attribute(dataset.id(), "cell_methods", variable.cell_methods);
 }
@@ -151,33 +148,26 @@ Dataset Axes::make(const Shape& rest, const std::vector<DimensionName>& names,
   return coordinates;
 }
 
-Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
-                         const std::vector<DimensionName>& names) const {
+Dataset Axes::make_table(const TableKind& kind, const DimensionName& of_numbers) const {
   const std::string table_name = target_.scales.take_name(wished_name(kind));
   const Id type = number_type(target_.file, table_name, kind.largest);
-  DatasetPlan plan;
-  plan.extents = with_row(0, joined(0, rest));
-  plan.grows.assign(plan.extents.size(), true);
-  plan.chunk = Shape(plan.extents.size(), 1);
-  std::uint64_t bytes = H5Tget_size(type);
-  for (std::size_t d = plan.chunk.size() - rest.size(); d < plan.chunk.size(); ++d) {
-    plan.chunk[d] = std::max<hsize_t>(1, plan.extents[d]);
-    bytes *= plan.chunk[d];
-  }
   const auto ranks = static_cast<hsize_t>(std::max(1, target_.run.node_ranks));
-  plan.chunk[has_rows() ? 1 : 0] = ranks;
-  if (has_rows()) plan.chunk[0] = std::max<hsize_t>(1, bundle() / (bytes * ranks));
+  const std::uint64_t bytes = H5Tget_size(type) * ranks;
+  DatasetPlan plan;
+  plan.extents = with_row(0, {0});
+  plan.grows.assign(plan.extents.size(), true);
+  plan.chunk = with_row(std::max<hsize_t>(1, bundle() / bytes), {ranks});
   plan.fill = number_bytes(type, kind.nothing);
   Dataset table(target_.file, table_name, type, plan);
-  name_scales(table, rows_in_front(), names);
+  name_scales(table, rows_in_front(), {of_numbers});
   if (table.is_new())
     describe_table(table, name(), kind,
                    has_rows() ? coordinates_of_rows(target_.time, table_name) : "");
   return table;
 }
 
-void Axes::put_row(Dataset& table, hsize_t row, const Shape& count,
-                   const std::vector<std::int64_t>& numbers) const {
+void Axes::put_row(Dataset& table, hsize_t row, const std::vector<std::int64_t>& numbers) const {
+  const Shape count{numbers.size()};
   table.grow_to(with_row(row + 1, count));
   write_numbers(table, with_row(row, zeros(count)), with_row(1, count), numbers);
 }

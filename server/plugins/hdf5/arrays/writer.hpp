@@ -70,14 +70,12 @@ class Axes {
   /// Chunks are made for pieces of this shape, all of `rest` or a part of which it is made.
   Dataset make(const Shape& rest, const std::vector<DimensionName>& names,
                const Shape& piece) const;
-  /// A table of integers of (iteration, slots, rest...). `names`: of slots, rest...
-  Dataset make_table(const TableKind& kind, const Shape& rest,
-                     const std::vector<DimensionName>& names) const;
+  /// A table of integers with some numbers in each iteration.
+  Dataset make_table(const TableKind& kind, const DimensionName& of_numbers) const;
   /// Whether it is there already.
   bool has_table(const TableKind& kind) const;
-  /// Writes a row of a table: `count` numbers of (slots, rest...).
-  void put_row(Dataset& table, hsize_t row, const Shape& count,
-               const std::vector<std::int64_t>& numbers) const;
+  /// Writes a row of a table.
+  void put_row(Dataset& table, hsize_t row, const std::vector<std::int64_t>& numbers) const;
   /// A list of records of `width` integers each, empty at first; about `at_once` come together.
   Dataset make_list(const std::string& suffix, hsize_t width, hsize_t at_once) const;
   /// Extents of the variable's dataset in the file.

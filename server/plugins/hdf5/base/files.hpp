@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/disk/committed_file.hpp"
 #include "server/plugins/hdf5/disk/file_place.hpp"
 

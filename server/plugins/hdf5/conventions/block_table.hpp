@@ -119,6 +119,8 @@ inline constexpr std::int64_t kNoBlock = -1;
 /// Writes the attributes of a new list of a table, and of its counts, in a file of the store or in
 /// a view. `time`: as in Target.
 void describe_block_list(const Dataset& list, const char* about);
+/// The same of levels and places, where any number may stand: without a fill value.
+void describe_level_list(const Dataset& list, const char* about);
 void describe_block_counts(const Dataset& counts, const std::string& time);
 
 struct BlockOwner {
@@ -134,6 +136,20 @@ struct BlockEntry {
   auto operator<=>(const BlockEntry&) const = default;
 };
 using BlockEntries = std::set<BlockEntry>;
+
+/// The same for the lists of a table: a number for each block, and of `lows` one for each axis.
+struct BlockColumns {
+  template <class Entries>
+  explicit BlockColumns(const Entries& entries) {
+    for (const BlockEntry& entry : entries) {
+      ranks.push_back(entry.owner.rank);
+      numbers.push_back(entry.owner.number);
+      levels.push_back(entry.level);
+      lows.insert(lows.end(), entry.low.begin(), entry.low.end());
+    }
+  }
+  std::vector<std::int64_t> ranks, numbers, levels, lows;
+};
 
 /// That of a block of a variable on an amr mesh, or on none.
 BlockEntry entry_of(const leat_variable& variable, const leat_block& block);
@@ -193,7 +209,6 @@ class BlockTable {
   void make_levels(const BlockTablePlace& place, const BlockEntries& first);
   bool has_room_for(const BlockEntry& entry) const;
   void append(const std::vector<BlockEntry>& entries, const std::vector<std::int64_t>& iterations);
-  void append_levels(const std::vector<BlockEntry>& entries);
   void take_up(hsize_t rows);
 
   Kind kind_;

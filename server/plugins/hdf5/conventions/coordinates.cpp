@@ -166,15 +166,6 @@ void describe(const Dataset& times, const leat_run& run) {
   if (!calendar.empty()) set_attribute(times.id(), "calendar", calendar);
 }
 
-double value_of(const leat_iteration_data& data, std::int32_t number) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  if (number < 0 || data.size < sizeof data ||
-      static_cast<std::uint64_t>(number) >= data.parameter_count)
-    return kNone;
-  const leat_parameter& parameter = *leat_parameter_at(&data, static_cast<std::uint64_t>(number));
-  return parameter.type == LEAT_FLOAT64 && parameter.has_value ? parameter.real : kNone;
-}
-
 // What has a row for each iteration names its time; what was made before there was one does not.
 void name_time_of_rows(hid_t file, const Dataset& iterations, const std::string& time) {
   const haddr_t rows = address_of(iterations.id());
@@ -190,14 +181,23 @@ void name_time_of_rows(hid_t file, const Dataset& iterations, const std::string&
 
 }  // namespace
 
+double time_of(const leat_run& run, const leat_iteration_data& data) {
+  const std::int32_t number = leat_run_time_parameter(&run);
+  const auto place = static_cast<std::uint64_t>(number);
+  if (number < 0 || place >= data.parameter_count) return std::numeric_limits<double>::quiet_NaN();
+  const leat_parameter& time = *leat_parameter_at(&data, place);
+  return time.type == LEAT_FLOAT64 && time.has_value ? time.real
+                                                     : std::numeric_limits<double>::quiet_NaN();
+}
+
 TimeAxis::TimeAxis(hid_t file, const leat_run& run, DimensionScales& scales)
-    : file_(file), run_(run), scales_(scales), parameter_(leat_run_time_parameter(&run)) {
+    : file_(file), run_(run), scales_(scales) {
   const std::string& rows = scales.rows().name();
   if (!rows.empty() && rows != scales.iteration().name()) {
     times_ = opened(rows);
     times_.keep_rows(scales.iteration().extents()[0]);
     beside_ = scales.iteration().name();
-  } else if (parameter_ >= 0 && scales.has("time")) {
+  } else if (leat_run_time_parameter(&run) >= 0 && scales.has("time")) {
     make_beside();
   }
 }
@@ -211,7 +211,7 @@ Dataset TimeAxis::opened(const std::string& name) const {
 }
 
 void TimeAxis::name_rows(const leat_iteration_data& data) {
-  if (std::isnan(value_of(data, parameter_))) return scales_.name_rows(scales_.iteration());
+  if (std::isnan(time_of(run_, data))) return scales_.name_rows(scales_.iteration());
   times_ = opened(scales_.take_name("time"));
   scales_.name_rows(times_);
   beside_ = scales_.iteration().name();
@@ -226,14 +226,14 @@ void TimeAxis::make_beside() {
 
 void TimeAxis::expect(const leat_iteration_data& data) {
   if (!scales_.rows().exists()) return name_rows(data);
-  if (times_.exists() || std::isnan(value_of(data, parameter_))) return;
+  if (times_.exists() || std::isnan(time_of(run_, data))) return;
   make_beside();
   name_time_of_rows(file_, scales_.rows(), beside_);
 }
 
 void TimeAxis::write(hsize_t row, const leat_iteration_data& data) {
   if (!times_.exists()) return;
-  const double time = value_of(data, parameter_);
+  const double time = time_of(run_, data);
   times_.grow_to({row + 1});
   times_.write({row}, {1}, &time);
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/include/plugin.h"
-#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
@@ -87,6 +87,9 @@ void set_coordinates(const Dataset& dataset, const std::string& coordinates);
 // is kept, though CF wants neither of a coordinate variable; "iteration" tells rows apart. Source:
 // CF Conventions 1.8, section 2.5.1, "Missing data", and chapter 5.
 
+/// That of an iteration; NaN where the simulation has said none.
+double time_of(const leat_run& run, const leat_iteration_data& data);
+
 class TimeAxis {
  public:
   /// Goes on with what is in the file. Nothing is made before there is a row.
@@ -107,7 +110,6 @@ class TimeAxis {
   hid_t file_;
   const leat_run& run_;
   DimensionScales& scales_;
-  std::int32_t parameter_;
   Dataset times_;
   std::string beside_;
 };

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <vector>
 
 #include "server/plugins/hdf5/base/objects.hpp"
@@ -82,13 +83,12 @@ std::vector<double> times_of_rows(hid_t file, const std::vector<std::int64_t>& i
   return times;
 }
 
-RowTable::RowTable(hid_t file, const std::string& name, bool has_rows)
-    : name_(name), has_rows_(has_rows) {
-  if (is_dataset(file, name)) data_ = open_dataset(file, name);
+RowTable::RowTable(hid_t file, const std::string& variable, const std::string& suffix)
+    : name_(table_of(file, variable, suffix)) {
+  if (!name_.empty()) data_ = open_dataset(file, name_);
 }
 
 std::vector<std::int64_t> RowTable::row(hsize_t row) {
-  if (!has_rows_) row = 0;
   if (!exists()) return {};
   if (row < first_ || row >= first_ + count_) read_from(row);
   if (count_ == 0) return {};
@@ -111,7 +111,6 @@ std::vector<std::int64_t> RowTable::rows(hsize_t first, hsize_t count) {
 
 void RowTable::read_from(hsize_t row) {
   Shape count = extents_of(data_);  // it grows
-  if (!has_rows_) count = joined(1, count);
   width_ = product(behind(count));
   first_ = row;
   count_ = row < count[0] ? std::min(count[0] - row,
@@ -120,8 +119,7 @@ void RowTable::read_from(hsize_t row) {
   count[0] = count_;
   const Shape start = joined(row, zeros(behind(count)));
   values_.resize(count_ * width_);
-  read_part(data_, H5T_NATIVE_INT64, has_rows_ ? start : behind(start),
-            has_rows_ ? count : behind(count), values_.data(), "cannot read " + name_);
+  read_part(data_, H5T_NATIVE_INT64, start, count, values_.data(), "cannot read " + name_);
 }
 
 TableKind counts_of_blocks(std::int64_t largest) {
@@ -167,6 +165,126 @@ Dataset open_mask(const Target& target, const std::string& name, const MaskKind&
   target.scales.attach_rows(flags);
   if (flags.is_new()) describe_mask(flags, kind, coordinates_of_rows(target.time, name));
   return flags;
+}
+
+std::string block_table_of(hid_t file, const std::string& variable) {
+  return fixed_attribute(open_dataset(file, variable), kBlockTable);
+}
+
+std::vector<std::string> lists_of_table(hid_t file, const std::string& name) {
+  std::vector<std::string> names;
+  for (const char* suffix :
+       {"_rank", "_number", "_iteration", "_count", kLevelSuffix, kFirstCellSuffix})
+    names.push_back(table_of(file, name, suffix));
+  return names;
+}
+
+StoredBlockTable::StoredBlockTable(hid_t file, const std::string& name)
+    : ranks_(file, name, "_rank"),
+      numbers_(file, name, "_number"),
+      counts_(file, name, "_count"),
+      levels_(file, name, kLevelSuffix),
+      lows_(file, name, kFirstCellSuffix) {
+  if (!ranks_.exists()) throw std::runtime_error("the file has no " + name + "_rank");
+}
+
+bool StoredBlockTable::has_row_of_several() {
+  if (!counts_.exists()) return ranks_.size() > 1;
+  const std::vector<std::int64_t> counts = counts_.rows(0, counts_.size());
+  return std::any_of(counts.begin(), counts.end(), [](std::int64_t count) { return count > 1; });
+}
+
+StoredBlockTable::Range StoredBlockTable::row(hsize_t row) {
+  if (!counts_.exists()) return {0, ranks_.size()};
+  while (starts_.size() <= row + 1) {
+    const std::vector<std::int64_t> count = counts_.row(starts_.size() - 1);
+    if (count.empty()) return {starts_.back(), 0};
+    starts_.push_back(starts_.back() + static_cast<hsize_t>(std::max<std::int64_t>(0, count[0])));
+  }
+  return {starts_[row], starts_[row + 1] - starts_[row]};
+}
+
+std::vector<BlockEntry> StoredBlockTable::entries(const Range& range) {
+  const std::vector<std::int64_t> ranks = ranks_.rows(range.first, range.count);
+  const std::vector<std::int64_t> numbers = numbers_.rows(range.first, range.count);
+  const std::vector<std::int64_t> levels = levels_.rows(range.first, range.count);
+  const std::vector<std::int64_t> lows = lows_.rows(range.first, range.count);
+  std::vector<BlockEntry> all(std::min(ranks.size(), numbers.size()));
+  const std::size_t axes = levels.size() < all.size() || all.empty() ? 0 : lows.size() / all.size();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].owner = {ranks[i], numbers[i]};
+    if (axes == 0) continue;
+    all[i].level = levels[i];
+    const auto low = lows.begin() + static_cast<std::ptrdiff_t>(i * axes);
+    all[i].low.assign(low, low + static_cast<std::ptrdiff_t>(axes));
+  }
+  return all;
+}
+
+BlockRecords::BlockRecords(hid_t file, const std::string& variable, StoredBlockTable& table)
+    : file_(file), name_(variable), table_(&table) {
+  if (text_attribute(open_dataset(file, variable), "leat_layout", "") == "varying")
+    counts_ = RowTable(file, variable, "_count");
+  else
+    whole_ = behind(extents_in(file, variable));
+}
+
+std::vector<StoredBlock> BlockRecords::row(hsize_t row) {
+  const StoredBlockTable::Range range = table_->row(row);
+  std::vector<StoredBlock> blocks;
+  hsize_t record = range.first;
+  for (const BlockEntry& entry : table_->entries(range)) blocks.push_back({entry.owner, record++});
+  if (counts_.exists())
+    place_ragged(&blocks, range);
+  else
+    place_of_one_size(&blocks);
+  return blocks;
+}
+
+void BlockRecords::place_of_one_size(std::vector<StoredBlock>* blocks) {
+  // They are made when there is something to say.
+  if (!stored_.exists()) stored_ = RowTable(file_, name_, kStoredSuffix);
+  if (!extents_.exists()) extents_ = RowTable(file_, name_, "_extent");
+  const auto is_missing = [&](const StoredBlock& block) {
+    if (!stored_.exists()) return false;
+    const std::vector<std::int64_t> flag = stored_.row(block.record);
+    return flag.empty() || flag[0] == 0;
+  };
+  blocks->erase(std::remove_if(blocks->begin(), blocks->end(), is_missing), blocks->end());
+  for (StoredBlock& block : *blocks) {
+    block.first = block.record;
+    block.count = 1;
+    block.fills_place = fills_place(block.record);
+  }
+}
+
+void BlockRecords::place_ragged(std::vector<StoredBlock>* blocks,
+                                const StoredBlockTable::Range& range) {
+  if (range.first < next_record_) next_record_ = next_element_ = 0;
+  for (const std::int64_t count : counts_.rows(next_record_, range.first - next_record_))
+    next_element_ += static_cast<hsize_t>(std::max<std::int64_t>(0, count));
+  next_record_ = range.first;
+  const std::vector<std::int64_t> counts = counts_.rows(range.first, range.count);
+  hsize_t at = next_element_;
+  std::vector<StoredBlock> here;
+  for (StoredBlock& block : *blocks) {
+    const std::size_t i = block.record - range.first;
+    if (i >= counts.size() || counts[i] < 0) continue;
+    block.first = at;
+    block.count = static_cast<hsize_t>(counts[i]);
+    at += block.count;
+    here.push_back(block);
+  }
+  *blocks = std::move(here);
+}
+
+bool BlockRecords::fills_place(hsize_t record) {
+  if (!extents_.exists()) return true;
+  const std::vector<std::int64_t> extents = extents_.row(record);
+  for (std::size_t d = 0; d < extents.size() && d < whole_.size(); ++d) {
+    if (static_cast<hsize_t>(extents[d]) != whole_[d]) return false;
+  }
+  return true;
 }
 
 }  // namespace leat::hdf5

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "server/plugins/hdf5/base/handle.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"

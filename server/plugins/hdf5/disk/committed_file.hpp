@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "server/plugins/hdf5/disk/bulk_pieces.hpp"
+#include "server/plugins/hdf5/disk/file_place.hpp"
 #include "server/plugins/hdf5/disk/file_space.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
-#include "server/plugins/hdf5/disk/named_file.hpp"
 
 namespace leat::hdf5 {
 

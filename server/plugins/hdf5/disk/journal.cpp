@@ -18,7 +18,6 @@
 
 #include "server/plugins/common/whole_io.hpp"
 #include "server/plugins/hdf5/disk/file_place.hpp"
-#include "server/plugins/hdf5/disk/named_file.hpp"
 
 namespace leat::hdf5 {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "server/include/plugin.hpp"
-#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
 

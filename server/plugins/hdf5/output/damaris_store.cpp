@@ -2,6 +2,7 @@
 #include "server/plugins/hdf5/output/damaris_store.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -11,7 +12,6 @@
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
-#include "server/plugins/hdf5/output/blocks.hpp"
 #include "server/plugins/hdf5/output/cell_order.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
@@ -142,11 +142,8 @@ void DamarisFile::describe(const leat_iteration_data& data, bool whole) {
   set_attribute(file_, "leat_layout", kDamarisLayout);
   set_attribute(file_, kIteration, data.iteration);
   set_attribute(file_, "iteration_complete", std::int64_t{whole});
-  const std::int32_t time = leat_run_time_parameter(&run_);
-  if (time < 0 || static_cast<std::uint64_t>(time) >= data.parameter_count) return;
-  const leat_parameter& value = *leat_parameter_at(&data, static_cast<std::uint64_t>(time));
-  if (value.has_value && value.type == LEAT_FLOAT64)
-    set_attribute(file_, "time", std::vector<double>{value.real});
+  const double time = time_of(run_, data);
+  if (!std::isnan(time)) set_attribute(file_, "time", std::vector<double>{time});
 }
 
 void DamarisFile::write_variable(SoundBlocks* blocks) {

@@ -61,7 +61,7 @@ class DamarisFile {
 };
 
 // The store with layout="damaris": a file for each iteration, as readers of Damaris' files expect
-// them (damaris_file.hpp says what is in one, damaris_names.hpp what it is called).
+// them (DamarisFile says what is in one, damaris_names.hpp what it is called).
 //
 // An iteration is stored when its file has its name. In a resumed run one that has it is not written
 // again; what the dead writer had begun has no name, and went with it.

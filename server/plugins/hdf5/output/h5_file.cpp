@@ -61,12 +61,6 @@ std::string history_line(const leat_run& run, const std::string& what) {
   return std::string(when) + " " + kWriter + " " + what + " (session " + run.session + ")";
 }
 
-// "" from a host from before there was one.
-std::string description_of(const leat_run& run) {
-  const bool is_said = run.size >= offsetof(leat_run, description) + sizeof run.description;
-  return is_said ? run.description : "";
-}
-
 }  // namespace
 
 void describe_writer(hid_t file, const leat_run& run) {
@@ -78,7 +72,7 @@ void describe_writer(hid_t file, const leat_run& run) {
 }
 
 void describe_file(hid_t file, const leat_run& run) {
-  const std::string simulation = run.simulation, description = description_of(run);
+  const std::string simulation = run.simulation, description = run.description;
   set_attribute(file, "Conventions", "CF-1.8");
   set_attribute(file, "title", description.empty() ? simulation : description);
   set_attribute(file, "source", simulation + ", written by " + kWriter);

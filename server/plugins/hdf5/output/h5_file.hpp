@@ -4,9 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "server/include/plugin.h"
-#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/arrays/blocks.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/disk/committed_file.hpp"
 
@@ -40,5 +41,26 @@ void describe_file(hid_t file, const leat_run& run);
 void describe_part(hid_t file, const leat_run& run, const std::string& view);
 /// Of one that this process goes on with for one that died: a line more in `history`.
 void note_continued(hid_t file, const leat_run& run);
+
+/// The memory of blocks, which is theirs as long as their iteration is being stored; `waiting` more
+/// iterations are behind it.
+class Lent {
+ public:
+  Lent(CommittedFile& disk, const std::vector<BlockList>& by_variable, std::uint64_t waiting)
+      : disk_(disk) {
+    std::vector<LentRange> ranges;
+    for (const BlockList& blocks : by_variable) {
+      for (const leat_block* block : blocks) ranges.push_back({block->data, block->bytes});
+    }
+    disk_.lend(ranges, waiting);
+  }
+  Lent(const Lent&) = delete;
+  ~Lent() { disk_.return_lent(); }
+  /// Or the errno of what could not be written.
+  int give_back() { return disk_.return_lent(); }
+
+ private:
+  CommittedFile& disk_;
+};
 
 }  // namespace leat::hdf5

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "server/plugins/common/io_choice.hpp"
-#include "server/plugins/hdf5/disk/named_file.hpp"
+#include "server/plugins/hdf5/disk/file_place.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 
 namespace leat::hdf5 {

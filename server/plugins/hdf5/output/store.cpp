@@ -12,7 +12,6 @@
 #include "server/plugins/hdf5/conventions/ledger.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
-#include "server/plugins/hdf5/output/blocks.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/output/product_group.hpp"

@@ -21,7 +21,7 @@
 
 #include "server/plugins/hdf5/arrays/mesh_shapes.hpp"
 #include "server/plugins/hdf5/disk/committed_file.hpp"
-#include "server/plugins/hdf5/output/blocks.hpp"
+#include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/name_keeper.hpp"
 #include "server/plugins/hdf5/output/output_file.hpp"
 #include "server/plugins/hdf5/output/sidecar_keeper.hpp"

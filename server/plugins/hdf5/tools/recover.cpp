@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/base/files.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"

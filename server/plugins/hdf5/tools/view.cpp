@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-
+// What `leat view` and `leat merge` start, and what a server has made its views by.
 #include <unistd.h>
 
 #include <cstdio>
@@ -52,7 +52,7 @@ int show_view(const Words& words) {
   return kGood;
 }
 
-// Folder, view, "make", "last" or "rest", maker; see view_program.hpp. It gives signs of life. Its
+// Folder, view, "make", "last" or "rest", maker; see output/view_keeper.cpp. It gives signs of life. Its
 // first line says what is wrong; or its last one that the view is made, and those before what of it
 // VTK will not see, and of its sidecar.
 int make_view_for_server(const Words& words) {

@@ -117,54 +117,36 @@ void MergedBlocks::merge_row(View& view, std::vector<StoredBlockTable>* tables, 
 }
 
 void MergedBlocks::write(View& view, bool constant) {
-  std::vector<std::int64_t> ranks, numbers;
-  for (const BlockEntry& entry : entries_) {
-    ranks.push_back(entry.owner.rank);
-    numbers.push_back(entry.owner.number);
-  }
+  const BlockColumns of(entries_);
   if (!constant) {
-    write_list(view, "_iteration", kIterationOfBlock, iterations_);
+    add_list(view, "_iteration", kIterationOfBlock, iterations_);
     const std::string name = view.scales.take_name(scale_->name() + "_count");
     const Dataset made = write_table(view, name, counts_, {counts_.size()});
     describe_block_counts(made, view.time);
     name_dimensions(view, name, true, {});
   }
-  write_list(view, "_rank", kRankOfBlock, ranks);
-  write_list(view, "_number", kNumberOfBlock, numbers);
-  if (levels_) write_levels(view);
-}
-
-void MergedBlocks::write_levels(View& view) {
-  std::vector<std::int64_t> levels, lows;
-  for (const BlockEntry& entry : entries_) {
-    levels.push_back(entry.level);
-    lows.insert(lows.end(), entry.low.begin(), entry.low.end());
-  }
+  add_list(view, "_rank", kRankOfBlock, of.ranks);
+  add_list(view, "_number", kNumberOfBlock, of.numbers);
+  if (!levels_) return;
+  levels_->note_at(add_list(view, kLevelSuffix, kLevelOfBlock, of.levels).id());
   const hsize_t axes = levels_->origin.size();
-  const auto add = [&](const char* suffix, const char* about, const auto& numbers, bool is_list) {
-    const std::string name = view.scales.take_name(scale_->name() + suffix);
-    const Shape extents = is_list ? Shape{levels.size()} : Shape{levels.size(), axes};
-    Dataset made = write_table(view, name, numbers, extents);
-    set_attribute(made.id(), "long_name", about);
-    set_attribute(made.id(), "units", "1");
-    made.attach_scale(0, *scale_);
-    return made;
-  };
-  Dataset list = add(kLevelSuffix, kLevelOfBlock, levels, true);
-  levels_->note_at(list.id());
-  coordinates_.push_back(list.name());
-  Dataset places = add(kFirstCellSuffix, kFirstCellOfBlock, lows, false);
-  view.scales.name(places, 1, {scale_->name() + "_axis", axes});
+  const std::string name = view.scales.take_name(scale_->name() + kFirstCellSuffix);
+  Dataset lows = write_table(view, name, of.lows, {entries_.size(), axes});
+  describe_level_list(lows, kFirstCellOfBlock);
+  lows.attach_scale(0, *scale_);
+  view.scales.name(lows, 1, {scale_->name() + "_axis", axes});
 }
 
-void MergedBlocks::write_list(View& view, const char* suffix, const char* about,
-                              const std::vector<std::int64_t>& numbers) {
+Dataset MergedBlocks::add_list(View& view, const char* suffix, const char* about,
+                               const std::vector<std::int64_t>& numbers) {
   const std::string name = view.scales.take_name(scale_->name() + suffix);
   Dataset made = write_table(view, name, numbers, {numbers.size()});
-  describe_block_list(made, about);
+  std::string(kLevelSuffix) == suffix ? describe_level_list(made, about)
+                                      : describe_block_list(made, about);
   made.attach_scale(0, *scale_);
   scale_->grow_to({numbers.size()});
   coordinates_.push_back(name);
+  return made;
 }
 
 void MergedBlocks::list_named() {
@@ -245,11 +227,12 @@ class OfBlocks {
       : suffix_(suffix), width_(width), in_part_(view.parts.size()) {
     for (std::size_t part = 0; part < in_part_.size(); ++part) {
       if (!variable.in_part[part].is_open()) continue;
-      const std::string name = table_of(view.parts[part].file, variable.name, suffix);
-      if (name.empty()) continue;
+      const hid_t file = view.parts[part].file;
+      in_part_[part] = RowTable(file, variable.name, suffix);
+      if (!in_part_[part].exists()) continue;
+      const std::string& name = in_part_[part].name();
       view.done.insert(name);
-      in_part_[part] = RowTable(view.parts[part].file, name, true);
-      const Id type(H5Dget_type(open_dataset(view.parts[part].file, name)), name);
+      const Id type(H5Dget_type(open_dataset(file, name)), name);
       if (H5Tget_size(type) > sizeof(std::int32_t))
         room_for_ = std::numeric_limits<std::int64_t>::max();
     }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/conventions/block_records.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 
 namespace leat::hdf5 {
@@ -41,9 +41,8 @@ class MergedBlocks {
  private:
   void merge_row(View& view, std::vector<StoredBlockTable>* tables, hsize_t row, bool constant);
   void write(View& view, bool constant);
-  void write_levels(View& view);
-  void write_list(View& view, const char* suffix, const char* about,
-                  const std::vector<std::int64_t>& numbers);
+  Dataset add_list(View& view, const char* suffix, const char* about,
+                   const std::vector<std::int64_t>& numbers);
 
   std::unique_ptr<Dataset> scale_;
   std::vector<RecordRun> runs_;

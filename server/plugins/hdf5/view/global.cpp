@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-
+// Variables with a global shape: one array out of the sub-arrays of all parts.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -159,8 +159,6 @@ std::vector<SubArrayRows> sub_arrays_of(hid_t file, const std::string& table, st
     sub_arrays.insert(sub_arrays.end(), said.begin(), said.end());
   return sub_arrays;
 }
-
-// Variables with a global shape: one array out of the sub-arrays of all parts.
 
 struct SubArraysOfPart {
   std::size_t part;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "server/plugins/hdf5/base/files.hpp"
-#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/tables.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
@@ -69,7 +69,7 @@ std::size_t mappings_of(hid_t creation) {
 
 Id creation_of(hid_t dataset) { return Id(H5Dget_create_plist(dataset), "reading a dataset"); }
 
-Id open_dataset(hid_t file, const std::string& name, const std::string& path) {
+Id open_mapped(hid_t file, const std::string& name, const std::string& path) {
   return Id(H5Dopen2(file, name.c_str(), H5P_DEFAULT),
             "\"" + name + "\" of " + path + " cannot be read");
 }
@@ -100,7 +100,7 @@ void Sources::open(hid_t dataset) {
     const std::string name = mapped_name(H5Pget_virtual_dsetname, creation, i);
     if (!known_.emplace(part, name).second) continue;
     const std::string path = view_folder_ / part;
-    expect_filters(open_dataset(file(part), name, path), "\"" + name + "\" of " + path);
+    expect_filters(open_mapped(file(part), name, path), "\"" + name + "\" of " + path);
   }
 }
 
@@ -108,8 +108,8 @@ Id Sources::first_of(hid_t dataset) {
   const Id creation = creation_of(dataset);
   if (mappings_of(creation) == 0) return {};
   const std::string part = mapped_name(H5Pget_virtual_filename, creation, 0);
-  return open_dataset(file(part), mapped_name(H5Pget_virtual_dsetname, creation, 0),
-                      view_folder_ / part);
+  return open_mapped(file(part), mapped_name(H5Pget_virtual_dsetname, creation, 0),
+                     view_folder_ / part);
 }
 
 constexpr std::uint64_t kMergedBundle = 64ull * 1024;  // of rows that are small

@@ -8,7 +8,6 @@
 #include <tuple>
 #include <vector>
 
-#include "server/plugins/hdf5/base/handle.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/dimension_scales.hpp"
 #include "server/plugins/hdf5/view/part.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-
+// Meshes with levels in /VTKHDF.
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -21,9 +21,7 @@ PatchValues::PatchValues(const Target& target, const Field& field)
     : target_(target),
       field_(field),
       records_(target.values, field.path(), table_of_blocks(target, field)) {
-  if (!is_list()) return;
-  const std::string extents = table_of(target.values, field.path(), "_extent");
-  if (!extents.empty()) extents_ = RowTable(target.values, extents, true);
+  if (is_list()) extents_ = RowTable(target.values, field.path(), "_extent");
 }
 
 bool PatchValues::fills_places() const {

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "server/plugins/hdf5/conventions/block_records.hpp"
 #include "server/plugins/hdf5/conventions/tables.hpp"
 #include "server/plugins/hdf5/vtkhdf/lists.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/include/plugin.h"
-#include "server/plugins/hdf5/conventions/block_records.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5::vtk {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-
+// Uniform, rectilinear and curvilinear meshes in /VTKHDF.
 #include <algorithm>
 #include <functional>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-
+// Unstructured meshes and particles in /VTKHDF.
 #include <map>
 #include <numeric>
 #include <optional>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
@@ -95,7 +96,8 @@ void VtkHdf::add(hsize_t row, const leat_iteration_data& data,
   const auto is_seen = [this](std::uint32_t variable) { return is_of_a_mesh(variable); };
   if (meshes_.empty() || std::none_of(written.begin(), written.end(), is_seen)) return;
   try {
-    add({{row, time_of(data)}});
+    const double time = time_of(target_.run, data);
+    add({{row, std::isfinite(time) ? time : static_cast<double>(data.iteration)}});
   } catch (const std::exception& e) {
     if (told_.insert(e.what()).second)
       host_.warn(std::string("/VTKHDF does not show iteration ") + std::to_string(data.iteration) +
@@ -228,17 +230,6 @@ bool VtkHdf::is_of_a_mesh(std::uint32_t variable) const {
     return on == &made || std::count(made.coordinate, made.coordinate + made.coordinate_count,
                                      static_cast<std::int32_t>(variable)) > 0;
   });
-}
-
-double VtkHdf::time_of(const leat_iteration_data& data) const {
-  const std::int32_t number = leat_run_time_parameter(&target_.run);
-  const auto iteration = static_cast<double>(data.iteration);
-  if (number < 0 || data.size < sizeof data ||
-      static_cast<std::uint64_t>(number) >= data.parameter_count)
-    return iteration;
-  const leat_parameter& time = *leat_parameter_at(&data, static_cast<std::uint64_t>(number));
-  if (!time.has_value || time.type == LEAT_CHAR) return iteration;
-  return time.type == LEAT_INT64 ? static_cast<double>(time.integer) : time.real;
 }
 
 namespace {

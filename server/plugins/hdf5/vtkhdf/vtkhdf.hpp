@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 
 namespace leat::hdf5 {
@@ -50,7 +50,6 @@ class VtkHdf {
   void head_of_collection() const;
   void list_in_assembly(const vtk::Mesh& mesh) const;
   void count_steps() const;
-  double time_of(const leat_iteration_data& data) const;
 
   vtk::Target target_;
   Host host_;

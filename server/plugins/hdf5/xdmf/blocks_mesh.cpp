@@ -2,7 +2,7 @@
 // Meshes of blocks.
 #include <optional>
 
-#include "server/plugins/hdf5/conventions/block_records.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
 #include "server/plugins/hdf5/xdmf/mesh.hpp"
 
 namespace leat::hdf5::xdmf {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/vtkhdf/field.hpp"
 #include "server/plugins/hdf5/xdmf/xml_stream.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "server/include/plugin.hpp"
 #include "server/plugins/common/whole_io.hpp"
-#include "server/plugins/hdf5/base/handle.hpp"
 #include "server/plugins/hdf5/base/files.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/run_description.hpp"
 
 namespace leat::hdf5::xdmf {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/tools/ls/facts.hpp"
 
 namespace leat::hdf5 {

@@ -13,8 +13,8 @@
 
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
-#include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/disk/file_place.hpp"
+#include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/tools/ls/contents.hpp"
 #include "server/plugins/hdf5/tools/ls/dataset_facts.hpp"
