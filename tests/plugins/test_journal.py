@@ -10,7 +10,7 @@ import subprocess
 import h5py
 import numpy as np
 import pytest
-from journal_bytes import HEAD, fnv, length_of, with_inode
+from journal_bytes import HEAD, length_of, with_inode
 from leat_plugin import Plugin, array, variable
 from leat_run import BUILD, same_bits
 
