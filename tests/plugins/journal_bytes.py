@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heads of records of a journal (server/plugins/hdf5/disk/journal_record.hpp), changed as if they had been written so."""
+"""Heads of records of a journal (server/plugins/hdf5/disk/journal.cpp), changed as if they had been written so."""
 MAGIC, HEAD = b"LEATJRN4", 96
 STATE, INODE, BYTES = slice(8, 56), slice(64, 72), slice(72, 80)
 

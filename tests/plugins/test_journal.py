@@ -10,7 +10,7 @@ import subprocess
 import h5py
 import numpy as np
 import pytest
-from journal_bytes import HEAD, fnv, length_of, with_inode
+from journal_bytes import HEAD, length_of, with_inode
 from leat_plugin import Plugin, array, variable
 from leat_run import BUILD, same_bits
 
@@ -116,17 +116,6 @@ def test_a_journal_of_another_file_or_of_a_changed_one_is_not_applied(killed, tm
     done = recover(beside.file)
     assert done.returncode == NOT_FINISHED and "does not fit the file" in done.stderr, done
     assert beside.file.read_bytes() == foreign and beside.kept.exists()
-
-
-def test_a_journal_of_the_version_before_is_applied_too(killed, tmp_path):
-    data, notes, good = killed
-    beside, end = Beside(tmp_path), length_of(notes)
-    old = b"LEATJRN3" + notes[8:80] + fnv(notes[HEAD:end]) + notes[88:]
-    beside.put(data, for_inode(old, beside.file))
-    assert recover(beside.file).returncode == 0 and beside.file.read_bytes() == good
-    old = b"LEATJRN3" + notes[8:]  # summed up as today
-    beside.put(data, for_inode(old, beside.file))
-    assert recover(beside.file).returncode == NOT_FINISHED and beside.file.read_bytes() == data
 
 
 def test_journals_that_were_kept_do_not_replace_each_other(killed, tmp_path):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // HDF5 on a File that is memory: each of its calls in turn is refused.
-#include "server/plugins/hdf5/base/file_driver.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
 
 #include <gtest/gtest.h>
 

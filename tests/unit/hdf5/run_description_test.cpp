@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
 namespace {

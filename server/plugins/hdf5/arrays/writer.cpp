@@ -2,20 +2,18 @@
 #include "server/plugins/hdf5/arrays/writer.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
 
 #include "server/include/plugin.hpp"
-#include "server/plugins/hdf5/arrays/block_check.hpp"
-#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/arrays/blocks.hpp"
+#include "server/plugins/hdf5/arrays/mesh_shapes.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
-#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
-#include "server/plugins/hdf5/conventions/stored_tables.hpp"
-#include "server/plugins/hdf5/conventions/uniform_cells.hpp"
-#include "server/plugins/hdf5/datasets/integers.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 
 namespace leat::hdf5 {
@@ -37,9 +35,7 @@ void describe_layout(const Dataset& dataset, const leat_variable& variable, std:
     set_attribute(dataset.id(), "leat_ghosts", ghosts);
 }
 
-// A host from before there were these has said less.
 void describe_for_cf(const Dataset& dataset, const leat_variable& variable) {
-  if (variable.size < offsetof(leat_variable, cell_methods) + sizeof variable.cell_methods) return;
   if (*variable.standard_name) set_attribute(dataset.id(), "standard_name", variable.standard_name);
   if (*variable.cell_methods) set_attribute(dataset.id(), "cell_methods", variable.cell_methods);
 }
@@ -152,33 +148,26 @@ Dataset Axes::make(const Shape& rest, const std::vector<DimensionName>& names,
   return coordinates;
 }
 
-Dataset Axes::make_table(const TableKind& kind, const Shape& rest,
-                         const std::vector<DimensionName>& names) const {
+Dataset Axes::make_table(const TableKind& kind, const DimensionName& of_numbers) const {
   const std::string table_name = target_.scales.take_name(wished_name(kind));
   const Id type = number_type(target_.file, table_name, kind.largest);
-  DatasetPlan plan;
-  plan.extents = with_row(0, joined(0, rest));
-  plan.grows.assign(plan.extents.size(), true);
-  plan.chunk = Shape(plan.extents.size(), 1);
-  std::uint64_t bytes = H5Tget_size(type);
-  for (std::size_t d = plan.chunk.size() - rest.size(); d < plan.chunk.size(); ++d) {
-    plan.chunk[d] = std::max<hsize_t>(1, plan.extents[d]);
-    bytes *= plan.chunk[d];
-  }
   const auto ranks = static_cast<hsize_t>(std::max(1, target_.run.node_ranks));
-  plan.chunk[has_rows() ? 1 : 0] = ranks;
-  if (has_rows()) plan.chunk[0] = std::max<hsize_t>(1, bundle() / (bytes * ranks));
+  const std::uint64_t bytes = H5Tget_size(type) * ranks;
+  DatasetPlan plan;
+  plan.extents = with_row(0, {0});
+  plan.grows.assign(plan.extents.size(), true);
+  plan.chunk = with_row(std::max<hsize_t>(1, bundle() / bytes), {ranks});
   plan.fill = number_bytes(type, kind.nothing);
   Dataset table(target_.file, table_name, type, plan);
-  name_scales(table, rows_in_front(), names);
+  name_scales(table, rows_in_front(), {of_numbers});
   if (table.is_new())
     describe_table(table, name(), kind,
                    has_rows() ? coordinates_of_rows(target_.time, table_name) : "");
   return table;
 }
 
-void Axes::put_row(Dataset& table, hsize_t row, const Shape& count,
-                   const std::vector<std::int64_t>& numbers) const {
+void Axes::put_row(Dataset& table, hsize_t row, const std::vector<std::int64_t>& numbers) const {
+  const Shape count{numbers.size()};
   table.grow_to(with_row(row + 1, count));
   write_numbers(table, with_row(row, zeros(count)), with_row(1, count), numbers);
 }
@@ -222,7 +211,7 @@ DimensionName Axes::name_of(unsigned dimension, hsize_t length) const {
 
 DimensionName Axes::place_name_of(unsigned dimension, hsize_t length) const {
   DimensionName name = name_of(dimension, length);
-  name.values = target_.cells.axis(variable_, dimension);
+  name.values = target_.shapes.axis(variable_, dimension);
   // As long as the array is by now: tools that go by the scale would see a part of it.
   name.grows = !name.values && variable_.dimension[dimension].varying != 0;
   return name;
@@ -272,6 +261,109 @@ std::vector<SoundBlocks> sound_of(const leat_run& run, const std::vector<BlockLi
     }
   }
   return all;
+}
+
+Dataset BlockAxes::make_blocks(const Shape& rest, hsize_t at_once) const {
+  DatasetPlan plan;
+  plan.extents = joined(0, rest);
+  plan.compression = compression_of(target_.run, variable_);
+  const std::uint64_t bytes = bytes_of(rest);
+  if (bytes * at_once < kSmallestCompressed) plan.compression = {};
+  plan.chunk = part_of_record(rest, bytes_of({}), bool{plan.compression});
+  if (product(behind(plan.chunk)) >= product(rest))
+    plan.chunk[0] = plan.compression ? records_in_compressed(bytes, at_once)
+                                     : records_in_chunk(bytes, at_once, has_rows());
+  std::vector<DimensionName> names;
+  for (unsigned d = 0; d < rest.size(); ++d) names.push_back(name_of(d, rest[d]));
+  return make_from(std::move(plan), Front::blocks, names);
+}
+
+void BlockAxes::take_blocks(Dataset* dataset) const {
+  set_attribute(dataset->id(), kBlockTable, table()->name());
+  set_coordinates(*dataset, coordinates_behind(Front::blocks));
+  dataset->change_scale(0, target_.scales.rows(), table()->scale());
+}
+
+std::vector<std::pair<hsize_t, const leat_block*>> BlockAxes::by_record(const BlockList& blocks,
+                                                                        BlockErrors* errors) const {
+  std::vector<std::pair<hsize_t, const leat_block*>> all;
+  for (const leat_block* block : blocks) {
+    if (const auto record = table()->record_of(entry_of(variable_, *block)))
+      all.emplace_back(*record, block);
+    else
+      errors->add(*block, "the largest number that the table of blocks has room for is 2147483647");
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+Dataset BlockAxes::make_block_table(const TableKind& kind, const Shape& rest,
+                                    const std::vector<DimensionName>& names) const {
+  const std::string table_name = target_.scales.take_name(name() + kind.suffix);
+  const Id type = number_type(target_.file, table_name, kind.largest);
+  DatasetPlan plan;
+  plan.extents = joined(0, rest);
+  plan.grows.assign(plan.extents.size(), true);
+  plan.chunk = plan.extents;
+  const hsize_t at_once = table()->size() - table()->first();
+  plan.chunk[0] = records_in_chunk(H5Tget_size(type) * product(rest), at_once, has_rows());
+  plan.fill = number_bytes(type, kind.nothing);
+  Dataset table(target_.file, table_name, type, plan);
+  name_scales(table, Front::blocks, names);
+  if (table.is_new()) describe_table(table, name(), kind, "");
+  return table;
+}
+
+Dataset BlockAxes::make_stored_mask() const {
+  DatasetPlan plan = growing_list();
+  plan.chunk = {records_in_chunk(1, table()->size() - table()->first(), has_rows())};
+  plan.fill = {0};
+  const std::string mask_name = target_.scales.take_name(name() + kStoredSuffix);
+  Dataset mask(target_.file, mask_name, H5T_NATIVE_INT8, plan);
+  name_scales(mask, Front::blocks, {});
+  if (mask.is_new()) describe_mask(mask, stored_blocks_of(name()), "");
+  return mask;
+}
+
+// Cells of blocks that vary in more than one dimension are flattened: they are called after the
+// blocks.
+WantedElements BlockAxes::wanted_elements(const ElementCounts& counts) const {
+  const bool is_flat = varies_in_shape(variable_, 1);
+  const std::string kind = is_flat ? table()->name() + "_element" : variable_.dimension[0].name;
+  return {kind, name() + "_element", table()->first(), counts};
+}
+
+ElementDimension& BlockAxes::elements_for(const ElementCounts& counts) const {
+  return table()->elements().find_or_make(target_.file, target_.scales, wanted_elements(counts));
+}
+
+ElementDimension& BlockAxes::elements_in_file(hsize_t total) const {
+  const Dataset there(target_.file, name());
+  return table()->elements().take_up(target_.file, target_.scales.name_of(there, 0),
+                                     wanted_elements({}).kind, total);
+}
+
+ElementDimension& BlockAxes::own_elements(ElementDimension* before, hsize_t total,
+                                          const ElementCounts& counts, Dataset* dataset) const {
+  ElementDimension& own =
+      table()->elements().make(target_.file, target_.scales, wanted_elements(counts), total);
+  before->leave();
+  dataset->change_scale(0, before->scale(), own.scale());
+  if (!varies_in_shape(variable_, 1)) set_labels(*dataset, {variable_.dimension[0].name});
+  return own;
+}
+
+Dataset BlockAxes::make_appended(const Shape& extents, hsize_t rows_at_once,
+                                 const std::vector<DimensionName>& names) const {
+  DatasetPlan plan;
+  plan.extents = extents;
+  plan.chunk = joined(1, behind(extents));
+  const std::uint64_t bytes = bytes_of(behind(extents));
+  plan.compression = compression_of(target_.run, variable_);
+  const hsize_t compressed = records_in_compressed(bytes, rows_at_once);
+  if (bytes * compressed < kSmallestCompressed) plan.compression = {};
+  plan.chunk[0] = plan.compression ? compressed : records_in_chunk(bytes, rows_at_once, has_rows());
+  return make_from(std::move(plan), Front::nothing, names);
 }
 
 }  // namespace leat::hdf5

@@ -1,4 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+// One variable in the file: what writers of all forms share.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/include/plugin.h"
+#include "server/plugins/hdf5/conventions/block_table.hpp"
+#include "server/plugins/hdf5/conventions/dimension_scales.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
+
+namespace leat::hdf5 {
+
 // One variable in the file. Which form it has depends on its layout:
 //
 //   GridWriter    global shape    (iteration, global...), placed by position, ghosts left out
@@ -7,19 +23,6 @@
 //
 // Whose the blocks are a BlockTable says. Variables that do not vary in time have no iteration
 // dimension.
-#pragma once
-
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "server/include/plugin.h"
-#include "server/plugins/hdf5/conventions/block_table.hpp"
-#include "server/plugins/hdf5/conventions/dimension_scales.hpp"
-#include "server/plugins/hdf5/conventions/table_attributes.hpp"
-#include "server/plugins/hdf5/datasets/dataset.hpp"
-
-namespace leat::hdf5 {
 
 /// Blocks of one variable in one iteration, ordered by rank and block.
 using BlockList = std::vector<const leat_block*>;
@@ -67,14 +70,12 @@ class Axes {
   /// Chunks are made for pieces of this shape, all of `rest` or a part of which it is made.
   Dataset make(const Shape& rest, const std::vector<DimensionName>& names,
                const Shape& piece) const;
-  /// A table of integers of (iteration, slots, rest...). `names`: of slots, rest...
-  Dataset make_table(const TableKind& kind, const Shape& rest,
-                     const std::vector<DimensionName>& names) const;
+  /// A table of integers with some numbers in each iteration.
+  Dataset make_table(const TableKind& kind, const DimensionName& of_numbers) const;
   /// Whether it is there already.
   bool has_table(const TableKind& kind) const;
-  /// Writes a row of a table: `count` numbers of (slots, rest...).
-  void put_row(Dataset& table, hsize_t row, const Shape& count,
-               const std::vector<std::int64_t>& numbers) const;
+  /// Writes a row of a table.
+  void put_row(Dataset& table, hsize_t row, const std::vector<std::int64_t>& numbers) const;
   /// A list of records of `width` integers each, empty at first; about `at_once` come together.
   Dataset make_list(const std::string& suffix, hsize_t width, hsize_t at_once) const;
   /// Extents of the variable's dataset in the file.
@@ -126,5 +127,44 @@ struct SoundBlocks {
   BlockErrors errors;
 };
 std::vector<SoundBlocks> sound_of(const leat_run& run, const std::vector<BlockList>& by_variable);
+
+// What variables in blocks without a global array share: the dimension of their blocks, and tables
+// along it.
+
+class BlockAxes : public Axes {
+ public:
+  using Axes::Axes;
+
+  /// Whose the blocks of the variable are; none where each iteration has one block.
+  BlockTable* block_table() const { return table(); }
+  /// Creates the variable's dataset of (block, rest...), `at_once` blocks in the first iteration.
+  Dataset make_blocks(const Shape& rest, hsize_t at_once) const;
+  /// Makes one that make() has made one of blocks, with a block for each iteration so far.
+  void take_blocks(Dataset* dataset) const;
+  /// The dimension that elements of blocks lie along: of a variable with these in the first row that
+  /// has any; that which it has in the file, where there are `total`; and one of its own in its place, when it
+  /// had `total` before this row.
+  ElementDimension& elements_for(const ElementCounts& counts) const;
+  ElementDimension& elements_in_file(hsize_t total) const;
+  ElementDimension& own_elements(ElementDimension* before, hsize_t total,
+                                 const ElementCounts& counts, Dataset* dataset) const;
+  /// A dataset of the variable's type without iteration dimension, to which iterations are
+  /// appended, about `rows_at_once` rows at each.
+  Dataset make_appended(const Shape& extents, hsize_t rows_at_once,
+                        const std::vector<DimensionName>& names) const;
+  /// Blocks in the order in which they lie in the table, with their places. Those that have none are
+  /// added to `errors`. Throws when there is no place for any.
+  std::vector<std::pair<hsize_t, const leat_block*>> by_record(const BlockList& blocks,
+                                                               BlockErrors* errors) const;
+  /// A table of integers of (block, rest...). `names`: of rest.
+  Dataset make_block_table(const TableKind& kind, const Shape& rest,
+                           const std::vector<DimensionName>& names) const;
+  /// Whether the variable has each block.
+  Dataset make_stored_mask() const;
+  bool has_mask() const { return target_.scales.has(name() + kStoredSuffix); }
+
+ private:
+  WantedElements wanted_elements(const ElementCounts& counts) const;
+};
 
 }  // namespace leat::hdf5

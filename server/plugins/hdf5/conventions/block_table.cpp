@@ -8,9 +8,75 @@
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/dimension_scales.hpp"
-#include "server/plugins/hdf5/datasets/integers.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
+
+hsize_t sum_of(const ElementCounts& counts) {
+  hsize_t sum = 0;
+  for (const std::int64_t count : counts)
+    sum += static_cast<hsize_t>(std::max<std::int64_t>(0, count));
+  return sum;
+}
+
+bool ElementDimension::keeps(hsize_t first, hsize_t before, const ElementCounts& counts) {
+  if (variables_ > 1) return has(first, before, counts);
+  first_ = first;
+  total_ = before;
+  counts_ = counts;
+  return true;
+}
+
+bool ElementDimension::has(hsize_t first, hsize_t before, const ElementCounts& counts) {
+  if (first != first_) {
+    total_ += sum_of(counts_);
+    counts_.clear();
+    first_ = first;
+  }
+  if (before != total_) return false;
+  if (counts_.empty()) counts_ = counts;
+  return counts_ == counts;
+}
+
+ElementDimension& ElementDimensions::find_or_make(hid_t file, DimensionScales& scales,
+                                                  const WantedElements& wanted) {
+  const auto found = std::find_if(all_.begin(), all_.end(), [&](const auto& each) {
+    return each->kind() == wanted.kind && each->has(wanted.first, 0, wanted.counts);
+  });
+  if (found == all_.end()) return make(file, scales, wanted, 0);
+  (*found)->join();
+  return **found;
+}
+
+ElementDimension& ElementDimensions::make(hid_t file, DimensionScales& scales,
+                                          const WantedElements& wanted, hsize_t total) {
+  const bool is_first = std::none_of(all_.begin(), all_.end(),
+                                     [&](const auto& each) { return each->kind() == wanted.kind; });
+  const std::string name = scales.take_name(is_first ? wanted.kind : wanted.own_name);
+  all_.push_back(
+      std::make_unique<ElementDimension>(make_dimension(file, name, 0, true), wanted.kind, total));
+  all_.back()->join();
+  all_.back()->keeps(wanted.first, total, wanted.counts);
+  return *all_.back();
+}
+
+ElementDimension& ElementDimensions::take_up(hid_t file, const std::string& name,
+                                             const std::string& kind, hsize_t total) {
+  auto found = std::find_if(all_.begin(), all_.end(),
+                            [&](const auto& each) { return each->name() == name; });
+  if (found == all_.end()) {
+    all_.push_back(std::make_unique<ElementDimension>(Dataset(file, name), kind, total));
+    found = all_.end() - 1;
+  }
+  (*found)->join();
+  (*found)->had(total);
+  return **found;
+}
+
+void ElementDimensions::list_named() {
+  for (const auto& each : all_) each->scale().list_named();
+}
+
 namespace {
 
 std::string key_of(const WantedBlocks& wanted) {
@@ -32,9 +98,13 @@ std::vector<double> as_in_layout(const double* axes, std::uint32_t dims) {
 
 }  // namespace
 
-void describe_block_list(const Dataset& list, const char* about) {
+void describe_level_list(const Dataset& list, const char* about) {
   set_attribute(list.id(), "long_name", about);
   set_attribute(list.id(), "units", "1");
+}
+
+void describe_block_list(const Dataset& list, const char* about) {
+  describe_level_list(list, about);
   set_fill_attribute(list.id(), list.type(), number_bytes(list.type(), kNoBlock));
 }
 
@@ -98,7 +168,6 @@ BlockTable::BlockTable(const BlockTablePlace& place, const std::string& name, co
   if (!scale_.is_new()) take_up(rows);
 }
 
-// Any number may be a place: these have no fill values.
 void BlockTable::make_levels(const BlockTablePlace& place, const BlockEntries& first) {
   const hsize_t axes = kind_.amr->dims, at_once = first.size();
   DatasetPlan plan = growing_list();
@@ -114,11 +183,8 @@ void BlockTable::make_levels(const BlockTablePlace& place, const BlockEntries& f
   lows_.attach_scale(0, scale_);
   place.scales.name(lows_, 1, {scale_.name() + "_axis", axes});
   if (!lows_.is_new()) return;
-  for (const auto& [list, about] :
-       {std::pair(&levels_, kLevelOfBlock), {&lows_, kFirstCellOfBlock}}) {
-    set_attribute(list->id(), "long_name", about);
-    set_attribute(list->id(), "units", "1");
-  }
+  describe_level_list(levels_, kLevelOfBlock);
+  describe_level_list(lows_, kFirstCellOfBlock);
   Levels(*kind_.amr).note_at(levels_.id());
 }
 
@@ -178,34 +244,22 @@ bool BlockTable::has_room_for(const BlockEntry& entry) const {
 
 void BlockTable::append(const std::vector<BlockEntry>& entries,
                         const std::vector<std::int64_t>& iterations) {
-  std::vector<std::int64_t> ranks, numbers;
-  for (const BlockEntry& entry : entries) {
-    ranks.push_back(entry.owner.rank);
-    numbers.push_back(entry.owner.number);
+  const BlockColumns of(entries);
+  const Shape start{size_}, count{entries.size()};
+  const auto add = [&](Dataset* list, const std::vector<std::int64_t>& numbers) {
+    list->grow_to({size_ + entries.size()});
+    write_numbers(*list, start, count, numbers);
+  };
+  add(&ranks_, of.ranks);
+  add(&numbers_, of.numbers);
+  if (has_rows()) add(&iterations_, iterations);
+  if (kind_.amr) {
+    const hsize_t axes = kind_.amr->dims;
+    add(&levels_, of.levels);
+    lows_.grow_to({size_ + entries.size(), axes});
+    write_numbers(lows_, {size_, 0}, {entries.size(), axes}, of.lows);
   }
-  const Shape start{size_}, count{entries.size()}, grown{size_ + entries.size()};
-  for (Dataset* each : {&ranks_, &numbers_}) each->grow_to(grown);
-  write_numbers(ranks_, start, count, ranks);
-  write_numbers(numbers_, start, count, numbers);
-  if (has_rows()) {
-    iterations_.grow_to(grown);
-    write_numbers(iterations_, start, count, iterations);
-  }
-  if (kind_.amr) append_levels(entries);
   for (const BlockEntry& entry : entries) records_[entry] = size_++;
-}
-
-void BlockTable::append_levels(const std::vector<BlockEntry>& entries) {
-  const hsize_t axes = kind_.amr->dims;
-  std::vector<std::int64_t> levels, lows;
-  for (const BlockEntry& entry : entries) {
-    levels.push_back(entry.level);
-    lows.insert(lows.end(), entry.low.begin(), entry.low.end());
-  }
-  levels_.grow_to({size_ + entries.size()});
-  write_numbers(levels_, {size_}, {entries.size()}, levels);
-  lows_.grow_to({size_ + entries.size(), axes});
-  write_numbers(lows_, {size_, 0}, {entries.size(), axes}, lows);
 }
 
 void BlockTable::take_rows(const std::vector<std::int64_t>& iterations, const BlockOwner& owner) {

@@ -1,4 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
+// Whose the blocks are that have no place in a global array, and the dimensions that they and their elements lie along.
+#pragma once
+
+#include <compare>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/include/plugin.h"
+#include "server/plugins/hdf5/conventions/dimension_scales.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
+
+namespace leat::hdf5 {
+
+// Dimensions of elements: variables whose blocks vary in size, and that have as many elements in
+// each block, lie along one dimension, so that `x.where(type == 1)` selects particles. One that has
+// other numbers of elements some day gets a dimension of its own; where its elements lie does not
+// change.
+
+/// Elements that a variable has in each block of a row, -1 where it has none of the block.
+using ElementCounts = std::vector<std::int64_t>;
+
+/// One such dimension.
+class ElementDimension {
+ public:
+  /// `kind`: variables of other dimensions do not share it. `total`: elements so far.
+  ElementDimension(Dataset scale, std::string kind, hsize_t total)
+      : scale_(std::move(scale)), kind_(std::move(kind)), total_(total) {}
+
+  /// Whether all along it had `before` elements before the row whose blocks begin at `first`, and
+  /// have these in it. The first that asks for a row says what is in it.
+  bool has(hsize_t first, hsize_t before, const ElementCounts& counts);
+  /// The same for a variable that lies along it: always so where no other does.
+  bool keeps(hsize_t first, hsize_t before, const ElementCounts& counts);
+  void join() { ++variables_; }
+  void leave() { --variables_; }
+  Dataset& scale() { return scale_; }
+  const std::string& name() const { return scale_.name(); }
+  const std::string& kind() const { return kind_; }
+  /// In a file that is gone on with, a variable of this dimension had so many.
+  void had(hsize_t total) { total_ = std::max(total_, total); }
+
+ private:
+  Dataset scale_;
+  std::string kind_;
+  hsize_t total_;  // before the row
+  hsize_t first_ = std::numeric_limits<hsize_t>::max();
+  ElementCounts counts_;  // of the row
+  int variables_ = 0;
+};
+
+hsize_t sum_of(const ElementCounts& counts);
+
+/// A variable that looks for its dimension.
+struct WantedElements {
+  std::string kind;      ///< as of an ElementDimension; how the first dimension of a kind is called
+  std::string own_name;  ///< of one that no other variable has
+  hsize_t first = 0;     ///< as ElementDimension::has()
+  ElementCounts counts;
+};
+
+/// Those of the variables that share a table of blocks.
+class ElementDimensions {
+ public:
+  /// For a variable that has had no elements so far.
+  ElementDimension& find_or_make(hid_t file, DimensionScales& scales, const WantedElements& wanted);
+  /// One of its own for a variable that has had so many.
+  ElementDimension& make(hid_t file, DimensionScales& scales, const WantedElements& wanted,
+                         hsize_t total);
+  /// That of a variable that is in the file, with its name there.
+  ElementDimension& take_up(hid_t file, const std::string& name, const std::string& kind,
+                            hsize_t total);
+  /// As DimensionScales::list_named().
+  void list_named();
+
+ private:
+  std::vector<std::unique_ptr<ElementDimension>> all_;
+};
+
 // Whose the blocks are that have no place in a global array. Such blocks lie one behind the other, by
 // iteration, level, rank and number, in "<variable>" (block, ...), and variables that have the same
 // blocks share the dimension. Beside it, called after it:
@@ -12,21 +95,6 @@
 // share one table.
 //
 // What does not vary in time has a table without iterations.
-#pragma once
-
-#include <compare>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <vector>
-
-#include "server/include/plugin.h"
-#include "server/plugins/hdf5/conventions/block_elements.hpp"
-#include "server/plugins/hdf5/datasets/dataset.hpp"
-
-namespace leat::hdf5 {
 
 class DimensionScales;
 
@@ -51,6 +119,8 @@ inline constexpr std::int64_t kNoBlock = -1;
 /// Writes the attributes of a new list of a table, and of its counts, in a file of the store or in
 /// a view. `time`: as in Target.
 void describe_block_list(const Dataset& list, const char* about);
+/// The same of levels and places, where any number may stand: without a fill value.
+void describe_level_list(const Dataset& list, const char* about);
 void describe_block_counts(const Dataset& counts, const std::string& time);
 
 struct BlockOwner {
@@ -66,6 +136,20 @@ struct BlockEntry {
   auto operator<=>(const BlockEntry&) const = default;
 };
 using BlockEntries = std::set<BlockEntry>;
+
+/// The same for the lists of a table: a number for each block, and of `lows` one for each axis.
+struct BlockColumns {
+  template <class Entries>
+  explicit BlockColumns(const Entries& entries) {
+    for (const BlockEntry& entry : entries) {
+      ranks.push_back(entry.owner.rank);
+      numbers.push_back(entry.owner.number);
+      levels.push_back(entry.level);
+      lows.insert(lows.end(), entry.low.begin(), entry.low.end());
+    }
+  }
+  std::vector<std::int64_t> ranks, numbers, levels, lows;
+};
 
 /// That of a block of a variable on an amr mesh, or on none.
 BlockEntry entry_of(const leat_variable& variable, const leat_block& block);
@@ -125,7 +209,6 @@ class BlockTable {
   void make_levels(const BlockTablePlace& place, const BlockEntries& first);
   bool has_room_for(const BlockEntry& entry) const;
   void append(const std::vector<BlockEntry>& entries, const std::vector<std::int64_t>& iterations);
-  void append_levels(const std::vector<BlockEntry>& entries);
   void take_up(hsize_t rows);
 
   Kind kind_;

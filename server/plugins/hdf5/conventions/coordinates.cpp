@@ -1,9 +1,119 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 
-#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "server/plugins/hdf5/base/objects.hpp"
+#include "server/plugins/hdf5/conventions/dimension_scales.hpp"
 
 namespace leat::hdf5 {
+namespace {
+
+const leat_variable& variable_at(const leat_run& run, std::int32_t index) {
+  return *leat_variable_at(&run, static_cast<std::uint64_t>(index));
+}
+
+bool has_dimension(const leat_variable& variable, const char* name) {
+  return std::any_of(variable.dimension, variable.dimension + variable.dims,
+                     [name](const leat_dimension& d) { return std::strcmp(d.name, name) == 0; });
+}
+
+bool has_all_dimensions(const leat_variable& variable, const leat_variable& of) {
+  return std::all_of(of.dimension, of.dimension + of.dims,
+                     [&](const leat_dimension& d) { return has_dimension(variable, d.name); });
+}
+
+std::string group_of(const std::string& name) { return name.substr(0, name.rfind('/') + 1); }
+
+constexpr const char* kUnits = "leat_axis_units";
+constexpr unsigned kMostDims = 8;
+
+std::string axis_name(unsigned dimension) { return "leat_axis_" + std::to_string(dimension); }
+
+}  // namespace
+
+std::vector<double> AxisValues::values(hsize_t count) const {
+  std::vector<double> all(count);
+  for (hsize_t i = 0; i < count; ++i) all[i] = first + static_cast<double>(i) * step;
+  return all;
+}
+
+std::uint32_t centering_along(const leat_variable& variable, unsigned d) {
+  const std::uint32_t own = variable.dimension[d].centering;
+  return own == 0 ? variable.centering : own;
+}
+
+std::optional<AxisValues> uniform_axis(const leat_run& run, const leat_variable& variable,
+                                       unsigned d, std::uint32_t centering) {
+  const leat_mesh* mesh = leat_variable_mesh(&run, &variable);
+  if (!mesh || mesh->kind != LEAT_MESH_UNIFORM || mesh->dims != variable.dims) return {};
+  const unsigned axis = variable.dims - 1 - d;  // x runs along the last dimension
+  if (centering == LEAT_UNPLACED) return {};
+  const double to_centre = centering == LEAT_NODAL ? 0 : mesh->spacing[axis] / 2;
+  return AxisValues{mesh->origin[axis] + to_centre, mesh->spacing[axis], mesh->unit, axis};
+}
+
+bool varies_in_shape(const leat_variable& variable, unsigned first) {
+  return std::any_of(variable.dimension + std::min(first, variable.dims),
+                     variable.dimension + variable.dims,
+                     [](const leat_dimension& d) { return d.varying != 0; });
+}
+
+bool is_coordinate_variable(const leat_variable& variable) {
+  return variable.dims == 1 && !variable.time_varying && !variable.dimension[0].varying &&
+         std::strcmp(variable.name, variable.dimension[0].name) == 0;
+}
+
+std::string cf_axis(unsigned axis) { return axis == 0 ? "X" : axis == 1 ? "Y" : ""; }
+
+std::string axis_of(const leat_run& run, const leat_variable& variable) {
+  for (std::uint64_t m = 0; m < leat_run_mesh_count(&run); ++m) {
+    const leat_mesh& mesh = *leat_mesh_at(&run, m);
+    if (mesh.kind != LEAT_MESH_RECTILINEAR) continue;
+    for (unsigned axis = 0; axis < mesh.coordinate_count; ++axis) {
+      if (&variable_at(run, mesh.coordinate[axis]) == &variable) return cf_axis(axis);
+    }
+  }
+  return "";
+}
+
+std::vector<std::string> mesh_coordinates(const leat_run& run, const leat_variable& variable) {
+  std::vector<std::string> names;
+  const leat_mesh* mesh = leat_variable_mesh(&run, &variable);
+  if (!mesh || mesh->kind == LEAT_MESH_POINTS || mesh->kind == LEAT_MESH_UNSTRUCTURED) return names;
+  for (unsigned axis = 0; axis < mesh->coordinate_count; ++axis) {
+    const leat_variable& coordinate = variable_at(run, mesh->coordinate[axis]);
+    const std::string name = coordinate.name, group = group_of(name);
+    const bool in_sight = group.empty() || group == group_of(variable.name);
+    if (in_sight && !is_coordinate_variable(coordinate) && has_all_dimensions(variable, coordinate))
+      names.push_back(name.substr(group.size()));
+  }
+  return names;
+}
+
+void note_axis(hid_t dataset, unsigned dimension, const AxisValues& axis) {
+  set_attribute(dataset, axis_name(dimension).c_str(),
+                std::vector<double>{axis.first, axis.step, static_cast<double>(axis.axis)});
+  set_attribute(dataset, kUnits, axis.unit);
+}
+
+std::optional<AxisValues> noted_axis(hid_t dataset, unsigned dimension) {
+  const std::string name = axis_name(dimension);
+  if (!has_attribute(dataset, name)) return {};
+  std::vector<double> numbers = numbers_attribute(dataset, name.c_str());
+  numbers.resize(3);
+  return AxisValues{numbers[0], numbers[1], text_attribute(dataset, kUnits),
+                    static_cast<unsigned>(numbers[2])};
+}
+
+void remove_noted_axes(hid_t dataset) {
+  remove_attribute(dataset, kUnits);
+  for (unsigned d = 0; d < kMostDims; ++d) remove_attribute(dataset, axis_name(d));
+}
+
 namespace {
 
 // A coordinate at the root, as a dataset called `user` names it: one in a group by the whole path,
@@ -40,6 +150,92 @@ std::string coordinates_of_rows(const std::string& time, const std::string& name
 
 void set_coordinates(const Dataset& dataset, const std::string& coordinates) {
   if (!coordinates.empty()) set_attribute(dataset.id(), "coordinates", coordinates);
+}
+
+namespace {
+
+// A length of time without a date to count from is none that CF's `standard_name` of "time" may
+// stand for. Source: CF Conventions 1.8, section 4.4, "Time Coordinate".
+void describe(const Dataset& times, const leat_run& run) {
+  const std::string unit = run.time_unit, calendar = run.calendar;
+  set_attribute(times.id(), "long_name", "time of the simulation at the end of the iteration");
+  if (!unit.empty()) set_attribute(times.id(), "units", unit);
+  if (unit.find(" since ") == std::string::npos) return;
+  set_attribute(times.id(), "standard_name", "time");
+  set_attribute(times.id(), "axis", "T");
+  if (!calendar.empty()) set_attribute(times.id(), "calendar", calendar);
+}
+
+// What has a row for each iteration names its time; what was made before there was one does not.
+void name_time_of_rows(hid_t file, const Dataset& iterations, const std::string& time) {
+  const haddr_t rows = address_of(iterations.id());
+  for (const std::string& name : names_in(file, true)) {
+    if (name == time || !is_dataset(file, name)) continue;
+    const Dataset dataset(file, name);
+    if (dataset.extents().empty() || dataset.scale_of(0) != rows) continue;
+    const std::string others = text_attribute(dataset.id(), "coordinates", "");
+    set_coordinates(dataset,
+                    coordinates_of_rows(time, name) + (others.empty() ? "" : " " + others));
+  }
+}
+
+}  // namespace
+
+double time_of(const leat_run& run, const leat_iteration_data& data) {
+  const std::int32_t number = leat_run_time_parameter(&run);
+  const auto place = static_cast<std::uint64_t>(number);
+  if (number < 0 || place >= data.parameter_count) return std::numeric_limits<double>::quiet_NaN();
+  const leat_parameter& time = *leat_parameter_at(&data, place);
+  return time.type == LEAT_FLOAT64 && time.has_value ? time.real
+                                                     : std::numeric_limits<double>::quiet_NaN();
+}
+
+TimeAxis::TimeAxis(hid_t file, const leat_run& run, DimensionScales& scales)
+    : file_(file), run_(run), scales_(scales) {
+  const std::string& rows = scales.rows().name();
+  if (!rows.empty() && rows != scales.iteration().name()) {
+    times_ = opened(rows);
+    times_.keep_rows(scales.iteration().extents()[0]);
+    beside_ = scales.iteration().name();
+  } else if (leat_run_time_parameter(&run) >= 0 && scales.has("time")) {
+    make_beside();
+  }
+}
+
+Dataset TimeAxis::opened(const std::string& name) const {
+  DatasetPlan plan = growing_list();
+  plan.fill = fill_value(LEAT_FLOAT64);
+  Dataset times(file_, name, H5T_NATIVE_DOUBLE, plan);
+  if (times.is_new()) describe(times, run_);
+  return times;
+}
+
+void TimeAxis::name_rows(const leat_iteration_data& data) {
+  if (std::isnan(time_of(run_, data))) return scales_.name_rows(scales_.iteration());
+  times_ = opened(scales_.take_name("time"));
+  scales_.name_rows(times_);
+  beside_ = scales_.iteration().name();
+}
+
+void TimeAxis::make_beside() {
+  times_ = opened(scales_.take_name("time"));
+  scales_.attach_rows(times_);
+  if (times_.is_new()) set_fill_attribute(times_.id(), H5T_NATIVE_DOUBLE, fill_value(LEAT_FLOAT64));
+  beside_ = times_.name();
+}
+
+void TimeAxis::expect(const leat_iteration_data& data) {
+  if (!scales_.rows().exists()) return name_rows(data);
+  if (times_.exists() || std::isnan(time_of(run_, data))) return;
+  make_beside();
+  name_time_of_rows(file_, scales_.rows(), beside_);
+}
+
+void TimeAxis::write(hsize_t row, const leat_iteration_data& data) {
+  if (!times_.exists()) return;
+  const double time = time_of(run_, data);
+  times_.grow_to({row + 1});
+  times_.write({row}, {1}, &time);
 }
 
 }  // namespace leat::hdf5

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "server/plugins/hdf5/conventions/own_group.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
-#include "server/plugins/hdf5/datasets/integers.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "server/include/plugin.h"
-#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
@@ -102,7 +102,7 @@ class DimensionScales {
 };
 
 class BlockTables;
-class UniformCells;
+class MeshShapes;
 
 /// Where a store writes: its open file, and what all that is written there goes by. Outlived by
 /// what is given.
@@ -114,7 +114,7 @@ struct Target {
   /// numbers of iterations where rows are called after the time; "" for none.
   const std::string& time;
   BlockTables& blocks;
-  const UniformCells& cells;
+  const MeshShapes& shapes;
 };
 
 }  // namespace leat::hdf5

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
 namespace {
@@ -51,8 +51,6 @@ json described(const leat_run& run, const leat_variable& variable) {
     said["mesh"] = variable.mesh;
     said["centering"] = variable.centering;
   }
-  if (variable.size < offsetof(leat_variable, cell_methods) + sizeof variable.cell_methods)
-    return said;
   put(&said, "standard_name", variable.standard_name);
   put(&said, "cell_methods", variable.cell_methods);
   return said;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "server/include/plugin.h"
-#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
 

@@ -4,10 +4,92 @@
 #include <hdf5_hl.h>
 
 #include <algorithm>
-
-#include "server/plugins/hdf5/datasets/chunks.hpp"
+#include <cstring>
+#include <limits>
+#include <stdexcept>
 
 namespace leat::hdf5 {
+namespace {
+
+// Elements of the array in memory before the first that is meant.
+std::uint64_t first_element(const MemoryPart& memory) {
+  std::uint64_t at = 0;
+  for (std::size_t d = 0; d < memory.extents.size(); ++d)
+    at = at * memory.extents[d] + memory.start[d];
+  return at;
+}
+
+// Part of an array that is all of it but for its slowest dimensions.
+bool is_contiguous(const Shape& whole, const Shape& part) {
+  bool longer_in_front = false;  // a dimension in front of this one is longer than 1
+  for (std::size_t d = 0; d < whole.size(); ++d) {
+    if (longer_in_front && part[d] != whole[d]) return false;
+    longer_in_front = longer_in_front || part[d] > 1;
+  }
+  return true;
+}
+
+const std::string kWhat = "cannot clear the last rows of a dataset";
+
+std::vector<std::uint8_t> fill_value_of(hid_t creation, hid_t type) {
+  std::vector<std::uint8_t> fill(H5Tget_size(type));
+  check(H5Pget_fill_value(creation, type, fill.data()), kWhat);
+  return fill;
+}
+
+// From byte `from` of the chunk on.
+void clear_chunk(hid_t dataset, const Shape& at, std::vector<std::uint8_t>* data, std::size_t from,
+                 const std::vector<std::uint8_t>& fill) {
+  hsize_t stored = 0;
+  if (H5Dget_chunk_storage_size(dataset, at.data(), &stored) < 0 || stored == 0) {
+    innermost_error();
+    return;  // nothing was written there
+  }
+  std::uint32_t filters = 0;
+  check(H5Dread_chunk(dataset, H5P_DEFAULT, at.data(), &filters, data->data()), kWhat);
+  for (std::size_t i = from; i < data->size(); i += fill.size())
+    std::copy(fill.begin(), fill.end(), data->begin() + static_cast<std::ptrdiff_t>(i));
+  check(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, at.data(), data->size(), data->data()), kWhat);
+}
+
+}  // namespace
+
+bool is_whole_chunks(const Shape& chunk, const Shape& start, const Shape& count,
+                     const MemoryPart& memory) {
+  for (std::size_t d = 0; d < chunk.size(); ++d) {
+    if (start[d] % chunk[d] != 0 || count[d] % chunk[d] != 0) return false;
+  }
+  return !chunk.empty() && product(count) > 0 && is_contiguous(count, chunk) &&
+         is_contiguous(memory.extents, memory.count);
+}
+
+void write_whole_chunks(hid_t dataset, const Shape& chunk, const Shape& start, const Shape& count,
+                        const void* data, const MemoryPart& memory, std::size_t element) {
+  const auto* from = static_cast<const char*>(data) + first_element(memory) * element;
+  const std::size_t bytes = product(chunk) * element;
+  Shape at = start, behind_start = zeros(start);
+  do {
+    for (std::size_t d = 0; d < at.size(); ++d) at[d] = start[d] + behind_start[d];
+    check(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, at.data(), bytes, from), "cannot write a chunk");
+    from += bytes;
+  } while (next_piece(count, chunk, &behind_start));
+}
+
+void clear_behind(hid_t dataset, hsize_t rows) {
+  const Id creation(H5Dget_create_plist(dataset), kWhat), type(H5Dget_type(dataset), kWhat);
+  const Shape extents = extents_of(dataset), chunk = chunk_of(creation);
+  Shape at = zeros(extents);
+  // A compressed chunk has one row.
+  if (rows % chunk[0] == 0 || H5Pget_nfilters(creation) > 0 || product(extents) == 0) return;
+  at[0] = rows / chunk[0] * chunk[0];
+  const std::vector<std::uint8_t> fill = fill_value_of(creation, type);
+  std::vector<std::uint8_t> data(product(chunk) * fill.size());
+  const std::size_t from = (rows - at[0]) * (data.size() / chunk[0]);
+  do {
+    clear_chunk(dataset, at, &data, from, fill);
+  } while (next_piece(extents, chunk, &at, 1));
+}
+
 namespace {
 
 // What all datasets of a file may have too much at their ends, and what is worth a chunk of its own:
@@ -261,6 +343,69 @@ hsize_t records_in_compressed(std::uint64_t bytes, hsize_t at_once) {
 
 Shape part_of_record(const Shape& extents, std::uint64_t bytes, bool compressed) {
   return part_of_iteration(extents, bytes, compressed ? kCompressedChunk : kLargeChunk);
+}
+
+namespace {
+
+bool is_narrow(hid_t type) { return H5Tget_size(type) == sizeof(std::int32_t); }
+
+bool is_small(std::int64_t value) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  return value >= Limits::min() && value <= Limits::max();
+}
+
+}  // namespace
+
+Id number_type(hid_t file, const std::string& name, std::int64_t largest) {
+  bool wide = !is_small(largest);
+  if (is_dataset(file, name)) {
+    const Id type(H5Dget_type(open_dataset(file, name)), "type of " + name);
+    wide = H5Tequal(type, H5T_NATIVE_INT64) > 0;
+  }
+  return Id(H5Tcopy(wide ? H5T_NATIVE_INT64 : H5T_NATIVE_INT32), "copying a type");
+}
+
+std::vector<std::uint8_t> number_bytes(hid_t type, std::int64_t value) {
+  std::vector<std::uint8_t> bytes(H5Tget_size(type));
+  const auto narrow = static_cast<std::int32_t>(value);
+  std::memcpy(bytes.data(), is_narrow(type) ? static_cast<const void*>(&narrow) : &value,
+              bytes.size());
+  return bytes;
+}
+
+bool has_room_for(const Dataset& dataset, std::int64_t value) {
+  return is_small(value) || !is_narrow(dataset.type());
+}
+
+void expect_room_for(const Dataset& dataset, std::int64_t value) {
+  if (has_room_for(dataset, value)) return;
+  throw std::runtime_error(
+      dataset.name() + " cannot hold " + std::to_string(value) +
+      ": it is a table of integers of 32 bits, the largest that CF-1.8 has, up to 2147483647");
+}
+
+void write_numbers(Dataset& dataset, const Shape& start, const Shape& count,
+                   const std::vector<std::int64_t>& numbers) {
+  for (const std::int64_t number : numbers) expect_room_for(dataset, number);
+  if (!is_narrow(dataset.type())) {
+    dataset.write(start, count, numbers.data());
+    return;
+  }
+  const std::vector<std::int32_t> narrow(numbers.begin(), numbers.end());
+  dataset.write(start, count, narrow.data());
+}
+
+std::vector<std::int64_t> read_numbers(const Dataset& dataset, const Shape& start,
+                                       const Shape& count) {
+  std::vector<std::int64_t> numbers(product(count));
+  if (!is_narrow(dataset.type())) {
+    dataset.read(start, count, numbers.data());
+    return numbers;
+  }
+  std::vector<std::int32_t> narrow(numbers.size());
+  dataset.read(start, count, narrow.data());
+  std::copy(narrow.begin(), narrow.end(), numbers.begin());
+  return numbers;
 }
 
 }  // namespace leat::hdf5

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chunked dataset that grows. Whoever names one that is in the file already goes on with it:
-// there is one way to get it, for a new file and for one that a writer before this one has begun.
+// Datasets that grow, their chunks, and whole numbers in them.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +7,38 @@
 #include <utility>
 #include <vector>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
-#include "server/plugins/hdf5/datasets/chunks.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
-#include "server/plugins/hdf5/filters/compression.hpp"
+#include "server/plugins/hdf5/filters/filters.hpp"
 
 namespace leat::hdf5 {
+
+// Chunks that go to the file as they are. HDF5's own way through a new chunk copies it once more,
+// because of the fill value that it would need where nobody writes.
+
+/// Where a piece lies in memory: an array of `extents`, of which `count` elements from `start` are
+/// meant.
+struct MemoryPart {
+  Shape extents, start, count;
+};
+
+/// Whether the piece of `count` elements from `start` of a dataset is made of whole chunks, each of
+/// which lies in memory in one piece, one behind the other.
+bool is_whole_chunks(const Shape& chunk, const Shape& start, const Shape& count,
+                     const MemoryPart& memory);
+
+/// Writes such a piece into an open dataset without filters; `element` is the size of one. Throws
+/// what HDF5 says.
+void write_whole_chunks(hid_t dataset, const Shape& chunk, const Shape& start, const Shape& count,
+                        const void* data, const MemoryPart& memory, std::size_t element);
+
+/// Behind `rows` rows, which are all that `dataset` has, there are fill values after this: what a
+/// killed writer left in chunks that have room for rows to come would be seen where nobody writes
+/// later.
+void clear_behind(hid_t dataset, hsize_t rows);
+
+// A chunked dataset that grows. Whoever names one that is in the file already goes on with it:
+// there is one way to get it, for a new file and for one that a writer before this one has begun.
 
 /// Bytes up to which rows are bundled into one chunk, in a file of so many datasets that grow: what
 /// all of them have too much behind their last rows is small beside the file.
@@ -125,5 +149,26 @@ hsize_t records_in_chunk(std::uint64_t bytes, hsize_t at_once, bool again);
 hsize_t records_in_compressed(std::uint64_t bytes, hsize_t at_once);
 /// A chunk of one record of `extents` that is larger than such a chunk may be: a part of it.
 Shape part_of_record(const Shape& extents, std::uint64_t bytes, bool compressed);
+
+// Integers that the store itself writes. They have 32 bits in the file, the most that CF-1.8 knows;
+// 64 where a number needs them already when the dataset is made. Writing what does not fit is an
+// error, not another number. Source: CF Conventions 1.8, section 2.2, "Data Types".
+
+/// Type for a dataset of such numbers: the one that it has when it is in the file, else one that
+/// has room for `largest`.
+Id number_type(hid_t file, const std::string& name, std::int64_t largest = 0);
+/// `value` as an element of `type`, which number_type() gave.
+std::vector<std::uint8_t> number_bytes(hid_t type, std::int64_t value);
+
+/// Whether `value` can be stored in `dataset`.
+bool has_room_for(const Dataset& dataset, std::int64_t value);
+/// Throws when not.
+void expect_room_for(const Dataset& dataset, std::int64_t value);
+/// As Dataset::write(); throws before anything is written when one of them does not fit.
+void write_numbers(Dataset& dataset, const Shape& start, const Shape& count,
+                   const std::vector<std::int64_t>& numbers);
+/// As Dataset::read().
+std::vector<std::int64_t> read_numbers(const Dataset& dataset, const Shape& start,
+                                       const Shape& count);
 
 }  // namespace leat::hdf5

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {

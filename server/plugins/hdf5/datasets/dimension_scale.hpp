@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
 

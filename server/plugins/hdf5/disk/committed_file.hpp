@@ -1,4 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
+// The file that stores write, as HDF5 sees it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "server/plugins/hdf5/disk/bulk_pieces.hpp"
+#include "server/plugins/hdf5/disk/file_place.hpp"
+#include "server/plugins/hdf5/disk/file_space.hpp"
+#include "server/plugins/hdf5/disk/journal.hpp"
+
+namespace leat::hdf5 {
+
+// What HDF5 needs of a file: places for its pieces, and their bytes. CommittedFile is the one that
+// stores write; tests have others.
+
+/// Functions that return int return 0 or the errno of what failed, and throw nothing but what runs
+/// out of memory. One thread at a time.
+class File {
+ public:
+  virtual ~File() = default;
+  /// Gives away `bytes` at *address, which were never given away before. `bulk`: values of arrays;
+  /// else structures that say where those are.
+  virtual int allocate(std::uint64_t bytes, bool bulk, std::uint64_t* address) = 0;
+  /// Moves the end of what is given away.
+  virtual int set_end(std::uint64_t end) = 0;
+  virtual std::uint64_t end() const = 0;
+  /// Bytes that may be in the file; at least end().
+  virtual std::uint64_t size() const = 0;
+  virtual int read(std::uint64_t address, void* to, std::size_t bytes) = 0;
+  virtual int write(std::uint64_t address, const void* from, std::size_t bytes, bool bulk) = 0;
+};
+
 // A file that others can read at any moment, also when its writer is killed at any instruction.
 //
 // Bulk data go to the file at once: to places that nothing in the file speaks of yet. All else (the
@@ -17,26 +53,6 @@
 //
 // Room is taken from the disk before an address in it is given away. A full disk is thus a refused
 // allocation, and never a structure that could be written in part only.
-#pragma once
-
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <utility>
-#include <vector>
-
-#include "server/plugins/hdf5/disk/durability.hpp"
-#include "server/plugins/hdf5/disk/early_writeback.hpp"
-#include "server/plugins/hdf5/disk/file.hpp"
-#include "server/plugins/hdf5/disk/file_space.hpp"
-#include "server/plugins/hdf5/disk/gathered.hpp"
-#include "server/plugins/hdf5/disk/in_place.hpp"
-#include "server/plugins/hdf5/disk/journal.hpp"
-#include "server/plugins/hdf5/disk/large_pieces.hpp"
-#include "server/plugins/hdf5/disk/named_file.hpp"
-#include "server/plugins/hdf5/disk/room.hpp"
-
-namespace leat::hdf5 {
 
 /// As File says; the constructor throws too.
 class CommittedFile final : public File {

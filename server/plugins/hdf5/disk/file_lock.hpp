@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps two runs from writing one file: ".<file>.lock" beside it, locked with flock while this
-// object lives, and removed at its end. A lock file that a killed run left locks nothing. On file
-// systems without locks ".<file>.owner" stands in for it (owner_file.hpp).
+// Locks of output files, on file systems with locks and without.
 #pragma once
 
 #include <memory>
@@ -11,6 +9,10 @@
 #include "server/plugins/hdf5/disk/file_place.hpp"
 
 namespace leat::hdf5 {
+
+// Keeps two runs from writing one file: ".<file>.lock" beside it, locked with flock while this
+// object lives, and removed at its end. A lock file that a killed run left locks nothing. On file
+// systems without locks a file that says who has it, ".<file>.owner", stands in for it.
 
 class FileLock {
  public:

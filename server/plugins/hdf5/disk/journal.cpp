@@ -9,16 +9,255 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "server/plugins/common/whole_io.hpp"
-#include "server/plugins/hdf5/disk/durability.hpp"
-#include "server/plugins/hdf5/disk/journal_record.hpp"
-#include "server/plugins/hdf5/disk/plain_open.hpp"
+#include "server/plugins/hdf5/disk/file_place.hpp"
 
 namespace leat::hdf5 {
+
+// Words far apart, so that no flipped bit makes one of another.
+enum class RecordState : std::uint64_t {
+  being_written = 0x5752495445202020,  ///< nothing that it is for was begun
+  ready = 0x4e4f5754414b4531,          ///< its changes may have been made in part
+  made = 0x414c4c4d414445a5,           ///< all of them were
+  forgotten = 0x464f52474f54a55a,      ///< they are on the disk
+};
+
 namespace {
+
+constexpr std::size_t kMagicBytes = 8, kBootBytes = 40;
+
+// Written at once, so that it is either the old one or the new one.
+struct Standing {
+  std::uint64_t state;
+  char boot[kBootBytes];  ///< of the system, in which it came to be so
+  std::uint64_t sum;
+};
+
+struct RecordHead {
+  char magic[kMagicBytes];
+  Standing standing;
+  std::uint64_t inode;
+  std::uint64_t bytes;  ///< of the changes
+  std::uint64_t sum;    ///< of the changes
+  std::uint64_t head_sum;
+};
+
+struct FoundRecord {
+  enum class Kind { none, not_begun, made, changes, unusable } kind = Kind::none;
+  Changes changes{}, before{};
+  std::string why{};  ///< it is unusable
+};
+
+constexpr char kMagic[] = "LEATJRN4";
+static_assert(sizeof(Standing) == 56 && sizeof(RecordHead) == 96);
+
+// An id with zeros behind it; all zeros where the system does not tell it.
+const std::string& this_boot() {
+  static const std::string boot = [] {
+    std::string id;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+    id.resize(kBootBytes);
+    return id;
+  }();
+  return boot;
+}
+
+// FNV-1a, 64 bits. Source: Fowler, Noll, Vo, draft-eastlake-fnv.
+std::uint64_t sum_of(const void* from, std::size_t bytes,
+                     std::uint64_t sum = 14695981039346656037u) {
+  const auto* at = static_cast<const unsigned char*>(from);
+  for (std::size_t i = 0; i < bytes; ++i) sum = (sum ^ at[i]) * 1099511628211u;
+  return sum;
+}
+
+// Of changes: of many variables they are 100 KiB in each commit, for which bytes are too slow.
+// FNV-1a of words, each mixed so that no two errors in the highest bits make up for each other.
+std::uint64_t sum_of_changes(std::string_view text) {
+  std::uint64_t sum = 14695981039346656037u, word = 0;
+  std::size_t at = 0;
+  for (; at + sizeof word <= text.size(); at += sizeof word) {
+    std::memcpy(&word, &text[at], sizeof word);
+    sum = (sum ^ word) * 1099511628211u;
+    sum ^= sum >> 32;
+  }
+  return sum_of(text.data() + at, text.size() - at, sum);
+}
+
+std::uint64_t sum_of(const Standing& standing) {
+  return sum_of(&standing, offsetof(Standing, sum));
+}
+
+std::uint64_t sum_of(const RecordHead& head) {
+  constexpr std::size_t kBegin = offsetof(RecordHead, inode);
+  return sum_of(reinterpret_cast<const char*>(&head) + kBegin,
+                offsetof(RecordHead, head_sum) - kBegin, sum_of(head.magic, kMagicBytes));
+}
+
+std::uint64_t inode_of(int file) {
+  struct stat facts {};
+  return fstat(file, &facts) == 0 ? facts.st_ino : 0;
+}
+
+std::uint64_t size_of(int file) {
+  struct stat facts {};
+  return fstat(file, &facts) == 0 ? static_cast<std::uint64_t>(facts.st_size) : 0;
+}
+
+void append(std::string* to, const void* from, std::size_t bytes) {
+  to->append(static_cast<const char*>(from), bytes);
+}
+
+// Both sides of all changes; false when it is no list of them.
+bool take_changes(const std::string& text, FoundRecord* found) {
+  found->changes.clear();
+  found->before.clear();
+  const auto* at = reinterpret_cast<const unsigned char*>(text.data());
+  for (const auto* end = at + text.size(); at < end;) {
+    std::uint64_t place[2];
+    if (static_cast<std::size_t>(end - at) < sizeof place) return false;
+    std::memcpy(place, at, sizeof place);
+    at += sizeof place;
+    if (place[1] > static_cast<std::size_t>(end - at) / 2) return false;
+    found->changes[place[0]].assign(at, at + place[1]);
+    at += place[1];
+    found->before[place[0]].assign(at, at + place[1]);
+    at += place[1];
+  }
+  return true;
+}
+
+FoundRecord unusable(std::string why) {
+  return {FoundRecord::Kind::unusable, {}, {}, std::move(why)};
+}
+
+bool is_zero(const RecordHead& head) {
+  static constexpr RecordHead kZero{};
+  return std::memcmp(&head, &kZero, sizeof head) == 0;
+}
+
+// "" or why the head cannot be one that was written for the file.
+std::string fault_of(const RecordHead& head, std::uint64_t inode) {
+  const bool is_known = std::memcmp(head.magic, kMagic, kMagicBytes) == 0;
+  if (!is_known || head.head_sum != sum_of(head) || head.standing.sum != sum_of(head.standing)) {
+    return "is damaged: its head is not as it was written";
+  }
+  if (head.inode == inode) return "";
+  return "is of another file, or of the one from which this was copied: of inode " +
+         std::to_string(head.inode) + ", and this file has inode " + std::to_string(inode);
+}
+
+bool has(const RecordHead& head, RecordState state) {
+  return head.standing.state == static_cast<std::uint64_t>(state);
+}
+
+// Each byte there is the one that was, or the one that is to be.
+bool fits(const FoundRecord& found, int file) {
+  std::vector<unsigned char> there;
+  for (const auto& [address, wanted] : found.changes) {
+    const std::vector<unsigned char>& before = found.before.at(address);
+    there.resize(wanted.size());
+    if (read_whole(file, there.data(), there.size(), address) != 0) return false;
+    for (std::size_t i = 0; i < there.size(); ++i) {
+      if (there[i] != wanted[i] && there[i] != before[i]) return false;
+    }
+  }
+  return true;
+}
+
+// The changes behind `head`, at `at`. Nothing when they are not whole, and need not be.
+std::optional<FoundRecord> changes_behind(const RecordHead& head, int journal, std::uint64_t at,
+                                          bool is_strict) {
+  FoundRecord found{FoundRecord::Kind::changes};
+  std::string text;
+  const bool fits_in = head.bytes <= size_of(journal) - at;
+  if (fits_in) {
+    text.resize(head.bytes);
+    if (read_whole(journal, text.data(), text.size(), at) != 0)
+      return unusable("cannot be read: " + std::string(std::strerror(errno)));
+  }
+  if (fits_in && head.sum == sum_of_changes(text) && take_changes(text, &found)) return found;
+  if (!is_strict) return std::nullopt;
+  return unusable(fits_in ? "is damaged: its changes are not as they were written"
+                          : "is damaged: it is cut off");
+}
+
+bool is_of_this_boot(const RecordHead& head) {
+  return this_boot() == std::string(head.standing.boot, kBootBytes);
+}
+
+// The first head speaks for all records.
+bool needs_nothing(const RecordHead& first) {
+  return has(first, RecordState::forgotten) ||
+         (has(first, RecordState::made) && is_of_this_boot(first));
+}
+
+Standing standing(RecordState state) {
+  Standing made{static_cast<std::uint64_t>(state), {}, 0};
+  if (state != RecordState::being_written) std::memcpy(made.boot, this_boot().data(), kBootBytes);
+  made.sum = sum_of(made);
+  return made;
+}
+
+// What is to be at the addresses of `changes`, and what is there now, which is known. `file` is
+// the one that it is for.
+std::string make_record(const Changes& changes, const KnownBytes& there, int file) {
+  std::string record(sizeof(RecordHead), '\0');
+  for (const auto& [address, bytes] : changes) {
+    const std::uint64_t place[2] = {address, bytes.size()};
+    append(&record, place, sizeof place);
+    append(&record, bytes.data(), bytes.size());
+    append(&record, there.find(address, bytes.size()), bytes.size());
+  }
+  const std::string_view text = std::string_view(record).substr(sizeof(RecordHead));
+  RecordHead head{};
+  std::memcpy(head.magic, kMagic, kMagicBytes);
+  head.standing = standing(RecordState::being_written);
+  head.inode = inode_of(file);
+  head.bytes = text.size();
+  head.sum = sum_of_changes(text);
+  head.head_sum = sum_of(head);
+  std::memcpy(record.data(), &head, sizeof head);
+  return record;
+}
+
+// What the journal that is open says of the file that is open.
+FoundRecord read_records(int journal, int file) {
+  FoundRecord last{FoundRecord::Kind::not_begun};
+  const std::uint64_t size = size_of(journal), inode = inode_of(file);
+  // What is not whole may be so for good reasons, but of a record that was ready in this boot.
+  bool is_strict = true;
+  for (std::uint64_t at = 0;;) {
+    RecordHead head{};
+    const bool is_there = size >= at + sizeof head;
+    if (is_there && read_whole(journal, &head, sizeof head, at) != 0)
+      return unusable("cannot be read");
+    if (at > 0 && is_there && is_zero(head)) break;
+    std::string fault = is_there ? fault_of(head, inode) : "is damaged: it is cut off";
+    if (!fault.empty() && is_strict) return unusable(std::move(fault));
+    if (!fault.empty()) break;
+    if (at == 0 && needs_nothing(head)) return {FoundRecord::Kind::made};
+    if (at == 0) is_strict = has(head, RecordState::ready) && is_of_this_boot(head);
+    const bool is_begun = is_strict && !has(head, RecordState::being_written);
+    std::optional<FoundRecord> next = changes_behind(head, journal, at + sizeof head, is_begun);
+    if (!next) break;
+    if (next->kind == FoundRecord::Kind::unusable) return *next;
+    last = std::move(*next);
+    at += sizeof head + head.bytes;
+  }
+  if (last.kind == FoundRecord::Kind::changes && !fits(last, file)) {
+    return unusable(
+        "does not fit the file: where its commit was at work, the file has neither what was there "
+        "before nor what was to come; it is of another file, or the file was changed since");
+  }
+  return last;
+}
 
 namespace fs = std::filesystem;
 
@@ -195,6 +434,64 @@ LastCommit finish_last_commit(const std::string& file) {
   ::unlink(journal_of(file).c_str());
   FilePlace(file).sync_folder();
   return commit;
+}
+
+namespace {
+
+// To copy as much takes as long as a system call.
+constexpr std::uint64_t kNear = 4096;
+
+std::uint64_t end_of(const Changes::value_type& piece) { return piece.first + piece.second.size(); }
+
+}  // namespace
+
+int InPlace::make(int file, Journal* journal, Changes* first, const Changes& then) {
+  for (auto& [address, bytes] : *first) make_in(bytes.data(), then, address, bytes.size());
+  int code = learn(file, *first);
+  if (code == 0) code = learn(file, then);
+  if (code != 0) return code;
+  const Changes of_first = known_.missing_of(*first), of_then = known_.missing_of(then);
+  Changes all = of_first;
+  for (const auto& [address, bytes] : of_then) put(&all, address, bytes.data(), bytes.size());
+  code = journal->add(all, known_, file);
+  for (const Changes* changes : {&of_first, &of_then}) {
+    if (code == 0) code = write(file, *changes);
+  }
+  if (code != 0) known_.forget_all();
+  known_.keep_small();
+  return code;
+}
+
+void InPlace::note_zeros(std::uint64_t address, std::size_t bytes) {
+  known_.note(address, std::vector<unsigned char>(bytes).data(), bytes);
+}
+
+// Reads what is not known.
+int InPlace::learn(int file, const Changes& places) {
+  std::vector<unsigned char> there;
+  for (const auto& [address, bytes] : places) {
+    if (known_.find(address, bytes.size())) continue;
+    there.resize(bytes.size());
+    const int code = read_whole(file, there.data(), there.size(), address);
+    if (code != 0) return code;
+    known_.note(address, there.data(), there.size());
+  }
+  return 0;
+}
+
+int InPlace::write(int file, const Changes& changes) {
+  for (const auto& [address, bytes] : changes) known_.note(address, bytes.data(), bytes.size());
+  for (auto next = changes.begin(); next != changes.end();) {
+    const std::uint64_t begin = next->first;
+    std::uint64_t end = end_of(*next);
+    for (++next; next != changes.end() && next->first <= end + kNear &&
+                 known_.find(begin, end_of(*next) - begin);
+         ++next)
+      end = end_of(*next);
+    const int code = write_whole(file, known_.find(begin, end - begin), end - begin, begin);
+    if (code != 0) return code;
+  }
+  return 0;
 }
 
 }  // namespace leat::hdf5

@@ -1,4 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+// The journal of a file's commits: its records, what is done with one that is found, and the changes in place that go
+// through it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "server/plugins/hdf5/disk/changes.hpp"
+#include "server/plugins/hdf5/disk/file_place.hpp"
+
+namespace leat::hdf5 {
+
 // What a commit is about to change in place, written beside the file first: ".<file>.journal".
 // Should the writer be killed in the midst, the changes are made once more, however far they came.
 //
@@ -9,15 +22,6 @@
 // and it is known which. It is `made` when all of its changes are in the file, in the boot of the
 // system that is noted: after a power cut they may be gone, and are made once more. A record is
 // applied only to the file that it was made for: all else is said, and kept.
-#pragma once
-
-#include <string>
-
-#include "server/plugins/hdf5/disk/changes.hpp"
-#include "server/plugins/hdf5/disk/file_place.hpp"
-#include "server/plugins/hdf5/disk/new_file.hpp"
-
-namespace leat::hdf5 {
 
 enum class RecordState : std::uint64_t;
 
@@ -80,5 +84,31 @@ bool has_unfinished_commit(const std::string& file);
 
 /// Name of the journal of `file`.
 std::string journal_of(const std::string& file);
+
+// What a commit changes in places that readers may be looking at: through the journal, and in few
+// writes. Of structures side by side, all of whose bytes are known, what has not changed between
+// two changes is written with them: that costs less than a second write.
+
+/// Functions that return int return 0 or the errno of what failed.
+class InPlace {
+ public:
+  /// Makes these changes, `first` before `then`, each in the order of addresses. Each byte changes
+  /// once, to what the journal says: else a kill in between leaves one that does not fit it. So
+  /// `first` gets what `then` has for the same places.
+  int make(int file, Journal* journal, Changes* first, const Changes& then);
+  /// Nothing was ever written there.
+  void note_zeros(std::uint64_t address, std::size_t bytes);
+  /// Somebody has written there: structures, as they are now, or other things.
+  void note_structure(std::uint64_t address, const unsigned char* from, std::size_t bytes) {
+    known_.note(address, from, bytes);
+  }
+  void note_other(std::uint64_t address, std::size_t bytes) { known_.forget(address, bytes); }
+
+ private:
+  int learn(int file, const Changes& places);
+  int write(int file, const Changes& changes);
+
+  KnownBytes known_;
+};
 
 }  // namespace leat::hdf5

@@ -1,11 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of HDF5's filters are there, which variables they can do, and which a dataset goes through.
+// Compression: what is asked for, which of HDF5's filters are there, and what must not go through zfp.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "server/include/plugin.hpp"
-#include "server/plugins/hdf5/filters/compression.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
+
+// What compression="..." asks for, as HDF5 wants to hear it. The texts are those of the type
+// "compression" in leat.xsd, which documents them.
+
+constexpr H5Z_filter_t kZfp = 32013;
+
+struct Compression {
+  std::string text;              ///< as asked for
+  H5Z_filter_t filter = 0;       ///< HDF5's registered number of it; 0: none
+  bool shuffle = false;          ///< bytes of equal weight are put together first
+  std::vector<unsigned> values;  ///< the filter's own settings
+
+  explicit operator bool() const { return filter != 0; }
+  bool is_zfp() const { return filter == kZfp; }
+};
+
+/// Of "none", "" (the same), "deflate:4", "zfp:rate=8", ...; throws for what is none of them.
+Compression compression_from(const std::string& text);
+
+/// Puts it into a list for creating a dataset of chunks.
+void compress_with(const Compression& compression, hid_t creation, const std::string& dataset);
+
+/// The filters that compression="..." knows, by name.
+struct KnownFilter {
+  const char* name;
+  H5Z_filter_t number;
+  const char* grammar;  ///< what to write
+};
+const std::vector<KnownFilter>& known_filters();
+
+// Which of HDF5's filters are there, which variables they can do, and which a dataset goes through.
 
 /// Throws when the filter of compression="..." of the store or of a variable is not there (names
 /// those that are, and the folders in which HDF5 looked), or when a variable asks for one that
@@ -36,5 +70,13 @@ struct StoredFilter {
 
 /// Those of a list for the creation of a dataset, in the order in which data are written.
 std::vector<StoredFilter> filters_of(hid_t creation);
+
+// Keeps NaNs and infinities away from zfp.
+
+/// Makes HDF5 store chunks that hold a NaN or an infinity as they are, without zfp: what zfp makes
+/// of the numbers beside one is wrong by any amount, whatever accuracy was asked for. Fill values
+/// are NaNs, so this is about blocks that are missing, too. Readers see by HDF5's own means which
+/// chunks those are. For all files of this process, until it ends. Throws when zfp is not there.
+void guard_zfp();
 
 }  // namespace leat::hdf5

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The option select-file of a store with layout="damaris" and file-mode="Collective": a variable whose values
-// go to the places of the global array that another variable, its index, has for them. So fields of a
-// partitioned grid, which each rank has in an order of its own, are stored in the order of the cells.
-//
-// The index of a rank's block is the block of that rank and number which was written last: codes write
-// it once, in their first iteration. A copy of each is kept, 8 bytes for each value; a server that takes
-// over has them from the files.
+// The option select-file of a store with layout="damaris": values in the order of cells.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +9,34 @@
 #include <tuple>
 #include <vector>
 
+#include "server/include/plugin.h"
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/arrays/writer.hpp"
 
 namespace leat::hdf5 {
+
+// The index of a CellOrder in a file with layout="damaris": whose part of it is where, so that a server that takes over
+// finds what the one before it has seen.
+
+/// Beside the values: rank, number, position and length of each block, of one dimension. Nothing where
+/// blocks lie on each other: then not all of their values are there.
+void note_parts(hid_t dataset, const leat_variable& variable, const BlockList& blocks);
+
+struct IndexPart {
+  std::int32_t rank;
+  std::uint32_t block;
+  std::vector<std::int64_t> places;
+};
+/// Those of a variable in a file; none where it has nothing of that kind.
+std::vector<IndexPart> stored_parts(hid_t file, const std::string& variable);
+
+// The option select-file of a store with layout="damaris" and file-mode="Collective": a variable whose values
+// go to the places of the global array that another variable, its index, has for them. So fields of a
+// partitioned grid, which each rank has in an order of its own, are stored in the order of the cells.
+//
+// The index of a rank's block is the block of that rank and number which was written last: codes write
+// it once, in their first iteration. A copy of each is kept, 8 bytes for each value; a server that takes
+// over has them from the files.
 
 class CellOrder {
  public:

@@ -16,7 +16,7 @@
 
 #include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
-#include "server/plugins/hdf5/output/file_mode.hpp"
+#include "server/plugins/hdf5/output/options.hpp"
 
 namespace leat::hdf5 {
 

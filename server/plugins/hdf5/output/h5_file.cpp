@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/output/h5_file.hpp"
 
-#include "server/plugins/hdf5/base/file_driver.hpp"
+#include <chrono>
+#include <cstddef>
+#include <ctime>
+#include <filesystem>
+
+#include "server/plugins/hdf5/base/files.hpp"
+#include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 
 namespace leat::hdf5 {
@@ -38,6 +45,60 @@ RunName run_of(const std::string& path) {
   CommittedFile disk(path, CommittedFile::Start::existing, Durability::none);
   const Id file = open_file(path, &disk);
   return {text_attribute(file, "session"), integer_attribute(file, kRunNumber, 0)};
+}
+
+namespace {
+
+const std::string kWriter = std::string("Leat ") + LEAT_VERSION;
+
+// "2026-05-01T12:00:00Z Leat 0.1.0 <what> (session ...)"
+std::string history_line(const leat_run& run, const std::string& what) {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char when[32];
+  std::strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return std::string(when) + " " + kWriter + " " + what + " (session " + run.session + ")";
+}
+
+}  // namespace
+
+void describe_writer(hid_t file, const leat_run& run) {
+  set_attribute(file, "simulation", std::string(run.simulation));
+  set_attribute(file, "session", std::string(run.session));
+  set_attribute(file, kRunNumber, std::int64_t{leat_run_number(&run)});
+  set_attribute(file, "ranks", std::int64_t{run.ranks});
+  set_attribute(file, "leat_version", std::string(LEAT_VERSION));
+}
+
+void describe_file(hid_t file, const leat_run& run) {
+  const std::string simulation = run.simulation, description = run.description;
+  set_attribute(file, "Conventions", "CF-1.8");
+  set_attribute(file, "title", description.empty() ? simulation : description);
+  set_attribute(file, "source", simulation + ", written by " + kWriter);
+  set_attribute(file, "history", history_line(run, "began this file"));
+  describe_writer(file, run);
+  set_attribute(file, "leat_xml", std::string(run.xml));
+  describe_run(file, run);
+}
+
+void describe_part(hid_t file, const leat_run& run, const std::string& view) {
+  using namespace std::chrono;
+  const auto now = duration_cast<nanoseconds>(system_clock::now().time_since_epoch());
+  set_attribute(file, kFirstRank, std::int64_t{leat_run_first_rank(&run)});
+  set_attribute(file, kNodeRanks, std::int64_t{run.node_ranks});
+  set_attribute(file, kStarted, std::int64_t{now.count()});
+  set_attribute(file, kViewName, std::filesystem::path(view).filename().string());
+}
+
+void note_continued(hid_t file, const leat_run& run) {
+  std::string history = text_attribute(file, "history", "");
+  if (!history.empty()) history += "\n";
+  set_attribute(
+      file, "history",
+      history + history_line(run, leat_run_is_drained(&run)
+                                      ? "stored what was in memory when all of it was killed"
+                                      : "went on with it after its server had died"));
 }
 
 }  // namespace leat::hdf5

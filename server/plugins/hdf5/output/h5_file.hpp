@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// HDF5 files of ours, through the file driver.
+// HDF5 files of the store, and what they say of themselves as a whole.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "server/plugins/hdf5/base/handle.hpp"
+#include "server/include/plugin.h"
+#include "server/plugins/hdf5/arrays/blocks.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/disk/committed_file.hpp"
 
 namespace leat::hdf5 {
+
+// HDF5 files of ours, through the file driver.
 
 /// `disk` was made for `path`, anew, and outlives what is returned.
 Id create_file(const std::string& path, CommittedFile* disk);
@@ -24,5 +29,38 @@ struct RunName {
 /// Of the run that has written `path`. Its last commit is finished. Throws when it is no file of
 /// Leat, or cannot be read.
 RunName run_of(const std::string& path);
+
+// What the file says of itself as a whole. Source of most names: CF Conventions 1.8, section 2.6.2,
+// "Description of file contents".
+
+/// Which run writes it, and by which Leat; run_of() reads it.
+void describe_writer(hid_t file, const leat_run& run);
+/// Of a new file: that, and all that views and readers of netCDF want.
+void describe_file(hid_t file, const leat_run& run);
+/// Of a part: what its view is made by.
+void describe_part(hid_t file, const leat_run& run, const std::string& view);
+/// Of one that this process goes on with for one that died: a line more in `history`.
+void note_continued(hid_t file, const leat_run& run);
+
+/// The memory of blocks, which is theirs as long as their iteration is being stored; `waiting` more
+/// iterations are behind it.
+class Lent {
+ public:
+  Lent(CommittedFile& disk, const std::vector<BlockList>& by_variable, std::uint64_t waiting)
+      : disk_(disk) {
+    std::vector<LentRange> ranges;
+    for (const BlockList& blocks : by_variable) {
+      for (const leat_block* block : blocks) ranges.push_back({block->data, block->bytes});
+    }
+    disk_.lend(ranges, waiting);
+  }
+  Lent(const Lent&) = delete;
+  ~Lent() { disk_.return_lent(); }
+  /// Or the errno of what could not be written.
+  int give_back() { return disk_.return_lent(); }
+
+ private:
+  CommittedFile& disk_;
+};
 
 }  // namespace leat::hdf5

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of the store, each looked at by itself: `leat check` says what the start of a run
-// would.
+// The options of the store.
 #pragma once
 
 #include <map>
@@ -10,6 +9,40 @@
 #include "server/include/plugin.hpp"
 
 namespace leat::hdf5 {
+
+// Of a store with layout="damaris": what its options are called, and how many files an iteration has.
+
+inline constexpr const char* kLayout = "layout";
+/// The value of that option, and of the attribute leat_layout of such files and of datasets in them.
+inline constexpr const char* kDamarisLayout = "damaris";
+inline constexpr const char* kFileMode = "file-mode";
+inline constexpr const char* kDomains = "domains";
+/// Attribute of such a file.
+inline constexpr const char* kIteration = "iteration";
+
+enum class FileMode {
+  per_server,  ///< one of each server, a dataset for each block
+  collective   ///< one, in which what has a global shape is one array
+};
+
+/// Of the words that Damaris has for it; nothing for others. A server of Leat is what a dedicated
+/// core is there, so that two of the words mean the same.
+inline std::optional<FileMode> file_mode_from(const std::string& word) {
+  if (word == "FilePerCore" || word == "FilePerDedicatedCore") return FileMode::per_server;
+  if (word == "Collective") return FileMode::collective;
+  return std::nullopt;
+}
+
+// The option select-file of a store with layout="damaris": `CELL_INDEX: PRESSURE, RS; FACE_INDEX: FLUX`.
+// Values of PRESSURE and RS go to those places of the global array that CELL_INDEX has for them.
+
+inline constexpr const char* kSelectFile = "select-file";
+
+/// For each variable the one with its places; nothing when the text is not of that form.
+std::optional<std::map<std::string, std::string>> select_file_from(const std::string& text);
+
+// The options of the store, each looked at by itself: `leat check` says what the start of a run
+// would.
 
 /// "" when the store has such an option, of this value; of compression="..." see filters.hpp.
 std::string why_no_option(const std::string& name, const std::string& value);

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/dimension_scales.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
-#include "server/plugins/hdf5/datasets/integers.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -6,19 +6,15 @@
 #include <stdexcept>
 
 #include "server/plugins/common/errno_text.hpp"
-#include "server/plugins/hdf5/arrays/block_plan.hpp"
-#include "server/plugins/hdf5/arrays/parameter_tables.hpp"
-#include "server/plugins/hdf5/arrays/written_mask.hpp"
-#include "server/plugins/hdf5/conventions/losses_beside.hpp"
-#include "server/plugins/hdf5/conventions/time_axis.hpp"
-#include "server/plugins/hdf5/conventions/uniform_cells.hpp"
-#include "server/plugins/hdf5/datasets/integers.hpp"
-#include "server/plugins/hdf5/output/blocks.hpp"
+#include "server/plugins/hdf5/arrays/blocks.hpp"
+#include "server/plugins/hdf5/arrays/row_tables.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
+#include "server/plugins/hdf5/conventions/ledger.hpp"
+#include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
-#include "server/plugins/hdf5/output/ledger_text.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/output/product_group.hpp"
-#include "server/plugins/hdf5/output/root_attributes.hpp"
 #include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"
 
 namespace leat::hdf5 {
@@ -51,14 +47,13 @@ OutputFile output_for(const leat_run& run, const Host& host) {
 }  // namespace
 
 struct Store::Open {
-  Open(hid_t file, const leat_run& run, const Host& host)
+  Open(hid_t file, const leat_run& run, const Host& host, const MeshShapes& shapes)
       : scales(file, run),
         rows(scales.iteration().extents()[0]),
         stored_before(numbers_in(scales.iteration())),
         time(file, run, scales),
         blocks({file, scales, run, time.beside()}),
-        cells(run, host),
-        target{file, scales, run, time.beside(), blocks, cells},
+        target{file, scales, run, time.beside(), blocks, shapes},
         parameters(target),
         vtkhdf({file, file, run}, host) {
     if (scales.rows().exists()) open_whole();
@@ -106,7 +101,6 @@ struct Store::Open {
   std::vector<std::int64_t> stored_before;  // by writers before this one, ascending
   TimeAxis time;
   BlockTables blocks;
-  UniformCells cells;
   Target target;
   Dataset whole;
   ParameterTables parameters;
@@ -123,7 +117,7 @@ Store::Store(const leat_run& run, Host host)
     : run_(run),
       host_(host),
       places_(places_of(run)),
-      meshes_(run, host),
+      shapes_(run, host),
       output_(output_for(run, host)) {
   if (output_.continues()) continue_file();
   if (leat_run_is_resumed(&run) && output_.is_missing())
@@ -145,7 +139,7 @@ void Store::continue_file() {
   try {
     open_disk(CommittedFile::Start::existing);
     file_ = open_file(output_.path(), disk_.get());
-    open_ = std::make_unique<Open>(file_, run_, host_);
+    open_ = std::make_unique<Open>(file_, run_, host_, shapes_);
     note_continued(file_, run_);
     lost_before_ = noted_loss(file_);
     host_.info("continuing " + output_.path() + " behind its " + std::to_string(open_->rows) +
@@ -162,7 +156,7 @@ void Store::start_file() {
   describe_file(file_, run_);
   note_loss(file_, lost_before_);
   if (!output_.view().empty()) describe_part(file_, run_, output_.view());
-  open_ = std::make_unique<Open>(file_, run_, host_);
+  open_ = std::make_unique<Open>(file_, run_, host_, shapes_);
   commit(Keep::always);
   expect_done(disk_->publish(), "cannot create " + output_.path());
   host_.info("writing " + output_.path());
@@ -172,7 +166,7 @@ Store::~Store() = default;
 
 void Store::iteration(const leat_iteration_data& data) {
   be_quiet();
-  meshes_.look_at(data);
+  shapes_.look_at(data);
   if (has(open_->stored_before, data.iteration)) return;
   const std::vector<BlockList> by_variable = by_variable_of(data, places_);
   std::vector<SoundBlocks> sound = sound_of(run_, by_variable);
@@ -182,7 +176,6 @@ void Store::iteration(const leat_iteration_data& data) {
     expect_room_for(open_->scales.iteration(), data.iteration);
     make_room(data);
     open_->expect(data);
-    open_->cells.look_at(data);
     begin_blocks(open_->target, sound, open_->rows, data.iteration, open_->unsaid);
   } catch (const std::exception& e) {
     throw std::runtime_error(what + e.what());
@@ -350,7 +343,7 @@ void Store::finish_file(const NameKeeper::Content& content) {
 
 void Store::close() {
   be_quiet();
-  meshes_.close();
+  shapes_.close();
   const auto all = [text = content()] { return text; };
   name_->look(all);
   open_->end();

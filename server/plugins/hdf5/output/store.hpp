@@ -19,9 +19,9 @@
 #include <optional>
 #include <vector>
 
+#include "server/plugins/hdf5/arrays/mesh_shapes.hpp"
 #include "server/plugins/hdf5/disk/committed_file.hpp"
-#include "server/plugins/hdf5/output/blocks.hpp"
-#include "server/plugins/hdf5/output/mesh_watch.hpp"
+#include "server/plugins/hdf5/output/h5_file.hpp"
 #include "server/plugins/hdf5/output/name_keeper.hpp"
 #include "server/plugins/hdf5/output/output_file.hpp"
 #include "server/plugins/hdf5/output/view_keeper.hpp"
@@ -31,7 +31,7 @@ namespace leat::hdf5 {
 class Store {
  public:
   Store(const leat_run& run, Host host);
-  Store(Store&&) = default;
+  Store(const Store&) = delete;
   ~Store();
   void iteration(const leat_iteration_data& data);
   void close();
@@ -57,7 +57,7 @@ class Store {
   const leat_run& run_;
   Host host_;
   std::vector<int> places_;  // of variables in the order in which they are written
-  MeshWatch meshes_;
+  MeshShapes shapes_;
   OutputFile output_;
   std::unique_ptr<CommittedFile> disk_;
   std::optional<NameKeeper> name_;

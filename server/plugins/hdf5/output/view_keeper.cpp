@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/plugins/hdf5/output/view_keeper.hpp"
 
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
+#include "lib/os/process.hpp"
+#include "lib/os/descriptor.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/output/old_output.hpp"
-#include "server/plugins/hdf5/output/refresh_interval.hpp"
-#include "server/plugins/hdf5/output/view_program.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"
 
 namespace leat::hdf5 {
@@ -16,6 +28,84 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+using Lines = std::vector<std::string>;
+
+// A server makes views in a process of their own, the program view-hdf5 beside the plugin: the HDF5
+// library crashes over some damaged files and never comes back from others, and the parts of other
+// nodes may be anything, over a network file system also what is not yet there.
+std::string program() {
+  Dl_info plugin{};
+  if (dladdr(reinterpret_cast<const void*>(&program), &plugin) == 0)
+    throw std::runtime_error("the folder of the hdf5 plugin is not known");
+  return fs::path(plugin.dli_fname).parent_path() / "view-hdf5";
+}
+
+// All that it writes but its signs of life, up to `end`; false when it has not ended by then.
+bool listen(int output, Clock::time_point end, const std::function<void()>& progress,
+            std::string* said) {
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    pollfd one{output, POLLIN, 0};
+    const int ready = left > 0 ? ::poll(&one, 1, static_cast<int>(left)) : 0;
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    char piece[512];
+    const ssize_t got = ::read(output, piece, sizeof piece);
+    if (got <= 0) return got == 0;
+    said->append(piece, static_cast<std::size_t>(got));
+    if (std::erase(*said, '\0') > 0) progress();
+  }
+}
+
+// Of a process that ended without a word. A server that takes its children itself leaves nothing.
+std::string why_without_a_word(int status) {
+  if (WIFSIGNALED(status))
+    return std::string("the HDF5 library crashed (") + strsignal(WTERMSIG(status)) +
+           ") over its parts: one is damaged, `leat ls` on each says which";
+  return "the program that makes views " + platform::describe_end(status);
+}
+
+// The lines before the last one, which is "done" when all is well.
+Lines lines_of_success(const std::string& said, int status) {
+  Lines lines;
+  std::istringstream text(said);
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  if (lines.empty()) throw std::runtime_error(why_without_a_word(status));
+  if (lines.back() != "done" || said.back() != '\n') throw std::runtime_error(lines.front());
+  lines.pop_back();
+  return lines;
+}
+
+// Has the program make the view; `words` are those behind its name: folder, path, "make", "last" or
+// "rest" (the last one without what is damaged), maker. Returns what it has said, by lines. Calls
+// `progress` at each of its signs of life. Throws with what it said, when it could not; or when it took
+// longer than `limit`: then it is killed.
+Lines make_view_outside(Lines words, std::chrono::seconds limit,
+                        const std::function<void()>& progress) {
+  // A killed process in a call that hangs, as of a dead file server, ends with that call: whoever takes
+  // up children later takes this one up.
+  constexpr std::int64_t kReapLimitNs = 2'000'000'000;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error(std::strerror(errno));
+  const platform::UniqueFd reader(ends[0]);
+  platform::UniqueFd writer(ends[1]);
+  words.insert(words.begin(), program());
+  const Result<pid_t> process =
+      platform::start(words, {{writer.get(), STDOUT_FILENO}, {writer.get(), STDERR_FILENO}});
+  if (!process) throw std::runtime_error(process.error().message);
+  writer.reset();
+  std::string said;
+  const bool ended = listen(reader.get(), Clock::now() + limit, progress, &said);
+  if (!ended) ::kill(*process, SIGKILL);
+  int status = 0;
+  platform::reap(*process, kReapLimitNs, &status);
+  if (!ended)
+    throw std::runtime_error("the HDF5 library has not come to an end with its parts in " +
+                             std::to_string(limit.count()) +
+                             " seconds: one is damaged, `leat ls` on each says which");
+  return lines_of_success(said, status);
+}
 
 // A part that another server is just writing may be unreadable for a moment.
 constexpr int kTriesAtEnd = 10;
@@ -125,17 +215,14 @@ std::string ViewKeeper::not_shown() const {
 }
 
 void ViewKeeper::make_as(const std::string& path, bool last) {
-  using Kind = ViewOrder::Kind;
-  const auto progress = [this] { host_.progress(1); };
-  if (!last) {
-    hear(path, make_view_outside({folder_, path, maker_, Kind::make}, kLimit, progress), false);
-    return;
-  }
+  const auto made = [&](const char* kind, std::chrono::seconds limit) {
+    return make_view_outside({folder_, path, kind, maker_}, limit, [this] { host_.progress(1); });
+  };
+  if (!last) return hear(path, made("make", kLimit), false);
   try {
-    hear(path, make_view_outside({folder_, path, maker_, Kind::last}, kLimitAtEnd, progress), true);
+    hear(path, made("last", kLimitAtEnd), true);
   } catch (const std::exception&) {
-    if (!is_last_try_) throw;
-    make_view_outside({folder_, path, maker_, Kind::rest}, kLimitAtEnd, progress);
+    if (is_last_try_) made("rest", kLimitAtEnd);
     throw;
   }
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the view of a run on several nodes up to date, as one of the servers that do so. They do
-// not talk to each other: each makes it anew, from the parts that it finds, after its first
-// iteration, from time to time, and when it ends. Nothing here fails a run: a view can be made
-// again at any time, `leat view` does it.
+// Keeps the view of a run on several nodes up to date.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,6 +14,24 @@
 #include "server/plugins/hdf5/output/output_file.hpp"
 
 namespace leat::hdf5 {
+
+// How often views are remade during a run.
+
+/// What is remade during a run, because others may be looking at it, is at most so old.
+inline constexpr std::chrono::seconds kShortestInterval{1};
+
+/// Or so many times as old as it takes to make it: of a server's time not more than 2 % goes into
+/// it, however many parts or iterations there are.
+inline std::chrono::steady_clock::duration refresh_interval(
+    std::chrono::steady_clock::duration taken) {
+  constexpr int kShareOfTime = 50;
+  return std::max<std::chrono::steady_clock::duration>(kShortestInterval, kShareOfTime * taken);
+}
+
+// Keeps the view of a run on several nodes up to date, as one of the servers that do so. They do
+// not talk to each other: each makes it anew, from the parts that it finds, after its first
+// iteration, from time to time, and when it ends. Nothing here fails a run: a view can be made
+// again at any time, `leat view` does it.
 
 class ViewKeeper {
  public:

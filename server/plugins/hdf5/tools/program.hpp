@@ -15,7 +15,7 @@ using Words = std::vector<std::string>;
 /// What all exit with. `leat` and the server read it.
 inline constexpr int kGood = 0, kBad = 1, kWrongUse = 2, kNotFinished = 3;
 
-/// What is done before anything else; see plain_file.hpp.
+/// What is done before anything else; see base/files.hpp.
 enum class Care {
   none,       ///< no file is opened
   own,        ///< a damaged file leaves nothing behind; the program has its own limit of time

@@ -9,13 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
-#include "server/plugins/hdf5/base/plain_file.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
-#include "server/plugins/hdf5/output/file_mode.hpp"
+#include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/tools/program.hpp"
 #include "server/plugins/hdf5/view/remake.hpp"
 

@@ -3,9 +3,8 @@
 // view shows the first; and what a node has of its own, /parts/<part>/...
 #include <algorithm>
 
-#include "server/plugins/hdf5/conventions/stored_ledger.hpp"
+#include "server/plugins/hdf5/conventions/ledger.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
-#include "server/plugins/hdf5/view/copy_objects.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 
 namespace leat::hdf5 {

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
-#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"

@@ -1,18 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
-// A view while it is made: the parts, and the file in which each variable becomes one dataset, as
-// if one server had written them all. docs/design/views.md says what becomes of what.
+// What a view is made with: virtual datasets, and names of their dimensions.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/dimension_scales.hpp"
 #include "server/plugins/hdf5/view/part.hpp"
-#include "server/plugins/hdf5/view/rows.hpp"
-#include "server/plugins/hdf5/view/virtual_dataset.hpp"
 
 namespace leat::hdf5 {
+
+// What views and merged files take over from other files as it is.
+
+/// All attributes but those that name other objects, those of dimension scales, and those that are
+/// there already. `but`: others that are not copied.
+void copy_attributes(hid_t from, hid_t to, const std::vector<std::string>& but = {});
+/// From one property list of a dataset to another.
+void copy_fill_value(hid_t from, hid_t to, hid_t type);
+/// For a dataset that may grow and has no values, or few.
+void set_small_chunks(hid_t creation, const Shape& extents);
+/// Copies a dataset with its values, which are few, and its attributes.
+void copy_whole(hid_t from_file, const std::string& from, hid_t to_file, const std::string& to);
+
+/// Names the dimensions of `to` by the scales of `file` that are called `prefix` and what those of
+/// `from` are called.
+void copy_scales(hid_t from, hid_t to, hid_t file, const std::string& prefix);
+/// Name of a dimension: its label, else its scale's without folders; "" when it has none.
+std::string dimension_name(hid_t dataset, unsigned d);
+/// Paths of all datasets below `group` ("" for all), not in the order of their making.
+std::vector<std::string> datasets_in(hid_t file, const std::string& group = "");
+
+// A dataset of the view whose values lie in the parts. Source: HDF5 reference manual,
+// H5Pset_virtual.
+
+/// A box in a part and a box of as many elements in the view, `times` times: each time further
+/// along the first dimension by a step.
+struct Mapping {
+  std::size_t part = 0;
+  Shape from, from_count, to, to_count;
+  hsize_t times = 1, from_step = 1, to_step = 1;
+};
+
+/// Joins boxes that follow each other at equal steps along the first dimension. To be given them in
+/// the order of that.
+class MappingList {
+ public:
+  void add(Mapping mapping);
+  const std::vector<Mapping>& all() const { return all_; }
+
+ private:
+  using Key = std::tuple<std::size_t, Shape, Shape, Shape, Shape>;
+  std::vector<Mapping> all_;
+  std::map<Key, std::size_t> last_;
+};
+
+/// What is mapped: dataset `source` of each part, of those extents there; {} where a part has none.
+struct VirtualPlan {
+  std::string name, source;
+  Shape extents;
+  std::vector<std::string> files;  ///< of the parts, as the view names them
+  std::vector<Shape> source_extents;
+  std::vector<Mapping> mappings;
+};
+
+/// Creates it in `file`, with type, fill value and attributes of `like`.
+void create_virtual(hid_t file, const VirtualPlan& plan, hid_t like);
+
+// A view while it is made: the parts, and the file in which each variable becomes one dataset, as
+// if one server had written them all. docs/design/views.md says what becomes of what.
 
 class MergedTables;
 

@@ -1,18 +1,170 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meshes with levels, as the OverlappingAMR of VTKHDF 2.2, which VTK 9.4 and newer read. The blocks of
-// a level in an iteration lie one behind the other in their dataset, so that all levels have the same
-// arrays and boxes, by hard links, and each step says where in them a level begins. An array has all
-// cells of all patches: a variable that cannot have them is not shown.
+// Meshes with levels in /VTKHDF.
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/vtkhdf/amr_boxes.hpp"
-#include "server/plugins/hdf5/vtkhdf/cell_list.hpp"
 #include "server/plugins/hdf5/vtkhdf/mesh.hpp"
 
 namespace leat::hdf5::vtk {
 namespace {
+
+// The cells of a variable on an amr mesh, as its levels are shown them in /VTKHDF.
+
+/// Elements of a level in a step.
+struct Run {
+  hsize_t first = 0, count = 0;
+};
+
+/// A variable in one list of cells, the same one for all levels: itself, or a virtual dataset that has
+/// it so, behind the values of boxes that stand in for patches, of which there may come more. It is
+/// made anew when there are more cells: HDF5 1.10 ends with a crash where it reads what the source does
+/// not have, and maps what grows in no other shape. Of a single step each level has its own part.
+class CellList {
+ public:
+  CellList(const Target& target, const PatchValues& values, const AmrBoxes& boxes,
+           const std::string& group, std::string name);
+
+  /// Adds the value of a cell so many times to what stands in; returns where it is in that list.
+  hsize_t add_stand_in(hsize_t element, hsize_t count);
+  /// Of all that stands in, and of the list, in elements.
+  hsize_t stood_in() const { return stand_ins_.exists() ? stand_ins_.extents()[0] : 0; }
+  hsize_t first_of_data() const;
+
+  /// Shows all, the variable itself from element `first` on.
+  void show_all(hsize_t first);
+  /// Whether it shows all that there is.
+  bool is_current(hsize_t first) const;
+  /// The same to levels that have come since.
+  void link_levels() const;
+  /// A level gets a part of its own: these elements; or one, so many times.
+  void show_run(std::size_t level, const Run& run) const;
+  void show_copies(std::size_t level, hsize_t element, hsize_t count) const;
+  void remove() const;
+
+ private:
+  std::string name_at(std::size_t level) const {
+    return boxes_.group_of(level) + "/CellData/" + name_;
+  }
+  std::string source() const { return values_.field().path(); }
+  // Along the first dimension of the variable's dataset.
+  hsize_t rows() const { return values_.extents()[0]; }
+  hsize_t cells() const { return std::max<hsize_t>(1, product(values_.field().shape)); }
+  Id type() const { return type_of(values_.field().variable->type); }
+  Id made_of(const std::string& name, hsize_t elements, const std::vector<Shown>& parts) const;
+  std::vector<std::uint8_t> copies(hsize_t element, hsize_t count) const;
+
+  Target target_;
+  const PatchValues& values_;
+  const AmrBoxes& boxes_;
+  std::string name_, stand_ins_name_;
+  Dataset stand_ins_;
+};
+
+constexpr const char* kFirstOfData = "leat_first";
+
+CellList::CellList(const Target& target, const PatchValues& values, const AmrBoxes& boxes,
+                   const std::string& group, std::string name)
+    : target_(target),
+      values_(values),
+      boxes_(boxes),
+      name_(std::move(name)),
+      stand_ins_name_(group + "/Steps/leat_stand_ins/" + name_) {
+  if (is_in(target_.file, stand_ins_name_)) stand_ins_ = Dataset(target_.file, stand_ins_name_);
+}
+
+hsize_t CellList::first_of_data() const {
+  if (!is_in(target_.file, name_at(0))) return 0;
+  return static_cast<hsize_t>(
+      integer_attribute(open_dataset(target_.file, name_at(0)), kFirstOfData, 0));
+}
+
+bool CellList::is_current(hsize_t first) const {
+  if (!is_in(target_.file, name_at(0))) return false;
+  const Id shown = open_dataset(target_.file, name_at(0));
+  return address_of(shown) == address_of(open_dataset(target_.file, source())) ||
+         extents_of(shown)[0] == first + rows() * cells();
+}
+
+// What is new is made before: where there is no room for that, the old one stays.
+void CellList::show_all(hsize_t first) {
+  if (values_.is_list() && first == 0) {
+    remove();
+    return link_hard(target_.file, source(), name_at(0));
+  }
+  const hsize_t count = rows() * cells(), behind = stood_in();
+  std::vector<Shown> parts{{source(), joined(rows(), values_.field().shape), {first}, {count}}};
+  if (behind > 0) parts.push_back({stand_ins_name_, {behind}, {0}, {behind}});
+  const Id made = made_of(name_at(0), first + count, parts);
+  set_attribute(made, kFirstOfData, static_cast<std::int64_t>(first));
+  remove();
+  give_name(made, target_.file, name_at(0));
+}
+
+void CellList::link_levels() const {
+  for (std::size_t level = 1; level < boxes_.levels(); ++level) {
+    if (!is_in(target_.file, name_at(level))) link_hard(target_.file, name_at(0), name_at(level));
+  }
+}
+
+void CellList::show_run(std::size_t level, const Run& run) const {
+  const Shape& shape = values_.field().shape;
+  const Id made = made_of(name_at(level), run.count,
+                          {{source(),
+                            joined((run.first + run.count) / cells(), shape),
+                            {0},
+                            {run.count},
+                            joined(run.first / cells(), zeros(shape))}});
+  give_name(made, target_.file, name_at(level));
+}
+
+void CellList::show_copies(std::size_t level, hsize_t element, hsize_t count) const {
+  Dataset alone(target_.file, name_at(level), type(), {{count}, {false}, {}, {}, {}});
+  if (count > 0) alone.write({0}, {count}, copies(element, count).data());
+}
+
+void CellList::remove() const {
+  for (std::size_t level = 0; level < boxes_.levels(); ++level) {
+    const std::string at = name_at(level);
+    if (is_in(target_.file, at))
+      check(H5Ldelete(target_.file, at.c_str(), H5P_DEFAULT), "cannot remove " + at);
+  }
+}
+
+hsize_t CellList::add_stand_in(hsize_t element, hsize_t count) {
+  if (!stand_ins_.exists())
+    stand_ins_ = Dataset(target_.file, stand_ins_name_, type(), growing_list(0, kStepsAtOnce));
+  const hsize_t first = stood_in();
+  stand_ins_.grow_to({first + count});
+  stand_ins_.write({first}, {count}, copies(element, count).data());
+  return first;
+}
+
+Id CellList::made_of(const std::string& name, hsize_t elements,
+                     const std::vector<Shown>& parts) const {
+  return virtual_dataset(target_.file, name, type(), {elements}, parts,
+                         fill_value(values_.field().variable->type));
+}
+
+// Of the first cell of a block.
+std::vector<std::uint8_t> CellList::copies(hsize_t element, hsize_t count) const {
+  const Shape& shape = values_.field().shape;
+  const std::size_t bytes = H5Tget_size(type());
+  std::vector<std::uint8_t> all(count * bytes);
+  read_part(open_dataset(target_.values, source()), type(), joined(element / cells(), zeros(shape)),
+            joined(1, Shape(shape.size(), 1)), all.data(), "cannot read " + source());
+  for (std::size_t i = bytes; i < all.size(); ++i) all[i] = all[i - bytes];
+  return all;
+}
+
+// Meshes with levels, as the OverlappingAMR of VTKHDF 2.2, which VTK 9.4 and newer read. The blocks of
+// a level in an iteration lie one behind the other in their dataset, so that all levels have the same
+// arrays and boxes, by hard links, and each step says where in them a level begins. An array has all
+// cells of all patches: a variable that cannot have them is not shown.
 
 constexpr hsize_t kFewStandIns = 64;  // elements
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "server/plugins/hdf5/conventions/mesh_axes.hpp"
-#include "server/plugins/hdf5/conventions/stored_tables.hpp"
+#include "server/plugins/hdf5/conventions/coordinates.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
 
 namespace leat::hdf5::vtk {
 namespace {
@@ -133,10 +133,7 @@ WrittenRows::WrittenRows(const Target& target, const Field& field)
 // The table is made when it has something to say, with what was before.
 bool WrittenRows::at(hsize_t row) {
   if (!varies_ || row < all_upto_) return true;
-  if (!table_.exists()) {
-    const std::string name = table_of(target_.values, variable_, "_written");
-    if (!name.empty()) table_ = RowTable(target_.values, name, true);
-  }
+  if (!table_.exists()) table_ = RowTable(target_.values, variable_, "_written");
   if (!table_.exists()) {
     const std::string blocks = block_table_of(target_.values, variable_);
     all_upto_ = blocks.empty() ? extents_in(target_.values, variable_)[0]

@@ -11,10 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/plugins/hdf5/conventions/block_records.hpp"
-#include "server/plugins/hdf5/conventions/stored_tables.hpp"
-#include "server/plugins/hdf5/vtkhdf/flat_list.hpp"
-#include "server/plugins/hdf5/vtkhdf/tools.hpp"
+#include "server/plugins/hdf5/conventions/tables.hpp"
+#include "server/plugins/hdf5/vtkhdf/lists.hpp"
 
 namespace leat::hdf5::vtk {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "server/plugins/hdf5/base/types.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/vtkhdf/field.hpp"
 
 namespace leat::hdf5::vtk {

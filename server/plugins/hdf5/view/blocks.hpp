@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variables without a global shape: tables of the blocks of all parts, and the datasets that they describe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "server/plugins/hdf5/conventions/tables.hpp"
+#include "server/plugins/hdf5/view/view.hpp"
+
+namespace leat::hdf5 {
+
+// Tables of blocks of the view: those that the parts have, merged row by row in the order of level,
+// rank and number, as one server would have stored them. Variables that share a table in all parts share one in
+// the view. They are written, not mapped: they are small.
+
+/// Records of a part that are records of the view: `count` from `from` on, to `to`.
+struct RecordRun {
+  std::size_t part = 0;
+  hsize_t from = 0, to = 0, count = 0;
+};
+
+/// One table of the view.
+class MergedBlocks {
+ public:
+  /// `names`: of the table in each part, "" where it has none.
+  MergedBlocks(View& view, const std::string& wished, const std::vector<std::string>& names,
+               bool constant);
+  const std::string& name() const { return scale_->name(); }
+  Dataset& scale() { return *scale_; }
+  /// Names of what says whose the blocks are, for the attribute `coordinates`.
+  const std::vector<std::string>& coordinates() const { return coordinates_; }
+  ElementDimensions& elements() { return elements_; }
+  void list_named();
+  const std::vector<RecordRun>& runs() const { return runs_; }
+  hsize_t size() const { return entries_.size(); }
+
+ private:
+  void merge_row(View& view, std::vector<StoredBlockTable>* tables, hsize_t row, bool constant);
+  void write(View& view, bool constant);
+  Dataset add_list(View& view, const char* suffix, const char* about,
+                   const std::vector<std::int64_t>& numbers);
+
+  std::unique_ptr<Dataset> scale_;
+  std::vector<RecordRun> runs_;
+  std::vector<BlockEntry> entries_;
+  std::optional<Levels> levels_;  // of an amr mesh
+  std::vector<std::int64_t> iterations_, counts_;
+  std::vector<std::string> coordinates_;
+  ElementDimensions elements_;
+};
+
+class MergedTables {
+ public:
+  /// Of these variables, in the order in which one server would store them.
+  MergedTables(const std::vector<Part>& parts, const std::vector<ViewedVariable>& variables);
+  /// That of a variable, which is made for the first that has it.
+  MergedBlocks& of(View& view, const ViewedVariable& variable);
+  /// Writes down what is named by their dimensions.
+  void list_named();
+
+ private:
+  struct Group {
+    std::string wished;              // name of the table
+    std::vector<std::string> names;  // in each part, "" where none of its variables is
+    std::set<std::string> shapes, variables;
+    bool constant = false;
+    std::unique_ptr<MergedBlocks> made;
+
+    bool takes(const std::vector<std::string>& other, const std::string& shape) const;
+  };
+  Group& group_of(const std::vector<std::string>& names, const std::string& shape, bool constant);
+
+  std::vector<Group> groups_;
+};
+
+/// Writes whole numbers as a new dataset of the view, which is small for what it says. Returns it.
+/// `largest`: what it must have room for at least.
+Dataset write_table(const View& view, const std::string& name,
+                    const std::vector<std::int64_t>& numbers, const Shape& extents,
+                    std::int64_t largest = 0);
+
+}  // namespace leat::hdf5
