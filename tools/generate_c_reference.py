@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes docs/reference/c-api.md from client-api/leat.h and leat_mpi.h. --check: only says whether it is current."""
+"""Makes docs/reference/c-api.md from client-api/api/leat.h and leat_mpi.h. --check: only says whether it is current."""
 import pathlib
 import re
 import sys
@@ -45,7 +45,7 @@ def types(header):
 
 
 def page():
-    core, mpi = (ROOT / "client-api/leat.h").read_text(), (ROOT / "client-api/leat_mpi.h").read_text()
+    core, mpi = (ROOT / "client-api/api/leat.h").read_text(), (ROOT / "client-api/api/leat_mpi.h").read_text()
     parts = ["# C API", "<!-- Made by tools/generate_c_reference.py from leat.h: change that. -->",
              "`#include <leat.h>`, and `<leat_mpi.h>` in MPI codes; link `libleat`, or `libleat_stub` for calls that do "
              "nothing.", "## Conventions", conventions(core), "## Status codes",

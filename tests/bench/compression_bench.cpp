@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "client-api/leat.h"
+#include "client-api/api/leat.h"
 #include "lib/platform/affinity.hpp"
 #include "lib/platform/clock.hpp"
 

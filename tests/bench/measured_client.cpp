@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "client-api/leat.h"
+#include "client-api/api/leat.h"
 #include "lib/platform/affinity.hpp"
 #include "lib/platform/clock.hpp"
 #include "tests/bench/block_ring.hpp"

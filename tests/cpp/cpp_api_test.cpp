@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // leat.hpp as a user has it. test_cpp.py reads the file; `nothrow` is the same without exceptions.
-#include "client-api/leat.hpp"
+#include "client-api/api/leat.hpp"
 
 #include <cstdio>
 #include <cstdlib>

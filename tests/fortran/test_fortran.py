@@ -124,7 +124,7 @@ def test_without_stat_the_end_says_that_leat_init_had_failed(tmp_path):
 
 
 def test_each_c_call_has_its_fortran_twin():
-    c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?(leat_\w+)\(", (HERE.parents[1] / "client-api/leat.h").read_text()))
+    c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?(leat_\w+)\(", (HERE.parents[1] / "client-api/api/leat.h").read_text()))
     module = (HERE.parents[1] / "fortran/leat.f90").read_text()
     # One Fortran name for several C ones: block is an optional argument, and an array says what it is.
     folded = {"leat_set_extent_list", "leat_set_position_list", "leat_set_level_list",

@@ -306,7 +306,7 @@ leat.finalize()
 
 
 def test_each_c_call_has_its_python_twin():
-    c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?leat_(\w+)\(", (ROOT / "client-api/leat.h").read_text()))
+    c_calls = set(re.findall(r"LEAT_API [\w ]*\*? ?leat_(\w+)\(", (ROOT / "client-api/api/leat.h").read_text()))
     # One Python name for several C ones: block is an optional argument, an array says what it is, comm says the ranks, `with` the end.
     folded = {"write_block", "write_array", "write_typed", "alloc_block", "alloc_array", "commit_block", "init_ranks", "set_extent_list",
               "set_position_list", "set_level_list", "split_group", "init_group", "split_end", "memory_node", "idle_begin", "idle_end"}

@@ -17,7 +17,10 @@ ROOMS = ("server/group", "server/session", "server/report", "server/spill", "ser
          "server/scripts")
 SERVER = ("fmt/", "nlohmann/", "unistd.h")
 LIBS = ("lib/base", "lib/platform", "lib/shm", "lib/model", "lib/plan")
+LIBS_OF_RANKS = ("lib/base", "lib/platform", "lib/shm")
 HDF5 = ("hdf5.h", "hdf5_hl.h")
+# libdamaris is built by its installed folder alone too: its headers are found beside its sources.
+DAMARIS = ("Damaris.h", "allocations.hpp", "codes.def", "description.hpp", "environment.hpp", "given_xml.hpp", "parameters.hpp", "status.hpp")
 
 
 def wings(*names):
@@ -35,13 +38,16 @@ RULES = {
     "lib/plan": (("lib/base",), ()),
     "lib/predict": (("lib/base",), ()),
     "lib/comm": (("lib/base",), ("mpi.h",)),
-    "client-api": (("client-api/leat.h", "client-api/leat_describe.h", "client-api/leat_executor.h", "lib/base", "lib/platform", "lib/shm"),
-                   ("dlfcn.h", "poll.h", "time.h", "unistd.h")),
-    "client-api/leat.h": ((), ()),
-    "client-api/leat.hpp": (("leat.h",), ()),
-    "client-api/leat_describe.h": (("leat.h",), ()),
-    "client-api/leat_executor.h": (("leat.h",), ()),
-    "client-api/leat_mpi.h": (("leat.h",), ("mpi.h", "unistd.h", "time.h", "stdlib.h")),
+    # From the lowest to the highest: no circle.
+    "client-api/connect": (("client-api/api/leat.h", *LIBS_OF_RANKS), ("dlfcn.h", "poll.h", "time.h", "unistd.h")),
+    "client-api/session": (("client-api/api/leat.h", "client-api/connect", *LIBS_OF_RANKS), ("unistd.h",)),
+    "client-api/api": (("client-api/api/leat.h", "client-api/api/leat_describe.h", "client-api/api/leat_executor.h", "client-api/connect",
+                        "client-api/session", *LIBS_OF_RANKS), ("unistd.h",)),
+    "client-api/api/leat.h": ((), ()),
+    "client-api/api/leat.hpp": (("leat.h",), ()),
+    "client-api/api/leat_describe.h": (("leat.h",), ()),
+    "client-api/api/leat_executor.h": (("leat.h",), ()),
+    "client-api/api/leat_mpi.h": (("leat.h",), ("mpi.h", "unistd.h", "time.h", "stdlib.h")),
     # From the lowest to the highest: no circle.
     "server/placement": (LIBS, ("nlohmann/",)),
     "server/group": (LIBS, SERVER),
@@ -80,14 +86,13 @@ RULES = {
                                          "view"), (*HDF5, "nlohmann/", *POSIX)),
     "server/plugins/hdf5/tools": (wings("disk", "base", "filters", "xdmf", "view", "output"), (*HDF5, "nlohmann/", *POSIX)),
     "python-plugins": ((), ("leat.h", "pybind11/")),
-    # Compiled by users too, with their own MPI, against an installed Leat.
-    # Compiled by users, with their oneTBB.
-    "tbb": ((), ("leat_executor.h", "oneapi/tbb/")),
-    # Loaded into programs that have libc alone.
-    "pmpi": ((), ("leat.h", "stdatomic.h", *POSIX)),
-    "ompt": ((), ("leat.h", "stdatomic.h", "strings.h")),
-    "damaris-api": ((), ("leat.h", "leat_describe.h", "leat_mpi.h", "mpi.h", "unistd.h")),
-    "damaris-api/damaris": ((), ("Damaris.h", "damaris/")),
+    # Integrations. Loaded into programs that have libc alone:
+    "client-api/integrations/mpi-profiling": ((), ("leat.h", "stdatomic.h", *POSIX)),
+    "client-api/integrations/openmp": ((), ("leat.h", "stdatomic.h", "strings.h")),
+    # Compiled by users, with their oneTBB, and with their own MPI against an installed Leat.
+    "client-api/integrations/tbb": ((), ("leat_executor.h", "oneapi/tbb/")),
+    "client-api/integrations/damaris": (DAMARIS, ("leat.h", "leat_describe.h", "leat_mpi.h", "mpi.h", "unistd.h")),
+    "client-api/integrations/damaris/damaris": ((), ("Damaris.h", "damaris/")),
     "fortran": (("leat.h",), ("ISO_Fortran_binding.h",)),
     "examples/amr_advection": (("hierarchy.hpp",), ("leat_mpi.h", "mpi.h")),
     "examples/heat_c": ((), ("leat_mpi.h", "mpi.h")),
@@ -135,9 +140,9 @@ def test_a_room_includes_only_what_it_may(path):
     ("client-api/x.cpp", "#include <boost/interprocess/x.hpp>"),
     ("client-api/x.cpp", "#include <sys/socket.h>"),
     ("client-api/x.cpp", '#include "server/engine/engine.hpp"'),
-    ("client-api/leat.h", "#include <unistd.h>"),
-    ("client-api/leat.h", '#include "lib/base/status.hpp"'),
-    ("client-api/leat.hpp", '#include "client-api/session.hpp"'),
+    ("client-api/api/leat.h", "#include <unistd.h>"),
+    ("client-api/api/leat.h", '#include "lib/base/status.hpp"'),
+    ("client-api/api/leat.hpp", '#include "client-api/session.hpp"'),
     ("lib/predict/x.cpp", '#include "lib/model/model.hpp"'),
     ("lib/predict/x.cpp", "#include <mpi.h>"),
     ("lib/comm/x.cpp", '#include "lib/shm/layout.hpp"'),
@@ -160,7 +165,7 @@ def test_a_room_includes_only_what_it_may(path):
     ("server/control/x.cpp", "#include <sys/epoll.h>"),
     ("server/engine/x.cpp", '#include "server/control/channel.hpp"'),
     ("server/engine/x.cpp", "#include <hdf5.h>"),
-    ("damaris-api/x.cpp", '#include "client-api/session.hpp"'),
+    ("client-api/integrations/damaris/x.cpp", '#include "client-api/session/session.hpp"'),
     ("examples/heat_c/x.c", '#include "lib/base/status.hpp"'),
 ])
 def test_the_check_finds_what_is_forbidden(path, line):
