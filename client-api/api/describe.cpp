@@ -6,9 +6,9 @@
 #include <exception>
 #include <string>
 
+#include "client-api/api/leat_build.h"
 #include "client-api/connect/last_error.hpp"
 #include "client-api/connect/rendezvous.hpp"
-#include "client-api/api/leat_describe.h"
 #include "client-api/session/session.hpp"
 #include "lib/base/status.hpp"
 

@@ -11,7 +11,9 @@
 #include <functional>
 #include <new>
 #include <thread>
+#include <type_traits>
 
+#include "client-api/api/leat_build.h"
 #include "client-api/connect/last_error.hpp"
 #include "client-api/connect/ranks.hpp"
 #include "client-api/connect/split.hpp"
@@ -21,6 +23,15 @@
 #include "lib/platform/own_memory_node.hpp"
 
 namespace {
+
+// leat.h and leat_build.h declare what calls.def has; a call that is missing there does not compile.
+#define LEAT_OTHER(result, function, arguments)                              \
+  static_assert(std::is_same_v<decltype(leat_##function), result arguments>, \
+                "leat_" #function " is declared otherwise than in calls.def");
+#define LEAT_C_CALL(off, function, arguments) LEAT_OTHER(leat_status, function, arguments)
+#define LEAT_CALL(off, name, function, arguments, by_hand, purpose) \
+  LEAT_OTHER(leat_status, function, arguments)
+#include "client-api/api/calls.def"
 
 using leat::Result;
 using leat::Status;

@@ -31,10 +31,12 @@
  *     called equally often on all ranks of a node.
  *  8. With LEAT=off in the environment, or linked with libleat_stub, every call returns LEAT_OK and does nothing, except
  *     that leat_wanted returns LEAT_UNWANTED, and that leat_alloc gives memory to compute in: private memory with room for
- *     any block, since nobody reads the XML then. leat_alloc_array, which would have to know the shape, and what stands on
- *     it in Fortran, C++ and Python, gives none and returns LEAT_UNWANTED: check for that. What leat_get_... would fill
+ *     any block, since nobody reads the XML then. The allocation of Fortran, C++ and Python, which would have to
+ *     know the shape, gives none and returns LEAT_UNWANTED: check for that. What leat_get_... would fill
  *     stays as it is.
  *  9. After fork() the child must not call Leat.
+ *
+ * leat_build.h has what libraries need that give Leat another interface: arrays that say what they are, and whole communicators.
  */
 #ifndef LEAT_H
 #define LEAT_H
@@ -85,36 +87,13 @@ typedef struct leat_ranks {
                             different for each run; NULL: taken from LEAT_SESSION or the launcher's job number */
 } leat_ranks;
 
-/* Element types, by the numbers of leat_array.type. Complex numbers are (real, imaginary) pairs. */
+/* Element types, by their numbers in leat_write_typed and leat_array. Complex numbers are (real, imaginary) pairs. */
 typedef enum leat_type {
   LEAT_TYPE_INT8 = 1, LEAT_TYPE_INT16 = 2, LEAT_TYPE_INT32 = 3, LEAT_TYPE_INT64 = 4,
   LEAT_TYPE_UINT8 = 5, LEAT_TYPE_UINT16 = 6, LEAT_TYPE_UINT32 = 7, LEAT_TYPE_UINT64 = 8,
   LEAT_TYPE_FLOAT32 = 9, LEAT_TYPE_FLOAT64 = 10, LEAT_TYPE_COMPLEX64 = 11, LEAT_TYPE_COMPLEX128 = 12,
   LEAT_TYPE_CHAR = 13
 } leat_type;
-
-#define LEAT_MAX_DIMS 8
-
-/* An array that says itself what it is: any section of a larger one, in any order. What other languages are built on. */
-typedef struct leat_array {
-  uint64_t struct_size;           /* sizeof(leat_array) */
-  void* data;                     /* the first element; only read by leat_write_array */
-  int32_t type;                   /* leat_type */
-  int32_t dims;                   /* 0 to LEAT_MAX_DIMS */
-  int64_t extent[LEAT_MAX_DIMS];  /* elements in each dimension */
-  int64_t stride[LEAT_MAX_DIMS];  /* bytes from one element to the next in each dimension; may be negative or 0 */
-  int32_t column_major;           /* 1: extent and stride start with the dimension that varies fastest, as in Fortran */
-  int32_t reserved;
-  const char* type_name;          /* what the caller calls the type, for messages: "real(4)"; NULL: Leat's own name */
-} leat_array;
-
-/* One number for each dimension, by a caller that knows how many it has. What other languages are built on. */
-typedef struct leat_list {
-  uint64_t struct_size;    /* sizeof(leat_list) */
-  const int64_t* numbers;
-  int32_t count;
-  int32_t column_major;    /* 1: starts with the dimension that varies fastest, as in Fortran */
-} leat_list;
 
 /* Connects to this node's server for this run, and starts it when there is none.
  * config: path of the XML file, the same on all ranks. The server reads it; all of its errors are in leat_last_error().
@@ -123,40 +102,6 @@ typedef struct leat_list {
  * Errors: CONFIG, MEMORY (with both numbers), SERVER, VERSION, TIMEOUT, STATE when already initialised. */
 LEAT_API leat_status leat_init(const char* config);
 LEAT_API leat_status leat_init_ranks(const char* config, const leat_ranks* ranks);
-
-/* What leat_split and leat_init_mpi of leat_mpi.h, of the Fortran module leat_mpi and of Python are built on: the processes of a communicator,
- * by calls that who has MPI fills in. All are collective over these processes, in the same order, and are called by the
- * thread that calls leat_split_group, in it. */
-typedef struct leat_group {
-  uint64_t struct_size;  /* sizeof(leat_group) */
-  void* context;         /* given to each call */
-  int32_t rank, size;
-  /* begin 1: begins a barrier, without a wait; 0: looks at it. Returns 1 when all have come to it, else 0. */
-  int32_t (*arrive)(void* context, int32_t begin);
-  /* Gives all what `root` has at `data`. */
-  void (*broadcast)(void* context, void* data, int32_t bytes, int32_t root);
-  /* Gives all the least of what they have. */
-  void (*least)(void* context, int64_t* value);
-  /* Of this process among those of its node. */
-  void (*node)(void* context, int32_t* rank, int32_t* size);
-  /* Parts servers (1) from the simulation (0); says of this process' part who it is in it and how many it has. From here on
-   * `arrive` is about that part. */
-  void (*divide)(void* context, int32_t server, int32_t* rank, int32_t* size);
-  /* NULL, or collective over the part that are servers: gives a pointer to an MPI_Comm of those that have plugins to run
-   * (serves 1) and not only a core to give, for plugins alone; valid until leat_split_group returns. NULL when there can be
-   * none; then *why says why. Read when struct_size says that it is there. */
-  void* (*plugins)(void* context, int32_t serves, const char** why);
-} leat_group;
-/* *divided: filled with 1 when there is a part that is the simulation, 0 when all processes are. */
-LEAT_API leat_status leat_split_group(const char* config, const leat_group* group, int32_t* divided);
-/* What leat_init_mpi is built on: leat_init for the processes of the group, which are the simulation. After leat_split it is the
- * one that it gave; a process that was a server is in none. */
-LEAT_API leat_status leat_init_group(const char* config, const leat_group* group);
-/* The memory node of the processors on which this process may run; 0 when they are on several, or the system does not tell.
- * Who numbers the ranks of a node takes it for the key, so that servers get ranks that are near each other. */
-LEAT_API int32_t leat_memory_node(void);
-/* This process ends. Servers wait for it no longer, be it that it never called leat_init. */
-LEAT_API leat_status leat_split_end(void);
 
 /* Ends the last iteration if it holds data, waits until the server has stored everything of this node's ranks, and
  * detaches. Call it on all ranks. Returns LEAT_ERROR_LOST, with a message that says what and why, when something could
@@ -186,20 +131,11 @@ LEAT_API leat_status leat_write_block(const char* variable, uint32_t block, cons
  * Errors: as leat_write; TYPE, with what the XML declares and what came; ARGUMENT when `type` is none. */
 LEAT_API leat_status leat_write_typed(const char* variable, uint32_t block, const void* data, int32_t type);
 
-/* leat_write_block of an array that says what it is: type, number of dimensions and extents are checked against the XML,
- * and a section with strides is packed by the one copy. The extents of "?" dimensions are taken from the array, so that
- * leat_set_extent is not needed.
- * Errors: as leat_write; TYPE and SHAPE, with what the XML declares and what came. */
-LEAT_API leat_status leat_write_array(const char* variable, uint32_t block, const leat_array* array);
-
 /* Memory of the segment to compute in, instead of a copy: *data is aligned to 64 bytes and uninitialised, and belongs
  * to the caller until leat_commit. Asking again before the commit returns the same memory.
  * Errors: as leat_write; STATE when an uncommitted block has another size now. */
 LEAT_API leat_status leat_alloc(const char* variable, void** data);
 LEAT_API leat_status leat_alloc_block(const char* variable, uint32_t block, void** data);
-/* leat_alloc_block that also says what the memory is: fills *array, of which struct_size and column_major are the
- * caller's, with data, type, dims, extents and strides. */
-LEAT_API leat_status leat_alloc_array(const char* variable, uint32_t block, leat_array* array);
 /* Hands the memory of leat_alloc over. It must not be read or written afterwards. */
 LEAT_API leat_status leat_commit(const char* variable);
 LEAT_API leat_status leat_commit_block(const char* variable, uint32_t block);
@@ -211,9 +147,6 @@ LEAT_API leat_status leat_set_extent(const char* variable, uint32_t block, const
 /* Where a block lies in the global array from now on: index, from 0, of its first cell that is no ghost, one per
  * dimension. Not needed when the block is the whole. */
 LEAT_API leat_status leat_set_position(const char* variable, uint32_t block, const int64_t* position);
-/* The same with a count, which is checked. Errors: ARGUMENT when there are not as many as dimensions. */
-LEAT_API leat_status leat_set_extent_list(const char* variable, uint32_t block, const leat_list* extent);
-LEAT_API leat_status leat_set_position_list(const char* variable, uint32_t block, const leat_list* position);
 
 /* Which level of an amr mesh a block is of from its next write on, until it is said again, and where: index of its first cell
  * that is no ghost among all cells of that level, one per dimension of the layouts on the mesh, in their order; 0 is the cell
@@ -223,11 +156,9 @@ LEAT_API leat_status leat_set_position_list(const char* variable, uint32_t block
  * Errors: UNKNOWN_NAME (with the nearest name), ARGUMENT (no amr mesh, no such level). A block that is written without is an
  * error of that write: SHAPE. */
 LEAT_API leat_status leat_set_level(const char* mesh, uint32_t block, int32_t level, const int64_t* position);
-/* The same with a count, which is checked. Errors: ARGUMENT when there are not as many as dimensions. */
-LEAT_API leat_status leat_set_level_list(const char* mesh, uint32_t block, int32_t level, const leat_list* position);
 
-/* This rank has written what it wants to write in this iteration, and is in the next one, whatever is returned. Never
- * waits for other ranks. Errors: TIMEOUT (the server, stopped or far behind, takes nothing now; it is told as soon as it
+/* Ends the current iteration on this rank. The next one begins even if this call returns an error. Never waits for other
+ * ranks. Errors: TIMEOUT (the server, stopped or far behind, takes nothing now; it is told as soon as it
  * does, before anything of the next iteration), SERVER. */
 LEAT_API leat_status leat_end_iteration(void);
 /* Number of the current iteration, from 0; -1 when not initialised. */

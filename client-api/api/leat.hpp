@@ -10,7 +10,7 @@
 //
 // Type, number of dimensions and extents are checked against the XML. Errors throw leat::Error;
 // with LEAT_NO_EXCEPTIONS, or where exceptions are switched off, functions return the status
-// instead and never throw. Thread safe, as leat.h says.
+// instead and never throw. Thread safe, as leat.h says. leat_calls.hpp has the simple calls.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "leat.h"
+#include "leat_build.h"
 
 #if !defined(LEAT_NO_EXCEPTIONS) && !defined(__cpp_exceptions)
 #define LEAT_NO_EXCEPTIONS
@@ -200,28 +200,10 @@ Array<T> alloc(const char* variable, std::uint32_t block = 0) {
   return array;
 }
 
-inline leat_status commit(const char* variable, std::uint32_t block = 0) {
-  return check(leat_commit_block(variable, block));
-}
 inline leat_list list_of(Extents numbers) {
   return {sizeof(leat_list), numbers.begin(), static_cast<std::int32_t>(numbers.size()), 0};
 }
-inline leat_status set_position(const char* variable, Extents position, std::uint32_t block = 0) {
-  const leat_list list = list_of(position);
-  return check(leat_set_position_list(variable, block, &list));
-}
-inline leat_status set_extent(const char* variable, Extents extent, std::uint32_t block = 0) {
-  const leat_list list = list_of(extent);
-  return check(leat_set_extent_list(variable, block, &list));
-}
-inline leat_status set_level(const char* mesh, Extents position, std::int32_t level,
-                             std::uint32_t block = 0) {
-  const leat_list list = list_of(position);
-  return check(leat_set_level_list(mesh, block, level, &list));
-}
-inline leat_status end_iteration() { return check(leat_end_iteration()); }
-/// Signals an <event> of the XML in this rank's current iteration.
-inline leat_status signal(const char* event) { return check(leat_signal(event)); }
+
 /// While it lives, this rank's cores have nothing to do: see leat_idle_begin.
 class IdlePhase {
  public:
@@ -230,8 +212,6 @@ class IdlePhase {
   IdlePhase& operator=(const IdlePhase&) = delete;
   ~IdlePhase() { leat_idle_end(); }
 };
-/// This rank has come out of a collective of so many ranks, 0 for all: see leat_after_collective.
-inline void after_collective(std::int32_t ranks = 0) { leat_after_collective(ranks); }
 inline std::int64_t iteration() { return leat_iteration(); }
 inline bool wanted(const char* variable) { return check(leat_wanted(variable)) == LEAT_OK; }
 
@@ -290,3 +270,5 @@ class Session {
 };
 
 }  // namespace leat
+
+#include "leat_calls.hpp"  // over check() and list_of()

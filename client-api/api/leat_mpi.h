@@ -8,7 +8,7 @@
 #include <mpi.h>
 #include <stddef.h>
 
-#include "leat.h"
+#include "leat_build.h"
 
 /* What the calls of a leat_group know. */
 struct leat_mpi_group {

@@ -13,9 +13,9 @@
 #include <system_error>
 #include <thread>
 
+#include "client-api/api/leat_build.h"
 #include "client-api/connect/last_error.hpp"
 #include "client-api/connect/rendezvous.hpp"
-#include "client-api/api/leat_executor.h"
 #include "lib/base/server_library.h"
 #include "lib/base/status.hpp"
 #include "lib/platform/process.hpp"

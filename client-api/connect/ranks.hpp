@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "client-api/api/leat.h"
+#include "client-api/api/leat_build.h"
 #include "lib/base/status.hpp"
 
 namespace leat::client {

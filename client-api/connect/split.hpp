@@ -6,8 +6,8 @@
 #include <mutex>
 #include <string>
 
+#include "client-api/api/leat_build.h"
 #include "client-api/connect/ranks.hpp"
-#include "client-api/api/leat.h"
 #include "lib/base/status.hpp"
 
 namespace leat::client {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "client-api/api/leat.h"
+#include "client-api/api/leat_build.h"
 #include "lib/platform/crc32c.hpp"
 
 namespace leat::client {

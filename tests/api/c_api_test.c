@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every call of leat.h from strict C11: what it returns when it is right, and for each way of being
  * wrong. */
-#include "client-api/api/leat.h"
+#include "client-api/api/leat_build.h"
 
 #include <stdint.h>
 #include <stdlib.h>

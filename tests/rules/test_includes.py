@@ -20,7 +20,7 @@ LIBS = ("lib/base", "lib/platform", "lib/shm", "lib/model", "lib/plan")
 LIBS_OF_RANKS = ("lib/base", "lib/platform", "lib/shm")
 HDF5 = ("hdf5.h", "hdf5_hl.h")
 # libdamaris is built by its installed folder alone too: its headers are found beside its sources.
-DAMARIS = ("Damaris.h", "allocations.hpp", "codes.def", "description.hpp", "environment.hpp", "given_xml.hpp", "parameters.hpp", "status.hpp")
+DAMARIS = ("Damaris.h", "allocations.hpp", "codes.def", "description.hpp", "environment.hpp", "parameters.hpp", "status.hpp")
 
 
 def wings(*names):
@@ -39,15 +39,17 @@ RULES = {
     "lib/predict": (("lib/base",), ()),
     "lib/comm": (("lib/base",), ("mpi.h",)),
     # From the lowest to the highest: no circle.
-    "client-api/connect": (("client-api/api/leat.h", *LIBS_OF_RANKS), ("dlfcn.h", "poll.h", "time.h", "unistd.h")),
-    "client-api/session": (("client-api/api/leat.h", "client-api/connect", *LIBS_OF_RANKS), ("unistd.h",)),
-    "client-api/api": (("client-api/api/leat.h", "client-api/api/leat_describe.h", "client-api/api/leat_executor.h", "client-api/connect",
-                        "client-api/session", *LIBS_OF_RANKS), ("unistd.h",)),
+    "client-api/connect": (("client-api/api/leat.h", "client-api/api/leat_build.h", *LIBS_OF_RANKS),
+                           ("dlfcn.h", "poll.h", "time.h", "unistd.h")),
+    "client-api/session": (("client-api/api/leat.h", "client-api/api/leat_build.h", "client-api/connect", *LIBS_OF_RANKS),
+                           ("unistd.h",)),
+    "client-api/api": (("client-api/api/leat.h", "client-api/api/leat_build.h", "client-api/connect", "client-api/session",
+                        *LIBS_OF_RANKS), ("unistd.h",)),
     "client-api/api/leat.h": ((), ()),
-    "client-api/api/leat.hpp": (("leat.h",), ()),
-    "client-api/api/leat_describe.h": (("leat.h",), ()),
-    "client-api/api/leat_executor.h": (("leat.h",), ()),
-    "client-api/api/leat_mpi.h": (("leat.h",), ("mpi.h", "unistd.h", "time.h", "stdlib.h")),
+    "client-api/api/leat_build.h": (("leat.h",), ()),
+    "client-api/api/leat.hpp": (("leat_build.h", "leat_calls.hpp"), ()),
+    "client-api/api/leat_calls.hpp": (("leat.hpp",), ()),
+    "client-api/api/leat_mpi.h": (("leat_build.h",), ("mpi.h", "unistd.h", "time.h", "stdlib.h")),
     # From the lowest to the highest: no circle.
     "server/placement": (LIBS, ("nlohmann/",)),
     "server/group": (LIBS, SERVER),
@@ -85,15 +87,15 @@ RULES = {
     "server/plugins/hdf5/output": (wings("disk", "base", "filters", "datasets", "conventions", "arrays", "vtkhdf", "xdmf",
                                          "view"), (*HDF5, "nlohmann/", *POSIX)),
     "server/plugins/hdf5/tools": (wings("disk", "base", "filters", "xdmf", "view", "output"), (*HDF5, "nlohmann/", *POSIX)),
-    "python-plugins": ((), ("leat.h", "pybind11/")),
+    "python-plugins": ((), ("leat_build.h", "leat_calls.def", "pybind11/")),
     # Integrations. Loaded into programs that have libc alone:
     "client-api/integrations/mpi-profiling": ((), ("leat.h", "stdatomic.h", *POSIX)),
     "client-api/integrations/openmp": ((), ("leat.h", "stdatomic.h", "strings.h")),
     # Compiled by users, with their oneTBB, and with their own MPI against an installed Leat.
-    "client-api/integrations/tbb": ((), ("leat_executor.h", "oneapi/tbb/")),
-    "client-api/integrations/damaris": (DAMARIS, ("leat.h", "leat_describe.h", "leat_mpi.h", "mpi.h", "unistd.h")),
+    "client-api/integrations/tbb": ((), ("leat_build.h", "oneapi/tbb/")),
+    "client-api/integrations/damaris": (DAMARIS, ("leat.h", "leat_build.h", "leat_mpi.h", "mpi.h", "unistd.h")),
     "client-api/integrations/damaris/damaris": ((), ("Damaris.h", "damaris/")),
-    "fortran": (("leat.h",), ("ISO_Fortran_binding.h",)),
+    "fortran": (("leat_build.h",), ("ISO_Fortran_binding.h",)),
     "examples/amr_advection": (("hierarchy.hpp",), ("leat_mpi.h", "mpi.h")),
     "examples/heat_c": ((), ("leat_mpi.h", "mpi.h")),
     "examples/remap": ((), ("leat.h",)),
@@ -136,13 +138,15 @@ def test_a_room_includes_only_what_it_may(path):
 @pytest.mark.parametrize("path, line", [
     ("lib/base/x.hpp", '#include "lib/shm/layout.hpp"'),
     ("lib/shm/x.cpp", "#include <xercesc/dom/DOM.hpp>"),
-    ("client-api/x.cpp", "#include <mpi.h>"),
-    ("client-api/x.cpp", "#include <boost/interprocess/x.hpp>"),
-    ("client-api/x.cpp", "#include <sys/socket.h>"),
-    ("client-api/x.cpp", '#include "server/engine/engine.hpp"'),
+    ("client-api/session/x.cpp", "#include <mpi.h>"),
+    ("client-api/session/x.cpp", "#include <boost/interprocess/x.hpp>"),
+    ("client-api/connect/x.cpp", "#include <sys/socket.h>"),
+    ("client-api/api/x.cpp", '#include "server/engine/engine.hpp"'),
+    ("client-api/connect/x.cpp", '#include "client-api/session/session.hpp"'),
+    ("client-api/session/x.cpp", '#include "client-api/api/leat.hpp"'),
     ("client-api/api/leat.h", "#include <unistd.h>"),
     ("client-api/api/leat.h", '#include "lib/base/status.hpp"'),
-    ("client-api/api/leat.hpp", '#include "client-api/session.hpp"'),
+    ("client-api/api/leat.hpp", '#include "client-api/session/session.hpp"'),
     ("lib/predict/x.cpp", '#include "lib/model/model.hpp"'),
     ("lib/predict/x.cpp", "#include <mpi.h>"),
     ("lib/comm/x.cpp", '#include "lib/shm/layout.hpp"'),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client-api/integrations/damaris/description.hpp"
+#include "description.hpp"
 
-#include <leat_describe.h>
+#include <leat_build.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,8 +12,6 @@
 #include <vector>
 
 #include "Damaris.h"
-#include "description.hpp"
-#include "given_xml.hpp"
 
 namespace leat::damaris {
 namespace {

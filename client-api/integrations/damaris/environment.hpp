@@ -10,7 +10,7 @@
 
 #include "Damaris.h"
 #include "allocations.hpp"
-#include "given_xml.hpp"
+#include "description.hpp"
 #include "parameters.hpp"
 
 namespace leat::damaris {

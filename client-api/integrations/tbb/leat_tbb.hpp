@@ -19,7 +19,7 @@
 // leat_init and leat_finalize are called outside of leat::parallel.
 #pragma once
 
-#include <leat_executor.h>
+#include <leat_build.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 
