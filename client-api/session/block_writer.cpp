@@ -150,13 +150,14 @@ Status BlockWriter::unless_dropped(Status status) const noexcept {
   Status status = Status::OK;
   if (!names_.find_to_write(call, name, block, &variable, &status)) return status;
   if (!variables_.takes(variable, type)) return lose_type(call, variable, type);
-  const BlockShape* const known =
-      shape_of(call, variable, variables_.block(variable, block), false, &status);
-  return known ? write_from(call, variable, block, *known, {data}) : status;
+  BlockState& state = variables_.block(variable, block);
+  const BlockShape* const known = shape_of(call, variable, state, false, &status);
+  return known ? write_from(call, variable, block, state, *known, {data}) : status;
 }
 
 inline Status BlockWriter::write_from(const Call& call, std::uint32_t variable, std::uint32_t block,
-                                      const BlockShape& known, const Source& source) {
+                                      BlockState& state, const BlockShape& known,
+                                      const Source& source) {
   const std::uint64_t bytes = known.bytes;
   if (!source.data && bytes > 0) return lose_null(call, variable);
   if (!variables_.wanted(variable, channel_.iteration())) return Status::OK;
@@ -166,14 +167,14 @@ inline Status BlockWriter::write_from(const Call& call, std::uint32_t variable, 
   if (status != Status::OK) return status;
   if (bytes <= kShortCopy) {
     copy_into(offset, source, bytes);
-    return push_block(call, variable, offset);
+    return push_block(call, variable, state, offset);
   }
   const std::int64_t begun_ns = bytes < kTimedCopy ? 0 : platform::now_ns();
   call.lock.unlock();
   copy_into(offset, source, bytes);
   call.lock.lock();
   if (begun_ns != 0) channel_.count_inside(platform::now_ns() - begun_ns);
-  return unless_dropped(push_block(call, variable, offset));
+  return unless_dropped(push_block(call, variable, state, offset));
 }
 
 [[gnu::noinline]] Status BlockWriter::lose_type(const Call& call, std::uint32_t variable,
@@ -225,7 +226,7 @@ inline Status BlockWriter::write_from(const Call& call, std::uint32_t variable, 
   if (offset == 0) return failures_.complain(call, has_no_memory(name, block), name);
   state.allocated_offset = 0;
   add_checksum(call, offset);
-  return unless_dropped(push_block(call, variable, offset));
+  return unless_dropped(push_block(call, variable, state, offset));
 }
 
 Status BlockWriter::set_extent(const Call& call, const char* name, std::uint32_t block,
@@ -266,10 +267,10 @@ Status BlockWriter::write_array(const Call& call, const char* name, std::uint32_
   const ArrayView view = view_of(*array);
   Error error;
   const CallersWords words{array->type_name, array->column_major != 0};
-  const BlockShape* const known =
-      variables_.adopt(variable, variables_.block(variable, block), view, words, &error);
+  BlockState& state = variables_.block(variable, block);
+  const BlockShape* const known = variables_.adopt(variable, state, view, words, &error);
   if (!known) return failures_.lose(call, variable, error);
-  return write_from(call, variable, block, *known, {view.data, &view});
+  return write_from(call, variable, block, state, *known, {view.data, &view});
 }
 
 Status BlockWriter::alloc_array(const Call& call, const char* name, std::uint32_t block,

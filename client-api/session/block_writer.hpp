@@ -54,7 +54,7 @@ class BlockWriter {
                                   bool column_major, Status* status);
   /// The rest of a write once its shape is known: reserves, copies without the lock, hands over.
   Status write_from(const Call& call, std::uint32_t variable, std::uint32_t block,
-                    const BlockShape& shape, const Source& source);
+                    BlockState& state, const BlockShape& shape, const Source& source);
   /// Space for a block of the shape that is `known` now, and its header. Lets go of the lock while
   /// it waits.
   Status reserve(const Call& call, std::uint32_t variable, std::uint32_t block,
@@ -68,8 +68,13 @@ class BlockWriter {
   void copy_into(std::uint64_t offset, const Source& source, std::uint64_t bytes) noexcept;
   /// The same for data that the caller has put there; without the lock while it reads them.
   void add_checksum(const Call& call, std::uint64_t offset) noexcept;
-  Status push_block(const Call& call, std::uint32_t variable, std::uint64_t offset) {
-    if (!channel_.push_block_at_once(offset)) return await_push(call, variable, offset);
+  Status push_block(const Call& call, std::uint32_t variable, BlockState& state,
+                    std::uint64_t offset) {
+    if (!channel_.push_block_at_once(offset)) {
+      const Status status = await_push(call, variable, offset);
+      if (status != Status::OK) return status;
+    }
+    state.handed_over_in = channel_.iteration();
     wrote_since_end_ = true;
     return Status::OK;
   }

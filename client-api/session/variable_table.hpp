@@ -3,6 +3,7 @@
 // process; called with the session's mutex held. Lookups on the write path take nothing from the heap.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -29,6 +30,7 @@ struct BlockState {
   std::uint64_t shape_generation = 0;  ///< 0: never
   BlockShape shape;                    ///< valid while shape_generation is the table's
   SaidOfBlock said;
+  std::int64_t handed_over_in = -1;  ///< the last iteration of which it was handed over
 };
 
 class VariableTable {
@@ -68,6 +70,15 @@ class VariableTable {
   BlockState& block(std::uint32_t variable, std::uint32_t block) {
     VariableState& state = states_[variable];
     return block == 0 ? state.first : state.others[block];
+  }
+
+  /// How many blocks were handed over in this iteration.
+  std::int64_t count(std::uint32_t variable, std::int64_t iteration) const noexcept {
+    const VariableState& state = states_[variable];
+    return (state.first.handed_over_in == iteration ? 1 : 0) +
+           std::count_if(state.others.begin(), state.others.end(), [iteration](const auto& block) {
+             return block.second.handed_over_in == iteration;
+           });
   }
 
   /// The shape of a block now, when it is known: not before the first call of shape(), nor after a
