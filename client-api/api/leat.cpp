@@ -481,6 +481,12 @@ LEAT_API int64_t leat_iteration(void) {
   return the.session ? the.session->iteration() : -1;
 }
 
+LEAT_API leat_status leat_count(const char* variable, int64_t* count) {
+  return guarded(__func__, [&](Session& session, Call& call) {
+    return session.blocks().count(call, variable, count);
+  });
+}
+
 LEAT_API leat_status leat_signal(const char* event) {
   return guarded(__func__, [&](Session& s, Call& call) { return s.signals().signal(call, event); });
 }

@@ -164,6 +164,11 @@ LEAT_API leat_status leat_end_iteration(void);
 /* Number of the current iteration, from 0; -1 when not initialised. */
 LEAT_API int64_t leat_iteration(void);
 
+/* How many blocks of the variable this rank has handed over in its current iteration; one that was written again counts once.
+ * leat_write hands nothing over of a variable that nobody takes. For a code whose number of blocks changes, as a check of its own.
+ * With LEAT=off, and after an error, *count stays as it is. Errors: UNKNOWN_NAME (with the nearest name), ARGUMENT. */
+LEAT_API leat_status leat_count(const char* variable, int64_t* count);
+
 /* From here on, until leat_idle_end, this rank's cores have nothing to do: it waits for others, reads a file, computes on
  * an accelerator, or on one core alone. Plugins with runs="harvest" work meanwhile; a thread that computes comes before
  * them on its core. site: where in the code, a text that is the same each time: how long phases are is learned for each

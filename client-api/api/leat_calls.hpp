@@ -41,6 +41,12 @@ inline leat_status set_level(const char* mesh, std::int32_t level, Extents posit
 /// error.
 inline leat_status end_iteration() { return check(leat_end_iteration()); }
 
+/// How many blocks of a variable this rank has handed over in its current iteration; one that was
+/// written again counts once.
+inline leat_status count(const char* variable, std::int64_t& count) {
+  return check(leat_count(variable, &count));
+}
+
 /// Signals an <event> of the XML in this rank's current iteration.
 inline leat_status signal(const char* event) { return check(leat_signal(event)); }
 

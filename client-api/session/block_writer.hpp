@@ -38,6 +38,16 @@ class BlockWriter {
   Status set_position(const Call& call, const char* name, std::uint32_t block,
                       const NumberList& position);
   Status wanted(const Call& call, const char* name);
+  /// Of the iteration that this rank is in.
+  Status count(const Call& call, const char* name, std::int64_t* count) {
+    std::uint32_t variable = 0;
+    Status status = Status::OK;
+    if (!count)
+      return failures_.complain(call, {Status::ERROR_ARGUMENT, "the pointer to fill is NULL"}, "");
+    if (!names_.find_variable(call, name, &variable, &status)) return status;
+    *count = variables_.count(variable, channel_.iteration());
+    return Status::OK;
+  }
 
   /// Something was handed over, or left out, since the iteration began.
   bool wrote_since_end() const noexcept { return wrote_since_end_; }

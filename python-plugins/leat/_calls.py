@@ -5,8 +5,8 @@ Made by client-api/api/generate_calls.py of calls.def: change that."""
 from . import _core
 from .client import _check
 
-__all__ = ("finalize", "commit", "set_extent", "set_position", "set_level", "end_iteration", "signal", "after_collective",
-           "set_int", "set_double", "set_string")
+__all__ = ("finalize", "commit", "set_extent", "set_position", "set_level", "end_iteration", "count", "signal",
+           "after_collective", "set_int", "set_double", "set_string")
 
 
 def finalize():
@@ -38,6 +38,13 @@ def set_level(mesh, level, position, block=0):
 def end_iteration():
     """Ends the current iteration on this rank. The next one begins even if this call returns an error."""
     _check(_core.end_iteration())
+
+
+def count(variable):
+    """How many blocks of a variable this rank has handed over in its current iteration; one that was written again counts once."""
+    status, value = _core.count(variable)
+    _check(status)
+    return value
 
 
 def signal(event):
