@@ -15,12 +15,8 @@
 
 namespace leat::client {
 
-// The threads that somebody brings for analyses, for servers in this process.
-
 /// As leat_set_executor said last; without functions for none.
 leat_server_pieces chosen_executor() noexcept;
-
-// A server in this very process: its library is loaded for that, and only then.
 
 /// What this process has for the plugins of its server.
 struct ServerMeans {

@@ -11,7 +11,7 @@
 
 namespace leat::client {
 
-// Who this process is, from what launchers put into the environment.
+/// Who this process is in its simulation.
 struct Ranks {
   int rank = 0, size = 1, node_rank = 0, node_size = 1;
   std::string session;  ///< valid_session_name

@@ -19,7 +19,7 @@
 
 namespace leat::client {
 
-// The way to a server that is a process of its own: a local socket, and the doorbell that wakes it.
+/// The way to a server that is a process of its own: a local socket, and the doorbell that wakes it.
 class SocketLink final : public shm::ToServer {
  public:
   explicit SocketLink(platform::UniqueFd socket) : socket_(std::move(socket)) {}
@@ -37,8 +37,6 @@ class SocketLink final : public shm::ToServer {
   platform::UniqueFd socket_;
   platform::UniqueFd doorbell_;  // an eventfd, with which the server welcomes
 };
-
-// Finds this node's server for a session, or starts it.
 
 /// A server that this process has started.
 struct OwnServer {

@@ -105,9 +105,7 @@ OwnRequest* LeaseRequests::find(std::uint64_t token) noexcept {
   return request;
 }
 
-using shm::Event;
 using shm::EventKind;
-using shm::Release;
 using shm::ReleaseKind;
 using Asked = LeaseRequests::Asked;
 

@@ -21,8 +21,6 @@ namespace leat::client {
 // Pages of the segment come into this process' page tables at their first use. A write does that
 // page by page, a read for all that lie around the page (Linux: fault_around_bytes, 64 KiB): so
 // memory that is new here is read once before it is written, at a sixth of the cost.
-
-/// Private to the process; called with the session's mutex held.
 class FirstUse {
  public:
   /// `base`: of the mapping, `bytes` long.
@@ -52,8 +50,7 @@ class FirstUse {
 };
 
 // What this client has asked its server for, and what became of it: memory given, refused, or not
-// needed because the iteration is left out. Private to the process; called with the session's mutex
-// held.
+// needed because the iteration is left out.
 
 /// A thread that waits for a region for its one block; lives on that thread's stack.
 struct OwnRequest {
@@ -117,8 +114,7 @@ class LeaseRequests {
   std::int64_t dropped_ = shm::kNoIteration;
 };
 
-// The memory of this client's blocks: regions that the server has leased to it, from which blocks
-// are cut, and what it still asks for. Never waits. Called with the session's mutex held.
+/// The regions that the server has leased to this client, from which blocks are cut.
 class BlockMemory {
  public:
   BlockMemory(const shm::Segment& segment, const shm::ClientArea& area, EventSender& events);

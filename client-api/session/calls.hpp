@@ -19,8 +19,8 @@
 
 namespace leat::client {
 
-// The calls that set parameters, kept here so that later layouts use them and told to the server,
-// and that get them, steered values among them. As BlockWriter's calls.
+/// Parameters that are set are kept here, so that later layouts use them, and told to the server;
+/// they are got from here, steered values among them.
 class ParameterCalls {
  public:
   ParameterCalls(std::uint32_t client, Channel& channel, VariableTable& variables,
@@ -54,9 +54,7 @@ class ParameterCalls {
   shm::SteeringReader steering_;
 };
 
-// The calls about meshes: which level a block of an amr mesh is of, and where. Called with the
-// session's lock held; member functions return the status of the C call, and have complained when it
-// is an error.
+/// Which level a block of an amr mesh is of, and where.
 class MeshCalls {
  public:
   MeshCalls(const shm::Catalogue& catalogue, VariableTable& variables, Failures& failures);
@@ -84,7 +82,7 @@ class MeshCalls {
   std::vector<AmrMesh> meshes_;
 };
 
-// The call that signals an event of the XML. Called with the session's lock held.
+/// Signals of events of the XML.
 class SignalCalls {
  public:
   SignalCalls(Channel& channel, const std::string& config, Failures& failures);

@@ -131,7 +131,6 @@ void ServerWatch::say_once_that_it_waits(WaitBudget& budget, const Awaited& awai
   }
 }
 
-using platform::WaitBudget;
 using shm::Event;
 using shm::EventKind;
 using Asked = LeaseRequests::Asked;

@@ -22,9 +22,6 @@
 
 namespace leat::client {
 
-// Waits for the server, and goes on with another one when it has died. Every wait ends at its
-// deadline, earlier only when there is no server any more.
-
 using Lock = std::unique_lock<std::mutex>;
 
 /// Connects to a server that has taken over the segment, and starts it if need be, within
@@ -32,8 +29,8 @@ using Lock = std::unique_lock<std::mutex>;
 using FindSuccessor =
     std::function<Result<Connection>(const TellHeld& tell_held, std::int64_t limit_ns)>;
 
-/// Called with the session's mutex held, given as `Lock` to what may wait: it lets it go while it
-/// sleeps.
+/// Waits for the server, and goes on with another one when it has died. Every wait ends at its
+/// deadline, earlier only when there is no server any more.
 class ServerWatch {
  public:
   ServerWatch(const shm::Segment& segment, const shm::ClientArea& area, EventSender& events,
@@ -85,12 +82,6 @@ class ServerWatch {
   std::int64_t last_check_ns_ = 0, lived_ns_ = 0;
   std::int64_t given_up_ = -1;
 };
-
-// One client's side of the segment: space for blocks, and events to the server. What may wait is
-// here; its parts know of one thing each and never wait, but for ServerWatch.
-//
-// All functions are called with the session's mutex held, given as `Lock`; those that may wait let
-// it go while they sleep.
 
 using shm::kNoIteration;
 
@@ -182,8 +173,6 @@ class InsideTime {
   const std::int64_t begun_ns_;
 };
 
-// Why a block found no memory: the message, and what to do about it.
-
 /// What was wanted, of whom.
 struct WantedBlock {
   std::string_view variable;
@@ -191,7 +180,7 @@ struct WantedBlock {
   std::string_view config;  ///< the XML's path
 };
 
-/// `status`: of Channel::reserve or push_block, the one that was called last.
+/// Why a block found no memory: the message, and what to do about it. `status`: of Channel::reserve or push_block, the one that was called last.
 Error explain_no_memory(Status status, const WantedBlock& wanted, const Channel& channel);
 
 }  // namespace leat::client

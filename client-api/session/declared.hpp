@@ -25,8 +25,7 @@
 namespace leat::client {
 
 // The parameters of the XML, and what each is for this rank now: the XML's value, what the rank has
-// set, or what was steered, whichever came last. Private to the process; called with the session's
-// mutex held.
+// set, or what was steered, whichever came last.
 
 /// Numbers of shm::ParameterRecord::kind.
 inline constexpr std::uint32_t kInteger = 1, kReal = 2, kText = 3;
@@ -67,7 +66,7 @@ class ParameterTable {
 };
 
 // What the layouts of the XML are now: their extents, computed from the parameters that the
-// simulation has set. Private to the process; called with the session's mutex held.
+// simulation has set.
 struct LayoutShape {
   std::uint64_t generation = 0;  ///< of the parameters that it was computed from; 0: never
   std::array<std::int64_t, kMaxDims> extent{}, global{};

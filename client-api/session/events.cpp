@@ -105,9 +105,6 @@ void UnsentEvents::count(const Event& event) noexcept {
 
 namespace {
 
-using shm::Event;
-using shm::EventKind;
-
 // Of the ring: so much fills up before the server is woken for events that have time.
 constexpr std::uint32_t kQuiet = 4;
 

@@ -48,8 +48,7 @@ class UnsentEvents {
   shm::Event others_{};  // writes that failed, of which nothing else is known any more
 };
 
-// Events from this client to its server, in order, and the doorbell that wakes it. Never waits.
-// Called with the session's mutex held.
+/// The way of all events to the server.
 class EventSender {
  public:
   EventSender(const shm::Segment& segment, const shm::ClientArea& area,

@@ -15,7 +15,7 @@
 namespace leat::client {
 
 // What calls of this rank have failed: said to the server, which speaks for all ranks, or here, and
-// counted when data are lost by it. Called with the session's mutex held.
+// counted when data are lost by it.
 
 /// One call of the C API: its name for messages, the session's lock, and how long it may wait.
 struct Call {
@@ -58,9 +58,7 @@ class Failures {
   std::string first_lost_;
 };
 
-// Which variable and which block a call means, or what to say when there is none.
-
-/// All return false with `*status`, that of the call, once they have complained.
+/// Which variable and which block a call means, or what to say when there is none. All return false with `*status`, that of the call, once they have complained.
 class BlockNames {
  public:
   BlockNames(VariableTable& variables, Failures& failures)

@@ -12,8 +12,7 @@
 
 namespace leat::client {
 
-// Collectives of all ranks of the run, counted: where they are, nodes are at the same moment. Called by
-// one thread, with the session's lock held.
+/// Collectives of all ranks of the run, counted: where they are, nodes are at the same moment.
 class Collectives {
  public:
   /// `client`: on this node; `ranks`: of the run.
@@ -31,8 +30,8 @@ class Collectives {
   std::int64_t ranks_;
 };
 
-// Phases in which this rank has nothing to do: told to plugins that work in them, where they are long
-// enough to be worth it. Called by one thread, with the session's lock held.
+/// Phases in which this rank has nothing to do: told to plugins that work in them, where they are
+/// long enough to be worth it.
 class IdlePhases {
  public:
   /// `client`: on this node.

@@ -9,9 +9,9 @@
 #include "lib/base/scalar.hpp"
 #include "lib/shm/layout.hpp"
 
-namespace leat::client {
+struct leat_array;
 
-// The one copy, for arrays that are not contiguous.
+namespace leat::client {
 
 /// An array in C order: the last dimension is to vary fastest in the copy. Strides are in bytes.
 struct ArrayView {
@@ -28,15 +28,7 @@ void pack(void* to, const ArrayView& from) noexcept;
 /// The same, and the CRC-32C of what it copied.
 std::uint32_t pack_with_checksum(void* to, const ArrayView& from) noexcept;
 
-}  // namespace leat::client
-
-struct leat_array;
-
-namespace leat::client {
-
-// leat_array, in which other languages say what their arrays are, as this library has it.
-
-/// Whether it says what it is; it may be null.
+/// Whether an array of another language says what it is; it may be null.
 bool is_sound(const leat_array* array);
 ArrayView view_of(const leat_array& array);
 /// Says of the memory of a block, in the caller's order, what it is.

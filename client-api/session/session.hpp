@@ -24,9 +24,7 @@
 
 namespace leat::client {
 
-// How long the rest of a run is waited for: as long as the server makes progress.
-
-/// Begins anew whenever the server has made progress.
+/// How long the rest of a run is waited for: begins anew whenever the server has made progress.
 class ProgressBudget {
  public:
   ProgressBudget(const std::atomic<std::uint64_t>& progress, platform::WaitBudget whole) noexcept
@@ -48,8 +46,6 @@ class ProgressBudget {
   platform::WaitBudget left_;
   std::uint64_t seen_;
 };
-
-// One process' part in a run: everything behind the C API between leat_init and leat_finalize.
 
 /// Member functions that return a status return that of the C call and have complained when it is
 /// an error. They are called with the lock held, and let it go while they wait.
@@ -173,8 +169,6 @@ std::string tell_unstored(Handle& the, const std::string& prefix);
 /// With a server in this process: when it exits without leat_finalize, the server has stored first
 /// what was handed over. After a leat_init that has failed: says what is not stored. For what is loaded until now.
 void notice_exit() noexcept;
-
-// What is left of Leat with LEAT=off: memory to compute in.
 
 /// LEAT=off in the environment, when first asked.
 bool is_switched_off() noexcept;
