@@ -58,7 +58,7 @@ def test_the_version_is_said_once():
 
 
 def test_the_page_has_each_header_for_c_plus_plus():
-    headers = {str(p.relative_toFOLDER) for p in (FOLDER / "damaris").rglob("*.hpp")}
+    headers = {str(p.relative_to(FOLDER)) for p in (FOLDER / "damaris").rglob("*.hpp")}
     assert headers and set(re.findall(r"^\| `(damaris/.*?\.hpp)` \|", PAGE, re.M)) == headers
 
 
