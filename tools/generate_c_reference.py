@@ -12,11 +12,11 @@ sys.path.insert(0, str(API))
 from calls_table import calls  # noqa: E402 - its folder is no package
 
 PAGE = ROOT / "docs/reference/c-api.md"
-OTHER_LANGUAGES = """`leat::name` in C++ (`leat.hpp`), `call leat_name(..., stat, errmsg)` in Fortran (module `leat`), `leat.name` in
-Python. Arguments are in the order of C, with one exception: `block`, behind the name in C, is the last one there, since it may be left
-out and is 0 then; `ranks` may be left out too. Indices count from 1 in Fortran, and lists are in its order. The third column says
-for which languages the call is made of [the table](../../client-api/api/calls.def) as it stands; in the others it is written by
-hand, in the way of that language: arrays as they are, values that are returned."""
+OTHER_LANGUAGES = """`leat::name` in C++ (`leat.hpp`), `call leat_name(..., stat, errmsg)` in Fortran (module `leat`), `leat.name`
+in Python. Arguments are in the order of C, with one exception: `block`, behind the name in C, is the last one there, since it may
+be left out and is 0 then; `ranks` may be left out too. Indices count from 1 in Fortran, and lists are in its order. The third
+column says for which languages the call is made of the table of calls, `client-api/api/calls.def`, as it stands; in the others it
+is written by hand, in the way of that language: arrays as they are, values that are returned."""
 BUILT_ON_LEAT = """`#include <leat_build.h>`: other languages, and libraries that give Leat another interface or bring it something.
 Their calls may be made of `leat_calls.def`, which is installed beside it."""
 

@@ -360,6 +360,7 @@ static int without_server(void) {
   EXPECT(leat_set_int("n", 1), LEAT_OK);
   EXPECT(leat_set_double("x", 1), LEAT_OK);
   EXPECT(leat_set_string("s", "text"), LEAT_OK);
+  EXPECT(leat_count("anything", &whole), LEAT_OK);
   EXPECT(leat_get_int("n", &whole), LEAT_OK);
   EXPECT(leat_get_double("x", &real), LEAT_OK);
   EXPECT(leat_get_string("s", text, sizeof text, &needed), LEAT_OK);
