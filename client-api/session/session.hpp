@@ -17,7 +17,6 @@
 #include "client-api/session/calls.hpp"
 #include "client-api/session/channel.hpp"
 #include "client-api/session/failures.hpp"
-#include "client-api/session/idle_phases.hpp"
 #include "client-api/session/variable_table.hpp"
 #include "lib/base/status.hpp"
 #include "lib/platform/clock.hpp"
