@@ -27,11 +27,8 @@ module leat
   implicit none
   private
 
-  public :: leat_init, leat_init_ranks, leat_finalize, leat_write, leat_alloc, leat_commit, leat_set_extent
-  public :: leat_set_position, leat_set_level, leat_end_iteration, leat_iteration, leat_set_int, leat_set_double, leat_set_string
-  public :: leat_signal, leat_idle_begin, leat_idle_end, leat_after_collective
-  public :: leat_get, leat_get_int, leat_get_double, leat_get_string
-  public :: leat_wanted, leat_last_error, leat_status_name
+  public :: leat_init_ranks, leat_write, leat_alloc, leat_iteration, leat_get, leat_get_string, leat_wanted
+  public :: leat_last_error, leat_status_name
 
   integer(c_int), parameter, public :: LEAT_OK = 0, LEAT_UNWANTED = 1, LEAT_DROPPED = 2, LEAT_SERVED = 3, &
     LEAT_ERROR_ARGUMENT = -1, LEAT_ERROR_STATE = -2, &
@@ -40,23 +37,25 @@ module leat
     LEAT_ERROR_VERSION = -11, LEAT_ERROR_MEMORY = -12, LEAT_ERROR_SYSTEM = -13, LEAT_ERROR_LOST = -14, &
     LEAT_ERROR_INTERNAL = -15
 
+  ! leat_list of leat_build.h.
+  type, bind(C) :: list_t
+    integer(c_int64_t) :: struct_size
+    type(c_ptr) :: numbers
+    integer(c_int32_t) :: count, column_major
+  end type
+
+  ! Most calls are made, by generate.py, of client-api/api/calls.def: each is a procedure
+  ! leat_call(arguments [, block, stat, errmsg]) over the call of C. Positions count from 1 here, levels from 0, the coarsest.
+  include "leat_calls_names.inc"
+
   ! The C between this module and libleat (leat_fortran.c). Each returns its status; report() does the rest, in Fortran:
   ! gfortran 12 crashes when an optional character argument is passed on to a bind(C) procedure.
   interface
-    integer(c_int) function init_c(config) bind(C, name="leat_fortran_init")
-      import :: c_int, c_char
-      character(kind=c_char, len=*), intent(in) :: config
-    end function
-
     integer(c_int) function init_ranks_c(config, rank, size, node_rank, node_size, session) &
         bind(C, name="leat_fortran_init_ranks")
       import :: c_int, c_char
       character(kind=c_char, len=*), intent(in) :: config, session
       integer(c_int), intent(in) :: rank, size, node_rank, node_size
-    end function
-
-    integer(c_int) function finalize_c() bind(C, name="leat_finalize")
-      import :: c_int
     end function
 
     integer(c_int) function write_c(variable, data, block) bind(C, name="leat_fortran_write")
@@ -74,87 +73,8 @@ module leat
       integer(c_int64_t), intent(out) :: extent(7)
     end function
 
-    integer(c_int) function commit_c(variable, block) bind(C, name="leat_fortran_commit")
-      import :: c_int, c_char
-      character(kind=c_char, len=*), intent(in) :: variable
-      integer(c_int), intent(in) :: block
-    end function
-
-    integer(c_int) function end_iteration_c() bind(C, name="leat_end_iteration")
-      import :: c_int
-    end function
-
     integer(c_int64_t) function leat_iteration() bind(C, name="leat_iteration")
       import :: c_int64_t
-    end function
-
-    integer(c_int) function set_extent_c(variable, extent, block) bind(C, name="leat_fortran_set_extent")
-      import :: c_int, c_char, c_int64_t
-      character(kind=c_char, len=*), intent(in) :: variable
-      integer(c_int64_t), intent(in) :: extent(:)
-      integer(c_int), intent(in) :: block
-    end function
-
-    integer(c_int) function set_position_c(variable, position, block) bind(C, name="leat_fortran_set_position")
-      import :: c_int, c_char, c_int64_t
-      character(kind=c_char, len=*), intent(in) :: variable
-      integer(c_int64_t), intent(in) :: position(:)
-      integer(c_int), intent(in) :: block
-    end function
-
-    integer(c_int) function set_level_c(mesh, block, level, position) bind(C, name="leat_fortran_set_level")
-      import :: c_int, c_char, c_int64_t
-      character(kind=c_char, len=*), intent(in) :: mesh
-      integer(c_int), intent(in) :: block, level
-      integer(c_int64_t), intent(in) :: position(:)
-    end function
-
-    integer(c_int) function signal_c(event) bind(C, name="leat_fortran_signal")
-      import :: c_int, c_char
-      character(kind=c_char, len=*), intent(in) :: event
-    end function
-
-    integer(c_int) function idle_begin_c(site) bind(C, name="leat_fortran_idle_begin")
-      import :: c_int, c_char
-      character(kind=c_char, len=*), intent(in) :: site
-    end function
-
-    integer(c_int) function idle_end_c() bind(C, name="leat_idle_end")
-      import :: c_int
-    end function
-
-    integer(c_int) function after_collective_c(ranks) bind(C, name="leat_after_collective")
-      import :: c_int, c_int32_t
-      integer(c_int32_t), value :: ranks
-    end function
-
-    integer(c_int) function set_int_c(parameter, value) bind(C, name="leat_fortran_set_int")
-      import :: c_int, c_char, c_int64_t
-      character(kind=c_char, len=*), intent(in) :: parameter
-      integer(c_int64_t), intent(in) :: value
-    end function
-
-    integer(c_int) function set_double_c(parameter, value) bind(C, name="leat_fortran_set_double")
-      import :: c_int, c_char, c_double
-      character(kind=c_char, len=*), intent(in) :: parameter
-      real(c_double), intent(in) :: value
-    end function
-
-    integer(c_int) function set_string_c(parameter, value) bind(C, name="leat_fortran_set_string")
-      import :: c_int, c_char
-      character(kind=c_char, len=*), intent(in) :: parameter, value
-    end function
-
-    integer(c_int) function get_int_c(parameter, value) bind(C, name="leat_fortran_get_int")
-      import :: c_int, c_char, c_int64_t
-      character(kind=c_char, len=*), intent(in) :: parameter
-      integer(c_int64_t), intent(inout) :: value
-    end function
-
-    integer(c_int) function get_double_c(parameter, value) bind(C, name="leat_fortran_get_double")
-      import :: c_int, c_char, c_double
-      character(kind=c_char, len=*), intent(in) :: parameter
-      real(c_double), intent(inout) :: value
     end function
 
     integer(c_int) function get_string_c(parameter, value) bind(C, name="leat_fortran_get_string")
@@ -188,43 +108,11 @@ module leat
     end function
   end interface
 
-  ! Extents of a block with "?" dimensions, ghosts included; leat_write takes them from its array by itself.
-  interface leat_set_extent
-    module procedure set_extent_32, set_extent_64
-  end interface
-
-  ! Index, from 1, of a block's first cell that is no ghost in the global array.
-  interface leat_set_position
-    module procedure set_position_32, set_position_64
-  end interface
-
-  ! leat_set_level(mesh, block, level, position [, stat, errmsg]): of which level of an amr mesh a block is, and where: index,
-  ! from 1, of its first cell that is no ghost among the cells of that level. Levels count from 0, the coarsest.
-  interface leat_set_level
-    module procedure set_level_32, set_level_64
-  end interface
-
-  interface leat_set_int
-    module procedure set_int_32, set_int_64
-  end interface
-
-  interface leat_set_double
-    module procedure set_double_32, set_double_64
-  end interface
-
   ! leat_get(parameter, value [, stat, errmsg]): what the parameter is in this rank's current iteration, steered or not; see
   ! leat_get_int in leat.h. An integer parameter fits a real value too. With LEAT=off, and after an error, the value stays as
   ! it is: give it what the code uses without Leat.
   interface leat_get
     module procedure get_int_32, get_int_64, get_double_32, get_double_64, leat_get_string
-  end interface
-
-  interface leat_get_int
-    module procedure get_int_32, get_int_64
-  end interface
-
-  interface leat_get_double
-    module procedure get_double_32, get_double_64
   end interface
 
   ! leat_alloc(variable, pointer [, block, stat, errmsg]): the pointer, of the declared type and rank, is associated with
@@ -245,13 +133,6 @@ contains
     end if
   end subroutine
 
-  subroutine leat_init(config, stat, errmsg)
-    character(*), intent(in) :: config
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(init_c(config), stat, errmsg)
-  end subroutine
-
   ! For launchers that Leat does not know; MPI codes call leat_init_mpi of module leat_mpi. A blank session is taken from the
   ! launcher.
   subroutine leat_init_ranks(config, rank, size, node_rank, node_size, session, stat, errmsg)
@@ -260,12 +141,6 @@ contains
     integer(c_int), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call report(init_ranks_c(config, rank, size, node_rank, node_size, session), stat, errmsg)
-  end subroutine
-
-  subroutine leat_finalize(stat, errmsg)
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(finalize_c(), stat, errmsg)
   end subroutine
 
   subroutine leat_write(variable, data, block, stat, errmsg)
@@ -277,174 +152,20 @@ contains
     call report(write_c(variable, data, number_of(block)), stat, errmsg)
   end subroutine
 
-  subroutine leat_commit(variable, block, stat, errmsg)
-    character(*), intent(in) :: variable
-    integer, intent(in), optional :: block
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(commit_c(variable, number_of(block)), stat, errmsg)
-  end subroutine
-
-  subroutine set_extent_32(variable, extent, block, stat, errmsg)
-    character(*), intent(in) :: variable
-    integer(int32), intent(in) :: extent(:)
-    integer, intent(in), optional :: block
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(set_extent_c(variable, int(extent, c_int64_t), number_of(block)), stat, errmsg)
-  end subroutine
-
-  subroutine set_extent_64(variable, extent, block, stat, errmsg)
-    character(*), intent(in) :: variable
-    integer(int64), intent(in) :: extent(:)
-    integer, intent(in), optional :: block
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(set_extent_c(variable, extent, number_of(block)), stat, errmsg)
-  end subroutine
-
-  subroutine set_position_32(variable, position, block, stat, errmsg)
-    character(*), intent(in) :: variable
-    integer(int32), intent(in) :: position(:)
-    integer, intent(in), optional :: block
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(set_position_c(variable, int(position, c_int64_t), number_of(block)), stat, errmsg)
-  end subroutine
-
-  subroutine set_position_64(variable, position, block, stat, errmsg)
-    character(*), intent(in) :: variable
-    integer(int64), intent(in) :: position(:)
-    integer, intent(in), optional :: block
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(set_position_c(variable, position, number_of(block)), stat, errmsg)
-  end subroutine
-
-  subroutine set_level_32(mesh, block, level, position, stat, errmsg)
-    character(*), intent(in) :: mesh
-    integer, intent(in) :: block, level
-    integer(int32), intent(in) :: position(:)
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(set_level_c(mesh, block, level, int(position, c_int64_t)), stat, errmsg)
-  end subroutine
-
-  subroutine set_level_64(mesh, block, level, position, stat, errmsg)
-    character(*), intent(in) :: mesh
-    integer, intent(in) :: block, level
-    integer(int64), intent(in) :: position(:)
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(set_level_c(mesh, block, level, position), stat, errmsg)
-  end subroutine
-
-  subroutine leat_end_iteration(stat, errmsg)
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(end_iteration_c(), stat, errmsg)
-  end subroutine
-
-  ! Signals an <event> of the XML in this rank's current iteration; see leat_signal in leat.h.
-  subroutine leat_signal(event, stat, errmsg)
-    character(*), intent(in) :: event
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(signal_c(event), stat, errmsg)
-  end subroutine
-
-  ! From here on, until leat_idle_end, this rank's cores have nothing to do; see leat_idle_begin in leat.h.
-  subroutine leat_idle_begin(site, stat, errmsg)
-    character(*), intent(in) :: site
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(idle_begin_c(site), stat, errmsg)
-  end subroutine
-
-  subroutine leat_idle_end(stat, errmsg)
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(idle_end_c(), stat, errmsg)
-  end subroutine
-
-  ! This rank has come out of a collective of so many ranks, 0 for all of the run; see leat_after_collective in leat.h.
-  subroutine leat_after_collective(ranks, stat, errmsg)
-    integer, intent(in) :: ranks
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(after_collective_c(int(ranks, c_int32_t)), stat, errmsg)
-  end subroutine
-
-  subroutine leat_set_string(parameter, value, stat, errmsg)
-    character(*), intent(in) :: parameter, value
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(set_string_c(parameter, value), stat, errmsg)
-  end subroutine
-
-  ! Blocks are numbered from 0, as in C; most codes have one.
+  ! Blocks are numbered from 0, as in C; most codes have one. And 0 ranks are all.
   pure integer(c_int) function number_of(block)
     integer, intent(in), optional :: block
     number_of = 0
     if (present(block)) number_of = block
   end function
 
-  subroutine set_int_32(parameter, value, stat, errmsg)
-    character(*), intent(in) :: parameter
-    integer(int32), intent(in) :: value
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(set_int_c(parameter, int(value, c_int64_t)), stat, errmsg)
-  end subroutine
-
-  subroutine set_int_64(parameter, value, stat, errmsg)
-    character(*), intent(in) :: parameter
-    integer(int64), intent(in) :: value
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(set_int_c(parameter, value), stat, errmsg)
-  end subroutine
-
-  subroutine set_double_32(parameter, value, stat, errmsg)
-    character(*), intent(in) :: parameter
-    real(real32), intent(in) :: value
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(set_double_c(parameter, real(value, c_double)), stat, errmsg)
-  end subroutine
-
-  subroutine set_double_64(parameter, value, stat, errmsg)
-    character(*), intent(in) :: parameter
-    real(real64), intent(in) :: value
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(set_double_c(parameter, value), stat, errmsg)
-  end subroutine
-
-  subroutine get_int_32(parameter, value, stat, errmsg)
-    character(*), intent(in) :: parameter
-    integer(int32), intent(inout) :: value
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    integer(c_int64_t) :: wide
-    integer(c_int) :: status
-    wide = value
-    status = get_int_c(parameter, wide)
-    if (wide > huge(value) .or. wide < -huge(value) - 1_int64) then
-      call report_misfit(parameter, stat, errmsg)
-    else
-      value = int(wide, int32)
-      call report(status, stat, errmsg)
-    end if
-  end subroutine
-
   ! Found here and not by the library, so leat_last_error() does not know it.
-  subroutine report_misfit(parameter, stat, errmsg)
-    character(*), intent(in) :: parameter
+  subroutine report_misfit(call, parameter, stat, errmsg)
+    character(*), intent(in) :: call, parameter
     integer(c_int), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     character(:), allocatable :: message
-    message = 'leat_get_int: the value of "' // trim(parameter) // '" does not fit integer(4): use integer(8)'
+    message = call // ': the value of "' // trim(parameter) // '" does not fit integer(4): use integer(8)'
     if (present(errmsg)) errmsg = message
     if (present(stat)) then
       stat = LEAT_ERROR_TYPE
@@ -452,35 +173,6 @@ contains
       write (error_unit, "(a)") "leat: " // message
       call abort_if_asked(LEAT_ERROR_TYPE)
     end if
-  end subroutine
-
-  subroutine get_int_64(parameter, value, stat, errmsg)
-    character(*), intent(in) :: parameter
-    integer(int64), intent(inout) :: value
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(get_int_c(parameter, value), stat, errmsg)
-  end subroutine
-
-  subroutine get_double_32(parameter, value, stat, errmsg)
-    character(*), intent(in) :: parameter
-    real(real32), intent(inout) :: value
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    real(c_double) :: wide
-    integer(c_int) :: status
-    wide = real(value, c_double)
-    status = get_double_c(parameter, wide)
-    value = real(wide, real32)
-    call report(status, stat, errmsg)
-  end subroutine
-
-  subroutine get_double_64(parameter, value, stat, errmsg)
-    character(*), intent(in) :: parameter
-    real(real64), intent(inout) :: value
-    integer(c_int), intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    call report(get_double_c(parameter, value), stat, errmsg)
   end subroutine
 
   ! Padded with blanks; an error when the value is longer.
@@ -522,5 +214,14 @@ contains
     end do
   end function
 
+  type(list_t) function list_of(numbers) result(list)
+    integer(c_int64_t), intent(in), contiguous, target :: numbers(:)
+    list%struct_size = c_sizeof(list)
+    list%numbers = c_loc(numbers)
+    list%count = size(numbers)
+    list%column_major = 1
+  end function
+
+  include "leat_calls_bodies.inc"
   include "leat_alloc_bodies.inc"
 end module leat

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "leat.h"
+#include "leat_build.h"
 
 enum { kNameBytes = 4097 }; /* the longest path that Linux takes */
 
@@ -113,11 +113,6 @@ static leat_array array_of(const CFI_cdesc_t* data, const struct type* type) {
   return array;
 }
 
-int leat_fortran_init(const CFI_cdesc_t* config) {
-  char path[kNameBytes];
-  return leat_init(text_of(config, path));
-}
-
 int leat_fortran_init_ranks(const CFI_cdesc_t* config, const int* rank, const int* size,
                             const int* node_rank, const int* node_size,
                             const CFI_cdesc_t* session) {
@@ -163,86 +158,6 @@ int leat_fortran_alloc(const CFI_cdesc_t* variable, const int* type, const int* 
   return status;
 }
 
-int leat_fortran_commit(const CFI_cdesc_t* variable, const int* block) {
-  char name[kNameBytes];
-  return leat_commit_block(text_of(variable, name), (uint32_t)*block);
-}
-
-/* Integers of any kind and stride; `first` is the index of the first element. Of more than there can be dimensions only
- * their number goes on, for the message. */
-static leat_list list_of(const CFI_cdesc_t* values, int64_t first, int64_t* to) {
-  const int64_t count = values->dim[0].extent;
-  leat_list list;
-  for (int64_t i = 0; i < count && i < LEAT_MAX_DIMS; ++i) {
-    const char* at = (const char*)values->base_addr + i * values->dim[0].sm;
-    to[i] = (values->elem_len == 4 ? *(const int32_t*)at : *(const int64_t*)at) - first;
-  }
-  list.struct_size = sizeof list;
-  list.numbers = to;
-  list.count = count > INT32_MAX ? INT32_MAX : (int32_t)count;
-  list.column_major = 1;
-  return list;
-}
-
-int leat_fortran_set_extent(const CFI_cdesc_t* variable, const CFI_cdesc_t* extent,
-                            const int* block) {
-  char name[kNameBytes];
-  int64_t values[LEAT_MAX_DIMS] = {0};
-  const leat_list list = list_of(extent, 0, values);
-  return leat_set_extent_list(text_of(variable, name), (uint32_t)*block, &list);
-}
-
-int leat_fortran_set_position(const CFI_cdesc_t* variable, const CFI_cdesc_t* position,
-                              const int* block) {
-  char name[kNameBytes];
-  int64_t values[LEAT_MAX_DIMS] = {0};
-  const leat_list list = list_of(position, 1, values);
-  return leat_set_position_list(text_of(variable, name), (uint32_t)*block, &list);
-}
-
-int leat_fortran_set_level(const CFI_cdesc_t* mesh, const int* block, const int* level,
-                           const CFI_cdesc_t* position) {
-  char name[kNameBytes];
-  int64_t values[LEAT_MAX_DIMS] = {0};
-  const leat_list list = list_of(position, 1, values);
-  return leat_set_level_list(text_of(mesh, name), (uint32_t)*block, *level, &list);
-}
-
-int leat_fortran_set_int(const CFI_cdesc_t* parameter, const int64_t* value) {
-  char name[kNameBytes];
-  return leat_set_int(text_of(parameter, name), *value);
-}
-
-int leat_fortran_set_double(const CFI_cdesc_t* parameter, const double* value) {
-  char name[kNameBytes];
-  return leat_set_double(text_of(parameter, name), *value);
-}
-
-int leat_fortran_set_string(const CFI_cdesc_t* parameter, const CFI_cdesc_t* value) {
-  char name[kNameBytes];
-  char* text = malloc(value->elem_len + 1);
-  leat_status status = LEAT_ERROR_SYSTEM;
-  if (text) {
-    size_t length = value->elem_len;
-    memcpy(text, value->base_addr, length);
-    while (length > 0 && text[length - 1] == ' ') --length;
-    text[length] = '\0';
-    status = leat_set_string(text_of(parameter, name), text);
-  }
-  free(text);
-  return status;
-}
-
-int leat_fortran_get_int(const CFI_cdesc_t* parameter, int64_t* value) {
-  char name[kNameBytes];
-  return leat_get_int(text_of(parameter, name), value);
-}
-
-int leat_fortran_get_double(const CFI_cdesc_t* parameter, double* value) {
-  char name[kNameBytes];
-  return leat_get_double(text_of(parameter, name), value);
-}
-
 int leat_fortran_get_string(const CFI_cdesc_t* parameter, const CFI_cdesc_t* value) {
   char name[kNameBytes];
   char* text = malloc(value->elem_len + 1);
@@ -255,16 +170,6 @@ int leat_fortran_get_string(const CFI_cdesc_t* parameter, const CFI_cdesc_t* val
   }
   free(text);
   return status;
-}
-
-int leat_fortran_signal(const CFI_cdesc_t* event) {
-  char name[kNameBytes];
-  return leat_signal(text_of(event, name));
-}
-
-int leat_fortran_idle_begin(const CFI_cdesc_t* site) {
-  char name[kNameBytes];
-  return leat_idle_begin(text_of(site, name));
 }
 
 int leat_fortran_wanted(const CFI_cdesc_t* variable) {

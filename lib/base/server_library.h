@@ -17,7 +17,7 @@ extern "C" {
  * server ends: it is not wanted any more. */
 typedef int leat_server_told(void* context, int status, const char* message);
 
-/* Threads that the process lends for pieces of analyses, as leat_executor.h has it; no functions: none. */
+/* Threads that the process lends for pieces of analyses, as leat_build.h has it; no functions: none. */
 struct leat_server_pieces {
   void* context;
   int (*start)(void* context, const char* schedule, int cores);

@@ -64,7 +64,7 @@ static_assert(sizeof(Hello) == 320 && sizeof(Welcome) == 1176 && sizeof(DrainRep
 
 // How a client and its server reach each other beside the rings of the segment: hello, reports, the
 // last word, and that one of them has gone. A transport makes both ends of it: over a local socket
-// between processes (client-api/socket_link.hpp, server/driver/local_transport.hpp), by calls
+// between processes (client-api/connect/rendezvous.hpp, server/driver/local_transport.hpp), by calls
 // within one (server/driver/in_process.hpp).
 
 /// As the client has it. One thread at a time.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// leat.h for Python: buffers become leat_array, errors become statuses that __init__.py raises. The
-// interpreter's lock is let go in every call that may copy or wait.
-#include <leat.h>
+// leat.h for Python: buffers become leat_array, errors become statuses that client.py raises. The
+// interpreter's lock is let go in every call that may copy or wait. Calls whose arguments need only
+// be translated are made of the table of calls.
+#define LEAT_NO_TYPE_CHECK
+#include <leat_build.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -41,12 +44,6 @@ const char* dtype_of(int type) {
   static const char* const names[] = {"",   "i1", "i2", "i4", "i8", "u1",  "u2",
                                       "u4", "u8", "f4", "f8", "c8", "c16", "S1"};
   return names[type];
-}
-
-using Numbers = std::vector<std::int64_t>;
-
-leat_list list_of(const Numbers& numbers) {
-  return {sizeof(leat_list), numbers.data(), static_cast<std::int32_t>(numbers.size()), 0};
 }
 
 int write_array(const std::string& variable, const py::buffer& data, std::uint32_t block,
@@ -192,16 +189,6 @@ py::tuple given(leat_status status, const Value& value) {
   return py::make_tuple(static_cast<int>(status), there ? py::cast(value) : py::none());
 }
 
-py::tuple get_int(const std::string& parameter) {
-  std::int64_t value = 0;
-  return given(leat_get_int(parameter.c_str(), &value), value);
-}
-
-py::tuple get_double(const std::string& parameter) {
-  double value = 0;
-  return given(leat_get_double(parameter.c_str(), &value), value);
-}
-
 py::tuple get_string(const std::string& parameter) {
   std::uint64_t bytes = 0;
   leat_status status = leat_get_string(parameter.c_str(), nullptr, 0, &bytes);
@@ -210,90 +197,79 @@ py::tuple get_string(const std::string& parameter) {
   return given(status, std::string(text.c_str()));
 }
 
-using release = py::call_guard<py::gil_scoped_release>;
+using Unlocked = py::gil_scoped_release;
+using Numbers = std::vector<std::int64_t>;
 
-void define_parameters(py::module_& module) {
-  module.def(
-      "set_int",
-      [](const std::string& p, std::int64_t v) {
-        return static_cast<int>(leat_set_int(p.c_str(), v));
-      },
-      release());
-  module.def(
-      "set_double",
-      [](const std::string& p, double v) {
-        return static_cast<int>(leat_set_double(p.c_str(), v));
-      },
-      release());
-  module.def(
-      "set_string",
-      [](const std::string& p, const std::string& v) {
-        return static_cast<int>(leat_set_string(p.c_str(), v.c_str()));
-      },
-      release());
-  module.def("get_int", get_int);
-  module.def("get_double", get_double);
-  module.def("get_string", get_string);
+struct List {
+  leat_list list;
+  operator const leat_list*() const { return &list; }
+};
+
+// What an argument of a call of C is made of. void: such calls are written by hand.
+template <class C>
+using Taken = std::conditional_t<
+    std::is_arithmetic_v<C>, C,
+    std::conditional_t<std::is_same_v<C, const char*>, std::string,
+                       std::conditional_t<std::is_same_v<C, const leat_list*>, Numbers, void>>>;
+
+template <class Number>
+Number given_to_c(Number taken) {
+  return taken;
+}
+const char* given_to_c(const std::string& taken) { return taken.c_str(); }
+List given_to_c(const Numbers& taken) {
+  return {{sizeof(leat_list), taken.data(), static_cast<std::int32_t>(taken.size()), 0}};
 }
 
-void add_begin_and_end(py::module_& module) {
-  module.def(
-      "init", [](const std::string& config) { return static_cast<int>(leat_init(config.c_str())); },
-      release());
-  module.def("init_group", init_group);
-  module.def(
-      "finalize", [] { return static_cast<int>(leat_finalize()); }, release());
-  module.attr("SERVED") = static_cast<int>(LEAT_SERVED);
-  module.def("split_group", split_group);
-  module.def("memory_node", [] { return leat_memory_node(); });
-  module.def(
-      "split_end", [] { return static_cast<int>(leat_split_end()); }, release());
+// A status, of a call with the arguments of C in their order.
+template <class... C>
+void define(py::module_& module, const char* name, leat_status (*call)(C...)) {
+  if constexpr (!(std::is_void_v<Taken<C>> || ...)) {
+    module.def(
+        name,
+        [call](const Taken<C>&... taken) { return static_cast<int>(call(given_to_c(taken)...)); },
+        py::call_guard<Unlocked>());
+  }
+}
+
+// (status, value), of a call that fills something. It waits for nobody.
+template <class Value>
+void define_filling(py::module_& module, const char* name,
+                    leat_status (*call)(const char*, Value*)) {
+  module.def(name, [call](const std::string& subject) {
+    Value value{};
+    const leat_status status = call(subject.c_str(), &value);
+    return given(status, value);
+  });
+}
+void define(py::module_& module, const char* name,
+            leat_status (*call)(const char*, std::int64_t*)) {
+  define_filling(module, name, call);
+}
+void define(py::module_& module, const char* name, leat_status (*call)(const char*, double*)) {
+  define_filling(module, name, call);
+}
+
+void define_calls(py::module_& module) {
+#define LEAT_CALL(off, name, function, arguments, by_hand, purpose) \
+  define(module, #name, leat_##function);
+#include <leat_calls.def>
 }
 
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
-  add_begin_and_end(module);
+  define_calls(module);
+  module.attr("SERVED") = static_cast<int>(LEAT_SERVED);
+  module.def("init_group", init_group);
+  module.def("split_group", split_group);
+  module.def("memory_node", [] { return leat_memory_node(); });
+  module.def(
+      "split_end", [] { return static_cast<int>(leat_split_end()); }, py::call_guard<Unlocked>());
   module.def("write", write_array);
   module.def("alloc", alloc);
-  module.def(
-      "commit",
-      [](const std::string& v, std::uint32_t b) {
-        return static_cast<int>(leat_commit_block(v.c_str(), b));
-      },
-      release());
-  module.def("set_extent", [](const std::string& v, std::uint32_t b, const Numbers& e) {
-    const leat_list list = list_of(e);
-    return static_cast<int>(leat_set_extent_list(v.c_str(), b, &list));
-  });
-  module.def("set_position", [](const std::string& v, std::uint32_t b, const Numbers& p) {
-    const leat_list list = list_of(p);
-    return static_cast<int>(leat_set_position_list(v.c_str(), b, &list));
-  });
-  module.def("set_level",
-             [](const std::string& m, std::uint32_t b, std::int32_t l, const Numbers& p) {
-               const leat_list list = list_of(p);
-               return static_cast<int>(leat_set_level_list(m.c_str(), b, l, &list));
-             });
-  module.def(
-      "end_iteration", [] { return static_cast<int>(leat_end_iteration()); }, release());
-  module.def(
-      "signal",
-      [](const std::string& event) { return static_cast<int>(leat_signal(event.c_str())); },
-      release());
-  module.def(
-      "idle_begin",
-      [](const std::string& site) { return static_cast<int>(leat_idle_begin(site.c_str())); },
-      release());
-  module.def(
-      "idle_end", [] { return static_cast<int>(leat_idle_end()); }, release());
-  module.def(
-      "after_collective",
-      [](std::int32_t ranks) { return static_cast<int>(leat_after_collective(ranks)); }, release());
   module.def("iteration", [] { return leat_iteration(); });
-  define_parameters(module);
-  module.def("wanted",
-             [](const std::string& v) { return static_cast<int>(leat_wanted(v.c_str())); });
+  module.def("get_string", get_string);
   module.def("last_error", [] { return std::string(leat_last_error()); });
   module.def("status_name", [](int status) {
     return std::string(leat_status_name(static_cast<leat_status>(status)));

@@ -19,9 +19,7 @@ import numpy as _np
 
 from . import _core
 
-__all__ = ["Error", "init", "split", "finalize", "write", "alloc", "commit", "set_extent", "set_position", "set_level", "end_iteration",
-           "signal", "idle", "after_collective",
-           "iteration", "set", "set_int", "set_double", "set_string", "get_int", "get_double", "get_string", "wanted",
+__all__ = ["Error", "init", "split", "write", "alloc", "idle", "iteration", "set", "get_int", "get_double", "get_string", "wanted",
            "last_error", "status_name"]
 
 
@@ -102,11 +100,6 @@ class _Group:
         return self.part.rank, self.part.size
 
 
-def finalize():
-    """Waits until everything of this node is stored. Raises Error with LEAT_ERROR_LOST when something could not be."""
-    _check(_core.finalize())
-
-
 def write(variable, data, block=0):
     """Hands over an array: anything with the buffer protocol, in any order and with any strides, or a number."""
     array = data if isinstance(data, _np.ndarray) else _np.asarray(data)
@@ -121,37 +114,6 @@ def alloc(variable, block=0):
     return array
 
 
-def commit(variable, block=0):
-    """Hands the memory of alloc over."""
-    _check(_core.commit(variable, block))
-
-
-def set_extent(variable, extent, block=0):
-    """Extents of a block with "?" dimensions, ghosts included; write takes them from its array by itself."""
-    _check(_core.set_extent(variable, block, [int(n) for n in extent]))
-
-
-def set_position(variable, position, block=0):
-    """Index, from 0, of the block's first cell that is no ghost in the global array."""
-    _check(_core.set_position(variable, block, [int(n) for n in position]))
-
-
-def set_level(mesh, position, level, block=0):
-    """Which level of an amr mesh the block is of from now on, for all variables on the mesh, and where: index of its first cell
-    that is no ghost among the cells of that level. Level 0 is the coarsest."""
-    _check(_core.set_level(mesh, block, int(level), [int(n) for n in position]))
-
-
-def end_iteration():
-    """This rank has written what it wants to write in this iteration."""
-    _check(_core.end_iteration())
-
-
-def signal(event):
-    """Signals an event of the XML in this rank's current iteration, whose ranks may be awaited: `scope` of `<event>`."""
-    _check(_core.signal(event))
-
-
 @contextlib.contextmanager
 def idle(site):
     """`with leat.idle("exchange"):` this rank's cores have nothing to do inside: plugins with runs="harvest" work meanwhile. `site`:
@@ -163,40 +125,19 @@ def idle(site):
         _check(_core.idle_end())
 
 
-def after_collective(ranks=0):
-    """This rank has come out of a collective of so many ranks, 0 for all of the run, that none leaves before all have entered it:
-    plugins with runs="coordinated" start there. libleat_pmpi says it by itself."""
-    _check(_core.after_collective(ranks))
-
-
 def iteration():
     """Number of the current iteration, from 0; -1 when not initialised."""
     return _core.iteration()
 
 
-def set_int(parameter, value):
-    """Gives an integer parameter its value for this rank."""
-    _check(_core.set_int(parameter, int(value)))
-
-
-def set_double(parameter, value):
-    """Gives a floating-point parameter its value for this rank."""
-    _check(_core.set_double(parameter, float(value)))
-
-
-def set_string(parameter, value):
-    """Gives a text parameter its value for this rank."""
-    _check(_core.set_string(parameter, str(value)))
-
-
 def set(parameter, value):  # noqa: A001 - the verb's name
     """set_int, set_double or set_string, after the type of the value."""
     if isinstance(value, str):
-        set_string(parameter, value)
+        _calls.set_string(parameter, value)
     elif isinstance(value, (float, _np.floating)):
-        set_double(parameter, value)
+        _calls.set_double(parameter, value)
     else:
-        set_int(parameter, value)
+        _calls.set_int(parameter, value)
 
 
 def wanted(variable):
@@ -214,4 +155,28 @@ def status_name(status):
     return _core.status_name(status)
 
 
-from ._steering import get_double, get_int, get_string  # noqa: E402 - after _check, which it uses
+def _given(answer, default):
+    status, value = answer
+    _check(status)
+    return default if value is None else value
+
+
+def get_int(parameter, default=None):
+    """The value of an integer parameter in this rank's current iteration, steered or not; `default` with LEAT=off."""
+    return _given(_core.get_int(parameter), default)
+
+
+def get_double(parameter, default=None):
+    """The value of a floating-point or integer parameter in this rank's current iteration, steered or not; `default` with LEAT=off."""
+    return _given(_core.get_double(parameter), default)
+
+
+def get_string(parameter, default=None):
+    """The value of a text parameter in this rank's current iteration, steered or not; `default` with LEAT=off."""
+    return _given(_core.get_string(parameter), default)
+
+
+from . import _calls  # noqa: E402 - it uses _check
+from ._calls import *  # noqa: E402, F403 - the verbs that are made of the table of calls
+
+__all__ += _calls.__all__

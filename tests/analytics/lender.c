@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client-api/leat_executor.h"
+#include "client-api/api/leat_build.h"
 
 static const char* how = "";
 

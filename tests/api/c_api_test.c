@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every call of leat.h from strict C11: what it returns when it is right, and for each way of being
  * wrong. */
-#include "client-api/leat.h"
+#include "client-api/api/leat_build.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -360,6 +360,7 @@ static int without_server(void) {
   EXPECT(leat_set_int("n", 1), LEAT_OK);
   EXPECT(leat_set_double("x", 1), LEAT_OK);
   EXPECT(leat_set_string("s", "text"), LEAT_OK);
+  EXPECT(leat_count("anything", &whole), LEAT_OK);
   EXPECT(leat_get_int("n", &whole), LEAT_OK);
   EXPECT(leat_get_double("x", &real), LEAT_OK);
   EXPECT(leat_get_string("s", text, sizeof text, &needed), LEAT_OK);

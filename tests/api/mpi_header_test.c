@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* leat_init_mpi takes a communicator that is not the whole world, and takes nothing from it. */
-#include "client-api/leat_mpi.h"
+#include "client-api/api/leat_mpi.h"
 
 #include <stdio.h>
 

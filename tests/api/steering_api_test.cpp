@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "client-api/leat.h"
+#include "client-api/api/leat.h"
 #include "lib/model/reader.hpp"
 #include "server/state/parameters/steering.hpp"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays of the wrong type are refused where the compiler knows the type: from C11 on. The same program as C99, or with
  * LEAT_NO_TYPE_CHECK, writes them all. */
-#include "client-api/leat.h"
+#include "client-api/api/leat.h"
 
 #include <complex.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same as typed_write_test.c from C++11 on: templates see through any number of dimensions.
 extern "C" {  // as codes do that take leat.h for a header of C only
-#include "client-api/leat.h"
+#include "client-api/api/leat.h"
 }
 
 #include <array>

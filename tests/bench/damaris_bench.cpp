@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "client-api/leat.h"
-#include "damaris-api/Damaris.h"
+#include "client-api/api/leat.h"
+#include "client-api/integrations/damaris/Damaris.h"
 #include "lib/os/clock.hpp"
 
 namespace leat::bench {

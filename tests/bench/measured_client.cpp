@@ -9,9 +9,9 @@
 #include <cstring>
 #include <vector>
 
-#include "client-api/leat.h"
-#include "lib/os/clock.hpp"
+#include "client-api/api/leat.h"
 #include "lib/os/cores.hpp"
+#include "lib/os/clock.hpp"
 #include "tests/bench/block_ring.hpp"
 
 namespace leat::bench {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "client-api/leat.h"
+#include "client-api/api/leat.h"
 #include "lib/os/child_process.hpp"
 #include "tests/bench/forked_clients.hpp"
 #include "tests/bench/job/cpu_time.hpp"

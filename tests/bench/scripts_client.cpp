@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "client-api/leat.h"
-#include "lib/os/clock.hpp"
+#include "client-api/api/leat.h"
 #include "lib/os/cores.hpp"
+#include "lib/os/clock.hpp"
 
 namespace leat::bench {
 namespace {

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
-#include "client-api/leat.h"
+#include "client-api/api/leat.h"
 
 enum { kIterations = 20, kMeasured = 15, kMedium = 16, kLarge = 3 };
 

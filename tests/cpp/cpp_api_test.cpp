@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // leat.hpp as a user has it. test_cpp.py reads the file; `nothrow` is the same without exceptions.
-#include "client-api/leat.hpp"
+#include "client-api/api/leat.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -83,8 +83,8 @@ void write_all() {
   const leat::Array<double> memory = leat::alloc<double>("allocated");
   expect(memory.size() == 6 && memory.dims == 2 && memory.extent[0] == 2,
          "the shape of leat::alloc");
-  error_of(LEAT_ERROR_ARGUMENT, [] { return leat::set_level("patches", {0, 0}, 3); });
-  leat::set_level("patches", {4, -6}, 2, 3);
+  error_of(LEAT_ERROR_ARGUMENT, [] { return leat::set_level("patches", 3, {0, 0}); });
+  leat::set_level("patches", 2, {4, -6}, 3);
   leat::write("rho", line.data(), {2, 3}, 3);
   double next = 0;
   for (double& element : memory) element = next++;

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "client-api/leat.hpp"
+#include "client-api/api/leat.hpp"
 
 namespace {
 

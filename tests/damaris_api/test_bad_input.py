@@ -8,7 +8,7 @@ import pytest
 from damaris_run import AS_ROOT, HERE, copy_xml, run
 from leat_run import BUILD, LIMIT
 
-HEADER = (HERE.parents[1] / "damaris-api" / "Damaris.h").read_text()
+HEADER = (HERE.parents[1] / "client-api" / "integrations" / "damaris" / "Damaris.h").read_text()
 CODES = re.findall(r"^  (DAMARIS_\w+)(?: = 0)?,?", re.search(r"enum \{(.*?)\n\};", HEADER, re.S)[1], re.M)
 
 

@@ -8,7 +8,8 @@ import pytest
 from damaris_run import HERE
 from leat_run import BUILD
 
-HEADER = (HERE.parents[1] / "damaris-api" / "Damaris.h").read_text()
+FOLDER = HERE.parents[1] / "client-api/integrations/damaris"
+HEADER = (FOLDER / "Damaris.h").read_text()
 PAGE = (HERE.parents[1] / "docs" / "reference" / "damaris.md").read_text()
 CALLS = dict(re.findall(r"^DAMARIS_API (?:int|const char\*) (damaris_\w+)\(([^;]*)\);", HEADER, re.M))
 CODES = re.findall(r"\b(DAMARIS_\w+)", re.search(r"enum \{(.*?)\n\};", re.sub(r"/\*.*?\*/", "", HEADER), re.S)[1])
@@ -36,7 +37,7 @@ def exported():
 
 
 def test_each_code_has_a_text_of_its_own():
-    texts = re.findall(r'^DAMARIS_CODE\((\w+), "(.*)"\)$', (HERE.parents[1] / "damaris-api" / "codes.def").read_text(), re.M)
+    texts = re.findall(r'^DAMARIS_CODE\((\w+), "(.*)"\)$', (FOLDER / "codes.def").read_text(), re.M)
     assert [f"DAMARIS_{name}" for name, _ in texts] == CODES and len({text for _, text in texts}) == len(CODES)
 
 
@@ -49,15 +50,15 @@ def test_the_version_is_said_once():
     """By the header; CMake and pkg-config have it from there, and the page repeats it."""
     parts = [re.search(rf"^#define DAMARIS_VERSION_{part} (\d+)$", HEADER, re.M)[1] for part in ("MAJOR", "MINOR", "PATCH")]
     assert ".".join(parts) == VERSION and f"are the calls of Damaris {VERSION} " in PAGE
-    built = BUILD / "damaris-api"
+    built = BUILD / "client-api" / "integrations" / "damaris"
     assert f"Version: {VERSION}\n" in (built / "damaris.pc").read_text()
     assert f'set(PACKAGE_VERSION "{VERSION}")' in (built / "DamarisConfigVersion.cmake").read_text()
-    others = [p for p in (HERE.parents[1] / "damaris-api").rglob("*") if p.is_file() and p.name != "Damaris.h"]
+    others = [p for p in FOLDER.rglob("*") if p.is_file() and p.name != "Damaris.h"]
     assert others and not [p for p in others if re.search(r"\b1\.[0-9]+\.[0-9]\b", p.read_text())]
 
 
 def test_the_page_has_each_header_for_c_plus_plus():
-    headers = {str(p.relative_to(HERE.parents[1] / "damaris-api")) for p in (HERE.parents[1] / "damaris-api" / "damaris").rglob("*.hpp")}
+    headers = {str(p.relative_to(FOLDER)) for p in (FOLDER / "damaris").rglob("*.hpp")}
     assert headers and set(re.findall(r"^\| `(damaris/.*?\.hpp)` \|", PAGE, re.M)) == headers
 
 
@@ -79,18 +80,18 @@ def test_the_table_has_nothing_else():
 
 
 def test_calls_of_leat_that_the_table_names_are_those_of_leat():
-    leat_h = "".join((HERE.parents[1] / "client-api" / name).read_text() for name in ("leat.h", "leat_mpi.h", "leat_describe.h"))
+    leat_h = "".join((HERE.parents[1] / "client-api" / "api" / name).read_text() for name in ("leat.h", "leat_mpi.h", "leat_build.h"))
     named = set(re.findall(r"leat_\w+", "".join(same + different for _, same, different in ROWS.values())))
     assert named and all(re.search(rf"\b{name}\(", leat_h) for name in named)
 
 
 @pytest.mark.parametrize("code", [c for c in CODES if MEANINGS.get(c) != "never"])
 def test_codes_that_the_table_explains_are_returned(code):
-    sources = "".join(p.read_text() for p in (HERE.parents[1] / "damaris-api").glob("*.cpp"))
+    sources = "".join(p.read_text() for p in FOLDER.glob("*.cpp"))
     assert re.search(rf"\b{code}\b", sources)
 
 
 @pytest.mark.parametrize("code", [c for c in CODES if MEANINGS.get(c) == "never"])
 def test_codes_that_the_table_calls_unused_are(code):
-    sources = "".join(p.read_text() for p in (HERE.parents[1] / "damaris-api").glob("*.cpp"))
+    sources = "".join(p.read_text() for p in FOLDER.glob("*.cpp"))
     assert not re.search(rf"\b{code}\b", sources)

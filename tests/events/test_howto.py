@@ -21,8 +21,8 @@ def built(folder):
         (folder / name).write_text(PARTS[language])
     (folder / "leat").symlink_to(ROOT / "server/include")
     flags = ["-Wall", "-Wextra", "-Werror"]
-    subprocess.run(["cc", *flags, "plate.c", f"-I{ROOT}/client-api", f"-L{BUILD}/lib", "-lleat", f"-Wl,-rpath,{BUILD}/lib", "-o", "plate"],
-                   cwd=folder, check=True)
+    leat = [f"-I{ROOT}/client-api/api", f"-L{BUILD}/lib", "-lleat", f"-Wl,-rpath,{BUILD}/lib"]
+    subprocess.run(["cc", *flags, "plate.c", *leat, "-o", "plate"], cwd=folder, check=True)
     subprocess.run(["c++", *flags, "-std=c++17", "-shared", "-fPIC", "mine.cpp", "-I.", "-o", "mine.so"], cwd=folder, check=True)
 
 

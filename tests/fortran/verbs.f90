@@ -118,11 +118,11 @@ contains
     call say("signal")
     call leat_write("rho", rho, block=4, stat=stat, errmsg=message)
     call say("without a level")
-    call leat_set_level("patches", 4, 2, [1, 1, 1], stat=stat, errmsg=message)
+    call leat_set_level("patches", 2, [1, 1, 1], 4, stat=stat, errmsg=message)
     call say("level")
-    call leat_set_level("patches", 4, 1, [1, 1], stat=stat, errmsg=message)
+    call leat_set_level("patches", 1, [1, 1], block=4, stat=stat, errmsg=message)
     call say("place in a level")
-    call leat_set_level("patches", 4, 1, [7_int64, 3_int64, 2_int64])
+    call leat_set_level("patches", 1, [7_int64, 3_int64, 2_int64], 4)
     call leat_write("rho", rho, block=4)
   end subroutine
 

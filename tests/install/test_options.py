@@ -17,7 +17,7 @@ GONE = {
     "LEAT_PYTHON": [],
     "LEAT_DAMARIS": ["-DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON"],
 }
-FOLDERS = {"LEAT_DAMARIS": "damaris-api"}  # where it is not the option's own name
+FOLDERS = {"LEAT_DAMARIS": "integrations/damaris"}  # where it is not the option's own name
 CACHE = dict(re.findall(r"^(\w+):\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.M))
 SAME = [f"-DCMAKE_{name}={CACHE.get(f'CMAKE_{name}', '')}" for name in (
     "BUILD_TYPE", "C_COMPILER_LAUNCHER", "CXX_COMPILER_LAUNCHER", "C_FLAGS", "CXX_FLAGS", "C_FLAGS_RELWITHDEBINFO",
@@ -60,7 +60,7 @@ def test_what_is_left_is_compiled_and_linked_as_in_the_whole(least):
     assert len(left) > 80 and left <= whole, left - whole
     for target in ("bin/leatd", "bin/leat", "lib/libleat.so.0.1.0"):
         assert links(least, target) == links(BUILD, target)
-    parts = ("/hdf5/", "/fortran/", "/damaris-api/", "/tests/")
+    parts = ("/hdf5/", "/fortran/", "/integrations/damaris/", "/tests/")
     assert not [source for source, _ in left if any(part in source for part in parts)]
 
 

@@ -41,7 +41,7 @@ def test_programs_and_libraries_have_no_debug_information(installed, name):
 
 
 @pytest.mark.parametrize("name, symbol, source", [("bin/leatd", "main", "server/driver/leatd.cpp"),
-                                                  ("lib/libleat.so", "leat_init", "client-api/leat.cpp")])
+                                                  ("lib/libleat.so", "leat_init", "client-api/api/leat.cpp")])
 def test_the_debug_information_is_found_beside_the_program(installed, with_debug, name, symbol, source):
     function, where = lines_of(with_debug, name, symbol)
     assert function == symbol and source in where and where.rsplit(":", 1)[1].isdigit(), (function, where)

@@ -12,4 +12,4 @@ constexpr std::size_t arguments(Result (*)(Arguments...)) {
 #define CALL(c, fortran, words, is_collective) \
   static_assert(arguments(MPI_##c) == words, "MPI_" #c " has another number of arguments");
 #define COUNTED(c, fortran, words, is_collective) CALL(c, fortran, words, is_collective)
-#include "pmpi/calls.def"
+#include "client-api/integrations/mpi-profiling/calls.def"

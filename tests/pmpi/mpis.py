@@ -31,7 +31,7 @@ class Mpi:
         program = self.folder / (as_ or source.split(".")[0])
         if not program.exists():
             compiler = "mpif90" if source.endswith("90") else "mpicc"
-            leat = ("-I", ROOT / "client-api", "-L", BUILD / "lib", f"-Wl,-rpath,{BUILD}/lib")
+            leat = ("-I", ROOT / "client-api/api", "-L", BUILD / "lib", f"-Wl,-rpath,{BUILD}/lib")
             do(f"{compiler}.{self.name}", "-o", program, HERE / source, "-w", *leat, *flags, cwd=self.folder)
         return program
 

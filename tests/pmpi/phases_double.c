@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client-api/leat.h"
+#include "client-api/api/leat.h"
 
 enum { kMost = 4096 };
 static char places[kMost][32];

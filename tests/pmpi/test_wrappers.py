@@ -77,7 +77,7 @@ def test_it_needs_no_mpi_and_shows_names_of_mpi_only(tmp_path):
 @pytest.fixture
 def costs(tmp_path):
     do("c++", "-shared", "-fPIC", "-o", tmp_path / "libno_mpi.so", HERE / "no_mpi.cpp", cwd=tmp_path)
-    do("c++", "-o", tmp_path / "costs", HERE / "costs.cpp", "-I", ROOT / "client-api", "-L", BUILD / "lib", "-L", tmp_path,
+    do("c++", "-o", tmp_path / "costs", HERE / "costs.cpp", "-I", ROOT / "client-api/api", "-L", BUILD / "lib", "-L", tmp_path,
        "-lno_mpi", "-lleat", f"-Wl,-rpath,{BUILD}/lib:{tmp_path}", cwd=tmp_path)
     return tmp_path
 

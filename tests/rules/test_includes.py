@@ -14,7 +14,10 @@ STATE = tuple(f"server/state{room}" for room in ("", "/journal", "/iterations", 
                                                 "/ledger"))
 SERVER = ("fmt/", "nlohmann/", "unistd.h")
 LIBS = ("lib/base", "lib/os", "lib/node", "lib/shm", "lib/model")
+LIBS_OF_RANKS = ("lib/base", "lib/os", "lib/node", "lib/shm")
 HDF5 = ("hdf5.h", "hdf5_hl.h")
+# libdamaris is built by its installed folder alone too: its headers are found beside its sources.
+DAMARIS = ("Damaris.h", "allocations.hpp", "codes.def", "description.hpp", "environment.hpp", "parameters.hpp", "status.hpp")
 
 
 def wings(*names):
@@ -31,13 +34,17 @@ RULES = {
     "lib/shm": (("lib/base", "lib/os", "lib/node"), ("boost/interprocess/",)),
     "lib/model": (("lib/base",), ("nlohmann/", "xercesc/", "fnmatch.h")),
     "lib/control": (("lib/base", "lib/os", "lib/node", "lib/shm", "lib/model"), ("nlohmann/",)),
-    "client-api": (("client-api/leat.h", "client-api/leat_describe.h", "client-api/leat_executor.h", "lib/base", "lib/os", "lib/node",
-                    "lib/shm"), ("dlfcn.h", "poll.h", "time.h", "unistd.h")),
-    "client-api/leat.h": ((), ()),
-    "client-api/leat.hpp": (("leat.h",), ()),
-    "client-api/leat_describe.h": (("leat.h",), ()),
-    "client-api/leat_executor.h": (("leat.h",), ()),
-    "client-api/leat_mpi.h": (("leat.h",), ("mpi.h", "unistd.h", "time.h", "stdlib.h")),
+    "client-api/connect": (("client-api/api/leat.h", "client-api/api/leat_build.h", *LIBS_OF_RANKS),
+                           ("dlfcn.h", "poll.h", "time.h", "unistd.h")),
+    "client-api/session": (("client-api/api/leat.h", "client-api/api/leat_build.h", "client-api/connect", *LIBS_OF_RANKS),
+                           ("unistd.h",)),
+    "client-api/api": (("client-api/api/leat.h", "client-api/api/leat_build.h", "client-api/connect", "client-api/session",
+                        *LIBS_OF_RANKS), ("unistd.h",)),
+    "client-api/api/leat.h": ((), ()),
+    "client-api/api/leat_build.h": (("leat.h",), ()),
+    "client-api/api/leat.hpp": (("leat_build.h", "leat_calls.hpp"), ()),
+    "client-api/api/leat_calls.hpp": (("leat.hpp",), ()),
+    "client-api/api/leat_mpi.h": (("leat_build.h",), ("mpi.h", "unistd.h", "time.h", "stdlib.h")),
     # From the lowest to the highest: no circle.
     "server/state": (LIBS, SERVER),
     **{room: ((*LIBS, *STATE[:i]), SERVER) for i, room in enumerate(STATE) if i},
@@ -68,16 +75,15 @@ RULES = {
     "server/plugins/hdf5/output": ((*wings("disk", "base", "filters", "datasets", "conventions", "arrays", "vtkhdf", "view"),
                                     "lib/base", "lib/os"), (*HDF5, "nlohmann/", *POSIX)),
     "server/plugins/hdf5/tools": (wings("disk", "base", "filters", "view", "output"), (*HDF5, "nlohmann/", *POSIX)),
-    "python-plugins": ((), ("leat.h", "pybind11/")),
-    # Compiled by users too, with their own MPI, against an installed Leat.
-    # Compiled by users, with their oneTBB.
-    "tbb": ((), ("leat_executor.h", "oneapi/tbb/")),
-    # Loaded into programs that have libc alone.
-    "pmpi": ((), ("leat.h", "stdatomic.h", *POSIX)),
-    "ompt": ((), ("leat.h", "stdatomic.h", "strings.h")),
-    "damaris-api": ((), ("leat.h", "leat_describe.h", "leat_mpi.h", "mpi.h", "unistd.h")),
-    "damaris-api/damaris": ((), ("Damaris.h", "damaris/")),
-    "fortran": (("leat.h",), ("ISO_Fortran_binding.h",)),
+    "python-plugins": ((), ("leat_build.h", "leat_calls.def", "pybind11/")),
+    # Integrations. Loaded into programs that have libc alone:
+    "client-api/integrations/mpi-profiling": ((), ("leat.h", "stdatomic.h", *POSIX)),
+    "client-api/integrations/openmp": ((), ("leat.h", "stdatomic.h", "strings.h")),
+    # Compiled by users, with their oneTBB, and with their own MPI against an installed Leat.
+    "client-api/integrations/tbb": ((), ("leat_build.h", "oneapi/tbb/")),
+    "client-api/integrations/damaris": (DAMARIS, ("leat.h", "leat_build.h", "leat_mpi.h", "mpi.h", "unistd.h")),
+    "client-api/integrations/damaris/damaris": ((), ("Damaris.h", "damaris/")),
+    "fortran": (("leat_build.h",), ("ISO_Fortran_binding.h",)),
     "examples/amr_advection": (("hierarchy.hpp",), ("leat_mpi.h", "mpi.h")),
     "examples/heat_c": ((), ("leat_mpi.h", "mpi.h")),
     "examples/remap": ((), ("leat.h",)),
@@ -120,13 +126,15 @@ def test_a_room_includes_only_what_it_may(path):
 @pytest.mark.parametrize("path, line", [
     ("lib/base/x.hpp", '#include "lib/shm/layout.hpp"'),
     ("lib/shm/x.cpp", "#include <xercesc/dom/DOM.hpp>"),
-    ("client-api/x.cpp", "#include <mpi.h>"),
-    ("client-api/x.cpp", "#include <boost/interprocess/x.hpp>"),
-    ("client-api/x.cpp", "#include <sys/socket.h>"),
-    ("client-api/x.cpp", '#include "server/engine/engine.hpp"'),
-    ("client-api/leat.h", "#include <unistd.h>"),
-    ("client-api/leat.h", '#include "lib/base/status.hpp"'),
-    ("client-api/leat.hpp", '#include "client-api/session.hpp"'),
+    ("client-api/session/x.cpp", "#include <mpi.h>"),
+    ("client-api/session/x.cpp", "#include <boost/interprocess/x.hpp>"),
+    ("client-api/connect/x.cpp", "#include <sys/socket.h>"),
+    ("client-api/api/x.cpp", '#include "server/engine/engine.hpp"'),
+    ("client-api/connect/x.cpp", '#include "client-api/session/session.hpp"'),
+    ("client-api/session/x.cpp", '#include "client-api/api/leat.hpp"'),
+    ("client-api/api/leat.h", "#include <unistd.h>"),
+    ("client-api/api/leat.h", '#include "lib/base/status.hpp"'),
+    ("client-api/api/leat.hpp", '#include "client-api/session/session.hpp"'),
     ("server/plugins/trace/x.cpp", '#include "lib/base/status.hpp"'),
     ("server/plugins/hdf5/output/x.cpp", '#include "server/plugins/trace/trace.hpp"'),
     ("server/plugins/hdf5/output/x.cpp", '#include "server/pipeline/pipeline.hpp"'),
@@ -146,7 +154,7 @@ def test_a_room_includes_only_what_it_may(path):
     ("lib/control/x.cpp", "#include <sys/epoll.h>"),
     ("server/engine/x.cpp", '#include "server/driver/control_channel.hpp"'),
     ("server/engine/x.cpp", "#include <hdf5.h>"),
-    ("damaris-api/x.cpp", '#include "client-api/session.hpp"'),
+    ("client-api/integrations/damaris/x.cpp", '#include "client-api/session/session.hpp"'),
     ("examples/heat_c/x.c", '#include "lib/base/status.hpp"'),
 ])
 def test_the_check_finds_what_is_forbidden(path, line):

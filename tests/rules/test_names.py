@@ -10,7 +10,7 @@ from tree import ROOT, files, text
 
 TARGET = re.compile(r"\b(?:add_library|add_executable|leat_add_plugin|target_sources)\((\S+)\s([^)]*)\)")
 # What libleat takes its objects from is compiled file by file.
-ALONE = {"client-api", "lib/base", "lib/os", "lib/node", "lib/shm"}
+ALONE = {"client-api/api", "client-api/connect", "client-api/session", "lib/base", "lib/os", "lib/node", "lib/shm"}
 DECLARED = re.compile(r"(?:struct|class|enum class|enum) (\w+)|"
                       r"(?!using|namespace|template|static_assert|TEST)(?:[\w:]+(?:<.*>)?[\s*&]+)+(\w+)\s*[(={;\[]")
 

@@ -6,7 +6,7 @@ from tree import files, text
 
 
 def test_leat_h_has_the_status_codes_of_status_def():
-    named = dict(re.findall(r"LEAT_(\w+) = (-?\d+)", text("client-api/leat.h")))
+    named = dict(re.findall(r"LEAT_(\w+) = (-?\d+)", text("client-api/api/leat.h")))
     declared = {n: v for n, v in named.items() if not n.startswith("TYPE_")}
     defined = dict(re.findall(r"LEAT_STATUS\((\w+),\s*(-?\d+)", text("lib/base/status.def")))
     assert declared == defined and len(defined) > 10
@@ -33,7 +33,7 @@ def test_plugin_h_has_the_meshes_of_the_model():
 
 
 def test_leat_h_has_the_types_of_scalar_types_def():
-    declared = {n.lower(): v for n, v in re.findall(r"LEAT_TYPE_(\w+) = (\d+)", text("client-api/leat.h"))}
+    declared = {n.lower(): v for n, v in re.findall(r"LEAT_TYPE_(\w+) = (\d+)", text("client-api/api/leat.h"))}
     defined = dict(re.findall(r"LEAT_SCALAR\((\w+),\s*(\d+)", text("lib/base/scalar_types.def")))
     declared["character"] = declared.pop("char")
     assert declared == defined
@@ -45,7 +45,8 @@ def test_the_fortran_module_has_the_status_codes_of_status_def():
 
 
 def test_the_c_reference_names_everything_that_leat_h_declares():
-    header = re.sub(r"/\*.*?\*/", "", text("client-api/leat.h") + text("client-api/leat_mpi.h"), flags=re.S)
+    headers = "".join(text(f"client-api/api/{name}.h") for name in ("leat", "leat_mpi", "leat_build"))
+    header = re.sub(r"/\*.*?\*/", "", headers, flags=re.S)
     names = set(re.findall(r"\b(leat_\w+)\(|\b(LEAT_[A-Z]+_\w+) = |\} (leat_\w+);", header))
     declared = {name for found in names for name in found if name and not name.startswith("leat_mpi_")}  # those leat_split uses
     page = text("docs/reference/c-api.md")
@@ -83,7 +84,7 @@ SAYS_FIELDS = {
 }
 USES_FIELDS = {
     "lib/model/checks.cpp": "a mesh that does not move; ghosts must fit into a block",
-    "client-api/declared_variable.cpp": "what a block must be in the global array",
+    "client-api/session/declared.cpp": "what a block must be in the global array",
     "server/state/clients/block_reader.cpp": "what a block must be in the global array",
     "server/engine/overflow.cpp": "what is written once is not left out",
     "server/pipeline/coverage/boxes.cpp": "ghosts are no part of a box",

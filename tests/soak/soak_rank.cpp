@@ -24,7 +24,7 @@
 #include <thread>
 #include <vector>
 
-#include "client-api/leat.h"
+#include "client-api/api/leat.h"
 #include "tests/support/test_bytes.hpp"
 
 namespace {

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "client-api/leat.h"
+#include "client-api/api/leat.h"
 #include "lib/shm/segment.hpp"
 
 namespace {

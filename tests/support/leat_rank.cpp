@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "client-api/leat.h"
+#include "client-api/api/leat_build.h"
 #include "tests/support/test_bytes.hpp"
 
 namespace {

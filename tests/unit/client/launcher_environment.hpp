@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-#include "client-api/launcher.hpp"
+#include "client-api/connect/ranks.hpp"
 
 namespace leat::client {
 

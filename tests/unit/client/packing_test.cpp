@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "client-api/packing.hpp"
+#include "client-api/session/packing.hpp"
 #include "lib/os/crc32c.hpp"
 
 namespace leat::client {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "client-api/unsent_events.hpp"
+#include "client-api/session/events.hpp"
 
 #include <gtest/gtest.h>
 

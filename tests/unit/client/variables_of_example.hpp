@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "client-api/parameter_table.hpp"
-#include "client-api/variable_table.hpp"
+#include "client-api/session/declared.hpp"
+#include "client-api/session/variable_table.hpp"
 #include "lib/model/expression_parser.hpp"
 #include "lib/shm/segment.hpp"
 #include "server/state/clients/catalogue_writer.hpp"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "client-api/session.hpp"
+#include "client-api/session/session.hpp"
 #include "lib/model/reader.hpp"
 #include "lib/model/xml/schema.hpp"
 #include "server/driver/executors.hpp"

@@ -2,7 +2,7 @@
 // Leat: leat_write copies, and with leat_alloc the simulation computes in the segment.
 #include <unistd.h>
 
-#include "client-api/leat_mpi.h"
+#include "client-api/api/leat_mpi.h"
 #include "lib/os/child_process.hpp"
 #include "tests/bench/job/cpu_time.hpp"
 #include "tests/bench/job/outputs/outputs.hpp"
