@@ -14,13 +14,14 @@ FUZZ_SECONDS ?= 60
 
 FUZZED = xml expression events frames control
 
-.PHONY: help demo test build bench bench-rooms bench-schedules install install-debug sanitize fuzz soak format check setup clean
+.PHONY: help demo test test-quick build bench bench-rooms bench-schedules install install-debug sanitize fuzz soak format check setup clean
 
 help:
 	@sed -n 's/^## //p' Makefile
 
 ## make demo            install what is missing, build, run the LAMMPS example, show what happened
 ## make test            install what is missing, build, run all tests
+## make test-quick      classes, XML files and the rules of the tree, in what is built: some two minutes
 ## make build           programs in build/bin, libraries in build/lib
 ## make fuzz            hostile bytes for the parsers and the server, FUZZ_SECONDS=60 for each target
 ## make soak            kills, stops, full segments and disks at random moments, for MINUTES=10; a table says what came of it
@@ -42,6 +43,10 @@ demo: setup
 # One more than the cores of the smallest machine: tests wait as often as they compute.
 test: build sanitize
 	ctest --test-dir build --output-on-failure --no-tests=error -j 3
+
+# Of what is built: classes (label unit), the cases of the XML and the rules of the tree.
+test-quick:
+	ctest --test-dir build --output-on-failure --no-tests=error -j 3 -L '^(unit|config|rules)$$'
 
 build: setup
 	@cmake --preset release --log-level=WARNING -DCMAKE_COMPILE_WARNING_AS_ERROR=$(STRICT) -DLEAT_UNITY=$(UNITY)

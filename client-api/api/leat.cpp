@@ -18,8 +18,8 @@
 #include "client-api/connect/ranks.hpp"
 #include "client-api/connect/split.hpp"
 #include "client-api/session/session.hpp"
-#include "lib/os/cores.hpp"
 #include "lib/node/runtime_folder.hpp"
+#include "lib/os/cores.hpp"
 
 namespace {
 

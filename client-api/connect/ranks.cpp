@@ -6,9 +6,9 @@
 #include <array>
 #include <cstdlib>
 
+#include "lib/node/runtime_folder.hpp"
 #include "lib/os/clock.hpp"
 #include "lib/os/process.hpp"
-#include "lib/node/runtime_folder.hpp"
 
 namespace leat::client {
 namespace {

@@ -11,14 +11,14 @@
 #include <cstring>
 #include <vector>
 
-#include "lib/os/cores.hpp"
+#include "lib/node/placement.hpp"
+#include "lib/node/runtime_folder.hpp"
 #include "lib/os/clock.hpp"
+#include "lib/os/cores.hpp"
 #include "lib/os/file_lock.hpp"
 #include "lib/os/limits.hpp"
 #include "lib/os/local_socket.hpp"
 #include "lib/os/process.hpp"
-#include "lib/node/runtime_folder.hpp"
-#include "lib/node/placement.hpp"
 #include "lib/shm/handshake.hpp"
 
 namespace leat::client {

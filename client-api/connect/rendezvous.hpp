@@ -14,8 +14,8 @@
 #include "client-api/connect/ranks.hpp"
 #include "lib/base/status.hpp"
 #include "lib/os/descriptor.hpp"
-#include "lib/shm/leases.hpp"
 #include "lib/shm/handshake.hpp"
+#include "lib/shm/leases.hpp"
 
 namespace leat::client {
 

@@ -15,11 +15,11 @@
 #include "client-api/connect/last_error.hpp"
 #include "client-api/connect/ranks.hpp"
 #include "client-api/connect/rendezvous.hpp"
+#include "lib/node/placement.hpp"
+#include "lib/node/runtime_folder.hpp"
 #include "lib/os/clock.hpp"
 #include "lib/os/file_lock.hpp"
 #include "lib/os/process.hpp"
-#include "lib/node/runtime_folder.hpp"
-#include "lib/node/placement.hpp"
 
 namespace leat::client {
 namespace {

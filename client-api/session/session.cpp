@@ -15,8 +15,8 @@
 #include "lib/os/clock.hpp"
 #include "lib/os/process.hpp"
 #include "lib/os/scratch.h"
-#include "lib/shm/segment.hpp"
 #include "lib/shm/handshake.hpp"
+#include "lib/shm/segment.hpp"
 
 namespace leat::client {
 namespace {

@@ -55,12 +55,6 @@ std::string why_not_version(const Json& message) {
          ", or use the `leat` and the Python package of the release of leatd";
 }
 
-const Verb* find_verb(const std::string& name) {
-  const auto found = std::find_if(verbs().begin(), verbs().end(),
-                                  [&](const Verb& verb) { return verb.name == name; });
-  return found == verbs().end() ? nullptr : &*found;
-}
-
 bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -97,35 +91,31 @@ Json head_of_reply(const Request& request, bool ok) {
           {"ok", ok}};
 }
 
-Verb verb(const std::string& name) {
-  return {name, {}, {}, R"({"leat_control": 1, "request": ")" + name + R"("})"};
-}
-
 }  // namespace
 
 const std::vector<Verb>& verbs() {
+#define LEAT_LIST(...) \
+  { __VA_ARGS__ }
+#define LEAT_CONTROL_VERB(name, kind, needed, optional, words, example, about)             \
+  {name,                                                                                   \
+   Verb::Kind::kind,                                                                       \
+   LEAT_LIST needed,                                                                       \
+   LEAT_LIST optional,                                                                     \
+   words,                                                                                  \
+   std::string("{\"leat_control\": 1, \"request\": \"") + (name) + "\"" + (example) + "}", \
+   about},
   static const std::vector<Verb> all{
-      verb("describe"),
-      verb("drain"),
-      verb("ledger"),
-      verb("metrics"),
-      verb("reload-scripts"),
-      {"set",
-       {"parameter", "value"},
-       {"scope"},
-       R"({"leat_control": 1, "request": "set", "parameter": "dt", "value": 0.5})"},
-      {"signal",
-       {"signal"},
-       {},
-       R"({"leat_control": 1, "request": "signal", "signal": "snapshot"})"},
-      verb("status"),
-      verb("stop"),
-      {"subscribe",
-       {},
-       {"events"},
-       R"({"leat_control": 1, "request": "subscribe", "events": ["stored", "dropped"]})"},
+#include "lib/control/verbs.def"
   };
+#undef LEAT_CONTROL_VERB
+#undef LEAT_LIST
   return all;
+}
+
+const Verb* find_verb(const std::string& name) {
+  const auto found = std::find_if(verbs().begin(), verbs().end(),
+                                  [&](const Verb& verb) { return verb.name == name; });
+  return found == verbs().end() ? nullptr : &*found;
 }
 
 std::vector<std::string> names_of_verbs() {

@@ -17,13 +17,21 @@ inline constexpr int kVersion = 1;
 /// Bytes of a request, without the end of its line.
 inline constexpr std::size_t kMostRequest = std::size_t{64} * 1024;
 
+/// A line of verbs.def.
 struct Verb {
+  enum class Kind { fact, order, request, stream };
+
   std::string name;
+  Kind kind;
   std::vector<std::string> needed, optional;  ///< its arguments
+  std::string words;                          ///< that follow it on the command line
   std::string example;                        ///< a whole request
+  std::string about;
 };
 /// In the order of the alphabet.
 const std::vector<Verb>& verbs();
+/// nullptr: there is none of this name.
+const Verb* find_verb(const std::string& name);
 std::vector<std::string> names_of_verbs();
 
 /// Of the events to which one can subscribe.

@@ -10,7 +10,7 @@
 #include "lib/base/text.hpp"
 #include "lib/os/clock.hpp"
 #include "lib/os/memory.hpp"
-#include "server/report/advice.hpp"
+#include "server/engine/run_report.hpp"
 #include "server/state/ledger/loss_table.hpp"
 #include "server/state/ledger/problems.hpp"
 

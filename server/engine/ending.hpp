@@ -9,7 +9,7 @@
 
 #include "server/engine/attachment.hpp"
 #include "server/engine/events.hpp"
-#include "server/report/run_report.hpp"
+#include "server/engine/run_report.hpp"
 
 namespace leat::server {
 

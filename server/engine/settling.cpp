@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "server/report/mode_report.hpp"
+#include "server/engine/run_report.hpp"
 
 namespace leat::server {
 

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "client-api/api/leat.h"
-#include "lib/os/cores.hpp"
 #include "lib/os/clock.hpp"
+#include "lib/os/cores.hpp"
 
 namespace leat::bench {
 namespace {

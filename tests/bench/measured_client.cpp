@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "client-api/api/leat.h"
-#include "lib/os/cores.hpp"
 #include "lib/os/clock.hpp"
+#include "lib/os/cores.hpp"
 #include "tests/bench/block_ring.hpp"
 
 namespace leat::bench {

@@ -119,7 +119,7 @@ def test_files_that_comments_name_are_there(path):
 
 def test_a_comment_that_names_no_file_is_found():
     there = ends(["server/workers/frame.hpp", "docs/README.md"])
-    assert names_of_no_file("x.hpp", "/* see server/workers/frame.hpp,\n and docs/README.md */", there) == ["server/workers/frame.hpp"]
+    assert names_of_no_file("x.hpp", "/* see server/workers/frames.hpp,\n and docs/README.md */", there) == ["server/workers/frames.hpp"]
     assert names_of_no_file("x.py", '"""As frame.hpp."""\nname = "x.cpp"  # and frames.py\n', there) == ["frames.py"]
     assert names_of_no_file("x.cpp", '#include "x.hpp"\nint x;  // of mpi.h\n', there) == []
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long a run takes, by where its output and analyses are done: the models of docs/explanation/planning.md, which has their sources.
-leatd says by server/report/plan.cpp how long its own run should have taken; tests/integration/test_report.py compares both.
+leatd says by server/engine/run_report.cpp how long its own run should have taken; tests/integration/test_report.py compares both.
 All times are in seconds."""
 from dataclasses import dataclass, replace
 

@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 
-GOOD, BAD, USAGE = 0, 1, 2  # as server/command/exit_codes.hpp has them
+GOOD, BAD, USAGE = 0, 1, 2  # as server/cli/programs.hpp has them
 TIMES_NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9}
 SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _QUANTITY = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(.*)", re.ASCII | re.S)

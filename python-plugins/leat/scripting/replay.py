@@ -10,7 +10,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-GOOD, BAD, USAGE = 0, 1, 2  # as server/command/exit_codes.hpp has them
+GOOD, BAD, USAGE = 0, 1, 2  # as server/cli/programs.hpp has them
 _MOST_FAILURES = 3          # in a row; what <folder failures="..."> has by default
 _REDRAW_SECONDS = 0.1
 

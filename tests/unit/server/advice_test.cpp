@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // integration.report follows in real runs what is said here.
-#include "server/report/advice.hpp"
+#include "server/engine/run_report.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/report/plan.hpp"
+#include "server/engine/run_report.hpp"
 
 #include <gtest/gtest.h>
 

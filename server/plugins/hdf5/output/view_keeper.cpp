@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "lib/os/process.hpp"
 #include "lib/os/descriptor.hpp"
+#include "lib/os/process.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/output/old_output.hpp"
 #include "server/plugins/hdf5/view/make_view.hpp"

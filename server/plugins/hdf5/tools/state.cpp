@@ -8,8 +8,8 @@
 
 #include <cstdio>
 
-#include "server/plugins/hdf5/base/attributes.hpp"
-#include "server/plugins/hdf5/base/plain_file.hpp"
+#include "server/plugins/hdf5/base/files.hpp"
+#include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/disk/file_lock.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
 #include "server/plugins/hdf5/tools/program.hpp"

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/cli/check.hpp"
+
+#include <cstdio>
+#include <memory>
+
+#include "server/cli/check_report.hpp"
+#include "server/cli/programs.hpp"
+#include "server/cli/terminal.hpp"
+
+namespace leat::cli {
+namespace {
+
+// Diagnostics as the reader formats them, with the severity in colour.
+std::string diagnostics_text(const CheckReport& report, bool colours) {
+  std::string text = format(report.diagnostics);
+  if (!colours) return text;
+  for (const auto& [word, paint] :
+       {std::pair{": error: ", Paint::red}, std::pair{": warning: ", Paint::yellow},
+        std::pair{": note: ", Paint::dim}}) {
+    const std::string plain = word;
+    const std::string bright = ": " + painted(plain.substr(2, plain.size() - 3), paint, true) + " ";
+    for (std::size_t at = 0; (at = text.find(plain, at)) != std::string::npos;) {
+      text.replace(at, plain.size(), bright);
+      at = std::min(text.find('\n', at), text.size());
+    }
+  }
+  return text;
+}
+
+void print(std::FILE* stream, const std::string& text) { std::fputs(text.c_str(), stream); }
+
+std::string verdict(const CheckReport& report) {
+  int errors = 0;
+  for (const auto& each : report.diagnostics) errors += each.severity == model::Severity::error;
+  return std::to_string(errors) + (errors == 1 ? " error" : " errors") + " in " +
+         report.options.file + "\n";
+}
+
+int run_check(const CheckOptions& options) {
+  const Result<CheckReport> report = options.sizes_only ? size_up(options) : check_file(options);
+  if (!report) {
+    print(stderr, "leat check: " + report.error().message + "\n");
+    return kUsage;
+  }
+  if (options.json) {
+    print(stdout, json(*report));
+  } else {
+    const bool good = report->good();
+    print(stdout, screen(*report, look_of(stdout)));
+    std::fflush(stdout);  // so that what is wrong stands below, where the eye is
+    if (report->model && !report->diagnostics.empty()) print(stderr, "\n");
+    print(stderr, diagnostics_text(*report, look_of(stderr).colours));
+    if (!good) print(stderr, verdict(*report));
+    if (good) print(stdout, "\n" + painted("good", Paint::green, look_of(stdout).colours) + "\n");
+  }
+  return report->good() ? kGood : kBad;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<CheckOptions>();
+  CLI::App* verb = app.add_subcommand(
+      "check", "Says all errors of a configuration at once, or shows what the run will be.");
+  verb->add_option("FILE", options->file, "The XML of the simulation")->required();
+  verb->add_option("--ranks", options->ranks, "Ranks of the whole run")->check(CLI::PositiveNumber);
+  verb->add_option("--per-node", options->per_node,
+                   "Ranks on one node (default: all of --ranks, else 1)")
+      ->check(CLI::PositiveNumber);
+  verb->add_option(
+          "--set", options->set,
+          "name=value of an int parameter, as the simulation would set it; may be repeated")
+      ->allow_extra_args(false);
+  verb->add_option("--import-limit", options->import_limit,
+                   "Seconds that importing the scripts may take (default: 60)")
+      ->check(CLI::PositiveNumber);
+  verb->add_flag("--sizes-only", options->sizes_only,
+                 "Looks at nothing but the XML: imports no script, asks no plugin");
+  verb->add_option("--machine", options->machine,
+                   "A machine described as JSON: says where on it server and memory will be");
+  verb->add_flag("--json", options->json, "JSON on standard output, and nothing else");
+  verb->footer(
+      "Exit codes: 0 the file is good; 1 it has errors, or one iteration does not fit into the "
+      "buffer; 2 the command line is wrong.");
+  verb->callback([options, &exit_code] { exit_code = run_check(*options); });
+}
+
+}  // namespace leat::cli

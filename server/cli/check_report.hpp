@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `leat check` has found out, before it becomes a screen or JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/status.hpp"
+#include "lib/model/checks.hpp"
+#include "lib/model/reader.hpp"
+#include "server/cli/terminal.hpp"
+
+namespace leat::cli {
+
+// What `leat check` has found out, before it becomes a screen or JSON.
+struct CheckOptions {
+  std::string file;
+  std::optional<std::int64_t> ranks;     ///< of the whole run
+  std::optional<std::int64_t> per_node;  ///< ranks on one node
+  std::vector<std::string> set;          ///< "nx=256"
+  double import_limit = 60;              ///< seconds that importing the scripts may take
+  std::string machine;                   ///< a description; "": nothing is said of placement
+  bool sizes_only = false;               ///< size_up() is what is wanted
+  bool json = false;
+};
+
+/// A function of a script that Leat will call.
+struct CheckedFunction {
+  std::string name;
+  std::optional<std::vector<std::string>> variables;  ///< none: all
+  std::int64_t every = 1;
+  std::int64_t line = 0;                 ///< 0: not known
+  std::vector<std::string> products{};   ///< patterns of what it takes that others have made
+  std::vector<std::string> publishes{};  ///< names of what it makes of that
+  std::vector<std::string> events{};     ///< some: called only where one of them happens
+};
+
+struct CheckedScript {
+  std::string name;
+  std::string file;  ///< from the working folder
+  std::vector<CheckedFunction> functions;
+};
+
+struct CheckReport {
+  CheckOptions options;
+  std::vector<model::Diagnostic> diagnostics;    ///< of the reader, of the buffer, of the scripts
+  std::optional<model::Model> model;             ///< the rest means something only with a model
+  std::vector<std::vector<std::string>> shapes;  ///< per variable: extents, as numbers where known
+  model::MemoryEstimate memory;
+  bool memory_complete = false;                      ///< no variable's size is unknown
+  std::int64_t per_node = 1;                         ///< ranks on a full node
+  std::optional<std::uint64_t> iterations_that_fit;  ///< at most, unless memory_complete
+  std::vector<std::string> set_by_simulation;        ///< parameters without a value
+  // Of the variables that are taken
+  std::vector<std::string> sizes_need;       ///< parameters without a value that shapes use
+  std::vector<std::string> placeholders;     ///< "nx=1": values of the XML that may stand for none
+  std::vector<std::string> sizes_at_writes;  ///< variables with a "?" extent
+  std::vector<CheckedScript> scripts;
+  std::string server_place, memory_place;  ///< on options.machine
+
+  bool good() const;
+};
+
+/// What an iteration takes, and nothing else. Fails only when `set` does not fit the parameters of the
+/// file: that is the command line's fault.
+Result<CheckReport> size_up(const CheckOptions& options);
+/// And all else; fails likewise.
+Result<CheckReport> check_file(const CheckOptions& options);
+
+/// Asks the plugins of stores that come with Leat what they think of their options.
+void check_stores(CheckReport& report);
+
+/// Where server and memory are on the machine that is described, with ranks bound to cores.
+void check_placement(CheckReport& report);
+
+/// Looks for the scripts of the report's model and imports them in its interpreter; adds what it
+/// finds.
+void check_scripts(CheckReport& report);
+/// Who takes what of whom. After the scripts.
+void check_products(CheckReport& report);
+
+/// All there is to see, for people.
+std::string screen(const CheckReport& report, const Look& look);
+/// Parts of the screen, for a report with a model.
+std::string scripts_text(const CheckReport& report, const Look& look);
+std::string memory_text(const CheckReport& report, const Look& look);
+/// "--set nx=... --set ny=..."
+std::string options_of(const std::vector<std::string>& names);
+std::string placement_text(const CheckReport& report, const Look& look);
+std::string json(const CheckReport& report);
+
+}  // namespace leat::cli

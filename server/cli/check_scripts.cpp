@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scripts of a run, imported by the interpreter that would run them; the work is done in Python: python-
+// plugins/leat/scripting/lint.py.
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lib/base/text.hpp"
+#include "lib/model/run_description.hpp"
+#include "lib/os/folder.hpp"
+#include "lib/os/process.hpp"
+#include "server/cli/check_report.hpp"
+#include "server/workers/python/script_files.hpp"
+
+namespace leat::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using PlainJson = nlohmann::json;
+
+// For the interpreter itself, and NumPy, beside what its scripts may take.
+constexpr double kStartSeconds = 15;
+
+// As short as one would write it here.
+std::string shown(const std::string& path) {
+  std::error_code error;
+  const std::string here = fs::path(path).lexically_relative(fs::current_path(error)).string();
+  return error || here.empty() || here.starts_with("..") ? path : here;
+}
+
+model::Severity severity_of(const std::string& word) {
+  if (word == "note") return model::Severity::note;
+  return word == "warning" ? model::Severity::warning : model::Severity::error;
+}
+
+model::Diagnostic diagnostic_of(const PlainJson& told, const model::SourceLocation& where_scripts) {
+  const std::string file = told.value("file", std::string());
+  const model::SourceLocation in_script{shown(file), told.value("line", 0), 0};
+  return {severity_of(told.value("severity", std::string())),
+          file.empty() ? where_scripts : in_script, told.value("message", std::string())};
+}
+
+CheckedFunction function_of(const PlainJson& told) {
+  CheckedFunction function{
+      told.value("name", std::string()), {}, told.value("every", std::int64_t{1})};
+  if (const auto found = told.find("variables"); found != told.end() && found->is_array())
+    function.variables = found->get<std::vector<std::string>>();
+  function.line = told.value("line", std::int64_t{0});
+  function.products = told.value("products", std::vector<std::string>());
+  function.events = told.value("events", std::vector<std::string>());
+  function.publishes = told.value("publishes", std::vector<std::string>());
+  return function;
+}
+
+std::vector<model::ScriptSource> usable_sources(const CheckReport& report) {
+  std::vector<model::ScriptSource> usable;
+  for (const model::ScriptSource& source : report.model->scripts.sources) {
+    if (server::why_not_usable(source).empty()) usable.push_back(source);
+  }
+  return usable;
+}
+
+// Those of sources that can be used; what else is in their folders is a warning.
+std::vector<server::ScriptFile> files_of(CheckReport& report,
+                                         const std::vector<model::ScriptSource>& usable) {
+  server::ScriptScan scan = server::find_scripts(usable);
+  for (const std::string& problem : scan.problems)
+    report.diagnostics.push_back({model::Severity::warning, report.model->scripts.where, problem});
+  std::set<std::string> warnings;
+  for (const server::ScriptFile& file : scan.files) {
+    if (std::string text = platform::group_warning(file.path); !text.empty())
+      warnings.insert(std::move(text));
+  }
+  for (const std::string& text : warnings)
+    report.diagnostics.push_back({model::Severity::warning, report.model->scripts.where, text});
+  return std::move(scan.files);
+}
+
+PlainJson order_for(const CheckReport& report, const std::vector<server::ScriptFile>& files,
+                    const std::vector<model::ScriptSource>& sources) {
+  PlainJson scripts = PlainJson::array();
+  for (const server::ScriptFile& file : files) {
+    scripts.push_back({{"path", file.path},
+                       {"damaris", server::damaris_words(sources[file.source], *report.model)}});
+  }
+  return {{"model", model::described(*report.model)},
+          {"scripts", scripts},
+          {"limit", report.options.import_limit}};
+}
+
+void take_answer(CheckReport& report, const PlainJson& told) {
+  for (const PlainJson& each : told.value("diagnostics", PlainJson::array()))
+    report.diagnostics.push_back(diagnostic_of(each, report.model->scripts.where));
+  std::size_t number = 0;
+  for (const PlainJson& each : told.value("scripts", PlainJson::array())) {
+    if (number == report.scripts.size()) return;
+    for (const PlainJson& function : each.value("functions", PlainJson::array()))
+      report.scripts[number].functions.push_back(function_of(function));
+    ++number;
+  }
+}
+
+// With what it takes that others have made.
+std::string variables_of(const CheckedFunction& function) {
+  std::string text = function.variables ? joined(*function.variables, ", ") : "all";
+  if (function.products.empty()) return text;
+  return text + (text.empty() ? "" : ", ") + joined(function.products, ", ");
+}
+
+std::string when_called(const CheckedFunction& function) {
+  std::string text = function.every == 1
+                         ? "every iteration"
+                         : "every " + std::to_string(function.every) + " iterations";
+  if (!function.events.empty()) text += " with " + joined(function.events, " or ");
+  return text;
+}
+
+// Of folders the reader does not know what is in them.
+void check_names_in_events(CheckReport& report) {
+  std::vector<std::string> known;
+  for (const CheckedScript& script : report.scripts) known.push_back(script.name);
+  for (const model::Event& event : report.model->events) {
+    for (const std::string& name : event.scripts) {
+      if (std::count(known.begin(), known.end(), name) > 0) continue;
+      report.diagnostics.push_back({model::Severity::error, event.where,
+                                    "event \"" + event.name + "\" is for the script \"" + name +
+                                        "\", which is not there" + did_you_mean(name, known)});
+    }
+  }
+}
+
+}  // namespace
+
+void check_scripts(CheckReport& report) {
+  const model::Scripts& scripts = report.model->scripts;
+  if (!scripts.exist()) return;
+  for (model::Diagnostic& each : server::script_problems(scripts))
+    report.diagnostics.push_back(std::move(each));
+  const std::vector<model::ScriptSource> sources = usable_sources(report);
+  const std::vector<server::ScriptFile> files = files_of(report, sources);
+  for (const server::ScriptFile& file : files)
+    report.scripts.push_back({file.name, shown(file.path), {}});
+  check_names_in_events(report);
+  const std::string interpreter = platform::find_program(scripts.interpreter);
+  if (interpreter.empty()) return;
+  const Result<std::string> output = server::run_python_tool(
+      interpreter, {"lint"},
+      order_for(report, files, sources).dump(-1, ' ', false, PlainJson::error_handler_t::replace),
+      report.options.import_limit + kStartSeconds);
+  const PlainJson told = PlainJson::parse(output ? *output : "", nullptr, false);
+  if (told.is_object()) return take_answer(report, told);
+  const std::string why =
+      output ? interpreter + " did not say what it found" : output.error().message;
+  report.diagnostics.push_back(
+      {model::Severity::error, scripts.where, "the scripts could not be imported: " + why});
+}
+
+std::string scripts_text(const CheckReport& report, const Look& look) {
+  if (!report.model->scripts.exist()) return "";
+  std::string text =
+      "\n" + painted(counted(report.scripts.size(), "script"), Paint::bold, look.colours) + "\n";
+  std::vector<std::vector<Cell>> rows{{{"name", Paint::dim},
+                                       {"function", Paint::dim},
+                                       {"variables", Paint::dim},
+                                       {"called", Paint::dim}}};
+  for (const CheckedScript& script : report.scripts) {
+    if (script.functions.empty()) rows.push_back({{script.name}, {"?", Paint::red}, {}, {}});
+    for (const CheckedFunction& function : script.functions) {
+      rows.push_back(
+          {{script.name}, {function.name}, {variables_of(function)}, {when_called(function)}});
+    }
+  }
+  return rows.size() == 1 ? text : text + table_or_paragraphs(rows, look);
+}
+
+}  // namespace leat::cli

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/cli/drain.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "lib/base/status.hpp"
+#include "lib/base/text.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "lib/os/child_process.hpp"
+#include "lib/os/clock.hpp"
+#include "lib/os/file_lock.hpp"
+#include "lib/os/process.hpp"
+
+namespace leat::cli {
+
+std::vector<KilledSession> killed_sessions() {
+  std::vector<KilledSession> killed;
+  const platform::Findings found =
+      platform::sweep({platform::runtime_folder_name()}, platform::Sweep::look, shm::must_stay);
+  for (const platform::UndrainedOne& one : found.undrained) {
+    KilledSession session{one, shm::undrained_in(one.segment)};
+    session.iterations = session.held.iterations.size();
+    session.blocks = session.held.blocks;
+    session.bytes = session.held.bytes;
+    session.problem = session.held.problem;
+    killed.push_back(std::move(session));
+  }
+  return killed;
+}
+
+namespace {
+
+constexpr std::int64_t kLeastLimitNs = 2'000'000'000;
+// One that takes processor time all the while, and gets nothing done, runs in a circle.
+constexpr std::int64_t kMostFruitlessNs = 600'000'000'000;
+// Of processor time between two glances: less is a loop that looks again and again whether it may
+// go on.
+constexpr std::int64_t kLeastWorkNs = platform::kGlanceNs / 5;
+
+}  // namespace
+
+DrainWatch::DrainWatch(const std::string& segment, pid_t who)
+    : path_("/dev/shm/" + segment),
+      segment_(shm::Segment::look(segment)),
+      is_child_(who != 0),
+      who_(who),
+      count_(count()),
+      limit_ns_(kLeastLimitNs) {
+  if (segment_)
+    limit_ns_ = std::max(limit_ns_, static_cast<std::int64_t>(segment_->header().timeout_ns));
+}
+
+std::uint64_t DrainWatch::count() const noexcept {
+  return segment_ ? segment_->server_state().progress.load(std::memory_order_relaxed) : 0;
+}
+
+// Before its first result there is none to count: it starts, reads the XML, opens the stores.
+bool DrainWatch::works() {
+  const std::int64_t before = std::exchange(processor_ns_, platform::processor_time_of(who_));
+  return processor_ns_ - before >= kLeastWorkNs;
+}
+
+bool DrainWatch::stuck() {
+  const std::int64_t now = platform::now_ns();
+  if (now - looked_ns_ < platform::kGlanceNs) return false;
+  const std::int64_t passed =
+      looked_ns_ == 0 ? 0 : std::min(now - looked_ns_, 2 * platform::kGlanceNs);
+  looked_ns_ = now;
+  const pid_t before = who_;
+  if (!is_child_) who_ = platform::holder_of_lock(path_);
+  const std::uint64_t counted_before = std::exchange(count_, count());
+  const bool has_more = count_ != counted_before || who_ != before;
+  fruitless_ns_ = has_more ? 0 : fruitless_ns_ + passed;
+  idle_ns_ = works() || has_more ? 0 : idle_ns_ + passed;
+  return idle_ns_ >= limit_ns_ || fruitless_ns_ >= kMostFruitlessNs;
+}
+
+std::string DrainWatch::why() const {
+  const std::string number = std::to_string(who_);
+  const bool stopped = platform::is_stopped(who_);
+  const auto seconds =
+      static_cast<std::uint64_t>(std::max(idle_ns_, fruitless_ns_) / 1'000'000'000);
+  return (who_ > 0 ? "process " + number : "a process of another container") + " stores it, " +
+         (stopped ? "is stopped, " : "") + "and has got nothing done for " +
+         counted(seconds, "second") +
+         (stopped ? ": let it go on (kill -CONT " + number + "), or end it and try again"
+                  : ": end it and try again, if it does not go on");
+}
+
+namespace {
+
+std::string path_of(const KilledSession& session) { return "/dev/shm/" + session.what.segment; }
+
+// What it says, and how it ends. False when it is stuck before that.
+bool await_end(const platform::Child& child, DrainWatch* watch, std::string* report, int* status) {
+  for (bool open = true; open || !platform::reap(child.pid, platform::kGlanceNs, status);) {
+    if (watch->stuck()) return false;
+    open = open && platform::read_report(child, platform::kGlanceNs, report);
+  }
+  return true;
+}
+
+// With the segment everything else of the session goes.
+void note_stored(KilledSession* session, const Json& report) {
+  platform::sweep({platform::runtime_folder_name()}, platform::Sweep::remove, shm::must_stay);
+  session->outcome = "stored";
+  session->iterations = report.value("iterations", std::uint64_t{0});
+  session->blocks = report.value("blocks", std::uint64_t{0});
+  session->bytes = report.value("bytes", std::uint64_t{0});
+  session->lost = report.value("lost", std::uint64_t{0});
+}
+
+// Another process was faster: it ends, is killed, or is stuck.
+void await_other(KilledSession* session) {
+  DrainWatch watch(session->what.segment);
+  while (platform::try_lock(path_of(*session)).held) {
+    if (watch.stuck()) {
+      session->problem = watch.why();
+      return;
+    }
+    platform::pause_shortly();
+  }
+  const bool gone = !platform::segment_is_there(session->what.segment);
+  session->outcome = gone ? "stored" : "in memory";
+  session->problem = gone ? "" : "another process began to store it, and did not end with that";
+}
+
+// By the run that it was a part of.
+std::pair<std::string, std::string> run_of(const KilledSession& session) {
+  return session.held.run ? std::pair(session.held.run->session, session.held.run->folder)
+                          : std::pair(session.what.session, std::string());
+}
+
+void drain_one(KilledSession* session) {
+  const Result<platform::Child> child =
+      platform::spawn({platform::path_beside_program("leatd"), "--drain", session->what.segment,
+                       "--report-fd", std::to_string(platform::kReportFd)});
+  if (!child) {
+    session->problem = child.error().message;
+    return;
+  }
+  DrainWatch watch(session->what.segment, child->pid);
+  std::string report;
+  int status = 0;
+  if (!await_end(*child, &watch, &report, &status)) {
+    session->problem = watch.why();
+    return;
+  }
+  const Json facts = Json::parse(report, nullptr, false);
+  if (facts.is_object()) return note_stored(session, facts);
+  const std::size_t line_end = report.find('\n');
+  if (line_end == std::string::npos) {
+    session->problem = "its server " + platform::describe_end(status) + " before all was stored";
+    return;
+  }
+  const auto code = static_cast<Status>(std::atoi(report.c_str()));
+  if (code == Status::ERROR_STATE) return await_other(session);
+  if (!platform::segment_is_there(session->what.segment))
+    return note_stored(session, Json::object());
+  session->problem = report.substr(line_end + 1);
+}
+
+}  // namespace
+
+void drain(const std::vector<KilledSession*>& sessions) {
+  std::map<std::pair<std::string, std::string>, std::vector<KilledSession*>> runs;
+  for (KilledSession* each : sessions)
+    if (each->held.problem.empty()) runs[run_of(*each)].push_back(each);
+  for (const auto& [run, parts] : runs) {
+    std::vector<std::jthread> at_work;
+    for (KilledSession* each : parts) at_work.emplace_back([each] { drain_one(each); });
+  }
+}
+
+void give_up(KilledSession* session) {
+  const platform::LockTry attempt = platform::try_lock(path_of(*session));
+  if (!attempt.lock || platform::bytes_are_locked(attempt.lock, 0, 0)) {
+    session->problem = "it is in use";
+    return;
+  }
+  if (::unlink(path_of(*session).c_str()) == 0) session->outcome = "given up";
+}
+
+std::string sentence(const KilledSession& session) {
+  const std::string folder = session.folder();
+  std::string text = "session " + session.what.session + (folder.empty() ? "" : " of " + folder) +
+                     ": " + counted(session.iterations, "iteration") + ", " +
+                     counted(session.blocks, "block") + ", " + format_bytes(session.bytes);
+  if (session.outcome == "stored") text += " that were in memory are stored now";
+  if (session.outcome == "given up") text += " were in memory and are LOST, as you asked";
+  if (session.outcome == "in memory") text += " are in memory";
+  if (session.lost > 0)
+    text += ", but " + counted(session.lost, "write") + " are lost: see the ledger";
+  return text + (session.problem.empty() ? "" : ": " + session.problem);
+}
+
+Json json_of(const KilledSession& session) {
+  const std::string folder = session.folder();
+  return {{"session", session.what.session},
+          {"segment", "/dev/shm/" + session.what.segment},
+          {"folder", folder.empty() ? Json(nullptr) : Json(folder)},
+          {"outcome", session.outcome},
+          {"iterations", session.iterations},
+          {"blocks", session.blocks},
+          {"bytes", session.bytes},
+          {"lost", session.lost},
+          {"problem", session.problem}};
+}
+
+}  // namespace leat::cli

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of killed sessions: they are stored, or given up.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "lib/node/stale_resources.hpp"
+#include "lib/os/process.hpp"
+#include "lib/shm/segment.hpp"
+#include "lib/shm/undrained.hpp"
+
+namespace leat::cli {
+
+// Sessions of this user on this node of which everything was killed, and what they had in memory.
+struct KilledSession {
+  platform::UndrainedOne what;
+  shm::Undrained held;
+  /// "in memory", "stored" or "given up"
+  std::string outcome = "in memory";
+  std::uint64_t iterations = 0, blocks = 0, bytes = 0;  ///< that are, or were, in memory
+  std::uint64_t lost = 0;                               ///< of the writes, while it was stored
+  std::string problem{};                                ///< why it is in memory still
+
+  std::string folder() const { return held.run ? held.run->folder : ""; }
+};
+
+/// The oldest first.
+std::vector<KilledSession> killed_sessions();
+
+// Whether the process that stores what a killed session has in memory gets on with it: one that
+// works may take as long as it needs, one that is stopped or stuck is not waited for.
+class DrainWatch {
+ public:
+  /// Of the process `who`, or, without it, of whoever has the segment's lock.
+  explicit DrainWatch(const std::string& segment, pid_t who = 0);
+
+  /// To be asked about every platform::kGlanceNs. True when it got nothing done for the run's
+  /// timeout. Time in which we ourselves did not run does not count.
+  bool stuck();
+  /// "process 4711 stores it, is stopped, and has got nothing done for 60 s", and what to do.
+  std::string why() const;
+
+ private:
+  std::uint64_t count() const noexcept;
+  bool works();
+
+  std::string path_;
+  Result<shm::Segment> segment_;
+  const bool is_child_;
+  pid_t who_;
+  std::uint64_t count_;  // of what it got done
+  std::int64_t processor_ns_ = 0, looked_ns_ = 0;
+  std::int64_t limit_ns_, idle_ns_ = 0, fruitless_ns_ = 0;
+};
+
+// What becomes of killed sessions: they are stored, or given up.
+
+using Json = nlohmann::ordered_json;
+
+/// Stores each with a leatd of its own, and waits for its end as long as it gets on: run by run, but
+/// those of one run together, as they may have to agree on something. Those with a problem stay.
+void drain(const std::vector<KilledSession*>& sessions);
+/// Removes it, and with it what was not stored.
+void give_up(KilledSession* session);
+
+/// "session s of /home/me/run: 12 iterations, 96 blocks, 1.2 MiB are stored now"
+std::string sentence(const KilledSession& session);
+Json json_of(const KilledSession& session);
+
+}  // namespace leat::cli

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/cli/launch.hpp"
+
+#include <cstdio>
+#include <memory>
+
+#include "server/cli/launch_plan.hpp"
+#include "server/cli/programs.hpp"
+
+namespace leat::cli {
+namespace {
+
+constexpr const char* kVerb = "launch";
+
+int refuse_launch(int exit_code, const std::string& why) {
+  std::fprintf(stderr, "leat launch: %s\n", why.c_str());
+  return exit_code;
+}
+
+// The one that is named, or that goes without saying.
+std::optional<Launcher> wanted_launcher(const LaunchOptions& options) {
+  return launcher_named(options.launcher.empty() && options.job == "slurm" ? "slurm"
+                                                                           : options.launcher);
+}
+
+Result<Launcher> launcher_to_print(const LaunchOptions& options) {
+  if (const std::optional<Launcher> wanted = wanted_launcher(options)) return *wanted;
+  const Result<InstalledLauncher> found = find_launcher(std::nullopt);
+  if (!found) return found.error();
+  return found->launcher;
+}
+
+int print_launch(const LaunchOptions& options) {
+  const Result<Launcher> launcher = launcher_to_print(options);
+  if (!launcher) return refuse_launch(kBad, launcher.error().message);
+  if (options.job == "pbs" && *launcher == Launcher::slurm)
+    return refuse_launch(kUsage,
+                         "srun starts nothing in a job of PBS; say --launcher openmpi or mpich");
+  const Result<LaunchPlan> plan = plan_launch(options, *launcher);
+  if (!plan) return refuse_launch(kBad, plan.error().message);
+  const std::string line = shell_text(launch_words(*launcher, *plan));
+  const std::string text = options.job.empty() ? line + "\n" : job_text(options.job, *plan, line);
+  std::fputs(text.c_str(), stdout);
+  return kGood;
+}
+
+int exec_launch(const LaunchOptions& options) {
+  const Result<InstalledLauncher> found = find_launcher(wanted_launcher(options));
+  if (!found) return refuse_launch(kBad, found.error().message);
+  const Result<LaunchPlan> plan = plan_launch(options, found->launcher);
+  if (!plan) return refuse_launch(kBad, plan.error().message);
+  std::vector<std::string> words = launch_words(found->launcher, *plan);
+  // By its bare name: Open MPI takes a path for a wish to have it at the same place on all nodes.
+  words.front() = found->name;
+  return exec_named(kVerb, found->path, words);
+}
+
+int run_launch(const LaunchOptions& options) {
+  if (options.program.empty()) {
+    return refuse_launch(kUsage, "what is to be started? Say it behind two dashes: leat launch " +
+                                     options.xml + " -n " + std::to_string(options.ranks) +
+                                     " -- ./simulation its arguments");
+  }
+  return options.run ? exec_launch(options) : print_launch(options);
+}
+
+void add_options(CLI::App& verb, LaunchOptions& options) {
+  const CLI::Range count(std::int64_t{1}, std::int64_t{1} << 31);
+  verb.add_option("CONFIG", options.xml, "The XML of the simulation")->required();
+  verb.add_option("-n", options.ranks, "Ranks that compute, of all nodes")
+      ->required()
+      ->check(count);
+  verb.add_option("--nodes", options.nodes, "Nodes to have them on (default: 1)")->check(count);
+  verb.add_option("--launcher", options.launcher,
+                  "openmpi, mpich or slurm (default: what is in PATH)")
+      ->check(CLI::IsMember({"openmpi", "mpich", "slurm"}));
+  verb.add_option("--machine", options.machines,
+                  "A node described as JSON (default: this one); repeated for each kind of node")
+      ->allow_extra_args(false);
+  CLI::Option* job = verb.add_option("--job", options.job, "Print a job file: slurm or pbs")
+                         ->check(CLI::IsMember({"slurm", "pbs"}));
+  verb.add_flag("--run", options.run, "Start it, and print nothing")->excludes(job);
+  verb.add_option("PROGRAM", options.program, "What to start, and its arguments, behind --");
+}
+
+}  // namespace
+
+void add_launch(CLI::App& app, int& exit_code) {
+  const auto options = std::make_shared<LaunchOptions>();
+  CLI::App* verb = app.add_subcommand(
+      kVerb, "Prints or runs the line of a launcher that leaves the server its cores.");
+  add_options(*verb, *options);
+  verb->footer(
+      "Exit codes: 0 good; 1 the ranks do not fit, or the XML, a machine or the launcher is not "
+      "good; 2 the command line is wrong. With --run those of the launcher.");
+  verb->callback([options, &exit_code] { exit_code = run_launch(*options); });
+}
+
+// The job files of `leat launch`.
+
+namespace {
+
+// sbatch(1): --exclusive gives the job all processors of its nodes, those that no rank is on among
+// them, but no more memory than is asked for; --mem=0 asks for all, the shared segment counts too.
+std::string slurm_text(const LaunchPlan& plan) {
+  return "#SBATCH --job-name=" + plan.simulation +
+         "\n#SBATCH --nodes=" + std::to_string(plan.nodes) +
+         "\n#SBATCH --ntasks=" + std::to_string(plan.ranks) +
+         "\n#SBATCH --ntasks-per-node=" + std::to_string(plan.per_node) +
+         "\n#SBATCH --exclusive\n#SBATCH --mem=0\n";
+}
+
+// pbs_resources(7) and qsub(1B) of OpenPBS: chunks with the cores of a whole node, each on a node of
+// its own (scatter) that no other job is on (excl). A job begins in the home folder.
+std::string pbs_text(const LaunchPlan& plan) {
+  return "#PBS -N " + plan.simulation + "\n#PBS -l select=" + std::to_string(plan.nodes) +
+         ":ncpus=" + std::to_string(plan.cores) + ":mpiprocs=" + std::to_string(plan.per_node) +
+         "\n#PBS -l place=scatter:excl\ncd \"$PBS_O_WORKDIR\" || exit\n";
+}
+
+}  // namespace
+
+std::string job_text(const std::string& batch, const LaunchPlan& plan, const std::string& line) {
+  return "#!/bin/bash\n" + (batch == "pbs" ? pbs_text(plan) : slurm_text(plan)) + line + "\n";
+}
+
+}  // namespace leat::cli

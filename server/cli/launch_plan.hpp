@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many ranks a node gets and where they are bound, in the words of a launcher that is here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/status.hpp"
+#include "lib/os/cores.hpp"
+
+namespace leat::cli {
+
+// How many ranks a node gets and where they are bound, before that becomes a line of some launcher.
+
+/// Those that `leat launch` knows.
+enum class Launcher { openmpi, mpich, slurm };
+
+struct LaunchOptions {
+  std::string xml;
+  std::int64_t ranks = 0, nodes = 1;
+  std::string launcher;               ///< "": what there is
+  std::vector<std::string> machines;  ///< one of each kind of node; none: this one
+  std::string job;                    ///< "", slurm or pbs
+  bool run = false;
+  std::vector<std::string> program;  ///< and its arguments
+};
+
+struct LaunchPlan {
+  std::string simulation;
+  std::int64_t ranks = 0, nodes = 0;    ///< ranks that become servers among them
+  std::int64_t per_node = 0;            ///< ranks; the last node may have fewer
+  std::int64_t cores = 0;               ///< of a node, those of the server among them
+  std::vector<platform::CpuSet> bound;  ///< of each rank of a node
+  std::vector<std::string> program;
+  std::int64_t per_memory_node = 0;  ///< ranks, where each has a server of its own; 0: as they come
+};
+
+/// Says why there is none: errors in the XML or in a machine, no room, or kinds of nodes that this
+/// launcher cannot bind alike.
+Result<LaunchPlan> plan_launch(const LaunchOptions& options, Launcher launcher);
+
+// Which launchers this machine has.
+
+/// Of "openmpi", "mpich" or "slurm"; nothing for other names.
+std::optional<Launcher> launcher_named(const std::string& name);
+
+struct InstalledLauncher {
+  Launcher launcher;
+  std::string name;  ///< as typed
+  std::string path;
+};
+
+/// This launcher, or whichever there is: what `mpirun` is comes first. Says what to do where there is
+/// none.
+Result<InstalledLauncher> find_launcher(std::optional<Launcher> wanted);
+
+// A plan in the words of a launcher, and in those of a batch system.
+
+/// The launcher, its options, and the program with its arguments.
+std::vector<std::string> launch_words(Launcher launcher, const LaunchPlan& plan);
+
+/// As a shell reads it.
+std::string shell_text(const std::vector<std::string>& words);
+
+/// A file for `sbatch`, or (`batch` "pbs") for `qsub` of PBS Professional and OpenPBS, that asks for
+/// whole nodes and runs the line.
+std::string job_text(const std::string& batch, const LaunchPlan& plan, const std::string& line);
+
+}  // namespace leat::cli

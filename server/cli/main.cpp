@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program `leat`: finds the verb, and says what there is when there is none.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "lib/base/text.hpp"
+#include "server/cli/check.hpp"
+#include "server/cli/clean.hpp"
+#include "server/cli/ctl.hpp"
+#include "server/cli/file_verbs.hpp"
+#include "server/cli/launch.hpp"
+#include "server/cli/ls.hpp"
+#include "server/cli/placement.hpp"
+#include "server/cli/programs.hpp"
+#include "server/cli/recover.hpp"
+
+namespace {
+
+std::vector<std::string> verbs_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands({})) names.push_back(verb->get_name());
+  return names;
+}
+
+bool is_unknown_verb(const std::vector<std::string>& verbs, const std::string& word) {
+  return !word.starts_with('-') && std::find(verbs.begin(), verbs.end(), word) == verbs.end();
+}
+
+int refuse_verb(const std::vector<std::string>& verbs, const std::string& word) {
+  const std::string hint = leat::did_you_mean(word, verbs);
+  std::fprintf(stderr, "leat: there is no command \"%s\"%s\n", word.c_str(), hint.c_str());
+  return leat::cli::kUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace leat::cli;
+  if (const auto done = run_python_verb({argv + 1, argv + argc})) return *done;
+  CLI::App app("Leat: a channel beside a simulation.", "leat");
+  app.set_version_flag("--version", std::string("leat ") + LEAT_VERSION);
+  app.require_subcommand(1);
+  app.footer(kExitCodesHelp);
+  int exit_code = kGood;
+  add_check(app, exit_code);
+  add_clean(app, exit_code);
+  add_convert(app, exit_code);
+  add_ctl(app, exit_code);
+  add_launch(app, exit_code);
+  add_ls(app, exit_code);
+  add_placement(app, exit_code);
+  add_recover(app, exit_code);
+  add_replay(app, exit_code);
+  add_view(app, exit_code);
+  add_merge(app, exit_code);
+  add_xdmf(app, exit_code);
+  add_python_verbs(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const std::vector<std::string> verbs = verbs_of(app);
+    if (argc > 1 && is_unknown_verb(verbs, argv[1])) return refuse_verb(verbs, argv[1]);
+    return app.exit(e) == 0 ? kGood : kUsage;
+  }
+  return exit_code;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/cli/programs.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "lib/os/process.hpp"
+#include "server/workers/python/script_files.hpp"
+
+namespace leat::cli {
+
+int exec_program(const std::string& verb, const std::string& program,
+                 const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return exec_named(verb, program, words);
+}
+
+int exec_named(const std::string& verb, const std::string& program,
+               const std::vector<std::string>& words) {
+  std::vector<char*> given;
+  for (const std::string& word : words) given.push_back(const_cast<char*>(word.c_str()));
+  given.push_back(nullptr);
+  execv(program.c_str(), given.data());
+  std::fprintf(stderr, "leat %s: cannot start %s: %s\n", verb.c_str(), program.c_str(),
+               platform::errno_text(errno).c_str());
+  return kBad;
+}
+
+int exec_store_program(const std::string& verb, const std::vector<std::string>& arguments) {
+  return exec_program(verb, platform::path_beside_program(LEAT_PLUGIN_FOLDER "/" + verb + "-hdf5"),
+                      arguments);
+}
+
+namespace {
+
+struct PythonVerb {
+  const char *name, *about;
+};
+
+constexpr PythonVerb kPythonVerbs[] = {
+    {"plan", "Says how long a run would take, with dedicated cores, without, and in one go."},
+    {"predict", "Says what bursts of analytics cost a simulation whose ranks meet in collectives."},
+};
+
+// Of the option that all of these verbs have.
+std::string interpreter_of(const std::vector<std::string>& words) {
+  const std::string option = "--interpreter";
+  std::string name = "python3";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == option && i + 1 < words.size()) name = words[i + 1];
+    if (words[i].starts_with(option + "=")) name = words[i].substr(option.size() + 1);
+  }
+  return name;
+}
+
+}  // namespace
+
+void add_python_verbs(CLI::App& app) {
+  for (const PythonVerb& each : kPythonVerbs) app.add_subcommand(each.name, each.about);
+}
+
+std::optional<int> run_python_verb(const std::vector<std::string>& words) {
+  const auto is_first = [&](const PythonVerb& each) { return words.front() == each.name; };
+  if (words.empty() || std::none_of(std::begin(kPythonVerbs), std::end(kPythonVerbs), is_first))
+    return std::nullopt;
+  const std::string& verb = words.front();
+  const Result<std::string> python = server::find_python(interpreter_of(words), "");
+  if (!python) {
+    std::fprintf(stderr, "leat %s: %s\n", verb.c_str(), python.error().message.c_str());
+    return kBad;
+  }
+  setenv("LEAT_PROGRAM", platform::path_beside_program("leat").c_str(), 1);
+  std::vector<std::string> arguments{server::python_launcher()};
+  arguments.insert(arguments.end(), words.begin(), words.end());
+  return exec_program(verb, *python, arguments);
+}
+
+}  // namespace leat::cli

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/cli/recover.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/text.hpp"
+#include "lib/node/runtime_folder.hpp"
+#include "lib/node/stale_resources.hpp"
+#include "lib/os/process.hpp"
+#include "lib/shm/undrained.hpp"
+#include "server/cli/drain.hpp"
+#include "server/cli/ls_files.hpp"
+#include "server/cli/programs.hpp"
+
+namespace leat::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_same(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  return fs::equivalent(a, b, error);
+}
+
+// A store's folder may lie below that of its run, or elsewhere: then the session tells.
+bool may_belong(const fs::path& file, const std::string& session_of_file,
+                const KilledSession& one) {
+  if (one.what.session == session_of_file) return true;
+  std::error_code error;
+  for (fs::path folder = fs::canonical(file, error).parent_path(); !folder.empty();
+       folder = folder.parent_path()) {
+    if (is_same(folder, one.folder())) return true;
+    if (folder == folder.parent_path()) return false;
+  }
+  return false;
+}
+
+class Recover {
+ public:
+  explicit Recover(std::string name) : name_(std::move(name)), killed_(killed_sessions()) {}
+
+  int run() {
+    std::error_code error;
+    const bool is_folder = fs::is_directory(name_, error);
+    // Also what is no file, which the store's own program refuses by its name.
+    if (!is_folder && fs::exists(fs::symlink_status(name_, error))) return file();
+    store_where([&](const KilledSession& each) {
+      return name_.empty() || (is_folder && is_same(name_, each.folder())) ||
+             each.what.session == name_ || (each.held.run && each.held.run->session == name_);
+    });
+    // A process that was killed while it stored all has left files that hold nothing.
+    if (name_.empty() && stored_ == 0)
+      platform::sweep({platform::runtime_folder_name()}, platform::Sweep::remove, shm::must_stay);
+    if (stored_ > 0) return exit_code_;
+    if (name_.empty() || is_folder) {
+      std::printf("no session was killed with data in memory on this node%s%s\n",
+                  is_folder ? ", of " : "", is_folder ? name_.c_str() : "");
+      return kGood;
+    }
+    return unknown();
+  }
+
+ private:
+  int file() {
+    const std::string session = killed_.empty() ? "" : session_of_file();
+    store_where([&](const KilledSession& each) { return may_belong(name_, session, each); });
+    std::fflush(stdout);
+    return exit_code_ == kGood ? exec_store_program("recover", {name_}) : exit_code_;
+  }
+
+  // "" when nothing can say.
+  std::string session_of_file() const {
+    constexpr std::int64_t kLimitNs = 30'000'000'000;
+    const Result<std::string> told =
+        platform::run_program({state_program(), "--inside", name_}, "", kLimitNs);
+    if (!told) return "";
+    const std::size_t end = told->find('\n');
+    const Json inside = Json::parse(told->substr(end + 1), nullptr, false);
+    return inside.is_object() ? inside.value("session", "") : "";
+  }
+
+  void store_where(const std::function<bool(const KilledSession&)>& is_meant) {
+    std::vector<KilledSession*> meant;
+    for (KilledSession& each : killed_)
+      if (is_meant(each)) meant.push_back(&each);
+    drain(meant);
+    for (const KilledSession* each : meant) say(*each);
+  }
+
+  void say(const KilledSession& one) {
+    ++stored_;
+    const bool good = one.outcome == "stored" && one.lost == 0;
+    std::fprintf(good ? stdout : stderr, "%s%s\n",
+                 good ? "" : "leat recover: ", sentence(one).c_str());
+    if (!good) exit_code_ = kBad;
+  }
+
+  int unknown() const {
+    std::vector<std::string> names;
+    for (const KilledSession& each : killed_) names.push_back(each.what.session);
+    std::fprintf(
+        stderr,
+        "leat recover: there is no file \"%s\", and no session of this name was killed with "
+        "data in memory on this node%s\n",
+        name_.c_str(), did_you_mean(name_, names).c_str());
+    return kBad;
+  }
+
+  std::string name_;
+  std::vector<KilledSession> killed_;
+  int stored_ = 0;
+  int exit_code_ = kGood;
+};
+
+}  // namespace
+
+void add_recover(CLI::App& app, int& exit_code) {
+  const auto name = std::make_shared<std::string>();
+  CLI::App* verb = app.add_subcommand("recover",
+                                      "Stores what a killed session has in memory, and finishes "
+                                      "the commit in which the writer of a "
+                                      "file was killed. The next run does both too.");
+  verb->add_option("NAME", *name,
+                   "What a store of type hdf5 has written, the folder of a run, or the name of a "
+                   "session; without it all killed sessions of this node");
+  verb->footer(
+      "Exit codes: 0 the file is good, all is stored; 1 it is not, or a run is writing it; 2 the "
+      "command line is wrong; 3 the last commit could not be finished, and the journal is kept.");
+  verb->callback([name, &exit_code] { exit_code = Recover(*name).run(); });
+}
+
+}  // namespace leat::cli
