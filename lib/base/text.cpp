@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <iterator>
@@ -45,7 +44,7 @@ std::string format_seconds(double seconds) {
   if (seconds < 0.9995e-3) return number(seconds * 1e6, "us");
   if (seconds < 0.9995) return number(seconds * 1e3, "ms");
   if (seconds < 119.5) return number(seconds, "s");
-  const long long whole = std::llround(seconds);
+  const auto whole = static_cast<long long>(seconds + 0.5);  // libleat has no libm
   if (whole < 7200) return two(whole / 60, "min", whole % 60, "s");
   return two(whole / 3600, "h", whole % 3600 / 60, "min");
 }

@@ -104,8 +104,10 @@ import json, os
 def main(DD):
     from dask.distributed import Client
     with Client(scheduler_file=DD['dask_env']['dask_scheduler_file'], timeout='10s') as client:
-        client.wait_for_workers(1, timeout=60)
-        found = [w['id'] for w in client.scheduler_info()['workers'].values()]
+        found = []
+        while not found:  # the one that was there may be killed in between
+            client.wait_for_workers(1, timeout=60)
+            found = [w['id'] for w in client.scheduler_info()['workers'].values()]
     with open("told.jsonl", "a") as file:
         print(json.dumps([DD['iteration_data']['iteration'], found, DD['dask_env'], os.getpid()]), file=file)
 
