@@ -254,12 +254,15 @@ int run_on_all(const CtlOptions& options, const Json& arguments,
   return code;
 }
 
-// For --help.
+// For --help: a line for each verb.
 std::string all_verbs() {
+  constexpr std::size_t kColumn = 28;
   std::string text;
-  for (const Verb& each : control::verbs())
-    text += (text.empty() ? "" : "; ") + each.name + (each.words.empty() ? "" : " " + each.words) +
-            ": " + each.about;
+  for (const Verb& each : control::verbs()) {
+    std::string line = "  " + each.name + " " + each.words;
+    line.resize(std::max(line.size(), kColumn), ' ');
+    text += line + each.about + "\n";
+  }
   return text;
 }
 
@@ -311,7 +314,7 @@ void add_ctl(CLI::App& app, int& exit_code) {
           "SESSION", options->session,
           "Its name, as `leat ls` shows it; that of a run means all of its servers on the node")
       ->required();
-  verb->add_option("VERB", options->verb, all_verbs())->required();
+  verb->add_option("VERB", options->verb, "One of those below")->required();
   verb->add_option("ARGUMENT", options->arguments, "What the verb needs");
   verb->add_flag("--json", options->json, "What the server says, as JSON");
   verb->add_option(
@@ -330,7 +333,8 @@ void add_ctl(CLI::App& app, int& exit_code) {
           ->capture_default_str()
           ->check(CLI::NonNegativeNumber);
   verb->footer(
-      "Exit codes: 0 done; 1 the server has refused it; 2 the command line is wrong; 3 no such "
+      "Verbs:\n" + all_verbs() +
+      "\nExit codes: 0 done; 1 the server has refused it; 2 the command line is wrong; 3 no such "
       "session runs on this node; 4 the server does not answer in time, or has gone.");
   verb->callback([options, wait, &exit_code] {
     options->must_wait = wait->count() > 0 && options->wait > 0;
