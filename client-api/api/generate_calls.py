@@ -75,7 +75,8 @@ def names(variable):
 def python():
     return ('# SPDX-License-Identifier: Apache-2.0\n"""The verbs of leat.client that take no more than a translation of their arguments.'
             '\n\n'
-            'Made by client-api/api/generate_calls.py of calls.def: change that."""\nfrom . import _core\nfrom .client import _check\n\n'
+            'Made by client-api/api/generate_calls.py of calls.def: change that."""\nfrom . import _core\n'
+            'from .errors import check as _check\n\n'
             + names("__all__") + "\n" + "".join(python_of(c) for c in calls() if c.is_made_for("Python")))
 
 

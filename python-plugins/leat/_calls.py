@@ -3,7 +3,7 @@
 
 Made by client-api/api/generate_calls.py of calls.def: change that."""
 from . import _core
-from .client import _check
+from .errors import check as _check
 
 __all__ = ("finalize", "commit", "set_extent", "set_position", "set_level", "end_iteration", "count", "signal",
            "after_collective", "set_int", "set_double", "set_string")

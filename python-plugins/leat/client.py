@@ -17,24 +17,13 @@ import os
 
 import numpy as _np
 
-from . import _core
+from . import _calls, _core
+from ._calls import *  # noqa: F403 - the verbs that are made of the table of calls
+from .errors import Error, last_error, status_name
+from .errors import check as _check
 
 __all__ = ["Error", "init", "split", "write", "alloc", "idle", "iteration", "set", "get_int", "get_double", "get_string", "wanted",
-           "last_error", "status_name"]
-
-
-class Error(RuntimeError):
-    """What a call failed with; `status` is "LEAT_ERROR_SHAPE", for example."""
-
-    def __init__(self, status, message):
-        super().__init__(message)
-        self.status = status
-
-
-def _check(status):
-    if status < 0:
-        raise Error(status_name(status), last_error())
-    return status
+           "last_error", "status_name", *_calls.__all__]
 
 
 def init(config, comm=None):
@@ -145,16 +134,6 @@ def wanted(variable):
     return _check(_core.wanted(variable)) == 0
 
 
-def last_error():
-    """The message of this thread's last call that failed."""
-    return _core.last_error()
-
-
-def status_name(status):
-    """"LEAT_ERROR_FULL" for -8."""
-    return _core.status_name(status)
-
-
 def _given(answer, default):
     status, value = answer
     _check(status)
@@ -174,9 +153,3 @@ def get_double(parameter, default=None):
 def get_string(parameter, default=None):
     """The value of a text parameter in this rank's current iteration, steered or not; `default` with LEAT=off."""
     return _given(_core.get_string(parameter), default)
-
-
-from . import _calls  # noqa: E402 - it uses _check
-from ._calls import *  # noqa: E402, F403 - the verbs that are made of the table of calls
-
-__all__ += _calls.__all__
