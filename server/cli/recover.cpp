@@ -10,6 +10,7 @@
 #include "lib/base/text.hpp"
 #include "lib/node/runtime_folder.hpp"
 #include "lib/node/stale_resources.hpp"
+#include "lib/os/child_process.hpp"
 #include "lib/os/process.hpp"
 #include "lib/shm/undrained.hpp"
 #include "server/cli/drain.hpp"

@@ -201,7 +201,7 @@ def test_a_run_is_shorter_when_its_advice_is_followed(tmp_path):
         took, first, log = timed_run(tmp_path / name, **what)
         assert took > 10 and (change := re.search(expected, first["advice"])), (took, first)
         assert first["advice"] in log
-        then, second, _ = timed_run(tmp_path / f"{name}-followed", **{**what, **change.groupdict()})
+        then, second, _ = timed_run(tmp_path / f"{name}-2", **{**what, **change.groupdict()})
         assert then < shorter * took, (took, then, first, second)
 
     with ThreadPoolExecutor() as threads:
