@@ -44,16 +44,17 @@ void Spiller::make_room() {
 }
 
 void Spiller::take_written(const std::function<bool(const nlohmann::json&)>& note) {
-  std::optional<Written> written;
+  Written written;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!written_) return;
-    written.swap(written_);
-    taking_ = true;  // the same iteration is in line until it is replaced: it is not written twice
-    on_disk_[written->iteration.number].push_back(written->file);
+    // There is one until the line has been replaced: meanwhile the thread would find the same
+    // iteration in line, and write it again.
+    written = std::move(*written_);
+    on_disk_[written.iteration.number].push_back(written.file);
   }
-  const std::int64_t number = written->iteration.number;
-  const bool noted = note(json_of(written->file->record()));
+  const std::int64_t number = written.iteration.number;
+  const bool noted = note(json_of(written.file->record()));
   if (!noted && !said_failed_.exchange(true)) {
     parts_.log->warn(
         "cannot spill iteration {}: the journal of the session cannot be written to; the "
@@ -61,17 +62,17 @@ void Spiller::take_written(const std::function<bool(const nlohmann::json&)>& not
         number);
   }
   const std::lock_guard<std::mutex> lock(mutex_);
-  taking_ = false;
+  written_.reset();
   changed_.notify_one();
-  if (noted && line_.replace(std::move(written->iteration))) {
+  if (noted && line_.replace(std::move(written.iteration))) {
     ++total_.iterations;
-    total_.bytes += written->file->bytes();
+    total_.bytes += written.file->bytes();
     return;
   }
   // It is in the segment still, for a server that takes over too.
   on_disk_[number].pop_back();
   if (on_disk_[number].empty()) on_disk_.erase(number);
-  remove(*written->file);
+  remove(*written.file);
 }
 
 void Spiller::forget(std::int64_t done) {
@@ -127,7 +128,7 @@ std::string Spiller::report() const {
 void Spiller::run() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return closing_ || (wanted_ && !written_ && !taking_); });
+    changed_.wait(lock, [this] { return closing_ || (wanted_ && !written_); });
     if (closing_) return;
     lock.unlock();
     const bool moved = spill_one();

@@ -113,8 +113,8 @@ class Spiller {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // With the mutex
-  bool wanted_ = false, taking_ = false, closing_ = false;
-  std::optional<Written> written_;
+  bool wanted_ = false, closing_ = false;
+  std::optional<Written> written_;  ///< and not in line yet
   std::map<std::int64_t, Files> on_disk_;
 
   std::atomic<std::uint64_t> bytes_{0}, files_{0}, files_gone_{0};
