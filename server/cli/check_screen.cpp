@@ -136,12 +136,6 @@ class CheckScreen {
           "when they compute beside it, and says which in its log and report\n";
   }
 
-  static std::vector<Cell> header(const std::vector<std::string>& titles) {
-    std::vector<Cell> row;
-    for (const std::string& title : titles) row.push_back({title, Paint::dim});
-    return row;
-  }
-
   void variables() {
     section(counted(model_.variables.size(), "variable"));
     if (model_.variables.empty()) return;

@@ -161,10 +161,7 @@ std::string scripts_text(const CheckReport& report, const Look& look) {
   if (!report.model->scripts.exist()) return "";
   std::string text =
       "\n" + painted(counted(report.scripts.size(), "script"), Paint::bold, look.colours) + "\n";
-  std::vector<std::vector<Cell>> rows{{{"name", Paint::dim},
-                                       {"function", Paint::dim},
-                                       {"variables", Paint::dim},
-                                       {"called", Paint::dim}}};
+  std::vector<std::vector<Cell>> rows{header({"name", "function", "variables", "called"})};
   for (const CheckedScript& script : report.scripts) {
     if (script.functions.empty()) rows.push_back({{script.name}, {"?", Paint::red}, {}, {}});
     for (const CheckedFunction& function : script.functions) {

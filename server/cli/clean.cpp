@@ -38,14 +38,8 @@ std::string pid_of(const platform::LiveOne& one) {
   return pid == 0 ? "-" : std::to_string(pid);
 }
 
-Rows header(const std::vector<std::string>& titles) {
-  Rows rows(1);
-  for (const std::string& title : titles) rows[0].push_back({title, Paint::dim});
-  return rows;
-}
-
 std::string alive_table(const CleanReport& report, const Look& look) {
-  Rows rows = header({"session", "pid", "since", "memory"});
+  Rows rows{header({"session", "pid", "since", "memory"})};
   rows[0].back().right = true;
   for (const platform::LiveOne& one : report.found.alive) {
     rows.push_back(
@@ -58,7 +52,7 @@ std::string alive_table(const CleanReport& report, const Look& look) {
 }
 
 std::string dead_table(const CleanReport& report, const Look& look) {
-  Rows rows = header({"session", "what", "memory", "file"});
+  Rows rows{header({"session", "what", "memory", "file"})};
   rows[0][2].right = true;
   for (const platform::StaleResource& each : report.found.dead) {
     rows.push_back({{each.session},

@@ -9,9 +9,7 @@
 
 #include "lib/model/damaris/translate.hpp"
 #include "lib/model/reader.hpp"
-#include "lib/os/process.hpp"
 #include "server/cli/programs.hpp"
-#include "server/workers/python/script_files.hpp"
 
 namespace leat::cli {
 namespace {
@@ -93,15 +91,9 @@ struct XdmfOptions {
 };
 
 int run_xdmf(const XdmfOptions& options) {
-  const Result<std::string> python = server::find_python(options.interpreter, "h5py");
-  if (!python) {
-    std::fprintf(stderr, "leat xdmf: %s\n", python.error().message.c_str());
-    return kBad;
-  }
-  std::vector<std::string> words{server::python_launcher(), "xdmf",
-                                 options.json ? "json" : "screen"};
+  std::vector<std::string> words{options.json ? "json" : "screen"};
   words.insert(words.end(), options.files.begin(), options.files.end());
-  return exec_program("xdmf", *python, words);
+  return exec_python_tool("xdmf", options.interpreter, "h5py", words);
 }
 
 }  // namespace
@@ -129,9 +121,8 @@ struct ReplayOptions {
   std::optional<std::int64_t> from, to;
 };
 
-// What follows the interpreter.
 std::vector<std::string> arguments_of(const ReplayOptions& options) {
-  std::vector<std::string> words{server::python_launcher(), "replay"};
+  std::vector<std::string> words;
   if (!options.output.empty()) words.push_back("--output=" + options.output);
   if (options.from) words.push_back("--from=" + std::to_string(*options.from));
   if (options.to) words.push_back("--to=" + std::to_string(*options.to));
@@ -140,19 +131,13 @@ std::vector<std::string> arguments_of(const ReplayOptions& options) {
   return words;
 }
 
-int complain(int exit_code, const std::string& message) {
-  std::fprintf(stderr, "leat replay: %s\n", message.c_str());
-  return exit_code;
-}
-
 int run_replay(const ReplayOptions& options) {
   if (options.from && options.to && *options.from > *options.to) {
-    return complain(kUsage, "--from " + std::to_string(*options.from) + " is behind --to " +
-                                std::to_string(*options.to));
+    std::fprintf(stderr, "leat replay: --from %s is behind --to %s\n",
+                 std::to_string(*options.from).c_str(), std::to_string(*options.to).c_str());
+    return kUsage;
   }
-  const Result<std::string> python = server::find_python(options.interpreter, "NumPy and h5py");
-  if (!python) return complain(kBad, python.error().message);
-  return exec_program("replay", *python, arguments_of(options));
+  return exec_python_tool("replay", options.interpreter, "NumPy and h5py", arguments_of(options));
 }
 
 }  // namespace

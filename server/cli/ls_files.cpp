@@ -50,11 +50,7 @@ std::string subject_of(const Json& entry) {
 }
 
 std::string missing_table(const Json& missing, const Look& look) {
-  std::vector<std::vector<Cell>> rows{{{"what", Paint::dim},
-                                       {"fate", Paint::dim},
-                                       {"iterations", Paint::dim},
-                                       {"ranks", Paint::dim},
-                                       {"why", Paint::dim}}};
+  std::vector<std::vector<Cell>> rows{header({"what", "fate", "iterations", "ranks", "why"})};
   for (std::size_t i = 0; i < std::min(missing.size(), kMostShown); ++i) {
     const Json& entry = missing[i];
     const std::string store = entry.value("store", "");

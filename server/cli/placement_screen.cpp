@@ -99,12 +99,6 @@ class PlacementScreen {
     text_ += "\n" + painted(title, Paint::bold, look_.colours) + "\n";
   }
 
-  static std::vector<Cell> header(const std::vector<std::string>& titles) {
-    std::vector<Cell> row;
-    for (const std::string& title : titles) row.push_back({title, Paint::dim});
-    return row;
-  }
-
   void heading() {
     const auto& [machine, allowed] = report_.described;
     const std::string file =

@@ -36,6 +36,18 @@ int exec_store_program(const std::string& verb, const std::vector<std::string>& 
                       arguments);
 }
 
+int exec_python_tool(const std::string& verb, const std::string& interpreter,
+                     const std::string& packages, const std::vector<std::string>& words) {
+  const Result<std::string> python = server::find_python(interpreter, packages);
+  if (!python) {
+    std::fprintf(stderr, "leat %s: %s\n", verb.c_str(), python.error().message.c_str());
+    return kBad;
+  }
+  std::vector<std::string> arguments{server::python_launcher(), verb};
+  arguments.insert(arguments.end(), words.begin(), words.end());
+  return exec_program(verb, *python, arguments);
+}
+
 namespace {
 
 struct PythonVerb {
@@ -68,16 +80,9 @@ std::optional<int> run_python_verb(const std::vector<std::string>& words) {
   const auto is_first = [&](const PythonVerb& each) { return words.front() == each.name; };
   if (words.empty() || std::none_of(std::begin(kPythonVerbs), std::end(kPythonVerbs), is_first))
     return std::nullopt;
-  const std::string& verb = words.front();
-  const Result<std::string> python = server::find_python(interpreter_of(words), "");
-  if (!python) {
-    std::fprintf(stderr, "leat %s: %s\n", verb.c_str(), python.error().message.c_str());
-    return kBad;
-  }
   setenv("LEAT_PROGRAM", platform::path_beside_program("leat").c_str(), 1);
-  std::vector<std::string> arguments{server::python_launcher()};
-  arguments.insert(arguments.end(), words.begin(), words.end());
-  return exec_program(verb, *python, arguments);
+  return exec_python_tool(words.front(), interpreter_of(words), "",
+                          {words.begin() + 1, words.end()});
 }
 
 }  // namespace leat::cli

@@ -100,6 +100,12 @@ std::string painted(const std::string& text, Paint paint, bool colours) {
   return code(paint) + text + "\033[0m";
 }
 
+std::vector<Cell> header(const std::vector<std::string>& titles) {
+  std::vector<Cell> row;
+  for (const std::string& title : titles) row.push_back({title, Paint::dim});
+  return row;
+}
+
 std::string table(const std::vector<std::vector<Cell>>& rows, const Look& look) {
   const std::vector<std::size_t> widths = column_widths(rows);
   std::string text;

@@ -25,6 +25,9 @@ struct Cell {
   bool right = false;  ///< aligned to the right
 };
 
+/// The first row of a table.
+std::vector<Cell> header(const std::vector<std::string>& titles);
+
 /// Lines of a table, indented by two; columns are as wide as their widest cell in characters.
 std::string table(const std::vector<std::vector<Cell>>& rows, const Look& look);
 

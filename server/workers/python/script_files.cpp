@@ -26,7 +26,7 @@ Result<std::string> find_python(const std::string& interpreter, const std::strin
                                            ", or say --interpreter /path/to/python3"};
   if (!std::filesystem::exists(python_launcher()))
     return Error{Status::ERROR_SYSTEM,
-                 "it is a program in Python, and this Leat was built with LEAT_PYTHON=OFF"};
+                 "this Leat was built with LEAT_PYTHON=OFF, without its programs in Python"};
   return python;
 }
 
