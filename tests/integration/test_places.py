@@ -69,9 +69,15 @@ class Job:
                 self.process.wait()
 
     def check_nothing_left(self):
-        assert not [p for p in pathlib.Path("/dev/shm").iterdir() if "split-" in p.name]
+        assert not segments(self.folder)
         left = [p for p in (self.folder / "r").iterdir() if p.suffix != ".late"]
         assert not left, left
+
+
+def segments(folder):
+    """Of the job that ran there: its session is named after one of its ranks."""
+    pids = [pid for path in folder.glob("rank-*") for pid in re.findall(r"^pid (\d+)", path.read_text())]
+    return [p for p in pathlib.Path("/dev/shm").iterdir() if any(f"split-{pid}-" in p.name for pid in pids)]
 
 
 def expected(rank, iteration):
@@ -213,7 +219,7 @@ def recovered(folder):
     done = None
     while time.monotonic() < until:
         done = subprocess.run([BUILD / "bin/leat", "recover"], cwd=folder, env=environment(folder), capture_output=True, text=True)
-        if done.returncode == 0 and not any("split-" in p.name for p in pathlib.Path("/dev/shm").iterdir()):
+        if done.returncode == 0 and not segments(folder):
             return
         time.sleep(0.1)
     raise AssertionError(done.stdout + done.stderr)
