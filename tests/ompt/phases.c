@@ -63,7 +63,7 @@ static void compute_beside(void) {
   const pid_t child = fork();
   if (child == 0) {
     compute(a, 0);
-    _exit(0);
+    exit(0); /* not _exit: LLVM's runtime takes its file out of /dev/shm then */
   }
   must(waitpid(child, &status, 0) == child && status == 0);
 }
