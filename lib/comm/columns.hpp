@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What servers contribute to a round, and how two contributions become one: in any order, with the
+// same bits.
+#pragma once
+
+#include <boost/icl/interval_set.hpp>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lib/comm/exact_sum.hpp"
+
+namespace leat::comm {
+
+/// A server among those of its run: 0 to size - 1.
+using Rank = std::int32_t;
+
+/// A few numbers also where it holds thousands: ranks that follow each other are one interval.
+using RankSet = boost::icl::interval_set<Rank>;
+
+/// From `first` up to and with `last`.
+inline RankSet ranks_between(Rank first, Rank last) {
+  return RankSet(boost::icl::interval<Rank>::right_open(first, last + 1));
+}
+inline RankSet one_rank(Rank rank) { return ranks_between(rank, rank); }
+inline std::size_t count(const RankSet& set) { return boost::icl::cardinality(set); }
+inline bool has(const RankSet& set, Rank rank) { return boost::icl::contains(set, rank); }
+inline bool has(const RankSet& set, const RankSet& part) { return boost::icl::within(part, set); }
+inline bool overlap(const RankSet& a, const RankSet& b) { return boost::icl::intersects(a, b); }
+
+enum class Op : std::uint8_t { min, max, sum, bit_or };
+
+/// Numbers, element by element. Sums of integers are modulo 2^64; the least and the largest of
+/// doubles is NaN where one is.
+struct Integers {
+  Op op = Op::sum;
+  std::vector<std::int64_t> values{};
+  bool operator==(const Integers&) const = default;
+};
+struct Reals {
+  Op op = Op::min;  ///< min or max
+  std::vector<double> values{};
+  bool operator==(const Reals&) const = default;
+};
+struct Sums {
+  std::vector<ExactSum> values{};
+  bool operator==(const Sums&) const = default;
+};
+/// Whatever each says, by its rank.
+struct Gathered {
+  std::map<Rank, std::string> parts{};
+  bool operator==(const Gathered&) const = default;
+};
+using Column = std::variant<Integers, Reals, Sums, Gathered>;
+using Columns = std::vector<Column>;
+
+/// They are of the same number, types, operations and lengths.
+bool fit(const Columns& a, const Columns& b);
+/// `more` must fit `into`, and be of other ranks.
+void combine(Columns* into, const Columns& more);
+
+}  // namespace leat::comm

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/comm/member.hpp"
+
+#include <algorithm>
+
+namespace leat::comm {
+
+Member::Member(const MemberSettings& settings, std::int64_t now_ns, std::int64_t known)
+    : settings_(settings),
+      all_(ranks_between(0, settings.size - 1)),
+      now_ns_(now_ns),
+      pulse_ns_(now_ns),
+      rounds_(settings.self, settings.most_open),
+      known_(known),
+      own_confirmed_(known),
+      confirmed_(0) {
+  choose_parent();
+  tick();
+}
+
+// ---- for the application ----
+
+bool Member::contribute(const Round& round, Columns columns) {
+  if (!rounds_.contribute(round, std::move(columns))) return false;
+  pass_on();
+  return true;
+}
+
+void Member::confirm(std::int64_t sequence) { own_confirmed_ = std::max(own_confirmed_, sequence); }
+
+void Member::leave() {
+  if (std::exchange(is_leaving_, true)) return;
+  if (view_.root == settings_.self) {
+    bury_and_let_go();
+  } else {
+    send_up();
+  }
+}
+
+bool Member::has_left() const {
+  if (!is_leaving_) return false;
+  return is_alone() || has(view_.left, settings_.self) || members() == one_rank(settings_.self);
+}
+
+RankSet Member::awaited(std::uint64_t channel) const {
+  if (is_alone()) return {};
+  if (view_.root == settings_.self) return rounds_.awaited(channel, members());
+  RankSet children;
+  for (const auto& [rank, child] : children_) children += rank;
+  return rounds_.awaited(channel, children);
+}
+
+// ---- who is there ----
+
+RankSet Member::attached() const {
+  RankSet all = one_rank(settings_.self);
+  for (const auto& [rank, child] : children_) all += child.attached;
+  return all;
+}
+
+RankSet Member::leaving() const {
+  RankSet all;
+  if (is_leaving_) all += settings_.self;
+  for (const auto& [rank, child] : children_) all += child.leaving;
+  return all;
+}
+
+// Of two halves the one with the lowest rank. The dead count: else a root that is cut off would have most
+// of ever fewer, as it misses one after the other.
+bool Member::has_most(const RankSet& some) const {
+  const RankSet run = all_ - view_.left;
+  const std::size_t there = count(some & members()), of = count(run);
+  return 2 * there > of || (2 * there == of && has(some, boost::icl::first(run)));
+}
+
+// It has an outcome that a root has made which the next one, or one after it, never heard of.
+bool Member::has_other_outcomes(const View& view) const {
+  return std::any_of(view.starts.begin(), view.starts.end(), [this](const Start& start) {
+    return std::any_of(log_.begin(), log_.end(), [&start](const Outcome& each) {
+      return each.sequence > start.known && each.epoch < start.epoch;
+    });
+  });
+}
+
+void Member::adopt(const View& view) {
+  if (!view.is_newer_than(view_)) return;
+  if (has(view.dead, settings_.self))
+    return go_alone("the other servers of the run had heard nothing of this one for too long");
+  if (has_other_outcomes(view))
+    return go_alone("it was cut off from most servers of the run together with their root");
+  const bool is_other_root = view.root != view_.root;
+  view_ = view;
+  if (is_other_root) {
+    pulse_ns_ = now_ns_;
+    suspected_.erase(view_.root);
+  }
+  for (auto child = children_.begin(); child != children_.end();)
+    child = has(view_.gone(), child->first) ? children_.erase(child) : std::next(child);
+  choose_parent();
+  send_down();
+  pass_on();
+}
+
+void Member::go_alone(std::string why) {
+  why_alone_ = std::move(why);
+  is_rooted_ = false;
+  parent_.reset();
+  children_.clear();
+  messages_.clear();
+  pass_on();
+}
+
+// Those below it have as long again, to attach elsewhere.
+void Member::drop(Rank rank) {
+  const auto child = children_.find(rank);
+  if (child == children_.end()) return;
+  for (const auto& each : child->second.attached)
+    for (Rank below = boost::icl::first(each); below <= boost::icl::last(each); ++below)
+      missing_[below] = now_ns_ + 2 * settings_.silence_ns;
+  missing_[rank] = child->second.heard_ns + settings_.silence_ns;
+  children_.erase(child);
+  pass_on();
+}
+
+// ---- the tree ----
+
+void Member::suspect(Rank rank) { suspected_.emplace(rank, now_ns_); }
+
+Rank Member::candidate() const {
+  RankSet possible = members();
+  for (const auto& [rank, since] : suspected_) possible -= rank;
+  return boost::icl::first(possible);
+}
+
+// Those above are lower ranks, and a root has nobody above: there is no circle.
+std::optional<Rank> Member::best_parent() const {
+  if (is_alone() || view_.root == settings_.self) return std::nullopt;
+  const RankSet gone = view_.gone();
+  const auto is_good = [&](Rank rank) { return !has(gone, rank) && !is_suspected(rank); };
+  for (Rank rank = settings_.self; rank > 0;) {
+    rank = above(rank);
+    if (is_good(rank)) return rank;
+  }
+  if (is_good(view_.root)) return view_.root;
+  const Rank next = candidate();
+  return next == settings_.self ? std::nullopt : std::optional(next);
+}
+
+// Who has a good parent keeps it, though it be another one than in the beginning.
+void Member::choose_parent() {
+  const bool leads = is_alone() || view_.root == settings_.self;
+  if (!leads && parent_ && !is_suspected(*parent_) && !has(view_.gone(), *parent_)) return;
+  const std::optional<Rank> best = best_parent();
+  if (best == parent_) return;
+  parent_ = best;
+  parent_since_ns_ = now_ns_;
+  parent_heard_ns_ = 0;
+  if (parent_ && has(linked_, *parent_)) attach();
+}
+
+void Member::attach() {
+  send_up();
+  for (Partial& each : rounds_.sent()) send(*parent_, std::move(each));
+  pass_on();
+}
+
+void Member::send_up() {
+  if (!parent_ || !has(linked_, *parent_)) return;
+  std::int64_t known = known_;
+  for (const auto& [rank, child] : children_) known = std::max(known, child.known);
+  told_attached_ = attached();
+  told_leaving_ = leaving();
+  send(*parent_, Up{view_, told_attached_, told_leaving_, known, confirmed_below()});
+}
+
+void Member::send_down(Rank child) { send(child, Down{view_, pulse_, known_, confirmed_}); }
+
+void Member::send_down() {
+  for (const auto& [rank, child] : children_) send_down(rank);
+}
+
+void Member::connected(Rank peer) {
+  linked_ += peer;
+  if (is_alone() || parent_ != peer) return;
+  parent_since_ns_ = now_ns_;
+  attach();
+}
+
+// A server that takes its place may answer soon.
+void Member::disconnected(Rank peer) {
+  linked_ -= peer;
+  if (is_alone()) return;
+  if (parent_ == peer) {
+    parent_since_ns_ = now_ns_;
+    parent_heard_ns_ = 0;
+  }
+  drop(peer);
+}
+
+// ---- messages ----
+
+void Member::receive(Rank from, Message message) {
+  if (is_alone() || !has(all_, from) || from == settings_.self) return;
+  std::visit([this, from](auto& each) { on(from, std::move(each)); }, message);
+  if (is_alone()) return;
+  if (attached() == told_attached_ && leaving() == told_leaving_) return;
+  if (view_.root == settings_.self) {
+    told_attached_ = attached();
+    told_leaving_ = leaving();
+    bury_and_let_go();
+  } else {
+    send_up();
+  }
+}
+
+void Member::on(Rank from, const Up& up) {
+  adopt(up.view);
+  if (is_alone()) return;
+  if (has(view_.gone(), from)) return send_down(from);
+  const bool is_new = !children_.contains(from);
+  children_[from] = {up.attached & all_, up.leaving & up.attached & all_, up.known, up.confirmed,
+                     now_ns_};
+  children_[from].attached += from;
+  suspected_.erase(from);
+  if (is_new || view_.is_newer_than(up.view)) send_down(from);
+  want_more(from, up.known);
+  if (is_new) pass_on();
+}
+
+void Member::on(Rank from, const Down& down) {
+  if (from != parent_ && !has(down.view.dead, settings_.self)) return;
+  adopt(down.view);
+  if (is_alone() || from != parent_) return;
+  parent_heard_ns_ = now_ns_;
+  if (down.confirmed > known_)
+    return go_alone("what it had been told of the other servers is lost");
+  if (down.pulse != pulse_) {
+    pulse_ = down.pulse;
+    pulse_ns_ = now_ns_;
+    is_rooted_ = was_rooted_ = true;
+    send_down();
+  }
+  want_more(from, down.known);
+  trim(down.confirmed);
+}
+
+// Also of one that was silent for so long that it is no child at present.
+void Member::on(Rank from, Partial partial) {
+  if (has(view_.gone(), from)) return;
+  const bool is_of_child = partial.by > 0 && above(partial.by) == settings_.self;
+  rounds_.add(std::move(partial), is_of_child);
+  pass_on();
+}
+
+void Member::on(Rank from, Outcome outcome) {
+  if (from == parent_ || children_.contains(from)) take(std::move(outcome), from);
+}
+
+void Member::on(Rank from, const Want& want) {
+  for (const Outcome& each : log_)
+    if (each.sequence >= want.from) send(from, each);
+}
+
+// ---- as time goes by ----
+
+void Member::tick() {
+  if (is_alone()) {
+    next_tick_ns_ = INT64_MAX;
+    return;
+  }
+  next_tick_ns_ = now_ns_ + settings_.silence_ns / 4;
+  look_at_children();
+  if (view_.root == settings_.self) {
+    lead();
+  } else {
+    look_at_root();
+    send_up();
+    send_down();
+  }
+}
+
+void Member::look_at_children() {
+  std::vector<Rank> silent;
+  for (const auto& [rank, child] : children_)
+    if (now_ns_ - child.heard_ns > settings_.silence_ns) silent.push_back(rank);
+  for (const Rank rank : silent) drop(rank);
+}
+
+// Whom one suspects is tried again after a while.
+void Member::look_at_root() {
+  const std::int64_t patience = was_rooted_ ? settings_.silence_ns : settings_.start_ns;
+  const std::int64_t without = now_ns_ - pulse_ns_;
+  if (without > patience + settings_.give_up_ns)
+    return go_alone("it has heard nothing of most servers of the run for too long");
+  std::erase_if(suspected_,
+                [this](const auto& each) { return now_ns_ - each.second > settings_.silence_ns; });
+  if (without > patience) {
+    is_rooted_ = false;
+    suspect(view_.root);
+  }
+  if (parent_) {
+    const bool is_heard = now_ns_ - parent_heard_ns_ <= settings_.silence_ns;
+    const std::int64_t tried = now_ns_ - std::max(parent_since_ns_, parent_heard_ns_);
+    const std::int64_t limit = was_rooted_ ? settings_.silence_ns / 2 : settings_.start_ns;
+    const bool is_lost = is_heard ? false : tried > limit;
+    const bool leads_nowhere = without > patience + settings_.silence_ns &&
+                               *parent_ != candidate() &&
+                               now_ns_ - parent_since_ns_ > settings_.silence_ns;
+    if (is_lost || leads_nowhere) suspect(*parent_);
+  }
+  choose_parent();
+  if (without > patience && candidate() == settings_.self) become_root();
+}
+
+void Member::lead() {
+  is_rooted_ = has_most(attached());
+  const std::int64_t patience = was_rooted_ ? 0 : settings_.start_ns;
+  if (is_rooted_) {
+    was_rooted_ = true;
+    ++pulse_;
+    pulse_ns_ = now_ns_;
+  } else if (now_ns_ - pulse_ns_ > patience + settings_.give_up_ns) {
+    return go_alone("less than half of the servers of the run can be reached");
+  }
+  bury_and_let_go();
+  if (has(attached(), members())) trim(confirmed_below());
+  send_down();
+  pass_on();
+}
+
+void Member::bury_and_let_go() {
+  const RankSet there = attached();
+  for (const auto& each : all_ - there)
+    for (Rank rank = boost::icl::first(each); rank <= boost::icl::last(each); ++rank)
+      missing_.emplace(rank, now_ns_ + (was_rooted_ ? settings_.give_up_ns
+                                                    : settings_.start_ns + settings_.give_up_ns));
+  std::erase_if(missing_, [&there](const auto& each) { return has(there, each.first); });
+  if (!has_most(there)) return;
+  const RankSet before = view_.gone();
+  for (const auto& [rank, until] : missing_)
+    if (now_ns_ > until && !has(view_.left, rank)) view_.dead += rank;
+  for (const auto& each : leaving())
+    for (Rank rank = boost::icl::first(each); rank <= boost::icl::last(each); ++rank)
+      if (rank != settings_.self && !has(view_.dead, rank)) view_.left += rank;
+  if (view_.gone() == before) return;
+  ++view_.version;
+  send_down();
+  for (auto child = children_.begin(); child != children_.end();)
+    child = has(view_.gone(), child->first) ? children_.erase(child) : std::next(child);
+  pass_on();
+}
+
+// With all outcomes that one of them has: none is made twice among most servers.
+void Member::become_root() {
+  if (!has_most(attached())) return;
+  for (const auto& [rank, child] : children_)
+    if (child.known > known_) return want_more(rank, child.known);
+  ++view_.epoch;
+  view_.root = settings_.self;
+  view_.version = 0;
+  view_.starts.push_back({view_.epoch, known_});
+  suspected_.clear();
+  missing_.clear();
+  parent_.reset();
+  pulse_ns_ = now_ns_;
+  was_rooted_ = true;
+  lead();
+}
+
+// ---- rounds ----
+
+void Member::pass_on() {
+  if (is_alone()) {
+    for (Outcome& each : rounds_.take_own()) {
+      each.sequence = known_ + 1;
+      each.epoch = view_.epoch;
+      take(std::move(each), std::nullopt);
+    }
+  } else if (view_.root == settings_.self) {
+    if (!has_most(attached())) return;
+    for (Outcome& each : rounds_.take_complete(members())) {
+      each.sequence = known_ + 1;
+      each.epoch = view_.epoch;
+      take(std::move(each), std::nullopt);
+    }
+  } else if (parent_ && has(linked_, *parent_)) {
+    RankSet children;
+    for (const auto& [rank, child] : children_)
+      if (above(rank) == settings_.self) children += rank;
+    for (Partial& each : rounds_.take_ready(children)) send(*parent_, std::move(each));
+  }
+}
+
+void Member::take(Outcome outcome, std::optional<Rank> from) {
+  if (outcome.sequence != known_ + 1) return;
+  ++known_;
+  rounds_.end(outcome.round);
+  for (const auto& [rank, child] : children_)
+    if (rank != from) send(rank, outcome);
+  outcomes_.push_back(outcome);
+  if (!is_alone()) log_.push_back(std::move(outcome));
+}
+
+void Member::want_more(Rank of, std::int64_t known) {
+  if (known > known_) send(of, Want{known_ + 1});
+}
+
+std::int64_t Member::confirmed_below() const {
+  std::int64_t least = own_confirmed_;
+  for (const auto& [rank, child] : children_) least = std::min(least, child.confirmed);
+  return least;
+}
+
+void Member::trim(std::int64_t confirmed) {
+  confirmed_ = std::max(confirmed_, confirmed);
+  while (!log_.empty() && log_.front().sequence <= confirmed_) log_.pop_front();
+}
+
+}  // namespace leat::comm

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// One server among those of its run: who is there, and operations of all of them together. It has no
+// clock, thread or socket of its own, so that whole runs can be simulated.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/comm/message.hpp"
+#include "lib/comm/rounds.hpp"
+
+namespace leat::comm {
+
+struct MemberSettings {
+  Rank self = 0;
+  Rank size = 1;
+  Rank fan_out = 32;               ///< children of a server in the tree
+  std::int64_t silence_ns = 0;     ///< who is silent for longer is dead for the others
+  std::int64_t give_up_ns = 0;     ///< who has heard nothing of a root for longer goes on alone
+  std::int64_t start_ns = 0;       ///< the same two, until a server has been there once
+  std::int64_t most_open = 65536;  ///< rounds
+};
+
+// Servers form a tree: that of rank r > 0 hangs below (r - 1) / fan_out, or below the nearest
+// ancestor that lives. Contributions go up it, made one on the way; the root makes an outcome when
+// all that live have contributed, and outcomes go down. So a server sends and gets one message for
+// each round, and all get the outcomes in the same order.
+//
+// The root sends a pulse. A server that is not attached to it for `silence` is dead for all, for
+// ever: when it speaks again, it learns so, and goes on alone. When the pulse stops, servers attach
+// to the lowest rank that lives. As soon as that one has most of those that were in the view, it has
+// their outcomes sent to it, and is the root of the next epoch. Who is cut off from most of the others
+// goes on alone after `give_up`: its rounds have its own contributions only. So nothing waits for
+// ever, and there are never two roots that have most of the servers.
+//
+// An outcome that a root made and only servers that died with it, or were cut off with it, have
+// received is made anew by the next root. Who has it and is alive finds out, and goes on alone.
+//
+// Not thread-safe. Every call but set_time() may make messages and outcomes.
+class Member {
+ public:
+  /// `known`: outcomes up to here are known for good to a server whose place this one has taken.
+  explicit Member(const MemberSettings& settings, std::int64_t now_ns, std::int64_t known = 0);
+
+  // For the application
+
+  /// Numbers grow in a channel, and each server contributes to each round of it, be it nothing.
+  /// False: it has contributed, or the round is over.
+  bool contribute(const Round& round, Columns columns);
+  /// Outcomes up to this sequence need not be kept for a server that takes the place of this one.
+  void confirm(std::int64_t sequence);
+  /// Nothing more is needed of the others.
+  void leave();
+  std::vector<Outcome> take_outcomes() { return std::exchange(outcomes_, {}); }
+
+  const View& view() const { return view_; }
+  bool is_root() const { return !is_alone() && view_.root == settings_.self && is_rooted_; }
+  /// Attached to a root of most servers.
+  bool is_joined() const { return !is_alone() && is_rooted_; }
+  /// Why it goes on without the others, or "".
+  const std::string& why_alone() const { return why_alone_; }
+  bool is_alone() const { return !why_alone_.empty(); }
+  bool has_left() const;
+  /// At a root, the others see their own children only: who is waited for.
+  RankSet awaited(std::uint64_t channel) const;
+
+  // For the network
+
+  void set_time(std::int64_t now_ns) { now_ns_ = now_ns; }
+  /// A link to that one can be used, or is no more. Messages of a link arrive in order, and once.
+  void connected(Rank peer);
+  void disconnected(Rank peer);
+  void receive(Rank from, Message message);
+  /// At next_tick_ns() or before.
+  void tick();
+  std::int64_t next_tick_ns() const { return next_tick_ns_; }
+  std::vector<std::pair<Rank, Message>> take_messages() { return std::exchange(messages_, {}); }
+  /// To whom this one is to make a link; of its links it keeps that and those that others made.
+  std::optional<Rank> wanted_link() const { return parent_; }
+
+ private:
+  struct Child {
+    RankSet attached{}, leaving{};
+    std::int64_t known = 0, confirmed = 0;
+    std::int64_t heard_ns = 0;
+  };
+
+  // Who is there
+  RankSet members() const { return all_ - view_.gone(); }
+  RankSet attached() const;
+  RankSet leaving() const;
+  bool has_most(const RankSet& some) const;
+  void adopt(const View& view);
+  bool has_other_outcomes(const View& view) const;
+  void go_alone(std::string why);
+  void drop(Rank child);
+
+  // The tree
+  Rank above(Rank rank) const { return (rank - 1) / settings_.fan_out; }
+  bool is_suspected(Rank rank) const { return suspected_.contains(rank); }
+  void suspect(Rank rank);
+  Rank candidate() const;
+  std::optional<Rank> best_parent() const;
+  void choose_parent();
+  void attach();
+  void send_up();
+  void send_down(Rank child);
+  void send_down();
+  void send(Rank to, Message message) { messages_.emplace_back(to, std::move(message)); }
+
+  // Kinds of messages
+  void on(Rank from, const Up& up);
+  void on(Rank from, const Down& down);
+  void on(Rank from, Partial partial);
+  void on(Rank from, Outcome outcome);
+  void on(Rank from, const Want& want);
+
+  // As time goes by
+  void look_at_children();
+  void look_at_root();
+  void lead();
+  void bury_and_let_go();
+  void become_root();
+
+  // Rounds
+  void pass_on();
+  void take(Outcome outcome, std::optional<Rank> from);
+  void want_more(Rank of, std::int64_t known);
+  std::int64_t confirmed_below() const;
+  void trim(std::int64_t confirmed);
+
+  MemberSettings settings_;
+  RankSet all_;
+  std::int64_t now_ns_, next_tick_ns_ = 0;
+  View view_;
+  std::string why_alone_;
+  bool is_leaving_ = false;
+
+  std::optional<Rank> parent_;
+  std::int64_t parent_since_ns_ = 0, parent_heard_ns_ = 0;
+  RankSet linked_;
+  std::map<Rank, Child> children_;
+  std::map<Rank, std::int64_t> suspected_;  // since when
+  std::uint64_t pulse_ = 0;
+  std::int64_t pulse_ns_;   // when there was the last one
+  bool is_rooted_ = false;  // it was less than `silence` ago; of a root: it has most of the others
+  bool was_rooted_ = false;
+  std::map<Rank, std::int64_t> missing_;  // at a root: when they are dead
+  RankSet told_attached_, told_leaving_;  // in the last Up
+
+  Rounds rounds_;
+  std::int64_t known_, own_confirmed_, confirmed_;
+  std::deque<Outcome> log_;  // up to known_, from confirmed_ + 1 or later
+  std::vector<Outcome> outcomes_;
+  std::vector<std::pair<Rank, Message>> messages_;
+};
+
+}  // namespace leat::comm

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers are little-endian as on all machines that Leat runs on; lists have their length in front.
+#include "lib/comm/message.hpp"
+
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
+namespace leat::comm {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr std::uint8_t kMessageVersion = 1;
+
+template <class T>
+concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
+class Writer {
+ public:
+  template <Plain T>
+  void put(T value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void put(const std::string& text) {
+    put_size(text.size());
+    bytes_ += text;
+  }
+  template <class T>
+  void put(const std::vector<T>& list) {
+    put_size(list.size());
+    for (const T& each : list) put(each);
+  }
+  void put(const RankSet& set) {
+    put_size(boost::icl::interval_count(set));
+    for (const auto& each : set) {
+      put(boost::icl::first(each));
+      put(boost::icl::last(each));
+    }
+  }
+  void put(const ExactSum& sum) {
+    const ExactSum::Digits digits = sum.digits();
+    put(digits.special);
+    put(static_cast<std::uint8_t>(digits.first));
+    put(static_cast<std::uint8_t>(digits.digits.size()));
+    for (std::size_t i = 0; i + 1 < digits.digits.size(); ++i)
+      put(static_cast<std::uint32_t>(digits.digits[i]));
+    if (!digits.digits.empty()) put(digits.digits.back());
+  }
+  void put(const Integers& column) {
+    put(column.op);
+    put(column.values);
+  }
+  void put(const Reals& column) {
+    put(column.op);
+    put(column.values);
+  }
+  void put(const Sums& column) { put(column.values); }
+  void put(const Gathered& column) {
+    put_size(column.parts.size());
+    for (const auto& [rank, text] : column.parts) {
+      put(rank);
+      put(text);
+    }
+  }
+  template <class... T>
+  void put(const std::variant<T...>& one) {
+    put(static_cast<std::uint8_t>(one.index()));
+    std::visit([this](const auto& each) { put(each); }, one);
+  }
+  void put(const Start& start) { all(start.epoch, start.known); }
+  void put(const View& view) {
+    all(view.epoch, view.root, view.version, view.dead, view.left, view.starts);
+  }
+  void put(const Round& round) { all(round.channel, round.number); }
+  void put(const Up& up) { all(up.view, up.attached, up.leaving, up.known, up.confirmed); }
+  void put(const Down& down) { all(down.view, down.pulse, down.known, down.confirmed); }
+  void put(const Partial& partial) { all(partial.round, partial.by, partial.of, partial.columns); }
+  void put(const Outcome& each) {
+    all(each.sequence, each.epoch, each.round, each.of, each.columns);
+  }
+  void put(const Want& want) { put(want.from); }
+
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  template <class... T>
+  void all(const T&... values) {
+    (put(values), ...);
+  }
+  void put_size(std::size_t size) { put(static_cast<std::uint32_t>(size)); }
+
+  std::string bytes_;
+};
+
+// Each get() is false where there is no such thing; what it has set then means nothing.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  bool at_end() const { return rest_.empty(); }
+
+  template <Plain T>
+  bool get(T* value) {
+    if (rest_.size() < sizeof *value) return false;
+    std::memcpy(value, rest_.data(), sizeof *value);
+    rest_.remove_prefix(sizeof *value);
+    return true;
+  }
+  bool get(std::string* text) {
+    std::uint32_t size = 0;
+    if (!get(&size) || rest_.size() < size) return false;
+    text->assign(rest_.substr(0, size));
+    rest_.remove_prefix(size);
+    return true;
+  }
+  template <class T>
+  bool get(std::vector<T>* list) {
+    std::uint32_t size = 0;
+    if (!get(&size) || rest_.size() < size) return false;
+    for (std::uint32_t i = 0; i < size; ++i)
+      if (!get(&list->emplace_back())) return false;
+    return true;
+  }
+  bool get(RankSet* set) {
+    std::uint32_t size = 0;
+    if (!get(&size) || rest_.size() < size) return false;
+    Rank first = 0, last = 0;
+    for (std::uint32_t i = 0; i < size; ++i) {
+      if (!get(&first) || !get(&last) || first < 0 || last < first || last > kMostRank)
+        return false;
+      *set += boost::icl::interval<Rank>::right_open(first, last + 1);
+    }
+    return true;
+  }
+  bool get(ExactSum* sum) {
+    ExactSum::Digits digits;
+    std::uint8_t first = 0, size = 0;
+    if (!get(&digits.special) || !get(&first) || !get(&size)) return false;
+    digits.first = first;
+    digits.digits.resize(size);
+    std::uint32_t low = 0;
+    for (std::size_t i = 0; i + 1 < digits.digits.size(); ++i) {
+      if (!get(&low)) return false;
+      digits.digits[i] = low;
+    }
+    return (size == 0 || get(&digits.digits.back())) && sum->set(digits);
+  }
+  bool get(Integers* column) {
+    return get(&column->op) && column->op <= Op::bit_or && get(&column->values);
+  }
+  bool get(Reals* column) {
+    return get(&column->op) && column->op <= Op::max && get(&column->values);
+  }
+  bool get(Sums* column) { return get(&column->values); }
+  bool get(Gathered* column) {
+    std::uint32_t size = 0;
+    if (!get(&size)) return false;
+    for (std::uint32_t i = 0; i < size; ++i) {
+      Rank rank = 0;
+      if (!get(&rank) || !get(&column->parts[rank])) return false;
+    }
+    return true;
+  }
+  template <class... T>
+  bool get(std::variant<T...>* one) {
+    std::uint8_t index = 0;
+    if (!get(&index) || index >= sizeof...(T)) return false;
+    std::uint8_t i = 0;
+    bool good = false;
+    ((i++ == index ? void(good = get(&one->template emplace<T>())) : void()), ...);
+    return good;
+  }
+  bool get(Start* start) { return all(&start->epoch, &start->known); }
+  bool get(View* view) {
+    return all(&view->epoch, &view->root, &view->version, &view->dead, &view->left, &view->starts);
+  }
+  bool get(Round* round) { return all(&round->channel, &round->number); }
+  bool get(Up* up) {
+    return all(&up->view, &up->attached, &up->leaving, &up->known, &up->confirmed);
+  }
+  bool get(Down* down) { return all(&down->view, &down->pulse, &down->known, &down->confirmed); }
+  bool get(Partial* partial) {
+    return all(&partial->round, &partial->by, &partial->of, &partial->columns);
+  }
+  bool get(Outcome* each) {
+    return all(&each->sequence, &each->epoch, &each->round, &each->of, &each->columns);
+  }
+  bool get(Want* want) { return get(&want->from); }
+
+ private:
+  static constexpr Rank kMostRank = 1 << 24;
+
+  template <class... T>
+  bool all(T*... values) {
+    return (get(values) && ...);
+  }
+
+  std::string_view rest_;
+};
+
+}  // namespace
+
+std::string bytes_of(const Message& message) {
+  Writer writer;
+  writer.put(kMessageVersion);
+  writer.put(message);
+  return writer.take();
+}
+
+std::optional<Message> message_in(std::string_view bytes) {
+  Reader reader(bytes);
+  std::uint8_t version = 0;
+  Message message;
+  if (!reader.get(&version) || version != kMessageVersion || !reader.get(&message) ||
+      !reader.at_end())
+    return std::nullopt;
+  return message;
+}
+
+}  // namespace leat::comm

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the servers of a run tell each other, and its bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "lib/comm/columns.hpp"
+
+namespace leat::comm {
+
+/// A root took over, and knew the outcomes up to here.
+struct Start {
+  std::int64_t epoch = 0;
+  std::int64_t known = 0;
+  bool operator==(const Start&) const = default;
+};
+
+/// Who takes part. Only a root that was accepted by most of the others makes a new one.
+struct View {
+  std::int64_t epoch = 0;  ///< grows with each root
+  Rank root = 0;
+  std::int64_t version = 0;     ///< grows with each change that this root makes
+  RankSet dead{};               ///< silent for too long: nobody hears them any more
+  RankSet left{};               ///< took their leave
+  std::vector<Start> starts{};  ///< of roots after the first one
+
+  RankSet gone() const { return dead + left; }
+  bool operator==(const View&) const = default;
+  bool is_newer_than(const View& other) const {
+    return std::tie(epoch, root, version) > std::tie(other.epoch, other.root, other.version);
+  }
+};
+
+/// Which of all collective operations: of an application's choice.
+struct Round {
+  std::uint64_t channel = 0;
+  std::int64_t number = 0;
+  auto operator<=>(const Round&) const = default;
+};
+
+/// Of some servers, made one.
+struct Partial {
+  Round round{};
+  Rank by = 0;  ///< who has made it one; others send it on
+  RankSet of{};
+  Columns columns{};  ///< empty: they have nothing to say in this round
+};
+
+/// Of all that take part; in one order for all servers.
+struct Outcome {
+  std::int64_t sequence = 0;  ///< 1, 2, ...
+  std::int64_t epoch = 0;     ///< of the root that made it
+  Round round{};
+  RankSet of{};  ///< who took part; the others died first, or what they sent does not fit
+  Columns columns{};
+};
+
+/// To the parent: this server, and those below it, are there.
+struct Up {
+  View view{};
+  RankSet attached{};          ///< it, and those that it speaks for
+  RankSet leaving{};           ///< of these, that need nothing any more
+  std::int64_t known = 0;      ///< the last outcome that one of them has
+  std::int64_t confirmed = 0;  ///< all of them have all outcomes up to here for good
+};
+
+/// To a child.
+struct Down {
+  View view{};
+  std::uint64_t pulse = 0;     ///< of the root, grows as long as it lives
+  std::int64_t known = 0;      ///< the last outcome that the sender has
+  std::int64_t confirmed = 0;  ///< all servers have all outcomes up to here for good
+};
+
+/// All outcomes from this one on are wanted.
+struct Want {
+  std::int64_t from = 0;
+};
+
+using Message = std::variant<Up, Down, Partial, Outcome, Want>;
+
+std::string bytes_of(const Message& message);
+/// Nothing of what makes no sense, whoever sent it.
+std::optional<Message> message_in(std::string_view bytes);
+
+}  // namespace leat::comm

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A server among those of its run, over the network: a thread that lends a Member its time and its links.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lib/comm/member.hpp"
+#include "lib/comm/tcp_links.hpp"
+#include "lib/os/descriptor.hpp"
+
+namespace leat::comm {
+
+// Nothing here waits for the network but its own thread. Thread-safe.
+class Network {
+ public:
+  struct Status {
+    bool is_joined = false;
+    bool has_left = false;
+    Rank root = 0;
+    std::string why_alone{};    ///< "": it is not
+    std::string why_waiting{};  ///< why the server above it cannot be reached, or ""
+    RankSet dead{}, awaited{};  ///< of channel 0
+    std::uint64_t refused = 0;
+    std::string why_refused{};
+  };
+
+  /// `wake` is called by its thread when there are outcomes, or the status has changed.
+  Network(const MemberSettings& settings, TcpLinks links, std::int64_t known,
+          std::function<void()> wake);
+  /// The thread ends at once, whatever is under way; see leave().
+  ~Network();
+
+  /// As Member's. What is wrong with a round is seen when it has no outcome.
+  void contribute(const Round& round, Columns columns);
+  void confirm(std::int64_t sequence);
+  void leave();
+  void set_cards(std::vector<Card> cards);
+  std::vector<Outcome> take_outcomes();
+  Status status() const;
+
+ private:
+  using Order = std::function<void(Member*, TcpLinks*)>;
+
+  void order(Order order);
+  void work(const std::stop_token& stop);
+  void carry_out_orders();
+  void publish();
+
+  Member member_;   // of the thread
+  TcpLinks links_;  // of the thread
+  std::function<void()> wake_;
+  platform::UniqueFd doorbell_;
+  mutable std::mutex mutex_;
+  std::vector<Order> orders_;
+  std::vector<Outcome> outcomes_;
+  Status status_;
+  std::jthread thread_;
+};
+
+}  // namespace leat::comm

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links between the servers of a run by TCP and TLS: one to the parent of a server, and those that others
+// make to it.
+#pragma once
+
+#include <netinet/in.h>
+#include <poll.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lib/base/status.hpp"
+#include "lib/comm/columns.hpp"
+#include "lib/comm/tls.hpp"
+#include "lib/os/descriptor.hpp"
+
+namespace leat::comm {
+
+/// Where one server can be reached: all addresses of its node, which are tried in turn.
+struct Card {
+  Rank rank = 0;
+  std::string name{};  ///< of the node, for people
+  std::uint16_t port = 0;
+  std::vector<std::string> addresses{};  ///< "10.1.0.3", "fe80::1"
+  bool operator==(const Card&) const = default;
+};
+
+struct LinkEvent {
+  enum class Kind { up, down, message };
+  Kind kind = Kind::up;
+  Rank peer = 0;
+  std::string bytes{};  ///< of a message
+};
+
+// Who connects says after the handshake which server it is, of which run, and whom it means; so does
+// who is connected to. A stranger costs a handshake at most, some times a second, and is counted. What cannot be sent is
+// kept up to a limit; a server that takes nothing for so long that it is passed loses its link.
+class TcpLinks {
+ public:
+  struct Settings {
+    Rank self = 0;
+    Rank size = 1;
+    std::string run{};            ///< the same for all servers of a run, another one for each run
+    std::int64_t silence_ns = 0;  ///< a link on which nothing is acknowledged for so long is gone
+    std::size_t most_unsent = std::size_t{64} << 20;
+  };
+
+  TcpLinks(const Settings& settings, Credential credential);
+
+  /// Listens at these addresses, all at one port; "0.0.0.0" and "::" are all of a node.
+  Result<std::uint16_t> listen(const std::vector<std::string>& addresses);
+  /// Of all servers, or of those that are known.
+  void set_cards(const std::vector<Card>& cards);
+
+  /// The one server that this one connects to, again and again; others' connections stay.
+  void want(std::optional<Rank> peer, std::int64_t now_ns);
+  /// What is sent to a server without a link is lost.
+  void send(Rank to, std::string_view message);
+  /// Waits until `until_ns` of now_ns(), for the network or until `wake` can be read.
+  std::vector<LinkEvent> poll(std::int64_t until_ns, int wake);
+
+  /// Connections that were refused, and why the last one was.
+  std::uint64_t refused() const noexcept { return refused_; }
+  const std::string& why_refused() const noexcept { return why_refused_; }
+  /// Why the wanted server cannot be reached, with the addresses that were tried; "".
+  const std::string& why_unreached() const noexcept { return why_unreached_; }
+
+ private:
+  struct Connection {
+    platform::UniqueFd socket{};
+    TlsStream tls;
+    bool is_ours = false;       // we have connected
+    bool is_connected = false;  // the socket
+    bool said_hello = false;
+    std::optional<Rank> peer{};  // known, or of ours: meant
+    bool is_up = false;
+    std::int64_t since_ns = 0;
+    std::string unsent{};
+  };
+  /// So many connections of strangers a second are looked at.
+  struct Allowance {
+    double left = 0;
+    std::int64_t at_ns = 0;
+    bool take(std::int64_t now_ns);
+  };
+
+  void connect(std::int64_t now_ns);
+  void accept_all(int listener, std::int64_t now_ns);
+  bool is_of_a_card(const sockaddr_storage& from) const;
+  bool read(Connection* connection);
+  bool write(Connection* connection);
+  bool take_messages(Connection* connection);
+  bool take_hello(Connection* connection, const std::string& message);
+  std::string hello(Rank to) const;
+  bool refuse(Connection* connection, std::string why);
+  void close(std::size_t index, std::string why);
+  Connection* link_to(Rank peer);
+
+  Settings settings_;
+  Credential credential_;
+  std::vector<platform::UniqueFd> listeners_;
+  std::map<Rank, Card> cards_;
+  std::vector<Connection> connections_;
+  std::vector<LinkEvent> events_;
+
+  std::optional<Rank> wanted_;
+  std::size_t next_address_ = 0;
+  std::int64_t next_try_ns_ = 0, pause_ns_ = 0;
+  Allowance strangers_;
+  std::uint64_t refused_ = 0;
+  std::string why_refused_, why_unreached_;
+};
+
+}  // namespace leat::comm

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages between servers of a run that no one else can read, change or make up. Bytes go in and
+// out; sockets are others' business.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/status.hpp"
+
+struct ssl_st;
+struct ssl_ctx_st;
+
+namespace leat::comm {
+
+// One certificate and key for all servers of a run: who has it is one of them. Copies share it.
+class Credential {
+ public:
+  /// A new one: a key on the curve P-256 and a certificate that it has signed itself.
+  static Result<Credential> make();
+  /// What text() was.
+  static Result<Credential> from_text(const std::string& text);
+
+  /// Certificate and key in PEM. A secret: for files and messages that only servers of the run read.
+  const std::string& text() const { return text_; }
+  /// SHA-256 of the certificate, in hexadecimal digits. Anybody may know it.
+  const std::string& fingerprint() const { return fingerprint_; }
+
+ private:
+  friend class TlsStream;
+  Credential() = default;
+
+  std::string text_, fingerprint_;
+  std::shared_ptr<ssl_ctx_st> context_;
+};
+
+// One end of a connection, by TLS 1.3. The other end has to show the same certificate and prove that
+// it has its key; nothing else that it says of itself matters, nor do clocks. A message has four bytes
+// with its size in front, little-endian. Not thread-safe.
+class TlsStream {
+ public:
+  enum class Side { connects, accepts };
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;  ///< of a message
+
+  TlsStream(const Credential& credential, Side side);
+
+  /// What has come from the other end. False: it is of no use any more, see why_broken().
+  bool take_in(std::string_view bytes);
+  /// What is to be sent to the other end.
+  std::string take_out();
+  /// Sent once the other end is known. False: it is too long, or the stream is broken.
+  bool send(std::string_view message);
+  std::vector<std::string> take_messages();
+
+  /// The other end has proved who it is.
+  bool is_open() const noexcept { return is_open_; }
+  const std::string& why_broken() const noexcept { return why_broken_; }
+
+ private:
+  bool go_on();
+  bool read();
+  bool write(std::string_view bytes);
+  bool take_apart();
+  bool fail(std::string why);
+
+  std::shared_ptr<ssl_st> ssl_;
+  bool is_open_ = false;
+  std::string why_broken_;
+  std::string waiting_;   // until it is open
+  std::string received_;  // of a message that is not whole
+  std::vector<std::string> messages_;
+};
+
+}  // namespace leat::comm

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Servers of a run in a network that exists in one process alone: time, delays and faults come of a
+// seed, so that whatever goes wrong goes wrong again.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <queue>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/comm/member.hpp"
+
+namespace leat::comm::test {
+
+constexpr std::int64_t kMicro = 1000, kMilli = 1000 * kMicro, kSecond = 1000 * kMilli;
+
+/// Each server contributes to one round after the other, at random moments, whatever the others do.
+class SimulatedServers {
+ public:
+  struct Plan {
+    std::uint64_t seed = 1;
+    Rank size = 4;
+    Rank fan_out = 2;
+    std::int64_t rounds = 50;
+    std::int64_t most_between_ns =
+        60 * kMilli;  ///< from one contribution to the next, and to the first
+    std::int64_t least_delay_ns = 50 * kMicro, most_delay_ns = 150 * kMicro;
+  };
+
+  using Contribution = std::function<Columns(Rank, std::int64_t round)>;
+
+  SimulatedServers(const Plan& plan, Contribution contribution)
+      : plan_(plan),
+        contribution_(std::move(contribution)),
+        random_(plan.seed),
+        servers_(static_cast<std::size_t>(plan.size)) {
+    for (Rank rank = 0; rank < plan.size; ++rank)
+      at(between(0, 300 * kMilli), rank, [this, rank] { start(rank); });
+  }
+
+  /// Up to this moment.
+  void run(std::int64_t until_ns) {
+    while (!events_.empty() && events_.top().ns < until_ns) {
+      Event event = events_.top();
+      events_.pop();
+      now_ns_ = event.ns;
+      happen(std::move(event));
+    }
+    now_ns_ = until_ns;
+  }
+
+  std::int64_t now_ns() const { return now_ns_; }
+  std::int64_t between(std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random_);
+  }
+
+  // Faults
+  void kill(Rank rank) {
+    of(rank).is_dead = true;
+    for (auto& [ends, link] : links_)
+      if (ends.first == rank || ends.second == rank) cut(ends, &link);
+  }
+  /// It does nothing for so long, and then all at once that has happened meanwhile.
+  void stop(Rank rank, std::int64_t ns) { of(rank).stopped_until_ns = now_ns_ + ns; }
+  /// These reach each other only, and so do the others.
+  void part(const RankSet& some, std::int64_t ns) {
+    for (Rank rank = 0; rank < plan_.size; ++rank)
+      if (has(some, rank)) of(rank).side = 1;
+    events_.push({now_ns_ + ns, next_event_++, -1, [this] {
+                    for (Server& each : servers_) each.side = 0;
+                  }});
+  }
+
+  const Member& member(Rank rank) const { return *of(rank).member; }
+  bool is_dead(Rank rank) const { return of(rank).is_dead; }
+  const std::vector<Outcome>& outcomes(Rank rank) const { return of(rank).outcomes; }
+  /// When the last outcome came, anywhere.
+  std::int64_t last_outcome_ns() const { return last_outcome_ns_; }
+  /// Of contributions and outcomes; and of all else, which time alone brings.
+  std::uint64_t messages_of_rounds() const { return messages_of_rounds_; }
+  std::uint64_t bytes_of_rounds() const { return bytes_of_rounds_; }
+  std::uint64_t other_messages() const { return other_messages_; }
+
+ private:
+  struct Event {
+    std::int64_t ns = 0;
+    std::uint64_t number = 0;
+    Rank rank = 0;  ///< to whom it happens; -1: to the network
+    std::function<void()> what{};
+    bool operator<(const Event& other) const {
+      return std::tie(ns, number) > std::tie(other.ns, other.number);
+    }
+  };
+  struct Link {
+    std::uint64_t number = 0;  ///< 0: none
+    bool is_up = false;
+    std::int64_t last_ns[2] = {0, 0};  ///< of the messages of either end
+  };
+  using Ends = std::pair<Rank, Rank>;  // who has made it, and to whom
+  struct Server {
+    std::unique_ptr<Member> member{};
+    bool is_dead = false;
+    int side = 0;
+    std::int64_t stopped_until_ns = 0, tick_ns = -1, next_round = 0;
+    std::vector<Outcome> outcomes{};
+  };
+
+  static constexpr std::int64_t kUserTimeout = 150 * kMilli, kRetry = 50 * kMilli;
+
+  Server& of(Rank rank) { return servers_[static_cast<std::size_t>(rank)]; }
+  const Server& of(Rank rank) const { return servers_[static_cast<std::size_t>(rank)]; }
+  void at(std::int64_t ns, Rank rank, std::function<void()> what) {
+    events_.push({ns, next_event_++, rank, std::move(what)});
+  }
+  std::int64_t delay() { return between(plan_.least_delay_ns, plan_.most_delay_ns); }
+
+  void happen(Event event) {
+    if (event.rank < 0) return event.what();
+    Server& server = of(event.rank);
+    if (server.is_dead) return;
+    if (server.stopped_until_ns > now_ns_)
+      return at(server.stopped_until_ns, event.rank, std::move(event.what));
+    if (server.member) server.member->set_time(now_ns_);
+    event.what();
+    if (server.member) see_to(event.rank);
+  }
+
+  void start(Rank rank) {
+    MemberSettings settings;
+    settings.self = rank;
+    settings.size = plan_.size;
+    settings.fan_out = plan_.fan_out;
+    settings.silence_ns = 200 * kMilli;
+    settings.give_up_ns = 500 * kMilli;
+    settings.start_ns = 3 * kSecond;
+    of(rank).member = std::make_unique<Member>(settings, now_ns_);
+    contribute_later(rank);
+  }
+
+  void contribute_later(Rank rank) {
+    at(now_ns_ + between(1, plan_.most_between_ns), rank, [this, rank] {
+      Server& server = of(rank);
+      if (server.next_round == plan_.rounds) return;
+      const std::int64_t round = server.next_round++;
+      server.member->contribute({0, round}, contribution_(rank, round));
+      contribute_later(rank);
+    });
+  }
+
+  // What the member wants after whatever has happened to it.
+  void see_to(Rank rank) {
+    Server& server = of(rank);
+    for (Outcome& each : server.member->take_outcomes()) {
+      server.member->confirm(each.sequence);
+      last_outcome_ns_ = now_ns_;
+      server.outcomes.push_back(std::move(each));
+    }
+    for (const auto& [to, message] : server.member->take_messages()) deliver(rank, to, message);
+    keep_link(rank);
+    const std::int64_t tick_ns = server.member->next_tick_ns();
+    if (tick_ns == INT64_MAX || tick_ns == server.tick_ns) return;
+    server.tick_ns = tick_ns;
+    at(tick_ns, rank, [this, rank, tick_ns] {
+      if (of(rank).member->next_tick_ns() == tick_ns) of(rank).member->tick();
+    });
+  }
+
+  Link* link_between(Rank a, Rank b) {
+    for (const Ends& ends : {Ends{a, b}, Ends{b, a}})
+      if (const auto found = links_.find(ends); found != links_.end() && found->second.is_up)
+        return &found->second;
+    return nullptr;
+  }
+
+  void deliver(Rank from, Rank to, const Message& message) {
+    Link* const link = link_between(from, to);
+    if (!link) return;
+    std::string bytes = bytes_of(message);
+    if (std::holds_alternative<Partial>(message) || std::holds_alternative<Outcome>(message)) {
+      ++messages_of_rounds_;
+      bytes_of_rounds_ += bytes.size();
+    } else {
+      ++other_messages_;
+    }
+    std::int64_t& last = link->last_ns[from < to];
+    last = std::max(last, now_ns_ + delay());
+    at(last, to, [this, from, to, number = link->number, sent = std::move(bytes)] {
+      const Link* const now = link_between(from, to);
+      if (!now || now->number != number || !of(to).member) return;
+      if (of(from).side != of(to).side) return break_link(from, to, number);
+      std::optional<Message> message_there = message_in(sent);
+      of(to).member->receive(from, std::move(*message_there));
+    });
+  }
+
+  // Who is not reached learns it when nothing was acknowledged for long.
+  void break_link(Rank a, Rank b, std::uint64_t number) {
+    events_.push({now_ns_ + kUserTimeout, next_event_++, -1, [this, a, b, number] {
+                    for (auto& [ends, link] : links_)
+                      if (link.number == number && (ends == Ends{a, b} || ends == Ends{b, a}))
+                        cut(ends, &link);
+                  }});
+  }
+
+  void cut(const Ends& ends, Link* link) {
+    const bool was_up = std::exchange(*link, {}).is_up;
+    if (!was_up) return;
+    for (const auto& [end, other] : {ends, Ends{ends.second, ends.first}})
+      at(now_ns_ + kMicro, end, [this, end = end, other = other] {
+        if (of(end).member && !link_between(end, other)) of(end).member->disconnected(other);
+      });
+  }
+
+  void keep_link(Rank rank) {
+    const std::optional<Rank> wanted = of(rank).member->wanted_link();
+    for (auto at_link = links_.lower_bound({rank, -1});
+         at_link != links_.end() && at_link->first.first == rank; ++at_link)
+      if (at_link->second.number && at_link->first.second != wanted)
+        cut(at_link->first, &at_link->second);
+    if (!wanted || links_[{rank, *wanted}].number) return;
+    links_[{rank, *wanted}] = {++next_link_, false, {0, 0}};
+    connect({rank, *wanted}, next_link_);
+  }
+
+  void connect(const Ends& ends, std::uint64_t number) {
+    at(now_ns_ + 2 * delay(), ends.first, [this, ends, number] {
+      Link& link = links_[ends];
+      if (link.number != number) return;
+      const Server& other = of(ends.second);
+      const bool answers = !other.is_dead && other.member && other.stopped_until_ns <= now_ns_ &&
+                           other.side == of(ends.first).side;
+      if (!answers) {
+        at(now_ns_ + kRetry, ends.first, [this, ends, number] { connect(ends, number); });
+        return;
+      }
+      link.is_up = true;
+      for (const auto& [end, peer] : {ends, Ends{ends.second, ends.first}})
+        at(now_ns_, end, [this, end = end, peer = peer] { of(end).member->connected(peer); });
+    });
+  }
+
+  Plan plan_;
+  Contribution contribution_;
+  std::mt19937_64 random_;
+  std::int64_t now_ns_ = 0, last_outcome_ns_ = 0;
+  std::uint64_t next_event_ = 0, next_link_ = 0;
+  std::vector<Server> servers_;
+  std::map<Ends, Link> links_;
+  std::priority_queue<Event> events_;
+  std::uint64_t messages_of_rounds_ = 0, bytes_of_rounds_ = 0, other_messages_ = 0;
+};
+
+}  // namespace leat::comm::test

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/comm/member.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <sstream>
+
+#include "tests/support/simulated_servers.hpp"
+
+namespace leat::comm::test {
+namespace {
+
+// Which ranks are in it, how often, and something of each.
+Columns marked(Rank rank, std::int64_t round) {
+  return {Integers{Op::sum, {std::int64_t{1} << rank % 60, round}},
+          Gathered{{{rank, std::to_string(rank * 1000 + round)}}}};
+}
+
+Columns marked(const RankSet& ranks, std::int64_t round) {
+  Columns all;
+  for (const auto& each : ranks) {
+    for (Rank rank = boost::icl::first(each); rank <= boost::icl::last(each); ++rank) {
+      if (all.empty()) {
+        all = marked(rank, round);
+      } else {
+        combine(&all, marked(rank, round));
+      }
+    }
+  }
+  return all;
+}
+
+/// Some faults at random moments, and what was done, for people.
+struct Faults {
+  std::string story;
+  Rank killed = 0;
+  bool kills_only = true;
+};
+
+Faults disturb(SimulatedServers* servers, Rank size) {
+  Faults faults;
+  servers->run(400 * kMilli);
+  for (std::int64_t left = servers->between(0, 5); left > 0; --left) {
+    servers->run(servers->now_ns() + servers->between(0, 800 * kMilli));
+    const auto victim = static_cast<Rank>(servers->between(0, size - 1));
+    const std::int64_t ns = servers->between(1, 1500 * kMilli);
+    std::ostringstream what;
+    what << servers->now_ns() / kMilli << " ms: ";
+    switch (servers->between(0, 2)) {
+      case 0:
+        faults.killed += servers->is_dead(victim) ? 0 : 1;
+        servers->kill(victim);
+        what << "kill " << victim << "; ";
+        break;
+      case 1:
+        servers->stop(victim, ns);
+        faults.kills_only = false;
+        what << "stop " << victim << " for " << ns / kMilli << "; ";
+        break;
+      default:
+        RankSet some;
+        for (std::int64_t i = servers->between(1, size); i > 0; --i)
+          some += static_cast<Rank>(servers->between(0, size - 1));
+        servers->part(some, ns);
+        faults.kills_only = false;
+        what << "part " << some << " for " << ns / kMilli << "; ";
+    }
+    faults.story += what.str();
+  }
+  return faults;
+}
+
+// All rounds, each once, each of what the outcome says it is of.
+void expect_all_rounds(const SimulatedServers& servers, Rank rank, std::int64_t rounds) {
+  std::set<std::int64_t> seen;
+  for (const Outcome& each : servers.outcomes(rank)) {
+    EXPECT_TRUE(seen.insert(each.round.number).second) << each.round.number << " twice";
+    EXPECT_TRUE(each.columns == marked(each.of, each.round.number)) << each.round.number;
+  }
+  EXPECT_EQ(static_cast<std::int64_t>(seen.size()), rounds) << servers.member(rank).why_alone();
+}
+
+void expect_same(const std::vector<Outcome>& a, const std::vector<Outcome>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    EXPECT_TRUE(a[i].sequence == b[i].sequence && a[i].round == b[i].round && a[i].of == b[i].of &&
+                a[i].columns == b[i].columns)
+        << a[i].round.number;
+}
+
+// One who is with the others at the end was in all of their rounds.
+void expect_agreement(const SimulatedServers& servers, const RankSet& joined) {
+  if (joined.empty()) return;
+  const std::vector<Outcome>& outcomes = servers.outcomes(boost::icl::first(joined));
+  for (const Outcome& each : outcomes)
+    EXPECT_TRUE(has(each.of, joined)) << each.round.number << " is without " << joined - each.of;
+  for (const auto& each : joined)
+    for (Rank rank = boost::icl::first(each); rank <= boost::icl::last(each); ++rank)
+      expect_same(outcomes, servers.outcomes(rank));
+}
+
+void run_with_faults(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  SimulatedServers::Plan plan;
+  plan.seed = seed;
+  plan.size = static_cast<Rank>(1 + random() % 40);
+  plan.fan_out = static_cast<Rank>(1 + random() % 5);
+  SimulatedServers servers(plan, [](Rank rank, std::int64_t round) { return marked(rank, round); });
+  const Faults faults = disturb(&servers, plan.size);
+  servers.run(servers.now_ns() + 20 * kSecond);
+  SCOPED_TRACE("seed " + std::to_string(seed) + ": " + std::to_string(plan.size) +
+               " servers, tree of " + std::to_string(plan.fan_out) + "; " + faults.story);
+  RankSet joined;
+  for (Rank rank = 0; rank < plan.size; ++rank) {
+    if (servers.is_dead(rank)) continue;
+    expect_all_rounds(servers, rank, plan.rounds);
+    if (faults.kills_only && 2 * faults.killed < plan.size) {
+      EXPECT_EQ(servers.member(rank).why_alone(), "") << rank;
+    }
+    if (!servers.member(rank).is_alone()) joined += rank;
+  }
+  expect_agreement(servers, joined);
+}
+
+TEST(Member, AgreesWithAllThatLiveWhateverHappens) {
+  for (std::uint64_t seed = 1; seed <= 60 && !testing::Test::HasFailure(); ++seed)
+    run_with_faults(seed);
+}
+
+TEST(Member, NeedsTwoMessagesForARoundAndServerHoweverManyThereAre) {
+  for (const Rank size : {2, 33, 256}) {
+    SimulatedServers::Plan plan;
+    plan.size = size;
+    plan.fan_out = 32;
+    plan.rounds = 20;
+    SimulatedServers servers(plan, [](Rank rank, std::int64_t round) {
+      return Columns{Integers{Op::min, {rank, round}}};
+    });
+    servers.run(10 * kSecond);
+    const auto of_rounds = static_cast<std::uint64_t>(plan.rounds * size);
+    EXPECT_LE(servers.messages_of_rounds(), 2 * of_rounds) << size;
+    EXPECT_LE(servers.bytes_of_rounds(), 1024 * of_rounds) << size;
+    EXPECT_EQ(servers.outcomes(size - 1).size(), 20U) << size;
+  }
+}
+
+TEST(Member, AloneIsAllThereIs) {
+  MemberSettings settings;
+  settings.silence_ns = settings.give_up_ns = settings.start_ns = kSecond;
+  Member member(settings, 0);
+  EXPECT_TRUE(member.is_root());
+  EXPECT_TRUE(member.contribute({0, 5}, marked(0, 5)));
+  EXPECT_FALSE(member.contribute({0, 5}, marked(0, 5)));
+  const std::vector<Outcome> outcomes = member.take_outcomes();
+  ASSERT_EQ(outcomes.size(), 1U);
+  EXPECT_EQ(outcomes[0].sequence, 1);
+  EXPECT_TRUE(outcomes[0].columns == marked(0, 5));
+  member.leave();
+  EXPECT_TRUE(member.has_left());
+}
+
+}  // namespace
+}  // namespace leat::comm::test
