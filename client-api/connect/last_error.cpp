@@ -28,7 +28,7 @@ std::mutex printed_mutex;
 std::array<std::size_t, kMostPrinted> printed;
 std::size_t printed_count = 0;
 
-void keep(const std::string& text) noexcept {
+void store(const std::string& text) noexcept {
   std::snprintf(message, sizeof message, "%s", text.c_str());
 }
 
@@ -43,7 +43,7 @@ void print(const std::string& text) noexcept {
 
 }  // namespace
 
-void keep_error(const std::string& text) noexcept { keep(text); }
+void store_error(const std::string& text) noexcept { store(text); }
 
 std::uint32_t number_of_kind(Status status, const std::string& subject, bool* is_new) noexcept {
   const std::size_t key =
@@ -66,7 +66,7 @@ Status fail(Status status, const std::string& text, const std::string& subject) 
 }
 
 Status fail_quietly(Status status, const std::string& text, bool with_print) noexcept {
-  keep(text);
+  store(text);
   if (with_print) print(text);
   return status;
 }

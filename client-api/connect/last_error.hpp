@@ -20,7 +20,7 @@ Status fail_without_memory() noexcept;
 Status fail_quietly(Status status, const std::string& text, bool print) noexcept;
 
 /// Keeps `text` for this thread.
-void keep_error(const std::string& text) noexcept;
+void store_error(const std::string& text) noexcept;
 
 /// A number from 1 on for failures of this status and subject, always the same one. *is_new: there was
 /// none yet. 0: there are too many kinds already.

@@ -225,7 +225,7 @@ Result<Found> find_or_start(const ServerStart& start, const platform::SessionFil
                    ")"};
 }
 
-shm::Hello hello_of(const ServerStart& start, const Held* held) {
+shm::Hello hello_of(const ServerStart& start, const HeldRegions* held) {
   const Ranks& ranks = start.ranks;
   shm::Hello hello{};
   hello.magic = shm::kMagic;
@@ -244,7 +244,7 @@ shm::Hello hello_of(const ServerStart& start, const Held* held) {
   return hello;
 }
 
-Result<Connection> handshake(Found found, const ServerStart& start, const Held* held,
+Result<Connection> handshake(Found found, const ServerStart& start, const HeldRegions* held,
                              const Deadline& deadline) {
   auto link = std::make_unique<SocketLink>(std::move(found.socket));
   shm::Welcome welcome{};
@@ -267,7 +267,7 @@ Result<Connection> handshake(Found found, const ServerStart& start, const Held* 
 }
 
 // A server that is just dying still has its socket for a moment, and closes it.
-Result<Connection> connect_to_server(const ServerStart& start, const TellHeld* tell_held,
+Result<Connection> connect_to_server(const ServerStart& start, const AskForHeld* ask_for_held,
                                      const Deadline& deadline, const Deadline& dying) {
   const platform::SessionFiles files =
       platform::session_files(platform::runtime_folder_name(), session_of(start));
@@ -278,9 +278,9 @@ Result<Connection> connect_to_server(const ServerStart& start, const TellHeld* t
   for (;;) {
     Result<Found> found = find_or_start(start, files, deadline);
     if (!found) return found.error();
-    const Held held = tell_held ? (*tell_held)() : Held{};
+    const HeldRegions held = ask_for_held ? (*ask_for_held)() : HeldRegions{};
     Result<Connection> connection =
-        handshake(std::move(*found), start, tell_held ? &held : nullptr, deadline);
+        handshake(std::move(*found), start, ask_for_held ? &held : nullptr, deadline);
     if (connection) return connection;
     if (connection.error().status != Status::ERROR_SERVER || dying.passed()) return connection;
     platform::pause_shortly();
@@ -288,9 +288,9 @@ Result<Connection> connect_to_server(const ServerStart& start, const TellHeld* t
 }
 
 // The first server of the node says which one this rank belongs to.
-Result<Connection> connect(ServerStart start, const TellHeld* tell_held, const Deadline& deadline,
-                           const Deadline& dying) {
-  Result<Connection> first = connect_to_server(start, tell_held, deadline, dying);
+Result<Connection> connect(ServerStart start, const AskForHeld* ask_for_held,
+                           const Deadline& deadline, const Deadline& dying) {
+  Result<Connection> first = connect_to_server(start, ask_for_held, deadline, dying);
   if (!first || first->number == start.server) return first;
   if (start.server != 0) {
     return Error{Status::ERROR_SERVER, "server " + std::to_string(start.server) + " of session " +
@@ -298,7 +298,7 @@ Result<Connection> connect(ServerStart start, const TellHeld* tell_held, const D
                                            " says that this rank is not its own"};
   }
   start.server = first->number;
-  return connect_to_server(start, tell_held, deadline, dying);
+  return connect_to_server(start, ask_for_held, deadline, dying);
 }
 
 }  // namespace
@@ -352,10 +352,10 @@ Result<Connection> connect_or_start(const ServerStart& start) {
   return connect(start, nullptr, Deadline::in_ns(kStartLimitNs), Deadline::in_ns(kDyingLimitNs));
 }
 
-Result<Connection> connect_or_take_over(const ServerStart& start, const TellHeld& tell_held,
+Result<Connection> connect_or_take_over(const ServerStart& start, const AskForHeld& ask_for_held,
                                         std::int64_t limit_ns) {
   const Deadline deadline = Deadline::in_ns(limit_ns);
-  Result<Connection> connection = connect(start, &tell_held, deadline, deadline);
+  Result<Connection> connection = connect(start, &ask_for_held, deadline, deadline);
   if (connection || !deadline.passed()) return connection;
   return Error{Status::ERROR_TIMEOUT, connection.error().message};
 }

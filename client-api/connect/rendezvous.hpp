@@ -53,11 +53,11 @@ struct Connection {
 };
 
 /// The common regions that a client cuts blocks from: all others of its are full.
-struct Held {
+struct HeldRegions {
   shm::Region current, spare;
 };
 /// Asked with a connection in hand: what a server gave that has died meanwhile counts too.
-using TellHeld = std::function<Held()>;
+using AskForHeld = std::function<HeldRegions()>;
 
 /// How a run's servers are started, the first and those that take over from a dead one.
 struct ServerStart {
@@ -75,7 +75,7 @@ Result<Connection> connect_or_start(const ServerStart& start);
 
 /// Like connect_or_start, for a client that was attached to a server which has died. ERROR_TIMEOUT:
 /// another try may find one; all other errors are for good.
-Result<Connection> connect_or_take_over(const ServerStart& start, const TellHeld& tell_held,
+Result<Connection> connect_or_take_over(const ServerStart& start, const AskForHeld& ask_for_held,
                                         std::int64_t limit_ns);
 
 /// Has leatd read the XML, and returns what it says of it, in the form of leat_describe. All errors

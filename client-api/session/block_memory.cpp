@@ -227,7 +227,7 @@ void BlockMemory::give_back(std::uint64_t offset) noexcept {
 
 // All is taken first, so that the next one learns all that is held here. It may have given
 // something itself by then, which is not free again because it is not held.
-Held BlockMemory::held() noexcept {
+HeldRegions BlockMemory::held() noexcept {
   take_answers();
   return {arena_.current(), arena_.spare()};
 }

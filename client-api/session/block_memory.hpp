@@ -141,7 +141,7 @@ class BlockMemory {
   const LeaseRequests& requests() const noexcept { return requests_; }
 
   /// What dead servers have given, for one that takes over.
-  Held held() noexcept;
+  HeldRegions held() noexcept;
   /// It has taken over.
   void ask_again() noexcept;
 

@@ -173,7 +173,7 @@ Status Channel::push_block(Lock& lock, WaitBudget& budget, std::uint64_t offset)
 
 Status Channel::tell(Lock& lock, WaitBudget& budget, const Event& event) noexcept {
   if (events_.push_at_once(event)) return Status::OK;
-  events_.keep(event);
+  events_.store(event);
   return await_room(lock, budget);
 }
 

@@ -27,7 +27,7 @@ using Lock = std::unique_lock<std::mutex>;
 /// Connects to a server that has taken over the segment, and starts it if need be, within
 /// `limit_ns`. ERROR_TIMEOUT: there may be one later; all else is for good.
 using FindSuccessor =
-    std::function<Result<Connection>(const TellHeld& tell_held, std::int64_t limit_ns)>;
+    std::function<Result<Connection>(const AskForHeld& ask_for_held, std::int64_t limit_ns)>;
 
 /// Waits for the server, and goes on with another one when it has died. Every wait ends at its
 /// deadline, earlier only when there is no server any more.

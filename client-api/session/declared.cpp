@@ -196,28 +196,28 @@ std::string DeclaredVariable::title() const {
          std::string(catalogue_.text(record_.where)) + ")";
 }
 
-bool DeclaredVariable::fill(BlockShape* shape, const LayoutShape& layout, const SaidOfBlock& said,
+bool DeclaredVariable::fill(BlockShape* shape, const LayoutShape& layout, const BlockFacts& facts,
                             bool column_major, Error* error) const {
   shape->dims = layout_.dims;
-  return fill_extent(shape, layout, said, column_major, error) &&
-         fill_place(shape, layout, said, column_major, error) && fill_bytes(shape, error);
+  return fill_extent(shape, layout, facts, column_major, error) &&
+         fill_place(shape, layout, facts, column_major, error) && fill_bytes(shape, error);
 }
 
 bool DeclaredVariable::fill_extent(BlockShape* shape, const LayoutShape& layout,
-                                   const SaidOfBlock& said, bool column_major, Error* error) const {
+                                   const BlockFacts& facts, bool column_major, Error* error) const {
   for (std::uint32_t d = 0; d < shape->dims; ++d) {
-    if (dimensions_[d].varying && !said.has_extent) {
+    if (dimensions_[d].varying && !facts.has_extent) {
       *error = Error{Status::ERROR_SHAPE,
                      title() + ": dimension " + std::to_string(column_major ? shape->dims - d : d) +
                          " is \"?\": call leat_set_extent before writing this block"};
       return false;
     }
-    shape->extent[d] = dimensions_[d].varying ? said.extent[d] : layout.extent[d];
-    const bool differs = said.has_extent && said.extent[d] != shape->extent[d];
+    shape->extent[d] = dimensions_[d].varying ? facts.extent[d] : layout.extent[d];
+    const bool differs = facts.has_extent && facts.extent[d] != shape->extent[d];
     if (differs) {
       *error = Error{Status::ERROR_SHAPE,
                      title() + ": leat_set_extent said " +
-                         shape_text(said.extent.data(), shape->dims, column_major) +
+                         shape_text(facts.extent.data(), shape->dims, column_major) +
                          ", but dimension " + std::to_string(column_major ? shape->dims - d : d) +
                          " is " + std::to_string(layout.extent[d]) +
                          " in the layout: only \"?\" dimensions may differ"};
@@ -228,15 +228,15 @@ bool DeclaredVariable::fill_extent(BlockShape* shape, const LayoutShape& layout,
 }
 
 bool DeclaredVariable::fill_place(BlockShape* shape, const LayoutShape& layout,
-                                  const SaidOfBlock& said, bool column_major, Error* error) const {
+                                  const BlockFacts& facts, bool column_major, Error* error) const {
   if (const shm::MeshRecord* const mesh = catalogue_.amr_mesh_of(record_))
-    return fill_level(shape, said, *mesh, error);
-  return layout_.has_global == 0 || fill_position(shape, layout, said, column_major, error);
+    return fill_level(shape, facts, *mesh, error);
+  return layout_.has_global == 0 || fill_position(shape, layout, facts, column_major, error);
 }
 
-bool DeclaredVariable::fill_level(BlockShape* shape, const SaidOfBlock& said,
+bool DeclaredVariable::fill_level(BlockShape* shape, const BlockFacts& facts,
                                   const shm::MeshRecord& mesh, Error* error) const {
-  if (said.level < 0) {
+  if (facts.level < 0) {
     const std::string name(catalogue_.text(mesh.name));
     *error =
         Error{Status::ERROR_SHAPE,
@@ -245,13 +245,13 @@ bool DeclaredVariable::fill_level(BlockShape* shape, const SaidOfBlock& said,
     return false;
   }
   shape->place = shm::Place::in_level;
-  shape->level = static_cast<std::uint16_t>(said.level);
-  shape->position = said.position;
+  shape->level = static_cast<std::uint16_t>(facts.level);
+  shape->position = facts.position;
   return true;
 }
 
 bool DeclaredVariable::fill_position(BlockShape* shape, const LayoutShape& layout,
-                                     const SaidOfBlock& said, bool column_major,
+                                     const BlockFacts& facts, bool column_major,
                                      Error* error) const {
   shape->place = shm::Place::in_global;
   std::array<std::int64_t, kMaxDims> own{};
@@ -261,24 +261,24 @@ bool DeclaredVariable::fill_position(BlockShape* shape, const LayoutShape& layou
     own[d] = shape->extent[d] - ghosts;
     empty = empty || own[d] <= 0;
     whole = whole && own[d] == layout.global[d];
-    shape->position[d] = said.position[d];
+    shape->position[d] = facts.position[d];
     // Written so that no sum can overflow: extents and positions are the caller's.
-    inside = inside && said.position[d] >= 0 && own[d] <= layout.global[d] &&
-             said.position[d] <= layout.global[d] - own[d];
+    inside = inside && facts.position[d] >= 0 && own[d] <= layout.global[d] &&
+             facts.position[d] <= layout.global[d] - own[d];
   }
-  if (empty || (whole && !said.has_position)) return true;
-  if (said.has_position && inside) return true;
+  if (empty || (whole && !facts.has_position)) return true;
+  if (facts.has_position && inside) return true;
   const std::string block = "a block of " + shape_text(own.data(), shape->dims, column_major);
   const std::string global =
       "the global " + shape_text(layout.global.data(), shape->dims, column_major);
   *error = Error{Status::ERROR_SHAPE,
                  title() + ": " + block +
-                     (said.has_position ? " at position " +
-                                              shape_text(said.position.data(), shape->dims,
-                                                         column_major, column_major ? 1 : 0) +
-                                              " does not lie inside " + global
-                                        : " (ghosts not counted) is not the whole of " + global +
-                                              ": call leat_set_position to say where it lies")};
+                     (facts.has_position ? " at position " +
+                                               shape_text(facts.position.data(), shape->dims,
+                                                          column_major, column_major ? 1 : 0) +
+                                               " does not lie inside " + global
+                                         : " (ghosts not counted) is not the whole of " + global +
+                                               ": call leat_set_position to say where it lies")};
   return false;
 }
 

@@ -123,7 +123,7 @@ struct BlockShape {
 };
 
 /// What the caller has said of a block.
-struct SaidOfBlock {
+struct BlockFacts {
   bool has_extent = false;
   bool has_position = false;
   std::int32_t level = -1;  ///< of its amr mesh, in which its position is; -1: not said
@@ -159,7 +159,7 @@ class DeclaredVariable {
 
   /// The shape of a block of which the caller has said this. False, with `*error` filled, when
   /// something is missing or does not fit; with column_major it speaks as Fortran does.
-  bool fill(BlockShape* shape, const LayoutShape& layout, const SaidOfBlock& said,
+  bool fill(BlockShape* shape, const LayoutShape& layout, const BlockFacts& facts,
             bool column_major, Error* error) const;
   /// Whether an array has the extents that are not "?".
   bool fits(const ArrayView& array, const LayoutShape& layout) const noexcept;
@@ -179,13 +179,13 @@ class DeclaredVariable {
 
  private:
   std::string title() const;
-  bool fill_extent(BlockShape* shape, const LayoutShape& layout, const SaidOfBlock& said,
+  bool fill_extent(BlockShape* shape, const LayoutShape& layout, const BlockFacts& facts,
                    bool column_major, Error* error) const;
-  bool fill_place(BlockShape* shape, const LayoutShape& layout, const SaidOfBlock& said,
+  bool fill_place(BlockShape* shape, const LayoutShape& layout, const BlockFacts& facts,
                   bool column_major, Error* error) const;
-  bool fill_level(BlockShape* shape, const SaidOfBlock& said, const shm::MeshRecord& mesh,
+  bool fill_level(BlockShape* shape, const BlockFacts& facts, const shm::MeshRecord& mesh,
                   Error* error) const;
-  bool fill_position(BlockShape* shape, const LayoutShape& layout, const SaidOfBlock& said,
+  bool fill_position(BlockShape* shape, const LayoutShape& layout, const BlockFacts& facts,
                      bool column_major, Error* error) const;
   bool fill_bytes(BlockShape* shape, Error* error) const;
 

@@ -34,7 +34,7 @@ bool alike(const Event& a, const Event& b) {
 
 }  // namespace
 
-void UnsentEvents::keep(const Event& event) noexcept {
+void UnsentEvents::store(const Event& event) noexcept {
   if (!merge(event) && !append(event)) count(event);
   empty_ = false;
 }

@@ -29,7 +29,7 @@ class UnsentEvents {
   static constexpr std::size_t kMost = 4096;
 
   /// Never fails: what is not kept is counted as a write that was lost.
-  void keep(const shm::Event& event) noexcept;
+  void store(const shm::Event& event) noexcept;
   bool empty() const noexcept { return empty_; }
   /// To be sent next; not when empty.
   const shm::Event& first() const noexcept { return others_.block > 0 ? others_ : events_[first_]; }
@@ -65,9 +65,9 @@ class EventSender {
   /// The same for what the server must learn in any case: without room it is kept, and sent before
   /// anything else is.
   void tell_now(const shm::Event& event) noexcept {
-    if (!push_at_once(event)) keep(event);
+    if (!push_at_once(event)) store(event);
   }
-  void keep(const shm::Event& event) noexcept { unsent_.keep(event); }
+  void store(const shm::Event& event) noexcept { unsent_.store(event); }
   /// Sends what was kept as far as there is room. True when there is room for more.
   bool has_room() noexcept { return unsent_.empty() ? !events_.full() : send_unsent(); }
   bool ring_is_full() noexcept { return events_.full(); }

@@ -10,7 +10,7 @@ Status Failures::complain(const Call& call, const Error& error, std::string_view
   const std::string text = std::string(call.name) + ": " + error.message;
   bool is_new = false;
   last_kind_ = number_of_kind(error.status, call.name + std::string(subject), &is_new);
-  keep_error(text);
+  store_error(text);
   if (is_new && !report(last_kind_, subject, text)) tell(text);
   return error.status;
 }

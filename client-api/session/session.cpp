@@ -40,8 +40,9 @@ Session::Session(ServerStart start, Connection connection, shm::Segment segment)
       own_(std::move(connection.own)),
       place_(static_cast<std::uint32_t>(connection.place)),
       segment_(std::move(segment)),
-      channel_(segment_, place_, std::move(connection.server),
-               [this](const TellHeld& held, std::int64_t ns) { return find_successor(held, ns); }),
+      channel_(
+          segment_, place_, std::move(connection.server),
+          [this](const AskForHeld& held, std::int64_t ns) { return find_successor(held, ns); }),
       variables_(shm::Catalogue(segment_), start_.config),
       failures_(channel_, variables_),
       blocks_(channel_, variables_, failures_),
@@ -60,7 +61,7 @@ void Session::enter(std::int64_t iteration) {
   parameters_.enter(iteration);
 }
 
-Result<Connection> Session::find_successor(const TellHeld& held, std::int64_t limit_ns) noexcept {
+Result<Connection> Session::find_successor(const AskForHeld& held, std::int64_t limit_ns) noexcept {
   try {
     Result<Connection> next = connect_or_take_over(start_, held, limit_ns);
     if (next && next->own.pid > 0) {

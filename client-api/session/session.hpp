@@ -84,7 +84,7 @@ class Session {
  private:
   Session(ServerStart start, Connection connection, shm::Segment segment);
   static Result<shm::Segment> take_place(const std::string& name, std::uint32_t place);
-  Result<Connection> find_successor(const TellHeld& tell_held, std::int64_t limit_ns) noexcept;
+  Result<Connection> find_successor(const AskForHeld& ask_for_held, std::int64_t limit_ns) noexcept;
   /// This rank is in `iteration` from now on: takes the values that are steered from it on.
   void enter(std::int64_t iteration);
   bool is_automatic() const noexcept;

@@ -65,8 +65,8 @@ Result<void> VariableTable::set_extent(std::uint32_t variable, BlockState& state
   const DeclaredVariable what = declared(variable);
   Error error = what.negative_extent(extent, column_major);
   if (error.status != Status::OK) return error;
-  std::copy_n(extent, what.dims(), state.said.extent.begin());
-  state.said.has_extent = true;
+  std::copy_n(extent, what.dims(), state.facts.extent.begin());
+  state.facts.has_extent = true;
   state.shape_generation = 0;
   return {};
 }
@@ -76,8 +76,8 @@ Result<void> VariableTable::set_position(std::uint32_t variable, BlockState& sta
   const DeclaredVariable what = declared(variable);
   Error error = what.has_levels();
   if (error.status != Status::OK) return error;
-  std::copy_n(position, what.dims(), state.said.position.begin());
-  state.said.has_position = true;
+  std::copy_n(position, what.dims(), state.facts.position.begin());
+  state.facts.has_position = true;
   state.shape_generation = 0;
   return {};
 }
@@ -85,9 +85,9 @@ Result<void> VariableTable::set_position(std::uint32_t variable, BlockState& sta
 void VariableTable::set_level(std::uint32_t variable, std::uint32_t block, std::int32_t level,
                               const std::array<std::int64_t, kMaxDims>& position) {
   BlockState& state = this->block(variable, block);
-  if (state.said.level == level && state.said.position == position) return;
-  state.said.level = level;
-  state.said.position = position;
+  if (state.facts.level == level && state.facts.position == position) return;
+  state.facts.level = level;
+  state.facts.position = position;
   state.shape_generation = 0;
 }
 
@@ -120,7 +120,7 @@ const BlockShape* VariableTable::shape(std::uint32_t variable, BlockState& state
   if (known_shape(state)) return &state.shape;
   const LayoutShape* layout = layouts_.shape(states_[variable].layout, error);
   BlockShape shape;
-  if (!layout || !declared(variable).fill(&shape, *layout, state.said, column_major, error))
+  if (!layout || !declared(variable).fill(&shape, *layout, state.facts, column_major, error))
     return nullptr;
   state.shape = shape;
   state.shape_generation = layouts_.generation();
@@ -147,7 +147,7 @@ const BlockShape* VariableTable::adopt(std::uint32_t variable, BlockState& state
   }
   bool news = false;
   for (std::uint32_t d = 0; d < array.dims; ++d) {
-    const bool is_said = state.said.has_extent && state.said.extent[d] == array.extent[d];
+    const bool is_said = state.facts.has_extent && state.facts.extent[d] == array.extent[d];
     news = news || (what.varies(d) && !is_said);
   }
   // No extent is negative: it fits.

@@ -29,7 +29,7 @@ struct BlockState {
       0;  ///< of the header of a leat_alloc without its commit; 0: none
   std::uint64_t shape_generation = 0;  ///< 0: never
   BlockShape shape;                    ///< valid while shape_generation is the table's
-  SaidOfBlock said;
+  BlockFacts facts;
   std::int64_t handed_over_in = -1;  ///< the last iteration of which it was handed over
 };
 

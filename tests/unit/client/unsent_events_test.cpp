@@ -35,7 +35,7 @@ TEST(UnsentEvents, ComeInTheOrderInWhichTheyWereKept) {
   const EventKind kinds[] = {EventKind::set_real,      EventKind::drop,
                              EventKind::end_iteration, EventKind::set_real,
                              EventKind::end_iteration, EventKind::finalize};
-  for (const EventKind kind : kinds) unsent.keep(event(kind, 1));
+  for (const EventKind kind : kinds) unsent.store(event(kind, 1));
   std::vector<EventKind> order;
   for (const Event& each : all(unsent)) order.push_back(static_cast<EventKind>(each.kind));
   EXPECT_EQ(order, std::vector<EventKind>(std::begin(kinds), std::end(kinds)));
@@ -46,7 +46,7 @@ TEST(UnsentEvents, WritesOfOneVariableAndIterationAreOne) {
   const std::vector<std::pair<std::int64_t, std::uint32_t>> writes = {
       {1, 7}, {1, 8}, {1, 7}, {2, 7}};
   for (const auto& [iteration, variable] : writes)
-    unsent.keep(event(EventKind::lost, iteration, variable, 100));
+    unsent.store(event(EventKind::lost, iteration, variable, 100));
   std::vector<std::tuple<std::int64_t, std::uint32_t, std::uint32_t, std::uint64_t>> kept;
   for (const Event& each : all(unsent))
     kept.emplace_back(each.iteration, each.subject, each.block, each.bytes);
@@ -57,9 +57,9 @@ TEST(UnsentEvents, HoweverLongItLastsNoWriteIsForgottenAndTheLastEndIsKept) {
   UnsentEvents unsent;
   constexpr std::int64_t kIterations = 10'000;
   for (std::int64_t i = 0; i < kIterations; ++i) {
-    unsent.keep(event(EventKind::set_integer, i, 3));
-    for (const std::uint32_t variable : {0u, 1u}) unsent.keep(event(EventKind::lost, i, variable));
-    unsent.keep(event(EventKind::end_iteration, i));
+    unsent.store(event(EventKind::set_integer, i, 3));
+    for (const std::uint32_t variable : {0u, 1u}) unsent.store(event(EventKind::lost, i, variable));
+    unsent.store(event(EventKind::end_iteration, i));
   }
   const std::vector<Event> kept = all(unsent);
   EXPECT_LE(kept.size(), UnsentEvents::kMost + 2);

@@ -44,7 +44,7 @@ class ModifyModel {
     std::FILE* const file = std::fopen(filename.c_str(), "w");
     const bool written = file && std::fwrite(xml_.data(), 1, xml_.size(), file) == xml_.size();
     if (file && std::fclose(file) == 0 && written) return true;
-    return say("cannot write", filename);
+    return failed("cannot write", filename);
   }
 
   /// Collective: the XML of a file that the first rank reads. False, and said there, when it cannot.
@@ -81,18 +81,18 @@ class ModifyModel {
 
   static bool read(const std::string& path, std::string* text) {
     std::FILE* const file = std::fopen(path.c_str(), "r");
-    if (!file) return say("cannot read", path);
+    if (!file) return failed("cannot read", path);
     char part[4096];
     for (std::size_t got = 1; got > 0;) {
       got = std::fread(part, 1, sizeof part, file);
       text->append(part, got);
     }
-    const bool failed = std::ferror(file) != 0;
+    const bool wrong = std::ferror(file) != 0;
     std::fclose(file);
-    return failed ? say("cannot read", path) : true;
+    return wrong ? failed("cannot read", path) : true;
   }
 
-  static bool say(const char* what, const std::string& path) {
+  static bool failed(const char* what, const std::string& path) {
     std::fprintf(stderr, "leat: damaris::model::ModifyModel: %s %s: %s\n", what, path.c_str(),
                  std::strerror(errno));
     return false;

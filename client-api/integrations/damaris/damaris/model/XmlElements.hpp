@@ -49,10 +49,10 @@ inline std::string element(const std::string& name, Attributes attributes,
 }
 
 /// "" where it is what it is anyway.
-inline std::string said(bool value, bool otherwise) {
+inline std::string text_of(bool value, bool otherwise) {
   return value == otherwise ? "" : value ? "true" : "false";
 }
-inline std::string said(long value, long otherwise) {
+inline std::string text_of(long value, long otherwise) {
   return value == otherwise ? "" : std::to_string(value);
 }
 
@@ -82,7 +82,7 @@ struct DamarisLayoutXML {
                                    {"global", layout_dims_global_},
                                    {"ghosts", layout_ghosts_},
                                    {"language", language_},
-                                   {"visualizable", xml::said(layout_visualizable_, true)},
+                                   {"visualizable", xml::text_of(layout_visualizable_, true)},
                                    {"comment", layout_comment_}});
   }
 
@@ -111,9 +111,9 @@ struct DamarisVarXML {
                                      {"select-mem", select_mem_},
                                      {"select-file", select_file_},
                                      {"select-subset", select_subset_},
-                                     {"visualizable", xml::said(visualizable_, true)},
-                                     {"time-varying", xml::said(time_varying_, true)},
-                                     {"enabled", xml::said(enabled_, true)},
+                                     {"visualizable", xml::text_of(visualizable_, true)},
+                                     {"time-varying", xml::text_of(time_varying_, true)},
+                                     {"enabled", xml::text_of(enabled_, true)},
                                      {"comment", comment_}});
   }
 
@@ -135,7 +135,8 @@ class DamarisMeshXML {
 
   std::string ReturnXMLForMesh() const {
     return xml::element(
-        "mesh", {{"name", name_}, {"type", type_}, {"topology", xml::said(topology_, 0)}}, coords_);
+        "mesh", {{"name", name_}, {"type", type_}, {"topology", xml::text_of(topology_, 0)}},
+        coords_);
   }
 
  private:
@@ -204,11 +205,11 @@ class DamarisParaviewXML {
 
   std::string ReturnXMLForParaview() const {
     return xml::element("paraview",
-                        {{"update-frequency", xml::said(update_frequency_, 0)},
+                        {{"update-frequency", xml::text_of(update_frequency_, 0)},
                          {"realtime-timestep", realtime_timestep_},
-                         {"end-iteration", xml::said(end_iteration_, 0)},
-                         {"write-vtk", xml::said(write_vtk_, 0)},
-                         {"write-vtk-binary", xml::said(write_vtk_binary_, false)},
+                         {"end-iteration", xml::text_of(end_iteration_, 0)},
+                         {"write-vtk", xml::text_of(write_vtk_, 0)},
+                         {"write-vtk-binary", xml::text_of(write_vtk_binary_, false)},
                          {"comment", comment_}},
                         scripts_);
   }
@@ -232,11 +233,11 @@ struct DamarisPyScriptXML {
                                      {"language", language_},
                                      {"execution", execution_},
                                      {"scope", scope_},
-                                     {"external", xml::said(external_, false)},
-                                     {"frequency", xml::said(frequency_, 1)},
+                                     {"external", xml::text_of(external_, false)},
+                                     {"frequency", xml::text_of(frequency_, 1)},
                                      {"scheduler-file", scheduler_file_},
-                                     {"nthreads", xml::said(nthreads_, 0)},
-                                     {"timeout", xml::said(timeout_, 0)},
+                                     {"nthreads", xml::text_of(nthreads_, 0)},
+                                     {"timeout", xml::text_of(timeout_, 0)},
                                      {"keep-workers", keep_workers_},
                                      {"comment", comment_}});
   }
