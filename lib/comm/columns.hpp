@@ -3,7 +3,6 @@
 // same bits.
 #pragma once
 
-#include <boost/icl/interval_set.hpp>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,24 +10,9 @@
 #include <vector>
 
 #include "lib/comm/exact_sum.hpp"
+#include "lib/comm/rank_set.hpp"
 
 namespace leat::comm {
-
-/// A server among those of its run: 0 to size - 1.
-using Rank = std::int32_t;
-
-/// A few numbers also where it holds thousands: ranks that follow each other are one interval.
-using RankSet = boost::icl::interval_set<Rank>;
-
-/// From `first` up to and with `last`.
-inline RankSet ranks_between(Rank first, Rank last) {
-  return RankSet(boost::icl::interval<Rank>::right_open(first, last + 1));
-}
-inline RankSet one_rank(Rank rank) { return ranks_between(rank, rank); }
-inline std::size_t count(const RankSet& set) { return boost::icl::cardinality(set); }
-inline bool has(const RankSet& set, Rank rank) { return boost::icl::contains(set, rank); }
-inline bool has(const RankSet& set, const RankSet& part) { return boost::icl::within(part, set); }
-inline bool overlap(const RankSet& a, const RankSet& b) { return boost::icl::intersects(a, b); }
 
 enum class Op : std::uint8_t { min, max, sum, bit_or };
 

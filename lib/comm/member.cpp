@@ -7,7 +7,7 @@ namespace leat::comm {
 
 Member::Member(const MemberSettings& settings, std::int64_t now_ns, std::int64_t known)
     : settings_(settings),
-      all_(ranks_between(0, settings.size - 1)),
+      all_(0, settings.size - 1),
       now_ns_(now_ns),
       pulse_ns_(now_ns),
       rounds_(settings.self, settings.most_open),
@@ -39,7 +39,7 @@ void Member::leave() {
 
 bool Member::has_left() const {
   if (!is_leaving_) return false;
-  return is_alone() || has(view_.left, settings_.self) || members() == one_rank(settings_.self);
+  return is_alone() || view_.left.has(settings_.self) || members() == RankSet(settings_.self);
 }
 
 RankSet Member::awaited(std::uint64_t channel) const {
@@ -52,10 +52,12 @@ RankSet Member::awaited(std::uint64_t channel) const {
 
 // ---- who is there ----
 
-RankSet Member::attached() const {
-  RankSet all = one_rank(settings_.self);
-  for (const auto& [rank, child] : children_) all += child.attached;
-  return all;
+const RankSet& Member::attached() const {
+  if (!attached_) {
+    attached_ = RankSet(settings_.self);
+    for (const auto& [rank, child] : children_) *attached_ += child.attached;
+  }
+  return *attached_;
 }
 
 RankSet Member::leaving() const {
@@ -69,8 +71,8 @@ RankSet Member::leaving() const {
 // of ever fewer, as it misses one after the other.
 bool Member::has_most(const RankSet& some) const {
   const RankSet run = all_ - view_.left;
-  const std::size_t there = count(some & members()), of = count(run);
-  return 2 * there > of || (2 * there == of && has(some, boost::icl::first(run)));
+  const std::size_t there = (some & members()).count(), of = run.count();
+  return 2 * there > of || (2 * there == of && some.has(run.first()));
 }
 
 // It has an outcome that a root has made which the next one, or one after it, never heard of.
@@ -84,7 +86,7 @@ bool Member::has_other_outcomes(const View& view) const {
 
 void Member::adopt(const View& view) {
   if (!view.is_newer_than(view_)) return;
-  if (has(view.dead, settings_.self))
+  if (view.dead.has(settings_.self))
     return go_alone("the other servers of the run had heard nothing of this one for too long");
   if (has_other_outcomes(view))
     return go_alone("it was cut off from most servers of the run together with their root");
@@ -94,8 +96,7 @@ void Member::adopt(const View& view) {
     pulse_ns_ = now_ns_;
     suspected_.erase(view_.root);
   }
-  for (auto child = children_.begin(); child != children_.end();)
-    child = has(view_.gone(), child->first) ? children_.erase(child) : std::next(child);
+  forget_gone();
   choose_parent();
   send_down();
   pass_on();
@@ -106,19 +107,26 @@ void Member::go_alone(std::string why) {
   is_rooted_ = false;
   parent_.reset();
   children_.clear();
+  attached_.reset();
   messages_.clear();
   pass_on();
+}
+
+void Member::forget_gone() {
+  const RankSet gone = view_.gone();
+  std::erase_if(children_, [&gone](const auto& each) { return gone.has(each.first); });
+  attached_.reset();
 }
 
 // Those below it have as long again, to attach elsewhere.
 void Member::drop(Rank rank) {
   const auto child = children_.find(rank);
   if (child == children_.end()) return;
-  for (const auto& each : child->second.attached)
-    for (Rank below = boost::icl::first(each); below <= boost::icl::last(each); ++below)
-      missing_[below] = now_ns_ + 2 * settings_.silence_ns;
+  for (const Rank below : child->second.attached.ranks())
+    missing_[below] = now_ns_ + 2 * settings_.silence_ns;
   missing_[rank] = child->second.heard_ns + settings_.silence_ns;
   children_.erase(child);
+  attached_.reset();
   pass_on();
 }
 
@@ -129,14 +137,14 @@ void Member::suspect(Rank rank) { suspected_.emplace(rank, now_ns_); }
 Rank Member::candidate() const {
   RankSet possible = members();
   for (const auto& [rank, since] : suspected_) possible -= rank;
-  return boost::icl::first(possible);
+  return possible.first();
 }
 
 // Those above are lower ranks, and a root has nobody above: there is no circle.
 std::optional<Rank> Member::best_parent() const {
   if (is_alone() || view_.root == settings_.self) return std::nullopt;
   const RankSet gone = view_.gone();
-  const auto is_good = [&](Rank rank) { return !has(gone, rank) && !is_suspected(rank); };
+  const auto is_good = [&](Rank rank) { return !gone.has(rank) && !is_suspected(rank); };
   for (Rank rank = settings_.self; rank > 0;) {
     rank = above(rank);
     if (is_good(rank)) return rank;
@@ -149,13 +157,13 @@ std::optional<Rank> Member::best_parent() const {
 // Who has a good parent keeps it, though it be another one than in the beginning.
 void Member::choose_parent() {
   const bool leads = is_alone() || view_.root == settings_.self;
-  if (!leads && parent_ && !is_suspected(*parent_) && !has(view_.gone(), *parent_)) return;
+  if (!leads && parent_ && !is_suspected(*parent_) && !view_.gone().has(*parent_)) return;
   const std::optional<Rank> best = best_parent();
   if (best == parent_) return;
   parent_ = best;
   parent_since_ns_ = now_ns_;
   parent_heard_ns_ = 0;
-  if (parent_ && has(linked_, *parent_)) attach();
+  if (parent_ && linked_.has(*parent_)) attach();
 }
 
 void Member::attach() {
@@ -165,7 +173,7 @@ void Member::attach() {
 }
 
 void Member::send_up() {
-  if (!parent_ || !has(linked_, *parent_)) return;
+  if (!parent_ || !linked_.has(*parent_)) return;
   std::int64_t known = known_;
   for (const auto& [rank, child] : children_) known = std::max(known, child.known);
   told_attached_ = attached();
@@ -200,7 +208,7 @@ void Member::disconnected(Rank peer) {
 // ---- messages ----
 
 void Member::receive(Rank from, Message message) {
-  if (is_alone() || !has(all_, from) || from == settings_.self) return;
+  if (is_alone() || !all_.has(from) || from == settings_.self) return;
   std::visit([this, from](auto& each) { on(from, std::move(each)); }, message);
   if (is_alone()) return;
   if (attached() == told_attached_ && leaving() == told_leaving_) return;
@@ -216,11 +224,12 @@ void Member::receive(Rank from, Message message) {
 void Member::on(Rank from, const Up& up) {
   adopt(up.view);
   if (is_alone()) return;
-  if (has(view_.gone(), from)) return send_down(from);
+  if (view_.gone().has(from)) return send_down(from);
   const bool is_new = !children_.contains(from);
-  children_[from] = {up.attached & all_, up.leaving & up.attached & all_, up.known, up.confirmed,
-                     now_ns_};
-  children_[from].attached += from;
+  const RankSet there = (up.attached & all_) + RankSet(from);
+  Child& child = children_[from];
+  if (child.attached != there) attached_.reset();
+  child = {there, up.leaving & there, up.known, up.confirmed, now_ns_};
   suspected_.erase(from);
   if (is_new || view_.is_newer_than(up.view)) send_down(from);
   want_more(from, up.known);
@@ -228,7 +237,7 @@ void Member::on(Rank from, const Up& up) {
 }
 
 void Member::on(Rank from, const Down& down) {
-  if (from != parent_ && !has(down.view.dead, settings_.self)) return;
+  if (from != parent_ && !down.view.dead.has(settings_.self)) return;
   adopt(down.view);
   if (is_alone() || from != parent_) return;
   parent_heard_ns_ = now_ns_;
@@ -246,7 +255,7 @@ void Member::on(Rank from, const Down& down) {
 
 // Also of one that was silent for so long that it is no child at present.
 void Member::on(Rank from, Partial partial) {
-  if (has(view_.gone(), from)) return;
+  if (view_.gone().has(from)) return;
   const bool is_of_child = partial.by > 0 && above(partial.by) == settings_.self;
   rounds_.add(std::move(partial), is_of_child);
   pass_on();
@@ -323,30 +332,26 @@ void Member::lead() {
     return go_alone("less than half of the servers of the run can be reached");
   }
   bury_and_let_go();
-  if (has(attached(), members())) trim(confirmed_below());
+  if (attached().has(members())) trim(confirmed_below());
   send_down();
   pass_on();
 }
 
 void Member::bury_and_let_go() {
-  const RankSet there = attached();
-  for (const auto& each : all_ - there)
-    for (Rank rank = boost::icl::first(each); rank <= boost::icl::last(each); ++rank)
-      missing_.emplace(rank, now_ns_ + (was_rooted_ ? settings_.give_up_ns
-                                                    : settings_.start_ns + settings_.give_up_ns));
-  std::erase_if(missing_, [&there](const auto& each) { return has(there, each.first); });
+  const RankSet& there = attached();
+  for (const Rank rank : (all_ - there - view_.gone()).ranks())
+    missing_.emplace(rank, now_ns_ + (was_rooted_ ? settings_.give_up_ns
+                                                  : settings_.start_ns + settings_.give_up_ns));
+  std::erase_if(missing_, [&there](const auto& each) { return there.has(each.first); });
   if (!has_most(there)) return;
   const RankSet before = view_.gone();
   for (const auto& [rank, until] : missing_)
-    if (now_ns_ > until && !has(view_.left, rank)) view_.dead += rank;
-  for (const auto& each : leaving())
-    for (Rank rank = boost::icl::first(each); rank <= boost::icl::last(each); ++rank)
-      if (rank != settings_.self && !has(view_.dead, rank)) view_.left += rank;
+    if (now_ns_ > until && !view_.left.has(rank)) view_.dead += rank;
+  view_.left += leaving() - view_.dead - RankSet(settings_.self);
   if (view_.gone() == before) return;
   ++view_.version;
   send_down();
-  for (auto child = children_.begin(); child != children_.end();)
-    child = has(view_.gone(), child->first) ? children_.erase(child) : std::next(child);
+  forget_gone();
   pass_on();
 }
 
@@ -383,7 +388,7 @@ void Member::pass_on() {
       each.epoch = view_.epoch;
       take(std::move(each), std::nullopt);
     }
-  } else if (parent_ && has(linked_, *parent_)) {
+  } else if (parent_ && linked_.has(*parent_)) {
     RankSet children;
     for (const auto& [rank, child] : children_)
       if (above(rank) == settings_.self) children += rank;

@@ -92,13 +92,14 @@ class Member {
 
   // Who is there
   RankSet members() const { return all_ - view_.gone(); }
-  RankSet attached() const;
+  const RankSet& attached() const;
   RankSet leaving() const;
   bool has_most(const RankSet& some) const;
   void adopt(const View& view);
   bool has_other_outcomes(const View& view) const;
   void go_alone(std::string why);
   void drop(Rank child);
+  void forget_gone();
 
   // The tree
   Rank above(Rank rank) const { return (rank - 1) / settings_.fan_out; }
@@ -145,6 +146,8 @@ class Member {
   std::int64_t parent_since_ns_ = 0, parent_heard_ns_ = 0;
   RankSet linked_;
   std::map<Rank, Child> children_;
+  mutable std::optional<RankSet>
+      attached_;  // of the children, and this one; empty: to be found anew
   std::map<Rank, std::int64_t> suspected_;  // since when
   std::uint64_t pulse_ = 0;
   std::int64_t pulse_ns_;   // when there was the last one

@@ -32,11 +32,8 @@ class Writer {
     for (const T& each : list) put(each);
   }
   void put(const RankSet& set) {
-    put_size(boost::icl::interval_count(set));
-    for (const auto& each : set) {
-      put(boost::icl::first(each));
-      put(boost::icl::last(each));
-    }
+    put_size(set.ranges().size());
+    for (const RankSet::Range& each : set.ranges()) all(each.first, each.last);
   }
   void put(const ExactSum& sum) {
     const ExactSum::Digits digits = sum.digits();
@@ -128,7 +125,7 @@ class Reader {
     for (std::uint32_t i = 0; i < size; ++i) {
       if (!get(&first) || !get(&last) || first < 0 || last < first || last > kMostRank)
         return false;
-      *set += boost::icl::interval<Rank>::right_open(first, last + 1);
+      *set += RankSet(first, last);
     }
     return true;
   }

@@ -16,12 +16,13 @@ RankSet covered(const std::vector<const Partial*>& partials) {
 
 // Those that are within no other one, of each only the first.
 std::vector<const Partial*> largest(std::vector<const Partial*> partials) {
-  std::stable_sort(partials.begin(), partials.end(),
-                   [](const Partial* a, const Partial* b) { return count(a->of) > count(b->of); });
+  std::stable_sort(partials.begin(), partials.end(), [](const Partial* a, const Partial* b) {
+    return a->of.count() > b->of.count();
+  });
   RankSet taken;
   std::vector<const Partial*> chosen;
   for (const Partial* each : partials) {
-    if (overlap(taken, each->of)) continue;
+    if (taken.overlaps(each->of)) continue;
     taken += each->of;
     chosen.push_back(each);
   }
@@ -42,8 +43,9 @@ const Partial* model_of(const std::vector<const Partial*>& partials) {
     RankSet fitting;
     for (const Partial* other : partials)
       if (go_together(*each, *other)) fitting += other->of;
-    if (count(fitting) > most || (count(fitting) == most && each->of < best->of)) best = each;
-    most = std::max(most, count(fitting));
+    if (fitting.count() > most || (fitting.count() == most && each->of.first() < best->of.first()))
+      best = each;
+    most = std::max(most, fitting.count());
   }
   return best;
 }
@@ -60,7 +62,7 @@ bool Rounds::contribute(const Round& round, Columns columns) {
   if (!open_.contains(round) && static_cast<std::int64_t>(open_.size()) >= most_) return false;
   Open& open = open_[round];
   if (open.own) return false;
-  open.held.push_back({round, self_, one_rank(self_), columns});
+  open.held.push_back({round, self_, RankSet(self_), columns});
   open.own = std::move(columns);
   return true;
 }
@@ -71,7 +73,7 @@ void Rounds::add(Partial partial, bool is_of_child) {
   if (!open_.contains(round) && static_cast<std::int64_t>(open_.size()) >= most_) return;
   Open& open = open_[round];
   for (const Partial* each : all_of(open))
-    if (has(each->of, partial.of)) return;
+    if (each->of.has(partial.of)) return;
   if (is_of_child && !open.is_merged) {
     open.held.push_back(std::move(partial));
   } else {
@@ -81,10 +83,10 @@ void Rounds::add(Partial partial, bool is_of_child) {
 
 // Who does not fit is sent on beside: the root says what becomes of it.
 void Rounds::merge(const Round& round, Open* open) {
-  Partial merged{round, self_, one_rank(self_), *open->own};
+  Partial merged{round, self_, RankSet(self_), *open->own};
   for (Partial& each : open->held) {
-    if (has(each.of, self_)) continue;
-    if (overlap(merged.of, each.of) || !go_together(merged, each)) {
+    if (each.of.has(self_)) continue;
+    if (merged.of.overlaps(each.of) || !go_together(merged, each)) {
       open->ready.push_back(std::move(each));
       continue;
     }
@@ -105,7 +107,7 @@ std::vector<Partial> Rounds::take_ready(const RankSet& children) {
   for (auto& [round, open] : open_) {
     RankSet held;
     for (const Partial& each : open.held) held += each.of;
-    if (!open.is_merged && open.own && has(held, children)) merge(round, &open);
+    if (!open.is_merged && open.own && held.has(children)) merge(round, &open);
     all.insert(all.end(), open.ready.begin(), open.ready.end());
     std::move(open.ready.begin(), open.ready.end(), std::back_inserter(open.sent));
     open.ready.clear();
@@ -143,7 +145,7 @@ std::vector<Outcome> Rounds::take_complete(const RankSet& wanted) {
   std::vector<Outcome> complete;
   for (auto at = open_.begin(); at != open_.end();) {
     const auto& [round, open] = *at;
-    if (!has(covered(all_of(open)), wanted)) {
+    if (!covered(all_of(open)).has(wanted)) {
       at = open_.lower_bound({round.channel + 1, INT64_MIN});
       if (round.channel == UINT64_MAX) break;
       continue;
@@ -172,7 +174,7 @@ std::vector<Outcome> Rounds::take_own() {
   for (auto& [round, open] : open_) {
     if (!open.own) continue;
     last_[round.channel] = round.number;
-    all.push_back({0, 0, round, one_rank(self_), std::move(*open.own)});
+    all.push_back({0, 0, round, RankSet(self_), std::move(*open.own)});
   }
   open_.clear();
   return all;

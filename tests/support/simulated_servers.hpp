@@ -71,7 +71,7 @@ class SimulatedServers {
   /// These reach each other only, and so do the others.
   void part(const RankSet& some, std::int64_t ns) {
     for (Rank rank = 0; rank < plan_.size; ++rank)
-      if (has(some, rank)) of(rank).side = 1;
+      if (some.has(rank)) of(rank).side = 1;
     events_.push({now_ns_ + ns, next_event_++, -1, [this] {
                     for (Server& each : servers_) each.side = 0;
                   }});

@@ -64,7 +64,7 @@ TEST(ExactSum, IsTheSameInAnyOrderAndThroughMessages) {
     for (const double each : values) parts[random() % parts.size()].add(each);
     ExactSum of_parts;
     for (const ExactSum& each : parts) {
-      const std::string bytes = bytes_of(Partial{{}, 0, one_rank(0), {Sums{{each}}}});
+      const std::string bytes = bytes_of(Partial{{}, 0, RankSet(0), {Sums{{each}}}});
       const std::optional<Message> sent = message_in(bytes);
       ASSERT_TRUE(sent);
       of_parts.add(std::get<Sums>(std::get<Partial>(*sent).columns[0]).values[0]);
@@ -116,7 +116,7 @@ Outcome an_outcome() {
   return {3,
           1,
           {9, -4},
-          ranks_between(0, 40) - one_rank(7),
+          RankSet(0, 40) - RankSet(7),
           {Integers{Op::bit_or, {1, -2}}, Reals{Op::max, {0.5}},
            Sums{{ExactSum(0.1), ExactSum(-3)}}, Gathered{{{3, "abc"}, {9, ""}}}}};
 }
@@ -130,8 +130,8 @@ TEST(Messages, ArriveAsTheyWere) {
   EXPECT_EQ(std::get<Sums>(outcome.columns[2]).values[0].value(), 0.1);
   EXPECT_EQ(std::get<Gathered>(outcome.columns[3]).parts.at(3), "abc");
 
-  View view{2, 1, 5, one_rank(0), one_rank(9), {{1, 17}, {2, 30}}};
-  const std::optional<Message> up = message_in(bytes_of(Up{view, ranks_between(1, 9), {}, 4, 3}));
+  View view{2, 1, 5, RankSet(0), RankSet(9), {{1, 17}, {2, 30}}};
+  const std::optional<Message> up = message_in(bytes_of(Up{view, RankSet(1, 9), {}, 4, 3}));
   ASSERT_TRUE(up);
   EXPECT_EQ(std::get<Up>(*up).view, view);
 }

@@ -20,13 +20,11 @@ Columns marked(Rank rank, std::int64_t round) {
 
 Columns marked(const RankSet& ranks, std::int64_t round) {
   Columns all;
-  for (const auto& each : ranks) {
-    for (Rank rank = boost::icl::first(each); rank <= boost::icl::last(each); ++rank) {
-      if (all.empty()) {
-        all = marked(rank, round);
-      } else {
-        combine(&all, marked(rank, round));
-      }
+  for (const Rank rank : ranks.ranks()) {
+    if (all.empty()) {
+      all = marked(rank, round);
+    } else {
+      combine(&all, marked(rank, round));
     }
   }
   return all;
@@ -65,7 +63,7 @@ Faults disturb(SimulatedServers* servers, Rank size) {
           some += static_cast<Rank>(servers->between(0, size - 1));
         servers->part(some, ns);
         faults.kills_only = false;
-        what << "part " << some << " for " << ns / kMilli << "; ";
+        what << "part " << some.text() << " for " << ns / kMilli << "; ";
     }
     faults.story += what.str();
   }
@@ -93,12 +91,11 @@ void expect_same(const std::vector<Outcome>& a, const std::vector<Outcome>& b) {
 // One who is with the others at the end was in all of their rounds.
 void expect_agreement(const SimulatedServers& servers, const RankSet& joined) {
   if (joined.empty()) return;
-  const std::vector<Outcome>& outcomes = servers.outcomes(boost::icl::first(joined));
+  const std::vector<Outcome>& outcomes = servers.outcomes(joined.first());
   for (const Outcome& each : outcomes)
-    EXPECT_TRUE(has(each.of, joined)) << each.round.number << " is without " << joined - each.of;
-  for (const auto& each : joined)
-    for (Rank rank = boost::icl::first(each); rank <= boost::icl::last(each); ++rank)
-      expect_same(outcomes, servers.outcomes(rank));
+    EXPECT_TRUE(each.of.has(joined))
+        << each.round.number << " is without " << (joined - each.of).text();
+  for (const Rank rank : joined.ranks()) expect_same(outcomes, servers.outcomes(rank));
 }
 
 void run_with_faults(std::uint64_t seed) {

@@ -78,7 +78,7 @@ TEST(Network, CarriesRoundsOverARealNetwork) {
     const std::vector<Outcome> outcomes = servers.await(rank, 20);
     ASSERT_EQ(outcomes.size(), 20U) << rank << ": " << servers[rank].status().why_waiting;
     for (std::int64_t round = 0; round < 20; ++round) {
-      EXPECT_EQ(outcomes[static_cast<std::size_t>(round)].of, ranks_between(0, kSize - 1));
+      EXPECT_EQ(outcomes[static_cast<std::size_t>(round)].of, RankSet(0, kSize - 1));
       EXPECT_TRUE(outcomes[static_cast<std::size_t>(round)].columns ==
                   (Columns{Integers{Op::sum, {21 + kSize * round}}}));
     }
@@ -97,7 +97,7 @@ TEST(Network, GoesOnWithoutAServerThatHasEndedBeItTheRoot) {
   for (Rank rank = 1; rank < 5; ++rank) {
     const std::vector<Outcome> outcomes = servers.await(rank, 1);
     ASSERT_EQ(outcomes.size(), 1U) << rank << servers[rank].status().why_alone;
-    EXPECT_EQ(outcomes[0].of, ranks_between(1, 4));
+    EXPECT_EQ(outcomes[0].of, RankSet(1, 4));
     EXPECT_EQ(servers[rank].status().root, 1);
   }
 }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/comm/rank_set.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace leat::comm {
+
+RankSet& RankSet::operator+=(const RankSet& other) {
+  if (other.empty()) return *this;
+  std::vector<Range> all;
+  std::merge(ranges_.begin(), ranges_.end(), other.ranges_.begin(), other.ranges_.end(),
+             std::back_inserter(all),
+             [](const Range& a, const Range& b) { return a.first < b.first; });
+  ranges_.clear();
+  for (const Range& each : all) {
+    if (!ranges_.empty() && each.first <= ranges_.back().last + 1) {
+      ranges_.back().last = std::max(ranges_.back().last, each.last);
+    } else {
+      ranges_.push_back(each);
+    }
+  }
+  return *this;
+}
+
+RankSet& RankSet::operator-=(const RankSet& other) {
+  if (other.empty()) return *this;
+  std::vector<Range> left;
+  auto cut = other.ranges_.begin();
+  for (const Range& each : ranges_) {
+    Rank first = each.first;
+    while (cut != other.ranges_.end() && cut->last < first) ++cut;
+    for (auto at = cut; at != other.ranges_.end() && at->first <= each.last; ++at) {
+      if (first < at->first) left.push_back({first, at->first - 1});
+      first = at->last + 1;
+    }
+    if (first <= each.last) left.push_back({first, each.last});
+  }
+  ranges_ = std::move(left);
+  return *this;
+}
+
+std::size_t RankSet::count() const {
+  std::size_t count = 0;
+  for (const Range& each : ranges_) count += static_cast<std::size_t>(each.last - each.first) + 1;
+  return count;
+}
+
+bool RankSet::has(Rank rank) const {
+  const auto after =
+      std::upper_bound(ranges_.begin(), ranges_.end(), rank,
+                       [](Rank value, const Range& range) { return value < range.first; });
+  return after != ranges_.begin() && rank <= std::prev(after)->last;
+}
+
+std::vector<Rank> RankSet::ranks() const {
+  std::vector<Rank> all;
+  for (const Range& each : ranges_)
+    for (Rank rank = each.first; rank <= each.last; ++rank) all.push_back(rank);
+  return all;
+}
+
+std::string RankSet::text() const {
+  std::string text;
+  for (const Range& each : ranges_) {
+    if (!text.empty()) text += ", ";
+    text += std::to_string(each.first);
+    if (each.last > each.first) text += "-" + std::to_string(each.last);
+  }
+  return text;
+}
+
+}  // namespace leat::comm
