@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <utility>
@@ -87,6 +88,21 @@ Json json_of(const IterationEvent& event) {
   return facts;
 }
 
+// Steering knows numbers and texts.
+server::Steering::Value value_in(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  const bool fits = value.is_number_integer() &&
+                    !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
+  if (fits) return value.get<std::int64_t>();
+  return value.get<double>();
+}
+
+// Of an order or a request: why it is refused, or who has given it.
+Answer accepted(const Request& request, std::string why) {
+  if (!why.empty()) return refusal(std::move(why));
+  return text_of({{"who", request.who}});
+}
+
 double per_second(std::uint64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
@@ -124,7 +140,17 @@ Json json_of_store_metrics(const Metrics& metrics) {
 EngineRun::EngineRun(EngineRunParts parts)
     : parts_(std::move(parts)), folder_(platform::current_folder()), since_(time_now()) {}
 
-Json EngineRun::status() {
+Answer EngineRun::answer(const Request& request) {
+  std::string name = request.verb;
+  std::replace(name.begin(), name.end(), '-', '_');
+#define LEAT_CONTROL_STREAM(...)
+#define LEAT_CONTROL_VERB(verb, ...) \
+  if (name == #verb) return verb(request);
+#include "lib/control/verbs.def"
+  return refusal("this server does not answer " + request.verb);
+}
+
+Answer EngineRun::status(const Request& /*request*/) {
   Json status{
       {"session", parts_.facts.session},
       {"simulation", parts_.model.name},
@@ -142,20 +168,22 @@ Json EngineRun::status() {
   const std::string awaited = parts_.engine.control().awaited();
   status["waits"] = awaited.empty() ? Json(nullptr) : Json(awaited);
   status.update(json_of_segment(parts_.segment, &parts_.model, parts_.facts.ranks));
-  return status;
+  return text_of(status);
 }
 
-std::string EngineRun::describe() {
+Answer EngineRun::describe(const Request& /*request*/) {
   if (description_.empty()) description_ = text_of(model::in_words(parts_.model));
   return description_;
 }
 
-Json EngineRun::metrics() {
+Answer EngineRun::ledger(const Request& /*request*/) { return parts_.engine.control().ledger(); }
+
+Answer EngineRun::metrics(const Request& /*request*/) {
   const Metrics metrics = parts_.engine.control().metrics();
   const Metrics::Window& window = metrics.window;
   const auto cores = static_cast<double>(parts_.model.architecture.dedicated_cores);
   const double busy = window.seconds > 0 ? window.computed_seconds / window.seconds / cores : 0;
-  return {
+  return text_of({
       {"uptime_seconds", metrics.uptime_seconds},
       {"iterations",
        {{"complete", metrics.iterations},
@@ -173,35 +201,39 @@ Json EngineRun::metrics() {
       {"idle_share", std::max(0.0, 1 - busy)},
       {"stores", json_of_store_metrics(metrics)},
       {"scripts", json_of_script_metrics(metrics)},
-  };
+  });
 }
 
-std::string EngineRun::set(const server::SteeringRequest& request) {
-  return parts_.engine.control().steer(request);
+Answer EngineRun::set(const Request& request) {
+  const Json& arguments = request.arguments;
+  return accepted(request, parts_.engine.control().steer({request.who, arguments["parameter"],
+                                                          value_in(arguments["value"]),
+                                                          arguments.value("scope", "") == "node"}));
 }
 
-std::string EngineRun::signal(const std::string& event, const std::string& who) {
+Answer EngineRun::signal(const Request& request) {
+  const std::string event = request.arguments["signal"];
   std::string why = parts_.engine.control().signal(event);
-  if (why.empty()) parts_.log.info("{} has signalled \"{}\"", who, event);
-  return why;
+  if (why.empty()) parts_.log.info("{} has signalled \"{}\"", request.who, event);
+  return accepted(request, std::move(why));
 }
 
-std::string EngineRun::drain(const std::string& who) {
-  if (parts_.engine.is_closing()) return "the run is ending already";
-  parts_.engine.drain(platform::now_ns(), who);
-  return "";
+Answer EngineRun::drain(const Request& request) {
+  if (parts_.engine.is_closing()) return refusal("the run is ending already");
+  parts_.engine.drain(platform::now_ns(), request.who);
+  return accepted(request, "");
 }
 
-std::string EngineRun::stop(const std::string& who) {
-  if (parts_.engine.is_closing()) return "the run is ending already";
-  parts_.stop(who);
-  return "";
+Answer EngineRun::stop(const Request& request) {
+  if (parts_.engine.is_closing()) return refusal("the run is ending already");
+  parts_.stop(request.who);
+  return accepted(request, "");
 }
 
-std::string EngineRun::reload_scripts(const std::string& who) {
+Answer EngineRun::reload_scripts(const Request& request) {
   std::string why = parts_.engine.control().reload_scripts();
-  if (why.empty()) parts_.log.info("{} has ordered to load all scripts anew", who);
-  return why;
+  if (why.empty()) parts_.log.info("{} has ordered to load all scripts anew", request.who);
+  return accepted(request, std::move(why));
 }
 
 bool EngineRun::pass_on_events(Channel& channel, std::int64_t now_ns) {
