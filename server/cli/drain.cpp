@@ -15,6 +15,7 @@
 #include "lib/os/clock.hpp"
 #include "lib/os/file_lock.hpp"
 #include "lib/os/process.hpp"
+#include "server/cli/screen.hpp"
 
 namespace leat::cli {
 
@@ -186,17 +187,19 @@ void give_up(KilledSession* session) {
   if (::unlink(path_of(*session).c_str()) == 0) session->outcome = "given up";
 }
 
-std::string sentence(const KilledSession& session) {
-  const std::string folder = session.folder();
-  std::string text = "session " + session.what.session + (folder.empty() ? "" : " of " + folder) +
-                     ": " + counted(session.iterations, "iteration") + ", " +
-                     counted(session.blocks, "block") + ", " + format_bytes(session.bytes);
-  if (session.outcome == "stored") text += " that were in memory are stored now";
-  if (session.outcome == "given up") text += " were in memory and are LOST, as you asked";
-  if (session.outcome == "in memory") text += " are in memory";
-  if (session.lost > 0)
-    text += ", but " + counted(session.lost, "write") + " are lost: see the ledger";
-  return text + (session.problem.empty() ? "" : ": " + session.problem);
+std::string sentence(const Json& session) {
+  const std::string folder = text_in(session, "folder"), outcome = text_in(session, "outcome");
+  const std::string problem = text_in(session, "problem");
+  std::string text =
+      "session " + text_in(session, "session") + (folder.empty() ? "" : " of " + folder) + ": " +
+      counted(count_in(session, "iterations"), "iteration") + ", " +
+      counted(count_in(session, "blocks"), "block") + ", " + shown_bytes(session, "bytes");
+  if (outcome == "stored") text += " that were in memory are stored now";
+  if (outcome == "given up") text += " were in memory and are LOST, as you asked";
+  if (outcome == "in memory") text += " are in memory";
+  if (const std::uint64_t lost = count_in(session, "lost"); lost > 0)
+    text += ", but " + counted(lost, "write") + " are lost: see the ledger";
+  return text + (problem.empty() ? "" : ": " + problem);
 }
 
 Json json_of(const KilledSession& session) {

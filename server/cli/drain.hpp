@@ -56,8 +56,6 @@ class DrainWatch {
   std::int64_t limit_ns_, idle_ns_ = 0, fruitless_ns_ = 0;
 };
 
-// What becomes of killed sessions: they are stored, or given up.
-
 using Json = nlohmann::ordered_json;
 
 /// Stores each with a leatd of its own, and waits for its end as long as it gets on: run by run, but
@@ -67,7 +65,8 @@ void drain(const std::vector<KilledSession*>& sessions);
 void give_up(KilledSession* session);
 
 /// "session s of /home/me/run: 12 iterations, 96 blocks, 1.2 MiB are stored now"
-std::string sentence(const KilledSession& session);
+/// Of its JSON.
+std::string sentence(const Json& session);
 Json json_of(const KilledSession& session);
 
 }  // namespace leat::cli

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 
 #include "lib/os/process.hpp"
+#include "server/cli/verbs.hpp"
 #include "server/workers/python/script_files.hpp"
 
 namespace leat::cli {
@@ -26,9 +26,7 @@ int exec_named(const std::string& verb, const std::string& program,
   for (const std::string& word : words) given.push_back(const_cast<char*>(word.c_str()));
   given.push_back(nullptr);
   execv(program.c_str(), given.data());
-  std::fprintf(stderr, "leat %s: cannot start %s: %s\n", verb.c_str(), program.c_str(),
-               platform::errno_text(errno).c_str());
-  return kBad;
+  return refuse(verb, "cannot start " + program + ": " + platform::errno_text(errno));
 }
 
 int exec_store_program(const std::string& verb, const std::vector<std::string>& arguments) {
@@ -39,10 +37,7 @@ int exec_store_program(const std::string& verb, const std::vector<std::string>& 
 int exec_python_tool(const std::string& verb, const std::string& interpreter,
                      const std::string& packages, const std::vector<std::string>& words) {
   const Result<std::string> python = server::find_python(interpreter, packages);
-  if (!python) {
-    std::fprintf(stderr, "leat %s: %s\n", verb.c_str(), python.error().message.c_str());
-    return kBad;
-  }
+  if (!python) return refuse(verb, python.error().message);
   std::vector<std::string> arguments{server::python_launcher(), verb};
   arguments.insert(arguments.end(), words.begin(), words.end());
   return exec_program(verb, *python, arguments);
@@ -52,11 +47,18 @@ namespace {
 
 struct PythonVerb {
   const char *name, *about;
+  const char* packages;  // that it needs; "": none
 };
 
 constexpr PythonVerb kPythonVerbs[] = {
-    {"plan", "Says how long a run would take, with dedicated cores, without, and in one go."},
-    {"predict", "Says what bursts of analytics cost a simulation whose ranks meet in collectives."},
+    {"plan", "Says how long a run would take, with dedicated cores, without, and in one go.", ""},
+    {"predict", "Says what bursts of analytics cost a simulation whose ranks meet in collectives.",
+     ""},
+    {"replay", "Runs analysis scripts on a stored run, as they would have run beside it.",
+     "NumPy and h5py"},
+    {"xdmf",
+     "Makes the XDMF sidecar of a file, run.xmf beside run.h5, for tools that do not read /VTKHDF.",
+     "h5py"},
 };
 
 // Of the option that all of these verbs have.
@@ -77,11 +79,12 @@ void add_python_verbs(CLI::App& app) {
 }
 
 std::optional<int> run_python_verb(const std::vector<std::string>& words) {
-  const auto is_first = [&](const PythonVerb& each) { return words.front() == each.name; };
-  if (words.empty() || std::none_of(std::begin(kPythonVerbs), std::end(kPythonVerbs), is_first))
-    return std::nullopt;
+  const auto verb = std::find_if(
+      std::begin(kPythonVerbs), std::end(kPythonVerbs),
+      [&](const PythonVerb& each) { return !words.empty() && words.front() == each.name; });
+  if (verb == std::end(kPythonVerbs)) return std::nullopt;
   setenv("LEAT_PROGRAM", platform::path_beside_program("leat").c_str(), 1);
-  return exec_python_tool(words.front(), interpreter_of(words), "",
+  return exec_python_tool(words.front(), interpreter_of(words), verb->packages,
                           {words.begin() + 1, words.end()});
 }
 

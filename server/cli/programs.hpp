@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a verb becomes the program that does its work, in Python or not, and the exit codes of all verbs.
+// How a verb becomes the program that does its work, in Python or not.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,18 +8,6 @@
 #include <vector>
 
 namespace leat::cli {
-
-// The exit codes of `leat`, for all verbs; --help shows them.
-enum ExitCode : int {
-  kGood = 0,
-  kBad = 1,    ///< what was asked about has errors, or what was asked for failed
-  kUsage = 2,  ///< the command line itself is wrong
-};
-
-inline constexpr const char* kExitCodesHelp =
-    "Exit codes: 0 good; 1 errors were found; 2 the command line is wrong.";
-
-// How a verb becomes the program that does its work.
 
 /// Goes on as another program, with these arguments behind its name. Returns only when that cannot
 /// be, with the exit code; the reason is said on standard error, after "leat <verb>: ".
