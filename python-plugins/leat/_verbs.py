@@ -24,6 +24,11 @@ class Verbs:
         """Rates, memory, stores and scripts."""
         return self._ask("metrics")
 
+    def parameters(self):
+        """Values that parameters have now. As this server's first rank has them in its iteration: from the XML, set by the
+        simulation, or steered."""
+        return self._ask("parameters")
+
     def reload_scripts(self):
         """Load all scripts anew. Also those that were given up."""
         return self._order("reload-scripts")

@@ -10,6 +10,7 @@
 
 #include "lib/control/run_json.hpp"
 #include "lib/model/run_description.hpp"
+#include "lib/model/words.hpp"
 #include "lib/os/child_process.hpp"
 #include "lib/os/clock.hpp"
 #include "lib/os/process.hpp"
@@ -202,6 +203,20 @@ Answer EngineRun::metrics(const Request& /*request*/) {
       {"stores", json_of_store_metrics(metrics)},
       {"scripts", json_of_script_metrics(metrics)},
   });
+}
+
+Answer EngineRun::parameters(const Request& /*request*/) {
+  const std::vector<ParameterValue> now = parts_.engine.control().parameters();
+  Json all = Json::array();
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const model::Parameter& each = parts_.model.parameters[i];
+    all.push_back({{"name", each.name},
+                   {"type", model::word_of(model::kParameterKinds, each.kind)},
+                   {"value", model::in_words(now[i])},
+                   {"value_in_xml", model::in_words(each.value)},
+                   {"description", each.description}});
+  }
+  return text_of({{"parameters", std::move(all)}});
 }
 
 Answer EngineRun::set(const Request& request) {
