@@ -33,27 +33,12 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-const char* name_of(IterationEvent::Kind kind) {
-  switch (kind) {
-    case IterationEvent::Kind::open:
-      return "open";
-    case IterationEvent::Kind::complete:
-      return "complete";
-    case IterationEvent::Kind::stored:
-      return "stored";
-    case IterationEvent::Kind::failed:
-      return "failed";
-    case IterationEvent::Kind::skipped:
-      return "skipped";
-    case IterationEvent::Kind::dropped:
-      return "dropped";
-    case IterationEvent::Kind::steered:
-      return "steered";
-    case IterationEvent::Kind::signalled:
-      return "signalled";
-  }
-  return "unknown";
-}
+// The names of docs/reference/leat-ctl.md.
+constexpr model::Word<IterationEvent::Kind> kEventKinds[] = {
+    {"open", IterationEvent::Kind::open},       {"complete", IterationEvent::Kind::complete},
+    {"stored", IterationEvent::Kind::stored},   {"failed", IterationEvent::Kind::failed},
+    {"skipped", IterationEvent::Kind::skipped}, {"dropped", IterationEvent::Kind::dropped},
+    {"steered", IterationEvent::Kind::steered}, {"signalled", IterationEvent::Kind::signalled}};
 
 Json json_of(const IterationEvent& event) {
   Json facts{{"iteration", event.iteration}};
@@ -258,7 +243,7 @@ bool EngineRun::pass_on_events(Channel& channel, std::int64_t now_ns) {
   if (!is_watched) return false;
   const std::vector<IterationEvent> happened = events.take();
   for (const IterationEvent& event : happened)
-    channel.publish(name_of(event.kind), json_of(event), now_ns);
+    channel.publish(model::word_of(kEventKinds, event.kind), json_of(event), now_ns);
   const bool closes = parts_.engine.is_closing() && !std::exchange(said_closing_, true);
   if (closes) channel.publish("closing", {}, now_ns);
   return closes || !happened.empty();
