@@ -82,7 +82,5 @@ void check_products(CheckReport& report);
 Json json_of(const CheckReport& report);
 /// All there is to see, for people; `facts`: its JSON.
 std::string screen(const CheckReport& report, const Json& facts, const Look& look);
-/// "--set nx=... --set ny=..."
-std::string options_of(const std::vector<std::string>& names);
 
 }  // namespace leat::cli

@@ -74,14 +74,15 @@ Json json_of(const CheckReport& report) {
   return root;
 }
 
+namespace {
+
+// "--set nx=... --set ny=..."
 std::string options_of(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names)
     text += (text.empty() ? "--set " : " --set ") + name + "=...";
   return text;
 }
-
-namespace {
 
 // As the XML has it.
 std::string shape_in_xml(std::vector<std::string> shape, const model::Layout& layout) {

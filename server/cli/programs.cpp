@@ -13,13 +13,6 @@
 
 namespace leat::cli {
 
-int exec_program(const std::string& verb, const std::string& program,
-                 const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{program};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return exec_named(verb, program, words);
-}
-
 int exec_named(const std::string& verb, const std::string& program,
                const std::vector<std::string>& words) {
   std::vector<char*> given;
@@ -29,11 +22,25 @@ int exec_named(const std::string& verb, const std::string& program,
   return refuse(verb, "cannot start " + program + ": " + platform::errno_text(errno));
 }
 
+namespace {
+
+int exec_program(const std::string& verb, const std::string& program,
+                 const std::vector<std::string>& arguments) {
+  std::vector<std::string> words{program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return exec_named(verb, program, words);
+}
+
+}  // namespace
+
 int exec_store_program(const std::string& verb, const std::vector<std::string>& arguments) {
   return exec_program(verb, platform::path_beside_program(LEAT_PLUGIN_FOLDER "/" + verb + "-hdf5"),
                       arguments);
 }
 
+namespace {
+
+// As a tool of python-plugins/launch.py that is called as the verb.
 int exec_python_tool(const std::string& verb, const std::string& interpreter,
                      const std::string& packages, const std::vector<std::string>& words) {
   const Result<std::string> python = server::find_python(interpreter, packages);
@@ -42,8 +49,6 @@ int exec_python_tool(const std::string& verb, const std::string& interpreter,
   arguments.insert(arguments.end(), words.begin(), words.end());
   return exec_program(verb, *python, arguments);
 }
-
-namespace {
 
 struct PythonVerb {
   const char *name, *about;
@@ -83,8 +88,11 @@ std::optional<int> run_python_verb(const std::vector<std::string>& words) {
       std::begin(kPythonVerbs), std::end(kPythonVerbs),
       [&](const PythonVerb& each) { return !words.empty() && words.front() == each.name; });
   if (verb == std::end(kPythonVerbs)) return std::nullopt;
+  const bool asks_for_help = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word == "--help" || word == "-h";
+  });
   setenv("LEAT_PROGRAM", platform::path_beside_program("leat").c_str(), 1);
-  return exec_python_tool(words.front(), interpreter_of(words), verb->packages,
+  return exec_python_tool(words.front(), interpreter_of(words), asks_for_help ? "" : verb->packages,
                           {words.begin() + 1, words.end()});
 }
 
