@@ -30,10 +30,20 @@ def method(name, kind, arguments, purpose):
             + f"\n        return self.{how}({', '.join(given)})\n")
 
 
+HEAD = '''\
+# SPDX-License-Identifier: Apache-2.0
+"""What one may ask of a running session, a method each; docs/reference/leat-ctl.md says what each answer has.
+
+Made by lib/control/generate_verbs.py of verbs.def: change that."""
+
+
+class Verbs:
+    """A fact is asked for with _ask, an order is given with _order."""
+'''
+
+
 def text():
-    return ('# SPDX-License-Identifier: Apache-2.0\n"""What one may ask of a running session, a method each; '
-            'docs/reference/leat-ctl.md says what each answer has.\n\nMade by lib/control/generate_verbs.py of verbs.def: change that."""\n\n\nclass Verbs:\n'
-            '    """A fact is asked for with _ask, an order is given with _order."""\n' + "".join(method(*each) for each in verbs()))
+    return HEAD + "".join(method(*each) for each in verbs())
 
 
 if __name__ == "__main__":
