@@ -55,21 +55,35 @@ std::string why_not_version(const Json& message) {
          ", or use the `leat` and the Python package of the release of leatd";
 }
 
-bool has(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+// "" or what an argument of this form is.
+std::string why_not_form(std::string form, const Json& value) {
+  const bool is_text = value.is_string();
+  if (form == "list") return value.is_array() ? "" : "a list";
+  if (form == "text") return is_text ? "" : "a text";
+  if (form == "number or text") return is_text || value.is_number() ? "" : "a number or a text";
+  const std::string given = is_text ? value.get<std::string>() : "";
+  const bool is_one = given.find('|') == std::string::npos;
+  if (is_one && ("|" + form + "|").find("|" + given + "|") != std::string::npos) return "";
+  for (std::size_t at = 0; (at = form.find('|', at)) != std::string::npos;)
+    form.replace(at, 1, "\" or \"");
+  return "\"" + form + "\"";
 }
 
 std::string why_not_arguments(const Verb& verb, const Json& arguments) {
-  std::vector<std::string> known = verb.needed;
-  known.insert(known.end(), verb.optional.begin(), verb.optional.end());
+  std::vector<std::string> known;
+  for (const Verb::Argument& each : verb.arguments) known.push_back(each.name);
   for (const auto& [name, value] : arguments.items()) {
-    if (has(known, name)) continue;
-    return quoted(verb.name) + " has no argument " + quoted(name) + did_you_mean(name, known) +
-           "; write " + verb.example;
+    if (!verb.takes(name))
+      return quoted(verb.name) + " has no argument " + quoted(name) + did_you_mean(name, known) +
+             "; write " + verb.example;
   }
-  for (const std::string& name : verb.needed) {
-    if (!arguments.contains(name))
+  for (const auto& [name, form, optional] : verb.arguments) {
+    const auto given = arguments.find(name);
+    if (given == arguments.end() && optional) continue;
+    if (given == arguments.end())
       return quoted(verb.name) + " needs " + quoted(name) + ": write " + verb.example;
+    if (const std::string why = why_not_form(form, *given); !why.empty())
+      return quoted(name) + " is " + why + ": write " + verb.example;
   }
   return "";
 }
@@ -93,22 +107,42 @@ Json head_of_reply(const Request& request, bool ok) {
 
 }  // namespace
 
+namespace {
+
+// "parameter: text, scope?: run|node"
+std::vector<Verb::Argument> arguments_in(const std::string& text) {
+  std::vector<Verb::Argument> arguments;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t colon = text.find(": ", at), end = std::min(text.find(", ", at), text.size());
+    const bool optional = text[colon - 1] == '?';
+    arguments.push_back({text.substr(at, colon - at - (optional ? 1 : 0)),
+                         text.substr(colon + 2, end - colon - 2), optional});
+    at = end + 2;
+  }
+  return arguments;
+}
+
+Verb verb_of(std::string name, Verb::Kind kind, const char* arguments, const char* words,
+             const char* awaited, const std::string& example, const char* about) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  const std::string request = R"({"leat_control": 1, "request": ")" + name + "\"" +
+                              (example.empty() ? "" : ", ") + example + "}";
+  return {std::move(name), kind, arguments_in(arguments), words, awaited, request, about};
+}
+
+}  // namespace
+
+bool Verb::takes(const std::string& argument) const {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [&](const Argument& each) { return each.name == argument; });
+}
+
 const std::vector<Verb>& verbs() {
-#define LEAT_LIST(...) \
-  { __VA_ARGS__ }
-#define LEAT_CONTROL_VERB(name, kind, needed, optional, words, example, about)             \
-  {name,                                                                                   \
-   Verb::Kind::kind,                                                                       \
-   LEAT_LIST needed,                                                                       \
-   LEAT_LIST optional,                                                                     \
-   words,                                                                                  \
-   std::string("{\"leat_control\": 1, \"request\": \"") + (name) + "\"" + (example) + "}", \
-   about},
+#define LEAT_CONTROL_VERB(name, kind, arguments, words, awaited, example, about, details) \
+  verb_of(#name, Verb::Kind::kind, arguments, words, awaited, example, about),
   static const std::vector<Verb> all{
 #include "lib/control/verbs.def"
   };
-#undef LEAT_CONTROL_VERB
-#undef LEAT_LIST
   return all;
 }
 
@@ -153,14 +187,8 @@ std::string request_line(const std::string& verb, const Json& arguments) {
   return line_of(message);
 }
 
-std::string reply_line(const Request& request, const Json& result) {
-  Json message = head_of_reply(request, true);
-  message["result"] = result;
-  return line_of(message);
-}
-
 // An end of a line is nowhere in a text of JSON, but between its parts.
-std::string reply_line_of_text(const Request& request, std::string result) {
+std::string reply_line(const Request& request, std::string result) {
   std::replace(result.begin(), result.end(), '\n', ' ');
   std::string line = line_of(head_of_reply(request, true));
   line.resize(line.size() - 2);

@@ -17,16 +17,24 @@ inline constexpr int kVersion = 1;
 /// Bytes of a request, without the end of its line.
 inline constexpr std::size_t kMostRequest = std::size_t{64} * 1024;
 
-/// A line of verbs.def.
+/// A row of verbs.def.
 struct Verb {
-  enum class Kind { fact, order, request, stream };
+  enum class Kind { fact, constant, order, request, stream };
+  struct Argument {
+    std::string name;
+    std::string form;  ///< "text", "number or text", "list", or what it may be: "run|node"
+    bool optional;
+  };
 
   std::string name;
   Kind kind;
-  std::vector<std::string> needed, optional;  ///< its arguments
-  std::string words;                          ///< that follow it on the command line
-  std::string example;                        ///< a whole request
+  std::vector<Argument> arguments;
+  std::string words;    ///< for the arguments, on the command line
+  std::string awaited;  ///< the event that says what has come of it
+  std::string example;  ///< a whole request
   std::string about;
+
+  bool takes(const std::string& argument) const;
 };
 /// In the order of the alphabet.
 const std::vector<Verb>& verbs();
@@ -38,19 +46,20 @@ std::vector<std::string> names_of_verbs();
 const std::vector<std::string>& names_of_events();
 
 struct Request {
-  std::string verb{};               ///< "": not known
-  Json id{};                        ///< comes back with the reply; null: it has none
-  Json arguments = Json::object();  ///< all that its verb needs, and nothing that it does not know
-  std::string error{};              ///< "" or why it is refused, and what to write instead
+  std::string verb{};  ///< "": not known
+  Json id{};           ///< comes back with the reply; null: it has none
+  Json arguments =
+      Json::object();   ///< all that its verb needs, in the forms it takes, and no others
+  std::string who{};    ///< asks, for logs; said by the channel
+  std::string error{};  ///< "" or why it is refused, and what to write instead
 };
 /// Of one line, without its end. Any bytes do.
 Request parse_request(std::string_view line);
 
 /// Lines, with their ends.
 std::string request_line(const std::string& verb, const Json& arguments);
-std::string reply_line(const Request& request, const Json& result);
-/// `result`: JSON.
-std::string reply_line_of_text(const Request& request, std::string result);
+/// `result`: a text of JSON.
+std::string reply_line(const Request& request, std::string result);
 std::string refusal_line(const Request& request, const std::string& error);
 /// `facts` are added to it.
 std::string event_line(const std::string& event, const Json& facts);

@@ -11,21 +11,11 @@
 namespace leat::control {
 namespace {
 
-const char* name_of(shm::ClientPhase phase) {
-  switch (phase) {
-    case shm::ClientPhase::absent:
-      return "absent";
-    case shm::ClientPhase::attached:
-      return "attached";
-    case shm::ClientPhase::finalized:
-      return "finalized";
-    case shm::ClientPhase::dead:
-      return "dead";
-    case shm::ClientPhase::cut_off:
-      return "cut off";
-  }
-  return "unknown";
-}
+constexpr model::Word<shm::ClientPhase> kPhases[] = {{"absent", shm::ClientPhase::absent},
+                                                     {"attached", shm::ClientPhase::attached},
+                                                     {"finalized", shm::ClientPhase::finalized},
+                                                     {"dead", shm::ClientPhase::dead},
+                                                     {"cut off", shm::ClientPhase::cut_off}};
 
 Json done(std::int64_t iteration) { return iteration < 0 ? Json(nullptr) : Json(iteration); }
 
@@ -49,7 +39,7 @@ Json json_of_client(const shm::Segment& segment, std::uint32_t index) {
   const auto phase = static_cast<shm::ClientPhase>(record.phase);
   const std::uint64_t waiting = area.client->event_tail.load() - area.server->event_head.load();
   return {{"rank", phase == shm::ClientPhase::absent ? Json(nullptr) : Json(record.rank)},
-          {"phase", name_of(phase)},
+          {"phase", model::word_of(kPhases, phase)},
           {"iteration", record.iteration},
           {"events_waiting", std::min<std::uint64_t>(waiting, segment.header().event_slots)}};
 }

@@ -77,12 +77,6 @@ std::uint64_t bytes_of(ReadContext& context, const Attributes& buffer, const cha
   return 0;
 }
 
-Numa numa(const Attributes& buffer) {
-  const std::string text = buffer.text("numa");
-  if (text == "server") return Numa::server;
-  return text == "interleave" ? Numa::interleave : Numa::client;
-}
-
 void read_spill(ReadContext& context, const Attributes& buffer) {
   Architecture& architecture = context.model.architecture;
   architecture.overflow_policy = number_of(kOverflowPolicies, buffer.text("when-full"));
@@ -175,7 +169,7 @@ void read_simulation(ReadContext& context, const XmlElement& root) {
   model.architecture.timeout_seconds = buffer_timeout_seconds(context, buffer_attributes);
   if (buffer_attributes.text("checksum") == "crc32c")
     model.architecture.checksum = Checksum::crc32c;
-  model.architecture.numa = numa(buffer_attributes);
+  model.architecture.numa = number_of(kNumas, buffer_attributes.text("numa"));
   read_spill(context, buffer_attributes);
 
   const XmlElement log = only(context, root, "log");

@@ -38,6 +38,8 @@ inline constexpr Word<Place> kPlaces[] = {{"process", Place::process},
                                           {"ranks", Place::ranks},
                                           {"thread", Place::thread},
                                           {"none", Place::none}};
+inline constexpr Word<Numa> kNumas[] = {
+    {"client", Numa::client}, {"server", Numa::server}, {"interleave", Numa::interleave}};
 inline constexpr Word<EndMode> kEndModes[] = {
     {"async", EndMode::async}, {"sync", EndMode::sync}, {"auto", EndMode::automatic}};
 inline constexpr Word<Schedule> kSchedules[] = {{"server", Schedule::server},

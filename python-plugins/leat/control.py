@@ -21,6 +21,8 @@ import socket
 import struct
 import time
 
+from ._verbs import Verbs
+
 VERSION = 1
 _MOST_MESSAGE = 16 << 20
 _RETRY_SECONDS = 0.05
@@ -144,8 +146,8 @@ class _Channel:
         self.socket.close()
 
 
-class Connection:
-    """Questions to, and orders for, the server of one session."""
+class Connection(Verbs):
+    """Questions to, and orders for, the server of one session: methods of Verbs, and subscribe()."""
 
     def __init__(self, session, timeout=10.0):
         self.session, self.timeout = session, timeout
@@ -162,43 +164,6 @@ class Connection:
         """Ends it; a loop over subscribe() has a connection of its own."""
         self._closed = True
         self._drop()
-
-    def status(self):
-        """What the run does now: ranks, buffer, stores, iterations."""
-        return self._ask("status")
-
-    def describe(self):
-        """Its variables, parameters, meshes and stores, as the XML declares them."""
-        return self._ask("describe")
-
-    def ledger(self):
-        """What became of everything written, as <simulation>.ledger.json has it."""
-        return self._ask("ledger")
-
-    def metrics(self):
-        """Bytes, rates, memory, time of stores and scripts."""
-        return self._ask("metrics")
-
-    def set(self, parameter, value, scope="run"):
-        """Gives a parameter another value: on all ranks from the same iteration on, which the event "steered" tells. Of a run with
-        several servers it is refused, unless scope="node": then on the ranks of this server, whatever the others do."""
-        self._order("set", parameter=parameter, value=value, scope=scope)
-
-    def signal(self, event):
-        """An event of the XML happens once, in the next iteration, whatever its scope; "signalled" tells in which."""
-        self._order("signal", signal=event)
-
-    def drain(self):
-        """Nothing more of any rank is taken; all that they have handed over is stored, then the server ends."""
-        self._order("drain")
-
-    def stop(self):
-        """As SIGTERM: what ranks hand over within half of the grace is taken, then all is stored and the server ends."""
-        self._order("stop")
-
-    def reload_scripts(self):
-        """Loads all scripts anew, also those that were given up."""
-        self._order("reload-scripts")
 
     def subscribe(self, *events, follow=True):
         """Events of iterations, as they happen, until the run has ended; all of them when none is named.
@@ -291,7 +256,9 @@ class Connection:
         return self._reply(self._channel(deadline), {"request": request}, deadline)
 
     def _order(self, request, **arguments):
-        """An order is given once. Over a new connection, so that it cannot be lost with an old one."""
+        """An order is given once. Over a new connection, so that it cannot be lost with an old one. Arguments that are None are not
+        given."""
+        arguments = {name: value for name, value in arguments.items() if value is not None}
         self._drop()
         deadline = time.monotonic() + self.timeout
         return self._reply(self._channel(deadline), {"request": request, **arguments}, deadline)

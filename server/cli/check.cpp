@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/cli/check.hpp"
+// `leat check`: all errors of a configuration at once, or what the run will be.
 
 #include <cstdio>
 #include <memory>
 
 #include "server/cli/check_report.hpp"
-#include "server/cli/programs.hpp"
-#include "server/cli/terminal.hpp"
+#include "server/cli/verbs.hpp"
 
 namespace leat::cli {
 namespace {
 
 // Diagnostics as the reader formats them, with the severity in colour.
-std::string diagnostics_text(const CheckReport& report, bool colours) {
+std::string diagnostics_text(const CheckReport& report, const Look& look) {
   std::string text = format(report.diagnostics);
-  if (!colours) return text;
   for (const auto& [word, paint] :
        {std::pair{": error: ", Paint::red}, std::pair{": warning: ", Paint::yellow},
         std::pair{": note: ", Paint::dim}}) {
     const std::string plain = word;
-    const std::string bright = ": " + painted(plain.substr(2, plain.size() - 3), paint, true) + " ";
+    const std::string bright = ": " + painted(plain.substr(2, plain.size() - 3), paint, look) + " ";
     for (std::size_t at = 0; (at = text.find(plain, at)) != std::string::npos;) {
       text.replace(at, plain.size(), bright);
       at = std::min(text.find('\n', at), text.size());
@@ -27,8 +25,6 @@ std::string diagnostics_text(const CheckReport& report, bool colours) {
   }
   return text;
 }
-
-void print(std::FILE* stream, const std::string& text) { std::fputs(text.c_str(), stream); }
 
 std::string verdict(const CheckReport& report) {
   int errors = 0;
@@ -39,21 +35,20 @@ std::string verdict(const CheckReport& report) {
 
 int run_check(const CheckOptions& options) {
   const Result<CheckReport> report = options.sizes_only ? size_up(options) : check_file(options);
-  if (!report) {
-    print(stderr, "leat check: " + report.error().message + "\n");
-    return kUsage;
-  }
+  if (!report) return refuse("check", report.error().message, kUsage);
+  const Json facts = json_of(*report);
   if (options.json) {
-    print(stdout, json(*report));
-  } else {
-    const bool good = report->good();
-    print(stdout, screen(*report, look_of(stdout)));
-    std::fflush(stdout);  // so that what is wrong stands below, where the eye is
-    if (report->model && !report->diagnostics.empty()) print(stderr, "\n");
-    print(stderr, diagnostics_text(*report, look_of(stderr).colours));
-    if (!good) print(stderr, verdict(*report));
-    if (good) print(stdout, "\n" + painted("good", Paint::green, look_of(stdout).colours) + "\n");
+    print(text_of(facts));
+    return report->good() ? kGood : kBad;
   }
+  // What is wrong stands below, where the eye is.
+  print(screen(*report, facts, look_of(stdout)));
+  if (report->model && !report->diagnostics.empty()) std::fputs("\n", stderr);
+  std::fputs(diagnostics_text(*report, look_of(stderr)).c_str(), stderr);
+  if (report->good())
+    print("\n" + painted("good", Paint::green, look_of(stdout)) + "\n");
+  else
+    std::fputs(verdict(*report).c_str(), stderr);
   return report->good() ? kGood : kBad;
 }
 

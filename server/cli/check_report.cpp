@@ -374,9 +374,9 @@ std::vector<Taker> takers_of(const CheckReport& report) {
   for (const model::Store& store : report.model->stores)
     takers.push_back({model::maker_of(store), store.where});
   for (const CheckedScript& script : report.scripts) {
-    for (const CheckedFunction& function : script.functions)
-      takers.push_back({{script.name, function.products, function.publishes},
-                        {script.file, static_cast<int>(function.line), 0}});
+    for (const Json& function : script.functions)
+      takers.push_back({{script.name, function["products"], function["publishes"]},
+                        {script.file, function["line"].get<int>(), 0}});
   }
   return takers;
 }
@@ -429,13 +429,6 @@ void check_placement(CheckReport& report) {
   for (const std::string& line : placed->warnings) say(model::Severity::warning, line);
   report.server_place = servers_text(*placed);
   report.memory_place = memory_text(*placed);
-}
-
-std::string placement_text(const CheckReport& report, const Look& look) {
-  if (report.server_place.empty()) return "";
-  return "\n" + painted("Placement on " + report.options.machine, Paint::bold, look.colours) +
-         "\n" +
-         table({{{"server"}, {report.server_place}}, {{"buffer"}, {report.memory_place}}}, look);
 }
 
 }  // namespace leat::cli

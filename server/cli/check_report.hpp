@@ -10,7 +10,8 @@
 #include "lib/base/status.hpp"
 #include "lib/model/checks.hpp"
 #include "lib/model/reader.hpp"
-#include "server/cli/terminal.hpp"
+#include "lib/model/words.hpp"
+#include "server/cli/screen.hpp"
 
 namespace leat::cli {
 
@@ -26,21 +27,18 @@ struct CheckOptions {
   bool json = false;
 };
 
-/// A function of a script that Leat will call.
-struct CheckedFunction {
-  std::string name;
-  std::optional<std::vector<std::string>> variables;  ///< none: all
-  std::int64_t every = 1;
-  std::int64_t line = 0;                 ///< 0: not known
-  std::vector<std::string> products{};   ///< patterns of what it takes that others have made
-  std::vector<std::string> publishes{};  ///< names of what it makes of that
-  std::vector<std::string> events{};     ///< some: called only where one of them happens
-};
+inline constexpr model::Word<model::Severity> kSeverities[] = {
+    {"error", model::Severity::error},
+    {"warning", model::Severity::warning},
+    {"note", model::Severity::note}};
 
 struct CheckedScript {
   std::string name;
   std::string file;  ///< from the working folder
-  std::vector<CheckedFunction> functions;
+  /// Of each that Leat will call: `name`, `variables` (null: all), `every`, `line` (0: not known),
+  /// `products`, patterns of what it takes that others have made, `publishes`, names of what it makes
+  /// of that, and `events`: some, then it is called only where one of them happens.
+  Json functions = Json::array();
 };
 
 struct CheckReport {
@@ -81,14 +79,8 @@ void check_scripts(CheckReport& report);
 /// Who takes what of whom. After the scripts.
 void check_products(CheckReport& report);
 
-/// All there is to see, for people.
-std::string screen(const CheckReport& report, const Look& look);
-/// Parts of the screen, for a report with a model.
-std::string scripts_text(const CheckReport& report, const Look& look);
-std::string memory_text(const CheckReport& report, const Look& look);
-/// "--set nx=... --set ny=..."
-std::string options_of(const std::vector<std::string>& names);
-std::string placement_text(const CheckReport& report, const Look& look);
-std::string json(const CheckReport& report);
+Json json_of(const CheckReport& report);
+/// All there is to see, for people; `facts`: its JSON.
+std::string screen(const CheckReport& report, const Json& facts, const Look& look);
 
 }  // namespace leat::cli

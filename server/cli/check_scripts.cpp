@@ -24,33 +24,30 @@ using PlainJson = nlohmann::json;
 constexpr double kStartSeconds = 15;
 
 // As short as one would write it here.
-std::string shown(const std::string& path) {
+std::string from_here(const std::string& path) {
   std::error_code error;
   const std::string here = fs::path(path).lexically_relative(fs::current_path(error)).string();
   return error || here.empty() || here.starts_with("..") ? path : here;
 }
 
-model::Severity severity_of(const std::string& word) {
-  if (word == "note") return model::Severity::note;
-  return word == "warning" ? model::Severity::warning : model::Severity::error;
-}
-
 model::Diagnostic diagnostic_of(const PlainJson& told, const model::SourceLocation& where_scripts) {
   const std::string file = told.value("file", std::string());
-  const model::SourceLocation in_script{shown(file), told.value("line", 0), 0};
-  return {severity_of(told.value("severity", std::string())),
+  const model::SourceLocation in_script{from_here(file), told.value("line", 0), 0};
+  return {model::number_of(kSeverities, told.value("severity", std::string())),
           file.empty() ? where_scripts : in_script, told.value("message", std::string())};
 }
 
-CheckedFunction function_of(const PlainJson& told) {
-  CheckedFunction function{
-      told.value("name", std::string()), {}, told.value("every", std::int64_t{1})};
-  if (const auto found = told.find("variables"); found != told.end() && found->is_array())
-    function.variables = found->get<std::vector<std::string>>();
-  function.line = told.value("line", std::int64_t{0});
-  function.products = told.value("products", std::vector<std::string>());
-  function.events = told.value("events", std::vector<std::string>());
-  function.publishes = told.value("publishes", std::vector<std::string>());
+// What it says, and what goes without saying.
+Json function_of(const PlainJson& told) {
+  Json function{{"name", ""},
+                {"variables", nullptr},
+                {"every", 1},
+                {"line", 0},
+                {"products", Json::array()},
+                {"publishes", Json::array()},
+                {"events", Json::array()}};
+  for (const auto& [key, value] : function.items())
+    if (told.contains(key)) value = told[key];
   return function;
 }
 
@@ -102,21 +99,6 @@ void take_answer(CheckReport& report, const PlainJson& told) {
   }
 }
 
-// With what it takes that others have made.
-std::string variables_of(const CheckedFunction& function) {
-  std::string text = function.variables ? joined(*function.variables, ", ") : "all";
-  if (function.products.empty()) return text;
-  return text + (text.empty() ? "" : ", ") + joined(function.products, ", ");
-}
-
-std::string when_called(const CheckedFunction& function) {
-  std::string text = function.every == 1
-                         ? "every iteration"
-                         : "every " + std::to_string(function.every) + " iterations";
-  if (!function.events.empty()) text += " with " + joined(function.events, " or ");
-  return text;
-}
-
 // Of folders the reader does not know what is in them.
 void check_names_in_events(CheckReport& report) {
   std::vector<std::string> known;
@@ -141,7 +123,7 @@ void check_scripts(CheckReport& report) {
   const std::vector<model::ScriptSource> sources = usable_sources(report);
   const std::vector<server::ScriptFile> files = files_of(report, sources);
   for (const server::ScriptFile& file : files)
-    report.scripts.push_back({file.name, shown(file.path), {}});
+    report.scripts.push_back({file.name, from_here(file.path), {}});
   check_names_in_events(report);
   const std::string interpreter = platform::find_program(scripts.interpreter);
   if (interpreter.empty()) return;
@@ -155,21 +137,6 @@ void check_scripts(CheckReport& report) {
       output ? interpreter + " did not say what it found" : output.error().message;
   report.diagnostics.push_back(
       {model::Severity::error, scripts.where, "the scripts could not be imported: " + why});
-}
-
-std::string scripts_text(const CheckReport& report, const Look& look) {
-  if (!report.model->scripts.exist()) return "";
-  std::string text =
-      "\n" + painted(counted(report.scripts.size(), "script"), Paint::bold, look.colours) + "\n";
-  std::vector<std::vector<Cell>> rows{header({"name", "function", "variables", "called"})};
-  for (const CheckedScript& script : report.scripts) {
-    if (script.functions.empty()) rows.push_back({{script.name}, {"?", Paint::red}, {}, {}});
-    for (const CheckedFunction& function : script.functions) {
-      rows.push_back(
-          {{script.name}, {function.name}, {variables_of(function)}, {when_called(function)}});
-    }
-  }
-  return rows.size() == 1 ? text : text + table_or_paragraphs(rows, look);
 }
 
 }  // namespace leat::cli

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/cli/ctl.hpp"
+// `leat ctl`: asks the server of a running session, or orders it to do something.
 
 #include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,7 +17,7 @@
 #include "lib/node/runtime_folder.hpp"
 #include "server/cli/control_client.hpp"
 #include "server/cli/ctl_screen.hpp"
-#include "server/cli/programs.hpp"
+#include "server/cli/verbs.hpp"
 
 namespace leat::cli {
 namespace {
@@ -24,59 +25,57 @@ namespace {
 // Beside those of all verbs.
 constexpr int kNoSession = 3, kNoAnswer = 4;
 
+using control::Verb;
+
 struct CtlOptions {
-  std::string session, verb, scope = "run";
+  std::string session, name, scope = "run";
+  const Verb* verb = nullptr;  // of that name
   std::vector<std::string> arguments;
   bool json = false;
   double timeout = 10, wait = 2;
   bool must_wait = false;
 };
 
-using control::Verb;
-
 platform::Deadline in_seconds(double seconds) {
   return platform::Deadline::in_ns(static_cast<std::int64_t>(seconds * 1e9));
 }
 
-// Numbers and quoted texts are JSON; all else is the text that it is.
-Json value_of(const std::string& text) {
-  Json value = Json::parse(text, nullptr, false);
-  return value.is_number() || value.is_string() ? value : Json(text);
+// Of a "number or text": numbers and quoted texts are JSON, all else is the text that it is.
+Json value_of(const std::string& text, const Verb::Argument& argument) {
+  const Json value = Json::parse(text, nullptr, false);
+  const bool is_json = value.is_number() || value.is_string();
+  return argument.form == "text" || !is_json ? Json(text) : value;
 }
 
-// "", or what is wrong with the command line.
-std::string read_arguments(const CtlOptions& options, Json* arguments) {
-  const control::Verb* const verb = control::find_verb(options.verb);
-  if (!verb)
-    return "there is no verb \"" + options.verb + "\"" +
-           did_you_mean(options.verb, control::names_of_verbs());
-  const std::string write =
-      "write `leat ctl " + options.session + " " + verb->name + " " + verb->words + "`";
-  *arguments = Json::object();
-  if (options.verb == "set") {
-    const std::size_t sign = options.arguments.size() == 1 ? options.arguments[0].find('=') : 0;
-    if (sign == 0 || sign == std::string::npos) return write;
-    *arguments = {{"parameter", options.arguments[0].substr(0, sign)},
-                  {"value", value_of(options.arguments[0].substr(sign + 1))},
-                  {"scope", options.scope}};
-  } else if (options.verb == "signal") {
-    if (options.arguments.size() != 1) return write;
-    *arguments = {{"signal", options.arguments[0]}};
-  } else if (options.verb == "subscribe") {
-    if (!options.arguments.empty()) *arguments = {{"events", options.arguments}};
-  } else if (!options.arguments.empty()) {
-    return options.verb + " has no arguments: \"" + options.arguments[0] + "\" is too much";
+// The arguments of a verb by its words: NAME is one, NAME=VALUE are two, [NAME...] is a list. Empty:
+// the words on the command line are others.
+std::optional<Json> arguments_of(const Verb& verb, const std::vector<std::string>& given) {
+  Json arguments = Json::object();
+  if (verb.words.starts_with('[')) {
+    if (!given.empty()) arguments[verb.arguments.front().name] = given;
+    return arguments;
   }
-  return "";
-}
-
-bool is(const CtlOptions& options, Verb::Kind kind) {
-  return control::find_verb(options.verb)->kind == kind;
+  std::istringstream words(verb.words);
+  std::size_t next = 0, number = 0;
+  for (std::string word; words >> word; ++number) {
+    if (number == given.size()) return {};
+    std::string text = given[number];
+    if (word.find('=') != std::string::npos) {
+      const std::size_t sign = text.find('=');
+      if (sign == 0 || sign == std::string::npos) return {};
+      arguments[verb.arguments[next++].name] = text.substr(0, sign);
+      text.erase(0, sign + 1);
+    }
+    arguments[verb.arguments[next].name] = value_of(text, verb.arguments[next]);
+    ++next;
+  }
+  if (number != given.size()) return {};
+  return arguments;
 }
 
 // An order, or a request: its answer is a line.
-bool is_short(const CtlOptions& options) {
-  return is(options, Verb::Kind::order) || is(options, Verb::Kind::request);
+bool is_short(const Verb& verb) {
+  return verb.kind == Verb::Kind::order || verb.kind == Verb::Kind::request;
 }
 
 // One server. What it says is kept until say(), but for events that are followed.
@@ -87,7 +86,8 @@ class Ctl {
 
   /// Sessions of all servers that are meant, when the name is that of a run: those of its node.
   std::vector<std::string> servers() {
-    const bool is_the_same_of_all = is(options_, Verb::Kind::stream) || options_.verb == "describe";
+    const Verb::Kind kind = options_.verb->kind;
+    const bool is_the_same_of_all = kind == Verb::Kind::stream || kind == Verb::Kind::constant;
     const Json status = is_the_same_of_all ? Json() : result_of("status");
     std::vector<std::string> names{options_.session};
     if (!status.is_object() || status.value("server", -1) != 0 || happens_on_all()) return names;
@@ -97,24 +97,24 @@ class Ctl {
   }
 
   int run(const Json& arguments) {
-    const bool is_order = is(options_, Verb::Kind::order);
-    const Json awaited = {{"events", {options_.verb == "signal" ? "signalled" : "steered"}}};
-    if (is_order && options_.wait > 0 && !ask("subscribe", awaited)) return code_;
-    const std::optional<Json> reply = ask(options_.verb, arguments);
+    const Verb& verb = *options_.verb;
+    const bool is_order = verb.kind == Verb::Kind::order;
+    // "ended" is told to all, and is no event that one can ask for.
+    const std::string event = ends_the_run() ? "closing" : verb.awaited;
+    if (is_order && options_.wait > 0 && !ask("subscribe", {{"events", {event}}})) return code_;
+    const std::optional<Json> reply = ask(verb.name, arguments);
     if (!reply) return code_;
-    if (is(options_, Verb::Kind::stream)) return follow();
-    if (is_short(options_)) return accepted(*reply, arguments);
-    print(options_.json ? reply->dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
-                        : screen_of_reply(options_.verb, (*reply)["result"], look_of(stdout)));
+    if (verb.kind == Verb::Kind::stream) return follow();
+    if (is_short(verb)) return accepted(*reply, arguments);
+    said_ = options_.json ? cli::text_of(*reply)
+                          : screen_of_reply(verb.name, (*reply)["result"], look_of(stdout));
     return kGood;
   }
 
   /// Each line of an order behind `title`.
   void say(const std::string& title) {
-    if (!said_.empty()) std::fputs((title + said_).c_str(), stdout);
-    std::fflush(stdout);
-    if (!complaint_.empty())
-      std::fprintf(stderr, "leat ctl: %s%s\n", title.c_str(), complaint_.c_str());
+    if (!said_.empty()) print(title + said_);
+    if (!complaint_.empty()) refuse("ctl", title + complaint_);
     said_.clear();
     complaint_.clear();
   }
@@ -134,7 +134,7 @@ class Ctl {
 
   // An event of the whole run.
   bool happens_on_all() {
-    if (options_.verb != "signal" || options_.arguments.size() != 1) return false;
+    if (options_.verb->awaited != "signalled") return false;
     const Json described = result_of("describe");
     if (!described.is_object()) return false;  // the server has just ended
     const Json events = described.value("events", Json::array());
@@ -148,7 +148,7 @@ class Ctl {
     const Result<Json> reply = client_.ask(verb, arguments, in_seconds(options_.timeout));
     if (reply && reply->value("ok", false)) return *reply;
     code_ = reply ? kBad : kNoAnswer;
-    if (reply && options_.json) print(reply->dump(2) + "\n");
+    if (reply && options_.json) said_ = cli::text_of(*reply);
     complain(reply ? reply->value("error", "") : reply.error().message);
     return {};
   }
@@ -161,20 +161,21 @@ class Ctl {
         complain(event.error().message + ": another one may go on, subscribe again");
         return kNoAnswer;
       }
-      print(text_of(*event));
+      said_ = line_of(*event);
       say("");
       if (event->value("event", "") == "ended") return kGood;
       if (event->value("event", "") == "overrun") return kNoAnswer;
     }
   }
 
-  std::string text_of(const Json& event) const {
+  std::string line_of(const Json& event) const {
     return options_.json ? event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
                          : line_of_event(event, look_of(stdout));
   }
 
   int accepted(const Json& reply, const Json& arguments) {
-    if (is(options_, Verb::Kind::request) || options_.wait <= 0) return done(reply, Json());
+    if (options_.verb->kind == Verb::Kind::request || options_.wait <= 0)
+      return done(reply, Json());
     const platform::Deadline deadline = in_seconds(options_.wait);
     for (;;) {
       const Result<Json> event = client_.receive(deadline);
@@ -185,16 +186,17 @@ class Ctl {
     }
   }
 
-  bool ends_the_run() const { return options_.verb == "drain" || options_.verb == "stop"; }
+  bool ends_the_run() const { return options_.verb->awaited == "ended"; }
 
+  // It is about the same thing, of the whole node, and by this order.
   bool is_awaited(const Json& event, const Json& reply, const Json& arguments) const {
-    const std::string name = event.value("event", "");
-    if (ends_the_run()) return name == "ended";
-    if (options_.verb == "signal")
-      return name == "signalled" && event.value("signal", "") == arguments["signal"] &&
-             !event.contains("rank");
-    return name == "steered" && event.value("parameter", "") == arguments["parameter"] &&
-           event.value("who", "") == reply.value("/result/who"_json_pointer, "");
+    if (event.value("event", "") != options_.verb->awaited) return false;
+    const Json who = reply.value("/result/who"_json_pointer, Json());
+    if (event.contains("rank") || event.value("who", who) != who) return false;
+    const std::vector<Verb::Argument>& known = options_.verb->arguments;
+    if (known.empty()) return true;
+    const std::string& about = known.front().name;
+    return event.value(about, Json()) == arguments.value(about, Json());
   }
 
   // `event`: what has come of it; null when that is not known yet.
@@ -202,15 +204,14 @@ class Ctl {
     const bool late = event.is_null() && options_.must_wait;
     if (options_.json) {
       if (event.is_object()) reply["event"] = event;
-      print(reply.dump(2) + "\n");
+      said_ = cli::text_of(reply);
     } else {
-      print(event.is_object() ? text_of(event) : "accepted\n");
+      said_ = event.is_object() ? line_of(event) : "accepted\n";
     }
     if (late) complain("it is not known in time what has come of it");
     return late ? kNoAnswer : kGood;
   }
 
-  void print(const std::string& text) { said_ += text; }
   void complain(const std::string& message) { complaint_ = message; }
 
   const CtlOptions& options_;
@@ -240,17 +241,14 @@ int run_on_all(const CtlOptions& options, const Json& arguments,
   int code = kGood;
   for (std::size_t i = 0; i < names.size(); ++i) {
     code = std::max(code, all[i].code);
-    if (!all[i].server)
-      std::fprintf(stderr, "leat ctl: no server of session \"%s\" listens any more\n",
-                   names[i].c_str());
+    if (!all[i].server) refuse("ctl", "no server of session \"" + names[i] + "\" listens any more");
     if (options.json)
       answers.push_back(all[i].server ? all[i].server->as_json(names[i])
                                       : Json{{"ok", false}, {"session", names[i]}});
     else if (all[i].server)
-      all[i].server->say(is_short(options) ? names[i] + ": " : names[i] + "\n");
+      all[i].server->say(is_short(*options.verb) ? names[i] + ": " : names[i] + "\n");
   }
-  if (options.json)
-    std::printf("%s\n", answers.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  if (options.json) print(text_of(answers));
   return code;
 }
 
@@ -267,11 +265,23 @@ std::string all_verbs() {
 }
 
 int run_ctl(CtlOptions options) {
-  Json arguments;
-  if (const std::string wrong = read_arguments(options, &arguments); !wrong.empty()) {
-    std::fprintf(stderr, "leat ctl: %s\n", wrong.c_str());
-    return kUsage;
-  }
+  options.verb = control::find_verb(options.name);
+  if (!options.verb)
+    return refuse("ctl",
+                  "there is no verb \"" + options.name + "\"" +
+                      did_you_mean(options.name, control::names_of_verbs()),
+                  kUsage);
+  if (options.verb->words.empty() && !options.arguments.empty())
+    return refuse("ctl",
+                  options.name + " has no arguments: \"" + options.arguments[0] + "\" is too much",
+                  kUsage);
+  std::optional<Json> arguments = arguments_of(*options.verb, options.arguments);
+  if (!arguments)
+    return refuse(
+        "ctl",
+        "write `leat ctl " + options.session + " " + options.name + " " + options.verb->words + "`",
+        kUsage);
+  if (options.verb->takes("scope")) (*arguments)["scope"] = options.scope;
   const platform::Deadline deadline = in_seconds(options.timeout);
   Result<ControlClient> client = ControlClient::connect(options.session, deadline);
   if (!client && client.error().status == Status::ERROR_SERVER) {
@@ -279,10 +289,10 @@ int run_ctl(CtlOptions options) {
     if (named.size() > 1) {
       std::string all;
       for (const std::string& each : named) all += " " + each;
-      std::fprintf(stderr,
-                   "leat ctl: several sessions on this node are runs of \"%s\"; name one of:%s\n",
-                   options.session.c_str(), all.c_str());
-      return kUsage;
+      return refuse("ctl",
+                    "several sessions on this node are runs of \"" + options.session +
+                        "\"; name one of:" + all,
+                    kUsage);
     }
     if (named.size() == 1) {
       options.session = named.front();
@@ -292,16 +302,17 @@ int run_ctl(CtlOptions options) {
   if (client) {
     Ctl first(options, std::move(*client));
     const std::vector<std::string> names = first.servers();
-    if (names.size() > 1) return run_on_all(options, arguments, names);
-    const int code = first.run(arguments);
+    if (names.size() > 1) return run_on_all(options, *arguments, names);
+    const int code = first.run(*arguments);
     first.say("");
     return code;
   }
   const bool is_busy = client.error().status == Status::ERROR_TIMEOUT;
-  std::fprintf(stderr, "leat ctl: no server of a session \"%s\" %s on this node%s\n",
-               options.session.c_str(), is_busy ? "answers" : "listens",
-               is_busy ? "" : did_you_mean(options.session, names_of_sessions()).c_str());
-  return is_busy ? kNoAnswer : kNoSession;
+  return refuse("ctl",
+                "no server of a session \"" + options.session + "\" " +
+                    (is_busy ? "answers" : "listens") + " on this node" +
+                    (is_busy ? "" : did_you_mean(options.session, names_of_sessions())),
+                is_busy ? kNoAnswer : kNoSession);
 }
 
 }  // namespace
@@ -314,7 +325,7 @@ void add_ctl(CLI::App& app, int& exit_code) {
           "SESSION", options->session,
           "Its name, as `leat ls` shows it; that of a run means all of its servers on the node")
       ->required();
-  verb->add_option("VERB", options->verb, "One of those below")->required();
+  verb->add_option("VERB", options->name, "One of those below")->required();
   verb->add_option("ARGUMENT", options->arguments, "What the verb needs");
   verb->add_flag("--json", options->json, "What the server says, as JSON");
   verb->add_option(

@@ -2,7 +2,6 @@
 #include "server/cli/ctl_screen.hpp"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "lib/base/text.hpp"
 #include "server/cli/ls_files.hpp"
@@ -11,118 +10,106 @@
 namespace leat::cli {
 namespace {
 
-std::string number(const char* form, double value) {
+std::string real(const char* form, const Json& facts, const char* key, double factor = 1) {
   char text[64];
-  std::snprintf(text, sizeof text, form, value);
+  std::snprintf(text, sizeof text, form, factor * facts.value(key, 0.0));
   return text;
 }
 
-std::string bytes_in(const Json& facts, const char* name) {
-  return format_bytes(facts.value(name, std::uint64_t{0}));
+void add_description(const Json& facts, Screen* screen) {
+  screen->title(text_in(facts, "simulation"));
+  if (const std::string about = text_in(facts, "description"); !about.empty())
+    screen->note(about, Paint::plain);
+  add_variables(facts["variables"], screen);
+  const Json& parameters = facts["parameters"];
+  if (parameters.empty()) return;
+  screen->section(counted(parameters.size(), "parameter"));
+  screen->table(parameters, {text("name"), text("type"),
+                             made({.title = "value in the XML"},
+                                  [](const Json& each) {
+                                    const Json& value = each["value"];
+                                    return Cell{value.is_null() ? "-" : value.dump()};
+                                  }),
+                             dim("description")});
 }
 
-std::string status(Json facts, const Look& look) {
-  facts["problem"] = "";
-  return status_screen(facts, look);
+void add_work(const Json& nodes, const std::string& noun, std::vector<Field> counts,
+              Screen* screen) {
+  if (nodes.empty()) return;
+  screen->section(counted(nodes.size(), noun));
+  counts.insert(counts.begin(), text("name"));
+  counts.push_back(made({.title = "seconds", .right = true},
+                        [](const Json& each) { return Cell{real("%.3f", each, "seconds")}; }));
+  screen->table(nodes, counts);
 }
 
-std::string parameters_table(const Json& parameters, const Look& look) {
-  auto rows = header_of({"name", "type", "value in the XML", "description"});
-  for (const Json& each : parameters)
-    rows.push_back({{each.value("name", "")},
-                    {each.value("type", "")},
-                    {each["value"].is_null() ? "-" : each["value"].dump()},
-                    {each.value("description", ""), Paint::dim}});
-  return table_or_paragraphs(rows, look);
-}
-
-std::string description(const Json& facts, const Look& look) {
-  std::string text = painted(facts.value("simulation", ""), Paint::bold, look.colours) + "\n";
-  if (const std::string about = facts.value("description", ""); !about.empty())
-    text += "  " + about + "\n";
-  text += variables_screen(facts["variables"], look);
-  if (!facts["parameters"].empty())
-    text += section(counted(facts["parameters"].size(), "parameter"), look) +
-            parameters_table(facts["parameters"], look);
-  return text;
-}
-
-std::string work_table(const Json& nodes, const std::vector<std::string>& counts,
-                       const Look& look) {
-  std::vector<std::string> titles{"name"};
-  titles.insert(titles.end(), counts.begin(), counts.end());
-  titles.push_back("seconds");
-  auto rows = header_of(titles);
-  for (std::size_t i = 1; i < titles.size(); ++i) rows[0][i].right = true;
-  for (const Json& each : nodes) {
-    rows.push_back({{each.value("name", "")}});
-    for (const std::string& count : counts)
-      rows.back().push_back(count == "bytes" ? bytes_cell(each[count])
-                                             : right(each.value(count, Json(0)).dump()));
-    rows.back().push_back(right(number("%.3f", each.value("seconds", 0.0))));
-  }
-  return table_or_paragraphs(rows, look);
-}
-
-std::string metrics(const Json& facts, const Look& look) {
+void add_metrics(const Json& facts, Screen* screen) {
   const Json &iterations = facts["iterations"], &rates = facts["rates"], &memory = facts["memory"];
-  std::string text;
-  text += line("up", number("%.1f s", facts.value("uptime_seconds", 0.0)), look);
-  text += line("iterations",
-               iterations["complete"].dump() + " complete, " + iterations["stored"].dump() +
-                   " stored, " + iterations["failed"].dump() + " failed, " +
-                   iterations["dropped"].dump() + " left out; " + facts["queue"].dump() +
-                   " on their way",
-               look);
-  text += line("data", bytes_in(facts, "bytes") + " handed over", look);
-  text += line("rates",
-               number("%.3g iterations", rates.value("iterations_per_second", 0.0)) + " and " +
-                   format_bytes(static_cast<std::uint64_t>(rates.value("bytes_per_second", 0.0))) +
-                   " per second, over " + number("%.1f s", rates.value("over_seconds", 0.0)),
-               look);
-  text +=
-      line("buffer",
-           bytes_in(memory, "used_bytes") + " of " + bytes_in(memory, "bytes") + " in use", look);
-  text += line("idle",
-               number("%.1f %%", 100 * facts.value("idle_share", 0.0)) + " of the server's cores",
-               look);
-  if (!facts["stores"].empty())
-    text += section(counted(facts["stores"].size(), "store"), look) +
-            work_table(facts["stores"],
-                       {"calls", "skipped", "bytes", "products_taken", "products_published"}, look);
-  if (!facts["scripts"].empty())
-    text += section(counted(facts["scripts"].size(), "script"), look) +
-            work_table(facts["scripts"], {"calls", "failed", "skipped", "waiting"}, look);
-  return text;
+  screen->fact("up", real("%.1f s", facts, "uptime_seconds"));
+  screen->fact("iterations", shown(iterations, "complete") + " complete, " +
+                                 shown(iterations, "stored") + " stored, " +
+                                 shown(iterations, "failed") + " failed, " +
+                                 shown(iterations, "dropped") + " dropped; " +
+                                 shown(facts, "queue") + " on their way");
+  screen->fact("data", shown_bytes(facts, "bytes") + " written");
+  screen->fact("rates", real("%.3g iterations", rates, "iterations_per_second") + " and " +
+                            shown_bytes(rates, "bytes_per_second") + " per second, over " +
+                            real("%.1f s", rates, "over_seconds"));
+  screen->fact("buffer", shown_bytes(memory, "used_bytes") + " of " + shown_bytes(memory, "bytes") +
+                             " in use");
+  screen->fact("idle", real("%.1f %%", facts, "idle_share", 100) + " of the server's cores");
+  add_work(facts["stores"], "store",
+           {number("calls"), number("skipped"), bytes("bytes"),
+            number("products taken", "products_taken"),
+            number("products published", "products_published")},
+           screen);
+  add_work(facts["scripts"], "script",
+           {number("calls"), number("failed"), number("skipped"), number("waiting")}, screen);
 }
 
 }  // namespace
 
 std::string screen_of_reply(const std::string& verb, const Json& result, const Look& look) {
-  if (verb == "status") return status(result, look);
-  if (verb == "describe") return description(result, look);
-  if (verb == "metrics") return metrics(result, look);
-  return ledger_text(ledger_in(result.dump(), "of its server"), look);
+  Screen screen(look);
+  Json facts = result;
+  if (verb == "status") {
+    facts["problem"] = "";
+    add_status(facts, &screen);
+  } else if (verb == "describe") {
+    add_description(facts, &screen);
+  } else if (verb == "metrics") {
+    add_metrics(facts, &screen);
+  } else if (verb == "ledger") {
+    add_ledger(ledger_in(result.dump(), "of its server"), &screen);
+  } else {
+    screen.any(facts);
+  }
+  return screen.text();
 }
 
 std::string line_of_event(const Json& event, const Look& look) {
-  const std::string name = event.value("event", "");
+  constexpr std::size_t kNameWidth = 9;
+  const std::string name = text_in(event, "event");
   const bool is_bad = name == "failed" || name == "dropped" || name == "overrun";
-  std::string text = painted(name + std::string(name.size() < 9 ? 9 - name.size() : 1, ' '),
-                             is_bad ? Paint::red : Paint::plain, look.colours);
-  if (event.contains("iteration")) text += "iteration " + event["iteration"].dump();
-  if (event.contains("store")) text += " in " + event.value("store", "");
-  if (event.contains("bytes")) text += ", " + bytes_in(event, "bytes");
-  if (event.contains("parameter"))
-    text += ": " + event.value("parameter", "") + " is " + event.value("value", "") + " from it on";
+  std::string text =
+      painted(name + std::string(name.size() < kNameWidth ? kNameWidth - name.size() : 1, ' '),
+              is_bad ? Paint::red : Paint::plain, look);
+  const auto add = [&](const char* before, const char* key, const char* after = "") {
+    if (event.contains(key)) text += before + shown(event, key) + after;
+  };
+  add("iteration ", "iteration");
+  add(" in ", "store");
+  if (event.contains("bytes")) text += ", " + shown_bytes(event, "bytes");
+  add(": ", "parameter");
+  add(" is ", "value", " from it on");
   if (event.value("simulation_sets_it", false))
     text += ", until the simulation sets it itself, as it does in each iteration";
-  if (event.contains("signal")) text += ": " + event.value("signal", "");
-  if (event.contains("rank")) text += " of rank " + event["rank"].dump();
-  if (event.contains("times")) text += ", " + event["times"].dump() + " times";
-  if (event.contains("status")) text += "with status " + event["status"].dump();
-  for (const char* why : {"why", "error"})
-    if (event.contains(why)) text += ": " + event.value(why, "");
+  add(": ", "signal");
+  add(" of rank ", "rank");
+  add(", ", "times", " times");
+  add("with status ", "status");
+  add(": ", "why");
+  add(": ", "error");
   return text + "\n";
 }
 

@@ -2,16 +2,13 @@
 // `leat ctl` for people: what a server has answered, and its events. What is shown is what the JSON has.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "server/cli/terminal.hpp"
+#include "server/cli/screen.hpp"
 
 namespace leat::cli {
 
-using Json = nlohmann::ordered_json;
-
-/// Of "status", "describe", "ledger" or "metrics".
+/// Of any verb; one that has no screen of its own is drawn as its JSON is.
 std::string screen_of_reply(const std::string& verb, const Json& result, const Look& look);
 /// One line.
 std::string line_of_event(const Json& event, const Look& look);

@@ -15,6 +15,8 @@
 #include "lib/os/clock.hpp"
 #include "lib/os/file_lock.hpp"
 #include "lib/os/process.hpp"
+#include "lib/shm/segment.hpp"
+#include "server/cli/screen.hpp"
 
 namespace leat::cli {
 
@@ -42,57 +44,71 @@ constexpr std::int64_t kMostFruitlessNs = 600'000'000'000;
 // go on.
 constexpr std::int64_t kLeastWorkNs = platform::kGlanceNs / 5;
 
-}  // namespace
+// Whether the process that stores what a killed session has in memory gets on with it: one that
+// works may take as long as it needs, one that is stopped or stuck is not waited for.
+class DrainWatch {
+ public:
+  /// Of the process `who`, or, without it, of whoever has the segment's lock.
+  explicit DrainWatch(const std::string& segment, pid_t who = 0)
+      : path_("/dev/shm/" + segment),
+        segment_(shm::Segment::look(segment)),
+        is_child_(who != 0),
+        who_(who),
+        count_(count()),
+        limit_ns_(kLeastLimitNs) {
+    if (segment_)
+      limit_ns_ = std::max(limit_ns_, static_cast<std::int64_t>(segment_->header().timeout_ns));
+  }
 
-DrainWatch::DrainWatch(const std::string& segment, pid_t who)
-    : path_("/dev/shm/" + segment),
-      segment_(shm::Segment::look(segment)),
-      is_child_(who != 0),
-      who_(who),
-      count_(count()),
-      limit_ns_(kLeastLimitNs) {
-  if (segment_)
-    limit_ns_ = std::max(limit_ns_, static_cast<std::int64_t>(segment_->header().timeout_ns));
-}
+  /// To be asked about every platform::kGlanceNs. True when it got nothing done for the run's
+  /// timeout. Time in which we ourselves did not run does not count.
+  bool stuck() {
+    const std::int64_t now = platform::now_ns();
+    if (now - looked_ns_ < platform::kGlanceNs) return false;
+    const std::int64_t passed =
+        looked_ns_ == 0 ? 0 : std::min(now - looked_ns_, 2 * platform::kGlanceNs);
+    looked_ns_ = now;
+    const pid_t before = who_;
+    if (!is_child_) who_ = platform::holder_of_lock(path_);
+    const std::uint64_t counted_before = std::exchange(count_, count());
+    const bool has_more = count_ != counted_before || who_ != before;
+    fruitless_ns_ = has_more ? 0 : fruitless_ns_ + passed;
+    idle_ns_ = works() || has_more ? 0 : idle_ns_ + passed;
+    return idle_ns_ >= limit_ns_ || fruitless_ns_ >= kMostFruitlessNs;
+  }
 
-std::uint64_t DrainWatch::count() const noexcept {
-  return segment_ ? segment_->server_state().progress.load(std::memory_order_relaxed) : 0;
-}
+  /// "process 4711 stores it, is stopped, and has got nothing done for 60 s", and what to do.
+  std::string why() const {
+    const std::string number = std::to_string(who_);
+    const bool stopped = platform::is_stopped(who_);
+    const auto seconds =
+        static_cast<std::uint64_t>(std::max(idle_ns_, fruitless_ns_) / 1'000'000'000);
+    return (who_ > 0 ? "process " + number : "a process of another container") + " stores it, " +
+           (stopped ? "is stopped, " : "") + "and has got nothing done for " +
+           counted(seconds, "second") +
+           (stopped ? ": let it go on (kill -CONT " + number + "), or end it and try again"
+                    : ": end it and try again, if it does not go on");
+  }
 
-// Before its first result there is none to count: it starts, reads the XML, opens the stores.
-bool DrainWatch::works() {
-  const std::int64_t before = std::exchange(processor_ns_, platform::processor_time_of(who_));
-  return processor_ns_ - before >= kLeastWorkNs;
-}
+ private:
+  std::uint64_t count() const noexcept {
+    return segment_ ? segment_->server_state().progress.load(std::memory_order_relaxed) : 0;
+  }
 
-bool DrainWatch::stuck() {
-  const std::int64_t now = platform::now_ns();
-  if (now - looked_ns_ < platform::kGlanceNs) return false;
-  const std::int64_t passed =
-      looked_ns_ == 0 ? 0 : std::min(now - looked_ns_, 2 * platform::kGlanceNs);
-  looked_ns_ = now;
-  const pid_t before = who_;
-  if (!is_child_) who_ = platform::holder_of_lock(path_);
-  const std::uint64_t counted_before = std::exchange(count_, count());
-  const bool has_more = count_ != counted_before || who_ != before;
-  fruitless_ns_ = has_more ? 0 : fruitless_ns_ + passed;
-  idle_ns_ = works() || has_more ? 0 : idle_ns_ + passed;
-  return idle_ns_ >= limit_ns_ || fruitless_ns_ >= kMostFruitlessNs;
-}
+  // Before its first result there is none to count: it starts, reads the XML, opens the stores.
+  bool works() {
+    const std::int64_t before = std::exchange(processor_ns_, platform::processor_time_of(who_));
+    return processor_ns_ - before >= kLeastWorkNs;
+  }
 
-std::string DrainWatch::why() const {
-  const std::string number = std::to_string(who_);
-  const bool stopped = platform::is_stopped(who_);
-  const auto seconds =
-      static_cast<std::uint64_t>(std::max(idle_ns_, fruitless_ns_) / 1'000'000'000);
-  return (who_ > 0 ? "process " + number : "a process of another container") + " stores it, " +
-         (stopped ? "is stopped, " : "") + "and has got nothing done for " +
-         counted(seconds, "second") +
-         (stopped ? ": let it go on (kill -CONT " + number + "), or end it and try again"
-                  : ": end it and try again, if it does not go on");
-}
-
-namespace {
+  std::string path_;
+  Result<shm::Segment> segment_;
+  const bool is_child_;
+  pid_t who_;
+  std::uint64_t count_;  // of what it got done
+  std::int64_t processor_ns_ = 0, looked_ns_ = 0;
+  std::int64_t limit_ns_, idle_ns_ = 0, fruitless_ns_ = 0;
+};
 
 std::string path_of(const KilledSession& session) { return "/dev/shm/" + session.what.segment; }
 
@@ -186,17 +202,19 @@ void give_up(KilledSession* session) {
   if (::unlink(path_of(*session).c_str()) == 0) session->outcome = "given up";
 }
 
-std::string sentence(const KilledSession& session) {
-  const std::string folder = session.folder();
-  std::string text = "session " + session.what.session + (folder.empty() ? "" : " of " + folder) +
-                     ": " + counted(session.iterations, "iteration") + ", " +
-                     counted(session.blocks, "block") + ", " + format_bytes(session.bytes);
-  if (session.outcome == "stored") text += " that were in memory are stored now";
-  if (session.outcome == "given up") text += " were in memory and are LOST, as you asked";
-  if (session.outcome == "in memory") text += " are in memory";
-  if (session.lost > 0)
-    text += ", but " + counted(session.lost, "write") + " are lost: see the ledger";
-  return text + (session.problem.empty() ? "" : ": " + session.problem);
+std::string sentence(const Json& session) {
+  const std::string folder = text_in(session, "folder"), outcome = text_in(session, "outcome");
+  const std::string problem = text_in(session, "problem");
+  std::string text =
+      "session " + text_in(session, "session") + (folder.empty() ? "" : " of " + folder) + ": " +
+      counted(count_in(session, "iterations"), "iteration") + ", " +
+      counted(count_in(session, "blocks"), "block") + ", " + shown_bytes(session, "bytes");
+  if (outcome == "stored") text += " that were in memory are stored now";
+  if (outcome == "given up") text += " were in memory and are LOST, as you asked";
+  if (outcome == "in memory") text += " are in memory";
+  if (const std::uint64_t lost = count_in(session, "lost"); lost > 0)
+    text += ", but " + counted(lost, "write") + " are lost: see the ledger";
+  return text + (problem.empty() ? "" : ": " + problem);
 }
 
 Json json_of(const KilledSession& session) {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/cli/file_verbs.hpp"
+// The verbs convert, view and merge: each is told of files.
 
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "lib/model/damaris/translate.hpp"
 #include "lib/model/reader.hpp"
 #include "server/cli/programs.hpp"
+#include "server/cli/verbs.hpp"
 
 namespace leat::cli {
 namespace {
@@ -80,84 +79,6 @@ void add_merge(CLI::App& app, int& exit_code) {
     exit_code = exec_store_program(
         "merge", {words->from, words->to, words->force ? "force" : "", words->json ? "json" : ""});
   });
-}
-
-namespace {
-
-struct XdmfOptions {
-  std::vector<std::string> files;
-  std::string interpreter = "python3";
-  bool json = false;
-};
-
-int run_xdmf(const XdmfOptions& options) {
-  std::vector<std::string> words{options.json ? "json" : "screen"};
-  words.insert(words.end(), options.files.begin(), options.files.end());
-  return exec_python_tool("xdmf", options.interpreter, "h5py", words);
-}
-
-}  // namespace
-
-void add_xdmf(CLI::App& app, int& exit_code) {
-  const auto options = std::make_shared<XdmfOptions>();
-  CLI::App* verb = app.add_subcommand("xdmf",
-                                      "Makes the XDMF sidecar of a file, run.xmf beside run.h5, "
-                                      "for tools that do not read /VTKHDF.");
-  verb->add_option("FILE", options->files, "What a store of type hdf5 has written, or a view")
-      ->required();
-  verb->add_flag("--json", options->json, "Print JSON, a line for each file");
-  verb->add_option("--interpreter", options->interpreter,
-                   "Python with h5py (default: python3 in PATH)");
-  verb->footer(
-      "Exit codes: 0 the sidecars are made; 1 one could not be; 2 the command line is wrong.");
-  verb->callback([options, &exit_code] { exit_code = run_xdmf(*options); });
-}
-
-namespace {
-
-struct ReplayOptions {
-  std::string file, interpreter = "python3", output;
-  std::vector<std::string> scripts;
-  std::optional<std::int64_t> from, to;
-};
-
-std::vector<std::string> arguments_of(const ReplayOptions& options) {
-  std::vector<std::string> words;
-  if (!options.output.empty()) words.push_back("--output=" + options.output);
-  if (options.from) words.push_back("--from=" + std::to_string(*options.from));
-  if (options.to) words.push_back("--to=" + std::to_string(*options.to));
-  words.insert(words.end(), {"--", options.file});
-  words.insert(words.end(), options.scripts.begin(), options.scripts.end());
-  return words;
-}
-
-int run_replay(const ReplayOptions& options) {
-  if (options.from && options.to && *options.from > *options.to) {
-    std::fprintf(stderr, "leat replay: --from %s is behind --to %s\n",
-                 std::to_string(*options.from).c_str(), std::to_string(*options.to).c_str());
-    return kUsage;
-  }
-  return exec_python_tool("replay", options.interpreter, "NumPy and h5py", arguments_of(options));
-}
-
-}  // namespace
-
-void add_replay(CLI::App& app, int& exit_code) {
-  const auto options = std::make_shared<ReplayOptions>();
-  CLI::App* verb = app.add_subcommand(
-      "replay", "Runs analysis scripts on a stored run, as they would have run beside it.");
-  verb->add_option("FILE", options->file, "What a store of type hdf5 has written")->required();
-  verb->add_option("SCRIPT", options->scripts, "Python scripts")->required();
-  verb->add_option("--output", options->output,
-                   "Folder for what the scripts make (default: <simulation>-replay)");
-  verb->add_option("--from", options->from, "The first iteration");
-  verb->add_option("--to", options->to, "The last iteration");
-  verb->add_option("--interpreter", options->interpreter,
-                   "Python with NumPy and h5py (default: python3 in PATH)");
-  verb->footer(
-      "Exit codes: 0 all calls went well; 1 a script failed, or nothing could be replayed; 2 the "
-      "command line is wrong.");
-  verb->callback([options, &exit_code] { exit_code = run_replay(*options); });
 }
 
 }  // namespace leat::cli

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/cli/launch.hpp"
+// `leat launch`: the command line or job file that starts a run and leaves the server its cores.
 
-#include <cstdio>
 #include <memory>
 
 #include "server/cli/launch_plan.hpp"
 #include "server/cli/programs.hpp"
+#include "server/cli/verbs.hpp"
 
 namespace leat::cli {
 namespace {
 
 constexpr const char* kVerb = "launch";
-
-int refuse_launch(int exit_code, const std::string& why) {
-  std::fprintf(stderr, "leat launch: %s\n", why.c_str());
-  return exit_code;
-}
 
 // The one that is named, or that goes without saying.
 std::optional<Launcher> wanted_launcher(const LaunchOptions& options) {
@@ -32,23 +27,22 @@ Result<Launcher> launcher_to_print(const LaunchOptions& options) {
 
 int print_launch(const LaunchOptions& options) {
   const Result<Launcher> launcher = launcher_to_print(options);
-  if (!launcher) return refuse_launch(kBad, launcher.error().message);
+  if (!launcher) return refuse(kVerb, launcher.error().message);
   if (options.job == "pbs" && *launcher == Launcher::slurm)
-    return refuse_launch(kUsage,
-                         "srun starts nothing in a job of PBS; say --launcher openmpi or mpich");
+    return refuse(kVerb, "srun starts nothing in a job of PBS; say --launcher openmpi or mpich",
+                  kUsage);
   const Result<LaunchPlan> plan = plan_launch(options, *launcher);
-  if (!plan) return refuse_launch(kBad, plan.error().message);
+  if (!plan) return refuse(kVerb, plan.error().message);
   const std::string line = shell_text(launch_words(*launcher, *plan));
-  const std::string text = options.job.empty() ? line + "\n" : job_text(options.job, *plan, line);
-  std::fputs(text.c_str(), stdout);
+  print(options.job.empty() ? line + "\n" : job_text(options.job, *plan, line));
   return kGood;
 }
 
 int exec_launch(const LaunchOptions& options) {
   const Result<InstalledLauncher> found = find_launcher(wanted_launcher(options));
-  if (!found) return refuse_launch(kBad, found.error().message);
+  if (!found) return refuse(kVerb, found.error().message);
   const Result<LaunchPlan> plan = plan_launch(options, found->launcher);
-  if (!plan) return refuse_launch(kBad, plan.error().message);
+  if (!plan) return refuse(kVerb, plan.error().message);
   std::vector<std::string> words = launch_words(found->launcher, *plan);
   // By its bare name: Open MPI takes a path for a wish to have it at the same place on all nodes.
   words.front() = found->name;
@@ -57,9 +51,10 @@ int exec_launch(const LaunchOptions& options) {
 
 int run_launch(const LaunchOptions& options) {
   if (options.program.empty()) {
-    return refuse_launch(kUsage, "what is to be started? Say it behind two dashes: leat launch " +
-                                     options.xml + " -n " + std::to_string(options.ranks) +
-                                     " -- ./simulation its arguments");
+    return refuse(kVerb,
+                  "what is to be started? Say it behind two dashes: leat launch " + options.xml +
+                      " -n " + std::to_string(options.ranks) + " -- ./simulation its arguments",
+                  kUsage);
   }
   return options.run ? exec_launch(options) : print_launch(options);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/cli/ls.hpp"
+// `leat ls`: what is in output files, in folders of them, and in running sessions.
 
 #include <algorithm>
 #include <cstdio>
@@ -10,8 +10,7 @@
 #include "lib/base/text.hpp"
 #include "server/cli/ls_files.hpp"
 #include "server/cli/ls_screen.hpp"
-#include "server/cli/ls_sessions.hpp"
-#include "server/cli/programs.hpp"
+#include "server/cli/verbs.hpp"
 
 namespace leat::cli {
 namespace {
@@ -122,7 +121,7 @@ class Ls {
     const std::vector<std::string> paths = output_files_in(name);
     Result<std::vector<Json>> read = look_at_files(paths, Depth::brief, options_.interpreter);
     if (read) return std::move(*read);
-    std::fprintf(stderr, "leat ls: %s\n", read.error().message.c_str());
+    refuse("ls", read.error().message);
     std::vector<Json> files;
     for (const std::string& path : paths)
       files.push_back(unread_file(path, "not read: there is no Python with h5py"));
@@ -174,18 +173,12 @@ class Ls {
   }
 
   void print(const Json& facts, std::string (*screen)(const Json&, const Look&)) {
-    const std::string text = options_.json
-                                 ? facts.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
-                                 : (any_ ? "\n" : "") + screen(facts, look_of(stdout));
-    std::fputs(text.c_str(), stdout);
+    cli::print(options_.json ? text_of(facts)
+                             : (any_ ? "\n" : "") + screen(facts, look_of(stdout)));
     any_ = true;
   }
 
-  void complain(const std::string& message) {
-    std::fflush(stdout);
-    std::fprintf(stderr, "leat ls: %s\n", message.c_str());
-    exit_code_ = kBad;
-  }
+  void complain(const std::string& message) { exit_code_ = refuse("ls", message); }
 
   const LsOptions& options_;
   std::vector<Json> sessions_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in output files and in ledgers.
+// What `leat ls` looks at: output files, ledgers, sessions.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "lib/base/status.hpp"
-#include "server/cli/terminal.hpp"
 
 namespace leat::cli {
 
@@ -26,13 +25,8 @@ Json ledger_of(const std::string& folder, const std::string& simulation,
 /// That of a file which has none yet, from its folder or the working folder.
 Json ledger_beside(const Json& file);
 
-/// The lines of a section "Ledger".
-std::string ledger_text(const Json& ledger, const Look& look);
-
 // What is in output files. A Python program reads them, with h5py: `leat` itself knows nothing of
 // their format.
-
-using Json = nlohmann::ordered_json;
 
 enum class Depth { brief, all };
 
@@ -48,5 +42,11 @@ std::string state_program();
 /// Paths of files in a folder that may be output, by their names; not those that begin with a dot.
 std::vector<std::string> output_files_in(const std::string& folder);
 std::vector<std::string> folders_in(const std::string& folder);
+
+/// Running sessions of this user on this node, each as docs/reference/leat-ls.md says of a session.
+/// Servers tell of theirs over the control channel, and have so long to answer, all together; of one
+/// that does not, what its segment and its locks say is shown. Nothing is written, or locked in a way
+/// that a server or a rank would wait for.
+std::vector<Json> look_at_sessions(double seconds);
 
 }  // namespace leat::cli

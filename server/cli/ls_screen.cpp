@@ -1,253 +1,314 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/cli/ls_screen.hpp"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 #include "lib/base/text.hpp"
-#include "server/cli/ls_files.hpp"
 
 namespace leat::cli {
-
-// What `leat ls FOLDER` and a list of sessions show on a terminal.
-
 namespace {
 
-std::string range_of(const Json& file) {
-  const auto found = file.find("iterations");
-  if (found == file.end() || !found->is_object()) return "-";
-  if ((*found)["count"] == 0) return "none yet";
-  return (*found)["first"].dump() + ".." + (*found)["last"].dump();
+constexpr std::size_t kMostRanks = 16, kMostOfLedger = 6;
+
+Paint paint_of_session(const std::string& state) {
+  return state == "running" ? Paint::green : Paint::yellow;
+}
+
+Cell range_of(const Json& file) {
+  const Json found = file.value("iterations", Json());
+  if (!found.is_object()) return {"-"};
+  if (found["count"] == 0) return {"none yet"};
+  return {found["first"].dump() + ".." + found["last"].dump()};
 }
 
 Cell state_of(const Json& file) {
   if (file.value("needs_recover", false) && !file.value("session_alive", false))
     return {"killed, run `leat recover`", Paint::red};
-  if (!file["problem"].get<std::string>().empty())
-    return {file["problem"].get<std::string>(), Paint::red};
-  const std::string state = file["state"].get<std::string>();
-  return {state, state == "running"  ? Paint::green
-                 : state == "closed" ? Paint::plain
-                                     : Paint::yellow};
+  if (const std::string problem = text_in(file, "problem"); !problem.empty())
+    return {problem, Paint::red};
+  const std::string state = text_in(file, "state");
+  return {state, state == "closed" ? Paint::plain : paint_of_session(state)};
 }
 
 Cell lost_of(const Json& file) {
   const Json lost = file.value("lost", Json());
-  if (!lost.is_number()) return right("-");
-  return {lost.dump(), lost == 0 ? Paint::plain : Paint::red, true};
+  return {shown(file, "lost"), lost.is_null() || lost == 0 ? Paint::plain : Paint::red};
 }
 
-std::string files_table(const Json& files, const Look& look) {
-  auto rows = header_of({"name", "iterations", "variables", "bytes", "lost", "state"});
-  for (const std::size_t i : {2u, 3u, 4u}) rows[0][i].right = true;
-  for (const Json& file : files) {
-    rows.push_back({{file["file"].get<std::string>()},
-                    {range_of(file)},
-                    right(file.contains("variable_count") ? file["variable_count"].dump() : "-"),
-                    bytes_cell(file["bytes"]),
-                    lost_of(file),
-                    state_of(file)});
-  }
-  return fitted_table(std::move(rows), {{0, 16}, {5, 10}}, look);
+// A number of another object within the row.
+Field number_in(const std::string& title, const std::string& object, const std::string& key) {
+  return made({.title = title, .right = true},
+              [=](const Json& row) { return Cell{shown(row.value(object, Json::object()), key)}; });
 }
 
-std::string sessions_table(const Json& sessions, const Look& look) {
-  auto rows =
-      header_of({"session", "simulation", "ranks", "iteration", "buffer", "in use", "state"});
-  for (const std::size_t i : {2u, 3u, 4u, 5u}) rows[0][i].right = true;
-  for (const Json& each : sessions) {
-    const Json buffer = each.value("buffer", Json()), ranks = each.value("ranks", Json());
-    const Json done = each.value("iteration_done", Json());
-    rows.push_back({{each["session"].get<std::string>()},
-                    {or_dash(text_in(each, "simulation"))},
-                    right(ranks.is_object() ? ranks["node"].dump() : "-"),
-                    right(done.is_number() ? done.dump() : "-"),
-                    buffer.is_object() ? bytes_cell(buffer["bytes"]) : right("-"),
-                    buffer.is_object() ? bytes_cell(buffer["leased_bytes"]) : right("-"),
-                    {each["state"].get<std::string>(),
-                     each["state"] == "running" ? Paint::green : Paint::yellow}});
+Field bytes_in(const std::string& title, const std::string& object, const std::string& key) {
+  return made({.title = title, .right = true}, [=](const Json& row) {
+    return Cell{shown_bytes(row.value(object, Json::object()), key)};
+  });
+}
+
+Cell when_taken(const Json& store) {
+  const std::string every = shown(store, "every");
+  if (every == "1") return {"every iteration"};
+  return {every == "-" ? every : "every " + every + " iterations"};
+}
+
+Cell shape_with_names(const Json& variable) {
+  std::vector<std::string> parts;
+  for (std::size_t d = 0; d < variable["shape"].size(); ++d) {
+    const std::string name = variable["dimensions"][d];
+    parts.push_back((name.empty() ? "" : name + "=") + variable["shape"][d].get<std::string>());
   }
-  return fitted_table(std::move(rows), {{0, 16}, {1, 10}}, look);
+  return {parts.empty() ? "scalar" : joined(parts, " ")};
+}
+
+std::string in_memory(const Json& held) {
+  return counted(held["iterations"].size(), "iteration") + ", " +
+         counted(count_in(held, "blocks"), "block") + ", " + shown_bytes(held, "bytes");
+}
+
+void add_facts(const Json& session, Screen* screen) {
+  const Json &buffer = session["buffer"], &ranks = session["ranks"];
+  screen->fact("buffer", shown_bytes(buffer, "leased_bytes") + " of " +
+                             shown_bytes(buffer, "bytes") +
+                             " in use; when full: " + text_in(buffer, "when_full"));
+  screen->fact("ranks",
+               shown(ranks, "attached") + " of " + shown(ranks, "node") + " on this node attached" +
+                   (ranks["all"].is_number() ? ", " + shown(ranks, "all") + " in all" : ""));
+  if (const Json held = session.value("in_memory", Json()); held.is_object())
+    screen->fact("in memory",
+                 in_memory(held) +
+                     " are not stored yet: `leat recover` does it, and so does the next run here");
+  screen->fact("iterations", "done up to " + shown(session, "iteration_done"));
+  screen->fact_in(session, "waits");
+  if (const std::uint64_t takeovers = count_in(session, "takeovers"); takeovers > 0)
+    screen->fact("takeovers", counted(takeovers, "server") + " of this session died");
 }
 
 }  // namespace
 
 std::string folder_screen(const Json& folder, const Look& look) {
+  Screen screen(look);
   const Json& files = folder["files"];
-  std::string text;
-  const std::string where = folder["folder"] == "." ? "here" : folder["folder"].get<std::string>();
-  if (files.empty()) {
-    text = "no output files of Leat " + (where == "here" ? where : "in " + where) + "\n";
-  } else {
-    text = painted(counted(files.size(), "output file"), Paint::bold, look.colours) +
-           (where == "here" ? "" : " in " + where) + "\n" + files_table(files, look);
-  }
-  const auto others = folder["other_files"].get<std::uint64_t>();
-  if (others > 0)
-    text += "  " +
-            painted("and " + counted(others, "file") + " that Leat has not made", Paint::dim,
-                    look.colours) +
-            "\n";
+  const bool is_here = folder["folder"] == ".";
+  const std::string where = is_here ? "" : " in " + text_in(folder, "folder");
+  if (files.empty())
+    screen.line("no output files of Leat" + (is_here ? " here" : where));
+  else
+    screen.line(screen.paint(counted(files.size(), "output file"), Paint::bold) + where);
+  screen.table(files, {text("name", "file", 16), made({.title = "iterations"}, range_of),
+                       number("variables", "variable_count"), bytes("bytes"),
+                       made({.title = "lost", .right = true}, lost_of),
+                       made({.title = "state", .least = 10}, state_of)});
+  if (const std::uint64_t others = count_in(folder, "other_files"); others > 0)
+    screen.note("and " + counted(others, "file") + " that Leat has not made");
   const Json& sessions = folder["sessions"];
-  if (sessions.empty()) return text;
-  return text + section(counted(sessions.size(), "session") + " of yours on this node", look) +
-         sessions_table(sessions, look);
+  if (sessions.empty()) return screen.text();
+  screen.section(counted(sessions.size(), "session") + " of yours on this node");
+  screen.table(
+      sessions,
+      {text("session", "", 16), text("simulation", "", 10), number_in("ranks", "ranks", "node"),
+       number("iteration", "iteration_done"), bytes_in("buffer", "buffer", "bytes"),
+       bytes_in("in use", "buffer", "leased_bytes"), made({.title = "state"}, [](const Json& each) {
+         const std::string state = text_in(each, "state");
+         return Cell{state, paint_of_session(state)};
+       })});
+  return screen.text();
 }
 
-// What `leat ls SESSION` shows on a terminal.
+void add_status(const Json& session, Screen* screen) {
+  const std::string state = text_in(session, "state");
+  screen->line(screen->paint(text_in(session, "session"), Paint::bold) + "  " +
+               screen->paint(state, paint_of_session(state)));
+  if (const std::string problem = text_in(session, "problem"); !problem.empty())
+    screen->note(problem, Paint::red);
+  for (const char* name : {"simulation", "folder"}) screen->fact_in(session, name);
+  screen->fact_in(session, "XML", "config");
+  if (session["pid"].is_number()) screen->fact("leatd", "process " + shown(session, "pid"));
+  screen->fact_in(session, "since");
+  if (!session.contains("buffer")) return;
+  add_facts(session, screen);
+  screen->section(counted(count_in(session["ranks"], "node"), "rank"));
+  screen->table(session["clients"],
+                {number("rank"), text("state", "phase"), number("iteration"),
+                 number("events waiting", "events_waiting")},
+                kMostRanks);
+  const Json& stores = session["stores"];
+  if (stores.empty()) return;
+  screen->section(counted(stores.size(), "store"));
+  screen->table(stores,
+                {text("name", "", 8), text("plugin", "", 10), made({.title = "takes"}, when_taken),
+                 number("last given", "begun"), number("last done", "done")});
+}
+
+void add_variables(const Json& variables, Screen* screen) {
+  screen->section(counted(variables.size(), "variable"));
+  screen->table(variables, {text("name", "", 8), text("type"),
+                            made({.title = "shape of a block", .least = 12}, shape_with_names),
+                            text("unit"), dim("description", "", 12)});
+}
+
+std::string session_screen(const Json& session, const Look& look) {
+  Screen screen(look);
+  add_status(session, &screen);
+  if (!session.contains("buffer")) return screen.text();
+  if (session["variables"].is_array()) add_variables(session["variables"], &screen);
+  const Json held = session.value("in_memory", Json::object());
+  if (const Json variables = held.value("variables", Json()); !variables.empty()) {
+    screen.section("Killed with");
+    screen.table(variables, {text("in memory", "name"), number("blocks"), bytes("bytes")});
+  }
+  if (!session["files"].empty()) {
+    screen.section(counted(session["files"].size(), "file") + " being written");
+    screen.table(session["files"], {bytes("bytes"), text("file")});
+  }
+  screen.section("Ledger");
+  add_ledger(session["ledger"], &screen);
+  return screen.text();
+}
+
+std::string advice_on(const Json& file) {
+  const bool lives = file.value("session_alive", false);
+  if (file.value("needs_recover", false)) {
+    return lives ? "its server was killed in the midst of a commit; the next one, which comes with "
+                   "a rank's next call, puts that right"
+                 : "its writer was killed in the midst of a commit: run `leat recover " +
+                       text_in(file, "file") + "`; till then readers may see half of it";
+  }
+  if (const std::string problem = text_in(file, "problem"); !problem.empty()) return problem;
+  const Json held = file.value("in_memory", Json());
+  if (held.is_object() && !lives)
+    return "everything of its run was killed; " + counted(held["iterations"].size(), "iteration") +
+           " (" + counted(count_in(held, "blocks"), "block") + ", " + shown_bytes(held, "bytes") +
+           ") are in memory: `leat recover` stores them, and so does the next run on this node";
+  if (file["state"] == "killed")
+    return lives ? "its server was killed; the next one goes on with it"
+                 : "its writer was killed; all that is here is whole";
+  if (file["state"] == "unclosed")
+    return "never closed: its writer was killed, or this is a copy made while it was written";
+  return "";
+}
+
+// The ledger
 
 namespace {
 
-constexpr std::size_t kMostRanks = 16;
-
-std::string number_or_dash(const Json& value) { return value.is_number() ? value.dump() : "-"; }
-
-std::string head(const Json& session, const Look& look) {
-  const std::string state = session["state"].get<std::string>();
-  std::string text =
-      painted(session["session"].get<std::string>(), Paint::bold, look.colours) + "  " +
-      painted(state, state == "running" ? Paint::green : Paint::yellow, look.colours) + "\n";
-  if (const std::string problem = session["problem"].get<std::string>(); !problem.empty())
-    text += "  " + painted(problem, Paint::red, look.colours) + "\n";
-  const auto add = [&](const char* name, const Json& value) {
-    if (value.is_string()) text += line(name, value.get<std::string>(), look);
-  };
-  add("simulation", session.value("simulation", Json()));
-  add("folder", session["folder"]);
-  add("XML", session["config"]);
-  if (session["pid"].is_number()) text += line("leatd", "process " + session["pid"].dump(), look);
-  add("since", session["since"]);
-  return text;
+// A list that older ledgers do not have.
+Json list_in(const Json& ledger, const char* name) {
+  const Json list = ledger.value(name, Json());
+  return list.is_array() ? list : Json::array();
 }
 
-std::string facts(const Json& session, const Look& look) {
-  const Json &buffer = session["buffer"], &ranks = session["ranks"];
-  std::string text;
-  text += line("buffer",
-               format_bytes(buffer["leased_bytes"].get<std::uint64_t>()) + " of " +
-                   format_bytes(buffer["bytes"].get<std::uint64_t>()) +
-                   " in use; when full: " + buffer["when_full"].get<std::string>(),
-               look);
-  text += line("ranks",
-               ranks["attached"].dump() + " of " + ranks["node"].dump() + " on this node attached" +
-                   (ranks["all"].is_number() ? ", " + ranks["all"].dump() + " in all" : ""),
-               look);
-  const Json held = session.value("in_memory", Json());
-  if (held.is_object())
-    text += line("in memory",
-                 counted(held["iterations"].size(), "iteration") + ", " +
-                     counted(held.value("blocks", std::uint64_t{0}), "block") + ", " +
-                     format_bytes(held.value("bytes", std::uint64_t{0})) +
-                     " are not stored yet: `leat recover` does it, and so does the next run here",
-                 look);
-  text += line("iterations", "done up to " + number_or_dash(session["iteration_done"]), look);
-  if (const Json waits = session.value("waits", Json()); waits.is_string())
-    text += line("waits", waits.get<std::string>(), look);
-  if (session["takeovers"] != 0)
-    text +=
-        line("takeovers",
-             counted(session["takeovers"].get<std::uint64_t>(), "server") + " of this session died",
-             look);
-  return text;
+Cell range_in(const Json& entry) {
+  const Json range = entry.value("iterations", Json::array());
+  if (range.size() != 3) return {};
+  if (range[0] == range[1]) return {range[0].dump()};
+  return {range[0].dump() + " to " + range[1].dump() +
+          (range[2] == 1 ? "" : " in steps of " + range[2].dump())};
 }
 
-std::string ranks_table(const Json& clients, const Look& look) {
-  auto rows = header_of({"rank", "state", "iteration", "events waiting"});
-  for (const std::size_t i : {0u, 2u, 3u}) rows[0][i].right = true;
-  for (const Json& each : clients) {
-    if (rows.size() > kMostRanks) break;
-    rows.push_back({right(number_or_dash(each["rank"])),
-                    {each["phase"].get<std::string>()},
-                    right(each["iteration"].dump()),
-                    right(each["events_waiting"].dump())});
+Cell ranks_in(const Json& entry) {
+  std::vector<std::string> ranges;
+  for (const Json& range : list_in(entry, "ranks")) {
+    if (range.size() != 2) continue;
+    ranges.push_back(range[0] == range[1] ? range[0].dump()
+                                          : range[0].dump() + "-" + range[1].dump());
   }
-  std::string text = table_or_paragraphs(rows, look);
-  if (clients.size() > kMostRanks)
-    text += "  and " + std::to_string(clients.size() - kMostRanks) + " more; --json has them all\n";
-  return text;
+  return {joined(ranges, ",")};
 }
 
-std::string stores_table(const Json& stores, const Look& look) {
-  auto rows = header_of({"name", "plugin", "takes", "last given", "last done"});
-  for (const std::size_t i : {3u, 4u}) rows[0][i].right = true;
-  for (const Json& each : stores) {
-    const Json& every = each["every"];
-    rows.push_back({{each["name"].get<std::string>()},
-                    {each["plugin"].is_string() ? each["plugin"].get<std::string>() : "-"},
-                    {!every.is_number() ? "-"
-                     : every == 1       ? "every iteration"
-                                        : "every " + every.dump() + " iterations"},
-                    right(number_or_dash(each["begun"])),
-                    right(number_or_dash(each["done"]))});
-  }
-  return fitted_table(std::move(rows), {{1, 10}, {0, 8}}, look);
+Cell subject_of(const Json& entry) {
+  const std::string variable = text_in(entry, "variable");
+  return {variable.empty() ? "(" + text_in(entry, "what") + ")" : variable};
 }
 
-std::string variable_shape(const Json& variable) {
+Cell fate_of(const Json& entry) {
+  const std::string store = text_in(entry, "store");
+  return {text_in(entry, "fate") + (store.empty() ? "" : " in " + store)};
+}
+
+std::string server_gone(const Json& ledger) {
+  const std::uint64_t waiting = count_in(ledger, "iterations_in_memory");
+  const std::string node = text_in(ledger, "node");
+  return "running, but its server is gone: " +
+         (waiting > 0 ? counted(waiting, "iteration") + " in memory, store them with `leat recover`"
+                      : "nothing of it is in memory on this node: it had written nothing yet, "
+                        "its node was started anew, or somebody removed it" +
+                            (node.empty() ? "" : " (it ran on " + node + ")"));
+}
+
+bool has_failed_store(const Json& ledger) {
+  const Json stores = list_in(ledger, "stores");
+  return std::any_of(stores.begin(), stores.end(),
+                     [](const Json& each) { return each.contains("failed"); });
+}
+
+// All that is not as it should be, the gravest first.
+std::vector<std::string> verdicts_of(const Json& ledger) {
   std::vector<std::string> parts;
-  for (std::size_t d = 0; d < variable["shape"].size(); ++d) {
-    const std::string name = variable["dimensions"][d].get<std::string>();
-    parts.push_back((name.empty() ? "" : name + "=") + variable["shape"][d].get<std::string>());
+  const auto add_left_out = [&](const Json& each, const std::string& kind) {
+    if (const std::uint64_t skipped = count_in(each, "skipped"); skipped > 0)
+      parts.push_back(kind + text_in(each, "name") + " left " + counted(skipped, "iteration") +
+                      " out");
+  };
+  if (const std::uint64_t lost = count_in(ledger, "lost"); lost > 0)
+    parts.push_back(counted(lost, "write") + " lost");
+  else if (has_failed_store(ledger))
+    parts.push_back("a store failed");
+  if (const std::uint64_t dropped = count_in(ledger, "dropped_iterations"); dropped > 0)
+    parts.push_back(counted(dropped, "iteration") + " dropped, as the XML allows");
+  for (const Json& death : list_in(ledger, "died"))
+    parts.push_back("rank " + shown(death, "rank") + " died in iteration " +
+                    shown(death, "iteration"));
+  if (const Json order = ledger.value("drained_by", Json()); order.is_object())
+    parts.push_back("drained by order of " + text_in(order, "who") + " while ranks were at work");
+  for (const Json& store : list_in(ledger, "stores")) add_left_out(store, "store ");
+  for (const Json& script : list_in(ledger, "scripts")) {
+    if (const std::uint64_t failed = count_in(script, "failed"); failed > 0)
+      parts.push_back("script " + text_in(script, "name") + " failed " + counted(failed, "time"));
+    add_left_out(script, "script ");
   }
-  return parts.empty() ? "scalar" : joined(parts, " ");
+  if (const std::size_t warnings = list_in(ledger, "warnings").size(); warnings > 0)
+    parts.push_back(counted(warnings, "warning"));
+  if (ledger.value("server_is_gone", false)) parts.push_back(server_gone(ledger));
+  if (const Json drained = ledger.value("drained", Json()); drained.is_object())
+    parts.push_back(counted(count_in(drained, "iterations"), "iteration") +
+                    " stored after all of it was killed");
+  return parts;
 }
 
-std::string variables_table(const Json& variables, const Look& look) {
-  auto rows = header_of({"name", "type", "shape of a block", "unit", "description"});
-  for (const Json& each : variables)
-    rows.push_back({{each["name"].get<std::string>()},
-                    {each["type"].get<std::string>()},
-                    {variable_shape(each)},
-                    {or_dash(each["unit"].get<std::string>())},
-                    {each["description"].get<std::string>(), Paint::dim}});
-  return fitted_table(std::move(rows), {{4, 12}, {2, 12}, {0, 8}}, look);
-}
-
-std::string held_table(const Json& held, const Look& look) {
-  auto rows = header_of({"in memory", "blocks", "bytes"});
-  for (const std::size_t i : {1u, 2u}) rows[0][i].right = true;
-  for (const Json& each : held["variables"])
-    rows.push_back({{each["name"].get<std::string>()},
-                    right(each["blocks"].dump()),
-                    bytes_cell(each["bytes"])});
-  return table(rows, look);
-}
-
-std::string session_files_table(const Json& files, const Look& look) {
-  auto rows = header_of({"bytes", "file"});
-  rows[0][0].right = true;
-  for (const Json& each : files)
-    rows.push_back({bytes_cell(each["bytes"]), {each["file"].get<std::string>()}});
-  return table(rows, look);
+std::string verdict_of(const Json& ledger, const Screen& screen) {
+  const std::vector<std::string> parts = verdicts_of(ledger);
+  const bool is_over = text_in(ledger, "state") != "running";
+  if (parts.empty())
+    return screen.paint(is_over ? "nothing was lost" : "nothing is lost so far", Paint::green);
+  const bool is_lost = count_in(ledger, "lost") > 0 || has_failed_store(ledger);
+  return screen.paint(joined(parts, "; "), is_lost ? Paint::red : Paint::yellow);
 }
 
 }  // namespace
 
-std::string status_screen(const Json& session, const Look& look) {
-  std::string text = head(session, look);
-  if (!session.contains("buffer")) return text;
-  text += facts(session, look);
-  text += section(counted(session["ranks"]["node"].get<std::uint64_t>(), "rank"), look) +
-          ranks_table(session["clients"], look);
-  if (!session["stores"].empty())
-    text += section(counted(session["stores"].size(), "store"), look) +
-            stores_table(session["stores"], look);
-  return text;
-}
-
-std::string variables_screen(const Json& variables, const Look& look) {
-  return section(counted(variables.size(), "variable"), look) + variables_table(variables, look);
-}
-
-std::string session_screen(const Json& session, const Look& look) {
-  std::string text = status_screen(session, look);
-  if (!session.contains("buffer")) return text;
-  if (session["variables"].is_array()) text += variables_screen(session["variables"], look);
-  if (session.contains("in_memory") && !session["in_memory"]["variables"].empty())
-    text += section("Killed with", look) + held_table(session["in_memory"], look);
-  if (!session["files"].empty())
-    text += section(counted(session["files"].size(), "file") + " being written", look) +
-            session_files_table(session["files"], look);
-  return text + section("Ledger", look) + ledger_text(session["ledger"], look);
+void add_ledger(const Json& ledger, Screen* screen) {
+  if (!ledger.is_object()) return screen->note("none: what was lost is not known here");
+  screen->note(verdict_of(ledger, *screen) + "  " +
+                   screen->paint("(" + text_in(ledger, "source") + ")", Paint::dim),
+               Paint::plain);
+  for (const Json& store : list_in(ledger, "stores")) {
+    if (store.contains("failed"))
+      screen->note(screen->paint("store " + text_in(store, "name") + " failed", Paint::red) + ": " +
+                       text_in(store, "failed"),
+                   Paint::plain);
+  }
+  const Json warnings = list_in(ledger, "warnings");
+  for (std::size_t i = 0; i < std::min(warnings.size(), kMostOfLedger); ++i)
+    screen->note(screen->paint("warning", Paint::yellow) + ": " + text_in(warnings[i], "text"),
+                 Paint::plain);
+  screen->table(list_in(ledger, "missing"),
+                {made({.title = "what", .least = 12}, subject_of), made({.title = "fate"}, fate_of),
+                 made({.title = "iterations"}, range_in), made({.title = "ranks"}, ranks_in),
+                 made({.title = "why", .least = 24},
+                      [](const Json& entry) { return Cell{text_in(entry, "why")}; })},
+                kMostOfLedger);
 }
 
 }  // namespace leat::cli

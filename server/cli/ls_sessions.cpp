@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/cli/ls_sessions.hpp"
+// Running sessions: what their servers say, or else their segments and locks.
 
-#include <ctime>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "lib/control/run_json.hpp"
@@ -18,6 +16,7 @@
 #include "server/cli/control_client.hpp"
 #include "server/cli/drain.hpp"
 #include "server/cli/ls_files.hpp"
+#include "server/cli/screen.hpp"
 
 namespace leat::cli {
 namespace {
@@ -26,14 +25,6 @@ namespace fs = std::filesystem;
 
 std::string segment_of(const platform::LiveOne& one) {
   return fs::path(one.segment).filename().string();
-}
-
-Json time_of(std::time_t when) {
-  std::tm local{};
-  char text[64];
-  const bool known = localtime_r(&when, &local) != nullptr &&
-                     std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", &local) > 0;
-  return known ? Json(text) : Json(nullptr);
 }
 
 // What a server says of itself; asked first, and read when all have been asked.
@@ -148,7 +139,7 @@ class SilentSession {
         "says";
     if (!is_maker) return;
     facts_["pid"] = one_.maker.pid;
-    facts_["since"] = time_of(platform::time_of_start(one_.maker));
+    facts_["since"] = json_of_time(platform::time_of_start(one_.maker));
   }
 
   void of_run(const shm::RunText& run) {

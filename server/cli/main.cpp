@@ -6,15 +6,8 @@
 #include <cstdio>
 
 #include "lib/base/text.hpp"
-#include "server/cli/check.hpp"
-#include "server/cli/clean.hpp"
-#include "server/cli/ctl.hpp"
-#include "server/cli/file_verbs.hpp"
-#include "server/cli/launch.hpp"
-#include "server/cli/ls.hpp"
-#include "server/cli/placement.hpp"
 #include "server/cli/programs.hpp"
-#include "server/cli/recover.hpp"
+#include "server/cli/verbs.hpp"
 
 namespace {
 
@@ -36,6 +29,21 @@ int refuse_verb(const std::vector<std::string>& verbs, const std::string& word) 
 
 }  // namespace
 
+namespace leat::cli {
+
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+int refuse(const std::string& verb, const std::string& why, int exit_code) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "leat %s: %s\n", verb.c_str(), why.c_str());
+  return exit_code;
+}
+
+}  // namespace leat::cli
+
 int main(int argc, char** argv) {
   using namespace leat::cli;
   if (const auto done = run_python_verb({argv + 1, argv + argc})) return *done;
@@ -52,10 +60,8 @@ int main(int argc, char** argv) {
   add_ls(app, exit_code);
   add_placement(app, exit_code);
   add_recover(app, exit_code);
-  add_replay(app, exit_code);
   add_view(app, exit_code);
   add_merge(app, exit_code);
-  add_xdmf(app, exit_code);
   add_python_verbs(app);
   try {
     app.parse(argc, argv);

@@ -11,8 +11,7 @@
 #include "lib/control/machine_file.hpp"
 #include "lib/model/reader.hpp"
 #include "lib/node/placement.hpp"
-#include "server/cli/programs.hpp"
-#include "server/cli/terminal.hpp"
+#include "server/cli/verbs.hpp"
 
 namespace leat::cli {
 namespace {
@@ -189,14 +188,13 @@ std::string memory_text(const PlacementReport& report) {
 namespace {
 
 int fail(const Error& error) {
-  std::fprintf(stderr, "leat placement: %s\n", error.message.c_str());
-  return error.status == Status::ERROR_ARGUMENT ? kUsage : kBad;
+  return refuse("placement", error.message, error.status == Status::ERROR_ARGUMENT ? kUsage : kBad);
 }
 
 int describe(const PlacementOptions& options) {
   const Result<server::DescribedMachine> here = machine_of(options);
   if (!here) return fail(here.error());
-  std::fputs(server::machine_json(*here).c_str(), stdout);
+  print(server::machine_json(*here));
   return kGood;
 }
 
@@ -204,9 +202,7 @@ int run_placement(const PlacementOptions& options) {
   if (options.describe) return describe(options);
   const Result<PlacementReport> report = report_placement(options);
   if (!report) return fail(report.error());
-  std::fputs(options.json ? json(*report).c_str() : screen(*report, look_of(stdout)).c_str(),
-             stdout);
-  std::fflush(stdout);
+  print(options.json ? text_of(json_of(*report)) : screen(*report, look_of(stdout)));
   for (const std::string& line : report->warnings)
     std::fprintf(stderr, "%sleat placement: warning: %s\n", options.json ? "" : "\n", line.c_str());
   return kGood;

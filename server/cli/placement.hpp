@@ -2,7 +2,6 @@
 // `leat placement`: where ranks, server and memory will be on a machine, this one or a described one.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,7 +11,7 @@
 #include "lib/control/machine_file.hpp"
 #include "lib/model/model.hpp"
 #include "lib/node/placement.hpp"
-#include "server/cli/terminal.hpp"
+#include "server/cli/screen.hpp"
 
 namespace leat::cli {
 
@@ -68,12 +67,6 @@ std::string server_text(const platform::Placement& placement);
 std::string servers_text(const PlacementReport& report);
 /// "memory node 0 for ranks 0-3, 1 for ranks 4-6".
 std::string memory_text(const PlacementReport& report);
-std::string json(const PlacementReport& report);
-
-// `leat placement`: where ranks, server and memory will be on a machine, this one or a described
-// one.
-
-/// Adds the verb; running it sets `exit_code`.
-void add_placement(CLI::App& app, int& exit_code);
+Json json_of(const PlacementReport& report);
 
 }  // namespace leat::cli

@@ -1,57 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `leat placement` prints, for people and as JSON.
+// What `leat placement` prints, as JSON and for people.
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 #include "lib/base/text.hpp"
+#include "lib/model/words.hpp"
 #include "server/cli/placement.hpp"
 
 namespace leat::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using platform::CpuSet;
 
 constexpr int kPlacementVersion = 1;  // of the JSON
 
-const char* name_of(model::Numa numa) {
-  switch (numa) {
-    case model::Numa::server:
-      return "server";
-    case model::Numa::client:
-      return "client";
-    case model::Numa::interleave:
-      return "interleave";
-  }
-  return "?";
-}
-
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
-
-std::string node_text(int node) { return node < 0 ? "any" : std::to_string(node); }
-
-// The processors of one memory node, by who runs there.
-struct NodeRow {
-  platform::MemoryNode node;
-  CpuSet ranks, server, free, others;
-};
-
-std::vector<NodeRow> rows_of_nodes(const PlacementReport& report) {
+// The processors of each memory node, by who runs there.
+Json nodes_of(const PlacementReport& report) {
   const auto& [machine, allowed] = report.described;
-  CpuSet ranks;
+  CpuSet ranks, server;
   for (const CpuSet& rank : report.ranks) ranks.unite(rank);
-  CpuSet server;
   for (const platform::Placement& each : report.servers) server.unite(each.cpus);
-  std::vector<NodeRow> rows;
+  Json nodes = Json::array();
   for (const platform::MemoryNode& node : machine.nodes) {
     const CpuSet cpus = machine.cpus_of(node.id);
-    rows.push_back({node, cpus.common(ranks), cpus.common(server),
-                    cpus.common(allowed).without(ranks).without(server), cpus.without(allowed)});
+    nodes.push_back({{"id", node.id},
+                     {"memory_bytes", node.bytes},
+                     {"ranks", cpus.common(ranks).str()},
+                     {"server", cpus.common(server).str()},
+                     {"free", cpus.common(allowed).without(ranks).without(server).str()},
+                     {"not_allowed", cpus.without(allowed).str()}});
   }
-  return rows;
+  return nodes;
 }
 
-Json server_json(const platform::Placement& server) {
+Json json_of_server(const platform::Placement& server) {
   return {{"cpus", server.cpus.str()},
           {"cores", server.cores},
           {"memory_node", server.memory_node},
@@ -59,110 +41,30 @@ Json server_json(const platform::Placement& server) {
           {"shared", server.shared}};
 }
 
-// Ranks one after the other that are alike.
-struct RankRow {
-  std::size_t first = 0, last = 0;
+// Ranks one after the other that are alike are one row.
+Json rows_of_ranks(const PlacementReport& report) {
+  Json rows = Json::array();
   CpuSet cpus;
-  int node = 0;
-  std::string memory;
-};
-
-std::vector<RankRow> rows_of_ranks(const PlacementReport& report) {
-  std::vector<RankRow> rows;
-  for (std::size_t i = 0; i < report.ranks.size(); ++i) {
-    const int node = platform::node_of(report.described.machine, report.ranks[i]);
+  for (std::size_t i = 0, first = 0; i < report.ranks.size(); ++i) {
     platform::MemoryPlacement own = report.memory;
     if (own.interleaved.empty()) own.of_rank = {report.memory.of_rank[i]};
     const std::string memory = platform::describe(own, {static_cast<int>(i)});
-    if (rows.empty() || rows.back().node != node || rows.back().memory != memory)
-      rows.push_back({i, i, {}, node, memory});
-    rows.back().last = i;
-    rows.back().cpus.unite(report.ranks[i]);
+    const int node = platform::node_of(report.described.machine, report.ranks[i]);
+    if (rows.empty() || rows.back()["node"] != node || rows.back()["memory"] != memory) {
+      rows.push_back({{"node", node}, {"memory", memory}});
+      first = i;
+      cpus = {};
+    }
+    cpus.unite(report.ranks[i]);
+    rows.back()["rank"] = std::to_string(first) + (i > first ? "-" + std::to_string(i) : "");
+    rows.back()["processors"] = cpus.str();
   }
   return rows;
 }
 
-class PlacementScreen {
- public:
-  PlacementScreen(const PlacementReport& report, const Look& look) : report_(report), look_(look) {}
-
-  std::string run() {
-    heading();
-    nodes();
-    ranks();
-    server();
-    return text_;
-  }
-
- private:
-  void section(const std::string& title) {
-    text_ += "\n" + painted(title, Paint::bold, look_.colours) + "\n";
-  }
-
-  void heading() {
-    const auto& [machine, allowed] = report_.described;
-    const std::string file =
-        report_.options.machine.empty() ? "this machine" : report_.options.machine;
-    text_ += counted(machine.nodes.size(), "memory node") + ", " +
-             counted(machine.cores(machine.all_cpus()).size(), "core") + ", " +
-             counted(machine.cpus.size(), "processor") + "  " +
-             painted("(" + file + ")", Paint::dim, look_.colours) + "\n";
-    if (!allowed.contains(machine.all_cpus()))
-      text_ += "a job may use processors " + allowed.str() + "\n";
-  }
-
-  void nodes() {
-    section("Processors");
-    std::vector<std::vector<Cell>> rows{
-        header({"node", "memory", "of ranks", "of the server", "free", "not allowed"})};
-    bool all_allowed = true;
-    for (const NodeRow& row : rows_of_nodes(report_)) {
-      all_allowed = all_allowed && row.others.empty();
-      rows.push_back({{std::to_string(row.node.id)},
-                      {row.node.bytes == 0 ? "none" : format_bytes(row.node.bytes)},
-                      {or_dash(row.ranks.str())},
-                      {or_dash(row.server.str()), Paint::green},
-                      {or_dash(row.free.str())},
-                      {or_dash(row.others.str()), Paint::dim}});
-    }
-    if (all_allowed) {
-      for (std::vector<Cell>& row : rows) row.pop_back();
-    }
-    text_ += table_or_paragraphs(rows, look_);
-  }
-
-  void ranks() {
-    section(counted(report_.ranks.size(), "rank"));
-    std::vector<std::vector<Cell>> rows{
-        header({"rank", "processors", "node", "what it writes lies on"})};
-    for (const RankRow& row : rows_of_ranks(report_)) {
-      const std::string last = row.last == row.first ? "" : "-" + std::to_string(row.last);
-      rows.push_back({{std::to_string(row.first) + last},
-                      {row.cpus.str()},
-                      {node_text(row.node)},
-                      {row.memory}});
-    }
-    text_ += table_or_paragraphs(rows, look_);
-  }
-
-  void server() {
-    const bool alone = report_.servers.size() == 1;
-    section(alone ? "Server" : counted(report_.servers.size(), "server"));
-    const auto wanted = static_cast<std::uint64_t>(report_.architecture.dedicated_cores);
-    std::vector<std::vector<Cell>> rows{
-        {{alone ? "wants" : "want", Paint::dim}, {counted(wanted, "core")}}};
-    for (std::size_t i = 0; i < report_.servers.size(); ++i) {
-      rows.push_back({{alone ? "runs on" : std::to_string(i) + " runs on", Paint::dim},
-                      {server_text(report_.servers[i])}});
-    }
-    rows.push_back({{"numa", Paint::dim}, {name_of(report_.architecture.numa)}});
-    text_ += table(rows, look_);
-  }
-
-  const PlacementReport& report_;
-  Look look_;
-  std::string text_;
-};
+Cell memory_of_node(const Json& node) {
+  return {node["memory_bytes"] == 0 ? "none" : shown_bytes(node, "memory_bytes")};
+}
 
 }  // namespace
 
@@ -182,42 +84,72 @@ std::string servers_text(const PlacementReport& report) {
 }
 
 std::string screen(const PlacementReport& report, const Look& look) {
-  return PlacementScreen(report, look).run();
+  Screen screen(look);
+  const auto& [machine, allowed] = report.described;
+  const std::string& file = report.options.machine;
+  screen.line(counted(machine.nodes.size(), "memory node") + ", " +
+              counted(machine.cores(machine.all_cpus()).size(), "core") + ", " +
+              counted(machine.cpus.size(), "processor") + "  " +
+              screen.paint("(" + (file.empty() ? "this machine" : file) + ")", Paint::dim));
+  if (!allowed.contains(machine.all_cpus()))
+    screen.line("a job may use processors " + allowed.str());
+
+  const Json nodes = nodes_of(report);
+  std::vector<Field> fields{text("node", "id"), made({.title = "memory"}, memory_of_node),
+                            text("of ranks", "ranks"),
+                            made({.title = "of the server"},
+                                 [](const Json& node) {
+                                   return Cell{shown(node, "server"), Paint::green};
+                                 }),
+                            text("free")};
+  if (std::any_of(nodes.begin(), nodes.end(), [](const Json& n) { return n["not_allowed"] != ""; }))
+    fields.push_back(made({.title = "not allowed"}, [](const Json& node) {
+      return Cell{shown(node, "not_allowed"), Paint::dim};
+    }));
+  screen.section("Processors");
+  screen.table(nodes, fields);
+
+  screen.section(counted(report.ranks.size(), "rank"));
+  screen.table(
+      rows_of_ranks(report),
+      {text("rank"), text("processors"),
+       made({.title = "node"},
+            [](const Json& row) { return Cell{row["node"] < 0 ? "any" : shown(row, "node")}; }),
+       text("what it writes lies on", "memory")});
+
+  const bool alone = report.servers.size() == 1;
+  screen.section(alone ? "Server" : counted(report.servers.size(), "server"));
+  const auto wanted = static_cast<std::uint64_t>(report.architecture.dedicated_cores);
+  screen.fact(alone ? "wants" : "want", counted(wanted, "core"));
+  for (std::size_t i = 0; i < report.servers.size(); ++i)
+    screen.fact((alone ? "" : std::to_string(i) + " ") + "runs on", server_text(report.servers[i]));
+  screen.fact("numa", model::word_of(model::kNumas, report.architecture.numa));
+  return screen.text();
 }
 
-std::string json(const PlacementReport& report) {
-  Json nodes = Json::array(), ranks = Json::array();
-  for (const NodeRow& row : rows_of_nodes(report)) {
-    nodes.push_back({{"id", row.node.id},
-                     {"memory_bytes", row.node.bytes},
-                     {"ranks", row.ranks.str()},
-                     {"server", row.server.str()},
-                     {"free", row.free.str()},
-                     {"not_allowed", row.others.str()}});
-  }
+Json json_of(const PlacementReport& report) {
+  Json ranks = Json::array(), servers = Json::array();
   for (std::size_t i = 0; i < report.ranks.size(); ++i) {
     const int node = platform::node_of(report.described.machine, report.ranks[i]);
-    ranks.push_back(
-        {{"rank", i},
-         {"cpus", report.ranks[i].str()},
-         {"node", node < 0 ? Json() : Json(node)},
-         {"memory_nodes", report.memory.interleaved.empty() ? std::vector{report.memory.of_rank[i]}
-                                                            : report.memory.interleaved}});
+    const std::vector<int>& interleaved = report.memory.interleaved;
+    ranks.push_back({{"rank", i},
+                     {"cpus", report.ranks[i].str()},
+                     {"node", node < 0 ? Json() : Json(node)},
+                     {"memory_nodes",
+                      interleaved.empty() ? std::vector{report.memory.of_rank[i]} : interleaved}});
   }
-  Json servers = Json::array();
-  for (const platform::Placement& each : report.servers) servers.push_back(server_json(each));
-  const Json whole{
-      {"leat_placement", kPlacementVersion},
-      {"machine", report.options.machine.empty() ? Json() : Json(report.options.machine)},
-      {"allowed", report.described.allowed.str()},
-      {"dedicated_cores", report.architecture.dedicated_cores},
-      {"numa", name_of(report.architecture.numa)},
-      {"server", servers.front()},
-      {"servers", servers},
-      {"nodes", nodes},
-      {"ranks", ranks},
-      {"warnings", report.warnings}};
-  return whole.dump(2) + "\n";
+  for (const platform::Placement& each : report.servers) servers.push_back(json_of_server(each));
+  const std::string& file = report.options.machine;
+  return {{"leat_placement", kPlacementVersion},
+          {"machine", file.empty() ? Json() : Json(file)},
+          {"allowed", report.described.allowed.str()},
+          {"dedicated_cores", report.architecture.dedicated_cores},
+          {"numa", model::word_of(model::kNumas, report.architecture.numa)},
+          {"server", servers.front()},
+          {"servers", servers},
+          {"nodes", nodes_of(report)},
+          {"ranks", std::move(ranks)},
+          {"warnings", report.warnings}};
 }
 
 }  // namespace leat::cli

@@ -5,13 +5,24 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 
 #include "lib/os/process.hpp"
+#include "server/cli/verbs.hpp"
 #include "server/workers/python/script_files.hpp"
 
 namespace leat::cli {
+
+int exec_named(const std::string& verb, const std::string& program,
+               const std::vector<std::string>& words) {
+  std::vector<char*> given;
+  for (const std::string& word : words) given.push_back(const_cast<char*>(word.c_str()));
+  given.push_back(nullptr);
+  execv(program.c_str(), given.data());
+  return refuse(verb, "cannot start " + program + ": " + platform::errno_text(errno));
+}
+
+namespace {
 
 int exec_program(const std::string& verb, const std::string& program,
                  const std::vector<std::string>& arguments) {
@@ -20,43 +31,39 @@ int exec_program(const std::string& verb, const std::string& program,
   return exec_named(verb, program, words);
 }
 
-int exec_named(const std::string& verb, const std::string& program,
-               const std::vector<std::string>& words) {
-  std::vector<char*> given;
-  for (const std::string& word : words) given.push_back(const_cast<char*>(word.c_str()));
-  given.push_back(nullptr);
-  execv(program.c_str(), given.data());
-  std::fprintf(stderr, "leat %s: cannot start %s: %s\n", verb.c_str(), program.c_str(),
-               platform::errno_text(errno).c_str());
-  return kBad;
-}
+}  // namespace
 
 int exec_store_program(const std::string& verb, const std::vector<std::string>& arguments) {
   return exec_program(verb, platform::path_beside_program(LEAT_PLUGIN_FOLDER "/" + verb + "-hdf5"),
                       arguments);
 }
 
+namespace {
+
+// As a tool of python-plugins/launch.py that is called as the verb.
 int exec_python_tool(const std::string& verb, const std::string& interpreter,
                      const std::string& packages, const std::vector<std::string>& words) {
   const Result<std::string> python = server::find_python(interpreter, packages);
-  if (!python) {
-    std::fprintf(stderr, "leat %s: %s\n", verb.c_str(), python.error().message.c_str());
-    return kBad;
-  }
+  if (!python) return refuse(verb, python.error().message);
   std::vector<std::string> arguments{server::python_launcher(), verb};
   arguments.insert(arguments.end(), words.begin(), words.end());
   return exec_program(verb, *python, arguments);
 }
 
-namespace {
-
 struct PythonVerb {
   const char *name, *about;
+  const char* packages;  // that it needs; "": none
 };
 
 constexpr PythonVerb kPythonVerbs[] = {
-    {"plan", "Says how long a run would take, with dedicated cores, without, and in one go."},
-    {"predict", "Says what bursts of analytics cost a simulation whose ranks meet in collectives."},
+    {"plan", "Says how long a run would take, with dedicated cores, without, and in one go.", ""},
+    {"predict", "Says what bursts of analytics cost a simulation whose ranks meet in collectives.",
+     ""},
+    {"replay", "Runs analysis scripts on a stored run, as they would have run beside it.",
+     "NumPy and h5py"},
+    {"xdmf",
+     "Makes the XDMF sidecar of a file, run.xmf beside run.h5, for tools that do not read /VTKHDF.",
+     "h5py"},
 };
 
 // Of the option that all of these verbs have.
@@ -77,11 +84,15 @@ void add_python_verbs(CLI::App& app) {
 }
 
 std::optional<int> run_python_verb(const std::vector<std::string>& words) {
-  const auto is_first = [&](const PythonVerb& each) { return words.front() == each.name; };
-  if (words.empty() || std::none_of(std::begin(kPythonVerbs), std::end(kPythonVerbs), is_first))
-    return std::nullopt;
+  const auto verb = std::find_if(
+      std::begin(kPythonVerbs), std::end(kPythonVerbs),
+      [&](const PythonVerb& each) { return !words.empty() && words.front() == each.name; });
+  if (verb == std::end(kPythonVerbs)) return std::nullopt;
+  const bool asks_for_help = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word == "--help" || word == "-h";
+  });
   setenv("LEAT_PROGRAM", platform::path_beside_program("leat").c_str(), 1);
-  return exec_python_tool(words.front(), interpreter_of(words), "",
+  return exec_python_tool(words.front(), interpreter_of(words), asks_for_help ? "" : verb->packages,
                           {words.begin() + 1, words.end()});
 }
 

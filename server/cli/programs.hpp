@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a verb becomes the program that does its work, in Python or not, and the exit codes of all verbs.
+// How a verb becomes the program that does its work, in Python or not.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,35 +9,14 @@
 
 namespace leat::cli {
 
-// The exit codes of `leat`, for all verbs; --help shows them.
-enum ExitCode : int {
-  kGood = 0,
-  kBad = 1,    ///< what was asked about has errors, or what was asked for failed
-  kUsage = 2,  ///< the command line itself is wrong
-};
-
-inline constexpr const char* kExitCodesHelp =
-    "Exit codes: 0 good; 1 errors were found; 2 the command line is wrong.";
-
-// How a verb becomes the program that does its work.
-
-/// Goes on as another program, with these arguments behind its name. Returns only when that cannot
-/// be, with the exit code; the reason is said on standard error, after "leat <verb>: ".
-int exec_program(const std::string& verb, const std::string& program,
-                 const std::vector<std::string>& arguments);
-
-/// The same of a program that is told another name of itself: the first of the words.
+/// Goes on as another program; the first of the words is what it is told of its own name. Returns only
+/// when that cannot be, with the exit code; the reason is said on standard error, after "leat <verb>: ".
 int exec_named(const std::string& verb, const std::string& program,
                const std::vector<std::string>& words);
 
 /// Goes on as the program <verb>-hdf5 beside the plugin that has written the files, of which `leat`
 /// knows nothing.
 int exec_store_program(const std::string& verb, const std::vector<std::string>& arguments);
-
-/// Goes on as a tool of python-plugins/launch.py that is called as the verb, with these words.
-/// Returns only when that cannot be, with the exit code. `packages`: that it needs; "": none.
-int exec_python_tool(const std::string& verb, const std::string& interpreter,
-                     const std::string& packages, const std::vector<std::string>& words);
 
 // The verbs of `leat` whose work is done in Python, by tools of python-plugins/launch.py.
 

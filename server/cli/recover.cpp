@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/cli/recover.hpp"
+// `leat recover`: stores what killed sessions have in memory, and finishes the commit of a killed writer.
 
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "server/cli/drain.hpp"
 #include "server/cli/ls_files.hpp"
 #include "server/cli/programs.hpp"
+#include "server/cli/verbs.hpp"
 
 namespace leat::cli {
 namespace {
@@ -58,8 +58,8 @@ class Recover {
       platform::sweep({platform::runtime_folder_name()}, platform::Sweep::remove, shm::must_stay);
     if (stored_ > 0) return exit_code_;
     if (name_.empty() || is_folder) {
-      std::printf("no session was killed with data in memory on this node%s%s\n",
-                  is_folder ? ", of " : "", is_folder ? name_.c_str() : "");
+      print("no session was killed with data in memory on this node" +
+            (is_folder ? ", of " + name_ : "") + "\n");
       return kGood;
     }
     return unknown();
@@ -69,7 +69,6 @@ class Recover {
   int file() {
     const std::string session = killed_.empty() ? "" : session_of_file();
     store_where([&](const KilledSession& each) { return may_belong(name_, session, each); });
-    std::fflush(stdout);
     return exit_code_ == kGood ? exec_store_program("recover", {name_}) : exit_code_;
   }
 
@@ -95,20 +94,19 @@ class Recover {
   void say(const KilledSession& one) {
     ++stored_;
     const bool good = one.outcome == "stored" && one.lost == 0;
-    std::fprintf(good ? stdout : stderr, "%s%s\n",
-                 good ? "" : "leat recover: ", sentence(one).c_str());
-    if (!good) exit_code_ = kBad;
+    if (good)
+      print(sentence(json_of(one)) + "\n");
+    else
+      exit_code_ = refuse("recover", sentence(json_of(one)));
   }
 
   int unknown() const {
     std::vector<std::string> names;
     for (const KilledSession& each : killed_) names.push_back(each.what.session);
-    std::fprintf(
-        stderr,
-        "leat recover: there is no file \"%s\", and no session of this name was killed with "
-        "data in memory on this node%s\n",
-        name_.c_str(), did_you_mean(name_, names).c_str());
-    return kBad;
+    return refuse("recover", "there is no file \"" + name_ +
+                                 "\", and no session of this name was killed with data in memory "
+                                 "on this node" +
+                                 did_you_mean(name_, names));
   }
 
   std::string name_;

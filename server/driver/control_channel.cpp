@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -124,16 +123,6 @@ bool is_blank(const std::string& line) {
   return line.find_first_not_of(" \t\r") == std::string::npos;
 }
 
-// Steering knows numbers and texts.
-std::optional<server::Steering::Value> value_in(const Json& value) {
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)
-    return value.get<double>();
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  if (value.is_number()) return value.get<double>();
-  if (value.is_string()) return value.get<std::string>();
-  return {};
-}
-
 std::string why_no_event(const Json& name) {
   const std::vector<std::string>& known = names_of_events();
   const std::string text = name.is_string() ? name.get<std::string>().substr(0, 64) : "";
@@ -224,17 +213,20 @@ void Channel::answer(Connection& connection, const std::string& line, std::int64
                                           "{\"leat_control\": 1, \"request\": \"status\"}"),
                                 now_ns);
   }
-  const Request request = parse_request(line);
-  std::string reply = reply_or_refusal(connection, request);
+  Request request = parse_request(line);
+  request.who = connection.who();
+  std::string reply = reply_to(connection, request);
   if (const std::string why = why_too_much(reply); !why.empty()) reply = refusal_line(request, why);
   connection.reply(reply, now_ns);
 }
 
 // Whatever is wrong with one request, the run goes on.
-std::string Channel::reply_or_refusal(Connection& connection, const Request& request) {
+std::string Channel::reply_to(Connection& connection, const Request& request) {
   if (!request.error.empty()) return refusal_line(request, request.error);
   try {
-    return reply_to(connection, request);
+    const bool is_stream = find_verb(request.verb)->kind == Verb::Kind::stream;
+    const Answer answer = is_stream ? subscribe(connection, request) : run_.answer(request);
+    return answer ? reply_line(request, *answer) : refusal_line(request, answer.error().message);
   } catch (const std::exception& e) {
     return refusal_line(request, std::string("the server cannot answer this: ") + e.what());
   }
@@ -250,58 +242,15 @@ std::string Channel::why_too_much(const std::string& reply) const {
   return "others have yet to read too much of what they have asked for; ask again";
 }
 
-std::string Channel::reply_to(Connection& connection, const Request& request) {
-  if (request.verb == "subscribe") return subscribe(connection, request);
-  if (request.verb == "ledger") return reply_line_of_text(request, run_.ledger());
-  if (request.verb == "describe") return reply_line_of_text(request, run_.describe());
-  const std::string facts_line = facts(request);
-  return facts_line.empty() ? order(connection, request) : facts_line;
-}
-
-std::string Channel::facts(const Request& request) {
-  if (request.verb == "status") return reply_line(request, run_.status());
-  if (request.verb == "metrics") return reply_line(request, run_.metrics());
-  return "";
-}
-
-std::string Channel::order(const Connection& connection, const Request& request) {
-  std::string why;
-  if (request.verb == "drain") why = run_.drain(connection.who());
-  if (request.verb == "stop") why = run_.stop(connection.who());
-  if (request.verb == "reload-scripts") why = run_.reload_scripts(connection.who());
-  if (request.verb == "signal") {
-    const Json& name = request.arguments["signal"];
-    why = name.is_string() ? run_.signal(name.get<std::string>(), connection.who())
-                           : "\"signal\" is the name of an event";
-  }
-  if (request.verb == "set") {
-    const Json& name = request.arguments["parameter"];
-    const auto value = value_in(request.arguments["value"]);
-    const Json scope = request.arguments.value("scope", Json("run"));
-    if (!name.is_string())
-      why = "\"parameter\" is a name";
-    else if (!value)
-      why = "\"value\" is a number or a text";
-    else if (scope != "run" && scope != "node")
-      why = "\"scope\" is \"run\" or \"node\"";
-    else
-      why = run_.set({connection.who(), name.get<std::string>(), *value, scope == "node"});
-  }
-  return why.empty() ? reply_line(request, {{"who", connection.who()}})
-                     : refusal_line(request, why);
-}
-
-std::string Channel::subscribe(Connection& connection, const Request& request) {
+Answer Channel::subscribe(Connection& connection, const Request& request) {
   const Json events = request.arguments.value("events", Json::array());
-  if (!events.is_array())
-    return refusal_line(request, "\"events\" is a list, like [\"stored\", \"dropped\"]");
   std::vector<std::string> names;
   for (const Json& each : events) {
-    if (const std::string why = why_no_event(each); !why.empty()) return refusal_line(request, why);
+    if (std::string why = why_no_event(each); !why.empty()) return refusal(std::move(why));
     names.push_back(each.get<std::string>());
   }
   connection.subscribe(std::move(names));
-  return reply_line(request, {{"events", events.empty() ? Json(names_of_events()) : events}});
+  return Json{{"events", events.empty() ? Json(names_of_events()) : events}}.dump();
 }
 
 bool Channel::has_subscribers() const noexcept {

@@ -7,10 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "lib/base/status.hpp"
 #include "lib/control/protocol.hpp"
-#include "server/state/parameters/steering.hpp"
 
 namespace leat::control {
 
@@ -81,25 +82,16 @@ class Connection {
   std::int64_t came_ns_, read_ns_, parting_ns_ = 0;
 };
 
-// What a control channel asks of the run that it belongs to, and orders. All of it is quick: it
-// waits for no client, store, script or disk.
+/// A text of JSON, or why the request is refused.
+using Answer = Result<std::string>;
+inline Error refusal(std::string why) { return {Status::ERROR_ARGUMENT, std::move(why)}; }
+
+// The run that a control channel belongs to.
 class ControlledRun {
  public:
   virtual ~ControlledRun() = default;
-
-  // Facts
-  virtual Json status() = 0;
-  virtual Json metrics() = 0;
-  // As text, which is there already
-  virtual std::string describe() = 0;
-  virtual std::string ledger() = 0;
-
-  // Orders: "", or why that is refused. `who` is for the log and the audit trail.
-  virtual std::string set(const server::SteeringRequest& request) = 0;
-  virtual std::string signal(const std::string& event, const std::string& who) = 0;
-  virtual std::string drain(const std::string& who) = 0;
-  virtual std::string stop(const std::string& who) = 0;
-  virtual std::string reload_scripts(const std::string& who) = 0;
+  /// To any request that is no stream. Quick: it waits for no client, store, script or disk.
+  virtual Answer answer(const Request& request) = 0;
 };
 
 // A control channel: programs of the session's owner ask what a run does, order it to do something,
@@ -138,11 +130,8 @@ class Channel {
   bool make_room(std::int64_t now_ns);
   bool answer_some(std::int64_t now_ns);
   void answer(Connection& connection, const std::string& line, std::int64_t now_ns);
-  std::string reply_or_refusal(Connection& connection, const Request& request);
   std::string reply_to(Connection& connection, const Request& request);
-  std::string facts(const Request& request);
-  std::string order(const Connection& connection, const Request& request);
-  std::string subscribe(Connection& connection, const Request& request);
+  Answer subscribe(Connection& connection, const Request& request);
   std::string why_too_much(const std::string& reply) const;
 
   ControlledRun& run_;

@@ -3,12 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <utility>
 
 #include "lib/control/run_json.hpp"
 #include "lib/model/run_description.hpp"
+#include "lib/model/words.hpp"
 #include "lib/os/child_process.hpp"
 #include "lib/os/clock.hpp"
 #include "lib/os/process.hpp"
@@ -31,27 +33,12 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-const char* name_of(IterationEvent::Kind kind) {
-  switch (kind) {
-    case IterationEvent::Kind::open:
-      return "open";
-    case IterationEvent::Kind::complete:
-      return "complete";
-    case IterationEvent::Kind::stored:
-      return "stored";
-    case IterationEvent::Kind::failed:
-      return "failed";
-    case IterationEvent::Kind::skipped:
-      return "skipped";
-    case IterationEvent::Kind::dropped:
-      return "dropped";
-    case IterationEvent::Kind::steered:
-      return "steered";
-    case IterationEvent::Kind::signalled:
-      return "signalled";
-  }
-  return "unknown";
-}
+// The names of docs/reference/leat-ctl.md.
+constexpr model::Word<IterationEvent::Kind> kEventKinds[] = {
+    {"open", IterationEvent::Kind::open},       {"complete", IterationEvent::Kind::complete},
+    {"stored", IterationEvent::Kind::stored},   {"failed", IterationEvent::Kind::failed},
+    {"skipped", IterationEvent::Kind::skipped}, {"dropped", IterationEvent::Kind::dropped},
+    {"steered", IterationEvent::Kind::steered}, {"signalled", IterationEvent::Kind::signalled}};
 
 Json json_of(const IterationEvent& event) {
   Json facts{{"iteration", event.iteration}};
@@ -85,6 +72,21 @@ Json json_of(const IterationEvent& event) {
       break;
   }
   return facts;
+}
+
+// Steering knows numbers and texts.
+server::Steering::Value value_in(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  const bool fits = value.is_number_integer() &&
+                    !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
+  if (fits) return value.get<std::int64_t>();
+  return value.get<double>();
+}
+
+// Of an order or a request: why it is refused, or who has given it.
+Answer accepted(const Request& request, std::string why) {
+  if (!why.empty()) return refusal(std::move(why));
+  return text_of({{"who", request.who}});
 }
 
 double per_second(std::uint64_t count, double seconds) {
@@ -124,7 +126,17 @@ Json json_of_store_metrics(const Metrics& metrics) {
 EngineRun::EngineRun(EngineRunParts parts)
     : parts_(std::move(parts)), folder_(platform::current_folder()), since_(time_now()) {}
 
-Json EngineRun::status() {
+Answer EngineRun::answer(const Request& request) {
+  std::string name = request.verb;
+  std::replace(name.begin(), name.end(), '-', '_');
+#define LEAT_CONTROL_STREAM(...)
+#define LEAT_CONTROL_VERB(verb, ...) \
+  if (name == #verb) return verb(request);
+#include "lib/control/verbs.def"
+  return refusal("this server does not answer " + request.verb);
+}
+
+Answer EngineRun::status(const Request& /*request*/) {
   Json status{
       {"session", parts_.facts.session},
       {"simulation", parts_.model.name},
@@ -142,20 +154,22 @@ Json EngineRun::status() {
   const std::string awaited = parts_.engine.control().awaited();
   status["waits"] = awaited.empty() ? Json(nullptr) : Json(awaited);
   status.update(json_of_segment(parts_.segment, &parts_.model, parts_.facts.ranks));
-  return status;
+  return text_of(status);
 }
 
-std::string EngineRun::describe() {
+Answer EngineRun::describe(const Request& /*request*/) {
   if (description_.empty()) description_ = text_of(model::in_words(parts_.model));
   return description_;
 }
 
-Json EngineRun::metrics() {
+Answer EngineRun::ledger(const Request& /*request*/) { return parts_.engine.control().ledger(); }
+
+Answer EngineRun::metrics(const Request& /*request*/) {
   const Metrics metrics = parts_.engine.control().metrics();
   const Metrics::Window& window = metrics.window;
   const auto cores = static_cast<double>(parts_.model.architecture.dedicated_cores);
   const double busy = window.seconds > 0 ? window.computed_seconds / window.seconds / cores : 0;
-  return {
+  return text_of({
       {"uptime_seconds", metrics.uptime_seconds},
       {"iterations",
        {{"complete", metrics.iterations},
@@ -173,35 +187,53 @@ Json EngineRun::metrics() {
       {"idle_share", std::max(0.0, 1 - busy)},
       {"stores", json_of_store_metrics(metrics)},
       {"scripts", json_of_script_metrics(metrics)},
-  };
+  });
 }
 
-std::string EngineRun::set(const server::SteeringRequest& request) {
-  return parts_.engine.control().steer(request);
+Answer EngineRun::parameters(const Request& /*request*/) {
+  const std::vector<ParameterValue> now = parts_.engine.control().parameters();
+  Json all = Json::array();
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const model::Parameter& each = parts_.model.parameters[i];
+    all.push_back({{"name", each.name},
+                   {"type", model::word_of(model::kParameterKinds, each.kind)},
+                   {"value", model::in_words(now[i])},
+                   {"value_in_xml", model::in_words(each.value)},
+                   {"description", each.description}});
+  }
+  return text_of({{"parameters", std::move(all)}});
 }
 
-std::string EngineRun::signal(const std::string& event, const std::string& who) {
+Answer EngineRun::set(const Request& request) {
+  const Json& arguments = request.arguments;
+  return accepted(request, parts_.engine.control().steer({request.who, arguments["parameter"],
+                                                          value_in(arguments["value"]),
+                                                          arguments.value("scope", "") == "node"}));
+}
+
+Answer EngineRun::signal(const Request& request) {
+  const std::string event = request.arguments["signal"];
   std::string why = parts_.engine.control().signal(event);
-  if (why.empty()) parts_.log.info("{} has signalled \"{}\"", who, event);
-  return why;
+  if (why.empty()) parts_.log.info("{} has signalled \"{}\"", request.who, event);
+  return accepted(request, std::move(why));
 }
 
-std::string EngineRun::drain(const std::string& who) {
-  if (parts_.engine.is_closing()) return "the run is ending already";
-  parts_.engine.drain(platform::now_ns(), who);
-  return "";
+Answer EngineRun::drain(const Request& request) {
+  if (parts_.engine.is_closing()) return refusal("the run is ending already");
+  parts_.engine.drain(platform::now_ns(), request.who);
+  return accepted(request, "");
 }
 
-std::string EngineRun::stop(const std::string& who) {
-  if (parts_.engine.is_closing()) return "the run is ending already";
-  parts_.stop(who);
-  return "";
+Answer EngineRun::stop(const Request& request) {
+  if (parts_.engine.is_closing()) return refusal("the run is ending already");
+  parts_.stop(request.who);
+  return accepted(request, "");
 }
 
-std::string EngineRun::reload_scripts(const std::string& who) {
+Answer EngineRun::reload_scripts(const Request& request) {
   std::string why = parts_.engine.control().reload_scripts();
-  if (why.empty()) parts_.log.info("{} has ordered to load all scripts anew", who);
-  return why;
+  if (why.empty()) parts_.log.info("{} has ordered to load all scripts anew", request.who);
+  return accepted(request, std::move(why));
 }
 
 bool EngineRun::pass_on_events(Channel& channel, std::int64_t now_ns) {
@@ -211,7 +243,7 @@ bool EngineRun::pass_on_events(Channel& channel, std::int64_t now_ns) {
   if (!is_watched) return false;
   const std::vector<IterationEvent> happened = events.take();
   for (const IterationEvent& event : happened)
-    channel.publish(name_of(event.kind), json_of(event), now_ns);
+    channel.publish(model::word_of(kEventKinds, event.kind), json_of(event), now_ns);
   const bool closes = parts_.engine.is_closing() && !std::exchange(said_closing_, true);
   if (closes) channel.publish("closing", {}, now_ns);
   return closes || !happened.empty();

@@ -27,22 +27,18 @@ class EngineRun final : public ControlledRun {
  public:
   explicit EngineRun(EngineRunParts parts);
 
-  Json status() override;
-  Json metrics() override;
-  std::string describe() override;
-  std::string ledger() override { return parts_.engine.control().ledger(); }
-
-  std::string set(const server::SteeringRequest& request) override;
-  std::string signal(const std::string& event, const std::string& who) override;
-  std::string drain(const std::string& who) override;
-  std::string stop(const std::string& who) override;
-  std::string reload_scripts(const std::string& who) override;
+  Answer answer(const Request& request) override;
 
   /// Tells the subscribers of the channel what has happened since the last call. True: there was
   /// something.
   bool pass_on_events(Channel& channel, std::int64_t now_ns);
 
  private:
+  // The answer to each verb of verbs.def, by its name.
+#define LEAT_CONTROL_STREAM(...)
+#define LEAT_CONTROL_VERB(name, ...) Answer name(const Request& request);
+#include "lib/control/verbs.def"
+
   EngineRunParts parts_;
   std::string description_;  // "": nobody has asked yet
   std::string folder_, since_;

@@ -55,6 +55,8 @@ class ControlPort {
   /// What happens to iterations; tells it whether somebody wants to know.
   IterationEvents& events() noexcept { return session_.events; }
 
+  /// Values that parameters have for the node's first rank, in the iteration that it is in.
+  std::vector<ParameterValue> parameters() const { return session_.parameters.at(INT64_MAX); }
   /// A parameter is to have another value. "", or why that is refused.
   std::string steer(const SteeringRequest& request) { return session_.parameters.steer(request); }
   /// An event of the XML is to happen, in the next iteration. "", or why that is refused.

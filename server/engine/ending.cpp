@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lib/base/table.hpp"
 #include "lib/base/text.hpp"
 #include "lib/os/clock.hpp"
 #include "lib/os/memory.hpp"
 #include "server/engine/run_report.hpp"
-#include "server/state/ledger/loss_table.hpp"
 #include "server/state/ledger/problems.hpp"
 
 namespace leat::server {

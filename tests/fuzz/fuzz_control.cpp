@@ -13,19 +13,11 @@ using namespace leat::control;
 
 class AnyRun final : public ControlledRun {
  public:
-  Json status() override { return {{"state", "running"}}; }
-  std::string describe() override { return ""; }
-  Json metrics() override { return nullptr; }
-  std::string ledger() override { return "{\n\"leat_ledger\": 1}\n"; }
-  std::string set(const server::SteeringRequest& request) override {
-    return request.parameter == "dt" ? "" : "no";
+  Answer answer(const Request& request) override {
+    if (request.verb == "ledger") return std::string("{\n\"leat_ledger\": 1}\n");
+    if (request.arguments.empty()) return std::string("null");
+    return refusal("no");
   }
-  std::string signal(const std::string& event, const std::string&) override {
-    return event == "snapshot" ? "" : "no";
-  }
-  std::string drain(const std::string&) override { return ""; }
-  std::string stop(const std::string&) override { return "no"; }
-  std::string reload_scripts(const std::string&) override { return ""; }
 };
 
 class Programs {

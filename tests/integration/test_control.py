@@ -167,6 +167,31 @@ def test_a_value_is_steered_and_the_trail_says_who(tmp_path):
         assert list(csv.reader(file))[1] == [str(first), "dt", "0.5", "0.125", f"control/{os.getpid()}"]
 
 
+def test_the_values_of_now_are_told(tmp_path):
+    """Steered, set by the simulation, of the XML, and of nobody."""
+    with Run(tmp_path, xml(DATA + '<parameter name="t" type="double"/>'), ranks=2) as run:
+        ranks = run.init()
+        for rank in ranks:
+            rank.must("set_double", "t", 1.5)
+        write(ranks, range(1))
+        steered = json.loads(ctl(run, "set", "dt=0.125", "--wait", "0", "--json"))
+        assert steered["ok"]
+        numbers = iter(range(1, 1_000_000))
+
+        def values():
+            write(ranks, [next(numbers)])
+            with connect(run) as connection:
+                found = connection.parameters()["parameters"]
+            return {each["name"]: (each["value"], each["value_in_xml"]) for each in found}
+
+        wait_until(lambda: values()["dt"] == (0.125, 0.5), "the steered value")
+        assert values() == {"dt": (0.125, 0.5), "n": (8, 8), "title": (None, None), "t": (1.5, None)}
+        screen = [line.split() for line in ctl(run, "parameters").splitlines()]
+        assert screen[:3] == [["parameters"], ["name", "type", "value", "value", "in", "xml", "description"],
+                              ["dt", "double", "0.125", "0.5", "-"]]
+        run.finish()
+
+
 def test_a_value_that_the_simulation_sets_too_is_said_to_last_until_then(tmp_path):
     """t is set in each iteration, dt was set at the begin, from no value in the XML."""
     put(tmp_path, "idle", "def process(ds, ctx):\n    pass\n")

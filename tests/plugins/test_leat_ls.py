@@ -104,7 +104,7 @@ def test_the_ledger_is_that_of_the_file(folder):
     ledger = ls_json("plate.h5", cwd=folder)["ledger"]
     assert ledger["lost"] == 2 and [e["fate"] for e in ledger["missing"]] == ["failed"]
     screen = ls("plate.h5", cwd=folder).stdout
-    assert "2 writes lost; 1 iteration left out, as the XML allows; rank 1 died in iteration 30" in screen
+    assert "2 writes lost; 1 iteration dropped, as the XML allows; rank 1 died in iteration 30" in screen
     assert re.search(r"r +failed in out +10 to 20 in steps of 10 +0-3,5 +the moon was full", screen)
 
 

@@ -53,6 +53,12 @@ def test_the_c_reference_names_everything_that_leat_h_declares():
     assert len(declared) > 50 and {n for n in declared if not re.search(rf"\b{n}\b", page)} == set()
 
 
+def test_the_page_of_leat_ctl_has_the_verbs_of_verbs_def():
+    verbs = [name.replace("_", "-") for name in re.findall(r"^LEAT_CONTROL_\w+\((\w+),", text("lib/control/verbs.def"), re.M)]
+    table = text("docs/reference/leat-ctl.md").split("Where a run has")[0]
+    assert sorted(re.findall(r"^\| `([\w-]+)[^`]*` \|", table, re.M)) == verbs and len(verbs) > 9
+
+
 def test_the_readme_and_the_makefile_know_the_same_commands():
     made = set(re.findall(r"^## make (\w+)", text("Makefile"), re.M))
     named = set(re.findall(r"make (demo|test|build|bench|install)\b", text("README.md")))

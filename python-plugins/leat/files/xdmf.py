@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `leat xdmf` starts, with "json" or "screen" and names of files: makes the XDMF sidecar of each, "run.xmf" beside "run.h5", with
-all of its steps in XDMF 2. It refers to its file by name, so that the two go everywhere together.
+"""The command `leat xdmf FILE...`: makes the XDMF sidecar of each, "run.xmf" beside "run.h5", with all of its steps in XDMF
+2. It refers to its file by name, so that the two go everywhere together.
 Exit status: 0 all are made, 1 some could not be."""
+import argparse
 import json
 import os
 import sys
@@ -11,16 +12,27 @@ from .reading import CannotRead
 
 
 def main():
-    form, *files = sys.argv[1:]
+    options = _parser().parse_args()
     reading.prepare()
     why = reading.why_no_h5py()
     if why:
         return _complain(why)
-    ended = reading.apart(lambda: max(_make(file, form == "json") for file in files))
+    ended = reading.apart(lambda: max(_make(file, options.json) for file in options.files))
     if isinstance(ended, int):
         return ended
     return _complain("the HDF5 library " + (f"crashed ({ended})" if ended else "does not come to an end") +
                      ": a file is damaged; `leat ls` says which")
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="leat xdmf", allow_abbrev=False,
+        description="Makes the XDMF sidecar of a file, run.xmf beside run.h5, for tools that do not read /VTKHDF.",
+        epilog="Exit codes: 0 the sidecars are made; 1 one could not be; 2 the command line is wrong.")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="What a store of type hdf5 has written, or a view")
+    parser.add_argument("--json", action="store_true", help="Print JSON, a line for each file")
+    parser.add_argument("--interpreter", metavar="PYTHON", help="Python with h5py (default: python3 in PATH)")
+    return parser
 
 
 def _make(path, as_json):

@@ -40,13 +40,21 @@ def main():
 
 
 def _options():
-    parser = argparse.ArgumentParser(prog="leat replay")
-    parser.add_argument("file")
-    parser.add_argument("scripts", nargs="+")
-    parser.add_argument("--output")
-    parser.add_argument("--from", type=int, dest="first")
-    parser.add_argument("--to", type=int, dest="last")
-    return parser.parse_args()
+    parser = argparse.ArgumentParser(
+        prog="leat replay", allow_abbrev=False,
+        description="Runs analysis scripts on a stored run, as they would have run beside it.",
+        epilog="Exit codes: 0 all calls went well; 1 a script failed, or nothing could be replayed; 2 the command line is wrong.")
+    add = parser.add_argument
+    add("file", metavar="FILE", help="What a store of type hdf5 has written")
+    add("scripts", nargs="+", metavar="SCRIPT", help="Python scripts")
+    add("--output", metavar="FOLDER", help="For what the scripts make (default: <simulation>-replay)")
+    add("--from", type=int, dest="first", metavar="ITERATION", help="The first iteration")
+    add("--to", type=int, dest="last", metavar="ITERATION", help="The last iteration")
+    add("--interpreter", metavar="PYTHON", help="Python with NumPy and h5py (default: python3 in PATH)")
+    options = parser.parse_intermixed_args()
+    if None not in (options.first, options.last) and options.first > options.last:
+        parser.error(f"--from {options.first} is behind --to {options.last}")
+    return options
 
 
 def _refuse(message):

@@ -7,82 +7,11 @@
 #include <map>
 #include <tuple>
 
+#include "lib/base/table.hpp"
 #include "lib/base/text.hpp"
-#include "lib/os/memory.hpp"
 #include "server/state/ledger/problems.hpp"
 
 namespace leat::server {
-namespace {
-
-constexpr std::size_t kIndent = 2, kGap = 2;
-constexpr std::size_t kNarrowest = 30;  // of the last column
-constexpr std::size_t kMostWrapped = 4;
-
-// Characters of UTF-8, not bytes: names and units have degrees, powers and umlauts.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-std::string padded(const std::string& text, std::size_t width, bool right) {
-  const std::string spaces(width - std::min(width, width_of(text)), ' ');
-  return right ? spaces + text : text + spaces;
-}
-
-// At spaces only: a path stays one word that can be copied, however long it is.
-std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
-  std::vector<std::string> lines{""};
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
-    const std::string word = text.substr(at, end - at);
-    at = end + 1;
-    if (word.empty()) continue;
-    if (!lines.back().empty() && width_of(lines.back()) + 1 + width_of(word) > width) {
-      if (lines.size() == kMostWrapped) {
-        lines.back() += " ...";
-        break;
-      }
-      lines.emplace_back();
-    }
-    lines.back() += (lines.back().empty() ? "" : " ") + word;
-  }
-  return lines;
-}
-
-}  // namespace
-
-std::string cut(const std::string& text, std::size_t most) {
-  if (width_of(text) <= most) return text;
-  std::size_t end = 0;  // behind `most` - 3 whole characters
-  for (std::size_t characters = 0; end < text.size(); ++end) {
-    if ((text[end] & 0xC0) != 0x80 && characters++ == most - 3) break;
-  }
-  return text.substr(0, end) + "...";
-}
-
-std::vector<std::string> TextTable::text(std::size_t width) const {
-  std::array<std::size_t, kColumns - 1> widths{};
-  for (const Line& line : lines_) {
-    for (std::size_t c = 0; c < widths.size(); ++c)
-      widths[c] = std::max(widths[c], width_of(line[c]));
-  }
-  std::size_t last_at = kIndent;
-  for (const std::size_t column : widths) last_at += column + kGap;
-  const std::size_t rest = std::max(kNarrowest, width - std::min(width, last_at));
-  std::vector<std::string> all;
-  for (const Line& line : lines_) {
-    std::string text(kIndent, ' ');
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      text += padded(line[c], widths[c], c + 1 == widths.size()) + std::string(kGap, ' ');
-    }
-    const std::vector<std::string> parts = wrapped(line[kColumns - 1], rest);
-    for (std::size_t i = 0; i < parts.size(); ++i)
-      text += (i ? "\n" + std::string(last_at, ' ') : "") + parts[i];
-    all.push_back(std::move(text));
-  }
-  return all;
-}
-
 namespace {
 
 constexpr std::size_t kWidth = 100;
@@ -177,28 +106,32 @@ Group group_of(const LedgerTable& table, const LossKey& key, const Loss& loss) {
           (key.dropped ? "dropped: " : "") + cut(table.reasons()[key.why], kReasonWidth)};
 }
 
-TextTable::Line line_of(const Group& group, const Members& members) {
-  return {group.store,
-          name_of(members),
-          group.ranks,
-          group.iterations,
-          members.bytes ? platform::format_bytes(members.bytes) : "-",
-          group.why};
+std::vector<Cell> line_of(const Group& group, const Members& members) {
+  return {{group.store},
+          {name_of(members)},
+          {group.ranks},
+          {group.iterations},
+          {members.bytes ? format_bytes(members.bytes) : "-"},
+          {group.why}};
 }
 
-void add_failed_stores(const Ledger& ledger, const Losses& losses, TextTable* table) {
+void add_failed_stores(const Ledger& ledger, const Losses& losses, Table* table) {
   for (const auto& [store, why] : ledger.stores().failed) {
     const bool has_lines =
         std::any_of(losses.begin(), losses.end(),
                     [number = store](const auto& l) { return l.first.store == number; });
     if (!has_lines)
-      table->add({cut(ledger.table().names().stores[store], kNameWidth), "-", "-", "-", "-",
-                  cut(why, kReasonWidth)});
+      table->add({{cut(ledger.table().names().stores[store], kNameWidth)},
+                  {"-"},
+                  {"-"},
+                  {"-"},
+                  {"-"},
+                  {cut(why, kReasonWidth)}});
   }
 }
 
 // The gravest first: what was lost before what was dropped, in each the order of the XML.
-TextTable table_of(const Ledger& ledger) {
+Table table_of(const Ledger& ledger) {
   const Losses losses = losses_of(ledger.table());
   std::vector<Group> order;
   std::map<Group, Members> groups;
@@ -211,7 +144,12 @@ TextTable table_of(const Ledger& ledger) {
     }
     members.bytes += loss.bytes;
   }
-  TextTable table({"store", "variable", "ranks", "iterations", "bytes", "why"});
+  Table table({{"store"},
+               {"variable"},
+               {"ranks"},
+               {"iterations"},
+               {.title = "bytes", .right = true},
+               {.title = "why", .wraps = true}});
   add_failed_stores(ledger, losses, &table);
   for (const Group& group : order) table.add(line_of(group, groups[group]));
   return table;
@@ -231,8 +169,7 @@ std::string loss_table(const Ledger& ledger, const std::string& file, std::size_
   if (!ledger.anything_missing())
     return wrong.empty() ? "" : cut(joined(wrong, "; "), most) + "; see " + file;
   const std::string problems = cut(joined(wrong, "\n"), most / 2);
-  const TextTable table = table_of(ledger);
-  const std::vector<std::string> lines = table.text(kWidth);
+  const std::vector<std::string> lines = table_of(ledger).rows({false, kWidth});
   const std::size_t room = most - std::min(most, problems.size() + 100);
   std::string text = headline(ledger, file);
   std::size_t shown = 0;

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/base/table.hpp"
 #include "lib/base/text.hpp"
-#include "server/state/ledger/loss_table.hpp"
 #include "server/state/ledger/rows.hpp"
 #include "server/state/run.hpp"
 

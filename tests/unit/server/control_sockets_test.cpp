@@ -22,15 +22,7 @@ constexpr std::int64_t kLongNs = 10'000'000'000;
 
 class QuietRun final : public control::ControlledRun {
  public:
-  Json status() override { return nullptr; }
-  Json metrics() override { return nullptr; }
-  std::string describe() override { return ""; }
-  std::string ledger() override { return ""; }
-  std::string signal(const std::string&, const std::string&) override { return ""; }
-  std::string set(const SteeringRequest&) override { return ""; }
-  std::string drain(const std::string&) override { return ""; }
-  std::string stop(const std::string&) override { return ""; }
-  std::string reload_scripts(const std::string&) override { return ""; }
+  control::Answer answer(const control::Request&) override { return std::string("null"); }
 };
 
 class ControlSocketsTest : public testing::Test {

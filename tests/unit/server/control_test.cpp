@@ -17,25 +17,14 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 class FakeRun final : public ControlledRun {
  public:
-  Json status() override { return {{"state", "running"}}; }
-  std::string describe() override { return "{}"; }
-  Json metrics() override {
-    if (no_memory) throw std::bad_alloc();
-    return Json::object();
+  Answer answer(const Request& request) override {
+    if (request.verb == "metrics" && no_memory) throw std::bad_alloc();
+    if (request.verb == "drain") return refusal("it is too late");
+    if (request.verb == "ledger") return ledger_text;
+    if (!request.arguments.empty())
+      orders.push_back(request.verb + " " + request.arguments.dump() + " by " + request.who);
+    return std::string(R"({"state": "running"})");
   }
-  std::string ledger() override { return ledger_text; }
-  std::string signal(const std::string& event, const std::string& who) override {
-    orders.push_back("signal " + event + " by " + who);
-    return "";
-  }
-  std::string set(const server::SteeringRequest& request) override {
-    orders.push_back("set " + request.parameter + " by " + request.who +
-                     (request.of_node ? ", of the node" : ""));
-    return "";
-  }
-  std::string drain(const std::string&) override { return "it is too late"; }
-  std::string stop(const std::string&) override { return ""; }
-  std::string reload_scripts(const std::string&) override { return ""; }
 
   std::string ledger_text = "{\n  \"leat_ledger\": 1\n}\n";
   std::vector<std::string> orders;
@@ -107,9 +96,25 @@ TEST_F(ControlTest, AReplyThatIsTooLargeIsRefused) {
 
 TEST_F(ControlTest, OrdersSayWho) {
   ask(open(5), R"({"leat_control": 1, "request": "set", "parameter": "dt", "value": 2})");
-  EXPECT_EQ(run_.orders, std::vector<std::string>{"set dt by control/5"});
+  EXPECT_EQ(run_.orders,
+            std::vector<std::string>{R"(set {"parameter":"dt","value":2} by control/5)"});
   ask(open(6), R"({"leat_control": 1, "request": "signal", "signal": "snapshot"})");
-  EXPECT_EQ(run_.orders.back(), "signal snapshot by control/6");
+  EXPECT_EQ(run_.orders.back(), R"(signal {"signal":"snapshot"} by control/6)");
+}
+
+TEST_F(ControlTest, ArgumentsOfAnotherFormAreRefused) {
+  const auto why = [&](const std::string& arguments) {
+    const Json reply = ask(open(5), R"({"leat_control": 1, "request": )" + arguments + "}");
+    return reply["ok"] ? "" : reply["error"].get<std::string>();
+  };
+  EXPECT_TRUE(why(R"("signal", "signal": 1)").starts_with(R"("signal" is a text: write {)"));
+  EXPECT_TRUE(
+      why(R"("set", "parameter": "dt", "value": [])").starts_with(R"("value" is a number)"));
+  const std::string set = R"("set", "parameter": "dt", "value": 1, "scope": )";
+  EXPECT_TRUE(why(set + R"("all")").starts_with(R"("scope" is "run" or "node": write {)"));
+  EXPECT_TRUE(why(set + R"("run|node")").starts_with(R"("scope" is "run" or "node")"));
+  EXPECT_EQ(why(set + R"("node")"), "");
+  EXPECT_TRUE(why(R"("subscribe", "events": "open")").starts_with(R"("events" is a list)"));
 }
 
 TEST_F(ControlTest, ARequestMayComeInAnyPieces) {

@@ -34,12 +34,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-TEST(TextTable, CutsBetweenCharactersAndNotWithin) {
-  const std::string grad = "\xC2\xB0", name = "W\xC3\xA4rme" + grad + grad + grad;
-  EXPECT_EQ(cut(name, 8), name);
-  EXPECT_EQ(cut(name + grad, 8), "W\xC3\xA4rme...");
-}
-
 TEST(LossTable, SaysNothingWhenNothingIsLost) {
   Ledger ledger = ledger_of(1);
   lose(&ledger, 0, 0, "");
