@@ -142,7 +142,7 @@ std::optional<std::uint32_t> Attachment::hello(shm::Hello hello,
 // Noted before it is told where to go: a server that takes over does not wait for it.
 void Attachment::other_came(const shm::Hello& hello) {
   if (clients_.others_expected().count(hello.node_rank) == 0) return;
-  session_.journal.note({{"others", {hello.node_rank}}});
+  session_.journal.append(OtherRanksCame{{hello.node_rank}});
   clients_.other_came(hello.node_rank);
 }
 

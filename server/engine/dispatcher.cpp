@@ -91,7 +91,7 @@ std::optional<Iteration> Dispatcher::take_oldest(const WaitingLine::Which& which
   if (!taken) return taken;
   scripts_.submit(taken->number, {}, true);
   under_way_.came(taken->number);
-  session_.signals.give_back(*taken);
+  session_.signals.defer(taken->number);
   return taken;
 }
 

@@ -74,8 +74,8 @@ bool Engine::step(std::int64_t now_ns) {
   session_.run.now_ns = now_ns;
   const bool busy = events_.take_all() || has_news();
   dispatcher_.spiller().take_written(
-      [this](const nlohmann::json& entry) { return session_.journal.note(entry); });
-  failover_.keep_journal();
+      [this](const SpillRecord& record) { return session_.journal.append(record); });
+  failover_.tend_journal();
   dispatcher_.take_results();
   session_.record.update();
   session_.memory.take_populated();

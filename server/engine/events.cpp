@@ -223,7 +223,7 @@ void Events::on_text(std::uint32_t index, const shm::Event& event) {
 void Events::on_signal(std::uint32_t index, const shm::Event& event) {
   std::string error = "the XML has no such event";
   if (event.subject < run_.model.events.size() && enters(index, event.iteration, &error))
-    return signals_.signalled(index, event.subject, event.iteration);
+    return signals_.receive(index, event.subject, event.iteration);
   clients_.complain(index, fmt::format("signalled event {}: {}", event.subject, error));
 }
 

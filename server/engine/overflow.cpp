@@ -157,7 +157,7 @@ void Overflow::drop_open(std::int64_t iteration, const std::string& why) {
   const std::optional<std::vector<Block>> blocks = iterations_.drop(iteration);
   if (!blocks) return;
   note_dropped(iteration, why);
-  signals_.left_out(iteration);
+  signals_.iteration_dropped(iteration);
   for (const Block& block : *blocks) memory_.release(block);
   for (const LeaseRequest& request : memory_.requests().take_unmet_of(iteration))
     memory_.answer_dropped(request);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/base/scalar.hpp"
+#include "server/state/journal/records.hpp"
 
 namespace leat::server {
 
@@ -36,13 +37,6 @@ struct Block {
   std::optional<std::uint32_t> checksum;  ///< CRC-32C of the data, by the client
   const SpillFile* file = nullptr;        ///< on the disk: kept by the hold of its variable
   std::uint32_t place = 0;                ///< in that file
-};
-
-/// An event of the XML that happens in an iteration.
-struct Signal {
-  std::uint32_t event = 0;  ///< index into the model's
-  std::int32_t rank = -1;   ///< that has signalled it; -1: all have, or somebody outside
-  std::uint32_t times = 1;  ///< in a row
 };
 
 struct Iteration {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -173,11 +172,11 @@ class Dropped {
   /// "3 iterations left out (4, 7-8)"; "" for none.
   std::string text() const;
 
-  // Going on where a server has died
-  void take_entry(const nlohmann::json& numbers) {
-    numbers_.insert(numbers.begin(), numbers.end());
+  // Recovery where a server has died
+  void apply(const IterationsDropped& record) {
+    numbers_.insert(record.iterations.begin(), record.iterations.end());
   }
-  std::vector<nlohmann::json> entries() const;
+  std::vector<JournalRecord> snapshot() const;
 
  private:
   const Run& run_;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "server/state/journal/names.hpp"
@@ -18,49 +17,36 @@ constexpr std::size_t kMostInOrder = std::size_t{1} << 16;
 
 }  // namespace
 
-void SaidSignals::keep(const SaidSignal& said) {
-  const auto is_like = [&](const SaidSignal& each) {
-    return each.iteration == said.iteration && each.client == said.client &&
-           each.event == said.event;
+void PendingSignals::add(const PendingSignal& signal) {
+  const auto is_like = [&](const PendingSignal& each) {
+    return each.iteration == signal.iteration && each.client == signal.client &&
+           each.event == signal.event;
   };
-  auto like = said_.end();
-  if (!said_.empty() && is_like(said_.back())) like = std::prev(said_.end());
-  if (said_.size() >= kMostInOrder) like = std::find_if(said_.begin(), said_.end(), is_like);
-  if (like != said_.end()) {
-    like->times += said.times;
+  auto like = all_.end();
+  if (!all_.empty() && is_like(all_.back())) like = std::prev(all_.end());
+  if (all_.size() >= kMostInOrder) like = std::find_if(all_.begin(), all_.end(), is_like);
+  if (like != all_.end()) {
+    like->times += signal.times;
   } else {
-    said_.push_back(said);
+    all_.push_back(signal);
   }
 }
 
-std::vector<SaidSignal> SaidSignals::take(std::int64_t iteration) {
-  const auto later = std::stable_partition(said_.begin(), said_.end(), [&](const SaidSignal& each) {
-    return each.iteration <= iteration;
-  });
-  std::vector<SaidSignal> taken(said_.begin(), later);
-  said_.erase(said_.begin(), later);
+std::vector<PendingSignal> PendingSignals::take(std::int64_t iteration) {
+  const auto later =
+      std::stable_partition(all_.begin(), all_.end(),
+                            [&](const PendingSignal& each) { return each.iteration <= iteration; });
+  std::vector<PendingSignal> taken(all_.begin(), later);
+  all_.erase(all_.begin(), later);
   return taken;
 }
 
-bool SaidSignals::any_until(std::int64_t iteration) const noexcept {
-  return std::any_of(said_.begin(), said_.end(),
-                     [&](const SaidSignal& each) { return each.iteration <= iteration; });
-}
-
-nlohmann::json SaidSignals::in_words() const {
-  nlohmann::json words = nlohmann::json::array();
-  for (const SaidSignal& each : said_)
-    words.push_back({each.iteration, each.client, each.event, each.times});
-  return words;
-}
-
-void SaidSignals::take_words(const nlohmann::json& words) {
-  for (const nlohmann::json& each : words) said_.push_back({each[0], each[1], each[2], each[3]});
+bool PendingSignals::any_until(std::int64_t iteration) const noexcept {
+  return std::any_of(all_.begin(), all_.end(),
+                     [&](const PendingSignal& each) { return each.iteration <= iteration; });
 }
 
 namespace {
-
-using nlohmann::json;
 
 // So many changes are kept for servers that are behind.
 constexpr std::size_t kMostSteps = 4096;
@@ -74,7 +60,7 @@ OwnReport::OwnReport(const Run& run, const Clients& clients, const IterationTrac
       iterations_(iterations),
       events_(std::move(events)),
       counts_(events_.size(), clients),
-      ordered_(events_.size()) {
+      requested_(events_.size()) {
   report_.ranks = run.facts.node_ranks;
 }
 
@@ -90,18 +76,19 @@ std::size_t OwnReport::place_of(std::uint32_t event) const {
 std::vector<Tally> OwnReport::tallies() const {
   std::vector<Tally> all;
   for (std::size_t event = 0; event < events_.size(); ++event)
-    all.push_back({counts_.least(event), counts_.most(event), ordered_[event]});
+    all.push_back({counts_.least(event), counts_.most(event), requested_[event]});
   return all;
 }
 
 std::int64_t OwnReport::signalled(std::uint32_t event) const {
   CallCounts all = counts_;
-  for (const SaidSignal& each : said_.all()) all.add(place_of(each.event), each.client, each.times);
+  for (const PendingSignal& each : pending_.all())
+    all.add(place_of(each.event), each.client, each.times);
   return all.most(place_of(event));
 }
 
 void OwnReport::count(std::int64_t until) {
-  for (const SaidSignal& each : said_.take(until))
+  for (const PendingSignal& each : pending_.take(until))
     counts_.add(place_of(each.event), each.client, each.times);
 }
 
@@ -120,9 +107,9 @@ bool OwnReport::take_ended() {
   for (std::uint32_t i = 0; ended && i < clients_.size(); ++i)
     until = std::max(until, iterations_.current(i));
   take_step(report_.until + 1);
-  while (said_.any_until(until)) {
+  while (pending_.any_until(until)) {
     std::int64_t next = until;
-    for (const SaidSignal& each : said_.all()) next = std::min(next, each.iteration);
+    for (const PendingSignal& each : pending_.all()) next = std::min(next, each.iteration);
     take_step(next);
   }
   report_.until = until;
@@ -152,29 +139,26 @@ void OwnReport::give_up(const std::string& why) {
   why_given_up_ = why;
 }
 
-json OwnReport::as_told() const { return {{"report", line_of(report_)}, {"why", why_given_up_}}; }
-
-void OwnReport::take_told(const json& entry) {
-  std::optional<Report> report = report_in(entry["report"].get<std::string>(), events_.size());
+void OwnReport::apply(const ReportPublished& record) {
+  std::optional<Report> report = report_in(record.line, events_.size());
   if (!report) return;
   count(report->until);
   report_ = std::move(*report);
-  why_given_up_ = entry["why"];
+  why_given_up_ = record.why_given_up;
 }
 
-json OwnReport::in_words() const {
-  return {{"said", said_.in_words()},
-          {"counts", counts_.in_words()},
-          {"ordered", ordered_},
-          {"told", as_told()}};
+void OwnReport::apply(const RunSignalsSnapshot& record) {
+  pending_ = PendingSignals(record.pending);
+  counts_.assign(record.counts);
+  requested_ = record.requested;
+  apply(record.report);
 }
 
-void OwnReport::take_words(const json& words) {
-  said_ = {};
-  said_.take_words(words["said"]);
-  counts_.take_words(words["counts"]);
-  ordered_ = words["ordered"].get<std::vector<std::int64_t>>();
-  take_told(words["told"]);
+void OwnReport::store_in(RunSignalsSnapshot* record) const {
+  record->pending = pending_.all();
+  record->counts = counts_.all();
+  record->requested = requested_;
+  record->report = published();
 }
 
 }  // namespace leat::server

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "lib/base/text.hpp"
@@ -43,7 +42,7 @@ void Spiller::make_room() {
   changed_.notify_one();
 }
 
-void Spiller::take_written(const std::function<bool(const nlohmann::json&)>& note) {
+void Spiller::take_written(const std::function<bool(const SpillRecord&)>& append) {
   Written written;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -54,7 +53,7 @@ void Spiller::take_written(const std::function<bool(const nlohmann::json&)>& not
     on_disk_[written.iteration.number].push_back(written.file);
   }
   const std::int64_t number = written.iteration.number;
-  const bool noted = note(json_of(written.file->record()));
+  const bool noted = append(written.file->record());
   if (!noted && !said_failed_.exchange(true)) {
     parts_.log->warn(
         "cannot spill iteration {}: the journal of the session cannot be written to; the "
@@ -91,11 +90,11 @@ void Spiller::remove(const SpillFile& file) {
   ++files_gone_;
 }
 
-std::vector<nlohmann::json> Spiller::entries() const {
+std::vector<JournalRecord> Spiller::snapshot() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<nlohmann::json> all;
+  std::vector<JournalRecord> all;
   for (const auto& [iteration, files] : on_disk_) {
-    for (const auto& file : files) all.push_back(json_of(file->record()));
+    for (const auto& file : files) all.emplace_back(file->record());
   }
   return all;
 }

@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -64,13 +63,13 @@ class Spiller {
   void start(Executor& executor);
   /// A rank needs memory: one more iteration goes to the disk, if one can. Waits for nothing.
   void make_room();
-  /// Puts what the thread has written into the pipeline's line, once `note` has said that it is in
-  /// the journal.
-  void take_written(const std::function<bool(const nlohmann::json& entry)>& note);
+  /// Puts what the thread has written into the pipeline's line, once `append` has put the record into
+  /// the journal: false when it could not.
+  void take_written(const std::function<bool(const SpillRecord& record)>& append);
   /// All iterations up to this one are through all stores: their files go.
   void forget(std::int64_t done);
-  /// For a journal that is written anew.
-  std::vector<nlohmann::json> entries() const;
+  /// For a journal that is rewritten.
+  std::vector<JournalRecord> snapshot() const;
 
   using Files = std::vector<std::shared_ptr<const SpillFile>>;
   /// Before start(): files that a server which has died left, and what its journal says of them;
