@@ -2,15 +2,13 @@
 // Threads on which stores work: lanes that iterations wait for, and lanes that may leave iterations out.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
+#include "lib/os/worker.hpp"
 #include "server/state/run.hpp"
 
 namespace leat::server {
@@ -24,7 +22,6 @@ class Lanes {
   /// `libraries`: by store, what its plugin is; null: it is called elsewhere. `most`: of threads, the caller's of run() included.
   Lanes(const std::vector<const void*>& libraries, std::size_t most);
   Lanes(const Lanes&) = delete;
-  ~Lanes();
 
   /// Once. Without threads, when there are none to be had.
   void start(Executor& executor);
@@ -33,15 +30,8 @@ class Lanes {
   void run(const Call& call);
 
  private:
-  void work(std::size_t lane);
-
-  std::vector<std::vector<std::size_t>> stores_;  // by lane; the first is the caller's
-  std::mutex mutex_;
-  std::condition_variable begun_, ended_;
-  const Call* call_ = nullptr;  // of the round in progress
-  std::size_t round_ = 0, working_ = 0;
-  bool closing_ = false;
-  std::vector<std::jthread> threads_;
+  std::vector<std::vector<std::size_t>> stores_;            // by lane; the first is the caller's
+  std::vector<std::unique_ptr<platform::Worker>> workers_;  // of the others
 };
 
 // A thread for stores that may leave iterations out: it makes calls in order, and who has asked for
@@ -57,7 +47,7 @@ class SideLane {
   explicit SideLane(std::function<void()> ended) : ended_(std::move(ended)) {}
   SideLane(const SideLane&) = delete;
   /// After all calls.
-  ~SideLane();
+  ~SideLane() { worker_.finish(); }
 
   /// Once. When there is no thread to be had, give() makes the calls.
   void start(Executor& executor);
@@ -70,17 +60,14 @@ class SideLane {
   /// Nobody waits for it: what is to follow it does so on the lane's thread. False: it is over.
   bool let_go(const Ticket& errand, std::function<void()> then);
   /// Waits until nothing is left to do.
-  void await_all();
+  void await_all() { worker_.wait(); }
 
  private:
-  void work();
+  void run(Errand& errand);
 
   std::function<void()> ended_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Ticket> errands_;  // the first one is under way
-  bool closing_ = false;
-  std::jthread thread_;
+  mutable std::mutex mutex_;  // of what errands have
+  platform::Worker worker_;
 };
 
 }  // namespace leat::server

@@ -79,7 +79,7 @@ LedgerFile::LedgerFile(const LedgerNames& names, const std::string& folder)
     : names_(names), name_(names.simulation + names.apart), path_(folder), folder_(folder) {}
 
 LedgerFile::~LedgerFile() {
-  stop();
+  worker_.stop();
   if (lock_ && platform::still_there(lock_, in_folder(lock_of(name_))))
     folder_.remove(lock_of(name_));
 }
@@ -87,9 +87,9 @@ LedgerFile::~LedgerFile() {
 std::string LedgerFile::start(const Ledger& ledger, Executor& executor) {
   std::string note = take_name();
   started_ = true;
-  keep(ledger_json(ledger, "running"));
+  store(ledger_json(ledger, "running"));
   if (!is_continued_) write(text_);  // should it fail, the last writing says so
-  thread_ = executor.run("leat ledger", Executor::Urgency::behind_others, [this] { work(); });
+  executor.start(worker_, "leat ledger");
   return note;
 }
 
@@ -152,33 +152,20 @@ std::string LedgerFile::set_aside(const std::string& wanted) const {
 void LedgerFile::update(const Ledger& ledger) {
   if (!is_behind(ledger)) return;
   const std::int64_t now = platform::now_ns();
-  if (now - written_ns_ < kEveryNs) return;
+  if (now - written_ns_ < kEveryNs || !worker_.is_idle()) return;
   written_ns_ = now;
   written_version_ = ledger.version();
-  const std::lock_guard<std::mutex> lock(mutex_);
-  waiting_ = ledger;
-  changed_.notify_one();
-}
-
-void LedgerFile::work() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return stopping_ || waiting_; });
-    if (stopping_) return;
-    Ledger ledger = std::move(*waiting_);
-    waiting_.reset();
-    lock.unlock();
-    std::string text = with_failures_settled(&ledger, "running");
+  worker_.post([this, copy = ledger]() mutable {
+    std::string text = with_failures_settled(&copy, "running");
     write(text);  // should it fail, the last writing says so
-    keep(std::move(text));
-    lock.lock();
-  }
+    store(std::move(text));
+  });
 }
 
 void LedgerFile::publish(const Ledger& ledger, const std::string& state) {
-  stop();
+  worker_.stop();
   Ledger copy = ledger;
-  keep(with_failures_settled(&copy, state));
+  store(with_failures_settled(&copy, state));
 }
 
 std::string LedgerFile::finish(const Ledger& ledger) {
@@ -188,16 +175,7 @@ std::string LedgerFile::finish(const Ledger& ledger) {
   return write(text_);
 }
 
-void LedgerFile::stop() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stopping_ = true;
-    changed_.notify_one();
-  }
-  if (thread_.joinable()) thread_.join();
-}
-
-void LedgerFile::keep(std::string text) {
+void LedgerFile::store(std::string text) {
   const std::lock_guard<std::mutex> lock(mutex_);
   text_ = std::move(text);
 }

@@ -3,16 +3,14 @@
 // plugins. All calls come from the event loop, except text(): from any thread.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
-#include <thread>
 
 #include "lib/os/descriptor.hpp"
 #include "lib/os/folder.hpp"
+#include "lib/os/worker.hpp"
 #include "server/state/ledger/ledger.hpp"
 #include "server/state/run.hpp"
 
@@ -58,9 +56,7 @@ class LedgerFile {
   std::string take_name();
   bool take_lock(const std::string& name);
   std::string set_aside(const std::string& wanted) const;
-  void work();
-  void stop();
-  void keep(std::string text);
+  void store(std::string text);
   std::string write(const std::string& text);
 
   const LedgerNames& names_;
@@ -73,11 +69,8 @@ class LedgerFile {
   std::int64_t written_ns_ = 0;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<Ledger> waiting_;  // for the thread
-  bool stopping_ = false;
   std::string text_;
-  std::jthread thread_;
+  platform::Worker worker_;
 };
 
 }  // namespace leat::server

@@ -24,22 +24,31 @@ constexpr std::uint64_t kDescriptorsForOthers = 48;
 
 Spiller::Spiller(SpillerParts parts, WaitingLine& line) : parts_(std::move(parts)), line_(line) {}
 
-Spiller::~Spiller() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  closing_ = true;
-  changed_.notify_one();
-}
-
 void Spiller::start(Executor& executor) {
-  if (parts_.folder < 0) return;
-  thread_ = executor.run("leat spill", Executor::Urgency::behind_others, [this] { run(); });
+  if (parts_.folder >= 0) executor.start(worker_, "leat spill");
 }
 
 void Spiller::make_room() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (wanted_) return;
   wanted_ = true;
-  changed_.notify_one();
+  begin_if_wanted();
+}
+
+// With the lock.
+void Spiller::begin_if_wanted() {
+  if (!wanted_ || is_busy_ || written_ || !worker_.has_thread()) return;
+  is_busy_ = true;
+  worker_.post([this] {
+    std::optional<Written> moved = spill_one();
+    const bool any = moved.has_value();
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      is_busy_ = wanted_ = false;
+      written_ = std::move(moved);
+    }
+    // Only what was written is worth a call: the loop would ask at once for what cannot be done.
+    if (any) parts_.wake();
+  });
 }
 
 void Spiller::take_written(const std::function<bool(const SpillRecord&)>& append) {
@@ -62,7 +71,7 @@ void Spiller::take_written(const std::function<bool(const SpillRecord&)>& append
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   written_.reset();
-  changed_.notify_one();
+  begin_if_wanted();
   if (noted && line_.replace(std::move(written.iteration))) {
     ++total_.iterations;
     total_.bytes += written.file->bytes();
@@ -124,20 +133,6 @@ std::string Spiller::report() const {
                      platform::format_bytes(total_.bytes), parts_.path);
 }
 
-void Spiller::run() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return closing_ || (wanted_ && !written_); });
-    if (closing_) return;
-    lock.unlock();
-    const bool moved = spill_one();
-    lock.lock();
-    wanted_ = false;
-    // Only news are worth a call: the loop would ask at once for what cannot be done.
-    if (moved) parts_.wake();
-  }
-}
-
 bool Spiller::is_in_segment(const Block& block) const noexcept {
   const auto* const start = static_cast<const char*>(parts_.segment_start);
   const auto* const data = static_cast<const char*>(block.data);
@@ -163,18 +158,15 @@ Iteration Spiller::part_to_move(const Iteration& iteration) const {
   return part;
 }
 
-bool Spiller::spill_one() {
+std::optional<Spiller::Written> Spiller::spill_one() {
   std::optional<Iteration> copy =
       line_.newest([this](const Iteration& each) { return !movable(each, 1).empty(); });
-  if (!copy) return false;
+  if (!copy) return std::nullopt;
   const Iteration part = part_to_move(*copy);
-  if (part.blocks.empty()) return false;
+  if (part.blocks.empty()) return std::nullopt;
   const std::shared_ptr<const SpillFile> file = write(part);
-  if (!file) return false;
-  Written written{with_part_moved(std::move(*copy), file), file};
-  const std::lock_guard<std::mutex> lock(mutex_);
-  written_ = std::move(written);
-  return true;
+  if (!file) return std::nullopt;
+  return Written{with_part_moved(std::move(*copy), file), file};
 }
 
 // An iteration can go to the disk in several parts: a script may let a variable go later.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,9 +11,9 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "lib/os/worker.hpp"
 #include "server/state/iterations/iteration.hpp"
 #include "server/state/run.hpp"
 #include "server/state/spill/spill_file.hpp"
@@ -56,9 +55,8 @@ struct SpillerParts {
 /// All is for the event loop.
 class Spiller {
  public:
+  /// At its end the thread ends after what it is writing. Files stay.
   Spiller(SpillerParts parts, WaitingLine& line);
-  /// Ends the thread after what it is writing. Files stay.
-  ~Spiller();
 
   void start(Executor& executor);
   /// A rank needs memory: one more iteration goes to the disk, if one can. Waits for nothing.
@@ -95,8 +93,8 @@ class Spiller {
     std::uint64_t gone_when_failed = 0;
   };
 
-  void run();
-  bool spill_one();
+  void begin_if_wanted();
+  std::optional<Written> spill_one();
   bool is_in_segment(const Block& block) const noexcept;
   std::set<std::uint32_t> movable(const Iteration& iteration, long holders) const;
   Iteration part_to_move(const Iteration& iteration) const;
@@ -110,9 +108,8 @@ class Spiller {
   SpillerParts parts_;
   WaitingLine& line_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
   // With the mutex
-  bool wanted_ = false, closing_ = false;
+  bool wanted_ = false, is_busy_ = false;
   std::optional<Written> written_;  ///< and not in line yet
   std::map<std::int64_t, Files> on_disk_;
 
@@ -120,7 +117,7 @@ class Spiller {
   Total total_;
   std::atomic<bool> said_failed_{false};
   Trouble trouble_;  // of the thread
-  std::jthread thread_;
+  platform::Worker worker_;
 };
 
 }  // namespace leat::server
