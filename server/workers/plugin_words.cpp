@@ -82,7 +82,7 @@ void add_blocks(const std::vector<const Block*>& blocks, std::span<const char> s
 }
 
 // Bit for bit, and texts in whatever encoding.
-json parameters_in_words(const std::vector<ParameterValue>& parameters, std::string* data) {
+json parameters_to_json(const std::vector<ParameterValue>& parameters, std::string* data) {
   json all = json::array();
   for (const ParameterValue& value : parameters) {
     json& told = all.emplace_back(json::object());
@@ -98,7 +98,7 @@ json parameters_in_words(const std::vector<ParameterValue>& parameters, std::str
   return all;
 }
 
-std::vector<ParameterValue> parameters_in(const Frame& order) {
+std::vector<ParameterValue> parameters_from_json(const Frame& order) {
   std::vector<ParameterValue> all;
   for (const json& told : order.head.at("parameters")) {
     ParameterValue& value = all.emplace_back();
@@ -107,12 +107,6 @@ std::vector<ParameterValue> parameters_in(const Frame& order) {
     if (told.contains("text"))
       value = order.data.substr(told["text"].get<std::size_t>(), told["bytes"].get<std::size_t>());
   }
-  return all;
-}
-
-json signals_in_words(const std::vector<Signal>& signals) {
-  json all = json::array();
-  for (const Signal& each : signals) all.push_back({each.event, each.rank, each.times});
   return all;
 }
 
@@ -132,8 +126,8 @@ Frame iteration_order(const Iteration& iteration, std::size_t waiting,
                 {"complete", iteration.complete},
                 {"waiting", waiting},
                 {"blocks", blocks.size()},
-                {"parameters", parameters_in_words(iteration.parameters, &order.data)},
-                {"signals", signals_in_words(iteration.signals)}};
+                {"parameters", parameters_to_json(iteration.parameters, &order.data)},
+                {"signals", iteration.signals}};
   return order;
 }
 
@@ -148,9 +142,8 @@ Iteration iteration_in(const Frame& order, const char* segment_start) {
     iteration.blocks.push_back(
         block_in(record, record.in_segment ? segment_start : order.data.data()));
   }
-  iteration.parameters = parameters_in(order);
-  for (const json& told : order.head.at("signals"))
-    iteration.signals.push_back({told.at(0), told.at(1), told.at(2)});
+  iteration.parameters = parameters_from_json(order);
+  order.head.at("signals").get_to(iteration.signals);
   return iteration;
 }
 

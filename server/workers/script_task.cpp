@@ -50,12 +50,6 @@ json parameters_as_json(const Iteration& iteration, const model::Model& model) {
   return all;
 }
 
-json signals_as_json(const Iteration& iteration) {
-  json all = json::array();
-  for (const Signal& each : iteration.signals) all.push_back({each.event, each.rank, each.times});
-  return all;
-}
-
 // As results come from a worker.
 void append_products(Frame* frame, const std::vector<Publication>& published) {
   const std::size_t start = frame->data.size();
@@ -79,7 +73,7 @@ Frame run_order(const std::string& script, const ScriptJob& job,
                 {"script", script},
                 {"iteration", iteration.number},
                 {"complete", iteration.complete},
-                {"signals", signals_as_json(iteration)},
+                {"signals", iteration.signals},
                 {"parameters", parameters_as_json(iteration, model)}};
   frame.data.reserve((iteration.blocks.size() + constants.size()) * sizeof(TaskRecord));
   for (const Block& block : iteration.blocks) {

@@ -28,6 +28,9 @@ namespace leat::server {
 
 using nlohmann::json;
 
+void to_json(json& to, const Signal& signal) { to = {signal.event, signal.rank, signal.times}; }
+void from_json(const json& from, Signal& signal) { signal = {from.at(0), from.at(1), from.at(2)}; }
+
 // Without names: there may be a hundred thousand of them in a record.
 static void to_json(json& to, const SpillRecord::One& one) {
   to = {one.client, one.rank, one.variable, one.block, one.bytes, one.checksum};
@@ -36,7 +39,6 @@ static void from_json(const json& from, SpillRecord::One& one) {
   one = {from.at(0), from.at(1), from.at(2), from.at(3), from.at(4), from.at(5)};
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Signal, event, rank, times)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PendingSignal, iteration, client, event, times)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunEventCount, by_ranks, by_request)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SignalReceived, signal, number)

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ struct Signal {
   std::uint32_t times = 1;  ///< in a row
   bool operator==(const Signal&) const = default;
 };
+/// As [event, rank, times]: in the journal, and to workers.
+void to_json(nlohmann::json& to, const Signal& signal);
+void from_json(const nlohmann::json& from, Signal& signal);
 
 /// A rank has signalled an event, and nothing follows from it yet.
 struct PendingSignal {
