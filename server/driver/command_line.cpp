@@ -21,7 +21,7 @@ constexpr const char* kAbout =
     "leatd: takes over what the ranks of a simulation write on this node, stores it, and ends "
     "when they have.\nIt is started by leat_init. Exit status: 0 all stored, 1 something could "
     "not be stored, 2 it could not start, 3 all stored, but a rank died, a script failed, or "
-    "something was left out.";
+    "something was dropped.";
 
 struct OtherDuties {
   int guarded = 0;

@@ -102,7 +102,7 @@ std::string Attachment::why_refused(const shm::Hello& hello) const {
   // Absent: the server before this one was killed between its welcome and its note of that.
   if (client.is_away() || client.phase() == Phase::absent) return "";
   return rank_of_node(hello) + "is no part of session " + facts.session +
-         " any more: its server was told to end, or has taken it for dead";
+         " any more: its server was asked to shut down, or took the rank for dead";
 }
 
 std::string Attachment::why_too_late(const shm::Hello& hello) const {
@@ -187,7 +187,7 @@ std::string Attachment::why(std::uint32_t index, std::uint32_t number) {
 }
 
 // In the log, and to the user where that is a file: those who look at neither look there.
-void Attachment::say_reports(bool all) {
+void Attachment::log_reports(bool all) {
   if (!reports_.has_waiting()) return;
   const bool log_is_seen = run_.model.log.file.empty() && run_.log->shows(LogLevel::error);
   for (const ReportBook::Line& line : reports_.take_due(run_.now_ns, all)) {
@@ -229,7 +229,7 @@ void Attachment::count_untold(std::uint32_t index) {
 }
 
 void Attachment::never_came(std::uint32_t index) {
-  run_.log->warn("{} has not come, and the others have waited for it: going on without it",
+  run_.log->warn("{} did not connect while the other ranks waited for it: continuing without it",
                  clients_.name_of(index));
   clients_[index].leave(Phase::dead);
   clients_[index].save(0);
@@ -240,10 +240,9 @@ void Attachment::never_came(std::uint32_t index) {
 void Attachment::others_never_came() {
   if (!clients_.any_other_expected()) return;
   run_.log->warn(
-      "{} of this node, which other servers of the node serve, {} not come, and the others "
-      "have waited for {}: going on without",
-      named(clients_.others_expected()), clients_.others_expected().size() == 1 ? "has" : "have",
-      clients_.others_expected().size() == 1 ? "it" : "them");
+      "{} of this node, which other servers of the node serve, did not connect while the other "
+      "ranks waited: continuing without",
+      named(clients_.others_expected()));
   for (const std::int32_t rank : clients_.others_expected())
     session_.record.ledger().incidents().client_never_came(rank);
   clients_.give_up_others();
@@ -255,7 +254,7 @@ void Attachment::forget(std::uint32_t index, bool died) {
   session_.memory.client_gone(index);
 }
 
-void Attachment::note_late_ranks() const {
+void Attachment::write_late_ranks() const {
   std::vector<std::int32_t> ranks;
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     if (clients_[i].never_came()) ranks.push_back(number_on_node(i));

@@ -31,7 +31,7 @@ class Attachment {
   /// Why a write of this client failed: its report of this number; "" when there is none.
   std::string why(std::uint32_t index, std::uint32_t number);
   /// Says what is to be said of reports now; `all`: without waiting for other ranks.
-  void say_reports(bool all);
+  void log_reports(bool all);
   bool has_reports() const noexcept { return reports_.has_waiting(); }
 
   /// It has ended, well or not.
@@ -45,7 +45,7 @@ class Attachment {
   /// Nothing comes from it any more.
   void forget(std::uint32_t index, bool died);
   /// Those who come now learn that they are too late.
-  void note_late_ranks() const;
+  void write_late_ranks() const;
 
  private:
   void other_came(const shm::Hello& hello);

@@ -156,12 +156,12 @@ void Dispatcher::take(PipelineResult& result) {
       return under_way_.came(result.iteration);
     case PipelineResult::Kind::iteration:
       tell(events_, result);
-      return note_done(result);
+      return record_done(result);
     case PipelineResult::Kind::opened:
       return stores_opened(result);
     case PipelineResult::Kind::late:
       tell(events_, result);
-      return note_late(result);
+      return record_late(result);
     case PipelineResult::Kind::products:
       return;
     case PipelineResult::Kind::closed:
@@ -185,7 +185,7 @@ void Dispatcher::stores_opened(const PipelineResult& result) {
 
 // The iteration's blocks are still held by the result: a server that takes over either finds them,
 // or these words.
-void Dispatcher::note_done(const PipelineResult& result) noexcept {
+void Dispatcher::record_done(const PipelineResult& result) noexcept {
   const shm::Segment& segment = run_.segment;
   for (const auto& store : pipeline_.stores()) {
     store->settled(result.iteration);
@@ -198,7 +198,7 @@ void Dispatcher::note_done(const PipelineResult& result) noexcept {
   spiller_.forget(result.iteration);
 }
 
-void Dispatcher::note_late(const PipelineResult& result) noexcept {
+void Dispatcher::record_late(const PipelineResult& result) noexcept {
   for (const auto& store : pipeline_.stores()) {
     const auto is_its = [&](const StoreOutcome& late) {
       return late.store == store->plugin().store();
@@ -227,7 +227,7 @@ bool Dispatcher::is_idle() const {
 // server's: another one of the run may have written it.
 void Dispatcher::close() {
   if (!pipeline_.is_started() && clients_.none_has_come()) {
-    run_.log->warn("no rank of the simulation has come to this server: it writes no file");
+    run_.log->warn("no rank of the simulation connected to this server: it writes no file");
     state_ = State::closed;
     return;
   }

@@ -81,8 +81,8 @@ class Dispatcher {
   bool hold_spilled(Iteration* iteration) const;
   void take(PipelineResult& result);
   void stores_opened(const PipelineResult& result);
-  void note_done(const PipelineResult& result) noexcept;
-  void note_late(const PipelineResult& result) noexcept;
+  void record_done(const PipelineResult& result) noexcept;
+  void record_late(const PipelineResult& result) noexcept;
 
   const Run& run_;
   Clients& clients_;

@@ -55,12 +55,12 @@ void Ending::close_when_drained() {
   // comes.
   if (session_.run.facts.resumed && session_.clients.any_away()) return;
   closing_ = true;
-  say_what_never_happened();
-  session_.memory.stop_populating();
+  warn_of_missing_events();
+  session_.memory.stop_prefaulting();
   dispatcher_.close();
 }
 
-void Ending::say_what_never_happened() {
+void Ending::warn_of_missing_events() {
   warn("events", session_.of_run.take_warnings());
   warn(session_.of_run.gave_up() ? Warning::kLostEvents : "events",
        session_.signals.never_happened());
@@ -155,7 +155,7 @@ RunReport Ending::report() const {
   return report;
 }
 
-void Ending::say_report() {
+void Ending::write_report() {
   if (session_.clients.none_has_come()) return;
   const RunReport said = report();
   if (!said.says_something() || session_.run.facts.drained) return;
@@ -164,7 +164,7 @@ void Ending::say_report() {
   const std::string text =
       json_of(said).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::string why = session_.record.write_beside("report", text + "\n");
-  if (!why.empty()) session_.run.log->warn("the report of this run is not written: {}", why);
+  if (!why.empty()) session_.run.log->warn("cannot write the report of this run: {}", why);
 }
 
 void Ending::log_the_end(const std::string& problems) {
@@ -175,19 +175,19 @@ void Ending::log_the_end(const std::string& problems) {
     log.warn("{}", line);
   if (const std::string line = dispatcher_.spiller().report(); !line.empty()) log.info("{}", line);
   dispatcher_.drains().report(true);
-  if (session_.run.facts.drained) say_drained();
-  say_report();
+  if (session_.run.facts.drained) log_drained();
+  write_report();
   log.info("{}", last_line());
 }
 
 // Nobody can attach from here on: a simulation that starts anew finds no server and starts its own.
 // A rank of this run finds that it is too late.
 void Ending::report_drained() {
-  attachment_.note_late_ranks();
+  attachment_.write_late_ranks();
   host_.stop_listening();
   for (std::uint32_t i = 0; i < session_.clients.size(); ++i)
     if (session_.clients[i].phase() == Phase::cut_off) events_.count_late(i);
-  attachment_.say_reports(true);
+  attachment_.log_reports(true);
   const std::string problems = session_.record.finish(kMostReport);
   const Ledger& ledger = session_.record.ledger();
   shm::DrainReport report{};
@@ -209,7 +209,7 @@ int Ending::exit_status() const noexcept {
   return ledger.anything_lost() ? kExitLost : ledger.has_problems() ? kExitProblems : 0;
 }
 
-void Ending::say_drained() {
+void Ending::log_drained() {
   const DrainCount& count = *session_.record.ledger().drained();
   session_.run.log->warn(
       "session {} was killed as a whole; {}, {}, {} that it had in memory {} "

@@ -114,7 +114,7 @@ class Engine {
   bool has_news() const noexcept {
     return dispatcher_.has_news() || session_.memory.has_news() || session_.of_run.has_news();
   }
-  void take_up_old_run(const std::string& journal_path);
+  void recover_old_run(const std::string& journal_path);
   void tick();
   void look_for_dead_among_away();
   void steer_as_asked();

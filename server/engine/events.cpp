@@ -85,8 +85,9 @@ bool Events::take(std::uint32_t index, int most) {
   }
   if (taken > 0) client.wake_if_waiting();
   if (client.is_broken() && !client.is_gone()) {
-    run_.log->error("rank {}: the counters of its event ring make no sense; it is taken as dead",
-                    client.rank());
+    run_.log->error(
+        "rank {}: the counters of its event ring are corrupt; the rank is treated as dead",
+        client.rank());
     client.disconnect();
     attachment_.left(index, Phase::dead);
   }
@@ -115,7 +116,7 @@ void Events::handle(std::uint32_t index, const shm::Event& event) {
     case EventKind::finalize:
       return attachment_.left(index, Phase::finalized);
     case EventKind::drop:
-      overflow_.left_out(index, event.iteration);
+      overflow_.dropped_by_client(index, event.iteration);
       return overflow_.serve();
     case EventKind::forgo:
       return on_forgo(index, event);
@@ -129,7 +130,7 @@ void Events::on_end_iteration(std::uint32_t index, const shm::Event& event) {
   const std::int64_t iteration = event.iteration;
   if (iteration < 0 || iteration >= shm::kMostIterations) {
     return clients_.complain(
-        index, fmt::format("speaks of iteration {}, which makes no sense", iteration));
+        index, fmt::format("sent the end of iteration {}, which cannot be", iteration));
   }
   times_.ended(index, event.at_ns, event.inside_ns, iteration + 1 - iterations_.current(index));
   end_all_before(index, iteration + 1);
@@ -189,7 +190,7 @@ void Events::refuse_block(std::uint32_t index, const shm::Event& event, const st
   const std::string name = event.subject < variables.size() ? variables[event.subject].name
                                                             : "#" + std::to_string(event.subject);
   clients_.complain(
-      index, fmt::format("a block of \"{}\" makes no sense and is not stored: {}", name, error));
+      index, fmt::format("a block of \"{}\" is not valid and is not stored: {}", name, error));
   record_.ledger().write_failed(clients_[index].rank(), event.subject, iterations_.current(index),
                                 error);
 }

@@ -82,10 +82,10 @@ void Failover::take_over(const std::string& journal_path) {
   for (std::size_t i = 0; i < run.model.stores.size(); ++i)
     take_store(run.model.stores[i].name, run.segment.stores()[i]);
   if (run.facts.drained) return;
-  note_scripts();
+  report_scripts();
   run.log->warn(
-      "the server before this one has died; this one has taken over its segment: all up to "
-      "iteration {} had been through the stores, {} of later ones {} waiting",
+      "the server of this session died, and this server has taken over: iterations up to {} are "
+      "stored, {} of later iterations {} still to be stored",
       done(), counted(adopted_, "block"), adopted_ == 1 ? "is" : "are");
 }
 
@@ -103,7 +103,7 @@ void Failover::take_store(const std::string& store, shm::StoreWords& words) {
 }
 
 // What the stores had is not given to scripts again: it may not be in memory any more.
-void Failover::note_scripts() {
+void Failover::report_scripts() {
   const Run& run = session_.run;
   const std::int64_t first = run.segment.server_state().scripts_pending.load() - 1;
   if (first >= 0 && first <= done()) {
@@ -143,7 +143,7 @@ std::vector<std::vector<shm::FoundBlock>> Failover::adopt_leases() {
   for (const shm::Lease& lease : table.all()) {
     const ClientLink& client = session_.clients[lease.client];
     if (!session_.memory.regions().adopt(lease)) {
-      session_.run.log->error("a lease of rank {} makes no sense and is not taken over",
+      session_.run.log->error("a lease of rank {} is not valid and is not taken over",
                               client.rank());
       continue;
     }
@@ -197,7 +197,7 @@ std::optional<Block> Failover::read_waiting(std::uint32_t client, const shm::Eve
   std::optional<Block> block = link.blocks().read_found(event, link.rank(), &error);
   if (block || !session_.journal.is_new()) return block;  // else the dead server has said so
   session_.clients.complain(
-      client, fmt::format("a block of iteration {} makes no sense: {}", event.iteration, error));
+      client, fmt::format("a block of iteration {} is not valid: {}", event.iteration, error));
   session_.record.ledger().write_failed(link.rank(), event.subject, event.iteration, error,
                                         event.bytes - sizeof(shm::BlockHeader));
   return block;
@@ -227,7 +227,7 @@ void Failover::take_spilled() {
   });
   std::set<std::int64_t> iterations;
   for (const SpillRecord& record : spilled_) iterations.insert(record.iteration);
-  spiller_.take_up(std::exchange(spilled_, {}));
+  spiller_.restore(std::exchange(spilled_, {}));
   for (const std::int64_t iteration : iterations) {
     for (const auto& file : spiller_.files_of(iteration)) {
       for (const Block& block : file->blocks()) adopt_spilled(iteration, block);
@@ -240,8 +240,8 @@ void Failover::take_spilled() {
 void Failover::journal_is_gone() {
   const Run& run = session_.run;
   run.log->error(
-      "the journal of the session, {}, is gone: values of parameters are those of the XML, and "
-      "what had been spilled, left out, lost or signalled is not known",
+      "the journal of the session, {}, is gone: parameters have the values of the XML, and it is "
+      "not known what was spilled, dropped, lost or signalled",
       journal_path_);
   if (run.model.architecture.overflow_policy != model::OverflowPolicy::spill) return;
   for (const ClientLink& client : session_.clients) {
@@ -267,7 +267,8 @@ bool Failover::makes_sense(const SpillRecord& record) const {
                one.variable < session_.run.model.variables.size();
       });
   if (!sane)
-    session_.run.log->error("the journal speaks of a spilled file that cannot be: {}", record.file);
+    session_.run.log->error("the journal names a spill file that cannot be of this run: {}",
+                            record.file);
   return sane;
 }
 

@@ -33,7 +33,7 @@ class Failover {
  private:
   void apply(const JournalRecord& record);
   void take_store(const std::string& store, shm::StoreWords& words);
-  void note_scripts();
+  void report_scripts();
   void take_clients();
   void take_dropped();
   void take_leases();

@@ -43,7 +43,7 @@ void Overflow::serve() {
     memory_.give();
     // Iterations that are complete but not yet passed on can free memory too.
     dispatcher_.pass_on_complete();
-    if (memory_.populate_for_waiting()) return;
+    if (memory_.prefault_for_waiting()) return;
     if (memory_.withdraw_offers()) continue;
     if (make_room()) continue;
     const std::optional<LeaseRequest> hopeless =
@@ -85,8 +85,8 @@ bool Overflow::drops() const noexcept {
 // Nothing can ever free memory for it.
 void Overflow::give_up(const LeaseRequest& hopeless) {
   if (!drops()) return memory_.refuse(hopeless, shm::RefusalReason::hopeless, hopeless.iteration);
-  // It is off the line: it is answered here, also when its iteration is left out already.
-  drop_open(hopeless.iteration, fmt::format("alone it is larger than the buffer of {}",
+  // It is off the line: it is answered here, also when its iteration is dropped already.
+  drop_open(hopeless.iteration, fmt::format("it alone is larger than the buffer of {}",
                                             format_bytes(run_.segment.header().data_bytes)));
   memory_.answer_dropped(hopeless);
 }
@@ -123,10 +123,11 @@ bool Overflow::drop_waiting(const LeaseRequest& request) {
     return frees_memory(each) && std::none_of(each.blocks.begin(), each.blocks.end(), is_constant);
   });
   if (!oldest) return drop_undecided(request, is_constant);
-  note_dropped(
+  record_dropped(
       oldest->number,
-      fmt::format("it waited for the stores when rank {} needed {} for iteration {}",
-                  clients_[request.client].rank(), format_bytes(request.bytes), request.iteration));
+      fmt::format(
+          "still queued for output when rank {} ran out of buffer (it needed {} in iteration {})",
+          clients_[request.client].rank(), format_bytes(request.bytes), request.iteration));
   oldest.reset();  // its holds end
   dispatcher_.take_returned_blocks();
   return true;
@@ -137,45 +138,46 @@ bool Overflow::drop_undecided(const LeaseRequest& request,
                               const std::function<bool(const Block&)>& is_constant) {
   const std::int64_t oldest = iterations_.oldest();
   if (oldest >= iterations_.least() || iterations_.any(oldest, is_constant)) return false;
-  drop_open(
-      oldest,
-      fmt::format("it waited for other servers when rank {} needed {} for iteration {}",
-                  clients_[request.client].rank(), format_bytes(request.bytes), request.iteration));
+  drop_open(oldest, fmt::format("still waiting for other servers when rank {} ran out of buffer "
+                                "(it needed {} in iteration {})",
+                                clients_[request.client].rank(), format_bytes(request.bytes),
+                                request.iteration));
   return true;
 }
 
-void Overflow::left_out(std::uint32_t client, std::int64_t iteration) {
+void Overflow::dropped_by_client(std::uint32_t client, std::int64_t iteration) {
   if (!drops())
-    return clients_.complain(client, "left its iteration out, which the XML does not allow");
+    return clients_.complain(client, "dropped its iteration, which the XML does not allow");
   // A thread of the client may have ended the iteration meanwhile.
   if (iteration != iterations_.current(client)) return;
-  drop_open(iteration, fmt::format("rank {} has waited for memory for the whole timeout",
+  drop_open(iteration, fmt::format("rank {} waited for buffer space for the whole timeout",
                                    clients_[client].rank()));
 }
 
 void Overflow::drop_open(std::int64_t iteration, const std::string& why) {
   const std::optional<std::vector<Block>> blocks = iterations_.drop(iteration);
   if (!blocks) return;
-  note_dropped(iteration, why);
+  record_dropped(iteration, why);
   signals_.iteration_dropped(iteration);
   for (const Block& block : *blocks) memory_.release(block);
   for (const LeaseRequest& request : memory_.requests().take_unmet_of(iteration))
     memory_.answer_dropped(request);
 }
 
-void Overflow::note_dropped(std::int64_t iteration, const std::string& why) {
+void Overflow::record_dropped(std::int64_t iteration, const std::string& why) {
   dropped_.add(iteration);
   record_.ledger().iteration_dropped(iteration, why);
   events_.add({IterationEvent::Kind::dropped, iteration, {}, why});
-  run_.log->info("iteration {} is left out: {}", iteration, why);
+  run_.log->info("iteration {} dropped: {}", iteration, why);
   run_.made_progress();
 }
 
-void Overflow::say_who_waits() {
+void Overflow::log_who_waits() {
   const std::int64_t wait_ns = std::min(kSayAfterNs, run_.timeout_ns() / 2);
   for (const LeaseRequest& request : memory_.requests().take_overdue(run_.now_ns - wait_ns)) {
-    run_.log->warn("rank {} waits for {}; the buffer is full; {}", clients_[request.client].rank(),
-                   format_bytes(request.bytes), who_holds_memory(request));
+    run_.log->warn("rank {} is waiting for {} of buffer space: the buffer is full; {}",
+                   clients_[request.client].rank(), format_bytes(request.bytes),
+                   who_holds_memory(request));
   }
 }
 
@@ -184,15 +186,14 @@ std::string Overflow::who_holds_memory(const LeaseRequest& request) const {
   if (std::string store = dispatcher_.pipeline().slowest(); !store.empty()) return store;
   if (std::string others = of_run_.awaited(); !others.empty()) return others;
   const std::vector<std::uint32_t> behind = memory_.leases().behind(request.iteration);
-  if (behind.empty()) return "all of it is in use";
+  if (behind.empty()) return "all of it is in use by iterations in progress";
   std::string ranks;
   for (std::size_t i = 0; i < behind.size() && i < kMostNamed; ++i) {
     const bool comes = clients_.is_expected(behind[i]);
-    ranks +=
-        (i ? ", " : "") + clients_.name_of(behind[i]) + (comes ? " (which has yet to come)" : "");
+    ranks += (i ? ", " : "") + clients_.name_of(behind[i]) + (comes ? " (not connected yet)" : "");
   }
-  return fmt::format("iteration {} is not ended by {}{}", iterations_.current(behind[0]), ranks,
-                     behind.size() > kMostNamed ? ", ..." : "");
+  return fmt::format("iteration {} has not been ended by {}{}", iterations_.current(behind[0]),
+                     ranks, behind.size() > kMostNamed ? ", ..." : "");
 }
 
 }  // namespace leat::server

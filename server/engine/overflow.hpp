@@ -19,10 +19,10 @@ class Overflow {
   void serve();
   /// A client has asked.
   void request(const LeaseRequest& request);
-  /// A client has waited in vain, and leaves its iteration out.
-  void left_out(std::uint32_t client, std::int64_t iteration);
+  /// A client has waited in vain, and drops its iteration.
+  void dropped_by_client(std::uint32_t client, std::int64_t iteration);
   /// A simulation that waits for memory must not wonder why.
-  void say_who_waits();
+  void log_who_waits();
 
   /// A rank that had yet to come kept memory from one that was refused it.
   bool refused_for_absent() const noexcept { return refused_for_absent_; }
@@ -36,7 +36,7 @@ class Overflow {
                       const std::function<bool(const Block&)>& is_constant);
   bool drop_waiting(const LeaseRequest& request);
   void drop_open(std::int64_t iteration, const std::string& why);
-  void note_dropped(std::int64_t iteration, const std::string& why);
+  void record_dropped(std::int64_t iteration, const std::string& why);
   bool drops() const noexcept;
   std::string who_holds_memory(const LeaseRequest& request) const;
 

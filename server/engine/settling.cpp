@@ -16,7 +16,7 @@ Settling::Settling(SessionState& session, Dispatcher& dispatcher)
 
 void Settling::step() {
   if (session_.run.segment.header().synchronous == 0) return;
-  tell();
+  publish_settled();
   if (is_automatic_) choose();
 }
 
@@ -34,7 +34,7 @@ std::int64_t Settling::last_settled() const {
       {ended, session_.iterations.oldest() - 1, dispatcher_.under_way().oldest_awaited() - 1});
 }
 
-void Settling::tell() {
+void Settling::publish_settled() {
   std::atomic<std::int64_t>& settled = session_.run.segment.server_state().settled_iteration;
   const std::int64_t last = last_settled();
   if (last <= settled.load(std::memory_order_relaxed)) return;
@@ -53,7 +53,7 @@ void Settling::choose() {
   // Where a store has runs="sync" ranks wait in any case, and this is not looked at.
   session_.run.segment.server_state().overlaps.store(session_.mode.overlaps(),
                                                      std::memory_order_relaxed);
-  say();
+  log_mode();
 }
 
 ModeChoice::Progress Settling::progress(std::int64_t finished) const {
@@ -69,10 +69,10 @@ ModeChoice::Progress Settling::progress(std::int64_t finished) const {
   return now;
 }
 
-void Settling::say() {
+void Settling::log_mode() {
   const std::optional<ModeChoice::Decision>& decision = session_.mode.decision();
-  if (!decision || decision->changes == said_changes_) return;
-  said_changes_ = decision->changes;
+  if (!decision || decision->changes == logged_changes_) return;
+  logged_changes_ = decision->changes;
   session_.run.log->info("mode=\"auto\": {}", in_words(*decision));
 }
 

@@ -19,16 +19,16 @@ class Settling {
  private:
   bool waits_for_all() const noexcept;
   std::int64_t last_settled() const;
-  void tell();
+  void publish_settled();
   void choose();
   ModeChoice::Progress progress(std::int64_t finished) const;
-  void say();
+  void log_mode();
 
   SessionState& session_;
   Dispatcher& dispatcher_;
   const bool is_automatic_;
   std::int64_t finished_ = -1;
-  int said_changes_ = -1;
+  int logged_changes_ = -1;
 };
 
 }  // namespace leat::server

@@ -149,8 +149,8 @@ namespace {
 constexpr std::size_t kMostTold = 64;
 
 // <output>/<script>.log. Returns its path; "" when there is nothing to be noted, or no way to.
-std::string note_in_own_log(const ScriptOutput& output, const Script& script,
-                            const std::string& when, const std::string& text) {
+std::string write_to_own_log(const ScriptOutput& output, const Script& script,
+                             const std::string& when, const std::string& text) {
   if (text.empty()) return "";
   const std::string name = script.file.name + ".log";
   const std::string why =
@@ -168,8 +168,8 @@ std::string brief(const std::string& text) {
   return text.substr(begin + 1, end - begin);
 }
 
-void note_call(ScriptContext& context, Script& script, std::int64_t iteration,
-               const ScriptFailure& failure) {
+void record_call(ScriptContext& context, Script& script, std::int64_t iteration,
+                 const ScriptFailure& failure) {
   std::string stopped;
   {
     const std::lock_guard<std::mutex> lock(context.board.mutex);
@@ -178,7 +178,7 @@ void note_call(ScriptContext& context, Script& script, std::int64_t iteration,
       script.failures_in_a_row = 0;
       return;
     }
-    script.note_failure(brief(failure.text));
+    script.record_failure(brief(failure.text));
     if (++script.failures_in_a_row >= script.source->failures) {
       script.give_up();
       stopped = fmt::format(
@@ -198,7 +198,7 @@ void tell(ScriptContext& context, Script& script, const std::string& when,
     if (told.size() < kMostTold || told.count(failure.text)) times = ++told[failure.text];
   }
   if (times == 1) {
-    const std::string path = note_in_own_log(context.output, script, when, failure.whole);
+    const std::string path = write_to_own_log(context.output, script, when, failure.whole);
     context.log->error("script \"{}\"{}: {}{}{}", script.file.name, when, failure.text,
                        path.empty() ? "" : "\nThe whole traceback is in " + path, then);
   } else if (!then.empty()) {

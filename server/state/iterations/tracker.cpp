@@ -220,7 +220,7 @@ void Dropped::add(std::int64_t iteration) {
 
 std::string Dropped::text() const {
   if (numbers_.empty()) return "";
-  return fmt::format("{} left out ({})", counted(numbers_.size(), "iteration"), ranges(numbers_));
+  return fmt::format("{} dropped ({})", counted(numbers_.size(), "iteration"), ranges(numbers_));
 }
 
 std::vector<JournalRecord> Dropped::snapshot() const {

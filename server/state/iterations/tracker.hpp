@@ -169,7 +169,7 @@ class Dropped {
   bool has(std::int64_t iteration) const { return numbers_.count(iteration) > 0; }
   std::size_t count() const noexcept { return numbers_.size(); }
   const std::set<std::int64_t>& numbers() const noexcept { return numbers_; }
-  /// "3 iterations left out (4, 7-8)"; "" for none.
+  /// "3 iterations dropped (4, 7-8)"; "" for none.
   std::string text() const;
 
   // Recovery where a server has died

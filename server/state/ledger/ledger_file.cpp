@@ -144,7 +144,7 @@ std::string LedgerFile::set_aside(const std::string& wanted) const {
            " stores it";
   }
   return what +
-         "nothing of it is in memory: it had handed over nothing yet, or, as after a restart of "
+         "nothing of it is in memory: it had written nothing yet, or, as after a restart of "
          "the "
          "machine, what was not in its files by then is lost";
 }

@@ -29,7 +29,7 @@ void add_deaths(const Ledger& ledger, std::vector<std::string>* lines) {
     lines->push_back(fmt::format("{} {} died in iteration {}", one ? "rank" : "ranks",
                                  cut(text_of(ranks), kMostName), iteration));
     if (all_stored)
-      lines->back() += fmt::format("; what {} had handed over is stored", one ? "it" : "they");
+      lines->back() += fmt::format("; the data {} had written is stored", one ? "it" : "they");
   }
 }
 
@@ -54,7 +54,7 @@ void add_never_came(const Ledger& ledger, std::vector<std::string>* lines) {
   if (ranks.empty()) return;
   const bool one = ledger.incidents().never_came().size() == 1;
   const bool one_node = ledger.table().names().ranks == ledger.table().names().node_ranks;
-  lines->push_back(fmt::format("{} {}{} never came, and the others went on without {}",
+  lines->push_back(fmt::format("{} {}{} did not connect, and the others continued without {}",
                                one ? "rank" : "ranks", cut(text_of(ranks), kMostName),
                                one_node ? "" : " of this node", one ? "it" : "them"));
 }
@@ -66,8 +66,7 @@ std::string script_in_words(const std::string& name, const ScriptFate& fate) {
     if (!fate.why.empty()) text += " (" + cut(fate.why, kMostReason) + ")";
   }
   if (fate.skipped > 0)
-    text +=
-        (fate.failed > 0 ? " and left " : " left ") + counted(fate.skipped, "iteration") + " out";
+    text += (fate.failed > 0 ? " and skipped " : " skipped ") + counted(fate.skipped, "iteration");
   return text;
 }
 
@@ -107,8 +106,8 @@ void add_stores(const LedgerTable& table, std::vector<std::string>* lines) {
     const std::uint64_t skipped = table.skipped(store);
     if (skipped == 0) continue;
     if (++count > kMostOfAKind) return lines->push_back("and so did more stores");
-    lines->push_back("store \"" + cut(store, kMostName) + "\" left " +
-                     counted(skipped, "iteration") + " out");
+    lines->push_back("store \"" + cut(store, kMostName) + "\" skipped " +
+                     counted(skipped, "iteration"));
   }
 }
 

@@ -14,7 +14,7 @@
 #include "lib/shm/segment.hpp"
 #include "server/state/clients/clients.hpp"
 #include "server/state/memory/lease_book.hpp"
-#include "server/state/memory/populator.hpp"
+#include "server/state/memory/prefaulter.hpp"
 #include "server/state/run.hpp"
 
 namespace leat::server {
@@ -97,15 +97,15 @@ class Memory {
 
   // Memory that is yet to be taken from the system
   /// Nothing is there but what is taken, here or behind the run.
-  void start_populating();
+  void start_prefaulting();
   /// When it is known where it is to lie.
-  void populate_in_background();
-  void stop_populating() noexcept { populator_.stop(); }
-  bool has_news() const noexcept { return populator_.has_news(); }
-  void take_populated();
+  void prefault_in_background();
+  void stop_prefaulting() noexcept { prefaulter_.stop(); }
+  bool has_news() const noexcept { return prefaulter_.has_news(); }
+  void take_prefaulted();
   /// True as long as a rank waits for memory that may be there: until it is, the buffer is not
   /// full.
-  bool populate_for_waiting();
+  bool prefault_for_waiting();
 
  private:
   int take(shm::Region slice) const;
@@ -115,7 +115,7 @@ class Memory {
   shm::LeaseTable lease_table_;
   LeaseBook leases_;
   Offers offers_;
-  Populator populator_;
+  Prefaulter prefaulter_;
   std::int64_t waited_ns_ = 0;
 };
 

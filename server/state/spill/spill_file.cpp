@@ -121,7 +121,7 @@ std::shared_ptr<const SpillFile> SpillFile::open(int folder, const std::string& 
   return file;
 }
 
-void SpillFile::note_offsets() {
+void SpillFile::set_offsets() {
   std::uint64_t end = aligned(head_bytes(record_.blocks.size()));
   for (const SpillRecord::One& one : record_.blocks) {
     offsets_.push_back(end);

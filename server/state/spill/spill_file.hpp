@@ -69,9 +69,9 @@ class SpillFile {
  private:
   SpillFile(SpillRecord record, platform::UniqueFd file)
       : record_(std::move(record)), file_(std::move(file)) {
-    note_offsets();
+    set_offsets();
   }
-  void note_offsets();
+  void set_offsets();
   std::string read_head(std::string* head) const;
 
   SpillRecord record_;

@@ -108,7 +108,7 @@ std::vector<JournalRecord> Spiller::snapshot() const {
   return all;
 }
 
-void Spiller::take_up(std::vector<SpillRecord> records) {
+void Spiller::restore(std::vector<SpillRecord> records) {
   std::set<std::string> known;
   for (SpillRecord& record : records) {
     known.insert(record.file);

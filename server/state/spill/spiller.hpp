@@ -72,7 +72,7 @@ class Spiller {
   using Files = std::vector<std::shared_ptr<const SpillFile>>;
   /// Before start(): files that a server which has died left, and what its journal says of them;
   /// all others in the folder are removed.
-  void take_up(std::vector<SpillRecord> records);
+  void restore(std::vector<SpillRecord> records);
   /// Files of this iteration.
   Files files_of(std::int64_t iteration) const;
 

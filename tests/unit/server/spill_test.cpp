@@ -253,7 +253,7 @@ TEST_F(Spilling, PutsAPartThatComesLaterIntoAFileOfItsOwn) {
   EXPECT_EQ(files(), (std::vector<std::string>{"iteration-3.1.spill", "iteration-3.spill",
                                                "iteration-4.spill", "iteration-5.spill"}));
   Spiller next(parts(1 << 20), pipeline_.queue());
-  next.take_up(noted_);
+  next.restore(noted_);
   EXPECT_EQ(next.files_of(3).size(), 2u);
   EXPECT_EQ(next.snapshot().size(), 4u);
 }
@@ -299,7 +299,7 @@ TEST_F(Spilling, TakesUpWhatTheJournalSaysAndRemovesTheRest) {
   std::ofstream(folder_ + "/iteration-7.spill") << "never noted";
   fs::remove(folder_ + "/iteration-4.spill");
   Spiller next(parts(1 << 20), pipeline_.queue());
-  next.take_up(noted_);
+  next.restore(noted_);
   EXPECT_EQ(files(), (std::vector<std::string>{"iteration-3.spill", "iteration-5.spill"}));
   Iteration iteration{4, true, next.files_of(4)[0]->blocks(), {}, {}};
   ASSERT_EQ(iteration.blocks.size(), 2u);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the memory of the segment behind the back of the run: a start that waits for all pages of a large buffer takes
-// seconds. The event loop gives out only what has been taken, so that no rank is ever killed for a page that is not
-// there; what a rank waits for the loop takes itself, a slice at a time.  From both ends: the low one is where small
-// blocks go, the high one where large ones do.
+// Takes the memory of the segment from the system while the run goes on: a start that waits for all pages of a large buffer
+// takes seconds. The event loop gives out only what has been taken, so that no rank is ever killed for a page that is not
+// there; what a rank waits for the loop takes itself, a slice at a time. It works from both ends: small blocks go to the low
+// one, large ones to the high one.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 namespace leat::server {
 
 /// All is for the event loop.
-class Populator {
+class Prefaulter {
  public:
   /// 0, or the errno for which there is no such memory. Called from several threads.
   using Take = std::function<int(shm::Region)>;
@@ -29,8 +29,8 @@ class Populator {
     int code = 0;                   ///< why; 0: nothing is lost
   };
   /// `wake` is called, from any thread, when there is news.
-  Populator(Take take, std::function<void()> wake);
-  ~Populator() { stop(); }
+  Prefaulter(Take take, std::function<void()> wake);
+  ~Prefaulter() { stop(); }
 
   /// Before start(): ranges that are to be taken, by take_one_in() and by threads.
   void add(const std::vector<shm::Region>& ranges);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/state/memory/populator.hpp"
+#include "server/state/memory/prefaulter.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,10 +15,10 @@ constexpr std::uint64_t kSlice = 2 << 20;
 
 }  // namespace
 
-Populator::Populator(Take take, std::function<void()> wake)
+Prefaulter::Prefaulter(Take take, std::function<void()> wake)
     : take_(std::move(take)), wake_(std::move(wake)) {}
 
-void Populator::add(const std::vector<shm::Region>& ranges) {
+void Prefaulter::add(const std::vector<shm::Region>& ranges) {
   for (const shm::Region& range : ranges) {
     const std::uint64_t end = range.offset + range.bytes;
     for (std::uint64_t begin = range.offset; begin < end;) {
@@ -29,7 +29,7 @@ void Populator::add(const std::vector<shm::Region>& ranges) {
   }
 }
 
-void Populator::start(Executor& executor, unsigned threads) {
+void Prefaulter::start(Executor& executor, unsigned threads) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (todo_.empty()) return;
@@ -43,12 +43,12 @@ void Populator::start(Executor& executor, unsigned threads) {
   }
 }
 
-void Populator::stop() noexcept {
+void Prefaulter::stop() noexcept {
   stopping_.store(true, std::memory_order_relaxed);
   threads_.clear();  // joins them
 }
 
-void Populator::run() {
+void Prefaulter::run() {
   shm::Region slice;
   for (bool high = false; !stopping_.load(std::memory_order_relaxed) && claim(high, &slice);
        high = !high) {
@@ -56,7 +56,7 @@ void Populator::run() {
   }
 }
 
-bool Populator::claim(bool high, shm::Region* slice) {
+bool Prefaulter::claim(bool high, shm::Region* slice) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (todo_.empty()) return false;
   const auto at = high ? std::prev(todo_.end()) : todo_.begin();
@@ -65,7 +65,7 @@ bool Populator::claim(bool high, shm::Region* slice) {
   return true;
 }
 
-void Populator::take_one_in(shm::Region range) {
+void Prefaulter::take_one_in(shm::Region range) {
   shm::Region slice;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -79,12 +79,12 @@ void Populator::take_one_in(shm::Region range) {
   take(slice);
 }
 
-void Populator::take(shm::Region slice) {
+void Prefaulter::take(shm::Region slice) {
   settle(slice, take_(slice));
   wake_();
 }
 
-void Populator::settle(shm::Region slice, int code) {
+void Prefaulter::settle(shm::Region slice, int code) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (code == 0) {
     news_.taken.push_back(slice);
@@ -97,7 +97,7 @@ void Populator::settle(shm::Region slice, int code) {
   has_news_.store(true, std::memory_order_release);
 }
 
-Populator::News Populator::take_news() {
+Prefaulter::News Prefaulter::take_news() {
   const std::lock_guard<std::mutex> lock(mutex_);
   has_news_.store(false, std::memory_order_relaxed);
   return std::exchange(news_, {});
