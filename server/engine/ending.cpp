@@ -109,7 +109,8 @@ std::string Ending::last_line() const {
   if (ledger.anything_lost()) return text + ", NOT ALL OF THE DATA IS STORED, see above";
   // What ranks write after the order nobody counts here: they count it themselves.
   text += ledger.incidents().cut_off().empty() ? ", nothing lost" : ", STOPPED BEFORE ITS END";
-  for (const std::string& line : problems_of(ledger)) text += "; " + cut(line, kMostInLastLine);
+  for (const std::string& line : problems_of(ledger, false))
+    text += "; " + cut(line, kMostInLastLine);
   return text;
 }
 
@@ -167,8 +168,10 @@ void Ending::write_report() {
   if (!why.empty()) session_.run.log->warn("cannot write the report of this run: {}", why);
 }
 
-void Ending::log_the_end(const std::string& problems) {
+void Ending::log_the_end() {
   Log& log = *session_.run.log;
+  const std::string problems =
+      loss_table(session_.record.ledger(), session_.record.name(), kMostReport, false);
   if (!problems.empty()) log.warn("{}", problems);
   for (const std::string& line : dispatcher_.scripts().report()) log.debug("{}", line);
   if (const std::string line = dispatcher_.scripts().never_looked(); !line.empty())
@@ -196,7 +199,7 @@ void Ending::report_drained() {
   report.has_problems = ledger.has_problems();
   problems.copy(report.message, sizeof report.message - 1);
   report.speaks = 1;  // the first of this node that is there to speak
-  log_the_end(problems);
+  log_the_end();
   for (ClientLink& client : session_.clients) {
     const bool listens = client.phase() == Phase::finalized || client.phase() == Phase::cut_off;
     if (!listens || !client.connection()) continue;

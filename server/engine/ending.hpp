@@ -48,7 +48,7 @@ class Ending {
   void write_report();
   std::string last_line() const;
   void log_drained();
-  void log_the_end(const std::string& problems);
+  void log_the_end();
 
   SessionState& session_;
   Dispatcher& dispatcher_;

@@ -285,8 +285,8 @@ std::vector<std::string> ScriptPool::report() const {
                                    counted(counts.calls, "call"), counts.seconds);
     if (const std::uint64_t left_out = script.left_out(); left_out > 0)
       text += ", " + counted(left_out, "iteration") + " skipped";
-    if (counts.failed > 0)
-      text += fmt::format(", {} FAILED: {}", counts.failed, counts.first_error);
+    if (counts.failed > 0) text += fmt::format(", {} FAILED", counts.failed);
+    if (counts.failed > 0 && counts.calls > 0) text += ": " + counts.first_error;
     if (!script.usable && !script.removed) text += "; not called any more";
     lines.push_back(std::move(text));
   }

@@ -226,8 +226,9 @@ std::string headline(const Ledger& ledger, const std::string& file) {
 
 }  // namespace
 
-std::string loss_table(const Ledger& ledger, const std::string& file, std::size_t most) {
-  const std::vector<std::string> wrong = problems_of(ledger);
+std::string loss_table(const Ledger& ledger, const std::string& file, std::size_t most,
+                       bool causes) {
+  const std::vector<std::string> wrong = problems_of(ledger, causes);
   if (!ledger.anything_missing())
     return wrong.empty() ? "" : cut(joined(wrong, "; "), most) + "; see " + file;
   const std::string problems = cut(joined(wrong, "\n"), most / 2);

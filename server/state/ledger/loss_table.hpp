@@ -36,7 +36,8 @@ std::string cut(const std::string& text, std::size_t most);
 // log.
 
 /// "" when all is well: nobody died, no script failed, there is no warning. At most some 20 lines of at most 100 columns, and `most`
-/// bytes; `file` has it all.
-std::string loss_table(const Ledger& ledger, const std::string& file, std::size_t most);
+/// bytes; `file` has it all. `causes`: see problems_of().
+std::string loss_table(const Ledger& ledger, const std::string& file, std::size_t most,
+                       bool causes = true);
 
 }  // namespace leat::server

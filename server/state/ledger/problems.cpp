@@ -59,11 +59,11 @@ void add_never_came(const Ledger& ledger, std::vector<std::string>* lines) {
                                one_node ? "" : " of this node", one ? "it" : "them"));
 }
 
-std::string script_in_words(const std::string& name, const ScriptFate& fate) {
+std::string text_of_script(const std::string& name, const ScriptFate& fate, bool causes) {
   std::string text = "script \"" + cut(name, kMostName) + "\"";
   if (fate.failed > 0) {
     text += " failed " + counted(fate.failed, "time") + " in " + counted(fate.calls, "call");
-    if (!fate.why.empty()) text += " (" + cut(fate.why, kMostReason) + ")";
+    if (causes && !fate.why.empty()) text += " (" + cut(fate.why, kMostReason) + ")";
   }
   if (fate.skipped > 0)
     text += (fate.failed > 0 ? " and skipped " : " skipped ") + counted(fate.skipped, "iteration");
@@ -71,7 +71,8 @@ std::string script_in_words(const std::string& name, const ScriptFate& fate) {
 }
 
 // Of as many as there are for one reason, as when their Python lacks a package.
-std::string never_called(const std::vector<std::string>& names, const ScriptFate& fate) {
+std::string never_called(const std::vector<std::string>& names, const ScriptFate& fate,
+                         bool causes) {
   std::string text = names.size() == 1 ? "script " : "scripts ";
   for (std::size_t i = 0; i < std::min(names.size(), kMostOfAKind); ++i)
     text += (i > 0 ? ", \"" : "\"") + cut(names[i], kMostName) + "\"";
@@ -79,10 +80,10 @@ std::string never_called(const std::vector<std::string>& names, const ScriptFate
   text += names.size() == 1 ? " was" : " were";
   text += fate.skipped > 0 ? " called for none of " + counted(fate.skipped, "iteration")
                            : " never called";
-  return text + ": " + cut(fate.why, kMostReason);
+  return causes ? text + ": " + cut(fate.why, kMostReason) : text;
 }
 
-void add_scripts(const Incidents& incidents, std::vector<std::string>* lines) {
+void add_scripts(const Incidents& incidents, bool causes, std::vector<std::string>* lines) {
   std::map<std::pair<std::string, std::uint64_t>, std::vector<std::string>> never;  // by the reason
   std::size_t count = 0;
   for (const auto& [name, fate] : incidents.scripts()) {
@@ -90,12 +91,12 @@ void add_scripts(const Incidents& incidents, std::vector<std::string>* lines) {
     if (fate.calls == 0 && fate.failed > 0 && !fate.why.empty()) {
       never[{fate.why, fate.skipped}].push_back(name);
     } else if (++count <= kMostOfAKind) {
-      lines->push_back(script_in_words(name, fate));
+      lines->push_back(text_of_script(name, fate, causes));
     }
   }
   for (const auto& [reason, names] : never) {
     if (++count <= kMostOfAKind)
-      lines->push_back(never_called(names, {0, 0, reason.second, reason.first}));
+      lines->push_back(never_called(names, {0, 0, reason.second, reason.first}, causes));
   }
   if (count > kMostOfAKind) lines->push_back("and so did more scripts");
 }
@@ -126,13 +127,13 @@ void add_warnings(const Incidents& incidents, std::vector<std::string>* lines) {
 
 }  // namespace
 
-std::vector<std::string> problems_of(const Ledger& ledger) {
+std::vector<std::string> problems_of(const Ledger& ledger, bool causes) {
   std::vector<std::string> lines;
   add_never_came(ledger, &lines);
   add_deaths(ledger, &lines);
   add_order(ledger.incidents(), &lines);
   add_stores(ledger.table(), &lines);
-  add_scripts(ledger.incidents(), &lines);
+  add_scripts(ledger.incidents(), causes, &lines);
   add_warnings(ledger.incidents(), &lines);
   return lines;
 }

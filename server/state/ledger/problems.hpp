@@ -10,7 +10,8 @@
 namespace leat::server {
 
 /// A line for all ranks that died in one iteration, and one for each script that is not as it
-/// should be, one for each of the first warnings; at most some 20 lines.
-std::vector<std::string> problems_of(const Ledger& ledger);
+/// should be, one for each of the first warnings; at most some 20 lines. `causes`: why scripts failed, which the log has
+/// said when they did.
+std::vector<std::string> problems_of(const Ledger& ledger, bool causes);
 
 }  // namespace leat::server
