@@ -49,13 +49,8 @@ void tell(IterationEvents& events, const PipelineResult& result) {
 }  // namespace
 
 Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
-    : run_(session.run),
-      clients_(session.clients),
-      memory_(session.memory),
-      iterations_(session.iterations),
-      events_(session.events),
-      session_(session),
-      record_(session.record),
+    : session_(session),
+      run_(session.run),
       drains_(parts.drains
                   ? std::move(parts.drains)
                   : std::make_shared<Drains>(std::vector<platform::UndrainedOne>(), run_.log)),
@@ -72,7 +67,7 @@ Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
           parts.wake) {
   for (const auto& store : pipeline_.stores()) {
     PluginHost& host = store->plugin().host();
-    host.show_ledger([this] { return record_.text(); });
+    host.show_ledger([this] { return session_.record.text(); });
     host.report_progress([this] { run_.made_progress(); });
   }
   for (const auto& store : pipeline_.stores())
@@ -98,7 +93,8 @@ std::optional<Iteration> Dispatcher::take_oldest(const WaitingLine::Which& which
 void Dispatcher::start() {
   drains_->start();
   const RunFacts& facts = run_.facts;
-  if (facts.has_all_ranks() || facts.drained || clients_.all_have_attached()) start_stores();
+  if (facts.has_all_ranks() || facts.drained || session_.clients.all_have_attached())
+    start_stores();
   spiller_.start(run_.executor);
   scripts_.start();
 }
@@ -106,7 +102,7 @@ void Dispatcher::start() {
 // Its ranks that never attach are given up before there is anything to store.
 void Dispatcher::start_stores() {
   if (pipeline_.is_started()) return;
-  pipeline_.start(run_.executor, run_.facts.has_all_ranks() ? 0 : clients_.lowest_rank(),
+  pipeline_.start(run_.executor, run_.facts.has_all_ranks() ? 0 : session_.clients.lowest_rank(),
                   [drains = drains_] { drains->await_here(); });
 }
 
@@ -116,16 +112,16 @@ void Dispatcher::pass_on_complete() {
   session_.signals.advance();
   if (!may_store()) return;
   const std::int64_t last = session_.of_run.known_until();
-  while (std::optional<Iteration> iteration = iterations_.take_complete(last)) {
-    record_.ledger().handed_over(*iteration);
-    events_.complete(iteration->number, bytes_of(*iteration));
+  while (std::optional<Iteration> iteration = session_.iterations.take_complete(last)) {
+    session_.record.ledger().handed_over(*iteration);
+    session_.events.complete(iteration->number, bytes_of(*iteration));
     pins_.pin(&*iteration);
     under_way_.hold(iteration->number, iteration->pins.size());
     iteration->parameters = session_.parameters.at(iteration->number);
     iteration->signals = session_.signals.decide(iteration->number);
     for (const Signal& each : iteration->signals)
-      events_.signalled(iteration->number, run_.model.events[each.event].name, each.rank,
-                        each.times);
+      session_.events.signalled(iteration->number, run_.model.events[each.event].name, each.rank,
+                                each.times);
     // What was on the disk when a server died, was so because no script wanted it any more.
     if (!hold_spilled(&*iteration)) scripts_.submit(*iteration);
     start_stores();
@@ -149,18 +145,18 @@ void Dispatcher::take_results() {
 }
 
 void Dispatcher::take(PipelineResult& result) {
-  record_.settled(result);
+  session_.record.settled(result);
   run_.made_progress();
   switch (result.kind) {
     case PipelineResult::Kind::awaited:
       return under_way_.came(result.iteration);
     case PipelineResult::Kind::iteration:
-      tell(events_, result);
+      tell(session_.events, result);
       return record_done(result);
     case PipelineResult::Kind::opened:
       return stores_opened(result);
     case PipelineResult::Kind::late:
-      tell(events_, result);
+      tell(session_.events, result);
       return record_late(result);
     case PipelineResult::Kind::products:
       return;
@@ -212,27 +208,27 @@ void Dispatcher::record_late(const PipelineResult& result) noexcept {
 void Dispatcher::take_returned_blocks() {
   for (const Returned& returned : pins_.take_returned()) {
     under_way_.release(returned.iteration);
-    for (const Block& block : returned.blocks) memory_.release(block);
+    for (const Block& block : returned.blocks) session_.memory.release(block);
     run_.made_progress();
   }
 }
 
 // The ledger that the stores keep knows of all that came before.
 bool Dispatcher::is_idle() const {
-  return may_store() && iterations_.oldest() >= iterations_.least() && !anything_held() &&
-         scripts_.idle() && !pipeline_.is_busy();
+  return may_store() && session_.iterations.oldest() >= session_.iterations.least() &&
+         !anything_held() && scripts_.idle() && !pipeline_.is_busy();
 }
 
 // Without a rank there is nothing to store, and what lies under the names of the output is not this
 // server's: another one of the run may have written it.
 void Dispatcher::close() {
-  if (!pipeline_.is_started() && clients_.none_has_come()) {
+  if (!pipeline_.is_started() && session_.clients.none_has_come()) {
     run_.log->warn("no rank of the simulation connected to this server: it writes no file");
     state_ = State::closed;
     return;
   }
   start_stores();
-  record_.publish(scripts_.fates());
+  session_.record.publish(scripts_.fates());
   pipeline_.close();
 }
 

@@ -56,7 +56,7 @@ class Dispatcher {
   bool anything_held() const noexcept { return under_way_.anything_held(); }
   /// The least iteration that holds blocks; INT64_MAX for none.
   std::int64_t oldest_unfinished() const noexcept {
-    return anything_held() ? under_way_.oldest_held() : iterations_.oldest();
+    return anything_held() ? under_way_.oldest_held() : session_.iterations.oldest();
   }
   /// The same, or the stores have something to do.
   bool is_at_work() const noexcept { return anything_held() || pipeline_.is_busy(); }
@@ -84,13 +84,8 @@ class Dispatcher {
   void record_done(const PipelineResult& result) noexcept;
   void record_late(const PipelineResult& result) noexcept;
 
-  const Run& run_;
-  Clients& clients_;
-  Memory& memory_;
-  IterationTracker& iterations_;
-  IterationEvents& events_;
   SessionState& session_;
-  Record& record_;
+  const Run& run_;
   std::shared_ptr<Drains> drains_;
   Pipeline pipeline_;
   Spiller spiller_;

@@ -13,7 +13,8 @@ namespace leat::server {
 
 class Overflow {
  public:
-  Overflow(SessionState& session, Dispatcher& dispatcher);
+  Overflow(SessionState& session, Dispatcher& dispatcher)
+      : session_(session), dispatcher_(dispatcher) {}
 
   /// To be called whenever memory may have become free, or be wanted.
   void serve();
@@ -40,15 +41,7 @@ class Overflow {
   bool drops() const noexcept;
   std::string who_holds_memory(const LeaseRequest& request) const;
 
-  const Run& run_;
-  Clients& clients_;
-  Memory& memory_;
-  IterationTracker& iterations_;
-  IterationEvents& events_;
-  Dropped& dropped_;
-  Signals& signals_;
-  const RunSignals& of_run_;
-  Record& record_;
+  SessionState& session_;
   Dispatcher& dispatcher_;
   bool refused_for_absent_ = false;
 };
