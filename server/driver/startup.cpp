@@ -25,7 +25,6 @@
 #include "server/driver/process_changes.hpp"
 #include "server/driver/run_log.hpp"
 #include "server/driver/run_segment.hpp"
-#include "server/driver/share.hpp"
 #include "server/engine/drains.hpp"
 #include "server/pipeline/plugin_loader.hpp"
 #include "server/state/journal/names.hpp"
@@ -252,8 +251,8 @@ class Startup {
   /// kElsewhere, or the exit status of leatd.
   Result<int> serve(Reporter& reporter) {
     for (const auto step : {&Startup::enter_folder, &Startup::take_session, &Startup::read_model,
-                            &Startup::open_log, &Startup::load_plugins, &Startup::make_folders,
-                            &Startup::make_segment, &Startup::listen, &Startup::make_engine}) {
+                            &Startup::open_log, &Startup::load_plugins, &Startup::make_segment,
+                            &Startup::make_folders, &Startup::listen, &Startup::make_engine}) {
       if (const Result<void> done = (this->*step)(); !done) return done.error();
       if (is_elsewhere_) return kElsewhere;
     }

@@ -12,7 +12,6 @@
 #include "lib/os/memory.hpp"
 #include "server/engine/run_report.hpp"
 #include "server/state/ledger/loss_table.hpp"
-#include "server/state/ledger/problems.hpp"
 
 namespace leat::server {
 namespace {

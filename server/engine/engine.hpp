@@ -16,10 +16,10 @@
 #include "lib/node/output_folders.hpp"
 #include "server/engine/attachment.hpp"
 #include "server/engine/control_port.hpp"
+#include "server/engine/dispatcher.hpp"
 #include "server/engine/ending.hpp"
 #include "server/engine/events.hpp"
 #include "server/engine/host.hpp"
-#include "server/engine/settling.hpp"
 
 namespace leat::server {
 

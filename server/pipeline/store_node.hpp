@@ -12,7 +12,7 @@
 
 #include "lib/shm/layout.hpp"
 #include "server/pipeline/plugin_instance.hpp"
-#include "server/state/iterations/result.hpp"
+#include "server/state/iterations/iteration.hpp"
 
 namespace leat::server {
 

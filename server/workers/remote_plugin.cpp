@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kNoLimitNs = std::numeric_limits<std::int64_t>::max();
 // With one call. Processes are killed for reasons that have nothing to do with what they do; a crash
 // is the plugin's own.
-constexpr int kMostKills = 8, kMostCrashes = 2;
+constexpr int kMostKills = 8, kMostProcessCrashes = 2;
 // Calls in a row.
 constexpr int kMostFailures = 3;
 
@@ -82,7 +82,8 @@ std::optional<std::string> RemotePlugin::ensure_open() {
 std::string RemotePlugin::ask(const Frame& order, Frame* answer) {
   std::string how = "was ended before, and is not started again";
   int kills = 0, crashes = 0;
-  while (failures_in_a_row_ < kMostFailures && kills < kMostKills && crashes < kMostCrashes) {
+  while (failures_in_a_row_ < kMostFailures && kills < kMostKills &&
+         crashes < kMostProcessCrashes) {
     const std::optional<std::string> why = ensure_open();
     if (why && !why->empty()) return *why;
     if (why && converse(order, answer)) {

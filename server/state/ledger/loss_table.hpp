@@ -11,6 +11,13 @@
 
 namespace leat::server {
 
+// What went wrong in a run besides its data: ranks that died, scripts that failed or left iterations out, warnings.
+
+/// A line for all ranks that died in one iteration, and one for each script that is not as it
+/// should be, one for each of the first warnings; at most some 20 lines. `causes`: why scripts failed, which the log has
+/// said when they did.
+std::vector<std::string> problems_of(const Ledger& ledger, bool causes);
+
 // Cells in columns, for a terminal.
 
 /// The last column is wrapped at spaces, the one before it is aligned to the right.

@@ -14,7 +14,6 @@
 #include "server/state/iterations/tracker.hpp"
 #include "server/state/journal/session_journal.hpp"
 #include "server/state/run.hpp"
-#include "server/state/signals/own_report.hpp"
 #include "server/state/signals/run_signals.hpp"
 
 namespace leat::server {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that is taken while the run goes on.
-#include "server/state/memory/prefaulter.hpp"
+#include "server/state/memory/memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -89,7 +89,7 @@ TEST(Prefaulter, WithoutAThreadTheLoopTakesWhatItAsksFor) {
 TEST(Prefaulter, WhatCannotBeTakenIsGivenUpWithAllThatNobodyHadBegun) {
   Listener listener;
   Prefaulter prefaulter([](shm::Region slice) { return slice.offset < 8 * kMiB ? 0 : ENOSPC; },
-                      [] {});
+                        [] {});
   prefaulter.add({{kBegin, 4 * kMiB - kBegin}, {4 * kMiB, kEnd - 4 * kMiB}});
   prefaulter.take_one_in({kBegin, 1});
   prefaulter.take_one_in({20 * kMiB, 1});
