@@ -102,7 +102,7 @@ LEAT_API leat_status leat_describe(const char* config, char** text);
 typedef struct leat_executor {
   uint64_t size; /* sizeof(leat_executor) */
   void* context; /* for each call */
-  /* The XML wants `schedule`, "static", "dynamic" or "dynamic-paper", with so many `cores` for analyses. In each run once, while
+  /* The XML wants `schedule`, "static" or "dynamic", with so many `cores` for analyses. In each run once, while
    * leat_init waits, on a thread of Leat's own. With "static" run() is not called: those cores are Leat's. Returns 0; any other value
    * says that it cannot, and leat_init fails. */
   int (*start)(void* context, const char* schedule, int cores);

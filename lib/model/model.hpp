@@ -118,7 +118,7 @@ struct Variable {
 };
 
 /// On which cores, and when, an analysis runs.
-enum class Schedule { server, sync, idle, harvest, coordinated, static_, dynamic, dynamic_paper };
+enum class Schedule { server, sync, idle, harvest, coordinated, static_, dynamic };
 /// In a process of its own, on the simulation's cores.
 constexpr bool is_apart(Schedule schedule) {
   return schedule == Schedule::idle || schedule == Schedule::harvest ||
@@ -126,8 +126,7 @@ constexpr bool is_apart(Schedule schedule) {
 }
 /// On cores that it shares with the simulation's threads, by their leave.
 constexpr bool is_of_simulation(Schedule schedule) {
-  return schedule == Schedule::static_ || schedule == Schedule::dynamic ||
-         schedule == Schedule::dynamic_paper;
+  return schedule == Schedule::static_ || schedule == Schedule::dynamic;
 }
 
 /// One plugin that takes iterations: built in (`type`) or a library of the user's (`library`).

@@ -164,8 +164,7 @@ void check_schedules(ReadContext& context) {
     if (store.runs == first->runs) continue;
     context.error(store.where, has + " and store \"" + first->name + "\" runs=\"" +
                                    word_of(kSchedules, first->runs) +
-                                   "\": one run has one of \"static\", \"dynamic\" and "
-                                   "\"dynamic-paper\"");
+                                   "\": one run has one of \"static\" and \"dynamic\"");
   }
 }
 

@@ -48,13 +48,12 @@ inline constexpr Word<Schedule> kSchedules[] = {{"server", Schedule::server},
                                                 {"harvest", Schedule::harvest},
                                                 {"coordinated", Schedule::coordinated},
                                                 {"static", Schedule::static_},
-                                                {"dynamic", Schedule::dynamic},
-                                                {"dynamic-paper", Schedule::dynamic_paper}};
+                                                {"dynamic", Schedule::dynamic}};
 /// Those of each kind of analysis.
 inline constexpr Schedule kStoreSchedules[] = {Schedule::server, Schedule::sync};
 inline constexpr Schedule kAnalysisSchedules[] = {
-    Schedule::server,      Schedule::sync,    Schedule::idle,    Schedule::harvest,
-    Schedule::coordinated, Schedule::static_, Schedule::dynamic, Schedule::dynamic_paper};
+    Schedule::server,      Schedule::sync,    Schedule::idle,   Schedule::harvest,
+    Schedule::coordinated, Schedule::static_, Schedule::dynamic};
 inline constexpr Schedule kScriptSchedules[] = {Schedule::server, Schedule::idle};
 
 inline constexpr Word<Event::Scope> kScopes[] = {

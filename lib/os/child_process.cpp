@@ -273,88 +273,46 @@ bool end_family(pid_t leader, const std::string& mark, std::int64_t limit_ns) {
 
 int end_orphaned_families() { return kill_all(family_of(has_lost_its_maker)); }
 
-}  // namespace leat::platform
-
-extern "C" char** environ;
-
-namespace leat::platform {
 namespace {
 
 constexpr std::int64_t kExecLimitNs = 120'000'000'000;
 constexpr std::int64_t kReapLimitNs = 5'000'000'000;
 
-// All that the child needs, made before there is one: between fork and exec it may not ask for
-// memory.
-struct Prepared {
-  std::vector<char*> argv, environment;
-  std::vector<UniqueFd> copies;  // above all targets: one may be the target of another
-  UniqueFd nothing, report;      // the report is closed by exec, or says why there is none
-};
-
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  return pointers;
-}
-
-Prepared prepare(const DependentPlan& plan, int report) {
-  Prepared made;
-  made.argv = pointers_to(plan.arguments);
-  made.argv.push_back(nullptr);
-  made.environment = pointers_to(plan.variables);
-  for (char** each = environ; *each; ++each) made.environment.push_back(*each);
-  made.environment.push_back(nullptr);
-  int above = 3;
-  for (const Passed& each : plan.passed) above = std::max(above, each.as + 1);
-  const auto copy = [above](int fd) { return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, above)); };
-  for (const Passed& each : plan.passed) made.copies.push_back(copy(each.descriptor));
-  made.nothing = copy(UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC)).get());
-  made.report = copy(report);
-  return made;
-}
-
-bool is_whole(const Prepared& made) {
-  return made.nothing && made.report &&
-         std::all_of(made.copies.begin(), made.copies.end(),
-                     [](const UniqueFd& fd) { return static_cast<bool>(fd); });
-}
-
 // In the child. Async-signal-safe calls only. The death signal comes first; a parent that died
-// before it was asked for has left us to another one.
-[[noreturn]] void exec_in_child(const Prepared& made, const std::vector<Passed>& passed,
+// before it was asked for has left us to another one. `report` is closed by exec, or says why there is none.
+[[noreturn]] void exec_in_child(const PreparedProgram& program, int nothing, int report,
                                 pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   setsid();
   for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
-  dup2(made.nothing.get(), STDIN_FILENO);
+  dup2(nothing, STDIN_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  int above = 3;
-  for (const Passed& each : passed) above = each.as < above ? above : each.as + 1;
 #ifdef SYS_close_range
   // What the process that hosts a server has open is not the child's. 4: when it is the program.
-  syscall(SYS_close_range, static_cast<unsigned>(above), ~0U, 4U);
+  syscall(SYS_close_range, static_cast<unsigned>(program.above), ~0U, 4U);
 #endif
-  for (std::size_t i = 0; i < passed.size(); ++i) dup2(made.copies[i].get(), passed[i].as);
+  for (std::size_t i = 0; i < program.passed.size(); ++i)
+    dup2(program.copies[i].get(), program.passed[i].as);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  execve(made.argv[0], made.argv.data(), made.environment.data());
+  execve(program.argv[0], program.argv.data(), program.environment.data());
   const int why = errno;
-  const ssize_t written = write(made.report.get(), &why, sizeof why);
+  const ssize_t written = write(report, &why, sizeof why);
   (void)written;
   _exit(127);
 }
 
 // A fork, not posix_spawn: that holds its caller in the kernel until the child is the program, so a
 // child that is stopped before would hold it for good.
-pid_t fork_into(const Prepared& made, const std::vector<Passed>& passed) {
+pid_t fork_into(const PreparedProgram& program, int nothing, int report) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler of ours runs in the child
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child == 0) exec_in_child(made, passed, parent);
+  if (child == 0) exec_in_child(program, nothing, report, parent);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return child;
 }
@@ -414,14 +372,17 @@ Result<pid_t> start_dependent(const DependentPlan& plan, bool* stopped) {
     return Error{Status::ERROR_SYSTEM, "cannot make a pipe: " + errno_text(errno)};
   const UniqueFd reader(ends[0]);
   UniqueFd writer(ends[1]);
-  Prepared made = prepare(plan, writer.get());
+  const PreparedProgram prepared(plan.arguments, plan.passed, plan.variables);
+  const UniqueFd nothing =
+      prepared.copy_above(UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC)).get());
+  UniqueFd report = prepared.copy_above(writer.get());
   writer.reset();
-  if (!is_whole(made))
+  if (!nothing || !report || !prepared.is_whole())
     return Error{Status::ERROR_SYSTEM, "cannot start " + program + ": too many open files"};
-  const pid_t child = fork_into(made, plan.passed);
+  const pid_t child = fork_into(prepared, nothing.get(), report.get());
   if (child < 0)
     return Error{Status::ERROR_SERVER, "cannot start " + program + ": " + errno_text(errno)};
-  made.report.reset();
+  report.reset();
   int why = 0;
   const Exec exec = await_exec(child, reader.get(), plan.stop_limit_ns, &why);
   if (exec == Exec::done) return child;

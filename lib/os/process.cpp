@@ -121,30 +121,17 @@ Result<pid_t> start_with(const std::vector<std::string>& arguments,
                          const std::vector<Passed>& passed,
                          const std::vector<std::string>& variables,
                          std::initializer_list<int> blocked) {
+  const PreparedProgram program(arguments, passed, variables);
+  if (!program.is_whole()) return no_descriptor(arguments[0]);
   SpawnPlan plan;
   plan_signals(plan, blocked);
   posix_spawn_file_actions_addopen(&plan.actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&plan.actions, 2, 1);
-  // Copies far up: a descriptor that is its own target would stay close-on-exec, and one may be the
-  // target of another.
-  int above = 3;
-  for (const Passed& each : passed) above = std::max(above, each.as + 1);
-  std::vector<UniqueFd> copies;
-  for (const Passed& each : passed) {
-    copies.emplace_back(fcntl(each.descriptor, F_DUPFD_CLOEXEC, above));
-    if (!copies.back()) return no_descriptor(arguments[0]);
-    posix_spawn_file_actions_adddup2(&plan.actions, copies.back().get(), each.as);
-  }
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  std::vector<char*> environment;
-  for (const std::string& each : variables) environment.push_back(const_cast<char*>(each.c_str()));
-  for (char** each = environ; *each; ++each) environment.push_back(*each);
-  environment.push_back(nullptr);
+  for (std::size_t i = 0; i < passed.size(); ++i)
+    posix_spawn_file_actions_adddup2(&plan.actions, program.copies[i].get(), passed[i].as);
   pid_t pid = -1;
-  const int code =
-      posix_spawn(&pid, argv[0], &plan.actions, &plan.attributes, argv.data(), environment.data());
+  const int code = posix_spawn(&pid, program.argv[0], &plan.actions, &plan.attributes,
+                               program.argv.data(), program.environment.data());
   if (code != 0) {
     return Error{Status::ERROR_SERVER, "cannot start " + arguments[0] + ": " + errno_text(code)};
   }
@@ -176,6 +163,29 @@ std::filesystem::path program_folder() {
 }
 
 }  // namespace
+
+PreparedProgram::PreparedProgram(const std::vector<std::string>& arguments,
+                                 const std::vector<Passed>& to_pass,
+                                 const std::vector<std::string>& variables)
+    : passed(to_pass) {
+  const auto text = [](const std::string& each) { return const_cast<char*>(each.c_str()); };
+  std::transform(arguments.begin(), arguments.end(), std::back_inserter(argv), text);
+  argv.push_back(nullptr);
+  std::transform(variables.begin(), variables.end(), std::back_inserter(environment), text);
+  for (char** each = environ; *each; ++each) environment.push_back(*each);
+  environment.push_back(nullptr);
+  for (const Passed& each : passed) above = std::max(above, each.as + 1);
+  for (const Passed& each : passed) copies.push_back(copy_above(each.descriptor));
+}
+
+bool PreparedProgram::is_whole() const noexcept {
+  return std::all_of(copies.begin(), copies.end(),
+                     [](const UniqueFd& fd) { return static_cast<bool>(fd); });
+}
+
+UniqueFd PreparedProgram::copy_above(int descriptor) const noexcept {
+  return UniqueFd(fcntl(descriptor, F_DUPFD_CLOEXEC, above));
+}
 
 Result<Child> spawn(const std::vector<std::string>& arguments) {
   int ends[2];

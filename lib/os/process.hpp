@@ -62,6 +62,23 @@ struct Passed {
   int as;
 };
 
+/// What a program is started with, all of it made before there is a process: between fork and exec none may ask for
+/// memory. start() and start_dependent() (child_process.hpp) both take it.
+struct PreparedProgram {
+  /// `passed`: copies are above all targets, since a descriptor that is its own target would stay close-on-exec, and one
+  /// may be the target of another. `variables` come before those of this process.
+  PreparedProgram(const std::vector<std::string>& arguments, const std::vector<Passed>& passed,
+                  const std::vector<std::string>& variables);
+  /// False: this process may have no more descriptors open.
+  bool is_whole() const noexcept;
+  UniqueFd copy_above(int descriptor) const noexcept;
+
+  std::vector<char*> argv, environment;
+  std::vector<UniqueFd> copies;
+  std::vector<Passed> passed;
+  int above = 3;  ///< the least descriptor that is no target
+};
+
 /// Starts `arguments[0]` like spawn, but with no signal blocked, and with these descriptors above
 /// its own and environment variables ("NAME=value", above those of the caller). It ends with the
 /// caller at the latest only when it sees to that itself.

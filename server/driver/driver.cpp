@@ -26,8 +26,8 @@ void Grace::begin(const std::string& who, std::int64_t now_ns) {
   engine_.announce_end();
   if (at_once) return engine_.drain(now_ns, who_);
   log_.warn(
-      "got {}: what ranks hand over within {:.3g} s is taken, then stored; grace=\"...\" of "
-      "<dedicated> says how long there is for both",
+      "shutdown requested by {}: data that ranks write within {:.3g} s is accepted, then stored; "
+      "grace=\"...\" of <dedicated> is the time for both",
       who, static_cast<double>(half_ns_) / 1e9);
 }
 

@@ -6,6 +6,7 @@
 
 #include "lib/base/status.hpp"
 #include "lib/model/model.hpp"
+#include "lib/node/placement.hpp"
 #include "lib/shm/catalogue.hpp"
 #include "lib/shm/segment.hpp"
 #include "server/driver/startup.hpp"
@@ -13,6 +14,17 @@
 #include "server/state/journal/session_journal.hpp"
 
 namespace leat::server {
+
+// What one of several servers of a node has of the node.
+
+/// The name under which this server is found.
+std::string own_session(const Options& options);
+/// Those of the node that are this server's.
+platform::Share ranks_of(const Options& options);
+
+/// Leaves in the model what this server has of what the XML gives to a node, and learns from it how
+/// many servers there are. An error when the node has fewer ranks.
+Result<void> take_share(model::Model* model, Options* options);
 
 /// What killed sessions have in memory may be all that there is: then it has to go first.
 Result<shm::Segment> make_segment_in_time(const model::Model& model, const Options& options,

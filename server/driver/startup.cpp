@@ -25,7 +25,6 @@
 #include "server/driver/process_changes.hpp"
 #include "server/driver/run_log.hpp"
 #include "server/driver/run_segment.hpp"
-#include "server/driver/share.hpp"
 #include "server/engine/drains.hpp"
 #include "server/pipeline/plugin_loader.hpp"
 #include "server/state/journal/names.hpp"
@@ -99,17 +98,6 @@ model::ReadResult read_for(const Options& options, bool may_be_in_ranks) {
   return read;
 }
 
-// As it is for this server.
-Result<model::Model> model_for(const std::optional<Inherited>& old, bool may_be_in_ranks,
-                               Options* options, std::string* warnings) {
-  Result<model::Model> model = model_of(
-      old ? model::read_sources(old->run.sources) : read_for(*options, may_be_in_ranks), warnings);
-  if (!model) return model;
-  const Result<void> divided = take_share(&*model, options);
-  if (!divided) return divided.error();
-  return model;
-}
-
 Error cannot_use(const model::Store& store, const Error& why) {
   return {why.status, store.where.file + ":" + std::to_string(store.where.line) + ": store \"" +
                           store.name + "\": " + why.message};
@@ -153,17 +141,6 @@ Result<void> check_fit(const std::vector<LoadedPlugin>& plugins, const PluginVie
     if (why) return cannot_use(model.stores[i], {Status::ERROR_CONFIG, why});
   }
   return {};
-}
-
-// Those of the simulation that the run needs; null where it needs none.
-Result<std::unique_ptr<PieceRunner>> threads_for(const std::vector<LoadedPlugin>& plugins,
-                                                 const PluginView& view, const model::Model& model,
-                                                 const RunFacts& facts,
-                                                 const leat_server_pieces& lent,
-                                                 const std::shared_ptr<Log>& log) {
-  if (const Result<void> fit = check_fit(plugins, view, model, facts); !fit) return fit.error();
-  if (facts.resumed) return std::unique_ptr<PieceRunner>();
-  return crew_of_simulation(model, plugins, lent, log);
 }
 
 // A server that takes over goes on without one, as if its disk were full: what is in the segment
@@ -217,110 +194,31 @@ std::unique_ptr<Group> servers_of_run(const model::Model& model, const RunFacts&
       platform::node_name() + "." + platform::stem_of(facts.run_id));
 }
 
-Result<std::vector<LoadedPlugin>> plugins_and_scripts(model::Model* model, const Options& options,
-                                                      Log& log) {
-  if (!options.drain.empty()) model->scripts = {};  // nobody waits for what they would say
-  if (model->scripts.exist()) {
-    std::string why = model::format(script_problems(model->scripts));
-    if (!why.empty()) why.pop_back();  // the end of its last line
-    if (!why.empty()) return Error{Status::ERROR_CONFIG, why};
-  }
-  if (const Result<void> enough = check_limits(*model, ranks_of(options).count); !enough)
-    return enough.error();
-  return load_plugins(*model, log);
-}
-
-Result<std::shared_ptr<Log>> open_log(const model::Model& model, const OwnName& name,
-                                      const RunFacts& facts, const LiveSession& live,
-                                      const std::string& warnings) {
-  Result<std::shared_ptr<Log>> log =
-      make_log(model, name, live.is_taken_over(), own_node_name(facts));
-  if (log && !warnings.empty()) (*log)->warn("{}", warnings);
-  if (log && facts.node_number > 1)
-    (*log)->info(
-        "another node of this run is called {} too: in the names of ledger, report and scripts' "
-        "folder this one is {}",
-        platform::node_name(), own_node_name(facts));
-  return log;
-}
-
-// To what is drained nobody comes.
-Result<platform::UniqueFd> listen_for_ranks(const LiveSession& live) {
-  if (live.socket().empty()) return platform::UniqueFd();
-  return platform::listen_at(live.socket());
-}
-
-// A server alone has nobody to tell.
-platform::RanksOfNode ranks_told(const Options& options) {
+// A server alone has nobody to report to.
+platform::RanksOfNode ranks_reported_to(const Options& options) {
   if (options.servers == 1 || !options.drain.empty()) return {};
   const platform::SessionFiles files =
       platform::session_files(platform::runtime_folder_name(), options.session);
   return {files.ranks, options.node_ranks, options.server, options.servers};
 }
 
-// A run goes on without.
-platform::UniqueFd listen_for_control(const LiveSession& live, Log& log) {
-  if (live.control().empty()) return {};
-  Result<platform::UniqueFd> listener =
-      platform::listen_at(live.control(), platform::SocketKind::stream);
-  if (listener) return std::move(*listener);
-  log.warn("there is no control channel: {}", listener.error().message);
-  return {};
-}
-
-bool wants_overlap_check() {
-  const char* const overlaps = std::getenv("LEAT_CHECK_OVERLAPS");
-  return overlaps && std::string_view(overlaps) == "1";
-}
-
-Result<LiveSession> take_session(const Options& options) {
-  if (!options.drain.empty()) return LiveSession::drain(options.drain);
-  return LiveSession::begin(own_session(options), options.take_over,
-                            {options.for_rank, options.since_ns});
-}
-
-// Nothing when nobody has died.
-Result<std::optional<Inherited>> take_inheritance(LiveSession* live, const Options& options) {
-  if (!live->is_taken_over()) return std::optional<Inherited>();
-  Result<Inherited> taken = take_segment(live, options);
-  if (!taken) return taken.error();
-  return std::optional<Inherited>(std::move(*taken));
-}
-
-// In the midst of a run: the store says so, and all others go on.
-// What is drained goes where it belongs, or stays where it is.
-Result<void> make_folders(const model::Model& model, const Options& options,
-                          const LiveSession& live, Log& log) {
-  if (!options.drain.empty()) return {};
-  Result<void> made = make_output_folders(model);
-  if (made || !live.is_taken_over()) return made;
-  log.error("{}", made.error().message);
-  return {};
-}
-
-void clear_up(LiveSession* live, std::optional<platform::SpillFolder>* spill) {
-  if (*spill) (*spill)->done_with();
-  if (!*spill) ::unlink(live->spill_link().c_str());  // the folder is gone
-  live->finish();
-}
-
 RunFacts facts_of(const Options& options, const LiveSession& live, Owner owner) {
   const platform::Share ranks = ranks_of(options);
-  return {own_session(options),
-          options.ranks,
-          ranks.count,
-          live.is_taken_over(),
-          !options.drain.empty(),
-          live.segment(),
-          owner == Owner::rank,
-          options.server,
-          options.servers,
-          ranks.first,
-          options.node_ranks - ranks.count,
-          options.cores,
-          options.mpi,
-          options.session,
-          owner == Owner::simulation};
+  return {.session = own_session(options),
+          .ranks = options.ranks,
+          .node_ranks = ranks.count,
+          .resumed = live.is_taken_over(),
+          .drained = !options.drain.empty(),
+          .run_id = live.segment(),
+          .ranks_are_sure = owner == Owner::rank,
+          .server = options.server,
+          .servers = options.servers,
+          .first_on_node = ranks.first,
+          .others_on_node = options.node_ranks - ranks.count,
+          .cores_on_node = options.cores,
+          .mpi = options.mpi,
+          .run_session = options.session,
+          .in_simulation = owner == Owner::simulation};
 }
 
 // Who asks hosts it then. Of a server that has died in the simulation a process takes over, as of
@@ -330,84 +228,235 @@ bool belongs_to_simulation(const model::Model& model, const Options& options, Ow
          options.report_fd >= 0 && options.place.empty();
 }
 
-// That of a dead run is known by its segment.
-Result<void> go_to_folder(Options* options) {
-  const Result<void> known =
-      options->drain.empty() ? Result<void>() : take_options_of_dead_run(options);
-  return known ? work_in(options->folder) : known;
-}
+// The start of a server, step by step. Each step may fail; then those before it are undone by their members, in reverse
+// order. The order matters:
+//
+//   1 enter_folder     paths of the XML, of output and of logs count from there
+//   2 take_session     before anything of the run is touched: no other server of this session comes from here on. A server
+//                      that has died, or whose run is drained, leaves its segment, which says what the XML was
+//   3 read_model       of that segment, or of the XML. It says whether the server belongs here at all
+//   4 open_log         its name needs the model and the session; all that follows may log
+//   5 load_plugins     before memory is taken: most mistakes in an XML are found here
+//   6 make_folders     of output and spilled iterations; before memory is taken, as 5
+//   7 make_segment     the buffer. What killed sessions hold in memory may have to be stored first
+//   8 listen           from here on ranks can connect, and wait for the welcome of the loop
+//   9 make_engine      asks plugins whether the run fits them; takes over where a server has died
+//
+// then serve() reports that the server is ready, and its loop begins.
+class Startup {
+ public:
+  Startup(Options options, const HostProcess& host, const ProcessChanges& process)
+      : options_(std::move(options)), host_(host), process_(process) {}
 
-Result<int> run_to_the_end(Engine& engine, Driver& driver, Reporter& reporter, LiveSession* live,
-                           std::optional<platform::SpillFolder>* spill, bool draining) {
-  if (!draining && !reporter.ready()) return 0;
-  engine.open_ledger();
-  const int status = driver.run(engine);
-  if (const std::string& why = engine.why_given_up(); !why.empty())
-    return Error{Status::ERROR_SERVER, why};
-  clear_up(live, spill);
-  if (draining) reporter.drained(engine.drained());
-  return status;
-}
+  /// kElsewhere, or the exit status of leatd.
+  Result<int> serve(Reporter& reporter) {
+    for (const auto step : {&Startup::enter_folder, &Startup::take_session, &Startup::read_model,
+                            &Startup::open_log, &Startup::load_plugins, &Startup::make_segment,
+                            &Startup::make_folders, &Startup::listen, &Startup::make_engine}) {
+      if (const Result<void> done = (this->*step)(); !done) return done.error();
+      if (is_elsewhere_) return kElsewhere;
+    }
+    if (!is_draining() && !reporter.ready()) return 0;
+    engine_->open_ledger();
+    const int status = driver_->run(*engine_);
+    if (const std::string& why = engine_->why_given_up(); !why.empty())
+      return Error{Status::ERROR_SERVER, why};
+    clear_up();
+    if (is_draining()) reporter.drained(engine_->drained());
+    return status;
+  }
 
-Result<int> serve(Options options, Reporter& reporter, const HostProcess& host,
-                  const ProcessChanges& process) {
-  const bool draining = !options.drain.empty();
-  if (const Result<void> there = go_to_folder(&options); !there) return there.error();
-  const platform::CpuSet inherited = platform::current_affinity();
-  platform::set_affinity(platform::allowed_cpus());
-  Result<LiveSession> live = take_session(options);
-  if (!live) return live.error();
-  Result<std::optional<Inherited>> inheritance = take_inheritance(&*live, options);
-  if (!inheritance) return inheritance.error();
-  std::optional<Inherited>& old = *inheritance;
-  std::string warnings;
-  Result<model::Model> model =
-      model_for(old, host.owner == Owner::rank || live->is_taken_over(), &options, &warnings);
-  if (!model) return model.error();
-  if (!old && belongs_to_simulation(*model, options, host.owner)) return kElsewhere;
-  const bool has_cores = model->architecture.place != model::Place::none;
-  if (!has_cores) platform::set_affinity(inherited);
-  RunFacts facts = facts_of(options, *live, host.owner);
-  const NodeNumber node_number(".", model->name, facts);
-  facts.node_number = node_number.value();
-  const OwnName log_name = name_of_log(*model, own_session(options), live->is_taken_over());
-  Result<std::shared_ptr<Log>> log = open_log(*model, log_name, facts, *live, warnings);
-  if (!log) return log.error();
-  (*log)->debug("session {}, of {}: `leat ctl {} status` asks how it does", own_session(options),
-                options.config, own_session(options));
-  Result<std::vector<LoadedPlugin>> plugins = plugins_and_scripts(&*model, options, **log);
-  if (!plugins) return plugins.error();
-  if (const Result<void> made = make_folders(*model, options, *live, **log); !made)
-    return made.error();
-  const auto drains = std::make_shared<Drains>(live->undrained(), *log);
-  const Result<DescribedMachine> described = machine_here();
-  if (!described) return described.error();
-  Result<shm::Segment> segment =
-      old ? std::move(old->segment)
-          : make_segment_in_time(*model, options, live->segment(),
-                                 memory_node_of_starter(described->machine, inherited, options),
-                                 *drains);
-  if (!segment) return segment.error();
-  if (!live->is_taken_over()) live->has_made_segment();
-  Result<std::optional<platform::SpillFolder>> spill = make_spill_folder(*model, *live, **log);
-  if (!spill) return spill.error();
-  Result<platform::UniqueFd> listener = listen_for_ranks(*live);
-  if (!listener) return listener.error();
-  const PluginView view(*model, facts);
-  Driver driver(
-      *model, *segment, **log,
-      {std::move(*listener), live->socket(), described->machine, listen_for_control(*live, **log),
-       facts, options.config, ranks_told(options), process.signals(), process.termination(),
-       host.owner == Owner::simulation, has_cores});
-  const Result<std::unique_ptr<PieceRunner>> lent =
-      threads_for(*plugins, view, *model, facts, host.lent, *log);
-  if (!lent) return lent.error();
-  Engine engine({*model, *segment, facts, driver, *log, driver.executor(), ".",
-                 instances_of(*plugins, *model, view, {*segment, facts, *log}), live->journal(),
-                 live->late_ranks(), *spill ? &**spill : nullptr, drains, lent->get(),
-                 servers_of_run(*model, facts), wants_overlap_check()});
-  return run_to_the_end(engine, driver, reporter, &*live, &*spill, draining);
-}
+ private:
+  bool is_draining() const noexcept { return !options_.drain.empty(); }
+
+  // That of a dead run is known by its segment.
+  Result<void> enter_folder() {
+    if (is_draining()) {
+      if (Result<void> known = take_options_of_dead_run(&options_); !known) return known;
+    }
+    return work_in(options_.folder);
+  }
+
+  Result<void> take_session() {
+    inherited_cpus_ = platform::current_affinity();
+    platform::set_affinity(platform::allowed_cpus());
+    Result<LiveSession> live = is_draining()
+                                   ? LiveSession::drain(options_.drain)
+                                   : LiveSession::begin(own_session(options_), options_.take_over,
+                                                        {options_.for_rank, options_.since_ns});
+    if (!live) return live.error();
+    live_.emplace(std::move(*live));
+    if (!live_->is_taken_over()) return {};
+    Result<Inherited> old = take_segment(&*live_, options_);
+    if (!old) return old.error();
+    old_.emplace(std::move(*old));
+    return {};
+  }
+
+  Result<void> read_model() {
+    const bool may_be_in_ranks = host_.owner == Owner::rank || live_->is_taken_over();
+    Result<model::Model> model = model_of(
+        old_ ? model::read_sources(old_->run.sources) : read_for(options_, may_be_in_ranks),
+        &warnings_);
+    if (!model) return model.error();
+    model_ = std::move(*model);
+    if (Result<void> divided = take_share(&model_, &options_); !divided) return divided;
+    is_elsewhere_ = !old_ && belongs_to_simulation(model_, options_, host_.owner);
+    has_cores_ = model_.architecture.place != model::Place::none;
+    if (!has_cores_) platform::set_affinity(inherited_cpus_);
+    facts_ = facts_of(options_, *live_, host_.owner);
+    return {};
+  }
+
+  Result<void> open_log() {
+    node_number_ = NodeNumber(".", model_.name, facts_);
+    facts_.node_number = node_number_.value();
+    log_name_ = name_of_log(model_, facts_.session, facts_.resumed);
+    Result<std::shared_ptr<Log>> log =
+        make_log(model_, log_name_, facts_.resumed, own_node_name(facts_));
+    if (!log) return log.error();
+    log_ = *log;
+    if (!warnings_.empty()) log_->warn("{}", warnings_);
+    if (facts_.node_number > 1)
+      log_->info(
+          "another node of this run is called {} too: in the names of ledger, report and scripts' "
+          "folder this one is {}",
+          platform::node_name(), own_node_name(facts_));
+    log_->debug("session {}, of {}: `leat ctl {} status` asks how it does", facts_.session,
+                options_.config, facts_.session);
+    return {};
+  }
+
+  Result<void> load_plugins() {
+    if (is_draining()) model_.scripts = {};  // nobody waits for their results
+    if (model_.scripts.exist()) {
+      std::string why = model::format(script_problems(model_.scripts));
+      if (!why.empty()) why.pop_back();  // the end of its last line
+      if (!why.empty()) return Error{Status::ERROR_CONFIG, why};
+    }
+    if (Result<void> enough = check_limits(model_, facts_.node_ranks); !enough) return enough;
+    Result<std::vector<LoadedPlugin>> plugins = server::load_plugins(model_, *log_);
+    if (!plugins) return plugins.error();
+    plugins_ = std::move(*plugins);
+    return {};
+  }
+
+  // In the midst of a run a store says that it has no folder, and all others go on. What is drained goes where it
+  // belongs, or stays where it is.
+  Result<void> make_folders() {
+    if (!is_draining()) {
+      Result<void> made = make_output_folders(model_);
+      if (!made && !live_->is_taken_over()) return made;
+      if (!made) log_->error("{}", made.error().message);
+    }
+    Result<std::optional<platform::SpillFolder>> spill = make_spill_folder(model_, *live_, *log_);
+    if (!spill) return spill.error();
+    if (*spill) spill_.emplace(std::move(**spill));
+    return {};
+  }
+
+  Result<void> make_segment() {
+    drains_ = std::make_shared<Drains>(live_->undrained(), log_);
+    Result<DescribedMachine> described = machine_here();
+    if (!described) return described.error();
+    machine_ = std::move(described->machine);
+    Result<shm::Segment> segment =
+        old_ ? std::move(old_->segment)
+             : make_segment_in_time(model_, options_, live_->segment(),
+                                    memory_node_of_starter(machine_, inherited_cpus_, options_),
+                                    *drains_);
+    if (!segment) return segment.error();
+    segment_.emplace(std::move(*segment));
+    if (!live_->is_taken_over()) live_->has_made_segment();
+    return {};
+  }
+
+  // To what is drained nobody comes. Without a control channel a run goes on.
+  Result<void> listen() {
+    if (!live_->socket().empty()) {
+      Result<platform::UniqueFd> listener = platform::listen_at(live_->socket());
+      if (!listener) return listener.error();
+      for_ranks_ = std::move(*listener);
+    }
+    if (live_->control().empty()) return {};
+    Result<platform::UniqueFd> listener =
+        platform::listen_at(live_->control(), platform::SocketKind::stream);
+    if (!listener) log_->warn("there is no control channel: {}", listener.error().message);
+    if (listener) for_control_ = std::move(*listener);
+    return {};
+  }
+
+  Result<void> make_engine() {
+    view_.emplace(model_, facts_);
+    driver_.emplace(model_, *segment_, *log_,
+                    DriverParts{.listener = std::move(for_ranks_),
+                                .socket_path = live_->socket(),
+                                .machine = machine_,
+                                .control_listener = std::move(for_control_),
+                                .facts = facts_,
+                                .config = options_.config,
+                                .ranks_of_node = ranks_reported_to(options_),
+                                .signals = process_.signals(),
+                                .termination = process_.termination(),
+                                .among_others = host_.owner == Owner::simulation,
+                                .has_cores = has_cores_});
+    if (Result<void> fit = check_fit(plugins_, *view_, model_, facts_); !fit) return fit;
+    if (!facts_.resumed) {
+      Result<std::unique_ptr<PieceRunner>> lent =
+          crew_of_simulation(model_, plugins_, host_.lent, log_);
+      if (!lent) return lent.error();
+      lent_threads_ = std::move(*lent);
+    }
+    const char* const overlaps = std::getenv("LEAT_CHECK_OVERLAPS");
+    engine_.emplace(
+        EngineParts{.model = model_,
+                    .segment = *segment_,
+                    .facts = facts_,
+                    .host = *driver_,
+                    .log = log_,
+                    .executor = driver_->executor(),
+                    .folder = ".",
+                    .plugins = instances_of(plugins_, model_, *view_, {*segment_, facts_, log_}),
+                    .journal_path = live_->journal(),
+                    .late_ranks_path = live_->late_ranks(),
+                    .spill_folder = spill_ ? &*spill_ : nullptr,
+                    .drains = drains_,
+                    .lent_threads = lent_threads_.get(),
+                    .group = servers_of_run(model_, facts_),
+                    .check_overlaps = overlaps && std::string_view(overlaps) == "1"});
+    return {};
+  }
+
+  void clear_up() {
+    if (spill_) spill_->done_with();
+    if (!spill_) ::unlink(live_->spill_link().c_str());  // the folder is gone
+    live_->finish();
+  }
+
+  Options options_;
+  const HostProcess& host_;
+  const ProcessChanges& process_;
+  bool is_elsewhere_ = false, has_cores_ = true;
+  platform::CpuSet inherited_cpus_;
+  std::optional<LiveSession> live_;
+  std::optional<Inherited> old_;  // of a server that has died
+  std::string warnings_;          // of the XML
+  model::Model model_;
+  RunFacts facts_;
+  NodeNumber node_number_;
+  OwnName log_name_;
+  std::shared_ptr<Log> log_;
+  std::vector<LoadedPlugin> plugins_;
+  std::shared_ptr<Drains> drains_;
+  platform::Machine machine_;
+  std::optional<shm::Segment> segment_;
+  std::optional<platform::SpillFolder> spill_;
+  platform::UniqueFd for_ranks_, for_control_;
+  std::optional<PluginView> view_;
+  std::optional<Driver> driver_;
+  std::unique_ptr<PieceRunner> lent_threads_;  // of the simulation; null: the run needs none
+  std::optional<Engine> engine_;
+};
 
 }  // namespace
 
@@ -417,7 +466,7 @@ int run_session(const Options& options, const HostProcess& host) {
   try {
     const Result<void> made = changes.make();
     const Result<int> done =
-        made ? serve(options, reporter, host, changes) : Result<int>(made.error());
+        made ? Startup(options, host, changes).serve(reporter) : Result<int>(made.error());
     if (done && *done == kElsewhere) {
       reporter.elsewhere();
       return 0;

@@ -64,19 +64,17 @@ shm::Welcome welcome_of(const shm::Hello& hello, const std::string& refusal, con
 Attachment::Attachment(SessionState& session, Dispatcher& dispatcher, Overflow& overflow,
                        Failover& failover, Placing& placing, Host& host, std::string late_ranks)
     : session_(session),
-      run_(session.run),
-      clients_(session.clients),
       dispatcher_(dispatcher),
       overflow_(overflow),
       failover_(failover),
       placing_(placing),
       host_(host),
-      reports_(run_.model, clients_.size()),
+      reports_(session.run.model, session.clients.size()),
       late_path_(std::move(late_ranks)),
       late_ranks_(platform::LateRanks::read(late_path_)) {}
 
 std::string Attachment::why_refused(const shm::Hello& hello) const {
-  const RunFacts& facts = run_.facts;
+  const RunFacts& facts = session_.run.facts;
   if (hello.magic != shm::kMagic || hello.version != shm::kLayoutVersion) {
     return "leatd has segment layout version " + std::to_string(shm::kLayoutVersion) +
            ", the client library has version " + std::to_string(hello.version) +
@@ -92,22 +90,22 @@ std::string Attachment::why_refused(const shm::Hello& hello) const {
   if (whose_rank(hello, facts) != facts.server)  // it is told where to go
     return hello.resumed ? ""
                          : late_ranks_.why_too_late(facts.session, hello.node_rank, hello.since_ns);
-  const ClientLink& client = clients_[place_among_own(hello, facts)];
+  const ClientLink& client = session_.clients[place_among_own(hello, facts)];
   if (!hello.resumed) return why_too_late(hello);
-  if (hello.segment != run_.segment.name()) {
+  if (hello.segment != session_.run.segment.name()) {
     return rank_of_node(hello) + "was part of another run of this name, with segment " +
            std::string(hello.segment) + ", not of session " + facts.session +
-           " as it is now, with segment " + run_.segment.name() + kOtherNames;
+           " as it is now, with segment " + session_.run.segment.name() + kOtherNames;
   }
   // Absent: the server before this one was killed between its welcome and its note of that.
   if (client.is_away() || client.phase() == Phase::absent) return "";
   return rank_of_node(hello) + "is no part of session " + facts.session +
-         " any more: its server was told to end, or has taken it for dead";
+         " any more: its server was asked to shut down, or took the rank for dead";
 }
 
 std::string Attachment::why_too_late(const shm::Hello& hello) const {
-  const std::string& session = run_.facts.session;
-  const ClientLink& client = clients_[place_among_own(hello, run_.facts)];
+  const std::string& session = session_.run.facts.session;
+  const ClientLink& client = session_.clients[place_among_own(hello, session_.run.facts)];
   if (std::string late = late_ranks_.why_too_late(session, hello.node_rank, hello.since_ns);
       !late.empty()) {
     return late;
@@ -126,24 +124,25 @@ std::optional<std::uint32_t> Attachment::hello(shm::Hello hello,
   hello.segment[sizeof hello.segment - 1] = 0;
   const std::string refusal = why_refused(hello);
   if (refusal.empty()) {
-    const bool is_own = whose_rank(hello, run_.facts) == run_.facts.server;
+    const bool is_own = whose_rank(hello, session_.run.facts) == session_.run.facts.server;
     is_own ? session_.record.open() : other_came(hello);
   }
-  const bool is_there = connection->welcome(welcome_of(hello, refusal, run_));
-  if (!refusal.empty()) run_.log->warn("refused a client (pid {}): {}", hello.pid, refusal);
-  if (!is_there || !refusal.empty() || whose_rank(hello, run_.facts) != run_.facts.server)
+  const bool is_there = connection->welcome(welcome_of(hello, refusal, session_.run));
+  if (!refusal.empty()) session_.run.log->warn("refused a client (pid {}): {}", hello.pid, refusal);
+  if (!is_there || !refusal.empty() ||
+      whose_rank(hello, session_.run.facts) != session_.run.facts.server)
     return {};
-  const std::uint32_t place = place_among_own(hello, run_.facts);
+  const std::uint32_t place = place_among_own(hello, session_.run.facts);
   hello.node_rank = static_cast<std::int32_t>(place);
-  take(clients_[place], hello, std::move(connection));
+  take(session_.clients[place], hello, std::move(connection));
   return place;
 }
 
 // Noted before it is told where to go: a server that takes over does not wait for it.
 void Attachment::other_came(const shm::Hello& hello) {
-  if (clients_.others_expected().count(hello.node_rank) == 0) return;
-  session_.journal.note({{"others", {hello.node_rank}}});
-  clients_.other_came(hello.node_rank);
+  if (session_.clients.others_expected().count(hello.node_rank) == 0) return;
+  session_.journal.append(OtherRanksCame{{hello.node_rank}});
+  session_.clients.other_came(hello.node_rank);
 }
 
 void Attachment::take(ClientLink& client, const shm::Hello& hello,
@@ -158,18 +157,18 @@ void Attachment::take(ClientLink& client, const shm::Hello& hello,
   client.attach(hello, std::move(connection));
   client.save(0);
   session_.record.rank_came();
-  if (!clients_.all_have_attached()) return;
+  if (!session_.clients.all_have_attached()) return;
   placing_.place_when_known();
   dispatcher_.start_stores();
 }
 
 bool Attachment::take_reports(std::uint32_t index) {
-  ClientLink& client = clients_[index];
+  ClientLink& client = session_.clients[index];
   for (int i = 0; i < kMostAtOnce && client.connection(); ++i) {
     shm::Report report{};
     switch (client.connection()->take(&report)) {
       case shm::ToClient::Received::message:
-        reports_.take(index, client.rank(), report, run_.now_ns);
+        reports_.take(index, client.rank(), report, session_.run.now_ns);
         break;
       case shm::ToClient::Received::nothing:
         return true;
@@ -187,39 +186,41 @@ std::string Attachment::why(std::uint32_t index, std::uint32_t number) {
 }
 
 // In the log, and to the user where that is a file: those who look at neither look there.
-void Attachment::say_reports(bool all) {
+void Attachment::log_reports(bool all) {
   if (!reports_.has_waiting()) return;
-  const bool log_is_seen = run_.model.log.file.empty() && run_.log->shows(LogLevel::error);
-  for (const ReportBook::Line& line : reports_.take_due(run_.now_ns, all)) {
-    run_.log->log(line.is_error ? LogLevel::error : LogLevel::warning, "{}", line.text);
+  const bool log_is_seen =
+      session_.run.model.log.file.empty() && session_.run.log->shows(LogLevel::error);
+  for (const ReportBook::Line& line : reports_.take_due(session_.run.now_ns, all)) {
+    session_.run.log->log(line.is_error ? LogLevel::error : LogLevel::warning, "{}", line.text);
     if (line.is_error && !log_is_seen) host_.tell_user(line.text);
   }
 }
 
 void Attachment::left(std::uint32_t index, Phase how) {
-  ClientLink& client = clients_[index];
+  ClientLink& client = session_.clients[index];
   const std::int64_t current = session_.iterations.current(index);
   Incidents& incidents = session_.record.ledger().incidents();
   client.leave(how);
   count_untold(index);
   if (how == Phase::dead) {
-    reports_.died(client.rank(), current, run_.now_ns);
+    reports_.died(client.rank(), current, session_.run.now_ns);
     incidents.client_died(client.rank(), current);
   } else if (how == Phase::cut_off) {
-    incidents.client_cut_off(client.rank(), current, run_.segment.server_state().drained_by);
+    incidents.client_cut_off(client.rank(), current,
+                             session_.run.segment.server_state().drained_by);
   }
   forget(index, how != Phase::finalized);
-  run_.made_progress();
+  session_.run.made_progress();
   overflow_.serve();
 }
 
 // What a client was refused, and could not say before it ended: its ring was full.
 void Attachment::count_untold(std::uint32_t index) {
-  const std::uint64_t untold = clients_[index].take_untold();
+  const std::uint64_t untold = session_.clients[index].take_untold();
   if (untold == 0) return;
-  const std::int32_t rank = clients_[index].rank();
+  const std::int32_t rank = session_.clients[index].rank();
   const std::int64_t current = session_.iterations.current(index);
-  run_.log->error(
+  session_.run.log->error(
       "rank {}: {} failed, from iteration {} on; it ended before it could say "
       "which",
       rank, counted(untold, "more write"), current);
@@ -229,24 +230,24 @@ void Attachment::count_untold(std::uint32_t index) {
 }
 
 void Attachment::never_came(std::uint32_t index) {
-  run_.log->warn("{} has not come, and the others have waited for it: going on without it",
-                 clients_.name_of(index));
-  clients_[index].leave(Phase::dead);
-  clients_[index].save(0);
+  session_.run.log->warn(
+      "{} did not connect while the other ranks waited for it: continuing without it",
+      session_.clients.name_of(index));
+  session_.clients[index].leave(Phase::dead);
+  session_.clients[index].save(0);
   session_.record.ledger().incidents().client_never_came(number_on_node(index));
   forget(index, true);
 }
 
 void Attachment::others_never_came() {
-  if (!clients_.any_other_expected()) return;
-  run_.log->warn(
-      "{} of this node, which other servers of the node serve, {} not come, and the others "
-      "have waited for {}: going on without",
-      named(clients_.others_expected()), clients_.others_expected().size() == 1 ? "has" : "have",
-      clients_.others_expected().size() == 1 ? "it" : "them");
-  for (const std::int32_t rank : clients_.others_expected())
+  if (!session_.clients.any_other_expected()) return;
+  session_.run.log->warn(
+      "{} of this node, which other servers of the node serve, did not connect while the other "
+      "ranks waited: continuing without",
+      named(session_.clients.others_expected()));
+  for (const std::int32_t rank : session_.clients.others_expected())
     session_.record.ledger().incidents().client_never_came(rank);
-  clients_.give_up_others();
+  session_.clients.give_up_others();
 }
 
 void Attachment::forget(std::uint32_t index, bool died) {
@@ -255,12 +256,13 @@ void Attachment::forget(std::uint32_t index, bool died) {
   session_.memory.client_gone(index);
 }
 
-void Attachment::note_late_ranks() const {
+void Attachment::write_late_ranks() const {
   std::vector<std::int32_t> ranks;
-  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
-    if (clients_[i].never_came()) ranks.push_back(number_on_node(i));
+  for (std::uint32_t i = 0; i < session_.clients.size(); ++i) {
+    if (session_.clients[i].never_came()) ranks.push_back(number_on_node(i));
   }
-  ranks.insert(ranks.end(), clients_.others_expected().begin(), clients_.others_expected().end());
+  ranks.insert(ranks.end(), session_.clients.others_expected().begin(),
+               session_.clients.others_expected().end());
   if (ranks.empty() || late_path_.empty()) return;
   platform::LateRanks late = late_ranks_;
   late.note(late_path_, ranks);
@@ -279,65 +281,65 @@ constexpr std::int64_t kMostBetweenNs = 1'000'000'000;
 
 Absence::Absence(SessionState& session, Dispatcher& dispatcher, Overflow& overflow,
                  Attachment& attachment, Placing& placing)
-    : run_(session.run),
-      clients_(session.clients),
-      iterations_(session.iterations),
-      memory_(session.memory),
+    : session_(session),
       dispatcher_(dispatcher),
       overflow_(overflow),
       attachment_(attachment),
       placing_(placing) {}
 
 bool Absence::any_expected() const noexcept {
-  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
-    if (clients_.is_expected(i)) return true;
+  for (std::uint32_t i = 0; i < session_.clients.size(); ++i) {
+    if (session_.clients.is_expected(i)) return true;
   }
-  return clients_.any_other_expected();
+  return session_.clients.any_other_expected();
 }
 
 // Nobody else is left; or a rank waits for memory that nothing else will free.
 bool Absence::hurts() const {
-  const bool anybody = std::any_of(clients_.begin(), clients_.end(), [](const ClientLink& c) {
-    return c.phase() == Phase::attached || (c.phase() == Phase::absent && c.lives());
-  });
+  const bool anybody =
+      std::any_of(session_.clients.begin(), session_.clients.end(), [](const ClientLink& c) {
+        return c.phase() == Phase::attached || (c.phase() == Phase::absent && c.lives());
+      });
   // Ranks of the same job come when they have prepared what they compute.
-  if (!anybody && run_.facts.ranks_are_sure && clients_.none_has_come()) return false;
+  if (!anybody && session_.run.facts.ranks_are_sure && session_.clients.none_has_come())
+    return false;
   if (!anybody || overflow_.refused_for_absent() || ends_are_waited_for()) return true;
-  const LeaseRequest* const unmet = memory_.requests().first_unmet();
+  const LeaseRequest* const unmet = session_.memory.requests().first_unmet();
   return unmet && !dispatcher_.anything_held() && !dispatcher_.pipeline().queue().first_number() &&
          overflow_.is_expected_before(unmet->iteration);
 }
 
 // A rank that has ended an iteration waits until all have, those too that have yet to come.
 bool Absence::ends_are_waited_for() const noexcept {
-  const shm::ServerState& words = run_.segment.server_state();
-  const auto waits = static_cast<shm::Synchronous>(run_.segment.header().synchronous);
+  const shm::ServerState& words = session_.run.segment.server_state();
+  const auto waits = static_cast<shm::Synchronous>(session_.run.segment.header().synchronous);
   if (waits == shm::Synchronous::no) return false;
   if (waits == shm::Synchronous::unless_overlaps && words.overlaps.load() != 0) return false;
-  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
-    if (clients_[i].phase() == Phase::attached && iterations_.current(i) > 0) return true;
+  for (std::uint32_t i = 0; i < session_.clients.size(); ++i) {
+    if (session_.clients[i].phase() == Phase::attached && session_.iterations.current(i) > 0)
+      return true;
   }
   return false;
 }
 
 // Less than the timeout, so that who waits gets its memory.
 std::int64_t Absence::limit_ns() const noexcept {
-  return std::max(kLeastNs, run_.timeout_ns() / 4 * 3);
+  return std::max(kLeastNs, session_.run.timeout_ns() / 4 * 3);
 }
 
 void Absence::look() {
   if (!any_expected()) return;
-  const std::int64_t before = std::exchange(seen_ns_, hurts() ? run_.now_ns : 0);
+  const std::int64_t before = std::exchange(seen_ns_, hurts() ? session_.run.now_ns : 0);
   if (seen_ns_ == 0) return;
-  if (before != 0) hurt_ns_ += std::min(run_.now_ns - before, kMostBetweenNs);
+  if (before != 0) hurt_ns_ += std::min(session_.run.now_ns - before, kMostBetweenNs);
   // Whoever waits for the end of the run sees that it comes.
-  if (hurt_ns_ < limit_ns()) return run_.made_progress();
-  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
-    if (clients_.is_expected(i)) attachment_.never_came(i);
+  if (hurt_ns_ < limit_ns()) return session_.run.made_progress();
+  for (std::uint32_t i = 0; i < session_.clients.size(); ++i) {
+    if (session_.clients.is_expected(i)) attachment_.never_came(i);
   }
   attachment_.others_never_came();
   placing_.place_when_known();
-  run_.made_progress();
+  session_.run.made_progress();
   overflow_.serve();
 }
 

@@ -31,7 +31,7 @@ class Attachment {
   /// Why a write of this client failed: its report of this number; "" when there is none.
   std::string why(std::uint32_t index, std::uint32_t number);
   /// Says what is to be said of reports now; `all`: without waiting for other ranks.
-  void say_reports(bool all);
+  void log_reports(bool all);
   bool has_reports() const noexcept { return reports_.has_waiting(); }
 
   /// It has ended, well or not.
@@ -45,20 +45,18 @@ class Attachment {
   /// Nothing comes from it any more.
   void forget(std::uint32_t index, bool died);
   /// Those who come now learn that they are too late.
-  void note_late_ranks() const;
+  void write_late_ranks() const;
 
  private:
   void other_came(const shm::Hello& hello);
   void take(ClientLink& client, const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection);
   std::int32_t number_on_node(std::uint32_t index) const noexcept {
-    return run_.facts.first_on_node + static_cast<std::int32_t>(index);
+    return session_.run.facts.first_on_node + static_cast<std::int32_t>(index);
   }
   std::string why_refused(const shm::Hello& hello) const;
   std::string why_too_late(const shm::Hello& hello) const;
 
   SessionState& session_;
-  const Run& run_;
-  Clients& clients_;
   Dispatcher& dispatcher_;
   Overflow& overflow_;
   Failover& failover_;
@@ -87,10 +85,7 @@ class Absence {
   bool ends_are_waited_for() const noexcept;
   std::int64_t limit_ns() const noexcept;
 
-  const Run& run_;
-  Clients& clients_;
-  const IterationTracker& iterations_;
-  Memory& memory_;
+  SessionState& session_;
   Dispatcher& dispatcher_;
   Overflow& overflow_;
   Attachment& attachment_;

@@ -60,7 +60,7 @@ class ControlPort {
   /// A parameter is to have another value. "", or why that is refused.
   std::string steer(const SteeringRequest& request) { return session_.parameters.steer(request); }
   /// An event of the XML is to happen, in the next iteration. "", or why that is refused.
-  std::string signal(const std::string& event) { return session_.signals.order(event); }
+  std::string signal(const std::string& event) { return session_.signals.request(event); }
   /// What complete iterations wait for that no store may begin; "".
   std::string awaited() const { return session_.of_run.awaited(); }
   /// "", or why there is nothing to load.

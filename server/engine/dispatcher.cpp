@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/engine/run_report.hpp"
+
 namespace leat::server {
 namespace {
 
@@ -49,13 +51,8 @@ void tell(IterationEvents& events, const PipelineResult& result) {
 }  // namespace
 
 Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
-    : run_(session.run),
-      clients_(session.clients),
-      memory_(session.memory),
-      iterations_(session.iterations),
-      events_(session.events),
-      session_(session),
-      record_(session.record),
+    : session_(session),
+      run_(session.run),
       drains_(parts.drains
                   ? std::move(parts.drains)
                   : std::make_shared<Drains>(std::vector<platform::UndrainedOne>(), run_.log)),
@@ -72,7 +69,7 @@ Dispatcher::Dispatcher(SessionState& session, DispatcherParts parts)
           parts.wake) {
   for (const auto& store : pipeline_.stores()) {
     PluginHost& host = store->plugin().host();
-    host.show_ledger([this] { return record_.text(); });
+    host.show_ledger([this] { return session_.record.text(); });
     host.report_progress([this] { run_.made_progress(); });
   }
   for (const auto& store : pipeline_.stores())
@@ -91,14 +88,15 @@ std::optional<Iteration> Dispatcher::take_oldest(const WaitingLine::Which& which
   if (!taken) return taken;
   scripts_.submit(taken->number, {}, true);
   under_way_.came(taken->number);
-  session_.signals.give_back(*taken);
+  session_.signals.defer(taken->number);
   return taken;
 }
 
 void Dispatcher::start() {
   drains_->start();
   const RunFacts& facts = run_.facts;
-  if (facts.has_all_ranks() || facts.drained || clients_.all_have_attached()) start_stores();
+  if (facts.has_all_ranks() || facts.drained || session_.clients.all_have_attached())
+    start_stores();
   spiller_.start(run_.executor);
   scripts_.start();
 }
@@ -106,7 +104,7 @@ void Dispatcher::start() {
 // Its ranks that never attach are given up before there is anything to store.
 void Dispatcher::start_stores() {
   if (pipeline_.is_started()) return;
-  pipeline_.start(run_.executor, run_.facts.has_all_ranks() ? 0 : clients_.lowest_rank(),
+  pipeline_.start(run_.executor, run_.facts.has_all_ranks() ? 0 : session_.clients.lowest_rank(),
                   [drains = drains_] { drains->await_here(); });
 }
 
@@ -116,16 +114,16 @@ void Dispatcher::pass_on_complete() {
   session_.signals.advance();
   if (!may_store()) return;
   const std::int64_t last = session_.of_run.known_until();
-  while (std::optional<Iteration> iteration = iterations_.take_complete(last)) {
-    record_.ledger().handed_over(*iteration);
-    events_.complete(iteration->number, bytes_of(*iteration));
+  while (std::optional<Iteration> iteration = session_.iterations.take_complete(last)) {
+    session_.record.ledger().handed_over(*iteration);
+    session_.events.complete(iteration->number, bytes_of(*iteration));
     pins_.pin(&*iteration);
     under_way_.hold(iteration->number, iteration->pins.size());
     iteration->parameters = session_.parameters.at(iteration->number);
     iteration->signals = session_.signals.decide(iteration->number);
     for (const Signal& each : iteration->signals)
-      events_.signalled(iteration->number, run_.model.events[each.event].name, each.rank,
-                        each.times);
+      session_.events.signalled(iteration->number, run_.model.events[each.event].name, each.rank,
+                                each.times);
     // What was on the disk when a server died, was so because no script wanted it any more.
     if (!hold_spilled(&*iteration)) scripts_.submit(*iteration);
     start_stores();
@@ -149,19 +147,19 @@ void Dispatcher::take_results() {
 }
 
 void Dispatcher::take(PipelineResult& result) {
-  record_.settled(result);
+  session_.record.settled(result);
   run_.made_progress();
   switch (result.kind) {
     case PipelineResult::Kind::awaited:
       return under_way_.came(result.iteration);
     case PipelineResult::Kind::iteration:
-      tell(events_, result);
-      return note_done(result);
+      tell(session_.events, result);
+      return record_done(result);
     case PipelineResult::Kind::opened:
       return stores_opened(result);
     case PipelineResult::Kind::late:
-      tell(events_, result);
-      return note_late(result);
+      tell(session_.events, result);
+      return record_late(result);
     case PipelineResult::Kind::products:
       return;
     case PipelineResult::Kind::closed:
@@ -185,7 +183,7 @@ void Dispatcher::stores_opened(const PipelineResult& result) {
 
 // The iteration's blocks are still held by the result: a server that takes over either finds them,
 // or these words.
-void Dispatcher::note_done(const PipelineResult& result) noexcept {
+void Dispatcher::record_done(const PipelineResult& result) noexcept {
   const shm::Segment& segment = run_.segment;
   for (const auto& store : pipeline_.stores()) {
     store->settled(result.iteration);
@@ -198,7 +196,7 @@ void Dispatcher::note_done(const PipelineResult& result) noexcept {
   spiller_.forget(result.iteration);
 }
 
-void Dispatcher::note_late(const PipelineResult& result) noexcept {
+void Dispatcher::record_late(const PipelineResult& result) noexcept {
   for (const auto& store : pipeline_.stores()) {
     const auto is_its = [&](const StoreOutcome& late) {
       return late.store == store->plugin().store();
@@ -212,28 +210,97 @@ void Dispatcher::note_late(const PipelineResult& result) noexcept {
 void Dispatcher::take_returned_blocks() {
   for (const Returned& returned : pins_.take_returned()) {
     under_way_.release(returned.iteration);
-    for (const Block& block : returned.blocks) memory_.release(block);
+    for (const Block& block : returned.blocks) session_.memory.release(block);
     run_.made_progress();
   }
 }
 
 // The ledger that the stores keep knows of all that came before.
 bool Dispatcher::is_idle() const {
-  return may_store() && iterations_.oldest() >= iterations_.least() && !anything_held() &&
-         scripts_.idle() && !pipeline_.is_busy();
+  return may_store() && session_.iterations.oldest() >= session_.iterations.least() &&
+         !anything_held() && scripts_.idle() && !pipeline_.is_busy();
 }
 
 // Without a rank there is nothing to store, and what lies under the names of the output is not this
 // server's: another one of the run may have written it.
 void Dispatcher::close() {
-  if (!pipeline_.is_started() && clients_.none_has_come()) {
-    run_.log->warn("no rank of the simulation has come to this server: it writes no file");
+  if (!pipeline_.is_started() && session_.clients.none_has_come()) {
+    run_.log->warn("no rank of the simulation connected to this server: it writes no file");
     state_ = State::closed;
     return;
   }
   start_stores();
-  record_.publish(scripts_.fates());
+  session_.record.publish(scripts_.fates());
   pipeline_.close();
+}
+
+Settling::Settling(SessionState& session, Dispatcher& dispatcher)
+    : session_(session),
+      dispatcher_(dispatcher),
+      is_automatic_(session.run.model.architecture.mode == model::EndMode::automatic) {
+  if (is_automatic_) session.run.segment.server_state().overlaps.store(0);
+}
+
+void Settling::step() {
+  if (session_.run.segment.header().synchronous == 0) return;
+  publish_settled();
+  if (is_automatic_) choose();
+}
+
+bool Settling::waits_for_all() const noexcept {
+  return is_automatic_ ? !session_.mode.overlaps()
+                       : session_.run.model.architecture.mode == model::EndMode::sync;
+}
+
+std::int64_t Settling::last_settled() const {
+  const std::int64_t ended =
+      std::min(session_.iterations.least() - 1, session_.of_run.known_until());
+  if (dispatcher_.is_idle()) return ended;
+  if (waits_for_all()) return -1;
+  return std::min(
+      {ended, session_.iterations.oldest() - 1, dispatcher_.under_way().oldest_awaited() - 1});
+}
+
+void Settling::publish_settled() {
+  std::atomic<std::int64_t>& settled = session_.run.segment.server_state().settled_iteration;
+  const std::int64_t last = last_settled();
+  if (last <= settled.load(std::memory_order_relaxed)) return;
+  settled.store(last, std::memory_order_seq_cst);
+  for (ClientLink& client : session_.clients) client.wake_if_waiting();
+}
+
+void Settling::choose() {
+  if (session_.iterations.least() == INT64_MAX) return;  // all ranks are gone
+  const std::int64_t finished =
+      std::min({session_.iterations.least() - 1, session_.of_run.known_until(),
+                dispatcher_.oldest_unfinished() - 1});
+  if (finished <= finished_) return;
+  finished_ = finished;
+  if (!session_.mode.advance(progress(finished))) return;
+  // Where a store has runs="sync" ranks wait in any case, and this is not looked at.
+  session_.run.segment.server_state().overlaps.store(session_.mode.overlaps(),
+                                                     std::memory_order_relaxed);
+  log_mode();
+}
+
+ModeChoice::Progress Settling::progress(std::int64_t finished) const {
+  ModeChoice::Progress now;
+  now.finished = finished;
+  for (std::uint32_t i = 0; i < session_.clients.size(); ++i)
+    now.entered = std::max(now.entered, session_.iterations.current(i));
+  now.now_ns = session_.run.now_ns;
+  now.computing = session_.times.computing();
+  for (const auto& store : dispatcher_.pipeline().stores())
+    now.output += static_cast<double>(store->plugin().work().ns.load()) / 1e9;
+  for (const ScriptMetrics& each : dispatcher_.scripts().metrics()) now.output += each.seconds;
+  return now;
+}
+
+void Settling::log_mode() {
+  const std::optional<ModeChoice::Decision>& decision = session_.mode.decision();
+  if (!decision || decision->changes == logged_changes_) return;
+  logged_changes_ = decision->changes;
+  session_.run.log->info("mode=\"auto\": {}", in_words(*decision));
 }
 
 }  // namespace leat::server

@@ -56,7 +56,7 @@ class Dispatcher {
   bool anything_held() const noexcept { return under_way_.anything_held(); }
   /// The least iteration that holds blocks; INT64_MAX for none.
   std::int64_t oldest_unfinished() const noexcept {
-    return anything_held() ? under_way_.oldest_held() : iterations_.oldest();
+    return anything_held() ? under_way_.oldest_held() : session_.iterations.oldest();
   }
   /// The same, or the stores have something to do.
   bool is_at_work() const noexcept { return anything_held() || pipeline_.is_busy(); }
@@ -81,16 +81,11 @@ class Dispatcher {
   bool hold_spilled(Iteration* iteration) const;
   void take(PipelineResult& result);
   void stores_opened(const PipelineResult& result);
-  void note_done(const PipelineResult& result) noexcept;
-  void note_late(const PipelineResult& result) noexcept;
+  void record_done(const PipelineResult& result) noexcept;
+  void record_late(const PipelineResult& result) noexcept;
 
-  const Run& run_;
-  Clients& clients_;
-  Memory& memory_;
-  IterationTracker& iterations_;
-  IterationEvents& events_;
   SessionState& session_;
-  Record& record_;
+  const Run& run_;
   std::shared_ptr<Drains> drains_;
   Pipeline pipeline_;
   Spiller spiller_;
@@ -99,6 +94,31 @@ class Dispatcher {
   ScriptPool scripts_;
   State state_ = State::opening;
   std::string given_up_;
+};
+
+// Tells ranks at the end of an iteration up to where what they wait for has it; and with mode="auto"
+// whether they wait. Private to the engine's thread.
+
+class Settling {
+ public:
+  /// A server that takes over makes the choice anew: ranks wait until then.
+  Settling(SessionState& session, Dispatcher& dispatcher);
+
+  void step();
+
+ private:
+  bool waits_for_all() const noexcept;
+  std::int64_t last_settled() const;
+  void publish_settled();
+  void choose();
+  ModeChoice::Progress progress(std::int64_t finished) const;
+  void log_mode();
+
+  SessionState& session_;
+  Dispatcher& dispatcher_;
+  const bool is_automatic_;
+  std::int64_t finished_ = -1;
+  int logged_changes_ = -1;
 };
 
 }  // namespace leat::server

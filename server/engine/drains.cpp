@@ -54,7 +54,7 @@ void Drains::start_one(const platform::UndrainedOne& one) {
   std::error_code error;
   const bool is_here = std::filesystem::equivalent(held.run->folder, ".", error);
   started_.push_back({one.segment, one.session, *pid, is_here});
-  ++untold_;
+  ++unreported_;
 }
 
 // As long as the segment is there and somebody has it: our process, or one that was faster.
@@ -74,17 +74,17 @@ void Drains::report(bool at_end) {
     if (lives && each.pid > 0 && !platform::segment_is_there(each.segment))
       lives = !platform::reap(each.pid, kItsEndNs, &each.status);
     each.is_told = true;
-    --untold_;
+    --unreported_;
     if (lives)
       log_->info("session {}, which was killed: what it had in memory is still being stored",
                  each.session);
     else
-      say_outcome(each);
+      log_outcome(each);
   }
 }
 
 // With the segment goes what is stored, or said to be lost.
-void Drains::say_outcome(const One& one) {
+void Drains::log_outcome(const One& one) {
   const std::string what = "session " + one.session + ", which was killed: what it had in memory ";
   if (platform::segment_is_there(one.segment)) {
     log_->warn("{}is not stored: its server {}; `leat recover {}` tries again", what,

@@ -36,7 +36,7 @@ class Drains {
   /// Says in the log what has become of those that have ended since the last call; `at_end`: and that others have not. From
   /// the thread that has started them.
   void report(bool at_end);
-  bool any_untold() const noexcept { return untold_ > 0; }
+  bool any_unreported() const noexcept { return unreported_ > 0; }
 
  private:
   struct One {
@@ -48,13 +48,13 @@ class Drains {
   };
   void start_one(const platform::UndrainedOne& one);
   bool goes_on(One& each);
-  void say_outcome(const One& one);
+  void log_outcome(const One& one);
 
   std::vector<platform::UndrainedOne> found_;
   std::shared_ptr<Log> log_;
   std::mutex mutex_;  // of what follows, once they are started
   std::vector<One> started_;
-  std::size_t untold_ = 0;
+  std::size_t unreported_ = 0;
   std::atomic<bool> hurry_{false};
 };
 

@@ -12,7 +12,7 @@
 #include "lib/os/clock.hpp"
 #include "lib/os/memory.hpp"
 #include "server/engine/run_report.hpp"
-#include "server/state/ledger/problems.hpp"
+#include "server/state/ledger/loss_table.hpp"
 
 namespace leat::server {
 namespace {
@@ -55,12 +55,12 @@ void Ending::close_when_drained() {
   // comes.
   if (session_.run.facts.resumed && session_.clients.any_away()) return;
   closing_ = true;
-  say_what_never_happened();
-  session_.memory.stop_populating();
+  warn_of_missing_events();
+  session_.memory.stop_prefaulting();
   dispatcher_.close();
 }
 
-void Ending::say_what_never_happened() {
+void Ending::warn_of_missing_events() {
   warn("events", session_.of_run.take_warnings());
   warn(session_.of_run.gave_up() ? Warning::kLostEvents : "events",
        session_.signals.never_happened());
@@ -109,7 +109,8 @@ std::string Ending::last_line() const {
   if (ledger.anything_lost()) return text + ", NOT ALL OF THE DATA IS STORED, see above";
   // What ranks write after the order nobody counts here: they count it themselves.
   text += ledger.incidents().cut_off().empty() ? ", nothing lost" : ", STOPPED BEFORE ITS END";
-  for (const std::string& line : problems_of(ledger)) text += "; " + cut(line, kMostInLastLine);
+  for (const std::string& line : problems_of(ledger, false))
+    text += "; " + cut(line, kMostInLastLine);
   return text;
 }
 
@@ -155,7 +156,7 @@ RunReport Ending::report() const {
   return report;
 }
 
-void Ending::say_report() {
+void Ending::write_report() {
   if (session_.clients.none_has_come()) return;
   const RunReport said = report();
   if (!said.says_something() || session_.run.facts.drained) return;
@@ -164,30 +165,32 @@ void Ending::say_report() {
   const std::string text =
       json_of(said).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::string why = session_.record.write_beside("report", text + "\n");
-  if (!why.empty()) session_.run.log->warn("the report of this run is not written: {}", why);
+  if (!why.empty()) session_.run.log->warn("cannot write the report of this run: {}", why);
 }
 
-void Ending::log_the_end(const std::string& problems) {
+void Ending::log_the_end() {
   Log& log = *session_.run.log;
+  const std::string problems =
+      loss_table(session_.record.ledger(), session_.record.name(), kMostReport, false);
   if (!problems.empty()) log.warn("{}", problems);
   for (const std::string& line : dispatcher_.scripts().report()) log.debug("{}", line);
   if (const std::string line = dispatcher_.scripts().never_looked(); !line.empty())
     log.warn("{}", line);
   if (const std::string line = dispatcher_.spiller().report(); !line.empty()) log.info("{}", line);
   dispatcher_.drains().report(true);
-  if (session_.run.facts.drained) say_drained();
-  say_report();
+  if (session_.run.facts.drained) log_drained();
+  write_report();
   log.info("{}", last_line());
 }
 
 // Nobody can attach from here on: a simulation that starts anew finds no server and starts its own.
 // A rank of this run finds that it is too late.
 void Ending::report_drained() {
-  attachment_.note_late_ranks();
+  attachment_.write_late_ranks();
   host_.stop_listening();
   for (std::uint32_t i = 0; i < session_.clients.size(); ++i)
     if (session_.clients[i].phase() == Phase::cut_off) events_.count_late(i);
-  attachment_.say_reports(true);
+  attachment_.log_reports(true);
   const std::string problems = session_.record.finish(kMostReport);
   const Ledger& ledger = session_.record.ledger();
   shm::DrainReport report{};
@@ -196,7 +199,7 @@ void Ending::report_drained() {
   report.has_problems = ledger.has_problems();
   problems.copy(report.message, sizeof report.message - 1);
   report.speaks = 1;  // the first of this node that is there to speak
-  log_the_end(problems);
+  log_the_end();
   for (ClientLink& client : session_.clients) {
     const bool listens = client.phase() == Phase::finalized || client.phase() == Phase::cut_off;
     if (!listens || !client.connection()) continue;
@@ -209,7 +212,7 @@ int Ending::exit_status() const noexcept {
   return ledger.anything_lost() ? kExitLost : ledger.has_problems() ? kExitProblems : 0;
 }
 
-void Ending::say_drained() {
+void Ending::log_drained() {
   const DrainCount& count = *session_.record.ledger().drained();
   session_.run.log->warn(
       "session {} was killed as a whole; {}, {}, {} that it had in memory {} "

@@ -32,7 +32,7 @@ class Ending {
   /// Says what has become of them. A rank that waits for memory, or for the end of the run, waits for the stores, which wait for
   /// sessions of others: half its time for that, the other for the stores.
   void tend_drains();
-  bool awaits_drains() const noexcept { return dispatcher_.drains().any_untold(); }
+  bool awaits_drains() const noexcept { return dispatcher_.drains().any_unreported(); }
 
   /// When everything is closed. Tells all clients how it went.
   void report_drained();
@@ -43,12 +43,12 @@ class Ending {
 
  private:
   void end_each(void (Events::*end)(std::uint32_t));
-  void say_what_never_happened();
+  void warn_of_missing_events();
   RunReport report() const;
-  void say_report();
+  void write_report();
   std::string last_line() const;
-  void say_drained();
-  void log_the_end(const std::string& problems);
+  void log_drained();
+  void log_the_end();
 
   SessionState& session_;
   Dispatcher& dispatcher_;

@@ -42,10 +42,10 @@ Engine::Engine(EngineParts parts)
       control_(session_, dispatcher_),
       settling_(session_, dispatcher_),
       has_memory_(parts.has_memory) {
-  if (session_.run.facts.resumed) take_up_old_run(parts.journal_path);
+  if (session_.run.facts.resumed) recover_old_run(parts.journal_path);
 }
 
-void Engine::take_up_old_run(const std::string& journal_path) {
+void Engine::recover_old_run(const std::string& journal_path) {
   failover_.take_over(journal_path);
   for (std::uint32_t i = 0; i < session_.clients.size(); ++i) {
     if (session_.clients[i].is_gone())
@@ -66,19 +66,19 @@ void Engine::start() {
   dispatcher_.start();
   session_.of_run.start();
   if (session_.run.facts.drained || has_memory_) return;
-  session_.memory.start_populating();
-  if (!placing_.has_memory_nodes()) session_.memory.populate_in_background();
+  session_.memory.start_prefaulting();
+  if (!placing_.has_memory_nodes()) session_.memory.prefault_in_background();
 }
 
 bool Engine::step(std::int64_t now_ns) {
   session_.run.now_ns = now_ns;
   const bool busy = events_.take_all() || has_news();
   dispatcher_.spiller().take_written(
-      [this](const nlohmann::json& entry) { return session_.journal.note(entry); });
-  failover_.keep_journal();
+      [this](const SpillRecord& record) { return session_.journal.append(record); });
+  failover_.tend_journal();
   dispatcher_.take_results();
   session_.record.update();
-  session_.memory.take_populated();
+  session_.memory.take_prefaulted();
   dispatcher_.take_returned_blocks();
   steer_as_asked();
   overflow_.serve();
@@ -93,13 +93,13 @@ bool Engine::step(std::int64_t now_ns) {
 
 void Engine::tick() {
   ticked_ns_ = session_.run.now_ns;
-  attachment_.say_reports(false);
+  attachment_.log_reports(false);
   if (!ending_.is_closing()) absence_.look();
   if (session_.run.facts.resumed) look_for_dead_among_away();
   if (ending_.awaits_drains()) ending_.tend_drains();
   // Scripts have time limits of their own: as long as they run, something gets done.
   if (dispatcher_.scripts().exists() && !dispatcher_.scripts().idle()) session_.run.made_progress();
-  overflow_.say_who_waits();
+  overflow_.log_who_waits();
   placing_.look();
   control_.tick();
   session_.of_run.tick();
@@ -146,7 +146,7 @@ void Engine::steer_as_asked() {
         entry.simulation_sets_it
             ? ", until the simulation sets it itself, as it does in each iteration"
             : "");
-    dispatcher_.scripts().note_steering(entry);
+    dispatcher_.scripts().record_steering(entry);
     session_.events.add({.kind = IterationEvent::Kind::steered,
                          .iteration = entry.iteration,
                          .subject = entry.parameter,
@@ -169,7 +169,7 @@ void Engine::message(std::int64_t now_ns, std::uint32_t client) {
 
 void Engine::drain(std::int64_t now_ns, const std::string& who) {
   session_.run.now_ns = now_ns;
-  session_.run.log->warn("told to end by {}: storing what was handed over so far, then ending",
+  session_.run.log->warn("shutdown requested by {}: writing all data received so far, then exiting",
                          who);
   shm::order_to_drain(session_.run.segment.server_state(), who);
   ending_.cut_off_clients();

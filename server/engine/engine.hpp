@@ -16,10 +16,10 @@
 #include "lib/node/output_folders.hpp"
 #include "server/engine/attachment.hpp"
 #include "server/engine/control_port.hpp"
+#include "server/engine/dispatcher.hpp"
 #include "server/engine/ending.hpp"
 #include "server/engine/events.hpp"
 #include "server/engine/host.hpp"
-#include "server/engine/settling.hpp"
 
 namespace leat::server {
 
@@ -114,7 +114,7 @@ class Engine {
   bool has_news() const noexcept {
     return dispatcher_.has_news() || session_.memory.has_news() || session_.of_run.has_news();
   }
-  void take_up_old_run(const std::string& journal_path);
+  void recover_old_run(const std::string& journal_path);
   void tick();
   void look_for_dead_among_away();
   void steer_as_asked();

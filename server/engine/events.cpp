@@ -20,24 +20,14 @@ constexpr int kBatch = 256;
 }  // namespace
 
 Events::Events(SessionState& session, Overflow& overflow, Attachment& attachment)
-    : run_(session.run),
-      clients_(session.clients),
-      memory_(session.memory),
-      iterations_(session.iterations),
-      times_(session.times),
-      happened_(session.events),
-      parameters_(session.parameters),
-      signals_(session.signals),
-      record_(session.record),
-      overflow_(overflow),
-      attachment_(attachment) {}
+    : session_(session), overflow_(overflow), attachment_(attachment) {}
 
 bool Events::take_all() {
   bool any = false;
-  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
-    if (clients_[i].phase() == Phase::attached) any |= take(i, kBatch);
+  for (std::uint32_t i = 0; i < session_.clients.size(); ++i) {
+    if (session_.clients[i].phase() == Phase::attached) any |= take(i, kBatch);
   }
-  if (any) run_.made_progress();
+  if (any) session_.run.made_progress();
   return any;
 }
 
@@ -45,48 +35,50 @@ bool Events::take_all() {
 // connection is closed.
 void Events::hung_up(std::uint32_t index) {
   take_rest(index, Phase::dead);
-  clients_[index].disconnect();
+  session_.clients[index].disconnect();
 }
 
 // It may finalize, or turn out to be broken, by what is taken.
 void Events::take_rest(std::uint32_t index, Phase then) {
-  ClientLink& client = clients_[index];
-  take(index, static_cast<int>(run_.segment.header().event_slots));
+  ClientLink& client = session_.clients[index];
+  take(index, static_cast<int>(session_.run.segment.header().event_slots));
   if (client.is_gone()) return;
   attachment_.left(index, then);
-  client.save(iterations_.current(index));
+  client.save(session_.iterations.current(index));
 }
 
 // What it has handed over since it was cut off. Its slots stay as they are: it counts them too, and
 // those that it adds when this server has gone.
 void Events::count_late(std::uint32_t index) {
-  ClientLink& client = clients_[index];
+  ClientLink& client = session_.clients[index];
   shm::Event event;
-  for (std::uint32_t i = run_.segment.header().event_slots; i > 0 && client.pop(event); --i) {
+  for (std::uint32_t i = session_.run.segment.header().event_slots; i > 0 && client.pop(event);
+       --i) {
     const auto kind = static_cast<EventKind>(event.kind);
     if (kind == EventKind::lost) on_lost(index, event);
     if (kind != EventKind::block) continue;
     const std::uint64_t head = std::min<std::uint64_t>(event.bytes, sizeof(shm::BlockHeader));
-    record_.ledger().write_failed(client.rank(), event.subject, event.iteration,
-                                  shm::drain_in_words(run_.segment.server_state()),
-                                  event.bytes - head);
+    session_.record.ledger().write_failed(client.rank(), event.subject, event.iteration,
+                                          shm::drain_in_words(session_.run.segment.server_state()),
+                                          event.bytes - head);
   }
   attachment_.count_untold(index);
 }
 
 bool Events::take(std::uint32_t index, int most) {
-  ClientLink& client = clients_[index];
+  ClientLink& client = session_.clients[index];
   shm::Event event;
   int taken = 0;
   while (client.phase() == Phase::attached && taken < most && client.pop(event)) {
     handle(index, event);
-    client.save(iterations_.current(index));
+    client.save(session_.iterations.current(index));
     ++taken;
   }
   if (taken > 0) client.wake_if_waiting();
   if (client.is_broken() && !client.is_gone()) {
-    run_.log->error("rank {}: the counters of its event ring make no sense; it is taken as dead",
-                    client.rank());
+    session_.run.log->error(
+        "rank {}: the counters of its event ring are corrupt; the rank is treated as dead",
+        client.rank());
     client.disconnect();
     attachment_.left(index, Phase::dead);
   }
@@ -102,12 +94,12 @@ void Events::handle(std::uint32_t index, const shm::Event& event) {
     case EventKind::lease_request:
       return on_lease_request(index, event);
     case EventKind::seal:
-      memory_.sealed(index, event);
+      session_.memory.sealed(index, event);
       return overflow_.serve();
     case EventKind::set_integer:
-      return parameters_.set(index, event.subject, static_cast<std::int64_t>(event.token));
+      return session_.parameters.set(index, event.subject, static_cast<std::int64_t>(event.token));
     case EventKind::set_real:
-      return parameters_.set(index, event.subject, std::bit_cast<double>(event.token));
+      return session_.parameters.set(index, event.subject, std::bit_cast<double>(event.token));
     case EventKind::set_text:
       return on_text(index, event);
     case EventKind::lost:
@@ -115,23 +107,24 @@ void Events::handle(std::uint32_t index, const shm::Event& event) {
     case EventKind::finalize:
       return attachment_.left(index, Phase::finalized);
     case EventKind::drop:
-      overflow_.left_out(index, event.iteration);
+      overflow_.dropped_by_client(index, event.iteration);
       return overflow_.serve();
     case EventKind::forgo:
       return on_forgo(index, event);
     case EventKind::signal:
       return on_signal(index, event);
   }
-  clients_.complain(index, fmt::format("sent an event of unknown kind {}", event.kind));
+  session_.clients.complain(index, fmt::format("sent an event of unknown kind {}", event.kind));
 }
 
 void Events::on_end_iteration(std::uint32_t index, const shm::Event& event) {
   const std::int64_t iteration = event.iteration;
   if (iteration < 0 || iteration >= shm::kMostIterations) {
-    return clients_.complain(
-        index, fmt::format("speaks of iteration {}, which makes no sense", iteration));
+    return session_.clients.complain(
+        index, fmt::format("sent the end of iteration {}, which cannot be", iteration));
   }
-  times_.ended(index, event.at_ns, event.inside_ns, iteration + 1 - iterations_.current(index));
+  session_.times.ended(index, event.at_ns, event.inside_ns,
+                       iteration + 1 - session_.iterations.current(index));
   end_all_before(index, iteration + 1);
   overflow_.serve();
 }
@@ -139,15 +132,15 @@ void Events::on_end_iteration(std::uint32_t index, const shm::Event& event) {
 // The client is in `iteration`, and has ended all before it. That it was there already is no error:
 // a thread may end an iteration while another one does.
 void Events::end_all_before(std::uint32_t index, std::int64_t iteration) {
-  if (iteration <= iterations_.current(index)) return;
-  if (index == 0) parameters_.iteration_ended(iteration - 1);
-  iterations_.ended(index, iteration - 1);
-  memory_.iteration_ended(index, iteration - 1);
+  if (iteration <= session_.iterations.current(index)) return;
+  if (index == 0) session_.parameters.iteration_ended(iteration - 1);
+  session_.iterations.ended(index, iteration - 1);
+  session_.memory.iteration_ended(index, iteration - 1);
 }
 
 // Sets `*error` when the block is of an iteration that it cannot be of.
 bool Events::enters(std::uint32_t index, std::int64_t iteration, std::string* error) {
-  const std::int64_t current = iterations_.current(index);
+  const std::int64_t current = session_.iterations.current(index);
   if (iteration >= current && iteration < shm::kMostIterations) {
     end_all_before(index, iteration);
     return true;
@@ -157,74 +150,77 @@ bool Events::enters(std::uint32_t index, std::int64_t iteration, std::string* er
 }
 
 void Events::on_block(std::uint32_t index, const shm::Event& event) {
-  const std::uint64_t lease = event.offset % shm::kCacheLine == 0
-                                  ? memory_.regions().region_of(index, event.offset, event.bytes)
-                                  : 0;
+  const std::uint64_t lease =
+      event.offset % shm::kCacheLine == 0
+          ? session_.memory.regions().region_of(index, event.offset, event.bytes)
+          : 0;
   std::string error = "it does not lie in memory leased to this rank";
   std::optional<Block> block;
   if (lease != 0) block = read(index, event, &error);
   // With an event that jumps iterations an offer may have been withdrawn, and the lease with it.
   const bool is_leased =
-      lease != 0 && memory_.regions().region_of(index, event.offset, event.bytes) == lease;
-  if (is_leased) memory_.block_came(index, lease, event.bytes);
+      lease != 0 && session_.memory.regions().region_of(index, event.offset, event.bytes) == lease;
+  if (is_leased) session_.memory.block_came(index, lease, event.bytes);
   if (!block || !is_leased) {
-    if (is_leased) memory_.regions().block_released(index, lease);
+    if (is_leased) session_.memory.regions().block_released(index, lease);
     return refuse_block(index, event, error);
   }
   block->lease = lease;
-  if (happened_.is_watched() && !iterations_.holds(event.iteration) &&
-      !iterations_.is_dropped(event.iteration))
-    happened_.add({IterationEvent::Kind::open, event.iteration});
-  if (const std::optional<Block> replaced = iterations_.add(*block)) memory_.release(*replaced);
+  if (session_.events.is_watched() && !session_.iterations.holds(event.iteration) &&
+      !session_.iterations.is_dropped(event.iteration))
+    session_.events.add({IterationEvent::Kind::open, event.iteration});
+  if (const std::optional<Block> replaced = session_.iterations.add(*block))
+    session_.memory.release(*replaced);
 }
 
 std::optional<Block> Events::read(std::uint32_t index, const shm::Event& event,
                                   std::string* error) {
   if (event.bytes < sizeof(shm::BlockHeader) || !enters(index, event.iteration, error)) return {};
-  return clients_[index].blocks().read(event, clients_[index].rank(), error);
+  return session_.clients[index].blocks().read(event, session_.clients[index].rank(), error);
 }
 
 void Events::refuse_block(std::uint32_t index, const shm::Event& event, const std::string& error) {
-  const auto& variables = run_.model.variables;
+  const auto& variables = session_.run.model.variables;
   const std::string name = event.subject < variables.size() ? variables[event.subject].name
                                                             : "#" + std::to_string(event.subject);
-  clients_.complain(
-      index, fmt::format("a block of \"{}\" makes no sense and is not stored: {}", name, error));
-  record_.ledger().write_failed(clients_[index].rank(), event.subject, iterations_.current(index),
-                                error);
+  session_.clients.complain(
+      index, fmt::format("a block of \"{}\" is not valid and is not stored: {}", name, error));
+  session_.record.ledger().write_failed(session_.clients[index].rank(), event.subject,
+                                        session_.iterations.current(index), error);
 }
 
 void Events::on_forgo(std::uint32_t index, const shm::Event& event) {
-  const std::uint64_t lease = memory_.regions().region_of(index, event.offset, event.bytes);
+  const std::uint64_t lease = session_.memory.regions().region_of(index, event.offset, event.bytes);
   if (lease == 0) return;
-  memory_.leases().block_came(index, lease, event.bytes);
-  memory_.regions().block_released(index, lease);
+  session_.memory.leases().block_came(index, lease, event.bytes);
+  session_.memory.regions().block_released(index, lease);
   overflow_.serve();
 }
 
 void Events::on_lease_request(std::uint32_t index, const shm::Event& event) {
-  if (run_.facts.drained) return;  // by one that is dead
-  overflow_.request(
-      {index, event.flags, iterations_.current(index), event.bytes, event.token, run_.now_ns});
+  if (session_.run.facts.drained) return;  // by one that is dead
+  overflow_.request({index, event.flags, session_.iterations.current(index), event.bytes,
+                     event.token, session_.run.now_ns});
 }
 
 void Events::on_text(std::uint32_t index, const shm::Event& event) {
-  const std::uint64_t lease = memory_.regions().region_of(index, event.offset, event.bytes);
+  const std::uint64_t lease = session_.memory.regions().region_of(index, event.offset, event.bytes);
   if (lease == 0) return;
   constexpr std::uint64_t kHead = sizeof(shm::BlockHeader);  // ahead of the text, as of any block
   if (event.bytes >= kHead) {
-    parameters_.set(index, event.subject,
-                    std::string(run_.segment.at<char>(event.offset + kHead), event.bytes - kHead));
+    session_.parameters.set(
+        index, event.subject,
+        std::string(session_.run.segment.at<char>(event.offset + kHead), event.bytes - kHead));
   }
-  memory_.leases().block_came(index, lease, event.bytes);
-  memory_.regions().block_released(index, lease);
+  session_.memory.leases().block_came(index, lease, event.bytes);
+  session_.memory.regions().block_released(index, lease);
 }
 
 void Events::on_signal(std::uint32_t index, const shm::Event& event) {
   std::string error = "the XML has no such event";
-  if (event.subject < run_.model.events.size() && enters(index, event.iteration, &error))
-    return signals_.signalled(index, event.subject, event.iteration);
-  clients_.complain(index, fmt::format("signalled event {}: {}", event.subject, error));
+  if (event.subject < session_.run.model.events.size() && enters(index, event.iteration, &error))
+    return session_.signals.receive(index, event.subject, event.iteration);
+  session_.clients.complain(index, fmt::format("signalled event {}: {}", event.subject, error));
 }
 
 void Events::on_lost(std::uint32_t index, const shm::Event& event) {
@@ -232,10 +228,11 @@ void Events::on_lost(std::uint32_t index, const shm::Event& event) {
   std::string why = attachment_.why(index, static_cast<std::uint32_t>(event.token >> 32));
   if (why.empty()) why = status_meaning(status);
   const std::uint32_t writes = std::max(1u, event.block);
-  clients_[index].count_failed(writes);
+  session_.clients[index].count_failed(writes);
   const bool is_untold = event.subject == shm::kUntoldVariable;
-  record_.ledger().write_failed(clients_[index].rank(), is_untold ? Ledger::kUntold : event.subject,
-                                event.iteration, why, event.bytes, writes);
+  session_.record.ledger().write_failed(session_.clients[index].rank(),
+                                        is_untold ? Ledger::kUntold : event.subject,
+                                        event.iteration, why, event.bytes, writes);
 }
 
 }  // namespace leat::server

@@ -42,15 +42,7 @@ class Events {
   void end_all_before(std::uint32_t index, std::int64_t iteration);
   bool enters(std::uint32_t index, std::int64_t iteration, std::string* error);
 
-  const Run& run_;
-  Clients& clients_;
-  Memory& memory_;
-  IterationTracker& iterations_;
-  IterationTimes& times_;
-  IterationEvents& happened_;
-  Parameters& parameters_;
-  Signals& signals_;
-  Record& record_;
+  SessionState& session_;
   Overflow& overflow_;
   Attachment& attachment_;
 };

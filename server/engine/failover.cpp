@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include "lib/base/text.hpp"
 #include "lib/os/crc32c.hpp"
@@ -14,7 +15,6 @@
 namespace leat::server {
 namespace {
 
-using nlohmann::json;
 using Phase = ClientLink::Phase;
 
 // Servers in a row that end without having got one iteration done: the next would end as they did.
@@ -69,7 +69,7 @@ void Failover::take_over(const std::string& journal_path) {
   words.coordinated.store(0, std::memory_order_relaxed);
   // Awake; and no client believes that it has rung for this server already.
   if (words.sleeps.load() % 2 == 1) words.sleeps.fetch_add(1, std::memory_order_seq_cst);
-  for (const json& entry : SessionJournal::read(journal_path)) take_journal_entry(entry);
+  for (const JournalRecord& record : SessionJournal::read(journal_path)) apply(record);
   take_clients();
   take_dropped();
   take_leases();
@@ -78,14 +78,14 @@ void Failover::take_over(const std::string& journal_path) {
   session_.signals.take_over(done());
   if (session_.journal.is_new()) journal_is_gone();
   session_.parameters.take_over();
-  write_journal_anew();
+  rewrite_journal();
   for (std::size_t i = 0; i < run.model.stores.size(); ++i)
     take_store(run.model.stores[i].name, run.segment.stores()[i]);
   if (run.facts.drained) return;
-  note_scripts();
+  report_scripts();
   run.log->warn(
-      "the server before this one has died; this one has taken over its segment: all up to "
-      "iteration {} had been through the stores, {} of later ones {} waiting",
+      "the server of this session died, and this server has taken over: iterations up to {} are "
+      "stored, {} of later iterations {} still to be stored",
       done(), counted(adopted_, "block"), adopted_ == 1 ? "is" : "are");
 }
 
@@ -103,7 +103,7 @@ void Failover::take_store(const std::string& store, shm::StoreWords& words) {
 }
 
 // What the stores had is not given to scripts again: it may not be in memory any more.
-void Failover::note_scripts() {
+void Failover::report_scripts() {
   const Run& run = session_.run;
   const std::int64_t first = run.segment.server_state().scripts_pending.load() - 1;
   if (first >= 0 && first <= done()) {
@@ -143,7 +143,7 @@ std::vector<std::vector<shm::FoundBlock>> Failover::adopt_leases() {
   for (const shm::Lease& lease : table.all()) {
     const ClientLink& client = session_.clients[lease.client];
     if (!session_.memory.regions().adopt(lease)) {
-      session_.run.log->error("a lease of rank {} makes no sense and is not taken over",
+      session_.run.log->error("a lease of rank {} is not valid and is not taken over",
                               client.rank());
       continue;
     }
@@ -197,7 +197,7 @@ std::optional<Block> Failover::read_waiting(std::uint32_t client, const shm::Eve
   std::optional<Block> block = link.blocks().read_found(event, link.rank(), &error);
   if (block || !session_.journal.is_new()) return block;  // else the dead server has said so
   session_.clients.complain(
-      client, fmt::format("a block of iteration {} makes no sense: {}", event.iteration, error));
+      client, fmt::format("a block of iteration {} is not valid: {}", event.iteration, error));
   session_.record.ledger().write_failed(link.rank(), event.subject, event.iteration, error,
                                         event.bytes - sizeof(shm::BlockHeader));
   return block;
@@ -227,7 +227,7 @@ void Failover::take_spilled() {
   });
   std::set<std::int64_t> iterations;
   for (const SpillRecord& record : spilled_) iterations.insert(record.iteration);
-  spiller_.take_up(std::exchange(spilled_, {}));
+  spiller_.restore(std::exchange(spilled_, {}));
   for (const std::int64_t iteration : iterations) {
     for (const auto& file : spiller_.files_of(iteration)) {
       for (const Block& block : file->blocks()) adopt_spilled(iteration, block);
@@ -240,8 +240,8 @@ void Failover::take_spilled() {
 void Failover::journal_is_gone() {
   const Run& run = session_.run;
   run.log->error(
-      "the journal of the session, {}, is gone: values of parameters are those of the XML, and "
-      "what had been spilled, left out, lost or signalled is not known",
+      "the journal of the session, {}, is gone: parameters have the values of the XML, and it is "
+      "not known what was spilled, dropped, lost or signalled",
       journal_path_);
   if (run.model.architecture.overflow_policy != model::OverflowPolicy::spill) return;
   for (const ClientLink& client : session_.clients) {
@@ -267,7 +267,8 @@ bool Failover::makes_sense(const SpillRecord& record) const {
                one.variable < session_.run.model.variables.size();
       });
   if (!sane)
-    session_.run.log->error("the journal speaks of a spilled file that cannot be: {}", record.file);
+    session_.run.log->error("the journal names a spill file that cannot be of this run: {}",
+                            record.file);
   return sane;
 }
 
@@ -304,36 +305,47 @@ std::size_t Failover::blocks_in(std::uint32_t client, const shm::Region& region)
   return table.blocks_in({region, client, 0, table.id_at(region.offset)}).size();
 }
 
-void Failover::take_journal_entry(const json& entry) {
-  if (entry.contains("loss")) return session_.record.take_loss(entry["loss"]);
-  if (entry.contains("spilled")) {
-    if (std::optional<SpillRecord> record = spill_record_of(entry))
-      spilled_.push_back(std::move(*record));
-    return;
-  }
-  if (entry.contains("others")) {
-    for (const std::int32_t rank : entry["others"]) session_.clients.other_came(rank);
-    return;
-  }
-  if (entry.contains("dropped")) return session_.dropped.take_entry(entry["dropped"]);
-  if (entry.contains("signals")) return session_.signals.take_entry(entry["signals"]);
-  if (entry.contains("run_signals")) return session_.of_run.take_entry(entry["run_signals"]);
-  if (entry.contains("client")) return session_.parameters.take_integer(entry["client"], entry);
-  session_.parameters.take_entry(entry);
+namespace {
+
+template <class... Each>
+struct Overloaded : Each... {
+  using Each::operator()...;
+};
+
+// Takes the records that `owner` can apply.
+template <class Owner>
+auto owned_by(Owner& owner) {
+  return [&owner](const auto& record) requires requires { owner.apply(record); }
+  { owner.apply(record); };
 }
 
-void Failover::keep_journal() {
-  if (session_.journal.needs_rewriting()) write_journal_anew();
+}  // namespace
+
+// Each kind of record has one owner: it would not compile else.
+void Failover::apply(const JournalRecord& record) {
+  std::visit(Overloaded{owned_by(session_.signals), owned_by(session_.of_run),
+                        owned_by(session_.parameters), owned_by(session_.record),
+                        owned_by(session_.dropped),
+                        [this](const SpillRecord& spilled) { spilled_.push_back(spilled); },
+                        [this](const OtherRanksCame& others) {
+                          for (const std::int32_t rank : others.ranks)
+                            session_.clients.other_came(rank);
+                        }},
+             record);
 }
 
-void Failover::write_journal_anew() {
-  std::vector<json> entries = session_.parameters.entries();
-  for (const auto& more : {session_.dropped.entries(), session_.signals.entries(),
-                           session_.record.entries(), spiller_.entries()})
-    entries.insert(entries.end(), more.begin(), more.end());
+void Failover::tend_journal() {
+  if (session_.journal.needs_rewriting()) rewrite_journal();
+}
+
+void Failover::rewrite_journal() {
+  std::vector<JournalRecord> records = session_.parameters.snapshot();
+  for (const auto& more : {session_.dropped.snapshot(), session_.signals.snapshot(),
+                           session_.record.snapshot(), spiller_.snapshot()})
+    records.insert(records.end(), more.begin(), more.end());
   if (const auto others = session_.clients.others_seen(); !others.empty())
-    entries.push_back({{"others", others}});
-  session_.journal.rewrite(entries);
+    records.emplace_back(OtherRanksCame{others});
+  session_.journal.rewrite(records);
 }
 
 }  // namespace leat::server

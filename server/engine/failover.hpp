@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Going on where a server has died. Everything is taken from words that the dead server had written in one step each,
+// Recovery where a server has died. Everything is taken from words that the dead server had written in one step each,
 // from the headers of blocks, and from the journal of the session; docs/design/failover.md says why that is enough,
 // wherever the other was killed. Private to the engine's thread.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,13 +27,13 @@ class Failover {
   void take_over(const std::string& journal_path);
   /// A client that was attached to the dead server has come.
   void come_back(const shm::Hello& hello, std::unique_ptr<shm::ToClient> connection);
-  /// Writes the journal anew, when it has grown long or is broken.
-  void keep_journal();
+  /// Rewrites the journal, when it has grown long or is broken.
+  void tend_journal();
 
  private:
-  void take_journal_entry(const nlohmann::json& entry);
+  void apply(const JournalRecord& record);
   void take_store(const std::string& store, shm::StoreWords& words);
-  void note_scripts();
+  void report_scripts();
   void take_clients();
   void take_dropped();
   void take_leases();
@@ -49,7 +48,7 @@ class Failover {
   void journal_is_gone();
   void nobody_knows_of(const ClientLink& client);
   void add(std::int64_t iteration, const Block& block);
-  void write_journal_anew();
+  void rewrite_journal();
   std::size_t blocks_in(std::uint32_t client, const shm::Region& region) const;
   std::int64_t done() const noexcept;
 

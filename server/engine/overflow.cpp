@@ -26,44 +26,32 @@ bool frees_memory(const Iteration& iteration) {
 
 }  // namespace
 
-Overflow::Overflow(SessionState& session, Dispatcher& dispatcher)
-    : run_(session.run),
-      clients_(session.clients),
-      memory_(session.memory),
-      iterations_(session.iterations),
-      events_(session.events),
-      dropped_(session.dropped),
-      signals_(session.signals),
-      of_run_(session.of_run),
-      record_(session.record),
-      dispatcher_(dispatcher) {}
-
 void Overflow::serve() {
   for (;;) {
-    memory_.give();
+    session_.memory.give();
     // Iterations that are complete but not yet passed on can free memory too.
     dispatcher_.pass_on_complete();
-    if (memory_.populate_for_waiting()) return;
-    if (memory_.withdraw_offers()) continue;
+    if (session_.memory.prefault_for_waiting()) return;
+    if (session_.memory.withdraw_offers()) continue;
     if (make_room()) continue;
     const std::optional<LeaseRequest> hopeless =
-        memory_.leases().take_hopeless(dispatcher_.oldest_unfinished());
+        session_.memory.leases().take_hopeless(dispatcher_.oldest_unfinished());
     if (!hopeless) return;
     give_up(*hopeless);
   }
 }
 
 void Overflow::request(const LeaseRequest& request) {
-  if (!memory_.leases().request(request))
-    memory_.refuse(request, shm::RefusalReason::hopeless, request.iteration);
+  if (!session_.memory.leases().request(request))
+    session_.memory.refuse(request, shm::RefusalReason::hopeless, request.iteration);
   serve();
 }
 
 // True when something has changed, so that requests are to be looked at once more.
 bool Overflow::make_room() {
-  const LeaseRequest* const request = memory_.requests().first_unmet();
+  const LeaseRequest* const request = session_.memory.requests().first_unmet();
   if (!request) return false;
-  switch (run_.model.architecture.overflow_policy) {
+  switch (session_.run.model.architecture.overflow_policy) {
     case model::OverflowPolicy::wait:
       return false;
     case model::OverflowPolicy::drop_iteration:
@@ -72,61 +60,64 @@ bool Overflow::make_room() {
       dispatcher_.spiller().make_room();
       return false;
     case model::OverflowPolicy::error:
-      refuse_at_once(memory_.requests().take_first());
+      refuse_at_once(session_.memory.requests().take_first());
       return true;
   }
   return false;
 }
 
 bool Overflow::drops() const noexcept {
-  return run_.model.architecture.overflow_policy == model::OverflowPolicy::drop_iteration;
+  return session_.run.model.architecture.overflow_policy == model::OverflowPolicy::drop_iteration;
 }
 
 // Nothing can ever free memory for it.
 void Overflow::give_up(const LeaseRequest& hopeless) {
-  if (!drops()) return memory_.refuse(hopeless, shm::RefusalReason::hopeless, hopeless.iteration);
-  // It is off the line: it is answered here, also when its iteration is left out already.
-  drop_open(hopeless.iteration, fmt::format("alone it is larger than the buffer of {}",
-                                            format_bytes(run_.segment.header().data_bytes)));
-  memory_.answer_dropped(hopeless);
+  if (!drops())
+    return session_.memory.refuse(hopeless, shm::RefusalReason::hopeless, hopeless.iteration);
+  // It is off the line: it is answered here, also when its iteration is dropped already.
+  drop_open(hopeless.iteration,
+            fmt::format("it alone is larger than the buffer of {}",
+                        format_bytes(session_.run.segment.header().data_bytes)));
+  session_.memory.answer_dropped(hopeless);
 }
 
 void Overflow::refuse_at_once(const LeaseRequest& request) {
   using shm::RefusalReason;
-  const std::vector<std::uint32_t> behind = memory_.leases().behind(request.iteration);
+  const std::vector<std::uint32_t> behind = session_.memory.leases().behind(request.iteration);
   if (const std::optional<std::int64_t> first = dispatcher_.pipeline().queue().first_number()) {
-    memory_.refuse(request, RefusalReason::stores, *first);
-  } else if (iterations_.oldest() < iterations_.least()) {
-    memory_.refuse(request, RefusalReason::stores, iterations_.oldest());
+    session_.memory.refuse(request, RefusalReason::stores, *first);
+  } else if (session_.iterations.oldest() < session_.iterations.least()) {
+    session_.memory.refuse(request, RefusalReason::stores, session_.iterations.oldest());
   } else if (dispatcher_.anything_held()) {
-    memory_.refuse(request, RefusalReason::scripts, dispatcher_.under_way().oldest_held());
+    session_.memory.refuse(request, RefusalReason::scripts, dispatcher_.under_way().oldest_held());
   } else if (!behind.empty()) {
     refused_for_absent_ = refused_for_absent_ || is_expected_before(request.iteration);
-    memory_.refuse(request, RefusalReason::ranks, iterations_.current(behind[0]));
+    session_.memory.refuse(request, RefusalReason::ranks, session_.iterations.current(behind[0]));
   } else {
-    memory_.refuse(request, RefusalReason::hopeless, request.iteration);
+    session_.memory.refuse(request, RefusalReason::hopeless, request.iteration);
   }
 }
 
 bool Overflow::is_expected_before(std::int64_t iteration) const {
-  const std::vector<std::uint32_t> behind = memory_.leases().behind(iteration);
+  const std::vector<std::uint32_t> behind = session_.memory.leases().behind(iteration);
   return std::any_of(behind.begin(), behind.end(),
-                     [this](std::uint32_t i) { return clients_.is_expected(i); });
+                     [this](std::uint32_t i) { return session_.clients.is_expected(i); });
 }
 
 bool Overflow::drop_waiting(const LeaseRequest& request) {
   // What is written once in a run is needed to read all of it.
   const auto is_constant = [this](const Block& block) {
-    return !run_.model.variables[block.variable].time_varying;
+    return !session_.run.model.variables[block.variable].time_varying;
   };
   std::optional<Iteration> oldest = dispatcher_.take_oldest([&](const Iteration& each) {
     return frees_memory(each) && std::none_of(each.blocks.begin(), each.blocks.end(), is_constant);
   });
   if (!oldest) return drop_undecided(request, is_constant);
-  note_dropped(
+  record_dropped(
       oldest->number,
-      fmt::format("it waited for the stores when rank {} needed {} for iteration {}",
-                  clients_[request.client].rank(), format_bytes(request.bytes), request.iteration));
+      fmt::format(
+          "still queued for output when rank {} ran out of buffer (it needed {} in iteration {})",
+          session_.clients[request.client].rank(), format_bytes(request.bytes), request.iteration));
   oldest.reset();  // its holds end
   dispatcher_.take_returned_blocks();
   return true;
@@ -135,63 +126,67 @@ bool Overflow::drop_waiting(const LeaseRequest& request) {
 // Complete, and of which other servers have yet to say what happens in it.
 bool Overflow::drop_undecided(const LeaseRequest& request,
                               const std::function<bool(const Block&)>& is_constant) {
-  const std::int64_t oldest = iterations_.oldest();
-  if (oldest >= iterations_.least() || iterations_.any(oldest, is_constant)) return false;
-  drop_open(
-      oldest,
-      fmt::format("it waited for other servers when rank {} needed {} for iteration {}",
-                  clients_[request.client].rank(), format_bytes(request.bytes), request.iteration));
+  const std::int64_t oldest = session_.iterations.oldest();
+  if (oldest >= session_.iterations.least() || session_.iterations.any(oldest, is_constant))
+    return false;
+  drop_open(oldest, fmt::format("still waiting for other servers when rank {} ran out of buffer "
+                                "(it needed {} in iteration {})",
+                                session_.clients[request.client].rank(),
+                                format_bytes(request.bytes), request.iteration));
   return true;
 }
 
-void Overflow::left_out(std::uint32_t client, std::int64_t iteration) {
+void Overflow::dropped_by_client(std::uint32_t client, std::int64_t iteration) {
   if (!drops())
-    return clients_.complain(client, "left its iteration out, which the XML does not allow");
+    return session_.clients.complain(client, "dropped its iteration, which the XML does not allow");
   // A thread of the client may have ended the iteration meanwhile.
-  if (iteration != iterations_.current(client)) return;
-  drop_open(iteration, fmt::format("rank {} has waited for memory for the whole timeout",
-                                   clients_[client].rank()));
+  if (iteration != session_.iterations.current(client)) return;
+  drop_open(iteration, fmt::format("rank {} waited for buffer space for the whole timeout",
+                                   session_.clients[client].rank()));
 }
 
 void Overflow::drop_open(std::int64_t iteration, const std::string& why) {
-  const std::optional<std::vector<Block>> blocks = iterations_.drop(iteration);
+  const std::optional<std::vector<Block>> blocks = session_.iterations.drop(iteration);
   if (!blocks) return;
-  note_dropped(iteration, why);
-  signals_.left_out(iteration);
-  for (const Block& block : *blocks) memory_.release(block);
-  for (const LeaseRequest& request : memory_.requests().take_unmet_of(iteration))
-    memory_.answer_dropped(request);
+  record_dropped(iteration, why);
+  session_.signals.iteration_dropped(iteration);
+  for (const Block& block : *blocks) session_.memory.release(block);
+  for (const LeaseRequest& request : session_.memory.requests().take_unmet_of(iteration))
+    session_.memory.answer_dropped(request);
 }
 
-void Overflow::note_dropped(std::int64_t iteration, const std::string& why) {
-  dropped_.add(iteration);
-  record_.ledger().iteration_dropped(iteration, why);
-  events_.add({IterationEvent::Kind::dropped, iteration, {}, why});
-  run_.log->info("iteration {} is left out: {}", iteration, why);
-  run_.made_progress();
+void Overflow::record_dropped(std::int64_t iteration, const std::string& why) {
+  session_.dropped.add(iteration);
+  session_.record.ledger().iteration_dropped(iteration, why);
+  session_.events.add({IterationEvent::Kind::dropped, iteration, {}, why});
+  session_.run.log->info("iteration {} dropped: {}", iteration, why);
+  session_.run.made_progress();
 }
 
-void Overflow::say_who_waits() {
-  const std::int64_t wait_ns = std::min(kSayAfterNs, run_.timeout_ns() / 2);
-  for (const LeaseRequest& request : memory_.requests().take_overdue(run_.now_ns - wait_ns)) {
-    run_.log->warn("rank {} waits for {}; the buffer is full; {}", clients_[request.client].rank(),
-                   format_bytes(request.bytes), who_holds_memory(request));
+void Overflow::log_who_waits() {
+  const std::int64_t wait_ns = std::min(kSayAfterNs, session_.run.timeout_ns() / 2);
+  for (const LeaseRequest& request :
+       session_.memory.requests().take_overdue(session_.run.now_ns - wait_ns)) {
+    session_.run.log->warn("rank {} is waiting for {} of buffer space: the buffer is full; {}",
+                           session_.clients[request.client].rank(), format_bytes(request.bytes),
+                           who_holds_memory(request));
   }
 }
 
 std::string Overflow::who_holds_memory(const LeaseRequest& request) const {
   if (std::string script = dispatcher_.scripts().slowest(); !script.empty()) return script;
   if (std::string store = dispatcher_.pipeline().slowest(); !store.empty()) return store;
-  if (std::string others = of_run_.awaited(); !others.empty()) return others;
-  const std::vector<std::uint32_t> behind = memory_.leases().behind(request.iteration);
-  if (behind.empty()) return "all of it is in use";
+  if (std::string others = session_.of_run.awaited(); !others.empty()) return others;
+  const std::vector<std::uint32_t> behind = session_.memory.leases().behind(request.iteration);
+  if (behind.empty()) return "all of it is in use by iterations in progress";
   std::string ranks;
   for (std::size_t i = 0; i < behind.size() && i < kMostNamed; ++i) {
-    const bool comes = clients_.is_expected(behind[i]);
-    ranks +=
-        (i ? ", " : "") + clients_.name_of(behind[i]) + (comes ? " (which has yet to come)" : "");
+    const bool comes = session_.clients.is_expected(behind[i]);
+    ranks += (i ? ", " : "") + session_.clients.name_of(behind[i]) +
+             (comes ? " (not connected yet)" : "");
   }
-  return fmt::format("iteration {} is not ended by {}{}", iterations_.current(behind[0]), ranks,
+  return fmt::format("iteration {} has not been ended by {}{}",
+                     session_.iterations.current(behind[0]), ranks,
                      behind.size() > kMostNamed ? ", ..." : "");
 }
 

@@ -13,16 +13,17 @@ namespace leat::server {
 
 class Overflow {
  public:
-  Overflow(SessionState& session, Dispatcher& dispatcher);
+  Overflow(SessionState& session, Dispatcher& dispatcher)
+      : session_(session), dispatcher_(dispatcher) {}
 
   /// To be called whenever memory may have become free, or be wanted.
   void serve();
   /// A client has asked.
   void request(const LeaseRequest& request);
-  /// A client has waited in vain, and leaves its iteration out.
-  void left_out(std::uint32_t client, std::int64_t iteration);
+  /// A client has waited in vain, and drops its iteration.
+  void dropped_by_client(std::uint32_t client, std::int64_t iteration);
   /// A simulation that waits for memory must not wonder why.
-  void say_who_waits();
+  void log_who_waits();
 
   /// A rank that had yet to come kept memory from one that was refused it.
   bool refused_for_absent() const noexcept { return refused_for_absent_; }
@@ -36,19 +37,11 @@ class Overflow {
                       const std::function<bool(const Block&)>& is_constant);
   bool drop_waiting(const LeaseRequest& request);
   void drop_open(std::int64_t iteration, const std::string& why);
-  void note_dropped(std::int64_t iteration, const std::string& why);
+  void record_dropped(std::int64_t iteration, const std::string& why);
   bool drops() const noexcept;
   std::string who_holds_memory(const LeaseRequest& request) const;
 
-  const Run& run_;
-  Clients& clients_;
-  Memory& memory_;
-  IterationTracker& iterations_;
-  IterationEvents& events_;
-  Dropped& dropped_;
-  Signals& signals_;
-  const RunSignals& of_run_;
-  Record& record_;
+  SessionState& session_;
   Dispatcher& dispatcher_;
   bool refused_for_absent_ = false;
 };

@@ -71,7 +71,7 @@ platform::Placement Placing::placement(const std::vector<platform::CpuSet>& of_n
 }
 
 void Placing::place(const std::vector<platform::CpuSet>& of_node) {
-  if (!host_.machine()) return session_.memory.populate_in_background();
+  if (!host_.machine()) return session_.memory.prefault_in_background();
   const platform::Machine& machine = *host_.machine();
   const model::Architecture& architecture = session_.run.model.architecture;
   const Ranks ranks = ranks_here();
@@ -84,7 +84,7 @@ void Placing::place(const std::vector<platform::CpuSet>& of_node) {
   const platform::MemoryPlacement memory = platform::place_memory(
       machine, allowed, placement, ranks.affinities, policy_of(architecture.numa));
   if (has_memory_nodes()) bind_memory(memory, ranks.clients);
-  session_.memory.populate_in_background();
+  session_.memory.prefault_in_background();
   PlacementNote note{platform::describe(placement), platform::describe(memory, ranks.names), {}};
   session_.run.log->debug(
       "{} on this node, buffer {} on {}, server on {}", counted(session_.clients.size(), "rank"),

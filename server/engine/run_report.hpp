@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "server/state/iterations/mode_choice.hpp"
 #include "server/state/iterations/times.hpp"
 
 namespace leat::plan {

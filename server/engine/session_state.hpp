@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "server/state/clients/clients.hpp"
-#include "server/state/iterations/mode_choice.hpp"
 #include "server/state/iterations/times.hpp"
 #include "server/state/iterations/tracker.hpp"
 #include "server/state/journal/session_journal.hpp"

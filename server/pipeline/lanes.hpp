@@ -2,15 +2,17 @@
 // Threads on which stores work: lanes that iterations wait for, and lanes that may leave iterations out.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
+#include "lib/os/worker.hpp"
+#include "server/pipeline/store_node.hpp"
+#include "server/pipeline/work_queue.hpp"
+#include "server/state/iterations/iteration.hpp"
 #include "server/state/run.hpp"
 
 namespace leat::server {
@@ -24,7 +26,6 @@ class Lanes {
   /// `libraries`: by store, what its plugin is; null: it is called elsewhere. `most`: of threads, the caller's of run() included.
   Lanes(const std::vector<const void*>& libraries, std::size_t most);
   Lanes(const Lanes&) = delete;
-  ~Lanes();
 
   /// Once. Without threads, when there are none to be had.
   void start(Executor& executor);
@@ -33,15 +34,8 @@ class Lanes {
   void run(const Call& call);
 
  private:
-  void work(std::size_t lane);
-
-  std::vector<std::vector<std::size_t>> stores_;  // by lane; the first is the caller's
-  std::mutex mutex_;
-  std::condition_variable begun_, ended_;
-  const Call* call_ = nullptr;  // of the round in progress
-  std::size_t round_ = 0, working_ = 0;
-  bool closing_ = false;
-  std::vector<std::jthread> threads_;
+  std::vector<std::vector<std::size_t>> stores_;            // by lane; the first is the caller's
+  std::vector<std::unique_ptr<platform::Worker>> workers_;  // of the others
 };
 
 // A thread for stores that may leave iterations out: it makes calls in order, and who has asked for
@@ -57,7 +51,7 @@ class SideLane {
   explicit SideLane(std::function<void()> ended) : ended_(std::move(ended)) {}
   SideLane(const SideLane&) = delete;
   /// After all calls.
-  ~SideLane();
+  ~SideLane() { worker_.finish(); }
 
   /// Once. When there is no thread to be had, give() makes the calls.
   void start(Executor& executor);
@@ -70,17 +64,68 @@ class SideLane {
   /// Nobody waits for it: what is to follow it does so on the lane's thread. False: it is over.
   bool let_go(const Ticket& errand, std::function<void()> then);
   /// Waits until nothing is left to do.
+  void await_all() { worker_.wait(); }
+
+ private:
+  void run(Errand& errand);
+
+  std::function<void()> ended_;
+  mutable std::mutex mutex_;  // of what errands have
+  platform::Worker worker_;
+};
+
+// Stores that may leave iterations out, when-slow="skip". Each is called beside the others, and
+// awaited as long as no iteration waits behind, and no rank for memory: then one that has yet to begin is not called, and one that
+// is at work goes on by itself.
+
+/// Calls come from the pipeline's thread.
+class SideStores {
+ public:
+  using Outcomes = std::vector<StoreOutcome>;
+  using Call = std::function<Outcomes(StoreNode&)>;
+  /// Called when a store comes back that had gone aside, on its thread.
+  using Late = std::function<void(StoreNode&, Outcomes)>;
+
+  /// What has become of calls that were made together.
+  struct Round {
+    std::vector<Outcomes> outcomes;  ///< by store; none of those that follow
+    std::vector<std::size_t> left_out, aside;
+    std::size_t calls = 0;
+  };
+
+  /// Both outlive it.
+  SideStores(const std::vector<std::unique_ptr<StoreNode>>& stores, WorkQueue& queue);
+
+  bool has(std::size_t store) const noexcept { return lanes_[store] != nullptr; }
+  void start(Executor& executor);
+  /// Until await(); `late` is called instead of it when the store goes aside, with the iteration.
+  void call(std::size_t store, Call call, Late late);
+  /// Without await(), behind what a store works on that is aside with this iteration.
+  void call_aside(std::size_t store, std::int64_t iteration, Call call, const Late& late);
+  Round await(std::int64_t iteration);
+  /// Calls it once for each that is here.
+  void send_to_all(const std::function<void(std::size_t store)>& call);
+  /// Waits until none has anything to do.
   void await_all();
 
  private:
-  void work();
+  struct Sent {
+    std::size_t store;
+    SideLane::Ticket ticket;
+    std::shared_ptr<Outcomes> outcomes;
+    Late late;
+  };
+  Sent send(std::size_t store, Call call, Late late);
+  bool is_free(std::size_t store) const;
+  bool may_go_on(bool somebody_waits) const;
+  void settle(const Sent& sent, std::int64_t iteration, Round* round);
+  bool let_go(const Sent& sent, std::int64_t iteration);
 
-  std::function<void()> ended_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Ticket> errands_;  // the first one is under way
-  bool closing_ = false;
-  std::jthread thread_;
+  const std::vector<std::unique_ptr<StoreNode>>& stores_;
+  WorkQueue& queue_;
+  std::map<const void*, SideLane> by_library_;
+  std::vector<SideLane*> lanes_;  // by store; null: it waits with the others
+  std::vector<Sent> sent_;
 };
 
 }  // namespace leat::server

@@ -20,11 +20,10 @@
 #include "lib/shm/layout.hpp"
 #include "server/pipeline/coverage/array_checks.hpp"
 #include "server/pipeline/lanes.hpp"
-#include "server/pipeline/side_stores.hpp"
 #include "server/pipeline/store_node.hpp"
 #include "server/pipeline/work_queue.hpp"
 #include "server/pipeline/work_team.hpp"
-#include "server/state/iterations/result.hpp"
+#include "server/state/iterations/iteration.hpp"
 #include "server/state/run.hpp"
 
 namespace leat::server {

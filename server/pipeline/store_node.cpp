@@ -55,7 +55,7 @@ std::string StoreNode::process(const Iteration& iteration, std::size_t waiting) 
   progress_.tries.fetch_add(1);
   std::string error =
       watched(iteration.number, [&] { return plugin_->process(iteration, waiting); });
-  keep_published(&error);
+  store_published(&error);
   is_publishing_ = published_.has_value();
   if (error.empty() && !is_publishing_) raise(&progress_.done, iteration.number);
   return error;
@@ -69,7 +69,7 @@ std::string StoreNode::process(const Publication& publication,
   }
   std::string error =
       watched(publication.iteration, [&] { return plugin_->process(publication, wanted); });
-  keep_published(&error);
+  store_published(&error);
   return error;
 }
 
@@ -83,7 +83,7 @@ std::string StoreNode::watched(std::int64_t iteration, const Call& call) {
   return error;
 }
 
-void StoreNode::keep_published(std::string* error) {
+void StoreNode::store_published(std::string* error) {
   std::optional<Publication> more = plugin_->take_published();
   if (!more) return;
   const std::string why = add_to(&published_, std::move(*more));

@@ -12,7 +12,7 @@
 
 #include "lib/shm/layout.hpp"
 #include "server/pipeline/plugin_instance.hpp"
-#include "server/state/iterations/result.hpp"
+#include "server/state/iterations/iteration.hpp"
 
 namespace leat::server {
 
@@ -72,7 +72,7 @@ class StoreNode {
   std::string why_not_again(std::int64_t iteration);
   std::string process(const Iteration& iteration, std::size_t waiting);
   std::string process(const Publication& publication, const std::vector<const Product*>& wanted);
-  void keep_published(std::string* error);
+  void store_published(std::string* error);
   template <class Call>
   std::string watched(std::int64_t iteration, const Call& call);
 

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <optional>
 
-#include "server/state/iterations/result.hpp"
+#include "server/state/iterations/iteration.hpp"
 #include "server/state/spill/spiller.hpp"
 
 namespace leat::server {

@@ -104,7 +104,6 @@ PieceRunner& Crews::of(model::Schedule schedule) {
     case model::Schedule::static_:
       return dedicated_;
     case model::Schedule::dynamic:
-    case model::Schedule::dynamic_paper:
       return lent_ ? *lent_ : dedicated_;
     case model::Schedule::sync:
       is_everywhere_wanted_ = true;

@@ -26,4 +26,9 @@ Frame products_order(const Publication& publication, const std::vector<const Pro
 /// Points into the order.
 Publication publication_in(const Frame& order);
 
+// The process of a RemotePlugin: the program leat_plugin_worker.
+
+/// Does what leatd says, until it goes away. Returns the exit status.
+int work_for_plugin();
+
 }  // namespace leat::server

@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kNoLimitNs = std::numeric_limits<std::int64_t>::max();
 // With one call. Processes are killed for reasons that have nothing to do with what they do; a crash
 // is the plugin's own.
-constexpr int kMostKills = 8, kMostCrashes = 2;
+constexpr int kMostKills = 8, kMostProcessCrashes = 2;
 // Calls in a row.
 constexpr int kMostFailures = 3;
 
@@ -82,7 +82,8 @@ std::optional<std::string> RemotePlugin::ensure_open() {
 std::string RemotePlugin::ask(const Frame& order, Frame* answer) {
   std::string how = "was ended before, and is not started again";
   int kills = 0, crashes = 0;
-  while (failures_in_a_row_ < kMostFailures && kills < kMostKills && crashes < kMostCrashes) {
+  while (failures_in_a_row_ < kMostFailures && kills < kMostKills &&
+         crashes < kMostProcessCrashes) {
     const std::optional<std::string> why = ensure_open();
     if (why && !why->empty()) return *why;
     if (why && converse(order, answer)) {
@@ -144,7 +145,7 @@ std::string RemotePlugin::do_process(const Iteration& iteration, std::size_t wai
                       {segment.at<const char>(0), segment.header().segment_bytes}),
       &answer);
   const std::int64_t waited_ns = number_in(answer, "waited_ns");
-  keep_published(iteration.number, std::move(answer));
+  store_published(iteration.number, std::move(answer));
   work_.ns += static_cast<std::uint64_t>(
       std::max<std::int64_t>(0, platform::now_ns() - begun_ns - waited_ns));
   if (takes().blocks_of(iteration)) ++work_.calls;
@@ -157,14 +158,14 @@ std::string RemotePlugin::do_process(const Publication& publication,
   const std::int64_t begun_ns = platform::now_ns();
   Frame answer;
   std::string error = ask(products_order(publication, wanted), &answer);
-  keep_published(publication.iteration, std::move(answer));
+  store_published(publication.iteration, std::move(answer));
   work_.ns += static_cast<std::uint64_t>(platform::now_ns() - begun_ns);
   if (error.empty()) work_.products_taken += wanted.size();
   return error;
 }
 
 // Of the answer alone: what a process has published that did not survive its call never came here.
-void RemotePlugin::keep_published(std::int64_t iteration, Frame answer) {
+void RemotePlugin::store_published(std::int64_t iteration, Frame answer) {
   const auto data = std::make_shared<const std::string>(std::move(answer.data));
   Publication made{Publication::Source::plugin, store(), iteration, products_in(answer.head, *data),
                    data};

@@ -46,7 +46,7 @@ class RemotePlugin final : public PluginInstance {
   std::optional<std::string> ensure_open();
   bool converse(const Frame& order, Frame* answer);
   void take_message(const Frame& message);
-  void keep_published(std::int64_t iteration, Frame answer);
+  void store_published(std::int64_t iteration, Frame answer);
 
   WorkersRun workers_;
   WorkerPlan plan_;

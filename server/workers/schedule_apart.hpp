@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "lib/model/model.hpp"
 #include "lib/shm/segment.hpp"
+#include "server/pipeline/work_team.hpp"
 #include "server/state/iterations/times.hpp"
 #include "server/workers/frames.hpp"
 
@@ -82,6 +84,117 @@ class Coordination final : public ScheduleApart {
   const shm::Segment& segment_;
   mutable std::mutex mutex_;
   StartUse use_;
+};
+
+// When a plugin may work on the simulation's cores: in idle phases of the ranks, or as they leave a collective.
+
+// What a process that looks at the segment sees of a rank.
+
+/// It lives, and has not ended.
+inline bool is_attached(const shm::ClientArea& rank) noexcept {
+  const shm::ClientRecord& record = rank.server->records[rank.server->record.load() & 1];
+  return record.phase == static_cast<std::uint32_t>(shm::ClientPhase::attached);
+}
+
+/// Sleeps in a call of Leat's.
+inline bool waits_for_leat(const shm::ClientArea& rank) noexcept {
+  return rank.client->waiting.load(std::memory_order_relaxed) == 1;
+}
+
+// Lets a plugin work in the idle phases of the ranks of its node, and nowhere else: as ranks say them
+// in the segment, which is only read here. A rank that waits for Leat, or that does not live, leaves its
+// cores too.
+
+/// From any thread.
+class IdleGate {
+ public:
+  /// `cores`: of the node, of which each rank has its share.
+  IdleGate(const shm::Segment& segment, int cores) noexcept;
+
+  /// Waits until some rank idles.
+  void await() noexcept;
+
+  /// A piece of work: waits for an idle core, and has it until it is done.
+  class Place {
+   public:
+    explicit Place(IdleGate& gate) noexcept : gate_(gate), begun_ns_(gate.enter()) {}
+    Place(const Place&) = delete;
+    ~Place() { gate_.leave(begun_ns_); }
+
+   private:
+    IdleGate& gate_;
+    std::int64_t begun_ns_;
+  };
+
+  struct Work {
+    std::int64_t ns = 0;  ///< of all pieces
+    std::uint64_t pieces = 0;
+    std::uint64_t outlasted = 0;  ///< that were at work when their phase ended
+    std::int64_t longest_outlasted_ns = 0;
+  };
+  /// What was done since the last call.
+  Work take_work() noexcept;
+
+ private:
+  std::int64_t enter() noexcept;
+  void leave(std::int64_t begun_ns) noexcept;
+  bool is_idle(std::uint32_t client) const noexcept;
+  int idle_cores() const noexcept;
+  void sleep() noexcept;
+
+  const shm::Segment& segment_;
+  std::uint32_t ranks_;
+  int cores_;
+  std::mutex mutex_;
+  int at_work_ = 0;
+  Work work_;
+  std::atomic<std::uint32_t> next_{0};  // the rank that the next sleeper looks at
+};
+
+/// Does pieces when the gate lets them.
+class GatedTeam final : public PieceRunner {
+ public:
+  GatedTeam(WorkTeam& team, IdleGate& gate) : team_(team), gate_(gate) {}
+  std::string run(std::uint64_t pieces, const Piece& piece, const IsLate& is_late) override;
+
+ private:
+  WorkTeam& team_;
+  IdleGate& gate_;
+};
+
+// When a plugin with runs="coordinated" may start on an iteration: as the ranks come out of a collective
+// of all of them, which is the same one on all nodes without a word between them, since it is counted
+// from the ranks' own end of that iteration.
+class CollectiveStart {
+ public:
+  /// At each `collectives`-th collective; without one when none has come for `defer-max`, both the store's.
+  CollectiveStart(const shm::Segment& segment, const model::Store& store)
+      : segment_(segment),
+        every_(static_cast<std::uint32_t>(store.collectives)),
+        defer_max_ns_(static_cast<std::int64_t>(store.defer_max_seconds * 1e9)) {}
+
+  struct Start {
+    const char* how = "";       ///< "first", "later", "deferred", "at once", as StartUse has them
+    std::int64_t begun_ns = 0;  ///< when it was, monotonic
+    std::int64_t waited_ns = 0;
+    std::int64_t lag_ns = 0;  ///< after the ranks came out of the collective
+  };
+  /// Returns when work on the iteration may begin.
+  Start await(std::int64_t iteration) const noexcept;
+
+ private:
+  /// A collective on one rank of the node.
+  struct Goal {
+    const shm::ClientLane* lane;
+    std::uint32_t number;
+    bool is_first;
+  };
+  std::optional<Goal> goal_of(std::int64_t iteration) const noexcept;
+  bool is_anybody_held_up() const noexcept;
+
+  const shm::Segment& segment_;
+  std::uint32_t every_;
+  std::int64_t defer_max_ns_;
 };
 
 }  // namespace leat::server

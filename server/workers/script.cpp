@@ -26,7 +26,7 @@ std::shared_ptr<const void> PendingIterations::hold(std::int64_t iteration) cons
 
 ConstantsFile::ConstantsFile() : file_(platform::memory_file("leat-constants")) {}
 
-void ConstantsFile::keep(const Block& block) {
+void ConstantsFile::store(const Block& block) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Block kept = block;
   kept.lease = end_;
@@ -246,7 +246,7 @@ void Script::drop_waiting() {
   expecting.clear();
 }
 
-void Script::note_failure(const std::string& why) {
+void Script::record_failure(const std::string& why) {
   ++counts.failed;
   if (counts.first_error.empty()) counts.first_error = why;
 }

@@ -52,7 +52,7 @@ class ConstantsFile {
   int descriptor() const noexcept { return file_.get(); }
 
   /// Copies the block; one written again takes the place of the first.
-  void keep(const Block& block);
+  void store(const Block& block);
   /// All that is kept; `lease` of each is its offset in the file.
   std::vector<Block> blocks() const;
 
@@ -171,7 +171,7 @@ struct Script {
   /// Iterations that it wanted and was not called for.
   std::uint64_t left_out() const noexcept { return counts.skipped + unjudged.size(); }
   /// Counts it. `why` is of the report when it is the first.
-  void note_failure(const std::string& why);
+  void record_failure(const std::string& why);
   /// It is not called any more, until it changes.
   void give_up();
   /// It is known what it wants: of what came before, the rest is no more its own. For a while it

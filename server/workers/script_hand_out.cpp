@@ -174,18 +174,18 @@ bool ScriptHandOut::find_other_seat(const Script& script, std::size_t* index) {
 }
 
 void ScriptHandOut::give_to_scripts(const ScriptBoard::News& news) {
-  keep_constants(news);
+  store_constants(news);
   const std::lock_guard<std::mutex> lock(board_.mutex);
   for (Script& script : board_.scripts)
     std::visit([&](const auto& each) { script.take(each, news.pending); }, news.what);
   board_.changed.notify_all();
 }
 
-void ScriptHandOut::keep_constants(const ScriptBoard::News& news) {
+void ScriptHandOut::store_constants(const ScriptBoard::News& news) {
   const auto* const iteration = std::get_if<Iteration>(&news.what);
   if (!iteration) return;
   for (const Block& block : iteration->blocks) {
-    if (!context_.model.variables[block.variable].time_varying) context_.constants.keep(block);
+    if (!context_.model.variables[block.variable].time_varying) context_.constants.store(block);
   }
 }
 

@@ -27,7 +27,7 @@ class ScriptHandOut {
   void warn_of_groups(const std::vector<ScriptFile>& files);
   void take_file(const ScriptFile& file);
   void give_to_scripts(const ScriptBoard::News& news);
-  void keep_constants(const ScriptBoard::News& news);
+  void store_constants(const ScriptBoard::News& news);
   void relieve();
   std::vector<int> scripts_at_seats() const;
   std::size_t seat_for_new_script();

@@ -213,7 +213,7 @@ std::vector<SteeringRequest> ScriptPool::take_steering() {
   return context_.steering.take();
 }
 
-void ScriptPool::note_steering(const AuditEntry& entry) {
+void ScriptPool::record_steering(const AuditEntry& entry) {
   if (!exists()) return;  // nobody writes it
   context_.steering.note(entry);
   const std::lock_guard<std::mutex> lock(board_.mutex);
@@ -284,9 +284,9 @@ std::vector<std::string> ScriptPool::report() const {
     std::string text = fmt::format("script \"{}\": {}, {:.3g} s", script.file.name,
                                    counted(counts.calls, "call"), counts.seconds);
     if (const std::uint64_t left_out = script.left_out(); left_out > 0)
-      text += ", " + counted(left_out, "iteration") + " left out";
-    if (counts.failed > 0)
-      text += fmt::format(", {} FAILED: {}", counts.failed, counts.first_error);
+      text += ", " + counted(left_out, "iteration") + " skipped";
+    if (counts.failed > 0) text += fmt::format(", {} FAILED", counts.failed);
+    if (counts.failed > 0 && counts.calls > 0) text += ": " + counts.first_error;
     if (!script.usable && !script.removed) text += "; not called any more";
     lines.push_back(std::move(text));
   }
@@ -296,7 +296,7 @@ std::vector<std::string> ScriptPool::report() const {
 std::string ScriptPool::never_looked() const {
   const std::lock_guard<std::mutex> lock(board_.mutex);
   if (board_.before_first_look.empty()) return "";
-  return fmt::format("scripts: {} iterations left out before their folders could be read",
+  return fmt::format("scripts: {} iterations skipped before their folders could be read",
                      board_.before_first_look.size());
 }
 

@@ -60,7 +60,7 @@ class ScriptPool {
   void abandon();
   std::vector<SteeringRequest> take_steering();
   /// A row for <output>/steering.csv, the audit trail.
-  void note_steering(const AuditEntry& entry);
+  void record_steering(const AuditEntry& entry);
   /// Where the processes run, from now on.
   void place(const platform::CpuSet& cpus);
   /// How each has fared so far.

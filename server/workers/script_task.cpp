@@ -50,12 +50,6 @@ json parameters_as_json(const Iteration& iteration, const model::Model& model) {
   return all;
 }
 
-json signals_as_json(const Iteration& iteration) {
-  json all = json::array();
-  for (const Signal& each : iteration.signals) all.push_back({each.event, each.rank, each.times});
-  return all;
-}
-
 // As results come from a worker.
 void append_products(Frame* frame, const std::vector<Publication>& published) {
   const std::size_t start = frame->data.size();
@@ -79,7 +73,7 @@ Frame run_order(const std::string& script, const ScriptJob& job,
                 {"script", script},
                 {"iteration", iteration.number},
                 {"complete", iteration.complete},
-                {"signals", signals_as_json(iteration)},
+                {"signals", iteration.signals},
                 {"parameters", parameters_as_json(iteration, model)}};
   frame.data.reserve((iteration.blocks.size() + constants.size()) * sizeof(TaskRecord));
   for (const Block& block : iteration.blocks) {
@@ -155,8 +149,8 @@ namespace {
 constexpr std::size_t kMostTold = 64;
 
 // <output>/<script>.log. Returns its path; "" when there is nothing to be noted, or no way to.
-std::string note_in_own_log(const ScriptOutput& output, const Script& script,
-                            const std::string& when, const std::string& text) {
+std::string write_to_own_log(const ScriptOutput& output, const Script& script,
+                             const std::string& when, const std::string& text) {
   if (text.empty()) return "";
   const std::string name = script.file.name + ".log";
   const std::string why =
@@ -174,8 +168,8 @@ std::string brief(const std::string& text) {
   return text.substr(begin + 1, end - begin);
 }
 
-void note_call(ScriptContext& context, Script& script, std::int64_t iteration,
-               const ScriptFailure& failure) {
+void record_call(ScriptContext& context, Script& script, std::int64_t iteration,
+                 const ScriptFailure& failure) {
   std::string stopped;
   {
     const std::lock_guard<std::mutex> lock(context.board.mutex);
@@ -184,7 +178,7 @@ void note_call(ScriptContext& context, Script& script, std::int64_t iteration,
       script.failures_in_a_row = 0;
       return;
     }
-    script.note_failure(brief(failure.text));
+    script.record_failure(brief(failure.text));
     if (++script.failures_in_a_row >= script.source->failures) {
       script.give_up();
       stopped = fmt::format(
@@ -204,7 +198,7 @@ void tell(ScriptContext& context, Script& script, const std::string& when,
     if (told.size() < kMostTold || told.count(failure.text)) times = ++told[failure.text];
   }
   if (times == 1) {
-    const std::string path = note_in_own_log(context.output, script, when, failure.whole);
+    const std::string path = write_to_own_log(context.output, script, when, failure.whole);
     context.log->error("script \"{}\"{}: {}{}{}", script.file.name, when, failure.text,
                        path.empty() ? "" : "\nThe whole traceback is in " + path, then);
   } else if (!then.empty()) {

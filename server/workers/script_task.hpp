@@ -49,8 +49,8 @@ std::string brief(const std::string& text);
 
 /// A call for this iteration has come to its end: counts it. A script that fails too often in a row is
 /// not called any more.
-void note_call(ScriptContext& context, Script& script, std::int64_t iteration,
-               const ScriptFailure& failure);
+void record_call(ScriptContext& context, Script& script, std::int64_t iteration,
+                 const ScriptFailure& failure);
 
 /// In the log, each failure once, and with all that Python says in <output>/<script>.log. How often
 /// it comes is in the report. `when` and `then` are said before and after.

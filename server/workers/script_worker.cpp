@@ -135,7 +135,7 @@ bool ScriptWorker::ensure_runs() {
     script.give_up();
     script.functions.clear();
     script.counts.first_error.clear();  // that nothing runs is said before what a call did
-    script.note_failure(brief(why.substr(0, why.find("; "))));  // what to do has been said
+    script.record_failure(brief(why.substr(0, why.find("; "))));  // what to do has been said
   }
   return false;
 }
@@ -163,7 +163,7 @@ void ScriptWorker::carry_out(const Order& order) {
         if (!script.may_want(order.job.content())) return;
         if (script.must_load) return script.waiting.push_front(order.job);  // the process is new
       }
-      note_call(context_, script, order.job.iteration->number, run_script(script, order.job));
+      record_call(context_, script, order.job.iteration->number, run_script(script, order.job));
       return;
     }
   }
@@ -192,7 +192,7 @@ ScriptFailure ScriptWorker::load(Script& script) {
     }
     script.give_up();
     script.functions.clear();
-    script.note_failure(brief(failure.text));
+    script.record_failure(brief(failure.text));
     failure.text = "it could not be loaded: " + failure.text;
     return failure;
   }
@@ -231,7 +231,7 @@ void ScriptWorker::loaded(Script& script, Frame& answer) {
     if (is_new) script.failures_in_a_row = 0;
     return;
   }
-  script.note_failure(brief(error));
+  script.record_failure(brief(error));
   if (!script.functions.empty()) return;
   script.usable = false;  // not given up: it may have changed once more while it was loaded
   script.drop_waiting();

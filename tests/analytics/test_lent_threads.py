@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""runs="static", "dynamic" and "dynamic-paper": analyses in the simulation's process, on threads that it lends."""
+"""runs="static" and "dynamic": analyses in the simulation's process, on threads that it lends."""
 import json
 import os
 import pathlib
@@ -12,7 +12,7 @@ from leat_run import BUILD, LIMIT, xml
 
 ROOT = pathlib.Path(__file__).parents[2]
 ROW = '<layout name="row" type="int" dimensions="5"/><variable name="a" layout="row"/>'
-SCHEDULES = ["static", "dynamic", "dynamic-paper"]
+SCHEDULES = ["static", "dynamic"]
 
 
 def analysis(runs, **options):
@@ -36,13 +36,12 @@ def lender(folder, text, *words, **more):
                           text=True, timeout=LIMIT)
 
 
-@pytest.mark.parametrize("schedule", ["dynamic", "dynamic-paper"])
-def test_each_piece_is_done_once_on_a_thread_that_is_lent(tmp_path, schedule):
-    done = lender(tmp_path, config(analysis(schedule, meet=2)), "5")
+def test_each_piece_is_done_once_on_a_thread_that_is_lent(tmp_path):
+    done = lender(tmp_path, config(analysis("dynamic", meet=2)), "5")
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
-    assert lines.count("run 40") == 5 and lines.count(f"start {schedule} 1") == 1 and lines[0] == f"start {schedule} 1"
-    assert f'runs="{schedule}": 200 pieces took' in done.stderr, done.stderr
+    assert lines.count("run 40") == 5 and lines.count("start dynamic 1") == 1 and lines[0] == "start dynamic 1"
+    assert 'runs="dynamic": 200 pieces took' in done.stderr, done.stderr
     assert (tmp_path / "pieces.txt").read_text() == "".join(f"{i} 40 2\n" for i in range(5))
     with h5py.File(tmp_path / "run.h5") as file:
         assert file["products/pieces/done"][:].tolist() == [40] * 5

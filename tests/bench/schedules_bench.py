@@ -25,8 +25,7 @@ from harness.tools import BUILD  # noqa: E402
 CORES = sorted(os.sched_getaffinity(0))
 HELPERS = 1
 # Where the server is.
-SCHEDULES = {"server": "process", "sync": "process", "idle": "process", "harvest": "process", "static": "thread", "dynamic": "thread",
-             "dynamic-paper": "thread"}
+SCHEDULES = {"server": "process", "sync": "process", "idle": "process", "harvest": "process", "static": "thread", "dynamic": "thread"}
 # Share of what is computed between two analyses that one of them takes on one core, and into how many pieces it is cut.
 WORKLOADS = {"short sequential": (0.15, 1), "short parallel": (0.15, 64), "long sequential": (0.8, 1), "long parallel": (0.8, 64)}
 SERIAL = "heat_openmp with serial phases"

@@ -140,7 +140,7 @@ def test_an_iteration_that_one_server_has_left_out_is_answered_and_its_event_hap
         for i in range(8):
             step([b], i, [(1, "x")] if i == 0 else [])
         run.finish()
-        assert "is left out: it waited for other servers" in run.log()
+        assert "dropped: still waiting for other servers" in run.log()
     told = sorted(int(line.split()[2]) for line in signals(tmp_path))
     assert told[0] == 0 and 1 <= told[1] <= 7
 

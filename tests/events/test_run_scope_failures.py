@@ -38,7 +38,7 @@ def kill_node(run, node):
 
 def told(run):
     """What the servers tell each other."""
-    return [json.loads(path.read_text()) for path in (run.folder / "run.group" / run.session).glob("*.said")]
+    return [json.loads(path.read_text()) for path in (run.folder / "run.group" / run.session).glob("*.line")]
 
 
 def recover(run, node):
@@ -98,8 +98,8 @@ def test_a_server_that_is_stopped_for_too_long_is_not_waited_for_and_follows_whe
         for i in (1, 2):
             step(ranks[2:], i)
         run.finish()
-        assert warnings(run, "has said nothing for too long: from iteration 1 on") == 1
-        assert warnings(run, "have heard nothing of this one for too long: from iteration 1 on") == 1
+        assert warnings(run, "has reported nothing for too long: from iteration 1 on") == 1
+        assert warnings(run, "this server has reported nothing to the other servers of the run for too long: from iteration 1 on") == 1
     assert sorted(signals(tmp_path)) == ["x -1 0"] * 2 + ["x -1 1"] * 2
     expect_parts(tmp_path, [[0, 1]] * 2)
     check_nothing_left(tmp_path)
@@ -145,7 +145,7 @@ def test_a_node_that_is_killed_as_a_whole_is_not_waited_for_and_stores_the_same_
         os.kill(run.server_of(0), signal.SIGCONT)
         for i in range(1, 4):
             step(ranks[:2], i, [(0, "x"), (1, "x")] if i == 2 else [])
-        wait_until(lambda: warnings(run, "has said nothing for too long: from iteration 2 on"), "patience")
+        wait_until(lambda: warnings(run, "has reported nothing for too long: from iteration 2 on"), "patience")
         for answer in run.finalize(ranks[:2]):
             assert answer.ok, answer
         assert (tmp_path / "run.group").exists(), "what is in memory needs it"
@@ -189,7 +189,7 @@ def test_what_a_killed_run_of_the_same_session_has_left_is_not_taken_for_this_ru
         clean(run)
     check_nothing_left(tmp_path)
     (tmp_path / "left").rename(tmp_path / "run.group")
-    assert len(list((tmp_path / "run.group" / session).glob("*.said"))) == 2
+    assert len(list((tmp_path / "run.group" / session).glob("*.line"))) == 2
     (tmp_path / "told.txt").unlink()
     with nodes(tmp_path) as run:
         run.session = session
@@ -210,7 +210,7 @@ def test_servers_that_cannot_tell_each_other_say_so_and_store_what_they_have(tmp
             step(ranks, i, all_of(i))
         wait_until(lambda: warnings(run, 'on no event of scope="run" happens on this server: ') == 2, "patience")
         expect_lost_events(run.finalize(), 3)
-        assert warnings(run, "cannot be told what is signalled here") == 2
+        assert warnings(run, "what is signalled here cannot be reported") == 2
         assert warnings(run, 'on no event of scope="run" happens on this server: ') == 2
         assert warnings(run, 'event "x" was signalled and did not happen, 3 times: cannot') == 2
     assert not signals(tmp_path)
@@ -270,8 +270,8 @@ def test_a_server_that_is_stopped_at_its_start_takes_no_events_from_the_others_a
         for i in range(3):
             step(ranks[2:], i)
         run.finish()
-        assert warnings(run, "has said nothing for too long: from iteration 0 on") == 1
-        assert warnings(run, "have heard nothing of this one for too long: from iteration 0 on") == 1
+        assert warnings(run, "has reported nothing for too long: from iteration 0 on") == 1
+        assert warnings(run, "this server has reported nothing to the other servers of the run for too long: from iteration 0 on") == 1
         assert "did not happen" not in run.log()
     assert sorted(signals(tmp_path)) == ["x -1 0"] * 2 + ["x -1 2"] * 2
     expect_parts(tmp_path, [[0, 2]] * 2)

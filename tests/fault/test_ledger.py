@@ -99,7 +99,7 @@ def test_a_killed_rank_is_in_the_ledger_and_is_no_loss(tmp_path):
                     rank.end()
         assert all(answer.ok for answer in run.finalize([ranks[0], ranks[2]]))
         whole = finished(run, 0)
-        assert "rank 1 died in iteration 2; what it had handed over is stored" in run.log()
+        assert "rank 1 died in iteration 2; the data it had written is stored" in run.log()
     assert whole["died"] == [{"rank": 1, "iteration": 2}]
     with h5py.File(tmp_path / "run.h5") as file:
         assert in_file(file, "a") == said(whole["entries"], "stored")

@@ -191,4 +191,4 @@ def test_ranks_that_end_together_are_one_line(tmp_path):
         os.kill(server, signal.SIGCONT)
         run.await_end()
         (line,) = lines_with(run.log(), "without leat_finalize")
-    assert "ranks 0-3 ended without leat_finalize, in iteration 1; what they had handed over goes to the stores" in line
+    assert "ranks 0-3 ended without leat_finalize, in iteration 1; the data they had written will be stored" in line

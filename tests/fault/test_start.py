@@ -119,7 +119,7 @@ def rank_row(folder, starts, step, which, joins):
             forget_late(run)
             noted = ledger(folder)
             assert noted["never_came"] == [1] or [d["rank"] for d in noted["died"]] == [1], noted
-            assert ("rank 1 never came" in run.log()) == (noted["never_came"] == [1])
+            assert ("rank 1 did not connect, and" in run.log()) == (noted["never_came"] == [1])
             return expect_run(folder, others, complete=False)
         victim.process.send_signal(signal.SIGCONT)
         answer = victim.result()
@@ -195,8 +195,8 @@ def test_a_rank_that_never_comes_costs_the_others_one_wait_in_the_whole_run(tmp_
         assert time.monotonic() - begin < 8, "it was waited for more than once"
         assert run.finalize([first])[0].ok
         run.await_end()
-        assert "iteration 0 is not ended by rank 1 (which has yet to come)" in run.log()
-        assert "rank 1 never came" in run.log() and "rank -1" not in run.log()
+        assert "iteration 0 has not been ended by rank 1 (not connected yet)" in run.log()
+        assert "rank 1 did not connect, and" in run.log() and "rank -1" not in run.log()
         forget_late(run)
     assert ledger(tmp_path)["never_came"] == [1]
     with h5py.File(tmp_path / "run.h5") as file:
@@ -218,7 +218,7 @@ def test_with_error_a_rank_that_never_comes_does_not_make_every_iteration_fail(t
         run.finalize([first])
         run.await_end()
         forget_late(run)
-        assert "rank 1 never came" in run.log()
+        assert "rank 1 did not connect, and" in run.log()
 
 
 def test_a_later_run_of_the_same_name_is_no_late_one_and_does_not_take_a_late_rank_in(tmp_path):

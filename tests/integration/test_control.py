@@ -111,7 +111,7 @@ def test_iterations_that_are_left_out_are_told(tmp_path):
                 a.write("u", 8192 * 4 * 8, i)
                 a.end()
             event = peer.receive()
-            assert event["event"] == "dropped" and "memory" in event["why"]
+            assert event["event"] == "dropped" and "buffer" in event["why"]
         b.kill()
         run.finalize([a])
 
@@ -238,7 +238,7 @@ def test_drain_stores_what_there_is_and_ends(tmp_path):
             assert peer.ask("subscribe", events=["stored"])["ok"] and peer.ask("drain")["ok"]
             assert peer.all()[-1]["event"] == "ended"
         assert {answer.status for answer in run.finalize()} == {"LEAT_OK"}
-    assert "4 iterations ended, 4 stored" in run.log() and f"told to end by control/{os.getpid()}" in run.log()
+    assert "4 iterations ended, 4 stored" in run.log() and f"shutdown requested by control/{os.getpid()}" in run.log()
     last = next(line for line in run.log().splitlines() if " done: " in line)
     assert ", STOPPED BEFORE ITS END; the run was drained by order" in last and "nothing lost" not in last
     assert f"the run was drained by order of control/{os.getpid()} while ranks 0-1" in run.ranks[0].stderr() + run.ranks[1].stderr()
@@ -320,7 +320,7 @@ def test_stop_takes_what_ranks_still_hand_over(tmp_path):
             assert peer.ask("stop")["ok"]
             write(ranks, range(2, 4))
             run.finish()
-    assert "4 iterations ended, 4 stored" in run.log() and "got control/" in run.log()
+    assert "4 iterations ended, 4 stored" in run.log() and "shutdown requested by control/" in run.log()
 
 
 def test_scripts_are_loaded_anew(tmp_path):

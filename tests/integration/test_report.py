@@ -146,7 +146,7 @@ def test_a_report_that_cannot_be_written_costs_nothing_else(tmp_path):
         run.init()
         write(run, range(3))
         run.finish()
-    assert "the report of this run is not written" in run.log() and "nothing lost" in run.log()
+    assert "cannot write the report of this run" in run.log() and "nothing lost" in run.log()
 
 
 def test_two_runs_in_one_folder_have_a_report_each(tmp_path):

@@ -4,8 +4,7 @@ import h5py
 import pytest
 from threaded_example import run
 
-PLACES = {"server": "process", "sync": "process", "idle": "process", "harvest": "process", "static": "thread", "dynamic": "thread",
-          "dynamic-paper": "thread"}
+PLACES = {"server": "process", "sync": "process", "idle": "process", "harvest": "process", "static": "thread", "dynamic": "thread"}
 # Behind each step of heat_openmp lies a serial phase of more than a millisecond.
 ARGUMENTS = {"md_tbb": (31,), "heat_openmp": (31, 600, 1)}
 CASES = [("md_tbb", s) for s in PLACES] + [("heat_openmp", s) for s in PLACES if not s.startswith("dynamic")]

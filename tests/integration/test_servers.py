@@ -277,7 +277,7 @@ def test_ranks_of_the_second_server_that_are_given_up_start_no_other_first_one(t
         run.await_end()
         ledger = (tmp_path / next(p.name for p in tmp_path.glob("run*.ledger.json"))).read_text()
         assert json.loads(ledger)["never_came"] == [2, 3]
-        assert "leat_finalize: ranks 2-3 of this node never came, and the others went on without them" in run.log()
+        assert "leat_finalize: ranks 2-3 of this node did not connect, and the others continued without them" in run.log()
         start_init(run, run.ranks[2:])
         for rank in run.ranks[2:]:
             answer = rank.result()

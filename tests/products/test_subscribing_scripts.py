@@ -185,7 +185,7 @@ def test_a_slow_script_leaves_out_or_holds_up_as_its_policy_says(tmp_path, skip)
     policy = f'when-slow="{"skip" if skip else "wait"}"'
     run = run_all(tmp_path, OUT + publisher("sum field"), scripts_of(tmp_path, policy, s=slow), count=30)
     calls = int(re.search(r'script "s": (\d+) call', run.log())[1])
-    left_out = re.search(r"(\d+) iterations? left out", run.log())
+    left_out = re.search(r"(\d+) iterations? skipped", run.log())
     assert calls + int(left_out[1] if left_out else 0) == 30, run.log()
     assert calls == 30 or skip
     with h5py.File(tmp_path / "run.h5") as file:

@@ -13,7 +13,7 @@ LOOP = "def process(ds, ctx):\n    while True: pass\n"
 def counts(run, script):
     """(calls, left out) of the report."""
     line = last_report(run, script)
-    left_out = re.search(r"(\d+) iterations? left out", line)
+    left_out = re.search(r"(\d+) iterations? skipped", line)
     return int(re.search(r"(\d+) calls?", line)[1]), int(left_out[1]) if left_out else 0
 
 

@@ -64,7 +64,7 @@ def test_a_slow_script_leaves_iterations_out_and_sees_the_newest(tmp_path):
         assert time.monotonic() - began < 29 * 0.3, "the simulation does not wait"
     seen = versions(tmp_path)
     assert seen[0] == 0 and seen[-1] == 29 and len(seen) < 30 and seen == sorted(seen), run.log()
-    assert f"{30 - len(seen)} iterations left out" in last_report(run, "s")
+    assert f"{30 - len(seen)} iterations skipped" in last_report(run, "s")
 
 
 def test_a_script_that_must_see_all_makes_the_simulation_wait_only_when_memory_is_full(tmp_path):
@@ -73,7 +73,7 @@ def test_a_script_that_must_see_all_makes_the_simulation_wait_only_when_memory_i
     with script_run(tmp_path, config(big, buffer="4MiB", folder='when-slow="wait"', store="")) as run:
         write_iterations(run, range(30), size=1 << 20)
     assert versions(tmp_path) == list(range(30)), run.log()
-    assert "left out" not in last_report(run, "s")
+    assert "skipped" not in last_report(run, "s")
 
 
 def test_a_script_that_may_skip_never_makes_the_simulation_wait_for_memory(tmp_path):
@@ -167,7 +167,7 @@ def test_who_waits_for_what_is_said(tmp_path):
         write_iterations(run, range(1), size=1 << 20)
         wait_until(lambda: (tmp_path / "begun").exists(), "the call")
         write_iterations(run, range(1, 4), size=1 << 20)
-    said = r'rank 0 waits for 1\.0 MiB; the buffer is full; script "slow" has held iteration 0 for [1-4] s'
+    said = r'rank 0 is waiting for 1\.0 MiB of buffer space: the buffer is full; script "slow" has held iteration 0 for [1-4] s'
     assert re.search(said, run.log()), run.log()
 
 

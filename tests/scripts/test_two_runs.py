@@ -101,7 +101,7 @@ def test_no_iteration_is_lost_in_silence_while_the_second_waits_for_its_names(tm
             report = last_report(second, "s")
         first.finish()
     calls = int(re.search(r"(\d+) call", report)[1])
-    left_out = re.search(r"(\d+) iterations? left out", report)
+    left_out = re.search(r"(\d+) iterations? skipped", report)
     assert calls + int(left_out[1] if left_out else 0) == 20, second.log()
     if not skip:
         assert left_out is None, report

@@ -137,7 +137,7 @@ def judge_script(run, tally):
     if path.exists():
         with open(path, newline="") as file:
             seen = [int(row["iteration"]) for row in csv.DictReader(file)]
-    told = sum(int(n) for n in re.findall(r'script "soaked" .*?left (\d+) iterations? out', run.log()))
+    told = sum(int(n) for n in re.findall(r'script "soaked" .*?skipped (\d+) iterations?', run.log()))
     told += sum(int(n) for n in re.findall(r'script "soaked" was called for none of (\d+) iterations?', run.log()))
     told += sum(int(n) for n in re.findall(r'script "soaked" failed (\d+) times?', run.log()))
     if len(seen) != len(set(seen)):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Servers of one run in one process: what each says reaches the others as late as the test wants.
+// Servers of one run in one process: what each publishes reaches the others as late as the test wants.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace leat::server::tests {
 
 /// Where they meet.
-using Meeting = std::map<std::string, Said>;
+using Meeting = std::map<std::string, ServerLine>;
 
 class SimulatedGroup final : public Group {
  public:
@@ -22,19 +22,19 @@ class SimulatedGroup final : public Group {
 
   const std::string& self() const noexcept override { return self_; }
   std::string place() const override { return "memory"; }
-  std::string say(const std::string& line) override {
+  std::string publish(const std::string& line) override {
     meeting_[self_].server = self_;
     meeting_[self_].line = line;
     return "";
   }
-  std::vector<Said> hear() override {
-    std::vector<Said> all;
-    for (const auto& [server, said] : meeting_) all.push_back(said);
+  std::vector<ServerLine> poll() override {
+    std::vector<ServerLine> all;
+    for (const auto& [server, line] : meeting_) all.push_back(line);
     return all;
   }
   std::string silence(const std::string& server) override {
-    Said& said = meeting_[server];
-    if (said.final.empty()) said.final = said.line;
+    ServerLine& last = meeting_[server];
+    if (last.final.empty()) last.final = last.line;
     return "";
   }
   void clear() override { meeting_.clear(); }

@@ -14,7 +14,6 @@
 //   runs             simulation                    analyses
 //   static           all cores but `cores`         Leat's own threads on `cores` cores
 //   dynamic          all cores, normal priority    all workers, low priority; when late, half of them, high priority
-//   dynamic-paper    all cores                     `cores` workers, the same priority
 //
 // leat_init and leat_finalize are called outside of leat::parallel.
 #pragma once
@@ -106,7 +105,6 @@ class TbbArenas {
     const auto is = [schedule](const char* word) { return std::strcmp(schedule, word) == 0; };
     if (is("static")) return use(std::max(1, most - cores), workers, Priority::low);
     if (is("dynamic")) return use(most, workers, Priority::low, (workers + 1) / 2);
-    if (is("dynamic-paper")) return use(most, std::clamp(cores, 1, workers), Priority::normal);
     return 1;
   }
 

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "lib/base/text.hpp"
 #include "lib/os/clock.hpp"
@@ -232,12 +231,6 @@ std::string CallCounts::difference(std::size_t event) const {
   };
   return fmt::format("{} has signalled it {}, {} only {}", name_at(high), times(*high),
                      name_at(low), times(*low));
-}
-
-nlohmann::json CallCounts::in_words() const { return counts_; }
-
-void CallCounts::take_words(const nlohmann::json& words) {
-  counts_ = words.get<std::vector<std::vector<std::int64_t>>>();
 }
 
 }  // namespace leat::server

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "lib/shm/segment.hpp"
 #include "lib/shm/spsc_ring.hpp"
 #include "server/state/clients/block_reader.hpp"
+#include "server/state/journal/records.hpp"
 #include "server/state/run.hpp"
 
 namespace leat::server {
@@ -166,12 +166,12 @@ class CallCounts {
   /// Who has more often than who.
   std::string difference(std::size_t event) const;
 
-  nlohmann::json in_words() const;
-  void take_words(const nlohmann::json& words);
+  const CountsByClient& all() const noexcept { return counts_; }
+  void assign(CountsByClient counts) { counts_ = std::move(counts); }
 
  private:
   const Clients& clients_;
-  std::vector<std::vector<std::int64_t>> counts_;  // by event and client
+  CountsByClient counts_;
 };
 
 }  // namespace leat::server

@@ -3,14 +3,17 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "lib/base/scalar.hpp"
+#include "server/state/journal/records.hpp"
 
 namespace leat::server {
 
@@ -36,13 +39,6 @@ struct Block {
   std::optional<std::uint32_t> checksum;  ///< CRC-32C of the data, by the client
   const SpillFile* file = nullptr;        ///< on the disk: kept by the hold of its variable
   std::uint32_t place = 0;                ///< in that file
-};
-
-/// An event of the XML that happens in an iteration.
-struct Signal {
-  std::uint32_t event = 0;  ///< index into the model's
-  std::int32_t rank = -1;   ///< that has signalled it; -1: all have, or somebody outside
-  std::uint32_t times = 1;  ///< in a row
 };
 
 struct Iteration {
@@ -105,5 +101,40 @@ std::string add_to(std::optional<Publication>* all, Publication more);
 /// can be, are not. Extents beside one of 0 count: what a subscriber computes from them must not
 /// overflow.
 bool extents_make(const Product& product, std::uint64_t bytes) noexcept;
+
+// What becomes of an iteration in the stores.
+
+// What is wrong with the blocks of an iteration, though each of them is right.
+struct Finding {
+  const char* what = "";  ///< "holes" or "overlap"
+  std::uint32_t variable = 0;
+  std::int64_t iteration = 0;
+  std::string text;  ///< the same as long as it is the same that is wrong
+};
+
+// What the pipeline is given, and what it says of it.
+
+using Work = std::variant<Iteration, Publication>;
+
+/// What became of one iteration, or of what somebody made of it, at one store.
+struct StoreOutcome {
+  std::string store;
+  std::string error;     ///< empty: stored, or skipped
+  bool skipped = false;  ///< left out, as the XML allows: the store was busy and others waited
+};
+
+/// What became of one piece of work, in order; but for what comes late.
+struct PipelineResult {
+  /// awaited: those stores have an iteration that the simulation waits for. late: from a store that
+  /// was still busy with one when the others were done with it.
+  enum class Kind { opened, awaited, iteration, late, products, closed } kind = Kind::iteration;
+  std::int64_t iteration = 0;
+  std::vector<StoreOutcome> outcomes{};  ///< of the stores that were called, with the iteration
+  std::vector<StoreOutcome> products{};  ///< of those that were called with what was made of it
+  std::vector<BlockProblem> problems{};  ///< of blocks whose checksums are not theirs
+  std::vector<Finding> findings{};       ///< of global arrays, whose blocks are all right
+  std::size_t at_work = 0;               ///< stores whose outcome comes late
+  Work work{};                           ///< what it is about; its blocks are held until this ends
+};
 
 }  // namespace leat::server

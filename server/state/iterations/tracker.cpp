@@ -214,19 +214,18 @@ void Dropped::add(std::int64_t iteration) {
     // Release: a server that takes over and finds the memory leased anew finds this as well.
     word.store(iteration, std::memory_order_release);
   }
-  journal_.note({{"dropped", {iteration}}});
+  journal_.append(IterationsDropped{{iteration}});
   numbers_.insert(iteration);
 }
 
 std::string Dropped::text() const {
   if (numbers_.empty()) return "";
-  return fmt::format("{} left out ({})", counted(numbers_.size(), "iteration"), ranges(numbers_));
+  return fmt::format("{} dropped ({})", counted(numbers_.size(), "iteration"), ranges(numbers_));
 }
 
-std::vector<nlohmann::json> Dropped::entries() const {
-  std::vector<nlohmann::json> all;
-  if (!numbers_.empty()) all.push_back({{"dropped", numbers_}});
-  return all;
+std::vector<JournalRecord> Dropped::snapshot() const {
+  if (numbers_.empty()) return {};
+  return {IterationsDropped{{numbers_.begin(), numbers_.end()}}};
 }
 
 }  // namespace leat::server

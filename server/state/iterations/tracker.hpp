@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -170,14 +169,14 @@ class Dropped {
   bool has(std::int64_t iteration) const { return numbers_.count(iteration) > 0; }
   std::size_t count() const noexcept { return numbers_.size(); }
   const std::set<std::int64_t>& numbers() const noexcept { return numbers_; }
-  /// "3 iterations left out (4, 7-8)"; "" for none.
+  /// "3 iterations dropped (4, 7-8)"; "" for none.
   std::string text() const;
 
-  // Going on where a server has died
-  void take_entry(const nlohmann::json& numbers) {
-    numbers_.insert(numbers.begin(), numbers.end());
+  // Recovery where a server has died
+  void apply(const IterationsDropped& record) {
+    numbers_.insert(record.iterations.begin(), record.iterations.end());
   }
-  std::vector<nlohmann::json> entries() const;
+  std::vector<JournalRecord> snapshot() const;
 
  private:
   const Run& run_;

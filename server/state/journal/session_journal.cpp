@@ -7,7 +7,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 
 #include "lib/node/runtime_folder.hpp"
 #include "lib/node/stale_resources.hpp"
@@ -21,68 +22,86 @@
 namespace leat::server {
 namespace {
 
-using nlohmann::json;
+// Never empty, so that a journal that was removed and made again is known; and no file of another version is read.
+constexpr const char* kJournalVersion = "leat-journal-2";
 
-// Never empty, so that one that was removed and made anew is known.
-const json kBegin = {{"begin", 1}};
-
-// Each entry: its length, 4 bytes, then MessagePack, which keeps any bytes of a text.
-std::string framed(const json& entry) {
-  const std::vector<std::uint8_t> body = json::to_msgpack(entry);
+std::string journal_frame(const std::string& body) {
   const auto length = static_cast<std::uint32_t>(body.size());
   std::string frame(sizeof length, '\0');
   std::memcpy(frame.data(), &length, sizeof length);
-  return frame.append(body.begin(), body.end());
+  return frame + body;
+}
+
+// Takes the next body off the text; false at its end, or where the rest is torn.
+bool take_journal_body(std::string_view* text, std::string_view* body) {
+  std::uint32_t length = 0;
+  if (text->size() < sizeof length) return false;
+  std::memcpy(&length, text->data(), sizeof length);
+  if (length > text->size() - sizeof length) return false;
+  *body = text->substr(sizeof length, length);
+  text->remove_prefix(sizeof length + length);
+  return true;
+}
+
+std::string journal_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool has_journal_version(std::string_view text) {
+  std::string_view body;
+  return take_journal_body(&text, &body) && body == kJournalVersion;
 }
 
 }  // namespace
 
 SessionJournal::SessionJournal(const std::string& path)
     : path_(path), file_(platform::open_to_append(path, false)) {
-  is_new_ = !path_.empty() && (!file_ || platform::is_empty_file(file_.get()));
-  if (is_new_) note(kBegin);
+  if (path_.empty()) return;
+  is_new_ = !has_journal_version(journal_bytes(path_));
+  if (is_new_ && file_) (void)!::ftruncate(file_.get(), 0);
+  if (is_new_) write(journal_frame(kJournalVersion));
 }
 
-std::vector<json> SessionJournal::read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::vector<json> entries;
-  std::uint32_t length = 0;
-  for (std::size_t at = 0; text.size() - at >= sizeof length; at += length) {
-    std::memcpy(&length, text.data() + at, sizeof length);
-    at += sizeof length;
-    if (length > text.size() - at) break;
-    const auto begin = text.begin() + static_cast<std::ptrdiff_t>(at);
-    json entry = json::from_msgpack(begin, begin + length, true, false);
-    if (entry.is_discarded()) break;
-    entries.push_back(std::move(entry));
+std::vector<JournalRecord> SessionJournal::read(const std::string& path) {
+  const std::string text = journal_bytes(path);
+  std::vector<JournalRecord> records;
+  std::string_view rest = text, body;
+  if (!has_journal_version(text)) return records;
+  take_journal_body(&rest, &body);
+  while (take_journal_body(&rest, &body)) {
+    std::optional<JournalRecord> record = decode_record(body);
+    if (!record) break;
+    records.push_back(std::move(*record));
   }
-  return entries;
+  return records;
 }
 
-bool SessionJournal::note(const json& entry) {
-  if (path_.empty()) return true;
+bool SessionJournal::append(const JournalRecord& record) {
+  return path_.empty() || write(journal_frame(encode(record)));
+}
+
+bool SessionJournal::write(const std::string& frame) {
   const bool is_there = file_ && platform::has_a_name(file_.get());
-  const std::string frame = framed(entry);
   const ssize_t written = is_there ? ::write(file_.get(), frame.data(), frame.size()) : -1;
   if (written > 0) bytes_ += static_cast<std::uint64_t>(written);
-  // Behind half an entry nothing is found: all of it is written anew.
+  // Behind half a record nothing is found: all of it is rewritten.
   if (written != static_cast<ssize_t>(frame.size())) broken_ = true;
   try_again_ = broken_;
   return !broken_;
 }
 
-void SessionJournal::rewrite(const std::vector<json>& entries) {
+void SessionJournal::rewrite(const std::vector<JournalRecord>& records) {
   if (path_.empty()) return;
   try_again_ = false;
-  std::string all = framed(kBegin);
-  for (const json& entry : entries) all += framed(entry);
+  std::string all = journal_frame(kJournalVersion);
+  for (const JournalRecord& record : records) all += journal_frame(encode(record));
   const std::string part = path_ + ".part";
   platform::UniqueFd file = platform::open_to_append(part, true);
   const bool whole =
       file && ::write(file.get(), all.data(), all.size()) == static_cast<ssize_t>(all.size());
   if (!whole || std::rename(part.c_str(), path_.c_str()) != 0) {
-    ::unlink(part.c_str());  // the old one goes on
+    ::unlink(part.c_str());  // the old one stays
     bytes_rewritten_ = bytes_;
     return;
   }

@@ -5,7 +5,7 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 
-#include "server/state/ledger/ledger_json.hpp"
+#include "server/state/ledger/ledger_file.hpp"
 
 namespace leat::server {
 namespace {

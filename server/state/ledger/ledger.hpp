@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "server/state/iterations/iteration.hpp"
-#include "server/state/iterations/result.hpp"
 #include "server/state/ledger/incidents.hpp"
 #include "server/state/ledger/rows.hpp"
 

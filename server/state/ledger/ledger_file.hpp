@@ -3,20 +3,29 @@
 // plugins. All calls come from the event loop, except text(): from any thread.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <thread>
 
 #include "lib/os/descriptor.hpp"
 #include "lib/os/folder.hpp"
+#include "lib/os/worker.hpp"
 #include "server/state/ledger/ledger.hpp"
 #include "server/state/run.hpp"
 
 namespace leat::server {
+
+// The ledger as JSON; docs/reference/ledger.md describes it.
+
+/// What a row says, all but what it is about.
+nlohmann::ordered_json json_of(const LedgerTable& table, const Row& row);
+/// One line, also when a text is no UTF-8.
+std::string line_of(const nlohmann::ordered_json& json);
+
+/// `state` is "running", "closing" or "finished"; the last is "died" when a rank did.
+std::string ledger_json(const Ledger& ledger, const std::string& state);
 
 class LedgerFile {
  public:
@@ -58,9 +67,7 @@ class LedgerFile {
   std::string take_name();
   bool take_lock(const std::string& name);
   std::string set_aside(const std::string& wanted) const;
-  void work();
-  void stop();
-  void keep(std::string text);
+  void store(std::string text);
   std::string write(const std::string& text);
 
   const LedgerNames& names_;
@@ -73,11 +80,8 @@ class LedgerFile {
   std::int64_t written_ns_ = 0;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<Ledger> waiting_;  // for the thread
-  bool stopping_ = false;
   std::string text_;
-  std::jthread thread_;
+  platform::Worker worker_;
 };
 
 }  // namespace leat::server

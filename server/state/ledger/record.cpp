@@ -99,18 +99,18 @@ std::string Record::finish(std::size_t most) {
 }
 
 void Record::note_loss(const std::string& line) {
-  journal_.note({{"loss", line}});
+  journal_.append(LossNoted{line});
   losses_.push_back(line);
 }
 
-void Record::take_loss(const nlohmann::json& line) {
-  losses_.push_back(line);
+void Record::apply(const LossNoted& record) {
+  losses_.push_back(record.line);
   ledger_.restore(losses_.back());
 }
 
-std::vector<nlohmann::json> Record::entries() const {
-  std::vector<nlohmann::json> all;
-  for (const std::string& line : losses_) all.push_back({{"loss", line}});
+std::vector<JournalRecord> Record::snapshot() const {
+  std::vector<JournalRecord> all;
+  for (const std::string& line : losses_) all.emplace_back(LossNoted{line});
   return all;
 }
 

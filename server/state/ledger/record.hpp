@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -55,10 +54,10 @@ class Record {
   /// Writes it for the last time; what there is to say of it, in so many bytes at most.
   std::string finish(std::size_t most);
 
-  // Going on where a server has died
-  void take_loss(const nlohmann::json& line);
-  /// For a journal that is written anew.
-  std::vector<nlohmann::json> entries() const;
+  // Recovery where a server has died
+  void apply(const LossNoted& record);
+  /// For a journal that is rewritten.
+  std::vector<JournalRecord> snapshot() const;
 
  private:
   void report(const BlockProblem& problem, std::int64_t iteration);

@@ -111,8 +111,8 @@ std::vector<ReportBook::Line> ReportBook::take_due(std::int64_t now_ns, bool all
     const auto& [iteration, deaths] = each;
     if (!all && now_ns < deaths.until_ns) return false;
     due.push_back(
-        {false, fmt::format("{} ended without leat_finalize, in iteration {}; what {} had "
-                            "handed over goes to the stores",
+        {false, fmt::format("{} ended without leat_finalize, in iteration {}; the data {} had "
+                            "written will be stored",
                             ranks_in_words(deaths.ranks), iteration,
                             deaths.ranks.size() == 1 ? "it" : "they")});
     return true;

@@ -69,7 +69,7 @@ CatchUp::CatchUp(const LeasedRegions& regions, std::uint32_t clients)
 
 void CatchUp::block_came(std::uint32_t client, std::uint64_t bytes) {
   clients_[client].this_iteration += bytes;
-  note_need(clients_[client]);
+  update_need(clients_[client]);
 }
 
 void CatchUp::iteration_ended(std::uint32_t client, std::int64_t iteration) {
@@ -83,7 +83,7 @@ void CatchUp::client_gone(std::uint32_t client) {
   Client& owner = clients_[client];
   if (!owner.gone) leave(owner);
   owner.gone = true;
-  note_need(owner);
+  update_need(owner);
 }
 
 void CatchUp::resume(std::uint32_t client, std::int64_t iteration, std::uint64_t peak) {
@@ -99,7 +99,7 @@ void CatchUp::move_to(Client& client, std::int64_t iteration) {
     ++in_[iteration];
   }
   client.iteration = iteration;
-  note_need(client);
+  update_need(client);
 }
 
 void CatchUp::leave(const Client& client) {
@@ -127,7 +127,7 @@ std::uint64_t CatchUp::need_of(const Client& client) const {
   return all - std::min(all, client.this_iteration);
 }
 
-void CatchUp::note_need(Client& client) {
+void CatchUp::update_need(Client& client) {
   const std::uint64_t need = need_of(client);
   reserved_ += need - client.need;
   client.need = need;
@@ -137,7 +137,7 @@ std::uint64_t CatchUp::needed_until(std::int64_t iteration) {
   if (iteration <= least()) return 0;
   if (iteration != reserved_until_) {
     reserved_until_ = iteration;
-    for (Client& each : clients_) note_need(each);
+    for (Client& each : clients_) update_need(each);
   }
   return reserved_;
 }

@@ -98,7 +98,7 @@ class CatchUp {
   void move_to(Client& client, std::int64_t iteration);
   void leave(const Client& client);
   /// Something has changed that need_of() looks at.
-  void note_need(Client& client);
+  void update_need(Client& client);
   std::uint64_t need_of(const Client& client) const;
 
   const LeasedRegions& regions_;

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <iterator>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -12,6 +15,100 @@
 #include "lib/os/process.hpp"
 
 namespace leat::server {
+namespace {
+
+// Of a huge page: none is cut in two.
+constexpr std::uint64_t kSlice = 2 << 20;
+
+}  // namespace
+
+Prefaulter::Prefaulter(Take take, std::function<void()> wake)
+    : take_(std::move(take)), wake_(std::move(wake)) {}
+
+void Prefaulter::add(const std::vector<shm::Region>& ranges) {
+  for (const shm::Region& range : ranges) {
+    const std::uint64_t end = range.offset + range.bytes;
+    for (std::uint64_t begin = range.offset; begin < end;) {
+      const std::uint64_t next = std::min(end, (begin / kSlice + 1) * kSlice);
+      todo_.push_back({begin, next - begin});
+      begin = next;
+    }
+  }
+}
+
+void Prefaulter::start(Executor& executor, unsigned threads) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (todo_.empty()) return;
+  }
+  try {
+    while (threads_.size() < threads)
+      threads_.push_back(
+          executor.run("leat memory", Executor::Urgency::background, [this] { run(); }));
+  } catch (const std::system_error&) {
+    // Memory is then taken as it is needed.
+  }
+}
+
+void Prefaulter::stop() noexcept {
+  stopping_.store(true, std::memory_order_relaxed);
+  threads_.clear();  // joins them
+}
+
+void Prefaulter::run() {
+  shm::Region slice;
+  for (bool high = false; !stopping_.load(std::memory_order_relaxed) && claim(high, &slice);
+       high = !high) {
+    take(slice);
+  }
+}
+
+bool Prefaulter::claim(bool high, shm::Region* slice) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (todo_.empty()) return false;
+  const auto at = high ? std::prev(todo_.end()) : todo_.begin();
+  *slice = *at;
+  todo_.erase(at);
+  return true;
+}
+
+void Prefaulter::take_one_in(shm::Region range) {
+  shm::Region slice;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto at = std::find_if(todo_.begin(), todo_.end(), [&](const shm::Region& each) {
+      return each.offset + each.bytes > range.offset;
+    });
+    if (at == todo_.end() || at->offset >= range.offset + range.bytes) return;
+    slice = *at;
+    todo_.erase(at);
+  }
+  take(slice);
+}
+
+void Prefaulter::take(shm::Region slice) {
+  settle(slice, take_(slice));
+  wake_();
+}
+
+void Prefaulter::settle(shm::Region slice, int code) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (code == 0) {
+    news_.taken.push_back(slice);
+  } else {
+    news_.code = code;
+    news_.lost.push_back(slice);
+    news_.lost.insert(news_.lost.end(), todo_.begin(), todo_.end());
+    todo_.clear();
+  }
+  has_news_.store(true, std::memory_order_release);
+}
+
+Prefaulter::News Prefaulter::take_news() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  has_news_.store(false, std::memory_order_relaxed);
+  return std::exchange(news_, {});
+}
 
 Offers::Offers(const shm::Segment& segment, LeaseBook& leases)
     : leases_(leases), clients_(segment.header().client_count) {
@@ -112,7 +209,7 @@ std::vector<std::uint64_t> Offers::take_over(std::uint32_t client) {
 namespace {
 
 // More threads than this only wait for one another in the kernel.
-constexpr std::int64_t kMostPopulating = 4;
+constexpr std::int64_t kMostPrefaulting = 4;
 // Left to a control group that has a limit: the kernel kills one of its processes at the limit.
 constexpr std::uint64_t kLeftToGroup = 8 << 20;
 
@@ -124,7 +221,7 @@ Memory::Memory(const Run& run, Clients& clients, const std::function<void()>& wa
       lease_table_(run.segment),
       leases_(run.segment.header(), clients.size(), &lease_table_),
       offers_(run.segment, leases_),
-      populator_([this](shm::Region slice) { return take(slice); }, wake) {}
+      prefaulter_([this](shm::Region slice) { return take(slice); }, wake) {}
 
 void Memory::give() {
   for (const Grant& grant : leases_.serve()) {
@@ -191,22 +288,22 @@ void Memory::client_gone(std::uint32_t client) {
 
 // What the server before this one has taken and not leased is taken once more: that changes
 // nothing.
-void Memory::start_populating() {
+void Memory::start_prefaulting() {
   regions().withhold();
   const std::vector<shm::Region> missing = regions().missing();
   if (missing.empty()) return;
-  populator_.add(missing);
+  prefaulter_.add(missing);
   // The first blocks wait for nothing.
   const shm::Region& last = missing.back();
-  populator_.take_one_in({missing.front().offset, 1});
-  populator_.take_one_in({last.offset + last.bytes - 1, 1});
-  take_populated();
+  prefaulter_.take_one_in({missing.front().offset, 1});
+  prefaulter_.take_one_in({last.offset + last.bytes - 1, 1});
+  take_prefaulted();
 }
 
-void Memory::populate_in_background() {
-  populator_.start(run_.executor,
-                   static_cast<unsigned>(std::clamp<std::int64_t>(
-                       run_.model.architecture.dedicated_cores, 1, kMostPopulating)));
+void Memory::prefault_in_background() {
+  prefaulter_.start(run_.executor,
+                    static_cast<unsigned>(std::clamp<std::int64_t>(
+                        run_.model.architecture.dedicated_cores, 1, kMostPrefaulting)));
 }
 
 int Memory::take(shm::Region slice) const {
@@ -214,14 +311,14 @@ int Memory::take(shm::Region slice) const {
   return run_.segment.take(slice.offset, slice.bytes);
 }
 
-void Memory::take_populated() {
-  if (!populator_.has_news()) return;
-  const Populator::News news = populator_.take_news();
+void Memory::take_prefaulted() {
+  if (!prefaulter_.has_news()) return;
+  const Prefaulter::News news = prefaulter_.take_news();
   for (const shm::Region& slice : news.taken) regions().supply(slice);
   for (const shm::Region& slice : news.lost) regions().forfeit(slice);
   if (news.code == 0) return;
   run_.log->warn(
-      "of the buffer of {} only {} can be had: {}; the run goes on with a smaller buffer",
+      "of the buffer of {} only {} can be had: {}; the run continues with a smaller buffer",
       platform::format_bytes(run_.segment.header().data_bytes),
       platform::format_bytes(regions().total_bytes()),
       news.code == ENOMEM
@@ -229,9 +326,9 @@ void Memory::take_populated() {
           : fmt::format("/dev/shm: {}", platform::errno_text(news.code)));
 }
 
-bool Memory::populate_for_waiting() {
+bool Memory::prefault_for_waiting() {
   const std::optional<shm::Region> awaited = leases_.awaited_memory();
-  if (awaited) populator_.take_one_in(*awaited);
+  if (awaited) prefaulter_.take_one_in(*awaited);
   return awaited.has_value();
 }
 

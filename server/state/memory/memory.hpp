@@ -2,11 +2,15 @@
 // The memory of the buffer: who has which part of it, who is given what, asked or before it asks.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,10 +18,57 @@
 #include "lib/shm/segment.hpp"
 #include "server/state/clients/clients.hpp"
 #include "server/state/memory/lease_book.hpp"
-#include "server/state/memory/populator.hpp"
 #include "server/state/run.hpp"
 
 namespace leat::server {
+
+// Takes the memory of the segment from the system while the run goes on: a start that waits for all pages of a large buffer
+// takes seconds. The event loop gives out only what has been taken, so that no rank is ever killed for a page that is not
+// there; what a rank waits for the loop takes itself, a slice at a time. It works from both ends: small blocks go to the low
+// one, large ones to the high one.
+
+/// All is for the event loop.
+class Prefaulter {
+ public:
+  /// 0, or the errno for which there is no such memory. Called from several threads.
+  using Take = std::function<int(shm::Region)>;
+  /// What has become of slices since it was asked for last.
+  struct News {
+    std::vector<shm::Region> taken;
+    std::vector<shm::Region> lost;  ///< these, and all that nobody had begun, are given up
+    int code = 0;                   ///< why; 0: nothing is lost
+  };
+  /// `wake` is called, from any thread, when there is news.
+  Prefaulter(Take take, std::function<void()> wake);
+  ~Prefaulter() { stop(); }
+
+  /// Before start(): ranges that are to be taken, by take_one_in() and by threads.
+  void add(const std::vector<shm::Region>& ranges);
+  /// Starts so many threads in all. The system may have no room for them: take_one_in() goes on.
+  void start(Executor& executor, unsigned threads);
+  /// Ends the threads after the slice that each is at.
+  void stop() noexcept;
+
+  bool has_news() const noexcept { return has_news_.load(std::memory_order_acquire); }
+  News take_news();
+  /// Takes the first slice that lies in this range and that nobody has begun: a millisecond of
+  /// work.
+  void take_one_in(shm::Region range);
+
+ private:
+  void run();
+  bool claim(bool high, shm::Region* slice);
+  void take(shm::Region slice);
+  void settle(shm::Region slice, int code);
+
+  Take take_;
+  std::function<void()> wake_;
+  std::mutex mutex_;
+  std::deque<shm::Region> todo_;  // in order; nobody has begun them
+  News news_;
+  std::atomic<bool> has_news_{false}, stopping_{false};
+  std::vector<std::jthread> threads_;
+};
 
 // What each client is given before it asks (shm/leases.hpp): for each region that it has used up,
 // another of that size, and at the end of an iteration as many of each size as it has used in one,
@@ -97,15 +148,15 @@ class Memory {
 
   // Memory that is yet to be taken from the system
   /// Nothing is there but what is taken, here or behind the run.
-  void start_populating();
+  void start_prefaulting();
   /// When it is known where it is to lie.
-  void populate_in_background();
-  void stop_populating() noexcept { populator_.stop(); }
-  bool has_news() const noexcept { return populator_.has_news(); }
-  void take_populated();
+  void prefault_in_background();
+  void stop_prefaulting() noexcept { prefaulter_.stop(); }
+  bool has_news() const noexcept { return prefaulter_.has_news(); }
+  void take_prefaulted();
   /// True as long as a rank waits for memory that may be there: until it is, the buffer is not
   /// full.
-  bool populate_for_waiting();
+  bool prefault_for_waiting();
 
  private:
   int take(shm::Region slice) const;
@@ -115,7 +166,7 @@ class Memory {
   shm::LeaseTable lease_table_;
   LeaseBook leases_;
   Offers offers_;
-  Populator populator_;
+  Prefaulter prefaulter_;
   std::int64_t waited_ns_ = 0;
 };
 

@@ -4,8 +4,7 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,40 +23,30 @@ class ParameterLog {
  public:
   explicit ParameterLog(const model::Model& model);
 
-  void set(std::uint32_t parameter, ParameterValue value);
-  /// The parameter is steered to `value`, as text, from this iteration on; no rank is there yet.
-  void steer(std::int64_t iteration, const std::string& parameter, const std::string& value);
-  /// And all before it. Nothing when it was told of this one, or a later one, before.
-  void iteration_ended(std::int64_t iteration);
+  // What happens, and what a server that takes over repeats of it
+  void apply(const ParameterSet& record);
+  /// And all before it. Nothing when this one, or a later one, was applied before.
+  void apply(const IterationEnded& record);
+  /// No rank is in its iteration yet.
+  void apply(const ParameterSteered& record);
+  void apply(const ParametersSnapshot& record);
+  std::vector<JournalRecord> snapshot() const;
+  /// Nothing when there is no such parameter.
+  std::optional<ParameterSteered> steered(const AuditEntry& entry) const;
+
   std::int64_t last_ended() const noexcept { return last_ended_; }
   bool differs(std::uint32_t parameter, const ParameterValue& value) const {
     return parameter < now_.size() && now_[parameter] != value;
   }
-  /// All that it knows, for a server that takes over, and the way back: entries of the session's
-  /// journal. Those of note_* are taken too.
-  std::vector<nlohmann::json> entries() const;
-  void take_entry(const nlohmann::json& entry);
-  static nlohmann::json set_entry(std::uint32_t parameter, const ParameterValue& value);
-  static nlohmann::json ended_entry(std::int64_t iteration);
-  static nlohmann::json steered_entry(std::int64_t iteration, const std::string& parameter,
-                                      const std::string& value);
-
   /// Of this iteration. The latest when the rank has not come so far.
   std::vector<ParameterValue> at(std::int64_t iteration) const;
   /// Nobody asks for this iteration any more, nor for those before it.
   void forget(std::int64_t iteration);
 
  private:
-  void add_steered(std::int64_t iteration, std::uint32_t parameter, ParameterValue value);
-
-  struct Steered {
-    std::uint32_t parameter;
-    ParameterValue value;
-  };
-
   const model::Model& model_;
   std::int64_t last_ended_ = -1;
-  std::multimap<std::int64_t, Steered> steered_;  // by the iteration that it begins in
+  std::multimap<std::int64_t, ParameterSteered> steered_;  // by the iteration that it begins in
   std::vector<ParameterValue> now_;
   std::map<std::int64_t, std::vector<ParameterValue>> ended_;
 };
@@ -90,12 +79,15 @@ class Parameters {
   /// Publishes what can be; what has been decided since the last call, each with its iteration.
   std::vector<AuditEntry> advance();
 
-  // Going on where a server has died
-  void take_entry(const nlohmann::json& entry) { log_.take_entry(entry); }
-  void take_integer(std::uint32_t client, const nlohmann::json& entry);
+  // Recovery where a server has died
+  void apply(const ParameterSet& record) { log_.apply(record); }
+  void apply(const IterationEnded& record) { log_.apply(record); }
+  void apply(const ParameterSteered& record) { log_.apply(record); }
+  void apply(const ParametersSnapshot& record) { log_.apply(record); }
+  void apply(const IntegerSet& record);
   void take_over();
-  /// What a successor needs, for a journal that is written anew.
-  std::vector<nlohmann::json> entries() const;
+  /// What a successor needs, for a journal that is rewritten.
+  std::vector<JournalRecord> snapshot() const;
 
  private:
   const Run& run_;

@@ -13,34 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kReportVersion = 1;
-
-json words_of(const Step& step) {
-  json tallies = json::array();
-  for (const Tally& each : step.tallies) tallies.push_back({each.least, each.most, each.ordered});
-  return {step.iteration, std::move(tallies)};
-}
-
-Step step_in(const json& words) {
-  Step step{words.at(0).get<std::int64_t>(), {}};
-  for (const json& each : words.at(1)) step.tallies.push_back({each.at(0), each.at(1), each.at(2)});
-  return step;
-}
-
-Report report_of(const json& words) {
-  Report report;
-  report.name = words.at("name");
-  report.ranks = words.at("ranks");
-  report.knows = words.at("knows").get<std::vector<std::string>>();
-  report.beat = words.at("beat");
-  report.first = words.at("first");
-  report.until = words.at("until");
-  report.decided = words.at("decided");
-  report.ended = words.at("ended");
-  report.gave_up = words.at("gave_up");
-  for (const json& each : words.at("steps")) report.steps.push_back(step_in(each));
-  return report;
-}
+constexpr int kReportVersion = 2;
 
 bool makes_sense(const Report& report, std::size_t events) {
   const auto comes_before = [](const Step& a, const Step& b) { return a.iteration < b.iteration; };
@@ -59,14 +32,19 @@ const std::vector<Tally>* Report::at(std::int64_t iteration) const noexcept {
   return after == steps.begin() ? nullptr : &std::prev(after)->tallies;
 }
 
+static void to_json(json& to, const Tally& tally) {
+  to = {tally.least, tally.most, tally.requested};
+}
+static void from_json(const json& from, Tally& tally) {
+  tally = {from.at(0), from.at(1), from.at(2)};
+}
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Step, iteration, tallies)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Report, name, ranks, knows, beat, first, until, decided, ended,
+                                   gave_up, steps)
+
 std::string line_of(const Report& report) {
-  json steps = json::array();
-  for (const Step& each : report.steps) steps.push_back(words_of(each));
-  const json words{
-      {"leat_group", kReportVersion}, {"name", report.name},       {"ranks", report.ranks},
-      {"knows", report.knows},        {"beat", report.beat},       {"first", report.first},
-      {"until", report.until},        {"decided", report.decided}, {"ended", report.ended},
-      {"gave_up", report.gave_up},    {"steps", std::move(steps)}};
+  json words = report;
+  words["leat_group"] = kReportVersion;
   return words.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -74,7 +52,7 @@ std::optional<Report> report_in(const std::string& line, std::size_t events) {
   try {
     const json words = json::parse(line);
     if (words.at("leat_group") != kReportVersion) return std::nullopt;
-    Report report = report_of(words);
+    auto report = words.get<Report>();
     if (makes_sense(report, events)) return report;
   } catch (const std::exception&) {  // whatever lies in that folder
   }
@@ -97,40 +75,40 @@ Tally tally_of(const Report& report, std::int64_t iteration, std::size_t event) 
 Agreement::Agreement(std::string self, std::int32_t ranks, std::size_t events)
     : self_(std::move(self)), ranks_(ranks), events_(events), happened_(events) {}
 
-void Agreement::resume(std::int64_t next, std::vector<Happened> happened) {
+void Agreement::resume(std::int64_t next, std::vector<RunEventCount> happened) {
   next_ = next;
   if (happened.size() == events_) happened_ = std::move(happened);
 }
 
-bool Agreement::hear(const std::vector<Said>& all) {
+bool Agreement::update(const std::vector<ServerLine>& all) {
   bool any = false;
-  for (auto& [server, member] : heard_) member.is_there = false;
-  for (const Said& each : all) any |= take(each);
+  for (auto& [server, member] : seen_) member.is_there = false;
+  for (const ServerLine& each : all) any |= take(each);
   if (!any || is_complete() || ranks_found() != ranks_) return any;
-  for (const std::string& server : known()) members_[server] = &heard_[server];
+  for (const std::string& server : known()) members_[server] = &seen_[server];
   return any;
 }
 
-bool Agreement::take(const Said& said) {
-  Said& last = last_[said.server];
-  if (const auto known = heard_.find(said.server); known != heard_.end())
+bool Agreement::take(const ServerLine& line) {
+  ServerLine& last = last_[line.server];
+  if (const auto known = seen_.find(line.server); known != seen_.end())
     known->second.is_there = true;
-  if (last == said) return false;
-  std::optional<Report> newest = report_in(said.line, events_);
-  std::optional<Report> counts = said.final.empty() ? newest : report_in(said.final, events_);
+  if (last == line) return false;
+  std::optional<Report> newest = report_in(line.line, events_);
+  std::optional<Report> counts = line.final.empty() ? newest : report_in(line.final, events_);
   if (!newest || !counts) return false;
-  last = said;
-  Member& member = heard_[said.server];
+  last = line;
+  Member& member = seen_[line.server];
   member.newest = std::move(*newest);
   member.counts = std::move(*counts);
   member.is_there = true;
-  member.is_silenced = !said.final.empty();
+  member.is_silenced = !line.final.empty();
   return true;
 }
 
 std::vector<std::string> Agreement::others() const {
   std::vector<std::string> all;
-  for (const auto& [server, member] : heard_)
+  for (const auto& [server, member] : seen_)
     if (server != self_) all.push_back(server);
   return all;
 }
@@ -138,34 +116,34 @@ std::vector<std::string> Agreement::others() const {
 // What another run has left here knows nobody of this one. A server that was stopped at its start,
 // and silenced for it, may not know this one either: it counts when nobody else can be meant.
 bool Agreement::know_each_other(const std::string& server, const Member& member) const {
-  const auto own = heard_.find(self_);
-  return own != heard_.end() && knows(own->second.newest, server) &&
-         (knows(member.newest, self_) || (member.is_silenced && all_have_spoken()));
+  const auto own = seen_.find(self_);
+  return own != seen_.end() && knows(own->second.newest, server) &&
+         (knows(member.newest, self_) || (member.is_silenced && all_have_published()));
 }
 
 std::vector<std::string> Agreement::known() const {
   std::vector<std::string> all;
-  for (const auto& [server, member] : heard_)
+  for (const auto& [server, member] : seen_)
     if (server == self_ || know_each_other(server, member)) all.push_back(server);
   return all;
 }
 
-bool Agreement::all_have_spoken() const {
+bool Agreement::all_have_published() const {
   std::int64_t ranks = 0;
-  for (const auto& [server, member] : heard_) ranks += member.newest.ranks;
+  for (const auto& [server, member] : seen_) ranks += member.newest.ranks;
   return ranks == ranks_;
 }
 
 std::int64_t Agreement::ranks_found() const {
   std::int64_t ranks = 0;
-  for (const std::string& server : known()) ranks += heard_.at(server).newest.ranks;
+  for (const std::string& server : known()) ranks += seen_.at(server).newest.ranks;
   return ranks;
 }
 
 std::vector<Agreement::Other> Agreement::take_silenced() {
   std::vector<Other> all;
   for (auto& [server, member] : members_) {
-    if (!member->is_silenced || std::exchange(member->is_told, true)) continue;
+    if (!member->is_silenced || std::exchange(member->is_reported, true)) continue;
     all.push_back({server, member->newest.name, member->newest.beat, member->counts.until});
   }
   return all;
@@ -176,7 +154,7 @@ Tally Agreement::sum(std::size_t event) const {
   Tally sum{-1, 0, 0};
   for (const auto& [server, member] : members_) {
     const Tally tally = tally_of(member->counts, next_, event);
-    sum.ordered += tally.ordered;
+    sum.requested += tally.requested;
     if (!member->counts.covers(next_)) continue;
     sum.most = std::max(sum.most, tally.most);
     if (tally.least < 0) continue;
@@ -193,10 +171,10 @@ std::optional<std::vector<std::int64_t>> Agreement::decide() {
   std::vector<std::int64_t> times(events_);
   for (std::size_t i = 0; i < events_; ++i) {
     const Tally all = sum(i);
-    Happened& happened = happened_[i];
+    RunEventCount& happened = happened_[i];
     const std::int64_t by_ranks = std::max(happened.by_ranks, all.least < 0 ? all.most : all.least);
-    times[i] = by_ranks - happened.by_ranks + all.ordered - happened.by_order;
-    happened = {by_ranks, all.ordered};
+    times[i] = by_ranks - happened.by_ranks + all.requested - happened.by_request;
+    happened = {by_ranks, all.requested};
   }
   ++next_;
   return times;
@@ -204,8 +182,8 @@ std::optional<std::vector<std::int64_t>> Agreement::decide() {
 
 std::vector<Agreement::Other> Agreement::awaited() const {
   std::vector<Other> all;
-  for (const auto& [server, member] : heard_) {
-    if (is_complete() || !all_have_spoken() || server == self_ || member.is_silenced) continue;
+  for (const auto& [server, member] : seen_) {
+    if (is_complete() || !all_have_published() || server == self_ || member.is_silenced) continue;
     if (!know_each_other(server, member))
       all.push_back({server, member.newest.name, member.newest.beat, member.counts.until});
   }
@@ -232,7 +210,7 @@ bool Agreement::all_are_done() const {
     return std::all_of(members_.begin(), members_.end(),
                        [](const auto& each) { return each.second->is_done(); });
   }
-  return std::all_of(heard_.begin(), heard_.end(),
+  return std::all_of(seen_.begin(), seen_.end(),
                      [](const auto& each) { return each.second.is_done(); });
 }
 

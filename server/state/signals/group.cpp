@@ -18,15 +18,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kSaid = ".said", *kClosing = ".closing", *kLast = ".last";
-constexpr std::uintmax_t kMostSaid = 16 << 20;
-constexpr auto kKept = std::chrono::hours(24);
+constexpr const char *kLine = ".line", *kClosing = ".closing", *kLast = ".last";
+constexpr std::uintmax_t kMostLineBytes = 16 << 20;
+constexpr auto kKeepFor = std::chrono::hours(24);
 
 // Of the newest file in it.
 bool is_old(const fs::path& folder) {
   std::error_code error;
   const auto is_new = [&](const fs::path& path) {
-    return fs::last_write_time(path, error) > fs::file_time_type::clock::now() - kKept;
+    return fs::last_write_time(path, error) > fs::file_time_type::clock::now() - kKeepFor;
   };
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
@@ -62,7 +62,7 @@ std::string line_in(const platform::UniqueFd& file, const std::string& path) {
   std::error_code error;
   const std::uintmax_t bytes = file ? fs::file_size(path, error) : 0;
   if (error || bytes == 0) return "";
-  return first_line(platform::text_of(file.get(), std::min(bytes, kMostSaid)));
+  return first_line(platform::text_of(file.get(), std::min(bytes, kMostLineBytes)));
 }
 
 std::string read_line(const std::string& path) { return line_in(platform::open_there(path), path); }
@@ -83,11 +83,11 @@ std::string FolderGroup::path_of(const std::string& server, const char* ending) 
   return path_ + "/" + server + ending;
 }
 
-std::string FolderGroup::say(const std::string& line) {
-  std::string why = folder_.write_whole(self_ + kSaid, line + "\n");
+std::string FolderGroup::publish(const std::string& line) {
+  std::string why = folder_.write_whole(self_ + kLine, line + "\n");
   if (!why.empty()) {
     make_folder(path_);
-    why = folder_.write_whole(self_ + kSaid, line + "\n");
+    why = folder_.write_whole(self_ + kLine, line + "\n");
   }
   return why.empty() ? "" : why + ", in " + path_;
 }
@@ -98,21 +98,21 @@ void FolderGroup::look_for_others() {
   for (fs::directory_iterator entry(path_, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (!name.starts_with('.') && name.ends_with(kSaid))
-      servers_.insert(name.substr(0, name.size() - std::string(kSaid).size()));
+    if (!name.starts_with('.') && name.ends_with(kLine))
+      servers_.insert(name.substr(0, name.size() - std::string(kLine).size()));
   }
 }
 
-// The line first, then whether somebody silences its server: whoever does so reads it after he has
-// said that he will, so he finds the line that was taken here or a later one. From then on only the
-// final line counts, which everybody who sees that it is missing helps to write.
-std::vector<Said> FolderGroup::hear() {
+// The line is read first, then whether somebody silences its server: whoever does so reads the line after making the
+// .closing file, and so finds the line that was taken here or a later one. From then on only the final line counts, which
+// everybody who sees that it is missing helps to write.
+std::vector<ServerLine> FolderGroup::poll() {
   look_for_others();
-  std::vector<Said> all;
+  std::vector<ServerLine> all;
   for (const std::string& server : servers_) {
-    const platform::UniqueFd file = platform::open_there(path_of(server, kSaid));
+    const platform::UniqueFd file = platform::open_there(path_of(server, kLine));
     if (!file) continue;
-    std::string line = line_in(file, path_of(server, kSaid));
+    std::string line = line_in(file, path_of(server, kLine));
     const bool is_closing = ::access(path_of(server, kClosing).c_str(), F_OK) == 0;
     if (!is_closing) {
       all.push_back({server, std::move(line)});
@@ -137,7 +137,7 @@ std::string FolderGroup::finish(const std::string& server) {
   const std::string last = path_of(server, kLast);
   if (!read_line(last).empty()) return "";
   const std::string own = "." + self_ + ".closes." + server;
-  const std::string why = folder_.write_whole(own, read_line(path_of(server, kSaid)) + "\n");
+  const std::string why = folder_.write_whole(own, read_line(path_of(server, kLine)) + "\n");
   if (!why.empty()) return why + ", in " + path_;
   const bool is_there = ::link((path_ + "/" + own).c_str(), last.c_str()) == 0 || errno == EEXIST;
   const std::string failed = is_there ? "" : platform::errno_text(errno);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The servers of one run among themselves, and a folder by which they reach each other.
+// The servers of one run, and a folder by which they reach each other.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace leat::server {
 
-// The servers of one run among themselves: what each of them says last reaches all others, some
-// time. One thread calls; a call may take as long as a disk or a network does.
+// The servers of one run: each publishes one line, which replaces its line before, and all read the lines of all. A line
+// reaches the others some time. One thread calls; a call may take as long as a disk or a network does.
 
-/// Of one server.
-struct Said {
+struct ServerLine {
   std::string server;
-  std::string line;     ///< what it has said last; "": that cannot be read just now
-  std::string final{};  ///< what it had said last when it was silenced: that counts; "": it was not
+  std::string line;  ///< what it has published last; "": that cannot be read just now
+  std::string
+      final{};  ///< its last line when it was silenced, which counts; "": it was not silenced
 
-  bool operator==(const Said& other) const = default;
+  bool operator==(const ServerLine& other) const = default;
 };
 
 class Group {
@@ -33,21 +33,21 @@ class Group {
   virtual const std::string& self() const noexcept = 0;
   /// Where they meet, for people.
   virtual std::string place() const = 0;
-  /// One line, in the place of what this server has said before. "" or why it cannot be said.
-  virtual std::string say(const std::string& line) = 0;
-  /// All that have spoken here, this one too; not those of whom all was cleared. What counts now of what a server says in some
-  /// iteration counts for ever: who is silenced later is so with that or more.
-  virtual std::vector<Said> hear() = 0;
-  /// What that one has said last is final, for all, if nothing was before. "" or why it is not known to be.
+  /// Replaces this server's line. "" or why it cannot be published.
+  virtual std::string publish(const std::string& line) = 0;
+  /// Of all that have published here, this one too; not those of whom all was cleared. What a line says now of some
+  /// iteration counts for ever: who is silenced later is so with that line or a later one.
+  virtual std::vector<ServerLine> poll() = 0;
+  /// The last line of that server is final, for all, if none was before. "" or why it is not known to be.
   virtual std::string silence(const std::string& server) = 0;
-  /// Nobody needs any more what was said.
+  /// Nobody needs the lines any more.
   virtual void clear() = 0;
 };
 
 // A group whose servers meet in a folder that all of them see, as the folder of their output. Each
-// has a file there, <server>.said, which it alone writes, whole or not at all. Who silences it makes
-// <server>.closing first, after which nobody takes what it says; then reads what it has said, and makes
-// <server>.last of that by a link, so that the first one who does so has it. There are no locks.
+// has a file there, <server>.line, which it alone writes, whole or not at all. Who silences it makes
+// <server>.closing first, after which nobody takes its lines; then reads its line, and makes
+// <server>.last of that by a link, so that the first one who does so decides. There are no locks.
 class FolderGroup final : public Group {
  public:
   /// In <folder>/<simulation>.group/<session>, which is made. What runs of this simulation have left
@@ -57,8 +57,8 @@ class FolderGroup final : public Group {
 
   const std::string& self() const noexcept override { return self_; }
   std::string place() const override { return path_; }
-  std::string say(const std::string& line) override;
-  std::vector<Said> hear() override;
+  std::string publish(const std::string& line) override;
+  std::vector<ServerLine> poll() override;
   std::string silence(const std::string& server) override;
   void clear() override;
 
@@ -70,7 +70,7 @@ class FolderGroup final : public Group {
   std::string parent_, path_;
   std::string self_;
   platform::Folder folder_;
-  std::set<std::string> servers_;  // that have ever spoken here
+  std::set<std::string> servers_;  // that have ever published here
 };
 
 }  // namespace leat::server

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events of the XML that were signalled, and in which iterations they happen. An iteration's are decided when it is
 // complete, by what ranks have signalled up to its end, and so by nothing that depends on time. Private to the engine's
-// thread.
+// thread. docs/design/group.md draws the states that a signal goes through; each change of state is a record of the
+// journal (journal/records.hpp), which apply() repeats in a server that takes over.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -14,7 +14,6 @@
 #include "server/state/iterations/tracker.hpp"
 #include "server/state/journal/session_journal.hpp"
 #include "server/state/run.hpp"
-#include "server/state/signals/own_report.hpp"
 #include "server/state/signals/run_signals.hpp"
 
 namespace leat::server {
@@ -25,18 +24,18 @@ class Signals {
           const Dropped& dropped, RunSignals& of_run);
 
   /// A rank has signalled an event of the model, in an iteration that it is in.
-  void signalled(std::uint32_t client, std::uint32_t event, std::int64_t iteration);
+  void receive(std::uint32_t client, std::uint32_t event, std::int64_t iteration);
   /// Somebody outside has: it happens in the next iteration, once. "", or why that is refused.
-  std::string order(const std::string& name);
+  std::string request(const std::string& name);
 
-  /// Hears of other servers, where events are the whole run's: may make iterations complete.
+  /// Takes what other servers have published of events of the whole run: may make iterations complete.
   void advance();
   /// What happens in this iteration, which is complete and comes after all that were asked for.
   std::vector<Signal> decide(std::int64_t iteration);
-  /// The iteration is left out before any store has begun it: its events happen in the next one.
-  void give_back(const Iteration& iteration);
-  /// It is left out before it was complete.
-  void left_out(std::int64_t iteration);
+  /// The iteration is dropped before any store has begun it: its events happen in the next one.
+  void defer(std::int64_t iteration);
+  /// It is dropped before it was complete.
+  void iteration_dropped(std::int64_t iteration);
   /// All up to this one are done.
   void forget(std::int64_t iteration) {
     decided_.erase(decided_.begin(), decided_.upper_bound(iteration));
@@ -45,28 +44,31 @@ class Signals {
   /// At the end: of each event that was signalled and did not happen, why.
   std::vector<std::string> never_happened() const;
 
-  // Going on where a server has died
-  void take_entry(const nlohmann::json& entry);
-  /// When all entries are taken, and it is known where the clients are.
+  // Recovery where a server has died
+  void apply(const SignalReceived& record);
+  void apply(const SignalRequested& record) { add_requested(record.event); }
+  void apply(const SignalsDecided& record);
+  void apply(const SignalsDeferred& record) { undecide(record.iteration); }
+  void apply(const RunSignalsDeferred& record) { defer_agreed(record.iteration); }
+  void apply(const SignalsSnapshot& record);
+  /// When all records are applied, and it is known where the clients are.
   void take_over(std::int64_t done);
-  /// What a successor needs, for a journal that is written anew.
-  std::vector<nlohmann::json> entries() const;
+  /// What a successor needs, for a journal that is rewritten.
+  std::vector<JournalRecord> snapshot() const;
 
  private:
   bool awaits_all(std::uint32_t event) const;
-  void keep(const SaidSignal& said);
-  void order_of(std::uint32_t event);
-  void come_to_happen(std::int64_t iteration);
-  void take_too_late(std::int64_t iteration);
+  void add(const PendingSignal& signal);
+  void add_requested(std::uint32_t event);
+  void take_agreed(std::int64_t iteration);
+  void defer_agreed(std::int64_t iteration);
   std::int64_t missing(std::uint32_t event, std::string* why) const;
   bool undecide(std::int64_t iteration);
   void open_next();
-  std::vector<SaidSignal> take_said(std::int64_t iteration);
-  void count(const SaidSignal& said) { counts_.add(said.event, said.client, said.times); }
-  void take_decision(const nlohmann::json& entry);
-  void take_all(const nlohmann::json& entry);
-  nlohmann::json all() const;
-  void note(const nlohmann::json& entry) { journal_.note({{"signals", entry}}); }
+  std::vector<PendingSignal> take_pending(std::int64_t iteration);
+  void count(const PendingSignal& signal) {
+    counts_.add(signal.event, signal.client, signal.times);
+  }
 
   const Run& run_;
   Clients& clients_;
@@ -74,7 +76,7 @@ class Signals {
   SessionJournal& journal_;
   const Dropped& dropped_;
   RunSignals& of_run_;
-  SaidSignals said_;
+  PendingSignals pending_;
   std::vector<Signal> ready_;  // happen in the next iteration, whichever it is
   // Of those that await all ranks of this server, and how often each has happened.
   CallCounts counts_;

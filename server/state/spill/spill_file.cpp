@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "lib/base/text.hpp"
@@ -21,7 +20,6 @@
 namespace leat::server {
 namespace {
 
-constexpr std::size_t kNumbersPerBlock = 6;
 static_assert(sizeof(SpillHeader) == 64);
 static_assert(std::is_trivially_copyable_v<Block>, "it is stored as it is in memory");
 
@@ -90,37 +88,6 @@ std::string read_at(int file, void* to, std::uint64_t bytes, std::uint64_t offse
 
 }  // namespace
 
-nlohmann::json json_of(const SpillRecord& record) {
-  nlohmann::json numbers = nlohmann::json::array();
-  for (const SpillRecord::One& one : record.blocks) {
-    numbers.push_back(one.client);
-    numbers.push_back(one.rank);
-    numbers.push_back(one.variable);
-    numbers.push_back(one.block);
-    numbers.push_back(one.bytes);
-    numbers.push_back(one.checksum);
-  }
-  return {{"spilled", record.iteration},
-          {"file", record.file},
-          {"head", record.head_checksum},
-          {"blocks", std::move(numbers)}};
-}
-
-std::optional<SpillRecord> spill_record_of(const nlohmann::json& json) {
-  try {
-    SpillRecord record{json.at("spilled"), json.at("file"), json.at("head")};
-    const nlohmann::json& numbers = json.at("blocks");
-    if (numbers.size() % kNumbersPerBlock != 0) return std::nullopt;
-    for (std::size_t i = 0; i < numbers.size(); i += kNumbersPerBlock) {
-      record.blocks.push_back({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3],
-                               numbers[i + 4], numbers[i + 5]});
-    }
-    return record;
-  } catch (const nlohmann::json::exception&) {
-    return std::nullopt;
-  }
-}
-
 std::uint64_t spill_file_bytes(const Iteration& iteration) {
   std::uint64_t bytes = aligned(head_bytes(iteration.blocks.size()));
   for (const Block& block : iteration.blocks) bytes += aligned(block.bytes);
@@ -154,7 +121,7 @@ std::shared_ptr<const SpillFile> SpillFile::open(int folder, const std::string& 
   return file;
 }
 
-void SpillFile::note_offsets() {
+void SpillFile::set_offsets() {
   std::uint64_t end = aligned(head_bytes(record_.blocks.size()));
   for (const SpillRecord::One& one : record_.blocks) {
     offsets_.push_back(end);

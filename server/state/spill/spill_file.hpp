@@ -4,14 +4,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "lib/base/status.hpp"
 #include "lib/os/descriptor.hpp"
 #include "server/state/iterations/iteration.hpp"
+#include "server/state/journal/records.hpp"
 
 namespace leat::server {
 
@@ -39,28 +38,6 @@ struct SpilledBlock {
   Block block;           ///< its `data`, `file` and `lease` mean nothing
   std::uint64_t offset;  ///< of the data in the file
 };
-
-/// What must be in a file, and who is told of it when it is not.
-struct SpillRecord {
-  struct One {
-    std::uint32_t client = 0;
-    std::int32_t rank = 0;
-    std::uint32_t variable = 0, block = 0;
-    std::uint64_t bytes = 0;
-    std::uint32_t checksum = 0;  ///< CRC-32C of the data
-    bool operator==(const One&) const = default;
-  };
-  std::int64_t iteration = 0;
-  std::string file;                 ///< its name in the folder
-  std::uint32_t head_checksum = 0;  ///< CRC-32C of all in front of the data
-  std::vector<One> blocks{};        ///< in the order of the file
-  bool operator==(const SpillRecord&) const = default;
-};
-
-/// For the session's journal.
-nlohmann::json json_of(const SpillRecord& record);
-/// Nothing when it is no record.
-std::optional<SpillRecord> spill_record_of(const nlohmann::json& json);
 
 /// Bytes of a file for it.
 std::uint64_t spill_file_bytes(const Iteration& iteration);
@@ -92,9 +69,9 @@ class SpillFile {
  private:
   SpillFile(SpillRecord record, platform::UniqueFd file)
       : record_(std::move(record)), file_(std::move(file)) {
-    note_offsets();
+    set_offsets();
   }
-  void note_offsets();
+  void set_offsets();
   std::string read_head(std::string* head) const;
 
   SpillRecord record_;

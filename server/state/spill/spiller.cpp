@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "lib/base/text.hpp"
@@ -25,25 +24,34 @@ constexpr std::uint64_t kDescriptorsForOthers = 48;
 
 Spiller::Spiller(SpillerParts parts, WaitingLine& line) : parts_(std::move(parts)), line_(line) {}
 
-Spiller::~Spiller() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  closing_ = true;
-  changed_.notify_one();
-}
-
 void Spiller::start(Executor& executor) {
-  if (parts_.folder < 0) return;
-  thread_ = executor.run("leat spill", Executor::Urgency::behind_others, [this] { run(); });
+  if (parts_.folder >= 0) executor.start(worker_, "leat spill");
 }
 
 void Spiller::make_room() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (wanted_) return;
   wanted_ = true;
-  changed_.notify_one();
+  begin_if_wanted();
 }
 
-void Spiller::take_written(const std::function<bool(const nlohmann::json&)>& note) {
+// With the lock.
+void Spiller::begin_if_wanted() {
+  if (!wanted_ || is_busy_ || written_ || !worker_.has_thread()) return;
+  is_busy_ = true;
+  worker_.post([this] {
+    std::optional<Written> moved = spill_one();
+    const bool any = moved.has_value();
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      is_busy_ = wanted_ = false;
+      written_ = std::move(moved);
+    }
+    // Only what was written is worth a call: the loop would ask at once for what cannot be done.
+    if (any) parts_.wake();
+  });
+}
+
+void Spiller::take_written(const std::function<bool(const SpillRecord&)>& append) {
   Written written;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -54,7 +62,7 @@ void Spiller::take_written(const std::function<bool(const nlohmann::json&)>& not
     on_disk_[written.iteration.number].push_back(written.file);
   }
   const std::int64_t number = written.iteration.number;
-  const bool noted = note(json_of(written.file->record()));
+  const bool noted = append(written.file->record());
   if (!noted && !said_failed_.exchange(true)) {
     parts_.log->warn(
         "cannot spill iteration {}: the journal of the session cannot be written to; the "
@@ -63,7 +71,7 @@ void Spiller::take_written(const std::function<bool(const nlohmann::json&)>& not
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   written_.reset();
-  changed_.notify_one();
+  begin_if_wanted();
   if (noted && line_.replace(std::move(written.iteration))) {
     ++total_.iterations;
     total_.bytes += written.file->bytes();
@@ -91,16 +99,16 @@ void Spiller::remove(const SpillFile& file) {
   ++files_gone_;
 }
 
-std::vector<nlohmann::json> Spiller::entries() const {
+std::vector<JournalRecord> Spiller::snapshot() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<nlohmann::json> all;
+  std::vector<JournalRecord> all;
   for (const auto& [iteration, files] : on_disk_) {
-    for (const auto& file : files) all.push_back(json_of(file->record()));
+    for (const auto& file : files) all.emplace_back(file->record());
   }
   return all;
 }
 
-void Spiller::take_up(std::vector<SpillRecord> records) {
+void Spiller::restore(std::vector<SpillRecord> records) {
   std::set<std::string> known;
   for (SpillRecord& record : records) {
     known.insert(record.file);
@@ -123,20 +131,6 @@ std::string Spiller::report() const {
   if (total_.iterations == 0) return "";
   return fmt::format("{}, {}, waited in {} for the stores", counted(total_.iterations, "iteration"),
                      platform::format_bytes(total_.bytes), parts_.path);
-}
-
-void Spiller::run() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return closing_ || (wanted_ && !written_); });
-    if (closing_) return;
-    lock.unlock();
-    const bool moved = spill_one();
-    lock.lock();
-    wanted_ = false;
-    // Only news are worth a call: the loop would ask at once for what cannot be done.
-    if (moved) parts_.wake();
-  }
 }
 
 bool Spiller::is_in_segment(const Block& block) const noexcept {
@@ -164,18 +158,15 @@ Iteration Spiller::part_to_move(const Iteration& iteration) const {
   return part;
 }
 
-bool Spiller::spill_one() {
+std::optional<Spiller::Written> Spiller::spill_one() {
   std::optional<Iteration> copy =
       line_.newest([this](const Iteration& each) { return !movable(each, 1).empty(); });
-  if (!copy) return false;
+  if (!copy) return std::nullopt;
   const Iteration part = part_to_move(*copy);
-  if (part.blocks.empty()) return false;
+  if (part.blocks.empty()) return std::nullopt;
   const std::shared_ptr<const SpillFile> file = write(part);
-  if (!file) return false;
-  Written written{with_part_moved(std::move(*copy), file), file};
-  const std::lock_guard<std::mutex> lock(mutex_);
-  written_ = std::move(written);
-  return true;
+  if (!file) return std::nullopt;
+  return Written{with_part_moved(std::move(*copy), file), file};
 }
 
 // An iteration can go to the disk in several parts: a script may let a variable go later.

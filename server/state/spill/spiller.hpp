@@ -3,19 +3,17 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "lib/os/worker.hpp"
 #include "server/state/iterations/iteration.hpp"
 #include "server/state/run.hpp"
 #include "server/state/spill/spill_file.hpp"
@@ -57,25 +55,24 @@ struct SpillerParts {
 /// All is for the event loop.
 class Spiller {
  public:
+  /// At its end the thread ends after what it is writing. Files stay.
   Spiller(SpillerParts parts, WaitingLine& line);
-  /// Ends the thread after what it is writing. Files stay.
-  ~Spiller();
 
   void start(Executor& executor);
   /// A rank needs memory: one more iteration goes to the disk, if one can. Waits for nothing.
   void make_room();
-  /// Puts what the thread has written into the pipeline's line, once `note` has said that it is in
-  /// the journal.
-  void take_written(const std::function<bool(const nlohmann::json& entry)>& note);
+  /// Puts what the thread has written into the pipeline's line, once `append` has put the record into
+  /// the journal: false when it could not.
+  void take_written(const std::function<bool(const SpillRecord& record)>& append);
   /// All iterations up to this one are through all stores: their files go.
   void forget(std::int64_t done);
-  /// For a journal that is written anew.
-  std::vector<nlohmann::json> entries() const;
+  /// For a journal that is rewritten.
+  std::vector<JournalRecord> snapshot() const;
 
   using Files = std::vector<std::shared_ptr<const SpillFile>>;
   /// Before start(): files that a server which has died left, and what its journal says of them;
   /// all others in the folder are removed.
-  void take_up(std::vector<SpillRecord> records);
+  void restore(std::vector<SpillRecord> records);
   /// Files of this iteration.
   Files files_of(std::int64_t iteration) const;
 
@@ -96,8 +93,8 @@ class Spiller {
     std::uint64_t gone_when_failed = 0;
   };
 
-  void run();
-  bool spill_one();
+  void begin_if_wanted();
+  std::optional<Written> spill_one();
   bool is_in_segment(const Block& block) const noexcept;
   std::set<std::uint32_t> movable(const Iteration& iteration, long holders) const;
   Iteration part_to_move(const Iteration& iteration) const;
@@ -111,9 +108,8 @@ class Spiller {
   SpillerParts parts_;
   WaitingLine& line_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
   // With the mutex
-  bool wanted_ = false, closing_ = false;
+  bool wanted_ = false, is_busy_ = false;
   std::optional<Written> written_;  ///< and not in line yet
   std::map<std::int64_t, Files> on_disk_;
 
@@ -121,7 +117,7 @@ class Spiller {
   Total total_;
   std::atomic<bool> said_failed_{false};
   Trouble trouble_;  // of the thread
-  std::jthread thread_;
+  platform::Worker worker_;
 };
 
 }  // namespace leat::server

@@ -31,21 +31,21 @@ class Server {
       : group_(std::move(group)), agreement_(group_->self(), servers, 1) {
     report_.ranks = 1;
     report_.name = group_->self();
-    tell();
+    publish();
   }
 
-  void end_iteration(std::int64_t signals, std::int64_t orders = 0) {
+  void end_iteration(std::int64_t signals, std::int64_t requests = 0) {
     Tally tally = report_.steps.empty() ? Tally{} : report_.steps.back().tallies[0];
     tally.least += signals;
     tally.most += signals;
-    tally.ordered += orders;
+    tally.requested += requests;
     ++report_.until;
-    if (signals + orders > 0) report_.steps.push_back({report_.until, {tally}});
-    tell();
+    if (signals + requests > 0) report_.steps.push_back({report_.until, {tally}});
+    publish();
   }
   void end() {
     report_.ended = true;
-    tell();
+    publish();
   }
   void die_ranks() {
     report_.steps.push_back(
@@ -55,13 +55,13 @@ class Server {
   }
   void give_up() {
     report_.gave_up = true;
-    tell();
+    publish();
   }
-  void tell() {
+  void publish() {
     ++report_.beat;
     report_.knows = agreement_.others();
     report_.decided = agreement_.next() - 1;
-    EXPECT_EQ(group_->say(line_of(report_)), "");
+    EXPECT_EQ(group_->publish(line_of(report_)), "");
   }
   // As one that takes over knows it.
   void take_over() {
@@ -73,8 +73,8 @@ class Server {
   void look() {
     const bool was = agreement_.is_complete();
     const auto others = agreement_.others();
-    (void)agreement_.hear(group_->hear());
-    if (!was && others != agreement_.others()) tell();
+    (void)agreement_.update(group_->poll());
+    if (!was && others != agreement_.others()) publish();
     while (agreement_.next() <= report_.until) {
       const std::int64_t iteration = agreement_.next();
       const auto times = agreement_.decide();
@@ -258,7 +258,7 @@ TEST(Report, OfWhatMakesNoSenseNothingIsTaken) {
   ASSERT_TRUE(report_in(line, 1));
   EXPECT_FALSE(report_in(line, 2)) << "of another XML";
   for (std::size_t i = 0; i < line.size(); ++i) (void)report_in(line.substr(0, i), 1);
-  for (const char* each : {"", "{}", "[]", "null", "{\"leat_group\":2}", "\xff"})
+  for (const char* each : {"", "{}", "[]", "null", "{\"leat_group\":3}", "\xff"})
     EXPECT_FALSE(report_in(each, 1)) << each;
 }
 
@@ -273,13 +273,13 @@ class FolderGroupTest : public testing::Test {
 
 TEST_F(FolderGroupTest, WhatIsSaidIsHeardAndWhatIsSilencedStays) {
   FolderGroup a(folder_, "sim", "run", "a"), b(folder_, "sim", "run", "b");
-  EXPECT_EQ(a.say("one"), "");
-  EXPECT_EQ(b.say("two"), "");
-  EXPECT_EQ(a.hear(), (std::vector<Said>{{"a", "one", ""}, {"b", "two", ""}}));
+  EXPECT_EQ(a.publish("one"), "");
+  EXPECT_EQ(b.publish("two"), "");
+  EXPECT_EQ(a.poll(), (std::vector<ServerLine>{{"a", "one", ""}, {"b", "two", ""}}));
   EXPECT_EQ(a.silence("b"), "");
-  EXPECT_EQ(b.say("three"), "");
+  EXPECT_EQ(b.publish("three"), "");
   EXPECT_EQ(a.silence("b"), "");
-  EXPECT_EQ(b.hear(), (std::vector<Said>{{"a", "one", ""}, {"b", "three", "two"}}));
+  EXPECT_EQ(b.poll(), (std::vector<ServerLine>{{"a", "one", ""}, {"b", "three", "two"}}));
   b.clear();
   EXPECT_FALSE(std::filesystem::exists(folder_ / "sim.group"));
 }
@@ -288,56 +288,56 @@ TEST_F(FolderGroupTest, WhatIsSaidIsHeardAndWhatIsSilencedStays) {
 TEST_F(FolderGroupTest, TheFirstFinalLineIsThatOfAll) {
   FolderGroup a(folder_, "sim", "run", "a"), b(folder_, "sim", "run", "b"),
       c(folder_, "sim", "run", "c");
-  EXPECT_EQ(a.say("one"), "");
-  EXPECT_EQ(b.say("two"), "");
+  EXPECT_EQ(a.publish("one"), "");
+  EXPECT_EQ(b.publish("two"), "");
   EXPECT_EQ(a.silence("b"), "");
-  EXPECT_EQ(b.say("three"), "");
+  EXPECT_EQ(b.publish("three"), "");
   EXPECT_EQ(c.silence("b"), "");
-  for (FolderGroup* each : {&a, &b, &c}) EXPECT_EQ(each->hear()[1].final, "two");
+  for (FolderGroup* each : {&a, &b, &c}) EXPECT_EQ(each->poll()[1].final, "two");
 }
 
 // Who silences it has died in between: whoever sees that ends it, before taking any line.
 TEST_F(FolderGroupTest, ASilenceThatWasBegunIsEndedByWhoeverSeesIt) {
   FolderGroup a(folder_, "sim", "run", "a"), b(folder_, "sim", "run", "b");
-  EXPECT_EQ(b.say("two"), "");
-  EXPECT_EQ(a.hear(), (std::vector<Said>{{"b", "two", ""}}));
+  EXPECT_EQ(b.publish("two"), "");
+  EXPECT_EQ(a.poll(), (std::vector<ServerLine>{{"b", "two", ""}}));
   std::ofstream(path() / "b.closing").flush();
-  EXPECT_EQ(a.hear(), (std::vector<Said>{{"b", "two", "two"}}));
-  EXPECT_EQ(b.say("three"), "");
-  EXPECT_EQ(b.hear(), (std::vector<Said>{{"b", "three", "two"}}));
+  EXPECT_EQ(a.poll(), (std::vector<ServerLine>{{"b", "two", "two"}}));
+  EXPECT_EQ(b.publish("three"), "");
+  EXPECT_EQ(b.poll(), (std::vector<ServerLine>{{"b", "three", "two"}}));
 }
 
 TEST_F(FolderGroupTest, GoesOnWhereItsFolderWasRemoved) {
   FolderGroup a(folder_, "sim", "run", "a");
-  EXPECT_EQ(a.say("one"), "");
+  EXPECT_EQ(a.publish("one"), "");
   std::filesystem::remove_all(folder_ / "sim.group");
-  EXPECT_EQ(a.say("two"), "");
-  EXPECT_EQ(a.hear(), (std::vector<Said>{{"a", "two", ""}}));
+  EXPECT_EQ(a.publish("two"), "");
+  EXPECT_EQ(a.poll(), (std::vector<ServerLine>{{"a", "two", ""}}));
 }
 
 TEST_F(FolderGroupTest, TakesNothingOfHalfALineAndOpensNoLink) {
   FolderGroup a(folder_, "sim", "run", "a");
-  std::ofstream(path() / "half.said") << "no end";
-  std::filesystem::create_symlink("/etc/passwd", path() / "link.said");
-  EXPECT_EQ(a.say("one"), "");
-  EXPECT_EQ(a.hear(), (std::vector<Said>{{"a", "one", ""}, {"half", "", ""}}));
+  std::ofstream(path() / "half.line") << "no end";
+  std::filesystem::create_symlink("/etc/passwd", path() / "link.line");
+  EXPECT_EQ(a.publish("one"), "");
+  EXPECT_EQ(a.poll(), (std::vector<ServerLine>{{"a", "one", ""}, {"half", "", ""}}));
 }
 
 TEST_F(FolderGroupTest, RemovesWhatRunsBeforeHaveLeftForMoreThanADay) {
   {
     FolderGroup old(folder_, "sim", "old", "a");
-    old.say("one");
+    old.publish("one");
   }
   {
     FolderGroup young(folder_, "sim", "young", "a");
-    young.say("one");
+    young.publish("one");
   }
   const auto before = std::filesystem::file_time_type::clock::now() - std::chrono::hours(48);
-  for (const char* each : {"old/a.said", "old"})
+  for (const char* each : {"old/a.line", "old"})
     std::filesystem::last_write_time(folder_ / "sim.group" / each, before);
   FolderGroup a(folder_, "sim", "run", "a");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "sim.group" / "old"));
-  EXPECT_TRUE(std::filesystem::exists(folder_ / "sim.group" / "young" / "a.said"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "sim.group" / "young" / "a.line"));
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/pipeline/coverage/hole_check.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "server/state/ledger/ledger_json.hpp"
+#include "server/state/ledger/ledger_file.hpp"
 
 namespace leat::server {
 namespace {

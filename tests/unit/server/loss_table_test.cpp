@@ -62,7 +62,7 @@ TEST(LossTable, WhatADeadRankHadWrittenIsStoredWhereThereAreStoresAndNothingIsLo
   Ledger stored = ledger_of(1);
   stored.incidents().client_died(3, 7);
   EXPECT_NE(loss_table(stored, "run.ledger.json", kMost)
-                .find("rank 3 died in iteration 7; what it had handed over is stored"),
+                .find("rank 3 died in iteration 7; the data it had written is stored"),
             std::string::npos);
   Ledger without_stores(LedgerNames{"run", "session", 8, 8, {"a"}, {}, {}});
   without_stores.incidents().client_died(3, 7);

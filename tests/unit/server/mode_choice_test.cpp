@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/state/iterations/mode_choice.hpp"
+#include "server/state/iterations/times.hpp"
 
 #include <gtest/gtest.h>
 

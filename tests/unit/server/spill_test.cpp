@@ -10,7 +10,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
 
@@ -79,7 +78,6 @@ TEST_F(SpillFiles, GivesBackAllThatWasWritten) {
   struct stat facts {};
   stat(path(42).c_str(), &facts);
   EXPECT_EQ(facts.st_mode & 0777, 0600u);
-  EXPECT_EQ(spill_record_of(json_of(written->record())), written->record());
 
   const auto got = SpillFile::open(folder_fd_.get(), folder_, written->record());
   const std::vector<Block> blocks = got->blocks();
@@ -155,22 +153,6 @@ TEST_F(SpillFiles, LeavesNothingWhenItCannotBeWritten) {
       SpillFile::write(folder_fd_.get(), platform::spill_file_name(4), {4, true, {one}, {}, {}}));
 }
 
-TEST_F(SpillFiles, WhoseRecordMakesNoSenseIsNone) {
-  using Json = nlohmann::json;
-  const Json good = json_of(write({1, true, {block(0, 0, small_)}, {}, {}})->record());
-  EXPECT_TRUE(spill_record_of(good));
-  for (const char* word : {"spilled", "file", "head", "blocks"}) {
-    Json bad = good;
-    bad.erase(word);
-    EXPECT_FALSE(spill_record_of(bad)) << word;
-    bad[word] = Json::object();
-    EXPECT_FALSE(word != std::string("blocks") && spill_record_of(bad)) << word;
-  }
-  Json cut = good;
-  cut["blocks"].erase(2);
-  EXPECT_FALSE(spill_record_of(cut));
-}
-
 // Iterations of two variables in what stands for the segment, in a line whose plugins have not
 // begun.
 class Spilling : public SpillFiles {
@@ -205,8 +187,8 @@ class Spilling : public SpillFiles {
   // As the event loop does.
   void await_wakes(Spiller& spiller, int count) {
     while (wakes_ < count) std::this_thread::yield();
-    spiller.take_written([this](const nlohmann::json& entry) {
-      noted_.push_back(*spill_record_of(entry));
+    spiller.take_written([this](const SpillRecord& record) {
+      noted_.push_back(record);
       return may_note_;
     });
   }
@@ -271,9 +253,9 @@ TEST_F(Spilling, PutsAPartThatComesLaterIntoAFileOfItsOwn) {
   EXPECT_EQ(files(), (std::vector<std::string>{"iteration-3.1.spill", "iteration-3.spill",
                                                "iteration-4.spill", "iteration-5.spill"}));
   Spiller next(parts(1 << 20), pipeline_.queue());
-  next.take_up(noted_);
+  next.restore(noted_);
   EXPECT_EQ(next.files_of(3).size(), 2u);
-  EXPECT_EQ(next.entries().size(), 4u);
+  EXPECT_EQ(next.snapshot().size(), 4u);
 }
 
 TEST_F(Spilling, WritesNoIterationAgainWhileItsFileIsTaken) {
@@ -281,7 +263,7 @@ TEST_F(Spilling, WritesNoIterationAgainWhileItsFileIsTaken) {
   spiller.start(executor_);
   spiller.make_room();
   while (wakes_ < 1) std::this_thread::yield();
-  spiller.take_written([&](const nlohmann::json&) {
+  spiller.take_written([&](const SpillRecord&) {
     spiller.make_room();
     for (int i = 0; i < 100 && wakes_ < 2; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -317,7 +299,7 @@ TEST_F(Spilling, TakesUpWhatTheJournalSaysAndRemovesTheRest) {
   std::ofstream(folder_ + "/iteration-7.spill") << "never noted";
   fs::remove(folder_ + "/iteration-4.spill");
   Spiller next(parts(1 << 20), pipeline_.queue());
-  next.take_up(noted_);
+  next.restore(noted_);
   EXPECT_EQ(files(), (std::vector<std::string>{"iteration-3.spill", "iteration-5.spill"}));
   Iteration iteration{4, true, next.files_of(4)[0]->blocks(), {}, {}};
   ASSERT_EQ(iteration.blocks.size(), 2u);
@@ -364,7 +346,7 @@ TEST_F(Spilling, WhileTheStoresAreAtWorkLosesNothingAndDoublesNothing) {
   std::int64_t sent = kCount;
   while (done.size() < static_cast<std::size_t>(sent)) {
     spiller.make_room();
-    spiller.take_written([](const nlohmann::json&) { return true; });
+    spiller.take_written([](const SpillRecord&) { return true; });
     if (sent < 500) {
       Iteration iteration{sent++, true, {}, {}, {}};
       iteration.blocks.emplace_back();

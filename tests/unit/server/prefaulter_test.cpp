@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that is taken while the run goes on.
-#include "server/state/memory/populator.hpp"
+#include "server/state/memory/memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kBegin = 64 * 1024, kEnd = 33 * kMiB;
 
-// All news of a populator until `bytes` are settled.
+// All news of a prefaulter until `bytes` are settled.
 class Listener {
  public:
   void ring() {
@@ -24,16 +24,16 @@ class Listener {
     rang_ = true;
     changed_.notify_one();
   }
-  void await(Populator& populator, std::uint64_t bytes) {
+  void await(Prefaulter& prefaulter, std::uint64_t bytes) {
     while (settled_ < bytes) {
       std::unique_lock<std::mutex> lock(mutex_);
       changed_.wait(lock, [this] { return rang_; });
       rang_ = false;
       lock.unlock();
-      add(populator.take_news());
+      add(prefaulter.take_news());
     }
   }
-  void add(const Populator::News& news) {
+  void add(const Prefaulter::News& news) {
     for (const shm::Region& each : news.taken) settled_ += each.bytes;
     for (const shm::Region& each : news.lost) settled_ += each.bytes;
     taken_.insert(taken_.end(), news.taken.begin(), news.taken.end());
@@ -60,60 +60,60 @@ class Listener {
   std::uint64_t settled_ = 0;
 };
 
-TEST(Populator, ThreadsTakeEachByteOnce) {
+TEST(Prefaulter, ThreadsTakeEachByteOnce) {
   Listener listener;
-  Populator populator([](shm::Region) { return 0; }, [&] { listener.ring(); });
-  populator.add({{kBegin, kEnd - kBegin}});
+  Prefaulter prefaulter([](shm::Region) { return 0; }, [&] { listener.ring(); });
+  prefaulter.add({{kBegin, kEnd - kBegin}});
   ThreadExecutor executor;
-  populator.start(executor, 3);
-  listener.await(populator, kEnd - kBegin);
+  prefaulter.start(executor, 3);
+  listener.await(prefaulter, kEnd - kBegin);
   EXPECT_TRUE(listener.is_all());
   EXPECT_TRUE(listener.lost_.empty());
 }
 
-TEST(Populator, WithoutAThreadTheLoopTakesWhatItAsksFor) {
-  Populator populator([](shm::Region) { return 0; }, [] {});
-  populator.add({{kBegin, kEnd - kBegin}});
-  EXPECT_FALSE(populator.has_news());
+TEST(Prefaulter, WithoutAThreadTheLoopTakesWhatItAsksFor) {
+  Prefaulter prefaulter([](shm::Region) { return 0; }, [] {});
+  prefaulter.add({{kBegin, kEnd - kBegin}});
+  EXPECT_FALSE(prefaulter.has_news());
   const shm::Region wanted{kBegin + 3 * kMiB, 2 * kMiB};  // lies in two slices
-  for (int i = 0; i < 3; ++i) populator.take_one_in(wanted);
-  EXPECT_TRUE(populator.has_news());
-  const Populator::News news = populator.take_news();
+  for (int i = 0; i < 3; ++i) prefaulter.take_one_in(wanted);
+  EXPECT_TRUE(prefaulter.has_news());
+  const Prefaulter::News news = prefaulter.take_news();
   ASSERT_EQ(news.taken.size(), 2u);
   EXPECT_LE(news.taken[0].offset, wanted.offset);
   EXPECT_EQ(news.taken[0].offset + news.taken[0].bytes, news.taken[1].offset);
   EXPECT_GE(news.taken[1].offset + news.taken[1].bytes, wanted.offset + wanted.bytes);
-  EXPECT_FALSE(populator.has_news());
+  EXPECT_FALSE(prefaulter.has_news());
 }
 
-TEST(Populator, WhatCannotBeTakenIsGivenUpWithAllThatNobodyHadBegun) {
+TEST(Prefaulter, WhatCannotBeTakenIsGivenUpWithAllThatNobodyHadBegun) {
   Listener listener;
-  Populator populator([](shm::Region slice) { return slice.offset < 8 * kMiB ? 0 : ENOSPC; },
-                      [] {});
-  populator.add({{kBegin, 4 * kMiB - kBegin}, {4 * kMiB, kEnd - 4 * kMiB}});
-  populator.take_one_in({kBegin, 1});
-  populator.take_one_in({20 * kMiB, 1});
-  populator.take_one_in({4 * kMiB, 1});  // given up
-  const Populator::News news = populator.take_news();
+  Prefaulter prefaulter([](shm::Region slice) { return slice.offset < 8 * kMiB ? 0 : ENOSPC; },
+                        [] {});
+  prefaulter.add({{kBegin, 4 * kMiB - kBegin}, {4 * kMiB, kEnd - 4 * kMiB}});
+  prefaulter.take_one_in({kBegin, 1});
+  prefaulter.take_one_in({20 * kMiB, 1});
+  prefaulter.take_one_in({4 * kMiB, 1});  // given up
+  const Prefaulter::News news = prefaulter.take_news();
   listener.add(news);
   EXPECT_EQ(news.code, ENOSPC);
   EXPECT_EQ(news.taken.size(), 1u);
   EXPECT_TRUE(listener.is_all());
 }
 
-TEST(Populator, EndsWhileThereIsMuchToDo) {
+TEST(Prefaulter, EndsWhileThereIsMuchToDo) {
   std::atomic<int> calls{0};
   {
-    Populator populator(
+    Prefaulter prefaulter(
         [&](shm::Region) {
           ++calls;
           std::this_thread::sleep_for(std::chrono::milliseconds(2));
           return 0;
         },
         [] {});
-    populator.add({{0, std::uint64_t{1} << 40}});
+    prefaulter.add({{0, std::uint64_t{1} << 40}});
     ThreadExecutor executor;
-    populator.start(executor, 2);
+    prefaulter.start(executor, 2);
   }
   EXPECT_LT(calls, 1 << 18);
 }

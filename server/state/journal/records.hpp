@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the journal of a session consists of: a struct for each thing that a successor of a killed server has to know, and
+// that it cannot see in the segment. Each is appended in the step in which it takes effect, and applied again, in the same
+// order, by the successor; `...Snapshot` stands for all that was appended before, in a journal that was rewritten. How
+// they are written is in records.cpp alone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lib/base/scalar.hpp"
+
+namespace leat::server {
+
+// ---- events of the XML, by their numbers in the model; docs/design/group.md draws their states ----
+
+/// An event that happens in an iteration.
+struct Signal {
+  std::uint32_t event = 0;
+  std::int32_t rank = -1;   ///< that has signalled it; -1: all have, or somebody outside
+  std::uint32_t times = 1;  ///< in a row
+  bool operator==(const Signal&) const = default;
+};
+/// As [event, rank, times]: in the journal, and to workers.
+void to_json(nlohmann::json& to, const Signal& signal);
+void from_json(const nlohmann::json& from, Signal& signal);
+
+/// A rank has signalled an event, and nothing follows from it yet.
+struct PendingSignal {
+  std::int64_t iteration = 0;
+  std::uint32_t client = 0, event = 0, times = 1;
+  bool operator==(const PendingSignal&) const = default;
+};
+
+using CountsByClient = std::vector<std::vector<std::int64_t>>;  ///< by event and client
+
+struct SignalReceived {
+  PendingSignal signal;
+  std::uint64_t number =
+      0;  ///< of the event in the client's ring: not counted as taken before this
+};
+/// By `leat ctl signal`: happens in the next iteration.
+struct SignalRequested {
+  std::uint32_t event = 0;
+};
+/// Of this iteration it is known for good what happens in it.
+struct SignalsDecided {
+  std::int64_t iteration = 0;
+  std::vector<Signal> signals;
+  std::vector<std::int64_t> happened;  ///< by event: how often so far
+};
+/// The iteration was dropped after that: its events happen in the next one.
+struct SignalsDeferred {
+  std::int64_t iteration = 0;
+};
+/// The same of events of the whole run, which the servers had agreed on too late for this one.
+struct RunSignalsDeferred {
+  std::int64_t iteration = 0;
+};
+struct SignalsSnapshot {
+  std::vector<PendingSignal> pending;
+  std::vector<Signal> ready;
+  CountsByClient counts;
+  std::vector<std::int64_t> happened;
+  std::map<std::int64_t, std::vector<Signal>> decided;
+};
+
+/// How often an event of the whole run has happened by the calls of ranks, and by requests.
+struct RunEventCount {
+  std::int64_t by_ranks = 0, by_request = 0;
+  bool operator==(const RunEventCount&) const = default;
+};
+/// This server publishes this line among those of its run; see agreement.hpp.
+struct ReportPublished {
+  std::string line, why_given_up;
+};
+/// The servers have agreed on what happens in this iteration.
+struct RunSignalsAgreed {
+  std::int64_t iteration = 0;
+  std::vector<std::int64_t> times;  ///< by event
+  std::vector<RunEventCount> happened;
+};
+struct RunSignalsSnapshot {
+  std::vector<PendingSignal> pending;
+  CountsByClient counts;
+  std::vector<std::int64_t> requested;  ///< by event
+  ReportPublished report;
+  std::map<std::int64_t, std::vector<std::int64_t>> agreed;  ///< by iteration: times, by event
+  std::int64_t last_agreed = -1;                             ///< iteration
+  std::vector<RunEventCount> happened;
+};
+
+// ---- parameters, by their numbers in the model ----
+
+/// By the node's first rank.
+struct ParameterSet {
+  std::uint32_t parameter = 0;
+  ParameterValue value;
+};
+/// By any rank, with the number of its event.
+struct IntegerSet {
+  std::uint32_t client = 0;
+  std::uint64_t event = 0;
+  std::uint32_t parameter = 0;
+  std::int64_t value = 0;
+};
+/// The node's first rank has ended it.
+struct IterationEnded {
+  std::int64_t iteration = 0;
+};
+/// From this iteration on.
+struct ParameterSteered {
+  std::int64_t iteration = 0;
+  std::uint32_t parameter = 0;
+  ParameterValue value;
+};
+struct ParametersSnapshot {
+  std::int64_t last_ended = -1;
+  std::vector<ParameterValue> now;
+  std::map<std::int64_t, std::vector<ParameterValue>> ended;  ///< by iteration
+};
+
+// ---- the rest ----
+
+/// A line of the ledger that says what was lost or dropped.
+struct LossNoted {
+  std::string line;
+};
+struct IterationsDropped {
+  std::vector<std::int64_t> iterations;
+};
+/// Ranks of this node that other servers serve, by their numbers on the node, have come.
+struct OtherRanksCame {
+  std::vector<std::int32_t> ranks;
+};
+/// What must be in a spill file, and whose it is when it is not.
+struct SpillRecord {
+  struct One {
+    std::uint32_t client = 0;
+    std::int32_t rank = 0;
+    std::uint32_t variable = 0, block = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t checksum = 0;  ///< CRC-32C of the data
+    bool operator==(const One&) const = default;
+  };
+  std::int64_t iteration = 0;
+  std::string file;                 ///< its name in the folder
+  std::uint32_t head_checksum = 0;  ///< CRC-32C of all in front of the data
+  std::vector<One> blocks{};        ///< in the order of the file
+  bool operator==(const SpillRecord&) const = default;
+};
+
+using JournalRecord =
+    std::variant<SignalReceived, SignalRequested, SignalsDecided, SignalsDeferred,
+                 RunSignalsDeferred, SignalsSnapshot, ReportPublished, RunSignalsAgreed,
+                 RunSignalsSnapshot, ParameterSet, IntegerSet, IterationEnded, ParameterSteered,
+                 ParametersSnapshot, LossNoted, IterationsDropped, OtherRanksCame, SpillRecord>;
+
+/// As bytes of a journal. Texts may hold any bytes.
+std::string encode(const JournalRecord& record);
+/// Nothing for what is no record.
+std::optional<JournalRecord> decode_record(std::string_view bytes);
+
+}  // namespace leat::server
