@@ -339,8 +339,8 @@ ElementDimension& BlockAxes::elements_for(const ElementCounts& counts) const {
 
 ElementDimension& BlockAxes::elements_in_file(hsize_t total) const {
   const Dataset there(target_.file, name());
-  return table()->elements().take_up(target_.file, target_.scales.name_of(there, 0),
-                                     wanted_elements({}).kind, total);
+  return table()->elements().resume(target_.file, target_.scales.name_of(there, 0),
+                                    wanted_elements({}).kind, total);
 }
 
 ElementDimension& BlockAxes::own_elements(ElementDimension* before, hsize_t total,

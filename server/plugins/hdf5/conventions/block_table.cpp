@@ -60,8 +60,8 @@ ElementDimension& ElementDimensions::make(hid_t file, DimensionScales& scales,
   return *all_.back();
 }
 
-ElementDimension& ElementDimensions::take_up(hid_t file, const std::string& name,
-                                             const std::string& kind, hsize_t total) {
+ElementDimension& ElementDimensions::resume(hid_t file, const std::string& name,
+                                            const std::string& kind, hsize_t total) {
   auto found = std::find_if(all_.begin(), all_.end(),
                             [&](const auto& each) { return each->name() == name; });
   if (found == all_.end()) {
@@ -165,7 +165,7 @@ BlockTable::BlockTable(const BlockTablePlace& place, const std::string& name, co
     if (counts_.is_new()) describe_block_counts(counts_, place.time);
   }
   if (kind.amr) make_levels(place, first);
-  if (!scale_.is_new()) take_up(rows);
+  if (!scale_.is_new()) resume(rows);
 }
 
 void BlockTable::make_levels(const BlockTablePlace& place, const BlockEntries& first) {
@@ -199,7 +199,7 @@ Dataset BlockTable::list(const BlockTablePlace& place, const char* suffix, const
   return made;
 }
 
-void BlockTable::take_up(hsize_t rows) {
+void BlockTable::resume(hsize_t rows) {
   if (!has_rows()) {
     size_ = ranks_.extents()[0];
     const auto ranks = read_numbers(ranks_, {0}, {size_}),
@@ -297,8 +297,8 @@ BlockTable* BlockTables::of(std::uint32_t variable) const {
   return found == of_.end() ? nullptr : found->second;
 }
 
-void BlockTables::take_up(std::uint32_t variable, const WantedBlocks& described,
-                          const std::string& name, hsize_t rows) {
+void BlockTables::resume(std::uint32_t variable, const WantedBlocks& described,
+                         const std::string& name, hsize_t rows) {
   const auto is_it = [&](const auto& table) { return table->name() == name; };
   auto found = std::find_if(tables_.begin(), tables_.end(), is_it);
   if (found == tables_.end()) {
@@ -323,7 +323,7 @@ BlockTable* BlockTables::make(const WantedBlocks& wanted, hsize_t rows) {
 }
 
 BlockTable* BlockTables::table_for(const WantedBlocks& wanted, hsize_t row,
-                                   const std::vector<std::int64_t>& unsaid) {
+                                   const std::vector<std::int64_t>& pending) {
   const bool was_single = single(wanted.variable);
   const auto shape = by_shape_.find(key_of(wanted));
   if (!was_single && !wanted.shape.empty() && shape != by_shape_.end()) return shape->second;
@@ -336,7 +336,7 @@ BlockTable* BlockTables::table_for(const WantedBlocks& wanted, hsize_t row,
   if (!was_single) return made;
   Dataset& said = place_.scales.iteration();
   std::vector<std::int64_t> iterations = read_numbers(said, {0}, said.extents());
-  iterations.insert(iterations.end(), unsaid.begin(), unsaid.end());
+  iterations.insert(iterations.end(), pending.begin(), pending.end());
   made->take_rows(iterations, {0, 0});
   converted_.insert(made);
   return made;
@@ -344,13 +344,13 @@ BlockTable* BlockTables::table_for(const WantedBlocks& wanted, hsize_t row,
 
 void BlockTables::begin_row(hsize_t row, std::int64_t iteration,
                             const std::vector<WantedBlocks>& wanted,
-                            const std::vector<std::int64_t>& unsaid) {
+                            const std::vector<std::int64_t>& pending) {
   converted_.clear();
   for (const auto& table : tables_) table->want_none();  // of an iteration that could not begin
   for (const WantedBlocks& each : wanted) {
     BlockTable* table = of(each.variable);
     if (!table) {
-      table = table_for(each, row, unsaid);
+      table = table_for(each, row, pending);
       of_[each.variable] = table;
       single_.erase(each.variable);
       if (!each.shape.empty()) by_shape_.emplace(key_of(each), table);

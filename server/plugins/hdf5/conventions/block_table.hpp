@@ -73,8 +73,8 @@ class ElementDimensions {
   ElementDimension& make(hid_t file, DimensionScales& scales, const WantedElements& wanted,
                          hsize_t total);
   /// That of a variable that is in the file, with its name there.
-  ElementDimension& take_up(hid_t file, const std::string& name, const std::string& kind,
-                            hsize_t total);
+  ElementDimension& resume(hid_t file, const std::string& name, const std::string& kind,
+                           hsize_t total);
   /// As DimensionScales::list_named().
   void list_named();
 
@@ -209,7 +209,7 @@ class BlockTable {
   void make_levels(const BlockTablePlace& place, const BlockEntries& first);
   bool has_room_for(const BlockEntry& entry) const;
   void append(const std::vector<BlockEntry>& entries, const std::vector<std::int64_t>& iterations);
-  void take_up(hsize_t rows);
+  void resume(hsize_t rows);
 
   Kind kind_;
   Dataset scale_, ranks_, numbers_, iterations_, counts_, levels_, lows_;
@@ -248,8 +248,8 @@ class BlockTables {
   /// That of a variable; none for those that have one block in each iteration, which is all of it.
   BlockTable* of(std::uint32_t variable) const;
   /// The variable is in the file, with a table of this name.
-  void take_up(std::uint32_t variable, const WantedBlocks& described, const std::string& name,
-               hsize_t rows);
+  void resume(std::uint32_t variable, const WantedBlocks& described, const std::string& name,
+              hsize_t rows);
   /// The first blocks of a variable are one in each iteration, of these extents.
   void note_single(std::uint32_t variable, Shape extents) {
     single_.try_emplace(variable, std::move(extents));
@@ -260,17 +260,17 @@ class BlockTables {
     return found == single_.end() ? nullptr : &found->second;
   }
   /// Gives each variable its table, and each table its blocks of this row. A variable that was
-  /// single is none any more. `unsaid`: numbers of the last rows before, which the scale of the
+  /// single is none any more. `pending`: numbers of the last rows before, which the scale of the
   /// iterations does not have yet.
   void begin_row(hsize_t row, std::int64_t iteration, const std::vector<WantedBlocks>& wanted,
-                 const std::vector<std::int64_t>& unsaid);
+                 const std::vector<std::int64_t>& pending);
   void grow_to_rows(hsize_t rows);
   /// Writes down what is named by their dimensions.
   void list_named();
 
  private:
   BlockTable* table_for(const WantedBlocks& wanted, hsize_t row,
-                        const std::vector<std::int64_t>& unsaid);
+                        const std::vector<std::int64_t>& pending);
   BlockTable* make(const WantedBlocks& wanted, hsize_t rows);
 
   BlockTablePlace place_;

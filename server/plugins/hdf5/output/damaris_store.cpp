@@ -109,7 +109,7 @@ DamarisFile::DamarisFile(const std::string& path, const leat_run& run, const Hos
       order_(order),
       disk_(path, CommittedFile::Start::anew, plan.durability) {
   disk_.report_progress([host](std::uint64_t bytes) { host.progress(bytes); });
-  if (const int code = disk_.large_pieces().choose(plan.io); code != 0)
+  if (const int code = disk_.direct_writer().choose(plan.io); code != 0)
     host.warn(why_not_direct(path, code));
   file_ = create_file(path, &disk_);
 }
@@ -269,6 +269,12 @@ std::string order_of(const leat_run& run, FileMode mode) {
 
 }  // namespace
 
+bool DamarisStore::makes_whole(const leat_run& run, std::uint64_t variable) {
+  if (choice_of(run, kFileMode) != "Collective") return false;
+  const auto index_of = select_file_from(choice_of(run, kSelectFile));
+  return !index_of || index_of->count(leat_variable_at(&run, variable)->name) == 0;
+}
+
 DamarisStore::DamarisStore(const leat_run& run, Host host)
     : run_(run),
       host_(host),
@@ -298,8 +304,8 @@ void DamarisStore::iteration(const leat_iteration_data& data) {
 }
 
 void DamarisStore::results(const leat_result_set& set) {
-  if (said_results_) return;
-  said_results_ = true;
+  if (warned_of_results_) return;
+  warned_of_results_ = true;
   host_.warn(std::string("store \"") + run_.store + "\": what \"" + set.source +
              "\" has made is not stored in it: files of layout=\"damaris\" have no place for it. "
              "Give it a store of type hdf5 without that option, and this one products=\"\"");

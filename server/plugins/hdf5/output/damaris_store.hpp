@@ -69,6 +69,8 @@ class DamarisFile {
 class DamarisStore {
  public:
   DamarisStore(const leat_run& run, Host host);
+  /// Whether the blocks of a variable become one array by their positions.
+  static bool makes_whole(const leat_run& run, std::uint64_t variable);
   void iteration(const leat_iteration_data& data);
   void close() {}
   /// There is no place for what scripts and plugins make: says so once.
@@ -81,7 +83,7 @@ class DamarisStore {
   DamarisFile::Plan plan_;
   DamarisNames names_;
   CellOrder order_;
-  bool said_results_ = false;
+  bool warned_of_results_ = false;
 };
 
 }  // namespace leat::hdf5

@@ -154,8 +154,8 @@ void OutputFile::go_on_in_folder() {
   fs::create_directories(fs::path(wanted_).parent_path(), failed);
   struct stat folder {};
   const FilePlace place = wanted_;
-  const bool is_there =
-      place.error() == 0 && fstat(place.fd(), &folder) == 0 && folder.st_nlink > 0;
+  const bool is_there = place.folder().error() == 0 && fstat(place.folder().fd(), &folder) == 0 &&
+                        folder.st_nlink > 0;
   if (is_there) return;
   wanted_ = absolute_;
   fs::create_directories(fs::path(wanted_).parent_path());

@@ -47,9 +47,10 @@ class Store {
   std::string write_variables(std::vector<SoundBlocks>* all, Lent* lent);
   std::string write_variable(SoundBlocks* blocks);
   void finish_row(const leat_iteration_data& data, bool whole);
-  enum class Keep { till_killed, always };
-  void commit(Keep keep);
-  bool keep_ledger();
+  void stage() { flush(&CommittedFile::stage); }
+  void commit() { flush(&CommittedFile::commit); }
+  void flush(int (CommittedFile::*step)());
+  bool store_ledger();
   void finish_file(const NameKeeper::Content& content);
   void expect_name(const std::string& what);
   std::string content() const;
