@@ -158,8 +158,10 @@ std::vector<Finding> differing_overlaps(const model::Model& model, const Iterati
   return findings;
 }
 
-ArrayChecks::ArrayChecks(const model::Model& model, Wanted wanted)
-    : model_(model), overlaps_(wanted.overlaps), holes_(model, wanted.from_start, wanted.holes) {}
+ArrayChecks::ArrayChecks(const model::Model& model, const Wanted& wanted)
+    : model_(model),
+      overlaps_(wanted.overlaps),
+      holes_(model, wanted.from_start, wanted.holes, wanted.kept_apart) {}
 
 std::vector<Finding> ArrayChecks::check(const Iteration& iteration) {
   std::vector<Finding> findings;

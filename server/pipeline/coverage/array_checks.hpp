@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,12 +45,13 @@ std::vector<Finding> differing_overlaps(const model::Model& model, const Iterati
 class ArrayChecks {
  public:
   struct Wanted {
-    bool holes = false;       ///< only where all ranks of the run are on this node
-    bool overlaps = false;    ///< reads all data
-    bool from_start = false;  ///< no iteration has been stored yet
+    bool holes = false;                    ///< only where all ranks of the run are on this node
+    bool overlaps = false;                 ///< reads all data
+    bool from_start = false;               ///< no iteration has been stored yet
+    std::set<std::uint32_t> kept_apart{};  ///< variables of whose blocks nobody makes one array
   };
 
-  ArrayChecks(const model::Model& model, Wanted wanted);
+  ArrayChecks(const model::Model& model, const Wanted& wanted);
   /// Before the stores get it: what they may leave out is theirs to say.
   std::vector<Finding> check(const Iteration& iteration);
   /// After the last one.

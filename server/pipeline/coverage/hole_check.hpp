@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -30,7 +31,9 @@ class HoleCheck {
 
   /// `from_start`: it sees all iterations. Else nothing is said of what is written once: ranks may
   /// have written of it before. `all_ranks`: of the run are here; else there are no holes to see.
-  HoleCheck(const model::Model& model, bool from_start, bool all_ranks = true);
+  /// `kept_apart`: variables that are not checked, since nobody makes one array of their blocks.
+  HoleCheck(const model::Model& model, bool from_start, bool all_ranks = true,
+            const std::set<std::uint32_t>& kept_apart = {});
 
   /// One finding for each variable with holes, and one for each with blocks that are covered by
   /// others, the same one as long as the boxes are the same.
