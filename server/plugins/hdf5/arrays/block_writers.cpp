@@ -60,13 +60,11 @@ class BlocksWriter : public Writer {
     RowBuffer to(&data_);
     data_.grow_to(joined(table_->size(), zeros(extents_)));
     for (const auto& [record, block] : axes_.by_record(blocks, errors)) {
-      try {
-        const std::size_t at = record - table_->first();
+      const std::size_t at = record - table_->first();
+      errors->attempt(*block, [&, block = block, record = record] {
         put(&to, record, *block, sizes.data() + at * extents_.size());
         stored[at] = 1;
-      } catch (const std::exception& e) {
-        errors->add(*block, e.what());
-      }
+      });
     }
     to.flush();
     note_sizes(sizes);
@@ -223,15 +221,13 @@ class RaggedWriter : public Writer {
     RowBuffer to(&data_);
     hsize_t at = total_;
     for (const auto& [record, block] : axes_.by_record(blocks, errors)) {
-      try {
-        const hsize_t place = record - table.first();
+      const hsize_t place = record - table.first();
+      errors->attempt(*block, [&, block = block] {
         const Shape own = append(&to, at, *block);
         counts[place] = static_cast<std::int64_t>(rows_in(own));
         at += rows_in(own);
         if (flat_) std::copy(own.begin(), own.end(), extents.data() + place * variable_.dims);
-      } catch (const std::exception& e) {
-        errors->add(*block, e.what());
-      }
+      });
     }
     to.flush();
     if (counts != expected) share_elements(counts);

@@ -126,8 +126,9 @@ namespace {
 WantedBlocks described(const leat_run& run, std::uint32_t number) {
   const leat_variable& variable = *leat_variable_at(&run, number);
   const leat_mesh* amr = amr_mesh_of(run, variable);
-  WantedBlocks wanted{number, "", {variable.time_varying != 0, amr}, {}};
+  WantedBlocks wanted{number, "", {variable.time_varying != 0}, {}};
   if (amr) {
+    wanted.kind.levels.emplace(*amr);
     wanted.shape = std::string("amr ") + amr->name;
     return wanted;
   }

@@ -252,12 +252,10 @@ std::vector<SoundBlocks> sound_of(const leat_run& run, const std::vector<BlockLi
     const leat_variable& variable = *leat_variable_at(&run, number);
     all.push_back({number, {}, BlockErrors(variable.name)});
     for (const leat_block* block : blocks) {
-      try {
+      all.back().errors.attempt(*block, [&] {
         check_block(variable, *block, amr_mesh_of(run, variable));
         all.back().list.push_back(block);
-      } catch (const std::exception& e) {
-        all.back().errors.add(*block, e.what());
-      }
+      });
     }
   }
   return all;

@@ -29,8 +29,6 @@ class DamarisFile {
   struct Plan {
     FileMode mode = FileMode::per_server;
     bool several_blocks = false;  ///< each rank may have several, as the XML says
-    Durability durability = Durability::close;
-    Io io = Io::buffered;
   };
   /// Throws when it cannot be made.
   DamarisFile(const std::string& path, const leat_run& run, const Host& host, const Plan& plan,
@@ -56,7 +54,7 @@ class DamarisFile {
   const leat_run& run_;
   Plan plan_;
   CellOrder* order_;
-  CommittedFile disk_;
+  std::unique_ptr<CommittedFile> disk_;
   Id file_;
 };
 

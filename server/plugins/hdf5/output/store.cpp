@@ -26,10 +26,6 @@ bool has(const std::vector<std::int64_t>& ascending, std::int64_t number) {
   return std::binary_search(ascending.begin(), ascending.end(), number);
 }
 
-Durability durability_of(const leat_run& run) {
-  return durability_from(option(run.options, run.option_count, "durability"));
-}
-
 // `what` is what could not be done when there is an errno.
 void expect_done(int code, const std::string& what) {
   if (code != 0) throw std::runtime_error(what + ": " + errno_text(code));
@@ -52,7 +48,7 @@ struct Store::Open {
         rows(scales.iteration().extents()[0]),
         stored_before(numbers_in(scales.iteration())),
         time(file, run, scales),
-        blocks({file, scales, run, time.beside()}),
+        blocks({file, scales, time.beside()}, run),
         target{file, scales, run, time.beside(), blocks, shapes},
         parameters(target),
         vtkhdf({file, file, run}, host) {
@@ -127,17 +123,9 @@ Store::Store(const leat_run& run, Host host)
   if (!output_.view().empty()) view_ = std::make_unique<ViewKeeper>(run, host, output_);
 }
 
-void Store::open_disk(CommittedFile::Start start) {
-  disk_ = std::make_unique<CommittedFile>(output_.path(), start, durability_of(run_));
-  disk_->report_progress([host = host_](std::uint64_t bytes) { host.progress(bytes); });
-  const Io io = io_from(option(run_.options, run_.option_count, "io"));
-  if (const int code = disk_->direct_writer().choose(io); code != 0)
-    host_.warn(why_not_direct(output_.path(), code));
-}
-
 void Store::continue_file() {
   try {
-    open_disk(CommittedFile::Start::existing);
+    disk_ = open_disk(output_.path(), CommittedFile::Start::existing, run_, host_);
     file_ = open_file(output_.path(), disk_.get());
     open_ = std::make_unique<Open>(file_, run_, host_, shapes_);
     note_continued(file_, run_);
@@ -151,7 +139,7 @@ void Store::continue_file() {
 }
 
 void Store::start_file() {
-  open_disk(CommittedFile::Start::anew);
+  disk_ = open_disk(output_.path(), CommittedFile::Start::anew, run_, host_);
   file_ = create_file(output_.path(), disk_.get());
   describe_file(file_, run_);
   note_loss(file_, lost_before_);
@@ -174,7 +162,7 @@ void Store::iteration(const leat_iteration_data& data) {
   expect_name(what);
   try {
     expect_room_for(open_->scales.iteration(), data.iteration);
-    make_room(data);
+    reserve_room(disk_.get(), data);
     open_->expect(data);
     begin_blocks(open_->target, sound, open_->rows, data.iteration, open_->pending);
   } catch (const std::exception& e) {
@@ -191,14 +179,6 @@ void Store::iteration(const leat_iteration_data& data) {
     add_error(&errors, e.what());
   }
   if (!errors.empty()) throw std::runtime_error(what + errors);
-}
-
-// A full disk is found before anything of the iteration is written.
-void Store::make_room(const leat_iteration_data& data) {
-  std::uint64_t bytes = 0;
-  for (const leat_block& block : Blocks(data)) bytes += block.bytes;
-  expect_done(disk_->make_room(bytes),
-              "no room on the disk for its " + std::to_string(bytes) + " bytes");
 }
 
 // Returns what went wrong.
@@ -328,7 +308,7 @@ bool Store::store_ledger() {
 }
 
 // In a folder that was removed meanwhile nothing can be finished, until the file has a name again.
-void Store::finish_file(const NameKeeper::Content& content) {
+void Store::finish_file(const NameGuard::Content& content) {
   const bool has_ledger = store_ledger();
   if (!has_ledger && view_) note_losses_beside(output_.path(), losses_in(host_.ledger()));
   check(H5Fclose(file_.take()), "cannot finish " + output_.path());
