@@ -31,6 +31,13 @@ int why_not_own(int file) noexcept {
   return facts.st_uid == geteuid() ? 0 : EPERM;
 }
 
+// A working folder that was removed has no path.
+std::string absolute(const std::string& path) {
+  std::error_code unknown;
+  const std::filesystem::path found = std::filesystem::absolute(path, unknown);
+  return unknown ? path : found.string();
+}
+
 bool write_all(int file, const std::string& text) noexcept {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t n = ::write(file, text.data() + done, text.size() - done);
@@ -81,18 +88,24 @@ UniqueFd open_file_of_user(const std::string& path, bool anew) {
 }
 
 Folder::Folder(const std::string& path)
-    : path_(std::filesystem::absolute(path)), fd_(open_folder(path)) {}
+    : path_(absolute(path)), fd_(open_folder(path)), error_(fd_ ? 0 : errno) {}
+
+UniqueFd Folder::open(const std::string& name, int flags, unsigned mode) const noexcept {
+  UniqueFd file(::openat(fd_.get(), name.c_str(), flags, static_cast<mode_t>(mode)));
+  if (!file && !fd_) errno = error_;
+  return file;
+}
 
 UniqueFd Folder::make_anew(const std::string& name) const noexcept {
   constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   remove(name);
-  return UniqueFd(::openat(fd_.get(), name.c_str(), kFlags, kMode));
+  return open(name, kFlags, kMode);
 }
 
 UniqueFd Folder::open_to_append(const std::string& name) const noexcept {
   constexpr int kFlags =
       O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  UniqueFd file(::openat(fd_.get(), name.c_str(), kFlags, kMode));
+  UniqueFd file = open(name, kFlags, kMode);
   const int why = file ? why_not_own(file.get()) : 0;
   if (why == 0) return file;
   file.reset();

@@ -18,6 +18,12 @@ class Folder {
  public:
   /// Names are those of files in it. One that cannot be opened has the error of all that is tried.
   explicit Folder(const std::string& path);
+  /// 0, or the errno for which it cannot be opened.
+  int error() const noexcept { return error_; }
+  int fd() const noexcept { return fd_.get(); }
+
+  /// openat(). Empty and errno when it cannot.
+  UniqueFd open(const std::string& name, int flags, unsigned mode) const noexcept;
 
   /// A new file of this user's, for writing. What has the name, be it a link, is removed before.
   /// Empty and errno when it cannot be made.
@@ -43,6 +49,7 @@ class Folder {
 
   std::string path_;  // absolute
   UniqueFd fd_;
+  int error_;
 };
 
 /// A file that the user has named, to append to; with `anew` what is in it goes. A link is followed

@@ -290,6 +290,10 @@ typedef struct leat_plugin {
    * leat_init returns then; the text is valid until the next call. run->first_rank is not known yet. NULL in place of the
    * function: open() says. A server that takes over goes on without the answer. */
   const char* (*check)(const leat_run* run);
+  /* 1: of the blocks of this variable, which has a global shape, the plugin makes one array by their positions. Then cells that
+   * no block has are holes, of blocks that have the same cells one is kept, and the server warns of both. 0: it keeps each block
+   * by itself, or has places of its own for their values. Called when check() would be, or later; NULL in place of the function: 1. */
+  int (*makes_whole)(const leat_run* run, uint64_t variable);
 } leat_plugin;
 
 /* 0 in a host from before there was such a thing. */

@@ -329,20 +329,43 @@ constexpr CheckFunction check_of(long) {
   return nullptr;
 }
 
+// A run that cannot be served has been refused by check().
+template <class Plugin>
+int makes_whole(const leat_run* run, std::uint64_t variable) noexcept {
+  try {
+    return Plugin::makes_whole(*run, variable) ? 1 : 0;
+  } catch (...) {
+    return 1;
+  }
+}
+
+using MakesWholeFunction = int (*)(const leat_run*, std::uint64_t);
+
+template <class Plugin>
+constexpr auto makes_whole_of(int) -> decltype(&Plugin::makes_whole, MakesWholeFunction{}) {
+  return makes_whole<Plugin>;
+}
+template <class Plugin>
+constexpr MakesWholeFunction makes_whole_of(long) {
+  return nullptr;
+}
+
 }  // namespace detail
 }  // namespace leat
 
 /// Exports `Class` as the plugin of this library, called `title`.
-#define LEAT_PLUGIN(Class, title)                                                                  \
-  LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = {LEAT_PLUGIN_ABI,                       \
-                                                            sizeof(leat_plugin),                   \
-                                                            title,                                 \
-                                                            leat::detail::open<Class>,             \
-                                                            leat::detail::Calls<Class>::iteration, \
-                                                            leat::detail::close<Class>,            \
-                                                            leat::detail::results_of<Class>(0),    \
-                                                            leat::detail::on_signal_of<Class>(0),  \
-                                                            leat::detail::Calls<Class>::begin,     \
-                                                            leat::detail::Calls<Class>::chunk,     \
-                                                            leat::detail::Calls<Class>::finish,    \
-                                                            leat::detail::check_of<Class>(0)};
+#define LEAT_PLUGIN(Class, title)                            \
+  LEAT_PLUGIN_EXPORT const leat_plugin leat_plugin_entry = { \
+      LEAT_PLUGIN_ABI,                                       \
+      sizeof(leat_plugin),                                   \
+      title,                                                 \
+      leat::detail::open<Class>,                             \
+      leat::detail::Calls<Class>::iteration,                 \
+      leat::detail::close<Class>,                            \
+      leat::detail::results_of<Class>(0),                    \
+      leat::detail::on_signal_of<Class>(0),                  \
+      leat::detail::Calls<Class>::begin,                     \
+      leat::detail::Calls<Class>::chunk,                     \
+      leat::detail::Calls<Class>::finish,                    \
+      leat::detail::check_of<Class>(0),                      \
+      leat::detail::makes_whole_of<Class>(0)};

@@ -51,9 +51,7 @@ class Pipeline final {
   /// `first_rank`: the lowest of this node.
   void start(Executor& executor, std::int32_t first_rank = 0, std::function<void()> first = {});
   /// Before the start.
-  void check_with(const model::Model& model, ArrayChecks::Wanted wanted) {
-    checks_.emplace(model, wanted);
-  }
+  void check_with(const model::Model& model, ArrayChecks::Wanted wanted);
   bool is_started() const noexcept { return thread_.joinable(); }
   /// From any thread.
   void submit(Work work);

@@ -128,6 +128,11 @@ class PluginInstance {
   model::Schedule schedule() const noexcept { return schedule_; }
   /// What it takes of iterations.
   const StoreTakes& takes() const noexcept { return takes_; }
+  /// Whether it takes the variable, and makes one array of its blocks.
+  bool makes_whole(std::uint32_t variable) const {
+    return takes_.variable(variable) &&
+           (!plugin_->makes_whole || plugin_->makes_whole(&run_, variable) != 0);
+  }
   /// Iterations are left out while it is busy.
   bool may_skip() const noexcept { return may_skip_; }
   /// The same for all stores whose plugin is one and the same library.

@@ -26,6 +26,8 @@ static void entry(void) {
   AT(leat_plugin, close, 32);
   AT(leat_plugin, results, 40);
   AT(leat_plugin, on_signal, 48);
+  AT(leat_plugin, check, 80);
+  AT(leat_plugin, makes_whole, 88);
   AT(leat_host, size, 0);
   AT(leat_host, context, 8);
   AT(leat_host, log, 16);

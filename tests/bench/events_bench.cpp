@@ -198,7 +198,8 @@ const leat_plugin kDiscard{LEAT_PLUGIN_ABI, sizeof(leat_plugin),
                            take_iteration,  close_store,
                            nullptr,         nullptr,
                            nullptr,         nullptr,
-                           nullptr,         nullptr};
+                           nullptr,         nullptr,
+                           nullptr};
 
 std::int64_t cpu_ns() {
   timespec now{};

@@ -63,7 +63,6 @@ def test_what_zfp_cannot_do_is_an_error(tmp_path):
     ('name="compresion" value="lz4"', 'no option "compresion"; it has file, folder, compression'),
     ('name="chunks" value="4"', 'no option "chunks"; it has file, folder, compression, durability, exists, io, layout, '
      'file-mode, domains and select-file'),
-    ('name="xdmf" value="true"', 'no option "xdmf" any more: remove it; `leat xdmf FILE` makes the XDMF sidecar of a file'),
     ('name="durability" value="ever"', 'option durability="ever": expected "iteration"'),
     ('name="io" value="dirct"', 'option io="dirct": expected "auto", "buffered" or "direct"'),
     ('name="compression" value="zip"', 'compression="zip": expected "none", "deflate:1"')])

@@ -6,6 +6,7 @@ import signal
 
 import h5py
 import numpy as np
+import pytest
 from leat_run import Run, data, same_bits, xml
 
 RANKS, ROWS, COLUMNS = 4, 2, 4
@@ -177,9 +178,10 @@ def test_the_status_of_a_strict_run_says_that_what_ranks_wrote_is_covered(tmp_pa
     assert "LEAT_ERROR_LOST" in statuses
 
 
-def test_files_that_keep_each_rank_by_itself_have_no_holes_and_cover_nothing(tmp_path):
-    apart = '<store name="out" type="hdf5"><option name="layout" value="damaris"/></store>'
-    said, _ = write_same_box(tmp_path, store=apart)
+@pytest.mark.parametrize("store", ['<store name="out" type="raw"/>',
+                                   '<store name="out" type="hdf5"><option name="layout" value="damaris"/></store>'])
+def test_files_that_keep_each_rank_by_itself_have_no_holes_and_cover_nothing(tmp_path, store):
+    said, _ = write_same_box(tmp_path, store=store)
     assert "not stored" not in said and "hole" not in said and warnings(tmp_path) == [], said
 
 

@@ -147,7 +147,8 @@ int on_signal(void*, const char* event, std::int32_t rank, std::int64_t iteratio
 
 const leat_plugin kPlugin{
     LEAT_PLUGIN_ABI, sizeof(leat_plugin), "check", open,    iteration, close,
-    nullptr,         on_signal,           nullptr, nullptr, nullptr,   nullptr};
+    nullptr,         on_signal,           nullptr, nullptr, nullptr,   nullptr,
+    nullptr};
 
 }  // namespace
 

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -220,3 +221,13 @@ def test_wrong_options_are_refused_at_the_start(tmp_path, options, said):
     with Run(tmp_path, xml(DATA, store=store(**options))) as run:
         answer = run.ranks[0].init()
         assert answer.status == "LEAT_ERROR_CONFIG" and said in answer.error, answer
+
+
+def test_it_is_built_outside_of_the_tree_with_the_plugin_abi_alone(tmp_path):
+    tree = pathlib.Path(__file__).parents[2]
+    for room in ("server/include", "server/plugins/common", "server/plugins/raw"):
+        shutil.copytree(tree / room, tmp_path / room)
+    sources = [path for path in (tmp_path / "server/plugins").glob("*/*.cpp") if path.name not in ("check.cpp", "questions.cpp")]
+    subprocess.run(["c++", "-std=c++20", "-D_GNU_SOURCE", "-shared", "-fPIC", "-Wl,-z,defs", "-I", tmp_path, *sources, "-o",
+                    tmp_path / "raw.so"], check=True)
+    assert "leat_plugin_entry" in subprocess.run(["nm", "-D", tmp_path / "raw.so"], capture_output=True, text=True, check=True).stdout

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -418,13 +419,6 @@ def test_the_sidecar_can_be_made_while_the_run_goes_on(tmp_path):
     assert not list(tmp_path.glob(".run.xmf*"))
 
 
-def test_the_option_that_there_was_is_an_error_that_says_what_to_do(tmp_path):
-    for value in ("true", "false", "yes"):
-        plugin = several(tmp_path, options={"xdmf": value})
-        assert 'no option "xdmf" any more: remove it; `leat xdmf FILE` makes the XDMF sidecar' in plugin.opened
-        plugin.close()
-
-
 def test_a_sidecar_that_cannot_be_made_is_said_with_what_to_do(tmp_path):
     plugin = several(tmp_path)
     for step in range(3):
@@ -435,9 +429,8 @@ def test_a_sidecar_that_cannot_be_made_is_said_with_what_to_do(tmp_path):
     assert done.returncode == 1 and "run.xmf is there, and is not the sidecar of run.h5: move it away" in done.stderr
     assert (tmp_path / "run.xmf").read_text() == "something of the user's"
     (tmp_path / "run.xmf").unlink()
-    (tmp_path / ".run.xmf.command").mkdir()
-    done = leat("xdmf", tmp_path / "run.h5")
-    assert done.returncode == 1 and "run.xmf could not be made: cannot write" in done.stderr
+    (tmp_path / "run.xmf").mkdir()
+    assert leat("xdmf", tmp_path / "run.h5").returncode == 1 and not list(tmp_path.glob(".run.xmf*"))
     for name, options in (("empty", {}), ("a:b", {"file": "a:b.h5"})):
         (tmp_path / name).mkdir()
         plugin = Plugin(tmp_path / name, [variable("t", "f8", ["x"], mesh=0 if options else -1)], options=options,
@@ -449,16 +442,26 @@ def test_a_sidecar_that_cannot_be_made_is_said_with_what_to_do(tmp_path):
         assert not list((tmp_path / name).glob("*.xmf"))
 
 
-@pytest.mark.parametrize("planted", ["run.xmf", ".run.xmf.command"])
-def test_nothing_is_written_through_a_link(tmp_path, planted):
+def test_nothing_is_written_through_a_link(tmp_path):
     plugin = several(tmp_path)
     write_several(plugin, 0)
     plugin.finish()
     (tmp_path / "theirs").write_text("theirs")
-    (tmp_path / planted).symlink_to("theirs")
-    done = leat("xdmf", tmp_path / "run.h5")
-    assert done.returncode == (planted == "run.xmf") and (tmp_path / "theirs").read_text() == "theirs"
-    assert (tmp_path / "run.xmf").is_symlink() == (planted == "run.xmf")
+    (tmp_path / "run.xmf").symlink_to("theirs")
+    assert leat("xdmf", tmp_path / "run.h5").returncode == 1
+    assert (tmp_path / "theirs").read_text() == "theirs" and (tmp_path / "run.xmf").is_symlink()
+
+
+def test_several_commands_may_make_one_sidecar_at_once(tmp_path):
+    plugin = several(tmp_path)
+    for step in range(20):
+        write_several(plugin, step)
+    plugin.finish()
+    with ThreadPoolExecutor() as pool:
+        made = list(pool.map(lambda _: leat("xdmf", tmp_path / "run.h5"), range(6)))
+    assert [(one.returncode, one.stderr) for one in made] == [(0, "")] * 6
+    assert references(tmp_path / "run.xmf") == ({"run.h5"}, 20)
+    assert not list(tmp_path.glob(".run.xmf*"))
 
 
 def test_a_python_without_h5py_says_what_to_install(tmp_path):

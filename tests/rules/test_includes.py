@@ -22,7 +22,7 @@ DAMARIS = ("Damaris.h", "allocations.hpp", "codes.def", "description.hpp", "envi
 
 def wings(*names):
     """What a wing of the hdf5 store may include."""
-    return ("server/include", "server/plugins/common", *(f"server/plugins/hdf5/{name}" for name in names))
+    return ("server/include", "server/plugins/common", "lib/base", "lib/os", *(f"server/plugins/hdf5/{name}" for name in names))
 
 
 # room (the longest prefix counts): rooms whose headers it may have beside its own, or single headers;
@@ -64,7 +64,7 @@ RULES = {
     "server/plugins/trace": (("server/include",), ("fcntl.h", "sys/stat.h", "unistd.h")),
     "server/plugins/analytics": (("server/include",), ("fcntl.h", "unistd.h")),
     # From the bottom: each wing includes only wings above it in this list.
-    "server/plugins/hdf5/disk": (("server/plugins/common",), POSIX),
+    "server/plugins/hdf5/disk": (("server/plugins/common", "lib/base", "lib/os"), POSIX),
     "server/plugins/hdf5/base": (wings("disk"), (*HDF5, *POSIX)),
     "server/plugins/hdf5/filters": (wings("base"), (*HDF5, "dlfcn.h", "link.h")),
     "server/plugins/hdf5/datasets": (wings("base", "filters"), HDF5),
@@ -72,8 +72,8 @@ RULES = {
     "server/plugins/hdf5/arrays": (wings("base", "filters", "datasets", "conventions"), HDF5),
     "server/plugins/hdf5/vtkhdf": (wings("base", "datasets", "conventions"), HDF5),
     "server/plugins/hdf5/view": (wings("disk", "base", "filters", "datasets", "conventions", "vtkhdf"), (*HDF5, *POSIX)),
-    "server/plugins/hdf5/output": ((*wings("disk", "base", "filters", "datasets", "conventions", "arrays", "vtkhdf", "view"),
-                                    "lib/base", "lib/os"), (*HDF5, "nlohmann/", *POSIX)),
+    "server/plugins/hdf5/output": (wings("disk", "base", "filters", "datasets", "conventions", "arrays", "vtkhdf", "view"),
+                                   (*HDF5, "nlohmann/", *POSIX)),
     "server/plugins/hdf5/tools": (wings("disk", "base", "filters", "view", "output"), (*HDF5, "nlohmann/", *POSIX)),
     "python-plugins": ((), ("leat_build.h", "leat_calls.def", "pybind11/")),
     # Integrations. Loaded into programs that have libc alone:

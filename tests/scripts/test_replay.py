@@ -280,12 +280,12 @@ def not_of_leat(folder):
 
 def empty(folder):
     with h5py.File(folder / "f.h5", "w") as file:
-        file.attrs.update(leat_xml="<simulation/>", simulation="s")
+        file.attrs.update(simulation="s", leat_run='{"format": 1, "variables": []}')
 
 
 @pytest.mark.parametrize("make, words", [
     (lambda folder: None, "cannot read f.h5: No such file or directory"), (not_hdf5, "f.h5 is no HDF5 file"),
-    (not_of_leat, 'not of a store of Leat: it has no attribute "leat_xml"'), (empty, "its run has written nothing")])
+    (not_of_leat, 'not of a store of Leat: it has no attribute "leat_run"'), (empty, "its run has written nothing")])
 def test_a_file_that_cannot_be_replayed_is_told_apart(tmp_path, make, words):
     make(tmp_path)
     script(tmp_path, "def process(ds, ctx): pass\n")

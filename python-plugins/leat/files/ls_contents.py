@@ -77,12 +77,12 @@ class Contents:
         return ""
 
     def _own(self, name):
-        """The store's own tables lie in a group; in files of an older Leat beside the variable."""
-        return next(filter(None, (self._companion(group + name) for group in ("leat/", "leat_/", "leat__/", ""))), "")
+        """One of the store's own tables, which lie in a group."""
+        return next(filter(None, (self._companion(group + name) for group in ("leat/", "leat_/", "leat__/"))), "")
 
     def _take_variable(self, name):
         self.variables.append(name)
-        for suffix in ("_rank", "_block", "_count", "_extent", "_stored"):  # the first two in the files of an older Leat
+        for suffix in ("_count", "_extent", "_stored"):
             self._companion(name + suffix)
         table = text_of(opened(self._file, name), b"leat_blocks")
         if table and table not in self._tables:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a store has written beside the values: which blocks there are in each row of a file, and where they lie.
-docs/design/plugin-abi.md and docs/reference/files.md say what a file has."""
+"""Where the values of variables lie in a file, row by row. docs/design/plugin-abi.md and docs/reference/files.md say what a file
+has."""
 import json
 from dataclasses import dataclass
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from ..scripting.model import Model
 from .reading import CannotRead, text_of, why_no_file
+from .tables import BlockTable, is_dataset, iterations_of, starts_of, table_of, times_of
 
 
 class Stored:
@@ -27,8 +28,7 @@ class Stored:
         except CannotRead as error:
             raise CannotRead(f"{path}: {error}") from None
         self.simulation = text_of(self.file, "simulation")
-        iterations = self.table("", "iteration")
-        self.numbers = np.zeros(0, "i8") if iterations is None else iterations[:].astype("i8")
+        self.numbers = iterations_of(self.file)
         self._fields, self._blocks = {}, {}
 
     def variables_on(self, mesh):
@@ -36,37 +36,15 @@ class Stored:
         return [variable.number for variable in self.variables if variable.mesh is mesh]
 
     def has(self, name):
-        return isinstance(self.file.get(name), h5py.Dataset)
-
-    def table(self, variable, suffix):
-        """What stands beside a variable, "<variable><suffix>" with "_" behind it where that is a variable too; None: nothing."""
-        own = "leat"
-        while self.has(own):
-            own += "_"
-        for name in (f"{own}/{variable}{suffix}", variable + suffix):
-            for name in (name + "_" * tries for tries in range(8)):
-                found = self.file.get(name)
-                if isinstance(found, h5py.Dataset) and "leat_layout" not in found.attrs:
-                    return found
-        return None
+        return is_dataset(self.file.get(name))
 
     def times(self):
         """What stands for the time of each row: the simulation's, where it has said one, else the number of the iteration."""
-        times = self.numbers.astype("f8")
-        said = self._said_times()
+        times, said = self.numbers.astype("f8"), times_of(self.file)
         if said is not None:
             said = said[:len(times)].astype("f8")
             times[:len(said)] = np.where(np.isfinite(said), said, times[:len(said)])
         return times
-
-    def _said_times(self):
-        iterations, complete = self.table("", "iteration"), self.table("", "iteration_complete")
-        if iterations is None:
-            return None
-        if text_of(iterations, "CLASS") != "DIMENSION_SCALE":  # rows are called after the time
-            return iterations.dims[0][0] if len(iterations.dims[0]) else None
-        beside = text_of(complete, "coordinates").rpartition("/")[2] if complete is not None else ""
-        return self.file[beside] if beside else None
 
     def field(self, number):
         """The Field of a variable that is in the file."""
@@ -77,36 +55,8 @@ class Stored:
     def blocks(self, name):
         """The BlockTable of this name."""
         if name not in self._blocks:
-            self._blocks[name] = BlockTable(self, name)
+            self._blocks[name] = BlockTable(self.file, name)
         return self._blocks[name]
-
-
-class BlockTable:
-    """Whose the blocks are, of variables that share them: by record."""
-
-    def __init__(self, stored, name):
-        ranks, numbers, counts = (stored.table(name, suffix) for suffix in ("_rank", "_number", "_count"))
-        if ranks is None or numbers is None:
-            raise CannotRead(f"the file has no {name}_rank")
-        self.owners = list(zip(ranks[:].tolist(), numbers[:].tolist()))
-        self._counts = None if counts is None else np.maximum(counts[:], 0)
-        self._starts = None if counts is None else _starts(self._counts)
-
-    @property
-    def rows(self):
-        """That something is said of; 0 of what does not vary in time."""
-        return 0 if self._counts is None else len(self._counts)
-
-    def has_row_of_several(self):
-        return len(self.owners) > 1 if self._counts is None else bool((self._counts > 1).any())
-
-    def records(self, row):
-        """Those of a row; all of them of what does not vary in time."""
-        if self._counts is None:
-            return range(len(self.owners))
-        if row >= len(self._counts):
-            return range(0)
-        return range(int(self._starts[row]), int(self._starts[row + 1]))
 
 
 @dataclass(frozen=True)
@@ -153,7 +103,7 @@ class Field:
     def _written_rows(self, rows):
         if not self.varies:
             return np.ones(rows, bool)
-        table = self._stored.table(self.path, "_written")
+        table = table_of(self._stored.file, self.path, "_written")
         if table is None:
             return np.arange(rows) < (self.blocks.rows if self.blocks else self.extents[0])
         flags = table[:rows] != 0
@@ -167,22 +117,22 @@ class Field:
 
     def _find_places(self):
         """By record: whether it has the block, from which element on, how many; and whether the block fills its place."""
-        records = len(self.blocks.owners)
+        records = self.blocks.size
         self._counts, self._has, self._fills = np.ones(records, "i8"), np.ones(records, bool), np.ones(records, bool)
         if text_of(self.data, "leat_layout") == "varying":
             counts = self._beside("_count", records, -1)
             self._counts, self._has = np.maximum(counts, 0), counts >= 0
         else:
             self._has = self._beside("_stored", records, 0, 1) != 0
-            extents = self._stored.table(self.path, "_extent")
+            extents = table_of(self._stored.file, self.path, "_extent")
             if extents is not None:
                 rows = extents[:records]
                 most = min(rows.shape[1], len(self.shape))
                 self._fills[:len(rows)] = (rows[:, :most] == np.array(self.shape[:most])).all(axis=1)
-        self._starts = _starts(self._counts)
+        self._starts = starts_of(self._counts)
 
     def _beside(self, suffix, length, short, absent=-1):
-        table = self._stored.table(self.path, suffix)
+        table = table_of(self._stored.file, self.path, suffix)
         values = np.full(length, absent if table is None else short, "i8")
         if table is not None:
             there = table[:length]
@@ -195,13 +145,14 @@ class Field:
             return Row()
         if not self.blocks:
             return Row(row * self.each if self.varies else 0, (self.each,))
-        records = [r for r in self.blocks.records(row if self.varies else 0) if r < len(self._has) and self._has[r]]
+        here = self.blocks.records(row)
+        records = [record for record in range(here.start, here.stop) if self._has[record]]
         firsts = [int(self._starts[r]) * self.each for r in records]
         counts = tuple(int(self._counts[r]) * self.each for r in records)
         is_gapless = all(at + count == after for at, count, after in zip(firsts, counts, firsts[1:]))
         if not records or not is_gapless or not self._fills[records].all():
             return Row()
-        return Row(firsts[0], counts, tuple(self.blocks.owners[r] for r in records))
+        return Row(firsts[0], counts, tuple((int(self.blocks.ranks[r]), int(self.blocks.numbers[r])) for r in records))
 
 
 def common_row(fields, row):
@@ -209,10 +160,6 @@ def common_row(fields, row):
     first = fields[0].row(row)
     fits = all(other.matches(first) and other.first == first.first for other in (field.row(row) for field in fields[1:]))
     return first if fits else Row()
-
-
-def _starts(counts):
-    return np.concatenate([[0], np.cumsum(counts, dtype="i8")])
 
 
 def _opened(path):
@@ -227,8 +174,8 @@ def _opened(path):
 
 def _description(file):
     if "leat_run" not in file.attrs:
-        raise CannotRead("the file has no attribute leat_run, in which newer versions of Leat say what is in it; files of a store "
-                         "with layout=\"damaris\" have none")
+        raise CannotRead("the file has no attribute leat_run, in which Leat says what is in it; files of a store with "
+                         "layout=\"damaris\" have none")
     said = json.loads(text_of(file, "leat_run"))
     if said["format"] != 1:
         raise ValueError("a newer version of Leat has written it")

@@ -5,6 +5,7 @@ Exit status: 0 all are made, 1 some could not be."""
 import argparse
 import json
 import os
+import secrets
 import sys
 
 from . import reading
@@ -17,9 +18,12 @@ def main():
     why = reading.why_no_h5py()
     if why:
         return _complain(why)
-    ended = reading.apart(lambda: max(_make(file, options.json) for file in options.files))
+    mark = secrets.token_hex(8)  # no other maker of the same sidecar has it
+    ended = reading.apart(lambda: max(_make(file, options.json, mark) for file in options.files))
     if isinstance(ended, int):
         return ended
+    for file in options.files:
+        _remove(_temporary_of(file, mark))
     return _complain("the HDF5 library " + (f"crashed ({ended})" if ended else "does not come to an end") +
                      ": a file is damaged; `leat ls` says which")
 
@@ -35,9 +39,9 @@ def _parser():
     return parser
 
 
-def _make(path, as_json):
+def _make(path, as_json, mark):
     try:
-        steps, left_out = make_sidecar(path)
+        steps, left_out = make_sidecar(path, _temporary_of(path, mark))
     except (CannotRead, OSError) as error:
         return _complain(error)
     except (ValueError, KeyError, RuntimeError, IndexError, TypeError) as error:
@@ -61,8 +65,21 @@ def sidecar_of(path):
     return os.path.join(folder, os.path.splitext(name)[0] + ".xmf")
 
 
-def make_sidecar(path):
-    """Replaces none but an older one of the same file. Returns the number of steps, and what it does not show: a sentence each."""
+def _temporary_of(path, mark):
+    folder, name = os.path.split(sidecar_of(path))
+    return os.path.join(folder, f".{name}.{mark}.part")
+
+
+def _remove(path):
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+def make_sidecar(path, temporary):
+    """Replaces none but an older one of the same file. temporary: the name that the new one has until it is whole. Returns the number
+    of steps, and what it does not show: a sentence each."""
     from .stored import Stored
     from .xdmf_document import LONGEST_SILENCE, Document, head_of
     reading.expect_life(LONGEST_SILENCE)
@@ -74,7 +91,7 @@ def make_sidecar(path):
     if os.path.lexists(sidecar) and not _begins_with(sidecar, head_of(name)):
         raise CannotRead(f"{sidecar} is there, and is not the sidecar of {name}: move it away, or give the run another name with "
                          "file=\"...\"")
-    _replace(sidecar, document.parts())
+    _replace(sidecar, temporary, document.parts())
     return len(document.rows), left_out
 
 
@@ -87,12 +104,9 @@ def _begins_with(path, text):
         return file.read(len(text.encode())) == text.encode()
 
 
-def _replace(path, parts):
-    """By a file that is made beside it under another name, new in any case: readers always find a whole one."""
-    temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.command")
+def _replace(path, temporary, parts):
+    """Readers always find a whole file under `path`."""
     try:
-        if os.path.lexists(temporary):
-            os.unlink(temporary)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise CannotRead(f"{path} could not be made: cannot write {temporary}: {error.strerror}") from None
@@ -101,5 +115,5 @@ def _replace(path, parts):
             file.writelines(parts)
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        _remove(temporary)
         raise

@@ -27,11 +27,12 @@ def main():
     except ImportError as error:
         from .interpreters import without
         return _refuse(without("NumPy", error, "--interpreter {}"))
-    from .stored_run import NotARun, StoredRun
+    from ..files.reading import CannotRead
+    from .stored_run import StoredRun
     try:
         run = StoredRun(options.file)
         replay = Replay(run, options)
-    except (NotARun, OSError) as why:
+    except (CannotRead, OSError) as why:
         return _refuse(str(why))
     try:
         return replay.go()
@@ -130,8 +131,8 @@ class Replay:
         self._run, self._file = run, options.file
         self._rows = [row for row, number in enumerate(run.iterations) if _within(number, options.first, options.last)]
         if not self._rows:
-            from .stored_run import NotARun
-            raise NotARun(_why_nothing(run, options))
+            from ..files.reading import CannotRead
+            raise CannotRead(_why_nothing(run, options))
         default = f"{run.model.simulation}-replay"
         self._output = pathlib.Path(options.output or default)
         # Pictures of an earlier replay must not stand among those of this one. A folder that the user named stays as it is.

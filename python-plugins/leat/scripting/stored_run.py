@@ -5,17 +5,13 @@ import os
 
 import numpy as np
 
+from ..files.reading import CannotRead, text_of
+from ..files.tables import BlockTable, iterations_of, starts_of, table_of, times_of
 from .blocks import Array, Block, Product, array_of
 from .iteration import Iteration
-from .model import Dimension, Model, Variable
+from .model import Model
 
-# Of the store's own tables; in files of an older Leat they are beside the variable.
-_OWN_GROUPS = ("leat/", "leat_/", "")
-_KINDS = {"i": "int", "f": "double", "S": "string", "O": "string"}
-
-
-class NotARun(Exception):
-    """A file from which nothing can be replayed; the text says why."""
+_KINDS = {"i": "int", "f": "double", "S": "string"}
 
 
 class StoredRun:
@@ -25,24 +21,25 @@ class StoredRun:
     """
 
     def __init__(self, path):
-        self._file = _open(path)
-        _expect_parts(self._file, path)
-        self._datasets = _datasets_in(self._file)
+        self.file = _open(path)
+        _expect_parts(self.file, path)
         self._tables = {}
-        self._said = Model.from_json(self._described(), str(path)) if "leat_run" in self._file.attrs else None
-        self._stored = {name: StoredVariable(self, name) for name, d in self._datasets.items() if "leat_layout" in d.attrs}
+        said = {"simulation": text_of(self.file, "simulation"), **json.loads(text_of(self.file, "leat_run"))}
+        self.model = Model.from_json(said, str(path))
+        datasets = _datasets_in(self.file)
+        self._stored = {name: StoredVariable(self, self.model.by_name[name], dataset) for name, dataset in datasets.items()
+                        if "leat_layout" in dataset.attrs and name in self.model.by_name}
         if not self._stored:
-            raise NotARun(f"{path} has no variables that could be replayed: its run has written nothing, or it was written by "
-                          "a Leat from before there was replay")
-        self._parameters = {_text(d.attrs["leat_parameter"]): _values_of(d) for d in self._datasets.values() if "leat_parameter" in d.attrs}
-        self.model = self._model_of(str(path))
-        numbers = self.companion("", "iteration", scale=None)
-        self._times = self._times_beside(numbers) if self.model.time else None
-        self.iterations = [int(n) for n in numbers[:]]
-        self._complete = self.companion("", "iteration_complete")[:len(self.iterations)]
+            raise CannotRead(f"{path} has no variables that could be replayed: its run has written nothing")
+        self.model.by_name = {name: stored.variable for name, stored in self._stored.items()}
+        self._parameters = {text_of(d, "leat_parameter"): _values_of(d) for d in datasets.values() if "leat_parameter" in d.attrs}
+        self.model.parameters = {name: _KINDS[values.dtype.kind] for name, values in self._parameters.items()}
+        self._times = times_of(self.file) if self.model.time else None
+        self.iterations = iterations_of(self.file).tolist()
+        self._complete = self.table("", "iteration_complete")[:len(self.iterations)]
 
     def close(self):
-        self._file.close()
+        self.file.close()
 
     def iteration(self, row):
         """That of self.iterations[row]."""
@@ -58,7 +55,7 @@ class StoredRun:
         scripts made is one for each of them."""
         plugins, scripts = {}, []
         for root, made in (("products", plugins), ("scripts", None)):
-            for source, group in self._file.get(root, {}).items():
+            for source, group in self.file.get(root, {}).items():
                 found = _products_in(group, source, number)
                 if made is not None:
                     made.update(found)
@@ -66,58 +63,14 @@ class StoredRun:
                     scripts.append((found, False))
         return ([(plugins, True)] if plugins else []) + scripts
 
-    def said_of(self, name):
-        """The Variable as the run's description has it, without the ghosts, which are not stored; None where there is none: the
-        file is of an older Leat."""
-        if self._said is None or name not in self._said.by_name:
-            return None
-        variable = self._said.by_name[name]
-        for dimension in variable.dimensions:
-            dimension.low = dimension.high = 0
-        return variable
-
-    def dataset(self, name):
-        return self._datasets[name]
-
-    def _times_beside(self, iterations):
-        """What rows are called after, or stands beside that."""
-        if iterations.dims[0]:
-            return iterations.dims[0][0]
-        return self.companion("", "time")
-
-    def companion(self, variable, suffix, scale=False):
-        """The dataset beside a variable that is called after it, or None. Where a variable had the name already there is a
-        "_" behind it. scale: whether it is a dimension scale; None: either."""
-        found = (self._companion(group + variable + suffix, scale) for group in _OWN_GROUPS)
-        return next((one for one in found if one is not None), None)
-
-    def _companion(self, name, scale):
-        while name in self._datasets:
-            found = self._datasets[name]
-            if "leat_layout" not in found.attrs and scale in (None, found.attrs.get("CLASS") == b"DIMENSION_SCALE"):
-                return found
-            name += "_"
-        return None
+    def table(self, variable, suffix):
+        return table_of(self.file, variable, suffix)
 
     def block_table(self, name):
-        """The _BlockTable of this name."""
+        """The BlockTable of this name."""
         if name not in self._tables:
-            self._tables[name] = _BlockTable(self, name)
+            self._tables[name] = BlockTable(self.file, name)
         return self._tables[name]
-
-    def _described(self):
-        return {"simulation": _text(self._file.attrs["simulation"]), **json.loads(self._file.attrs["leat_run"])}
-
-    def _model_of(self, source):
-        kinds = {name: _KINDS[values.dtype.kind] for name, values in self._parameters.items()}
-        if self._said:
-            self._said.parameters = kinds
-            self._said.by_name = {name: stored.variable for name, stored in self._stored.items()}
-            return self._said
-        variables = sorted((v.variable for v in self._stored.values()), key=lambda v: v.number)
-        for place, variable in enumerate(variables):
-            variable.number = place
-        return Model(_text(self._file.attrs["simulation"]), variables, kinds, source)
 
 
 def _products_in(group, source, number):
@@ -129,92 +82,58 @@ def _products_in(group, source, number):
     for name, dataset in group.items():
         if dataset.attrs.get("CLASS") != b"DIMENSION_SCALE":
             dims = tuple(dim[0].name.rpartition("/")[2] if len(dim) else dim.label for dim in list(dataset.dims)[1:])
-            found[f"{source}/{name}"] = Product(dims, _read_only(np.asarray(dataset[rows[0]])), _text(dataset.attrs.get("units", "")))
+            found[f"{source}/{name}"] = Product(dims, _read_only(np.asarray(dataset[rows[0]])), text_of(dataset, "units"))
     return found
 
 
-class _BlockTable:
-    """Whose the blocks are of variables that share them. ranks, numbers: of each. levels, lows: of those of an amr mesh, else
-    None. rows(row): the slice of them that an iteration has; row is None for all."""
-
-    def __init__(self, run, name):
-        self.ranks, self.numbers = (run.companion(name, suffix)[:] for suffix in ("_rank", "_number"))
-        levels, lows = (run.companion(name, suffix) for suffix in ("_level", "_lo"))
-        has_levels = levels is not None and lows is not None
-        self.levels, self.lows = (levels[:], lows[:]) if has_levels else (None, None)
-        counts = run.companion(name, "_count")
-        self._starts = None if counts is None else np.concatenate([[0], np.cumsum(counts[:], dtype="i8")])
-
-    def rows(self, row):
-        if self._starts is None or row is None:
-            return slice(0, len(self.ranks))
-        return slice(int(self._starts[row]), int(self._starts[row + 1]))
-
-
 class StoredVariable:
-    """One variable in the file: variable is the Variable of the model."""
+    """One variable in the file: variable is the Variable of the model, without the ghosts, which are not stored."""
 
-    def __init__(self, run, name):
-        self._run, self._data = run, run.dataset(name)
-        self.layout = _text(self._data.attrs["leat_layout"])
-        self.had_ghosts = "leat_ghosts" in self._data.attrs
-        self.variable = run.said_of(name) or self._described(name)
-        self._rows = self.variable.time_varying
+    def __init__(self, run, variable, data):
+        self._run, self.variable, self._data = run, variable, data
+        self.layout = text_of(data, "leat_layout")
+        self.had_ghosts = "leat_ghosts" in data.attrs
+        for dimension in variable.dimensions:
+            dimension.low = dimension.high = 0
+        self._rows = variable.time_varying
         self._written = self._table("_written")
-        self._ranks = self._numbers = self._extents = self._blocks = self._counts = self._starts = None
-        if self.layout == "global":
-            return
-        if "leat_blocks" in self._data.attrs:
+        self._blocks = None  # a single one is all that each iteration has
+        if "leat_blocks" in data.attrs:
             self._take_blocks()
-        else:  # an older Leat had slots for each iteration
-            self._ranks, self._numbers, self._extents = (self._table(s) for s in ("_rank", "_block", "_extent"))
-            if self.layout == "varying":
-                self._counts = np.atleast_2d(self._table("_count")[()])
-                self._starts = np.concatenate([[0], np.cumsum(self._counts.sum(axis=1))])
 
     def _take_blocks(self):
-        self._blocks = self._run.block_table(_text(self._data.attrs["leat_blocks"]))
+        self._blocks = self._run.block_table(text_of(self._data, "leat_blocks"))
         self._extents = self._table("_extent")
         if self.layout == "varying":
-            self._counts = self._table("_count")[:]
-            self._starts = np.concatenate([[0], np.cumsum(np.maximum(self._counts, 0), dtype="i8")])
-            self._has = self._counts >= 0
+            counts = self._table("_count")[:]
+            self._starts, self._has = starts_of(counts), counts >= 0
         else:
             stored = self._table("_stored")
-            self._has = np.ones(len(self._blocks.ranks), bool) if stored is None else stored[:] != 0
+            self._has = np.ones(self._blocks.size, bool) if stored is None else stored[:] != 0
 
     def is_in(self, row):
         """True when it was written in the iteration of this row."""
-        if not self._rows:
+        if not self._rows or self._written is None:
             return True
-        if self._written is not None:
-            return row < len(self._written) and bool(self._written[row])
-        return True
+        return row < len(self._written) and bool(self._written[row])
 
     def whole(self, row):
         """The array of a variable with a global shape."""
         shape = self._data.shape[1:] if self._rows else self._data.shape
-        globals_ = self._run.companion(self.variable.name, "_global")
-        if globals_ is not None:
-            shape = [int(n) for n in (globals_[row] if self._rows else globals_[()])]
+        shapes = self._table("_global")
+        if shapes is not None:
+            shape = [int(n) for n in (shapes[row] if self._rows else shapes[()])]
         return _read_only(self._data[self._at(row, tuple(slice(0, n) for n in shape))])
 
     def blocks(self, row):
         """Blocks of the other variables, by rank and block."""
-        if self._blocks is not None:
-            return sorted(self._in_table(self._blocks.rows(row if self._rows else None)), key=lambda b: (b.rank, b.block))
-        if self._ranks is None:  # one block was all there was
-            data = _read_only(self._data[self._at(row, ())])
-            return [self._block(0, 0, data)]
-        ranks, numbers = (table[self._at(row, ())] for table in (self._ranks, self._numbers))
-        used = int(np.count_nonzero(ranks >= 0))
-        extents = None if self._extents is None else self._extents[self._at(row, ())]
-        parts = self._ragged(row, used, extents) if self.layout == "varying" else self._slots(row, used, extents)
-        return [self._block(int(rank), int(number), part) for rank, number, part in zip(ranks, numbers, parts)]
+        if self._blocks is None:
+            return [_block(0, 0, _read_only(self._data[self._at(row, ())]))]
+        return sorted(self._in_table(self._blocks.records(row)), key=lambda b: (b.rank, b.block))
 
     def _in_table(self, here):
         """Of these blocks those that it has."""
-        is_list = self.layout == "varying"
+        is_list, table = self.layout == "varying", self._blocks
         first = int(self._starts[here.start]) if is_list else here.start
         data = _read_only(self._data[first:int(self._starts[here.stop]) if is_list else here.stop])
         extents = None if self._extents is None else self._extents[here]
@@ -224,56 +143,20 @@ class StoredVariable:
             if extents is not None:
                 shape = [int(n) for n in extents[at]]
                 part = part.reshape(shape) if is_list else part[tuple(slice(0, n) for n in shape)]
-            block = self._block(int(self._blocks.ranks[record]), int(self._blocks.numbers[record]), part)
-            if self._blocks.levels is not None:
-                block.level, block.position = int(self._blocks.levels[record]), tuple(map(int, self._blocks.lows[record]))
+            block = _block(int(table.ranks[record]), int(table.numbers[record]), part)
+            if table.levels is not None:
+                block.level, block.position = int(table.levels[record]), tuple(map(int, table.lows[record]))
             yield block
-
-    def _slots(self, row, used, extents):
-        data = _read_only(self._data[self._at(row, (slice(0, used),))])
-        for slot in range(used):
-            yield data[slot][tuple(slice(0, int(n)) for n in (() if extents is None else extents[slot]))]
-
-    def _ragged(self, row, used, extents):
-        row = row if self._rows else 0
-        data = _read_only(self._data[int(self._starts[row]):int(self._starts[row + 1])])
-        at = 0
-        for slot in range(used):
-            part = data[at:at + int(self._counts[row][slot])]
-            at += len(part)
-            yield part if extents is None else part.reshape([int(n) for n in extents[slot]])
 
     def _at(self, row, rest):
         return ((row,) if self._rows else ()) + rest
 
-    def _block(self, rank, number, data):
-        return Block(rank, number, data.shape, None, ((0, 0),) * data.ndim, data)
-
     def _table(self, suffix):
-        return self._run.companion(self._data.name.lstrip("/"), suffix)
+        return self._run.table(self.variable.name, suffix)
 
-    def _described(self, name):
-        """As the attributes of the dataset have it."""
-        attributes = self._data.attrs
-        constant = "leat_constant" in attributes
-        return Variable(int(attributes["leat_number"]), name, _text(attributes.get("units", "")),
-                        _text(attributes.get("long_name", "")),
-                        self._data.dtype, self._dimensions(constant), self.layout == "global", not constant)
 
-    def _dimensions(self, constant):
-        extents = self._table("_extent") if self.layout == "varying" else None
-        if extents is not None:  # flattened: only the number of dimensions is known, and needed
-            return [Dimension(f"dim_{d}", varying=True) for d in range(extents.shape[-1])]
-        has_blocks = self.layout == "blocks" and "leat_blocks" in self._data.attrs
-        of_iteration = self.layout != "varying" and not constant and not has_blocks
-        of_slot = has_blocks or self.layout == "blocks" and self._table("_rank") is not None
-        own = list(self._data.dims)[of_iteration + of_slot:]
-        return [Dimension(self._name_of(dim), varying=self.layout == "varying" and d == 0) for d, dim in enumerate(own)]
-
-    def _name_of(self, dim):
-        if self._data.attrs.get("CLASS") == b"DIMENSION_SCALE":  # the coordinate of its own dimension
-            return self._data.name.rpartition("/")[2]
-        return dim.label or dim[0].name.lstrip("/")
+def _block(rank, number, data):
+    return Block(rank, number, data.shape, None, ((0, 0),) * data.ndim, data)
 
 
 class StoredIteration(Iteration):
@@ -320,28 +203,28 @@ def _open(path):
         import h5py
     except ImportError as error:
         from .interpreters import without
-        raise NotARun("the file is read with h5py: " + without("h5py", error, "--interpreter {}")) from None
+        raise CannotRead("the file is read with h5py: " + without("h5py", error, "--interpreter {}")) from None
     try:
         open(path, "rb").close()
     except OSError as error:
-        raise NotARun(f"cannot read {path}: {error.strerror}") from None
+        raise CannotRead(f"cannot read {path}: {error.strerror}") from None
     if not h5py.is_hdf5(path):
-        raise NotARun(f"{path} is no HDF5 file; replay reads what a store of type \"hdf5\" has written")
+        raise CannotRead(f"{path} is no HDF5 file; replay reads what a store of type \"hdf5\" has written")
     file = h5py.File(path, "r")
-    if _text(file.attrs.get("leat_layout", "")) == "damaris":
-        raise NotARun(f'{path} is the file of one iteration, of a store with layout="damaris"; replay reads those of a store without '
+    if text_of(file, "leat_layout") == "damaris":
+        raise CannotRead(f'{path} is the file of one iteration, of a store with layout="damaris"; replay reads those of a store without '
                       "that option, which have the whole run")
-    if "leat_xml" not in file.attrs or "simulation" not in file.attrs:
-        raise NotARun(f"{path} is an HDF5 file, but not of a store of Leat: it has no attribute \"leat_xml\"")
+    if "leat_run" not in file.attrs:
+        raise CannotRead(f"{path} is an HDF5 file, but not of a store of Leat: it has no attribute \"leat_run\"")
     if "leat_view" in file.attrs:
-        raise NotARun(_part_of(file, path))
+        raise CannotRead(_part_of(file, path))
     return file
 
 
 def _part_of(file, path):
     """Of one node's file: what to replay in its place. Its blocks lie in slots, which only the view puts where they belong."""
     parts = os.path.dirname(os.path.abspath(path))
-    view = os.path.normpath(os.path.join(parts, "..", "..", _text(file.attrs["leat_view"])))
+    view = os.path.normpath(os.path.join(parts, "..", "..", text_of(file, "leat_view")))
     what = (f"{path} has only what one node of several has written ({int(file.attrs['leat_node_ranks'])} of the "
             f"{int(file.attrs['ranks'])} ranks of the run); replay the view of all nodes: ")
     return what + (view if os.path.exists(view) else f"`leat view {parts}` makes it, {view}")
@@ -359,7 +242,7 @@ def _expect_parts(file, path):
         try:
             h5py.File(os.path.join(folder, part), "r").close()
         except OSError as error:
-            raise NotARun(f"{path} is a view, and its part {part} cannot be read: {error}. The view and the folder of its parts "
+            raise CannotRead(f"{path} is a view, and its part {part} cannot be read: {error}. The view and the folder of its parts "
                           "belong together; `leat view` makes one of the parts that are there") from None
 
 
@@ -376,13 +259,8 @@ def _datasets_in(file):
     return {name: file[name] for name in names if isinstance(file[name], h5py.Dataset)}
 
 
-def _text(value):
-    """A text attribute: its bytes; a str where an older Leat has written it."""
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-
-
 def _values_of(parameter):
-    """Its values, by row: texts are rows of characters, or, of an older Leat, strings of one length."""
+    """Its values, by row: texts are rows of characters."""
     values = parameter[()]
     return values.view(f"S{values.shape[1]}")[:, 0] if values.ndim == 2 else values
 
@@ -390,7 +268,7 @@ def _values_of(parameter):
 def _parameter_value(value):
     """As Python has it; None where it was not set."""
     if isinstance(value, bytes):
-        return _text(value)
+        return value.decode("utf-8", "replace")
     if value.dtype.kind == "f":
         return None if np.isnan(value) else float(value)
     return None if value == np.iinfo("i8").min else int(value)

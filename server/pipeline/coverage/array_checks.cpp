@@ -32,57 +32,20 @@ std::uint64_t hash_of_boxes(const std::vector<Box>& boxes, double cells) noexcep
   return hash;
 }
 
-std::string option_of(const model::Store& store, const std::string& name) {
-  for (const model::Option& option : store.options) {
-    if (option.name == name) return option.value;
-  }
-  return "";
-}
-
-// Whether the option select-file, `INDEX: VARIABLE, ...; INDEX: ...`, gives `name` an index. Then its
-// blocks lie where that says, and the store knows what is left free.
-bool has_index(const model::Store& store, const std::string& name) {
-  const std::string text = option_of(store, "select-file");
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find_first_of(" ,;:", begin), text.size());
-    const bool is_index = end < text.size() && text[end] == ':';
-    if (!is_index && text.compare(begin, end - begin, name) == 0) return true;
-    begin = end + 1;
-  }
-  return false;
-}
-
-// Files as Damaris has them, but for "Collective", and raw ones keep each block by itself.
-bool keeps_apart(const model::Store& store, const std::string& variable) {
-  if (store.type == "raw") return true;
-  if (option_of(store, "layout") != "damaris") return false;
-  return option_of(store, "file-mode") != "Collective" || has_index(store, variable);
-}
-
-// Whether anything makes one global array of this variable's blocks; Leat's own scripts get it so.
-bool makes_a_whole(const model::Model& model, const model::Variable& variable) {
-  const auto& scripts = model.scripts.sources;
-  const bool for_scripts =
-      std::any_of(scripts.begin(), scripts.end(), [](const auto& each) { return !each.damaris; });
-  return for_scripts || variable.stores.empty() ||
-         std::any_of(variable.stores.begin(), variable.stores.end(), [&](std::uint32_t store) {
-           return !keeps_apart(model.stores[store], variable.name);
-         });
-}
-
 std::string place_of(const std::string& name, const model::SourceLocation& where) {
   return fmt::format("\"{}\" ({}:{})", name, where.file, where.line);
 }
 
 }  // namespace
 
-HoleCheck::HoleCheck(const model::Model& model, bool from_start, bool all_ranks)
+HoleCheck::HoleCheck(const model::Model& model, bool from_start, bool all_ranks,
+                     const std::set<std::uint32_t>& kept_apart)
     : model_(model), all_ranks_(all_ranks) {
   for (const model::Variable& variable : model.variables) {
+    const bool is_apart = kept_apart.count(static_cast<std::uint32_t>(variables_.size())) > 0;
     const model::Layout& layout = model.layouts[variable.layout];
     Variable& state = variables_.emplace_back();
-    state.checked = layout.has_global && (variable.time_varying || from_start) &&
-                    makes_a_whole(model, variable);
+    state.checked = layout.has_global && (variable.time_varying || from_start) && !is_apart;
     state.may_have_holes = all_ranks && !layout.partial;
   }
 }
@@ -356,8 +319,10 @@ std::vector<Finding> differing_overlaps(const model::Model& model, const Iterati
   return findings;
 }
 
-ArrayChecks::ArrayChecks(const model::Model& model, Wanted wanted)
-    : model_(model), overlaps_(wanted.overlaps), holes_(model, wanted.from_start, wanted.holes) {}
+ArrayChecks::ArrayChecks(const model::Model& model, const Wanted& wanted)
+    : model_(model),
+      overlaps_(wanted.overlaps),
+      holes_(model, wanted.from_start, wanted.holes, wanted.kept_apart) {}
 
 std::vector<Finding> ArrayChecks::check(const Iteration& iteration) {
   std::vector<Finding> findings;

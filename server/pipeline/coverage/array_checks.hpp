@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -32,7 +33,9 @@ class HoleCheck {
 
   /// `from_start`: it sees all iterations. Else nothing is said of what is written once: ranks may
   /// have written of it before. `all_ranks`: of the run are here; else there are no holes to see.
-  HoleCheck(const model::Model& model, bool from_start, bool all_ranks = true);
+  /// `kept_apart`: variables that are not checked, since nobody makes one array of their blocks.
+  HoleCheck(const model::Model& model, bool from_start, bool all_ranks = true,
+            const std::set<std::uint32_t>& kept_apart = {});
 
   /// One finding for each variable with holes, and one for each with blocks that are covered by
   /// others, the same one as long as the boxes are the same.
@@ -111,12 +114,13 @@ std::vector<Finding> differing_overlaps(const model::Model& model, const Iterati
 class ArrayChecks {
  public:
   struct Wanted {
-    bool holes = false;       ///< only where all ranks of the run are on this node
-    bool overlaps = false;    ///< reads all data
-    bool from_start = false;  ///< no iteration has been stored yet
+    bool holes = false;                    ///< only where all ranks of the run are on this node
+    bool overlaps = false;                 ///< reads all data
+    bool from_start = false;               ///< no iteration has been stored yet
+    std::set<std::uint32_t> kept_apart{};  ///< variables of whose blocks nobody makes one array
   };
 
-  ArrayChecks(const model::Model& model, Wanted wanted);
+  ArrayChecks(const model::Model& model, const Wanted& wanted);
   /// Before the stores get it: what they may leave out is theirs to say.
   std::vector<Finding> check(const Iteration& iteration);
   /// After the last one.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
+#include <utility>
 
 #include "server/plugins/common/whole_io.hpp"
 
@@ -21,9 +22,16 @@ bool is_of_the_disk(int code) {
 }  // namespace
 
 int DirectIo::open(int file) {
+  close();
   file_ = file;
-  direct_ = Descriptor(::open(path_of_descriptor(file).c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
-  return direct_.is_open() ? 0 : errno;
+  // Of this thread: on a thread of a simulation a server has descriptors of its own.
+  const std::string path = "/proc/thread-self/fd/" + std::to_string(file);
+  direct_ = ::open(path.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC);
+  return is_open() ? 0 : errno;
+}
+
+void DirectIo::close() {
+  if (is_open()) ::close(std::exchange(direct_, -1));
 }
 
 std::uint64_t DirectIo::phase_of(const void* from) {
@@ -54,7 +62,7 @@ int DirectIo::write_pages(std::uint64_t address, const char* from, std::size_t b
     if (n < 0 && is_of_the_disk(errno)) return errno;
     if (n <= 0) {
       refusal_ = n < 0 ? errno : EIO;
-      direct_ = Descriptor();
+      close();
       break;
     }
     done += static_cast<std::size_t>(n);

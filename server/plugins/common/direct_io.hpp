@@ -10,8 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "server/plugins/common/descriptor.hpp"
-
 namespace leat {
 
 /// On which large pieces begin, of memory and of files alike.
@@ -19,9 +17,13 @@ inline constexpr std::uint64_t kPage = 4096;
 
 class DirectIo {
  public:
+  DirectIo() = default;
+  DirectIo(const DirectIo&) = delete;
+  DirectIo& operator=(const DirectIo&) = delete;
+  ~DirectIo() { close(); }
   /// Opens what `file` is once more. 0, or the errno for which it goes through the page cache.
   int open(int file);
-  bool is_open() const { return direct_.is_open(); }
+  bool is_open() const { return direct_ >= 0; }
   /// The errno for which a write went through the page cache, and all others do; 0: none.
   int refusal() const { return refusal_; }
   /// Whether this piece is one for which it is worth while.
@@ -35,10 +37,10 @@ class DirectIo {
   int write(std::uint64_t address, const void* from, std::size_t bytes);
 
  private:
+  void close();
   int write_pages(std::uint64_t address, const char* from, std::size_t bytes);
 
-  int file_ = -1, refusal_ = 0;
-  Descriptor direct_;
+  int file_ = -1, direct_ = -1, refusal_ = 0;
 };
 
 }  // namespace leat

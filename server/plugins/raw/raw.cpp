@@ -60,6 +60,9 @@ class Raw {
     return "";
   }
 
+  // Each block stays by itself.
+  static bool makes_whole(const leat_run&, std::uint64_t) { return false; }
+
   std::uint64_t begin(const leat_iteration_data& data) {
     pieces_.clear();
     if (last_ && data.iteration <= *last_) return 0;  // of the server before

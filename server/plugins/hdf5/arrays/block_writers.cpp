@@ -57,16 +57,14 @@ class BlocksWriter : public Writer {
   void write_blocks(const BlockList& blocks, BlockErrors* errors) {
     std::vector<std::int8_t> stored = stored_before();
     std::vector<std::int64_t> sizes = sizes_before(stored);
-    Neighbours to(&data_);
+    RowBuffer to(&data_);
     data_.grow_to(joined(table_->size(), zeros(extents_)));
     for (const auto& [record, block] : axes_.by_record(blocks, errors)) {
-      try {
-        const std::size_t at = record - table_->first();
+      const std::size_t at = record - table_->first();
+      errors->attempt(*block, [&, block = block, record = record] {
         put(&to, record, *block, sizes.data() + at * extents_.size());
         stored[at] = 1;
-      } catch (const std::exception& e) {
-        errors->add(*block, e.what());
-      }
+      });
     }
     to.flush();
     note_sizes(sizes);
@@ -106,7 +104,7 @@ class BlocksWriter : public Writer {
     return sizes;
   }
 
-  void put(Neighbours* to, hsize_t record, const leat_block& block, std::int64_t* sizes) {
+  void put(RowBuffer* to, hsize_t record, const leat_block& block, std::int64_t* sizes) {
     const MemoryPart own = own_part(variable_, block);
     if (sizes_.exists()) {
       for (const hsize_t extent : own.count)
@@ -205,7 +203,7 @@ class RaggedWriter : public Writer {
   RaggedWriter(const Target& target, const leat_variable& variable, const BlockList& first)
       : axes_(target, variable), variable_(variable), flat_(varies_in_shape(variable, 1)) {
     if (first.empty()) {
-      take_up();
+      resume();
       return;
     }
     elements_ = &axes_.elements_for(expected_of(first));
@@ -220,18 +218,16 @@ class RaggedWriter : public Writer {
     share_elements(expected);
     ElementCounts counts(table.size() - table.first(), -1);
     std::vector<std::int64_t> extents(counts.size() * (flat_ ? variable_.dims : 0), -1);
-    Neighbours to(&data_);
+    RowBuffer to(&data_);
     hsize_t at = total_;
     for (const auto& [record, block] : axes_.by_record(blocks, errors)) {
-      try {
-        const hsize_t place = record - table.first();
+      const hsize_t place = record - table.first();
+      errors->attempt(*block, [&, block = block] {
         const Shape own = append(&to, at, *block);
         counts[place] = static_cast<std::int64_t>(rows_in(own));
         at += rows_in(own);
         if (flat_) std::copy(own.begin(), own.end(), extents.data() + place * variable_.dims);
-      } catch (const std::exception& e) {
-        errors->add(*block, e.what());
-      }
+      });
     }
     to.flush();
     if (counts != expected) share_elements(counts);
@@ -245,7 +241,7 @@ class RaggedWriter : public Writer {
   }
 
  private:
-  void take_up() {
+  void resume() {
     make_tables({});
     const ElementCounts counts = read_numbers(counts_, {0}, counts_.extents());
     if (axes_.has_rows()) total_ = sum_of(counts);
@@ -309,7 +305,7 @@ class RaggedWriter : public Writer {
   }
 
   // Returns its extents.
-  Shape append(Neighbours* to, hsize_t at, const leat_block& block) {
+  Shape append(RowBuffer* to, hsize_t at, const leat_block& block) {
     MemoryPart own = own_part(variable_, block);
     if (!flat_ && behind(own.count) != rest_) {
       throw std::runtime_error(

@@ -126,8 +126,9 @@ namespace {
 WantedBlocks described(const leat_run& run, std::uint32_t number) {
   const leat_variable& variable = *leat_variable_at(&run, number);
   const leat_mesh* amr = amr_mesh_of(run, variable);
-  WantedBlocks wanted{number, "", {variable.time_varying != 0, amr}, {}};
+  WantedBlocks wanted{number, "", {variable.time_varying != 0}, {}};
   if (amr) {
+    wanted.kind.levels.emplace(*amr);
     wanted.shape = std::string("amr ") + amr->name;
     return wanted;
   }
@@ -160,7 +161,7 @@ bool stays_single(const Target& target, const leat_variable& variable, const Blo
 }  // namespace
 
 void begin_blocks(const Target& target, const std::vector<SoundBlocks>& sound, hsize_t row,
-                  std::int64_t iteration, const std::vector<std::int64_t>& unsaid) {
+                  std::int64_t iteration, const std::vector<std::int64_t>& pending) {
   std::vector<WantedBlocks> all;
   for (const auto& [number, blocks, errors] : sound) {
     if (blocks.empty()) continue;
@@ -174,16 +175,16 @@ void begin_blocks(const Target& target, const std::vector<SoundBlocks>& sound, h
     }
     all.push_back(std::move(wanted));
   }
-  target.blocks.begin_row(row, iteration, all, unsaid);
+  target.blocks.begin_row(row, iteration, all, pending);
 }
 
-void take_up_blocks(const Target& target, std::uint32_t variable, hsize_t rows) {
+void resume_blocks(const Target& target, std::uint32_t variable, hsize_t rows) {
   const leat_variable& known = *leat_variable_at(&target.run, variable);
   if (known.has_global) return;
   const Id dataset = open_dataset(target.file, known.name);
   const std::string table = fixed_attribute(dataset, kBlockTable);
   if (!table.empty())
-    return target.blocks.take_up(variable, described(target.run, variable), table, rows);
+    return target.blocks.resume(variable, described(target.run, variable), table, rows);
   const Shape extents = extents_of(dataset);
   target.blocks.note_single(variable, behind(extents, known.time_varying ? 1 : 0));
 }
@@ -219,15 +220,15 @@ void pack(const char* data, const MemoryPart& memory, std::uint64_t element,
 
 }  // namespace
 
-Neighbours::Neighbours(Dataset* to) : to_(*to), element_(H5Tget_size(to->type())) {}
+RowBuffer::RowBuffer(Dataset* to) : to_(*to), element_(H5Tget_size(to->type())) {}
 
-bool Neighbours::fits(const Shape& start, const Shape& count, std::uint64_t bytes) const {
+bool RowBuffer::fits(const Shape& start, const Shape& count, std::uint64_t bytes) const {
   return bytes < kSmall && behind(count) == behind(to_.extents()) &&
          behind(start) == zeros(behind(start));
 }
 
-void Neighbours::add(const Shape& start, const Shape& count, const void* data,
-                     const MemoryPart& memory) {
+void RowBuffer::add(const Shape& start, const Shape& count, const void* data,
+                    const MemoryPart& memory) {
   const std::uint64_t bytes = product(count) * element_;
   const bool is_small = fits(start, count, bytes);
   if (!is_small || start[0] != first_ + waiting_) write_waiting();
@@ -239,12 +240,12 @@ void Neighbours::add(const Shape& start, const Shape& count, const void* data,
   if (values_.size() >= (is_end_of_chunk ? kTogether : kMost)) write_waiting();
 }
 
-void Neighbours::flush() {
+void RowBuffer::flush() {
   write_waiting();
   if (!failed_.empty()) throw std::runtime_error(failed_);
 }
 
-void Neighbours::write_waiting() {
+void RowBuffer::write_waiting() {
   if (waiting_ == 0) return;
   const Shape rest = behind(to_.extents());
   const Shape start = joined(first_, zeros(rest)), count = joined(waiting_, rest);

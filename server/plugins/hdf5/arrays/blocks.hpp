@@ -38,22 +38,22 @@ MemoryPart own_part(const leat_variable& variable, const leat_block& block);
 
 // What the tables of blocks are told before an iteration is written: whose blocks come.
 
-/// Of what is to be written in row `row`; `unsaid`: numbers of the last rows before, which the
+/// Of what is to be written in row `row`; `pending`: numbers of the last rows before, which the
 /// scale of the iterations does not have yet.
 void begin_blocks(const Target& target, const std::vector<SoundBlocks>& sound, hsize_t row,
-                  std::int64_t iteration, const std::vector<std::int64_t>& unsaid);
+                  std::int64_t iteration, const std::vector<std::int64_t>& pending);
 
 /// The variable is in the file already.
-void take_up_blocks(const Target& target, std::uint32_t variable, hsize_t rows);
+void resume_blocks(const Target& target, std::uint32_t variable, hsize_t rows);
 
 // Blocks on their way to a dataset in which they lie one behind the other along its first dimension.
 // A call of HDF5 costs as much as the copy of some 64 KiB: small ones go with those beside them.
 
-class Neighbours {
+class RowBuffer {
  public:
   /// Of a dataset that outlives this, and of which each block has all but the first dimension, or
   /// is written alone.
-  explicit Neighbours(Dataset* to);
+  explicit RowBuffer(Dataset* to);
   /// `count` elements from `start` on, from a part of an array in memory. Throws when just this could
   /// not be written.
   void add(const Shape& start, const Shape& count, const void* data, const MemoryPart& memory);

@@ -66,13 +66,11 @@ class GridWriter : public Writer {
     axes_.grow(data_, axes_.with_row(row + 1, global), true);
     if (globals_.exists() || global != first_global_) note_global(row, global);
     for (const leat_block* block : blocks) {
-      try {
+      errors->attempt(*block, [&] {
         if (global_of(*block, variable_.dims) != global)
           throw std::runtime_error("its global extents differ from those of the iteration's first");
         write_block(row, *block);
-      } catch (const std::exception& e) {
-        errors->add(*block, e.what());
-      }
+      });
     }
   }
 
@@ -166,16 +164,14 @@ class SubArrayWriter : public Writer {
     const Shape global = sub_array_of(*blocks.front()).global;
     close_others(row, blocks);
     for (const leat_block* block : blocks) {
-      SubArray sub_array = sub_array_of(*block);
-      try {
+      errors->attempt(*block, [&] {
+        SubArray sub_array = sub_array_of(*block);
         if (sub_array.global != global)
           throw std::runtime_error("its global extents differ from those of the iteration's first");
         sub_array.slot = slot_of({sub_array.rank, sub_array.block});
         if (sub_array.is_there()) write_block(row, *block, sub_array);
         note(row, std::move(sub_array));
-      } catch (const std::exception& e) {
-        errors->add(*block, e.what());
-      }
+      });
     }
   }
 

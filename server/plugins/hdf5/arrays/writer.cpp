@@ -252,12 +252,10 @@ std::vector<SoundBlocks> sound_of(const leat_run& run, const std::vector<BlockLi
     const leat_variable& variable = *leat_variable_at(&run, number);
     all.push_back({number, {}, BlockErrors(variable.name)});
     for (const leat_block* block : blocks) {
-      try {
+      all.back().errors.attempt(*block, [&] {
         check_block(variable, *block, amr_mesh_of(run, variable));
         all.back().list.push_back(block);
-      } catch (const std::exception& e) {
-        all.back().errors.add(*block, e.what());
-      }
+      });
     }
   }
   return all;
@@ -339,8 +337,8 @@ ElementDimension& BlockAxes::elements_for(const ElementCounts& counts) const {
 
 ElementDimension& BlockAxes::elements_in_file(hsize_t total) const {
   const Dataset there(target_.file, name());
-  return table()->elements().take_up(target_.file, target_.scales.name_of(there, 0),
-                                     wanted_elements({}).kind, total);
+  return table()->elements().resume(target_.file, target_.scales.name_of(there, 0),
+                                    wanted_elements({}).kind, total);
 }
 
 ElementDimension& BlockAxes::own_elements(ElementDimension* before, hsize_t total,

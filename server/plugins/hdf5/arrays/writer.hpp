@@ -32,6 +32,15 @@ class BlockErrors {
  public:
   explicit BlockErrors(std::string variable) : variable_(std::move(variable)) {}
   void add(const leat_block& block, const std::string& why);
+  /// write(); what it throws is an error of this block.
+  template <class Write>
+  void attempt(const leat_block& block, const Write& write) {
+    try {
+      write();
+    } catch (const std::exception& e) {
+      add(block, e.what());
+    }
+  }
   /// Throws when there were any.
   void raise() const;
 

@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "server/plugins/hdf5/base/objects.hpp"
-#include "server/plugins/hdf5/disk/file_place.hpp"
+#include "server/plugins/hdf5/disk/named_file.hpp"
 
 namespace leat::hdf5 {
 
@@ -149,9 +149,7 @@ void say_last_words(int number) {
 }  // namespace
 
 void expect_file(const std::string& path) {
-  struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0) return;  // what opens it says why
-  const std::string why = why_no_file(facts);
+  const std::string why = platform::why_no_file(path);  // "" too when it is not there
   if (!why.empty()) throw std::runtime_error(path + " " + why);
 }
 

@@ -10,7 +10,7 @@
 
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/disk/committed_file.hpp"
-#include "server/plugins/hdf5/disk/file_place.hpp"
+#include "server/plugins/hdf5/disk/named_file.hpp"
 
 namespace leat::hdf5 {
 
@@ -61,9 +61,8 @@ class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& path) : path_(path), place_(path) {
     place_.remove();
-    fd_ = Descriptor(place_.make());
-    if (!fd_.is_open())
-      throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
+    fd_ = place_.make();
+    if (!fd_) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
   }
   TemporaryFile(const TemporaryFile&) = delete;
   ~TemporaryFile() {
@@ -72,7 +71,7 @@ class TemporaryFile {
 
   const std::string& path() const { return path_; }
   /// Leads to this file, whatever has its name by now.
-  std::string open_path() const { return path_of_descriptor(fd_); }
+  std::string open_path() const { return platform::path_of_descriptor(fd_.get()); }
   /// In the place of what is there. Throws when it cannot.
   void rename_to(const std::filesystem::path& name) {
     std::filesystem::rename(path_, name);
@@ -84,7 +83,7 @@ class TemporaryFile {
  private:
   std::string path_;
   FilePlace place_;
-  Descriptor fd_;
+  UniqueFd fd_;
 };
 
 }  // namespace leat::hdf5

@@ -60,8 +60,8 @@ ElementDimension& ElementDimensions::make(hid_t file, DimensionScales& scales,
   return *all_.back();
 }
 
-ElementDimension& ElementDimensions::take_up(hid_t file, const std::string& name,
-                                             const std::string& kind, hsize_t total) {
+ElementDimension& ElementDimensions::resume(hid_t file, const std::string& name,
+                                            const std::string& kind, hsize_t total) {
   auto found = std::find_if(all_.begin(), all_.end(),
                             [&](const auto& each) { return each->name() == name; });
   if (found == all_.end()) {
@@ -84,7 +84,8 @@ std::string key_of(const WantedBlocks& wanted) {
 }
 
 // The number that needs most room.
-std::int64_t furthest_of(const BlockEntries& entries) {
+template <class Entries>
+std::int64_t furthest_of(const Entries& entries) {
   std::int64_t furthest = 0;
   for (const BlockEntry& entry : entries) {
     for (const std::int64_t at : entry.low) furthest = std::max(furthest, at < 0 ? -(at + 1) : at);
@@ -92,27 +93,22 @@ std::int64_t furthest_of(const BlockEntries& entries) {
   return furthest;
 }
 
+// The lists of a table are called after it; `about` is the attribute `long_name` of each.
+constexpr const char* kRank = "rank that wrote the block";
+constexpr const char* kNumber = "number of the block within its rank";
+constexpr const char* kIteration = "iteration in which the block was written";
+constexpr const char* kCount = "number of blocks in the iteration";
+constexpr const char* kLevel = "level of the block, from the coarsest, 0";
+constexpr const char* kFirstCell = "first cell of the block among the cells of its level";
+// Where no block is.
+constexpr std::int64_t kNoBlock = -1;
+constexpr std::uint64_t kPackedChunk = 64ull * 1024;
+
 std::vector<double> as_in_layout(const double* axes, std::uint32_t dims) {
   return {std::make_reverse_iterator(axes + dims), std::make_reverse_iterator(axes)};
 }
 
 }  // namespace
-
-void describe_level_list(const Dataset& list, const char* about) {
-  set_attribute(list.id(), "long_name", about);
-  set_attribute(list.id(), "units", "1");
-}
-
-void describe_block_list(const Dataset& list, const char* about) {
-  describe_level_list(list, about);
-  set_fill_attribute(list.id(), list.type(), number_bytes(list.type(), kNoBlock));
-}
-
-void describe_block_counts(const Dataset& counts, const std::string& time) {
-  set_attribute(counts.id(), "long_name", "number of blocks in the iteration");
-  set_attribute(counts.id(), "units", "1");
-  set_coordinates(counts, coordinates_of_rows(time, counts.name()));
-}
 
 const leat_mesh* amr_mesh_of(const leat_run& run, const leat_variable& variable) {
   const leat_mesh* mesh = leat_variable_mesh(&run, &variable);
@@ -149,57 +145,90 @@ void Levels::note_at(hid_t dataset) const {
   if (!unit.empty()) set_attribute(dataset, "leat_unit", unit);
 }
 
+// A list of the table: numbers of each block, or of each iteration.
+struct BlockTable::ListForm {
+  const char* about;
+  std::int64_t largest = 0;  // that it has room for, at least
+  hsize_t width = 0;         // of several numbers each
+  hsize_t at_once = 0;       // that come together; 0: as many as blocks do
+  bool has_fill = true;      // not of levels and places, where any number may stand
+};
+
 BlockTable::BlockTable(const BlockTablePlace& place, const std::string& name, const Kind& kind,
                        hsize_t rows, const BlockEntries& first)
-    : kind_(kind), scale_(make_dimension(place.file, name, 0, true)) {
-  const hsize_t at_once = first.size();
-  ranks_ = list(place, "_rank", kRankOfBlock, at_once);
-  numbers_ = list(place, "_number", kNumberOfBlock, at_once);
-  if (has_rows()) {
-    iterations_ = list(place, "_iteration", kIterationOfBlock, at_once);
-    const std::string counts = place.scales.take_name(name + "_count");
-    DatasetPlan plan = growing_list();
-    plan.chunk = {records_in_chunk(sizeof(std::int32_t), 1, true)};
-    counts_ = Dataset(place.file, counts, H5T_NATIVE_INT32, plan);
-    place.scales.attach_rows(counts_);
-    if (counts_.is_new()) describe_block_counts(counts_, place.time);
-  }
-  if (kind.amr) make_levels(place, first);
-  if (!scale_.is_new()) take_up(rows);
+    : kind_(kind),
+      at_once_(first.size()),
+      is_packed_(false),
+      scale_(make_dimension(place.file, name, 0, true)) {
+  make_lists(place, furthest_of(first), 1);
+  if (!scale_.is_new()) resume(rows);
 }
 
-void BlockTable::make_levels(const BlockTablePlace& place, const BlockEntries& first) {
-  const hsize_t axes = kind_.amr->dims, at_once = first.size();
-  DatasetPlan plan = growing_list();
-  plan.chunk = {records_in_chunk(sizeof(std::int32_t), at_once, has_rows())};
-  levels_ = Dataset(place.file, place.scales.take_name(scale_.name() + kLevelSuffix),
-                    H5T_NATIVE_INT32, plan);
+BlockTable::BlockTable(const BlockTablePlace& place, const std::string& name, const Kind& kind,
+                       const Content& content)
+    : kind_(kind),
+      at_once_(std::max<hsize_t>(1, content.entries.size())),
+      is_packed_(true),
+      scale_(make_dimension(place.file, name, content.entries.size(), true)) {
+  make_lists(place, furthest_of(content.entries), content.counts.size());
+  append(content.entries, content.iterations);
+  if (!has_rows()) return;
+  counts_.grow_to({content.counts.size()});
+  write_numbers(counts_, {0}, {content.counts.size()}, content.counts);
+}
+
+void BlockTable::make_lists(const BlockTablePlace& place, std::int64_t furthest,
+                            hsize_t rows_at_once) {
+  ranks_ = make_list(place, "_rank", {kRank});
+  numbers_ = make_list(place, "_number", {kNumber});
+  if (has_rows()) {
+    iterations_ = make_list(place, "_iteration", {kIteration});
+    counts_ =
+        make_list(place, "_count", {.about = kCount, .at_once = rows_at_once, .has_fill = false});
+    place.scales.attach_rows(counts_);
+    if (counts_.is_new()) set_coordinates(counts_, coordinates_of_rows(place.time, counts_.name()));
+  }
+  for (Dataset* list : {&ranks_, &numbers_, &iterations_})
+    if (list->exists()) list->attach_scale(0, scale_);
+  if (!kind_.levels) return;
+  levels_ = make_list(place, kLevelSuffix, {.about = kLevel, .has_fill = false});
   levels_.attach_scale(0, scale_);
-  const std::string lows = place.scales.take_name(scale_.name() + kFirstCellSuffix);
-  const Id type = number_type(place.file, lows, furthest_of(first));
-  plan = {{0, axes}, {true, false}, {}, {}, {}};
-  plan.chunk = {records_in_chunk(H5Tget_size(type) * axes, at_once, has_rows()), axes};
-  lows_ = Dataset(place.file, lows, type, plan);
+  if (levels_.is_new()) kind_.levels->note_at(levels_.id());
+  const hsize_t axes = kind_.levels->origin.size();
+  lows_ = make_list(place, kFirstCellSuffix, {kFirstCell, furthest, axes, 0, false});
   lows_.attach_scale(0, scale_);
   place.scales.name(lows_, 1, {scale_.name() + "_axis", axes});
-  if (!lows_.is_new()) return;
-  describe_level_list(levels_, kLevelOfBlock);
-  describe_level_list(lows_, kFirstCellOfBlock);
-  Levels(*kind_.amr).note_at(levels_.id());
 }
 
-Dataset BlockTable::list(const BlockTablePlace& place, const char* suffix, const char* about,
-                         hsize_t at_once) {
+Dataset BlockTable::make_list(const BlockTablePlace& place, const char* suffix,
+                              const ListForm& form) const {
+  const std::string name = place.scales.take_name(scale_.name() + suffix);
+  const Id type = number_type(place.file, name, form.largest);
+  const std::uint64_t bytes = H5Tget_size(type) * std::max<hsize_t>(1, form.width);
+  const hsize_t at_once = form.at_once > 0 ? form.at_once : at_once_;
   DatasetPlan plan = growing_list();
-  plan.chunk = {records_in_chunk(sizeof(std::int32_t), at_once, has_rows())};
-  plan.fill = number_bytes(H5T_NATIVE_INT32, kNoBlock);
-  Dataset made(place.file, place.scales.take_name(scale_.name() + suffix), H5T_NATIVE_INT32, plan);
-  made.attach_scale(0, scale_);
-  if (made.is_new()) describe_block_list(made, about);
-  return made;
+  if (is_packed_) {
+    plan.chunk = {std::clamp<hsize_t>(kPackedChunk / bytes, 1, at_once)};
+    if (bytes * at_once > kPackedChunk) plan.compression = compression_from("deflate:1");
+  } else {
+    plan.chunk = {records_in_chunk(bytes, at_once, has_rows())};
+  }
+  if (form.has_fill) plan.fill = number_bytes(type, kNoBlock);
+  if (form.width > 0) {
+    plan.extents = {0, form.width};
+    plan.grows = {true, false};
+    plan.chunk.push_back(form.width);
+  }
+  Dataset list(place.file, name, type, plan);
+  if (!list.is_new()) return list;
+  set_attribute(list.id(), "long_name", form.about);
+  set_attribute(list.id(), "units", "1");
+  if (form.has_fill)
+    set_fill_attribute(list.id(), list.type(), number_bytes(list.type(), kNoBlock));
+  return list;
 }
 
-void BlockTable::take_up(hsize_t rows) {
+void BlockTable::resume(hsize_t rows) {
   if (!has_rows()) {
     size_ = ranks_.extents()[0];
     const auto ranks = read_numbers(ranks_, {0}, {size_}),
@@ -244,22 +273,29 @@ bool BlockTable::has_room_for(const BlockEntry& entry) const {
 
 void BlockTable::append(const std::vector<BlockEntry>& entries,
                         const std::vector<std::int64_t>& iterations) {
-  const BlockColumns of(entries);
-  const Shape start{size_}, count{entries.size()};
-  const auto add = [&](Dataset* list, const std::vector<std::int64_t>& numbers) {
-    list->grow_to({size_ + entries.size()});
-    write_numbers(*list, start, count, numbers);
-  };
-  add(&ranks_, of.ranks);
-  add(&numbers_, of.numbers);
-  if (has_rows()) add(&iterations_, iterations);
-  if (kind_.amr) {
-    const hsize_t axes = kind_.amr->dims;
-    add(&levels_, of.levels);
-    lows_.grow_to({size_ + entries.size(), axes});
-    write_numbers(lows_, {size_, 0}, {entries.size(), axes}, of.lows);
+  std::vector<std::int64_t> ranks, numbers, levels, lows;
+  for (const BlockEntry& entry : entries) {
+    ranks.push_back(entry.owner.rank);
+    numbers.push_back(entry.owner.number);
+    levels.push_back(entry.level);
+    lows.insert(lows.end(), entry.low.begin(), entry.low.end());
   }
-  for (const BlockEntry& entry : entries) records_[entry] = size_++;
+  const auto add = [&](Dataset* list, const std::vector<std::int64_t>& values) {
+    list->grow_to({size_ + entries.size(), 0});
+    Shape start = zeros(list->extents()), count = list->extents();
+    start[0] = size_;
+    count[0] = entries.size();
+    write_numbers(*list, start, count, values);
+  };
+  add(&ranks_, ranks);
+  add(&numbers_, numbers);
+  if (has_rows()) add(&iterations_, iterations);
+  if (levels_.exists()) add(&levels_, levels);
+  if (lows_.exists()) add(&lows_, lows);
+  for (const BlockEntry& entry : entries) {
+    if (!is_packed_) records_[entry] = size_;  // a view asks for none
+    ++size_;
+  }
 }
 
 void BlockTable::take_rows(const std::vector<std::int64_t>& iterations, const BlockOwner& owner) {
@@ -297,8 +333,8 @@ BlockTable* BlockTables::of(std::uint32_t variable) const {
   return found == of_.end() ? nullptr : found->second;
 }
 
-void BlockTables::take_up(std::uint32_t variable, const WantedBlocks& described,
-                          const std::string& name, hsize_t rows) {
+void BlockTables::resume(std::uint32_t variable, const WantedBlocks& described,
+                         const std::string& name, hsize_t rows) {
   const auto is_it = [&](const auto& table) { return table->name() == name; };
   auto found = std::find_if(tables_.begin(), tables_.end(), is_it);
   if (found == tables_.end()) {
@@ -313,17 +349,17 @@ void BlockTables::take_up(std::uint32_t variable, const WantedBlocks& described,
 BlockTable* BlockTables::make(const WantedBlocks& wanted, hsize_t rows) {
   const bool is_first = std::none_of(tables_.begin(), tables_.end(),
                                      [](const auto& table) { return table->has_rows(); });
-  const std::string wished = is_first && wanted.kind.has_rows
-                                 ? kUsualBlockTable
-                                 : leat_variable_at(&place_.run, wanted.variable)->name +
-                                       std::string("_") + kUsualBlockTable;
+  const std::string wished =
+      is_first && wanted.kind.has_rows
+          ? kUsualBlockTable
+          : leat_variable_at(&run_, wanted.variable)->name + std::string("_") + kUsualBlockTable;
   tables_.push_back(std::make_unique<BlockTable>(place_, place_.scales.take_name(wished),
                                                  wanted.kind, rows, wanted.entries));
   return tables_.back().get();
 }
 
 BlockTable* BlockTables::table_for(const WantedBlocks& wanted, hsize_t row,
-                                   const std::vector<std::int64_t>& unsaid) {
+                                   const std::vector<std::int64_t>& pending) {
   const bool was_single = single(wanted.variable);
   const auto shape = by_shape_.find(key_of(wanted));
   if (!was_single && !wanted.shape.empty() && shape != by_shape_.end()) return shape->second;
@@ -336,7 +372,7 @@ BlockTable* BlockTables::table_for(const WantedBlocks& wanted, hsize_t row,
   if (!was_single) return made;
   Dataset& said = place_.scales.iteration();
   std::vector<std::int64_t> iterations = read_numbers(said, {0}, said.extents());
-  iterations.insert(iterations.end(), unsaid.begin(), unsaid.end());
+  iterations.insert(iterations.end(), pending.begin(), pending.end());
   made->take_rows(iterations, {0, 0});
   converted_.insert(made);
   return made;
@@ -344,13 +380,13 @@ BlockTable* BlockTables::table_for(const WantedBlocks& wanted, hsize_t row,
 
 void BlockTables::begin_row(hsize_t row, std::int64_t iteration,
                             const std::vector<WantedBlocks>& wanted,
-                            const std::vector<std::int64_t>& unsaid) {
+                            const std::vector<std::int64_t>& pending) {
   converted_.clear();
   for (const auto& table : tables_) table->want_none();  // of an iteration that could not begin
   for (const WantedBlocks& each : wanted) {
     BlockTable* table = of(each.variable);
     if (!table) {
-      table = table_for(each, row, unsaid);
+      table = table_for(each, row, pending);
       of_[each.variable] = table;
       single_.erase(each.variable);
       if (!each.shape.empty()) by_shape_.emplace(key_of(each), table);

@@ -73,8 +73,8 @@ class ElementDimensions {
   ElementDimension& make(hid_t file, DimensionScales& scales, const WantedElements& wanted,
                          hsize_t total);
   /// That of a variable that is in the file, with its name there.
-  ElementDimension& take_up(hid_t file, const std::string& name, const std::string& kind,
-                            hsize_t total);
+  ElementDimension& resume(hid_t file, const std::string& name, const std::string& kind,
+                           hsize_t total);
   /// As DimensionScales::list_named().
   void list_named();
 
@@ -103,26 +103,9 @@ inline constexpr const char* kBlockTable = "leat_blocks";
 
 /// Name of the table that most variables of a run have.
 inline constexpr const char* kUsualBlockTable = "block";
-/// What each list of a table is: its attribute `long_name`.
-inline constexpr const char* kRankOfBlock = "rank that wrote the block";
-inline constexpr const char* kNumberOfBlock = "number of the block within its rank";
-inline constexpr const char* kIterationOfBlock = "iteration in which the block was written";
-inline constexpr const char* kLevelOfBlock = "level of the block, from the coarsest, 0";
-inline constexpr const char* kFirstCellOfBlock =
-    "first cell of the block among the cells of its level";
 /// Suffixes of what a table has of an amr mesh only.
 inline constexpr const char* kLevelSuffix = "_level";
 inline constexpr const char* kFirstCellSuffix = "_lo";
-/// In a list where no block is.
-inline constexpr std::int64_t kNoBlock = -1;
-
-/// Writes the attributes of a new list of a table, and of its counts, in a file of the store or in
-/// a view. `time`: as in Target.
-void describe_block_list(const Dataset& list, const char* about);
-/// The same of levels and places, where any number may stand: without a fill value.
-void describe_level_list(const Dataset& list, const char* about);
-void describe_block_counts(const Dataset& counts, const std::string& time);
-
 struct BlockOwner {
   std::int64_t rank = 0, number = 0;
   auto operator<=>(const BlockOwner&) const = default;
@@ -137,45 +120,56 @@ struct BlockEntry {
 };
 using BlockEntries = std::set<BlockEntry>;
 
-/// The same for the lists of a table: a number for each block, and of `lows` one for each axis.
-struct BlockColumns {
-  template <class Entries>
-  explicit BlockColumns(const Entries& entries) {
-    for (const BlockEntry& entry : entries) {
-      ranks.push_back(entry.owner.rank);
-      numbers.push_back(entry.owner.number);
-      levels.push_back(entry.level);
-      lows.insert(lows.end(), entry.low.begin(), entry.low.end());
-    }
-  }
-  std::vector<std::int64_t> ranks, numbers, levels, lows;
-};
-
 /// That of a block of a variable on an amr mesh, or on none.
 BlockEntry entry_of(const leat_variable& variable, const leat_block& block);
 /// The mesh of a variable when that is an amr mesh, else none.
 const leat_mesh* amr_mesh_of(const leat_run& run, const leat_variable& variable);
 
+/// What the levels of an amr mesh are. Origin and spacing, of level 0, are in the order of a layout's
+/// dimensions, as in "<block>_lo".
+struct Levels {
+  explicit Levels(const leat_mesh& mesh);
+  /// As noted at "<block>_level".
+  explicit Levels(hid_t noted_at);
+  void note_at(hid_t dataset) const;
+
+  std::string mesh, unit;
+  std::int64_t ratio = 2;
+  std::vector<double> origin, spacing;
+  bool operator==(const Levels&) const = default;
+};
+
 /// Where a table is made, or was.
 struct BlockTablePlace {
   hid_t file;
   DimensionScales& scales;
-  const leat_run& run;
   const std::string& time;  ///< as in Target
 };
 
+/// The table in a file that is written: of a store, row by row, or of a view, at once. StoredBlockTable
+/// (tables.hpp) is the same for who reads.
 class BlockTable {
  public:
   /// Whose blocks it has.
   struct Kind {
     bool has_rows = true;
-    const leat_mesh* amr = nullptr;  ///< the mesh that they are patches of; none for others
+    std::optional<Levels> levels{};  ///< of the amr mesh that they are patches of; none for others
     bool operator==(const Kind&) const = default;
+  };
+  /// All rows of a table, one behind the other.
+  struct Content {
+    std::vector<BlockEntry> entries;
+    std::vector<std::int64_t> iterations;  ///< by entry
+    std::vector<std::int64_t> counts;      ///< of entries, by row
   };
   /// Makes it for about as many blocks in each iteration as the `first` has, or goes on with what is
   /// there. `rows`: iterations of the file.
   BlockTable(const BlockTablePlace& place, const std::string& name, const Kind& kind, hsize_t rows,
              const BlockEntries& first);
+  /// Makes it with all that comes into it, and compressed where that is much.
+  BlockTable(const BlockTablePlace& place, const std::string& name, const Kind& kind,
+             const Content& content);
+  BlockTable(const BlockTable&) = delete;
 
   /// These blocks come in the next row.
   void want(const BlockEntries& entries) { wanted_.insert(entries.begin(), entries.end()); }
@@ -204,33 +198,22 @@ class BlockTable {
   std::vector<std::string> coordinates() const;
 
  private:
-  Dataset list(const BlockTablePlace& place, const char* suffix, const char* about,
-               hsize_t at_once);
-  void make_levels(const BlockTablePlace& place, const BlockEntries& first);
+  struct ListForm;
+  Dataset make_list(const BlockTablePlace& place, const char* suffix, const ListForm& form) const;
+  void make_lists(const BlockTablePlace& place, std::int64_t furthest, hsize_t rows_at_once);
   bool has_room_for(const BlockEntry& entry) const;
   void append(const std::vector<BlockEntry>& entries, const std::vector<std::int64_t>& iterations);
-  void take_up(hsize_t rows);
+  void resume(hsize_t rows);
 
   Kind kind_;
+  hsize_t at_once_;  // blocks that come together
+  bool is_packed_;
   Dataset scale_, ranks_, numbers_, iterations_, counts_, levels_, lows_;
   hsize_t first_ = 0, size_ = 0;
   ElementDimensions elements_;
   BlockEntries wanted_;
   std::map<BlockEntry, hsize_t> records_;  // of this row
   std::string failed_;                     // why the row was not begun
-};
-
-/// What the levels of an amr mesh are. Origin and spacing, of level 0, are in the order of a layout's
-/// dimensions, as in "<block>_lo".
-struct Levels {
-  explicit Levels(const leat_mesh& mesh);
-  /// As noted at "<block>_level".
-  explicit Levels(hid_t noted_at);
-  void note_at(hid_t dataset) const;
-
-  std::string mesh, unit;
-  std::int64_t ratio = 2;
-  std::vector<double> origin, spacing;
 };
 
 /// The blocks of a variable in one iteration.
@@ -243,13 +226,13 @@ struct WantedBlocks {
 
 class BlockTables {
  public:
-  explicit BlockTables(const BlockTablePlace& place) : place_(place) {}
+  BlockTables(const BlockTablePlace& place, const leat_run& run) : place_(place), run_(run) {}
 
   /// That of a variable; none for those that have one block in each iteration, which is all of it.
   BlockTable* of(std::uint32_t variable) const;
   /// The variable is in the file, with a table of this name.
-  void take_up(std::uint32_t variable, const WantedBlocks& described, const std::string& name,
-               hsize_t rows);
+  void resume(std::uint32_t variable, const WantedBlocks& described, const std::string& name,
+              hsize_t rows);
   /// The first blocks of a variable are one in each iteration, of these extents.
   void note_single(std::uint32_t variable, Shape extents) {
     single_.try_emplace(variable, std::move(extents));
@@ -260,20 +243,21 @@ class BlockTables {
     return found == single_.end() ? nullptr : &found->second;
   }
   /// Gives each variable its table, and each table its blocks of this row. A variable that was
-  /// single is none any more. `unsaid`: numbers of the last rows before, which the scale of the
+  /// single is none any more. `pending`: numbers of the last rows before, which the scale of the
   /// iterations does not have yet.
   void begin_row(hsize_t row, std::int64_t iteration, const std::vector<WantedBlocks>& wanted,
-                 const std::vector<std::int64_t>& unsaid);
+                 const std::vector<std::int64_t>& pending);
   void grow_to_rows(hsize_t rows);
   /// Writes down what is named by their dimensions.
   void list_named();
 
  private:
   BlockTable* table_for(const WantedBlocks& wanted, hsize_t row,
-                        const std::vector<std::int64_t>& unsaid);
+                        const std::vector<std::int64_t>& pending);
   BlockTable* make(const WantedBlocks& wanted, hsize_t rows);
 
   BlockTablePlace place_;
+  const leat_run& run_;
   std::vector<std::unique_ptr<BlockTable>> tables_;
   std::map<std::uint32_t, BlockTable*> of_;
   std::map<std::string, BlockTable*> by_shape_;  // those of constants begin with a '='

@@ -195,7 +195,7 @@ TimeAxis::TimeAxis(hid_t file, const leat_run& run, DimensionScales& scales)
   const std::string& rows = scales.rows().name();
   if (!rows.empty() && rows != scales.iteration().name()) {
     times_ = opened(rows);
-    times_.keep_rows(scales.iteration().extents()[0]);
+    times_.truncate_rows(scales.iteration().extents()[0]);
     beside_ = scales.iteration().name();
   } else if (leat_run_time_parameter(&run) >= 0 && scales.has("time")) {
     make_beside();

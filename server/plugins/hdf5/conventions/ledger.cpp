@@ -30,7 +30,6 @@ std::string name_of_ledger(hid_t file) {
 
 std::string ledger_text(hid_t file, const std::string& name) {
   const Id dataset = open_dataset(file, name), type(H5Dget_type(dataset), name);
-  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0) return "";
   std::string text(product(extents_of(dataset)) * H5Tget_size(type), '\0');
   check(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), "cannot read " + name);
   return text;

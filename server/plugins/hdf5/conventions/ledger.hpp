@@ -16,7 +16,6 @@ namespace leat::hdf5 {
 
 /// What it is called in a file, wherever that has it; "" for none.
 std::string name_of_ledger(hid_t file);
-/// "" where it is of another form.
 std::string ledger_text(hid_t file, const std::string& name);
 /// Makes it, marked as one.
 void write_ledger_text(hid_t file, const std::string& name, const std::string& json);

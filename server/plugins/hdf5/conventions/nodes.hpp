@@ -18,7 +18,7 @@ namespace leat::hdf5 {
 // A run on several nodes has a server on each, and each writes a part: <stem>.parts/<session>/
 // rank000004.h5, called after the lowest rank of its node. <stem>.h5 is the view of them.
 
-/// An older server does not say which of the nodes it is on: then its file has no view.
+/// Once it is open: before that a plugin is not told its first rank.
 inline bool is_one_of_several_nodes(const leat_run& run) {
   return run.ranks > run.node_ranks && leat_run_first_rank(&run) >= 0;
 }

@@ -213,9 +213,8 @@ struct DescribedRun::Reader {
 DescribedRun::DescribedRun(hid_t file) {
   if (!has_attribute(file, kName))
     throw std::runtime_error(
-        "the file has no attribute leat_run, in which newer versions of Leat say what is in it; "
-        "files of "
-        "a store with layout=\"damaris\" have none");
+        "the file has no attribute leat_run, in which Leat says what is in it; files of a store "
+        "with layout=\"damaris\" have none");
   Reader reader{*this};
   run_.size = sizeof run_;
   run_.simulation = reader.keep(text_attribute(file, "simulation", ""));

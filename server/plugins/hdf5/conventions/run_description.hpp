@@ -21,8 +21,8 @@ void describe_run(hid_t file, const leat_run& run);
 /// The run as one server has it that has all of its ranks: node_ranks is ranks, first_rank is 0.
 class DescribedRun {
  public:
-  /// Throws when the file does not describe its run: it is of an older version of Leat, or none of
-  /// Leat's; or a newer version describes it in a way that this one does not know.
+  /// Throws when the file does not describe its run: it is none of Leat's; or a newer version describes
+  /// it in a way that this one does not know.
   explicit DescribedRun(hid_t file);
   DescribedRun(const DescribedRun&) = delete;
   DescribedRun& operator=(const DescribedRun&) = delete;

@@ -167,6 +167,8 @@ class StoredBlockTable {
   StoredBlockTable() = default;
   StoredBlockTable(hid_t file, const std::string& name);
   bool exists() const { return ranks_.exists(); }
+  /// False of what does not vary in time.
+  bool has_rows() const { return counts_.exists(); }
   /// Blocks of a row, from a first one on; all of them, in row 0, of what does not vary in time.
   struct Range {
     hsize_t first = 0, count = 0;

@@ -212,7 +212,7 @@ void Dataset::open(hid_t file) {
   for (const hsize_t extent : most) grows_.push_back(extent == H5S_UNLIMITED);
 }
 
-void Dataset::keep_rows(hsize_t rows) {
+void Dataset::truncate_rows(hsize_t rows) {
   if (extents_[0] > rows) {
     extents_[0] = rows;
     check(H5Dset_extent(id_, extents_.data()), "cannot go on with the dataset " + name_);
@@ -244,12 +244,12 @@ void Dataset::attach_scale(std::size_t d, Dataset& scale) {
 }
 
 void Dataset::attach_iterations(Dataset& scale, hsize_t rows) {
-  if (!is_new_) keep_rows(rows);
+  if (!is_new_) truncate_rows(rows);
   if (scale_of(0) == HADDR_UNDEF) be_named(0, scale, "cannot name the iterations of " + name_);
 }
 
 void Dataset::attach_records(Dataset& scale, hsize_t records) {
-  if (!is_new_) keep_rows(records);
+  if (!is_new_) truncate_rows(records);
   attach_scale(0, scale);
 }
 

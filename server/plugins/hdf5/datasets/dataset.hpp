@@ -100,7 +100,7 @@ class Dataset {
 
   /// Of what a writer before this one left there are so many rows; the rest is cut off, and what may
   /// be behind them in the file becomes fill value.
-  void keep_rows(hsize_t rows);
+  void truncate_rows(hsize_t rows);
   /// False when it was in the file before.
   bool is_new() const { return is_new_; }
   const Shape& extents() const { return extents_; }

@@ -92,34 +92,34 @@ void make_in(unsigned char* read, const Changes& changes, std::uint64_t address,
   }
 }
 
-void KnownBytes::note(std::uint64_t address, const unsigned char* from, std::size_t bytes) {
+void ShadowCopy::note(std::uint64_t address, const unsigned char* from, std::size_t bytes) {
   if (!find(address, bytes)) bytes_ += bytes;
   put(&pieces_, address, from, bytes);
 }
 
-void KnownBytes::forget(std::uint64_t address, std::size_t bytes) {
+void ShadowCopy::forget(std::uint64_t address, std::size_t bytes) {
   for (auto p = first_over(pieces_, address); p != pieces_.end() && p->first < address + bytes;)
     p = pieces_.erase(p);
 }
 
-void KnownBytes::forget_all() {
+void ShadowCopy::forget_all() {
   pieces_.clear();
   bytes_ = 0;
 }
 
-void KnownBytes::keep_small() {
+void ShadowCopy::limit_size() {
   if (bytes_ > kMostBytes) forget_all();
 }
 
 // What lies side by side, and was not written as one, counts as not known.
-const unsigned char* KnownBytes::find(std::uint64_t address, std::size_t bytes) const {
+const unsigned char* ShadowCopy::find(std::uint64_t address, std::size_t bytes) const {
   const auto piece = first_over(pieces_, address);
   const bool is_in = piece != pieces_.end() && piece->first <= address &&
                      piece->first + piece->second.size() >= address + bytes;
   return is_in ? piece->second.data() + (address - piece->first) : nullptr;
 }
 
-Changes KnownBytes::missing_of(const Changes& pieces) const {
+Changes ShadowCopy::missing_of(const Changes& pieces) const {
   Changes found;
   for (const auto& [address, piece] : pieces)
     add_new_blocks(&found, address, piece, find(address, piece.size()));

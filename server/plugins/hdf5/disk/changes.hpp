@@ -28,7 +28,7 @@ void make_in(unsigned char* read, const Changes& changes, std::uint64_t address,
 /// What a file has at the places that change with each commit, as this process wrote it: it need not
 /// be read back to know what a commit changes there, and what not. A structure of 2,616 bytes
 /// changes in some forty of them.
-class KnownBytes {
+class ShadowCopy {
  public:
   /// These are in the file, from now on.
   void note(std::uint64_t address, const unsigned char* from, std::size_t bytes);
@@ -36,7 +36,7 @@ class KnownBytes {
   void forget(std::uint64_t address, std::size_t bytes);
   void forget_all();
   /// Forgets all when it has become much. What changes often is learnt again with the next commit.
-  void keep_small();
+  void limit_size();
 
   /// Null when not all of them are known.
   const unsigned char* find(std::uint64_t address, std::size_t bytes) const;

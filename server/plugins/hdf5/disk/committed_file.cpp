@@ -19,10 +19,10 @@ CommittedFile::CommittedFile(const FilePlace& place, Start start, Durability dur
     : file_(place, start == Start::anew),
       durability_(durability),
       journal_(place, durability == Durability::iteration),
-      large_(file_.fd()) {
+      direct_writer_(file_.fd()) {
   const off_t bytes = ::lseek(file_.fd(), 0, SEEK_END);
-  room_ = Room(static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes));
-  places_ = FileSpace(room_.end());
+  reservation_ = Reservation(static_cast<std::uint64_t>(bytes < 0 ? 0 : bytes));
+  places_ = FileSpace(reservation_.end());
 }
 
 int CommittedFile::publish() {
@@ -33,7 +33,7 @@ int CommittedFile::publish() {
 int CommittedFile::move_to(const FilePlace& place) {
   const int code = file_.move_to(place, waits_for_disk());
   if (code != 0) return code;
-  large_.move_to(file_.fd());
+  direct_writer_.move_to(file_.fd());
   journal_.move_to(place);
   return sync();
 }
@@ -42,28 +42,28 @@ int CommittedFile::allocate(std::uint64_t bytes, bool bulk, std::uint64_t* addre
   FileSpace places = places_;
   const std::uint64_t at = places.take(bytes, bulk);
   const std::uint64_t kept = bulk ? kKeptForStructures : 0;
-  const int code = room_.take(file_.fd(), places.end() + kept);
+  const int code = reservation_.take(file_.fd(), places.end() + kept);
   if (code != 0) return code;
   // Behind all that was ever given away there are zeros.
   if (!bulk && places.next() > places_.next()) in_place_.note_zeros(at, places.next() - at);
   places_ = places;
   *address = at;
-  if (bulk && places_.next() > at + bytes) gathered_.note_gap(at + bytes, places_.next());
+  if (bulk && places_.next() > at + bytes) combiner_.note_gap(at + bytes, places_.next());
   return 0;
 }
 
 int CommittedFile::set_end(std::uint64_t end) {
-  const int code = room_.take(file_.fd(), end);
+  const int code = reservation_.take(file_.fd(), end);
   if (code == 0) places_.set_end(end);
   return code;
 }
 
 int CommittedFile::make_room(std::uint64_t bytes) {
-  return room_.take(file_.fd(), size() + bytes + kKeptForStructures);
+  return reservation_.take(file_.fd(), size() + bytes + kKeptForStructures);
 }
 
 int CommittedFile::read(std::uint64_t address, void* to, std::size_t bytes) {
-  if (gathered_.touches(address, bytes)) gathered_.write(file_.fd());
+  if (combiner_.touches(address, bytes)) combiner_.write(file_.fd());
   const int code = read_whole(file_.fd(), to, bytes, address);
   if (code != 0) return code;
   did(bytes);
@@ -82,25 +82,25 @@ int CommittedFile::write(std::uint64_t address, const void* from, std::size_t by
 
 int CommittedFile::write_bulk(std::uint64_t address, const void* from, std::size_t bytes) {
   in_place_.note_other(address, bytes);
-  if (gathered_.fits(from, bytes)) {
-    if (gathered_.is_in_the_way(address)) gathered_.write(file_.fd());
-    gathered_.add(address, from, bytes);
+  if (combiner_.fits(from, bytes)) {
+    if (combiner_.is_in_the_way(address)) combiner_.write(file_.fd());
+    combiner_.add(address, from, bytes);
     return 0;
   }
-  if (gathered_.touches(address, bytes)) gathered_.write(file_.fd());
-  return large_.take(address, from, bytes) ? large_.write(address, from, bytes)
-                                           : write_whole(file_.fd(), from, bytes, address);
+  if (combiner_.touches(address, bytes)) combiner_.write(file_.fd());
+  return direct_writer_.take(address, from, bytes) ? direct_writer_.write(address, from, bytes)
+                                                   : write_whole(file_.fd(), from, bytes, address);
 }
 
 void CommittedFile::lend(const std::vector<LentRange>& ranges, std::uint64_t waiting) {
-  gathered_.lend(ranges);
-  if (const auto phase = large_.begin(ranges, waiting)) places_.set_phase(*phase);
+  combiner_.lend(ranges);
+  if (const auto phase = direct_writer_.begin(ranges, waiting)) places_.set_phase(*phase);
 }
 
 int CommittedFile::return_lent() {
-  gathered_.write(file_.fd());
-  gathered_.lend({});
-  return gathered_.take_failure();
+  combiner_.write(file_.fd());
+  combiner_.lend({});
+  return combiner_.take_failure();
 }
 
 int CommittedFile::commit() {
@@ -171,7 +171,7 @@ void CommittedFile::write_back() const {
 }
 
 int CommittedFile::finish() {
-  room_.cut(end());
+  reservation_.cut(end());
   int code = ::ftruncate(file_.fd(), static_cast<off_t>(end())) == 0 ? 0 : errno;
   const bool waits = durability_ != Durability::none;
   if (code == 0 && durability_ == Durability::close) write_back();

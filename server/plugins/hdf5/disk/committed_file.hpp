@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "server/plugins/hdf5/disk/bulk_pieces.hpp"
-#include "server/plugins/hdf5/disk/file_place.hpp"
+#include "server/plugins/hdf5/disk/bulk_writes.hpp"
 #include "server/plugins/hdf5/disk/file_space.hpp"
 #include "server/plugins/hdf5/disk/journal.hpp"
+#include "server/plugins/hdf5/disk/named_file.hpp"
 
 namespace leat::hdf5 {
 
@@ -62,7 +62,7 @@ class CommittedFile final : public File {
   /// an existing one, whose last commit is finished; throws when it cannot.
   CommittedFile(const FilePlace& place, Start start, Durability durability);
   CommittedFile(const CommittedFile&) = delete;
-  LargePieces& large_pieces() { return large_; }
+  DirectWriter& direct_writer() { return direct_writer_; }
   /// Called with the bytes of each piece that is written or read, or known to be on the disk.
   void report_progress(std::function<void(std::uint64_t bytes)> progress) {
     progress_ = std::move(progress);
@@ -115,11 +115,11 @@ class CommittedFile final : public File {
   Durability durability_;
   Journal journal_;
   FileSpace places_;
-  Room room_;
+  Reservation reservation_;
   Changes staged_, waiting_;
   InPlace in_place_;
-  Gathered gathered_;
-  LargePieces large_;
+  WriteCombiner combiner_;
+  DirectWriter direct_writer_;
   EarlyWriteback early_;
   std::function<void(std::uint64_t)> progress_;
 };

@@ -3,20 +3,17 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
+#include "lib/os/process.hpp"
 #include "server/plugins/common/whole_io.hpp"
 
 namespace leat::hdf5 {
@@ -28,56 +25,51 @@ namespace {
 
 struct Owner {
   std::string host;
-  long process = 0;
-  std::string start;  // of the process: its number may be used again
+  platform::ProcessId process;
 
   bool operator==(const Owner& other) const {
-    return host == other.host && process == other.process && start == other.start;
+    return host == other.host && process.pid == other.process.pid &&
+           process.start == other.process.start && process.space == other.process.space;
   }
 };
 
-std::string this_host() {
-  char name[256] = "";
-  (void)gethostname(name, sizeof name - 1);
-  return *name ? name : "?";
-}
+Owner this_owner() { return {platform::node_name(), platform::this_process()}; }
 
-std::string start_of(long process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return "";
-  std::istringstream fields(text.substr(name_end + 1));
-  constexpr int kAfterName = 20;  // of the 22nd field
-  std::string field;
-  for (int i = 0; i < kAfterName; ++i) fields >> field;
-  return field;
+std::string text_of(const Owner& owner, char between) {
+  std::string text = owner.host;
+  for (const std::uint64_t number :
+       {static_cast<std::uint64_t>(owner.process.pid), owner.process.start, owner.process.space})
+    text += between + std::to_string(number);
+  return text;
 }
 
 Owner in_file(const FilePlace& place) {
-  char text[512] = "";
-  if (const Descriptor fd(place.open(O_RDONLY)); fd.is_open())
-    (void)read_whole(fd, text, sizeof text - 1, 0);
+  constexpr std::size_t kMost = 512;
   Owner owner;
-  std::istringstream(text) >> owner.host >> owner.process >> owner.start;
+  if (const UniqueFd fd = place.open(O_RDONLY))
+    std::istringstream(platform::text_of(fd.get(), kMost)) >> owner.host >> owner.process.pid >>
+        owner.process.start >> owner.process.space;
   return owner;
 }
 
+// Processes of other hosts and containers cannot be seen from here.
 bool may_live(const Owner& owner) {
-  if (owner.host.empty() || owner.start.empty()) return false;  // cut off: nobody's
-  return owner.host != this_host() || start_of(owner.process) == owner.start;
+  if (owner.process.start == 0) return false;  // the text is cut off: nobody's
+  const std::uint64_t space = owner.process.space;
+  const bool is_seen =
+      owner.host == platform::node_name() && (space == 0 || space == platform::this_space());
+  return !is_seen || platform::lives(owner.process);
 }
 
 // With its text in it from the start: links are made whole or not at all, on network file systems
 // too.
 bool make(const FilePlace& place, const Owner& owner) {
-  const std::string who = owner.host + ' ' + std::to_string(owner.process) + ' ' + owner.start;
-  const FilePlace draft = place.called(place.name() + "." + owner.host + "." +
-                                       std::to_string(owner.process) + "." + owner.start);
+  const std::string who = text_of(owner, ' ') + '\n';
+  const FilePlace draft = place.called(place.name() + "." + text_of(owner, '.'));
   draft.remove();
-  const Descriptor fd(draft.make());
-  int code = !fd.is_open() ? errno : write_whole(fd, (who + '\n').data(), who.size() + 1, 0);
-  if (code == 0) code = place.give_to(fd);
+  const UniqueFd fd = draft.make();
+  int code = !fd ? errno : write_whole(fd.get(), who.data(), who.size(), 0);
+  if (code == 0) code = place.give_to(fd.get());
   draft.remove();
   if (code != 0 && code != EEXIST)
     throw std::runtime_error("cannot write " + place.path() + ": " + std::strerror(code));
@@ -86,8 +78,7 @@ bool make(const FilePlace& place, const Owner& owner) {
 
 // Makes the file, unless one whose owner may live is there. Throws when it cannot be written.
 bool claim(const FilePlace& owner_file) {
-  const Owner self{this_host(), static_cast<long>(getpid()), start_of(getpid())};
-  while (!make(owner_file, self)) {
+  while (!make(owner_file, this_owner())) {
     const Owner other = in_file(owner_file);
     if (may_live(other)) return false;
     if (in_file(owner_file) == other) owner_file.remove();
@@ -102,7 +93,7 @@ bool is_claimed(const FilePlace& owner_file) { return may_live(in_file(owner_fil
 std::string owner_in(const FilePlace& owner_file) {
   const Owner owner = in_file(owner_file);
   if (owner.host.empty()) return "";
-  return "process " + std::to_string(owner.process) + " on " + owner.host;
+  return "process " + std::to_string(owner.process.pid) + " on " + owner.host;
 }
 
 namespace fs = std::filesystem;
@@ -114,20 +105,13 @@ std::string advice(int code) {
   return ": give the run the right to write there, or change folder=\"...\" of the store";
 }
 
-Descriptor open_lock(const FilePlace& lock) {
-  Descriptor fd(lock.open_or_make());
-  if (fd.is_open()) return fd;
+UniqueFd open_lock(const FilePlace& lock) {
+  UniqueFd fd = lock.open_or_make();
+  if (fd) return fd;
   const int code = errno;
   throw std::runtime_error("cannot write into the output folder \"" +
                            fs::absolute(lock.path()).parent_path().string() +
                            "\": " + std::strerror(code) + advice(code));
-}
-
-// Others may be able to write to the folder, and a link of theirs leads anywhere.
-bool is_no_file(const FilePlace& lock) {
-  struct stat facts {};
-  return fstatat(lock.fd(), lock.name().c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
-         !S_ISREG(facts.st_mode);
 }
 
 // 0, or an errno: EWOULDBLOCK when others have it; anything else says that there are no locks here.
@@ -151,8 +135,8 @@ FilePlace owner_of(const FilePlace& file) { return file.beside(".owner"); }
 }  // namespace
 
 bool FileLock::is_taken(const FilePlace& file) {
-  const Descriptor fd(lock_of(file).open(O_RDONLY));
-  const bool taken = fd.is_open() && try_lock(fd, LOCK_SH) == EWOULDBLOCK;
+  const UniqueFd fd = lock_of(file).open(O_RDONLY);
+  const bool taken = fd && try_lock(fd.get(), LOCK_SH) == EWOULDBLOCK;
   return taken || is_claimed(owner_of(file));
 }
 
@@ -172,30 +156,31 @@ std::optional<FileLock> FileLock::take(const FilePlace& file) {
   const FilePlace lock = lock_of(file);
   std::string removed;
   for (;;) {
-    if (is_no_file(lock) && lock.remove() == 0) removed = lock.path();
-    Descriptor fd = open_lock(lock);
-    const int code = lock_now(fd);
+    // Others may be able to write to the folder, and a link of theirs leads anywhere.
+    if (lock.is_no_file() && lock.remove() == 0) removed = lock.path();
+    UniqueFd fd = open_lock(lock);
+    const int code = lock_now(fd.get());
     if (code == EWOULDBLOCK) return std::nullopt;
     FileLock taken(lock, std::move(fd));
     if (code != 0) return take_without_locks(file);
     taken.removed_ = removed;
     // Its last owner may have removed the file between our open and our lock: then we have locked
     // nothing, and what has the name now is not ours to remove.
-    if (lock.names(taken.held_->fd)) return taken;
+    if (lock.names(taken.held_->fd.get())) return taken;
   }
 }
 
 std::optional<FileLock> FileLock::take_without_locks(const FilePlace& file) {
   if (!claim(owner_of(file))) return std::nullopt;
-  return FileLock(owner_of(file), Descriptor());
+  return FileLock(owner_of(file), UniqueFd());
 }
 
 bool FileLock::holds(const FilePlace& file) const {
-  return held_->fd.is_open() ? lock_of(file).names(held_->fd) : is_claimed(owner_of(file));
+  return held_->fd ? lock_of(file).names(held_->fd.get()) : is_claimed(owner_of(file));
 }
 
 FileLock::Held::~Held() {
-  if (!fd.is_open() || place.names(fd)) place.remove();
+  if (!fd || place.names(fd.get())) place.remove();
 }
 
 }  // namespace leat::hdf5

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "server/plugins/hdf5/disk/file_place.hpp"
+#include "server/plugins/hdf5/disk/named_file.hpp"
 
 namespace leat::hdf5 {
 
@@ -37,9 +37,9 @@ class FileLock {
   struct Held {
     ~Held();
     FilePlace place;
-    Descriptor fd;  // none where there are no locks
+    UniqueFd fd;  // none where there are no locks
   };
-  FileLock(FilePlace place, Descriptor fd) : held_(new Held{std::move(place), std::move(fd)}) {}
+  FileLock(FilePlace place, UniqueFd fd) : held_(new Held{std::move(place), std::move(fd)}) {}
 
   std::unique_ptr<const Held> held_;
   std::string removed_;

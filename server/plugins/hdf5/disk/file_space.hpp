@@ -108,10 +108,10 @@ inline int reserve(int fd, std::uint64_t from, std::uint64_t upto) {
   return code == ENOSPC || code == EDQUOT || code == EFBIG ? code : 0;
 }
 
-class Room {
+class Reservation {
  public:
   /// Up to `end` the file has some.
-  explicit Room(std::uint64_t end = 0) : end_(end) {}
+  explicit Reservation(std::uint64_t end = 0) : end_(end) {}
   std::uint64_t end() const { return end_; }
   /// Nothing behind `end` is needed any more.
   void cut(std::uint64_t end) { end_ = end; }

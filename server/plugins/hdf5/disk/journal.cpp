@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/os/crc32c.hpp"
 #include "server/plugins/common/whole_io.hpp"
-#include "server/plugins/hdf5/disk/file_place.hpp"
 
 namespace leat::hdf5 {
 
@@ -55,7 +55,7 @@ struct FoundRecord {
   std::string why{};  ///< it is unusable
 };
 
-constexpr char kMagic[] = "LEATJRN4";
+constexpr char kMagic[] = "LEATJRN5";
 static_assert(sizeof(Standing) == 56 && sizeof(RecordHead) == 96);
 
 // An id with zeros behind it; all zeros where the system does not tell it.
@@ -69,35 +69,20 @@ const std::string& this_boot() {
   return boot;
 }
 
-// FNV-1a, 64 bits. Source: Fowler, Noll, Vo, draft-eastlake-fnv.
-std::uint64_t sum_of(const void* from, std::size_t bytes,
-                     std::uint64_t sum = 14695981039346656037u) {
-  const auto* at = static_cast<const unsigned char*>(from);
-  for (std::size_t i = 0; i < bytes; ++i) sum = (sum ^ at[i]) * 1099511628211u;
-  return sum;
-}
-
-// Of changes: of many variables they are 100 KiB in each commit, for which bytes are too slow.
-// FNV-1a of words, each mixed so that no two errors in the highest bits make up for each other.
-std::uint64_t sum_of_changes(std::string_view text) {
-  std::uint64_t sum = 14695981039346656037u, word = 0;
-  std::size_t at = 0;
-  for (; at + sizeof word <= text.size(); at += sizeof word) {
-    std::memcpy(&word, &text[at], sizeof word);
-    sum = (sum ^ word) * 1099511628211u;
-    sum ^= sum >> 32;
-  }
-  return sum_of(text.data() + at, text.size() - at, sum);
-}
-
 std::uint64_t sum_of(const Standing& standing) {
-  return sum_of(&standing, offsetof(Standing, sum));
+  return platform::crc32c(&standing, offsetof(Standing, sum));
 }
 
+// Without the state, which changes.
 std::uint64_t sum_of(const RecordHead& head) {
   constexpr std::size_t kBegin = offsetof(RecordHead, inode);
-  return sum_of(reinterpret_cast<const char*>(&head) + kBegin,
-                offsetof(RecordHead, head_sum) - kBegin, sum_of(head.magic, kMagicBytes));
+  return platform::crc32c(reinterpret_cast<const char*>(&head) + kBegin,
+                          offsetof(RecordHead, head_sum) - kBegin,
+                          platform::crc32c(head.magic, kMagicBytes));
+}
+
+std::uint64_t sum_of(std::string_view changes) {
+  return platform::crc32c(changes.data(), changes.size());
 }
 
 std::uint64_t inode_of(int file) {
@@ -182,7 +167,7 @@ std::optional<FoundRecord> changes_behind(const RecordHead& head, int journal, s
     if (read_whole(journal, text.data(), text.size(), at) != 0)
       return unusable("cannot be read: " + std::string(std::strerror(errno)));
   }
-  if (fits_in && head.sum == sum_of_changes(text) && take_changes(text, &found)) return found;
+  if (fits_in && head.sum == sum_of(text) && take_changes(text, &found)) return found;
   if (!is_strict) return std::nullopt;
   return unusable(fits_in ? "is damaged: its changes are not as they were written"
                           : "is damaged: it is cut off");
@@ -207,7 +192,7 @@ Standing standing(RecordState state) {
 
 // What is to be at the addresses of `changes`, and what is there now, which is known. `file` is
 // the one that it is for.
-std::string make_record(const Changes& changes, const KnownBytes& there, int file) {
+std::string make_record(const Changes& changes, const ShadowCopy& there, int file) {
   std::string record(sizeof(RecordHead), '\0');
   for (const auto& [address, bytes] : changes) {
     const std::uint64_t place[2] = {address, bytes.size()};
@@ -221,7 +206,7 @@ std::string make_record(const Changes& changes, const KnownBytes& there, int fil
   head.standing = standing(RecordState::being_written);
   head.inode = inode_of(file);
   head.bytes = text.size();
-  head.sum = sum_of_changes(text);
+  head.sum = sum_of(text);
   head.head_sum = sum_of(head);
   std::memcpy(record.data(), &head, sizeof head);
   return record;
@@ -288,11 +273,11 @@ Changes missing_in(int fd, Changes changes) {
 FoundRecord found_beside(const std::string& file, int fd) {
   struct stat facts {};
   if (::lstat(journal_of(file).c_str(), &facts) != 0) return {};
-  const OpenedFile journal(journal_of(file), O_RDONLY | O_NOFOLLOW);
-  if (!journal.why().empty()) return {FoundRecord::Kind::unusable, {}, {}, journal.why()};
-  if (!have_one_owner(fd, journal.fd()))
-    return {FoundRecord::Kind::unusable, {}, {}, "belongs to another user than the file"};
-  return read_records(journal.fd(), fd);
+  std::string why;
+  const UniqueFd journal = platform::open_file(journal_of(file), O_RDONLY | O_NOFOLLOW, &why);
+  if (!journal) return unusable(why);
+  if (!have_one_owner(fd, journal.get())) return unusable("belongs to another user than the file");
+  return read_records(journal.get(), fd);
 }
 
 // Makes those of the journal that are missing. True when there were some.
@@ -342,13 +327,13 @@ void Journal::make_way() const {
 
 // One that somebody has removed is made again.
 int Journal::open() {
-  if (is_published_ && !place_.names(fd_)) close();
-  if (!fd_.is_open()) fd_ = Descriptor(new_.make(place_));
-  return fd_.is_open() ? 0 : errno;
+  if (is_published_ && !place_.names(fd_.get())) close();
+  if (!fd_) fd_ = new_.make(place_);
+  return fd_ ? 0 : errno;
 }
 
 void Journal::close() {
-  fd_ = Descriptor();
+  fd_.reset();
   end_ = 0;
   name_is_safe_ = is_published_ = false;
   new_.give_up();
@@ -361,14 +346,14 @@ void Journal::move_to(const FilePlace& file) {
   make_way();
 }
 
-int Journal::add(const Changes& changes, const KnownBytes& there, int file) {
+int Journal::add(const Changes& changes, const ShadowCopy& there, int file) {
   int code = open();
   if (code != 0) return code;
   std::string text = make_record(changes, there, file);
   const std::uint64_t bytes = text.size();
   text.append(sizeof(RecordHead), '\0');  // no older record follows
-  code = write_whole(fd_, text.data(), text.size(), end_);
-  if (code == 0 && durable_) code = sync_data(fd_);
+  code = write_whole(fd_.get(), text.data(), text.size(), end_);
+  if (code == 0 && durable_) code = sync_data(fd_.get());
   if (code == 0) code = publish();
   if (code == 0) code = mark(RecordState::ready, end_);
   if (code == 0) end_ += bytes;
@@ -376,8 +361,8 @@ int Journal::add(const Changes& changes, const KnownBytes& there, int file) {
 }
 
 int Journal::publish() {
-  int code = is_published_ ? 0 : new_.publish(fd_);
-  if (code == EEXIST && place_.remove() == 0) code = new_.publish(fd_);
+  int code = is_published_ ? 0 : new_.publish(fd_.get());
+  if (code == EEXIST && place_.remove() == 0) code = new_.publish(fd_.get());
   is_published_ = code == 0;
   if (code != 0 || !durable_ || name_is_safe_) return code;
   code = place_.sync_folder();
@@ -388,7 +373,7 @@ int Journal::publish() {
 // Of the record at `at`, in one write.
 int Journal::mark(RecordState state, std::uint64_t at) const {
   const Standing now = standing(state);
-  return write_whole(fd_, &now, sizeof now, at + offsetof(RecordHead, standing));
+  return write_whole(fd_.get(), &now, sizeof now, at + offsetof(RecordHead, standing));
 }
 
 // The first record speaks for all.
@@ -398,38 +383,40 @@ int Journal::mark_all(RecordState state) {
   return code;
 }
 
-int Journal::done() { return fd_.is_open() ? mark_all(RecordState::made) : 0; }
+int Journal::done() { return fd_ ? mark_all(RecordState::made) : 0; }
 
 int Journal::forget() {
-  if (!fd_.is_open()) return 0;
+  if (!fd_) return 0;
   const int code = mark_all(RecordState::forgotten);
-  return code == 0 && durable_ ? sync_data(fd_) : code;
+  return code == 0 && durable_ ? sync_data(fd_.get()) : code;
 }
 
 void Journal::remove() {
-  if (is_published_ && place_.names(fd_)) place_.remove();
+  if (is_published_ && place_.names(fd_.get())) place_.remove();
 }
 
 bool has_unfinished_commit(const std::string& file) {
-  const OpenedFile opened(file, O_RDONLY);
-  if (!opened.why().empty()) return false;
-  const FoundRecord found = found_beside(file, opened.fd());
+  std::string why;
+  const UniqueFd opened = platform::open_file(file, O_RDONLY, &why);
+  if (!opened) return false;
+  const FoundRecord found = found_beside(file, opened.get());
   return found.kind == FoundRecord::Kind::unusable ||
-         !missing_in(opened.fd(), found.changes).empty();
+         !missing_in(opened.get(), found.changes).empty();
 }
 
 LastCommit finish_last_commit(const std::string& file) {
   struct stat facts {};
   if (::lstat(journal_of(file).c_str(), &facts) != 0) return {};
-  const OpenedFile opened(file, O_RDWR);
-  if (!opened.why().empty()) throw std::runtime_error(file + " " + opened.why());
-  const FoundRecord found = found_beside(file, opened.fd());
+  std::string why;
+  const UniqueFd opened = platform::open_file(file, O_RDWR, &why);
+  if (!opened) throw std::runtime_error(file + " " + why);
+  const FoundRecord found = found_beside(file, opened.get());
   if (found.kind == FoundRecord::Kind::unusable) {
-    const std::string why = "its journal " + journal_of(file) + " " + found.why;
+    why = "its journal " + journal_of(file) + " " + found.why;
     return {LastCommit::Kind::not_finished, why, put_aside(FilePlace(file).beside(kEnding))};
   }
   LastCommit commit;
-  if (make_changes(file, opened.fd(), found)) commit.kind = LastCommit::Kind::finished;
+  if (make_changes(file, opened.get(), found)) commit.kind = LastCommit::Kind::finished;
   if (found.kind == FoundRecord::Kind::not_begun) commit.kind = LastCommit::Kind::not_begun;
   ::unlink(journal_of(file).c_str());
   FilePlace(file).sync_folder();
@@ -450,45 +437,45 @@ int InPlace::make(int file, Journal* journal, Changes* first, const Changes& the
   int code = learn(file, *first);
   if (code == 0) code = learn(file, then);
   if (code != 0) return code;
-  const Changes of_first = known_.missing_of(*first), of_then = known_.missing_of(then);
+  const Changes of_first = shadow_.missing_of(*first), of_then = shadow_.missing_of(then);
   Changes all = of_first;
   for (const auto& [address, bytes] : of_then) put(&all, address, bytes.data(), bytes.size());
-  code = journal->add(all, known_, file);
+  code = journal->add(all, shadow_, file);
   for (const Changes* changes : {&of_first, &of_then}) {
     if (code == 0) code = write(file, *changes);
   }
-  if (code != 0) known_.forget_all();
-  known_.keep_small();
+  if (code != 0) shadow_.forget_all();
+  shadow_.limit_size();
   return code;
 }
 
 void InPlace::note_zeros(std::uint64_t address, std::size_t bytes) {
-  known_.note(address, std::vector<unsigned char>(bytes).data(), bytes);
+  shadow_.note(address, std::vector<unsigned char>(bytes).data(), bytes);
 }
 
 // Reads what is not known.
 int InPlace::learn(int file, const Changes& places) {
   std::vector<unsigned char> there;
   for (const auto& [address, bytes] : places) {
-    if (known_.find(address, bytes.size())) continue;
+    if (shadow_.find(address, bytes.size())) continue;
     there.resize(bytes.size());
     const int code = read_whole(file, there.data(), there.size(), address);
     if (code != 0) return code;
-    known_.note(address, there.data(), there.size());
+    shadow_.note(address, there.data(), there.size());
   }
   return 0;
 }
 
 int InPlace::write(int file, const Changes& changes) {
-  for (const auto& [address, bytes] : changes) known_.note(address, bytes.data(), bytes.size());
+  for (const auto& [address, bytes] : changes) shadow_.note(address, bytes.data(), bytes.size());
   for (auto next = changes.begin(); next != changes.end();) {
     const std::uint64_t begin = next->first;
     std::uint64_t end = end_of(*next);
     for (++next; next != changes.end() && next->first <= end + kNear &&
-                 known_.find(begin, end_of(*next) - begin);
+                 shadow_.find(begin, end_of(*next) - begin);
          ++next)
       end = end_of(*next);
-    const int code = write_whole(file, known_.find(begin, end - begin), end - begin, begin);
+    const int code = write_whole(file, shadow_.find(begin, end - begin), end - begin, begin);
     if (code != 0) return code;
   }
   return 0;

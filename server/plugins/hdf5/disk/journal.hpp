@@ -8,7 +8,7 @@
 #include <string>
 
 #include "server/plugins/hdf5/disk/changes.hpp"
-#include "server/plugins/hdf5/disk/file_place.hpp"
+#include "server/plugins/hdf5/disk/named_file.hpp"
 
 namespace leat::hdf5 {
 
@@ -33,7 +33,7 @@ class Journal {
   Journal(const Journal&) = delete;
 
   /// Adds a record; what is `there` now is known. 0 or an errno; after 0 the changes may be made.
-  int add(const Changes& changes, const KnownBytes& there, int file);
+  int add(const Changes& changes, const ShadowCopy& there, int file);
   /// All changes are made. 0 or an errno.
   int done();
   /// They are on the disk, and are never to be made again. 0 or an errno.
@@ -56,7 +56,7 @@ class Journal {
   bool name_is_safe_ = false;  // from a power cut
   NewFile new_;
   bool is_published_ = false;
-  Descriptor fd_;
+  UniqueFd fd_;
   std::uint64_t end_ = 0;  // of the last record
 };
 
@@ -100,15 +100,15 @@ class InPlace {
   void note_zeros(std::uint64_t address, std::size_t bytes);
   /// Somebody has written there: structures, as they are now, or other things.
   void note_structure(std::uint64_t address, const unsigned char* from, std::size_t bytes) {
-    known_.note(address, from, bytes);
+    shadow_.note(address, from, bytes);
   }
-  void note_other(std::uint64_t address, std::size_t bytes) { known_.forget(address, bytes); }
+  void note_other(std::uint64_t address, std::size_t bytes) { shadow_.forget(address, bytes); }
 
  private:
   int learn(int file, const Changes& places);
   int write(int file, const Changes& changes);
 
-  KnownBytes known_;
+  ShadowCopy shadow_;
 };
 
 }  // namespace leat::hdf5

@@ -226,7 +226,7 @@ CellOrder::Array CellOrder::arrange(std::uint32_t number, const BlockList& block
 // In its first iteration; others may have other numbers.
 void CellOrder::warn_once(std::uint32_t variable, const std::string& what) {
   const std::string name = quoted(leat_variable_at(&run_, variable)->name);
-  if (said_.insert(name + (what.starts_with("holes") ? "holes" : "twice")).second)
+  if (warned_.insert(name + (what.starts_with("holes") ? "holes" : "twice")).second)
     host_.warn("store \"" + std::string(run_.store) + "\": " + name + ": " + what);
 }
 

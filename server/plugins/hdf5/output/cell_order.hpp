@@ -70,7 +70,7 @@ class CellOrder {
   Host host_;
   std::map<std::uint32_t, std::uint32_t> index_of_;  // by variable
   std::map<Key, Places> known_;
-  std::set<std::string> said_;
+  std::set<std::string> warned_;
 };
 
 }  // namespace leat::hdf5

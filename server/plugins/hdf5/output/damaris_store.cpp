@@ -107,21 +107,13 @@ DamarisFile::DamarisFile(const std::string& path, const leat_run& run, const Hos
       run_(run),
       plan_(plan),
       order_(order),
-      disk_(path, CommittedFile::Start::anew, plan.durability) {
-  disk_.report_progress([host](std::uint64_t bytes) { host.progress(bytes); });
-  if (const int code = disk_.large_pieces().choose(plan.io); code != 0)
-    host.warn(why_not_direct(path, code));
-  file_ = create_file(path, &disk_);
-}
+      disk_(open_disk(path, CommittedFile::Start::anew, run, host)),
+      file_(create_file(path, disk_.get())) {}
 
 std::string DamarisFile::write(const leat_iteration_data& data,
                                const std::vector<BlockList>& by_variable) {
-  std::uint64_t bytes = 0;
-  for (const leat_block& block : Blocks(data)) bytes += block.bytes;
-  if (const int code = disk_.make_room(bytes); code != 0)
-    throw std::runtime_error("no room on the disk for its " + std::to_string(bytes) +
-                             " bytes: " + errno_text(code));
-  Lent lent(disk_, by_variable, leat_iteration_waiting(&data));
+  reserve_room(disk_.get(), data);
+  Lent lent(*disk_, by_variable, leat_iteration_waiting(&data));
   std::string errors;
   for (SoundBlocks& blocks : sound_of(run_, by_variable)) {
     try {
@@ -164,11 +156,9 @@ void DamarisFile::write_blocks(const leat_variable& variable, SoundBlocks* block
   const bool several = plan_.several_blocks ||
                        std::any_of(blocks->list.begin(), blocks->list.end(), is_one_of_several);
   for (const leat_block* block : blocks->list) {
-    try {
+    blocks->errors.attempt(*block, [&] {
       write_block(variable, blocks->variable, *block, place_of(variable, *block, several));
-    } catch (const std::exception& e) {
-      blocks->errors.add(*block, e.what());
-    }
+    });
   }
 }
 
@@ -215,25 +205,23 @@ void DamarisFile::write_whole(const leat_variable& variable, SoundBlocks* blocks
   Dataset dataset = make_whole(variable, *blocks, !fill_all_of(variable, blocks->list, global));
   if (order_->is_index(blocks->variable)) note_parts(dataset.id(), variable, blocks->list);
   for (const leat_block* block : blocks->list) {
-    try {
+    blocks->errors.attempt(*block, [&] {
       if (global_extents(variable, *block) != global)
         throw std::runtime_error("its global extents differ from those of the iteration's first");
       const MemoryPart memory = own_part(variable, *block);
       dataset.write(Shape(block->position, block->position + variable.dims), memory.count,
                     block->data, memory);
-    } catch (const std::exception& e) {
-      blocks->errors.add(*block, e.what());
-    }
+    });
   }
 }
 
 void DamarisFile::publish() {
   check(H5Fclose(file_.take()), "cannot finish " + path_);
-  for (const int code : {disk_.commit(), disk_.finish(), disk_.publish()}) {
+  for (const int code : {disk_->commit(), disk_->finish(), disk_->publish()}) {
     if (code != 0) throw std::runtime_error("cannot write " + path_ + ": " + errno_text(code));
   }
-  if (plan_.durability == Durability::none) return;
-  if (const int code = disk_.named().sync_folder(); code != 0)
+  if (durability_of(run_) == Durability::none) return;
+  if (const int code = disk_->named().sync_folder(); code != 0)
     throw std::runtime_error("its name is not on the disk: " + errno_text(code));
 }
 
@@ -248,8 +236,6 @@ DamarisFile::Plan plan_of(const leat_run& run, const Host& host) {
   DamarisFile::Plan plan;
   plan.mode = *file_mode_from(choice_of(run, kFileMode, "FilePerCore"));
   plan.several_blocks = choice_of(run, kDomains, "1") != "1";
-  plan.durability = durability_from(choice_of(run, "durability"));
-  plan.io = io_from(choice_of(run, "io"));
   if (plan.mode == FileMode::collective && is_one_of_several_nodes(run)) {
     host.warn(std::string("store \"") + run.store + "\": " + kFileMode +
               "=\"Collective\" makes one file of the blocks of one node, and this run has several: "
@@ -268,6 +254,12 @@ std::string order_of(const leat_run& run, FileMode mode) {
 }
 
 }  // namespace
+
+bool DamarisStore::makes_whole(const leat_run& run, std::uint64_t variable) {
+  if (choice_of(run, kFileMode) != "Collective") return false;
+  const auto index_of = select_file_from(choice_of(run, kSelectFile));
+  return !index_of || index_of->count(leat_variable_at(&run, variable)->name) == 0;
+}
 
 DamarisStore::DamarisStore(const leat_run& run, Host host)
     : run_(run),
@@ -298,8 +290,8 @@ void DamarisStore::iteration(const leat_iteration_data& data) {
 }
 
 void DamarisStore::results(const leat_result_set& set) {
-  if (said_results_) return;
-  said_results_ = true;
+  if (warned_of_results_) return;
+  warned_of_results_ = true;
   host_.warn(std::string("store \"") + run_.store + "\": what \"" + set.source +
              "\" has made is not stored in it: files of layout=\"damaris\" have no place for it. "
              "Give it a store of type hdf5 without that option, and this one products=\"\"");

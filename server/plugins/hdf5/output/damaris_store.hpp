@@ -29,8 +29,6 @@ class DamarisFile {
   struct Plan {
     FileMode mode = FileMode::per_server;
     bool several_blocks = false;  ///< each rank may have several, as the XML says
-    Durability durability = Durability::close;
-    Io io = Io::buffered;
   };
   /// Throws when it cannot be made.
   DamarisFile(const std::string& path, const leat_run& run, const Host& host, const Plan& plan,
@@ -56,7 +54,7 @@ class DamarisFile {
   const leat_run& run_;
   Plan plan_;
   CellOrder* order_;
-  CommittedFile disk_;
+  std::unique_ptr<CommittedFile> disk_;
   Id file_;
 };
 
@@ -69,6 +67,8 @@ class DamarisFile {
 class DamarisStore {
  public:
   DamarisStore(const leat_run& run, Host host);
+  /// Whether the blocks of a variable become one array by their positions.
+  static bool makes_whole(const leat_run& run, std::uint64_t variable);
   void iteration(const leat_iteration_data& data);
   void close() {}
   /// There is no place for what scripts and plugins make: says so once.
@@ -81,7 +81,7 @@ class DamarisStore {
   DamarisFile::Plan plan_;
   DamarisNames names_;
   CellOrder order_;
-  bool said_results_ = false;
+  bool warned_of_results_ = false;
 };
 
 }  // namespace leat::hdf5

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "server/plugins/common/errno_text.hpp"
 #include "server/plugins/hdf5/base/files.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
 #include "server/plugins/hdf5/conventions/run_description.hpp"
@@ -26,6 +27,28 @@ void prepare() {
 }
 
 }  // namespace
+
+Durability durability_of(const leat_run& run) {
+  return durability_from(option(run.options, run.option_count, "durability"));
+}
+
+std::unique_ptr<CommittedFile> open_disk(const std::string& path, CommittedFile::Start start,
+                                         const leat_run& run, const Host& host) {
+  auto disk = std::make_unique<CommittedFile>(path, start, durability_of(run));
+  disk->report_progress([host](std::uint64_t bytes) { host.progress(bytes); });
+  const Io io = io_from(option(run.options, run.option_count, "io"));
+  if (const int code = disk->direct_writer().choose(io); code != 0)
+    host.warn(why_not_direct(path, code));
+  return disk;
+}
+
+void reserve_room(CommittedFile* disk, const leat_iteration_data& data) {
+  std::uint64_t bytes = 0;
+  for (const leat_block& block : Blocks(data)) bytes += block.bytes;
+  if (const int code = disk->make_room(bytes); code != 0)
+    throw std::runtime_error("no room on the disk for its " + std::to_string(bytes) +
+                             " bytes: " + errno_text(code));
+}
 
 Id create_file(const std::string& path, CommittedFile* disk) {
   prepare();

@@ -3,10 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "server/include/plugin.h"
+#include "server/include/plugin.hpp"
 #include "server/plugins/hdf5/arrays/blocks.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/disk/committed_file.hpp"
@@ -14,6 +15,16 @@
 namespace leat::hdf5 {
 
 // HDF5 files of ours, through the file driver.
+
+/// Of the option durability of the store.
+Durability durability_of(const leat_run& run);
+/// The file on the disk, written as the options durability and io of the store say; a warning where it
+/// cannot go past the page cache.
+std::unique_ptr<CommittedFile> open_disk(const std::string& path, CommittedFile::Start start,
+                                         const leat_run& run, const Host& host);
+/// Takes room for the blocks of an iteration: a full disk is found before anything of it is written.
+/// Throws where there is none.
+void reserve_room(CommittedFile* disk, const leat_iteration_data& data);
 
 /// `disk` was made for `path`, anew, and outlives what is returned.
 Id create_file(const std::string& path, CommittedFile* disk);
@@ -24,7 +35,7 @@ inline constexpr const char* kRunNumber = "leat_run_number";
 
 struct RunName {
   std::string session;
-  std::int64_t number = 0;  ///< leat_run_number(); 0: not known, as in a file of an earlier Leat
+  std::int64_t number = 0;  ///< leat_run_number()
 };
 /// Of the run that has written `path`. Its last commit is finished. Throws when it is no file of
 /// Leat, or cannot be read.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "server/plugins/common/io_choice.hpp"
-#include "server/plugins/hdf5/disk/file_place.hpp"
+#include "server/plugins/hdf5/disk/named_file.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
 
 namespace leat::hdf5 {
@@ -64,9 +64,6 @@ std::string why_no_choice(const std::string& name, const std::string& value, con
 }  // namespace
 
 std::string why_no_option(const std::string& name, const std::string& value) {
-  if (name == "xdmf")
-    return "the hdf5 store has no option \"xdmf\" any more: remove it; `leat xdmf FILE` makes the "
-           "XDMF sidecar of a file, also while the run goes on";
   if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames))
     return "the hdf5 store has no option \"" + name +
            "\"; it has file, folder, compression, durability, exists, io, layout, file-mode, "

@@ -118,9 +118,7 @@ bool OutputFile::find_own(const leat_run& run, const std::string& path, bool is_
     if (commit.was_finished())
       host_.info(path + ": the commit in which its writer was killed is finished now");
     const RunName writer = run_of(path);
-    const std::int32_t own = leat_run_number(&run);
-    const bool is_told = writer.number != 0 && own != 0;
-    continues_ = writer.session == run.session && (!is_told || writer.number == own);
+    continues_ = writer.session == run.session && writer.number == leat_run_number(&run);
     if (!continues_ && !is_aside)
       host_.warn(path + " is of another run, of session " + writer.session);
   } catch (const std::exception& e) {
@@ -154,8 +152,8 @@ void OutputFile::go_on_in_folder() {
   fs::create_directories(fs::path(wanted_).parent_path(), failed);
   struct stat folder {};
   const FilePlace place = wanted_;
-  const bool is_there =
-      place.error() == 0 && fstat(place.fd(), &folder) == 0 && folder.st_nlink > 0;
+  const bool is_there = place.folder().error() == 0 && fstat(place.folder().fd(), &folder) == 0 &&
+                        folder.st_nlink > 0;
   if (is_there) return;
   wanted_ = absolute_;
   fs::create_directories(fs::path(wanted_).parent_path());
@@ -201,6 +199,33 @@ void OutputFile::take_new(const leat_run& run, const std::string& wanted) {
   path_ = wanted;
   hold(lock_for(&path_, run, host_));
   make_room(path_, value(run, "exists", "keep"), host_);
+}
+
+std::string described_iterations(const std::vector<std::int64_t>& ascending) {
+  if (ascending.empty()) return "no iterations";
+  const std::string first = std::to_string(ascending.front());
+  if (ascending.size() == 1) return "iteration " + first;
+  return std::to_string(ascending.size()) + " iterations, " + first + " to " +
+         std::to_string(ascending.back());
+}
+
+bool NameGuard::find_name(const Content& content) {
+  const std::string was = output_.path(), now = file_.named().name_now();
+  const std::string what =
+      was + (now.empty() ? " was removed or replaced while this run was writing it"
+                         : " was renamed to " + now + " while this run was writing it");
+  const std::string why = output_.name_again(&file_);
+  if (why.empty()) {
+    why_none_.clear();
+    host_.warn(what + ": " + output_.path() +
+               (now.empty() ? " was written anew, with " + content() : " is the same file now") +
+               ", and the run goes on there");
+    return true;
+  }
+  const bool is_known = !why_none_.empty();
+  why_none_ = what + ", and cannot be written anew: " + why + "; lost with it: " + content();
+  if (!is_known) host_.error(why_none_ + ", unless it can before the run ends");
+  return false;
 }
 
 }  // namespace leat::hdf5

@@ -24,15 +24,20 @@ class ChosenStore {
     check_options(run);
     return why_not_own_hdf5(run);
   }
+  static bool makes_whole(const leat_run& run, std::uint64_t variable) {
+    return !is_damaris(run) || DamarisStore::makes_whole(run, variable);
+  }
   void results(const leat_result_set& set) {
     std::visit([&set](auto& store) { store.results(set); }, store_);
   }
 
  private:
   using Any = std::variant<Store, DamarisStore>;
+  static bool is_damaris(const leat_run& run) {
+    return option(run.options, run.option_count, kLayout) == kDamarisLayout;
+  }
   static Any chosen(const leat_run& run, const Host& host) {
-    if (option(run.options, run.option_count, kLayout) == kDamarisLayout)
-      return Any(std::in_place_type<DamarisStore>, run, host);
+    if (is_damaris(run)) return Any(std::in_place_type<DamarisStore>, run, host);
     return Any(std::in_place_type<Store>, run, host);
   }
 

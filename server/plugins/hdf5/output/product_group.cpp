@@ -36,11 +36,11 @@ ProductGroup::ProductGroup(hid_t file, const std::string& path)
   for (const std::int64_t iteration : numbers_in(iteration_))
     row_of_.try_emplace(iteration, row_of_.size());
   const Id group(H5Gopen2(file_, group_.c_str(), H5P_DEFAULT), "cannot read the group " + group_);
-  for (const std::string& name : names_in(group, true)) take_up(name);
+  for (const std::string& name : names_in(group, true)) resume(name);
   for (auto& [name, dataset] : results_) take_scales_of(dataset);
 }
 
-void ProductGroup::take_up(const std::string& name) {
+void ProductGroup::resume(const std::string& name) {
   if (name == "iteration" || !is_dataset(file_, group_ + name)) return;
   Dataset dataset(file_, group_ + name);
   (is_scale(dataset.id()) ? scales_ : results_).emplace(name, std::move(dataset));

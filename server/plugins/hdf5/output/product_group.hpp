@@ -31,7 +31,7 @@ class ProductGroup {
   void finish_row(std::int64_t iteration);
 
  private:
-  void take_up(const std::string& name);
+  void resume(const std::string& name);
   void take_scales_of(Dataset& result);
   Dataset& dataset_for(const leat_result& result);
   Dataset make(const leat_result& result);

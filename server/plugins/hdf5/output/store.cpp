@@ -26,10 +26,6 @@ bool has(const std::vector<std::int64_t>& ascending, std::int64_t number) {
   return std::binary_search(ascending.begin(), ascending.end(), number);
 }
 
-Durability durability_of(const leat_run& run) {
-  return durability_from(option(run.options, run.option_count, "durability"));
-}
-
 // `what` is what could not be done when there is an errno.
 void expect_done(int code, const std::string& what) {
   if (code != 0) throw std::runtime_error(what + ": " + errno_text(code));
@@ -52,14 +48,14 @@ struct Store::Open {
         rows(scales.iteration().extents()[0]),
         stored_before(numbers_in(scales.iteration())),
         time(file, run, scales),
-        blocks({file, scales, run, time.beside()}),
+        blocks({file, scales, time.beside()}, run),
         target{file, scales, run, time.beside(), blocks, shapes},
         parameters(target),
         vtkhdf({file, file, run}, host) {
     if (scales.rows().exists()) open_whole();
     for (std::uint64_t i = 0; i < run.variable_count; ++i) {
       const leat_variable& variable = *leat_variable_at(&run, i);
-      if (is_dataset(file, variable.name)) take_up(static_cast<std::uint32_t>(i), variable);
+      if (is_dataset(file, variable.name)) resume(static_cast<std::uint32_t>(i), variable);
     }
   }
 
@@ -90,8 +86,8 @@ struct Store::Open {
     for (auto& [path, group] : products) group.list_named();
   }
 
-  void take_up(std::uint32_t number, const leat_variable& variable) {
-    take_up_blocks(target, number, rows);
+  void resume(std::uint32_t number, const leat_variable& variable) {
+    resume_blocks(target, number, rows);
     writers[number] = make_writer(target, variable, {});
     if (variable.time_varying) written_masks[number] = WrittenMask(target, variable.name, rows);
   }
@@ -108,9 +104,9 @@ struct Store::Open {
   std::map<std::string, ProductGroup> products;              // by path
   std::map<std::uint32_t, std::unique_ptr<Writer>> writers;  // by variable
   std::map<std::uint32_t, WrittenMask> written_masks;        // of those that vary in time
-  std::set<std::uint32_t> in_row;    // variables of which something is in the last row
-  std::vector<std::int64_t> unsaid;  // numbers of the last rows that /iteration does not have yet
-  std::vector<std::int8_t> unsaid_whole;
+  std::set<std::uint32_t> in_row;     // variables of which something is in the last row
+  std::vector<std::int64_t> pending;  // numbers of the last rows that /iteration does not have yet
+  std::vector<std::int8_t> pending_complete;
 };
 
 Store::Store(const leat_run& run, Host host)
@@ -127,17 +123,9 @@ Store::Store(const leat_run& run, Host host)
   if (!output_.view().empty()) view_ = std::make_unique<ViewKeeper>(run, host, output_);
 }
 
-void Store::open_disk(CommittedFile::Start start) {
-  disk_ = std::make_unique<CommittedFile>(output_.path(), start, durability_of(run_));
-  disk_->report_progress([host = host_](std::uint64_t bytes) { host.progress(bytes); });
-  const Io io = io_from(option(run_.options, run_.option_count, "io"));
-  if (const int code = disk_->large_pieces().choose(io); code != 0)
-    host_.warn(why_not_direct(output_.path(), code));
-}
-
 void Store::continue_file() {
   try {
-    open_disk(CommittedFile::Start::existing);
+    disk_ = open_disk(output_.path(), CommittedFile::Start::existing, run_, host_);
     file_ = open_file(output_.path(), disk_.get());
     open_ = std::make_unique<Open>(file_, run_, host_, shapes_);
     note_continued(file_, run_);
@@ -151,13 +139,13 @@ void Store::continue_file() {
 }
 
 void Store::start_file() {
-  open_disk(CommittedFile::Start::anew);
+  disk_ = open_disk(output_.path(), CommittedFile::Start::anew, run_, host_);
   file_ = create_file(output_.path(), disk_.get());
   describe_file(file_, run_);
   note_loss(file_, lost_before_);
   if (!output_.view().empty()) describe_part(file_, run_, output_.view());
   open_ = std::make_unique<Open>(file_, run_, host_, shapes_);
-  commit(Keep::always);
+  commit();
   expect_done(disk_->publish(), "cannot create " + output_.path());
   host_.info("writing " + output_.path());
 }
@@ -174,9 +162,9 @@ void Store::iteration(const leat_iteration_data& data) {
   expect_name(what);
   try {
     expect_room_for(open_->scales.iteration(), data.iteration);
-    make_room(data);
+    reserve_room(disk_.get(), data);
     open_->expect(data);
-    begin_blocks(open_->target, sound, open_->rows, data.iteration, open_->unsaid);
+    begin_blocks(open_->target, sound, open_->rows, data.iteration, open_->pending);
   } catch (const std::exception& e) {
     throw std::runtime_error(what + e.what());
   }
@@ -191,14 +179,6 @@ void Store::iteration(const leat_iteration_data& data) {
     add_error(&errors, e.what());
   }
   if (!errors.empty()) throw std::runtime_error(what + errors);
-}
-
-// A full disk is found before anything of the iteration is written.
-void Store::make_room(const leat_iteration_data& data) {
-  std::uint64_t bytes = 0;
-  for (const leat_block& block : Blocks(data)) bytes += block.bytes;
-  expect_done(disk_->make_room(bytes),
-              "no room on the disk for its " + std::to_string(bytes) + " bytes");
 }
 
 // Returns what went wrong.
@@ -236,8 +216,8 @@ std::string Store::write_variable(SoundBlocks* blocks) {
 }
 
 void Store::finish_row(const leat_iteration_data& data, bool whole) {
-  open_->unsaid.push_back(data.iteration);
-  open_->unsaid_whole.push_back(whole ? 1 : 0);
+  open_->pending.push_back(data.iteration);
+  open_->pending_complete.push_back(whole ? 1 : 0);
   for (auto& [variable, writer] : open_->writers) {
     if (!writer) continue;
     writer->grow_to_rows(open_->rows);
@@ -251,16 +231,16 @@ void Store::finish_row(const leat_iteration_data& data, bool whole) {
   open_->time.write(open_->rows - 1, data);
   // The data are in the file before the row that names them: a writer may be killed between the
   // two.
-  commit(Keep::till_killed);
+  stage();
   open_->vtkhdf.add(open_->rows - 1, data, open_->in_row);
-  const hsize_t first = open_->rows - open_->unsaid.size();
+  const hsize_t first = open_->rows - open_->pending.size();
   open_->whole.grow_to({open_->rows});
-  open_->whole.write({first}, {open_->unsaid.size()}, open_->unsaid_whole.data());
+  open_->whole.write({first}, {open_->pending.size()}, open_->pending_complete.data());
   open_->scales.iteration().grow_to({open_->rows});
-  write_numbers(open_->scales.iteration(), {first}, {open_->unsaid.size()}, open_->unsaid);
-  commit(Keep::always);
-  open_->unsaid.clear();
-  open_->unsaid_whole.clear();
+  write_numbers(open_->scales.iteration(), {first}, {open_->pending.size()}, open_->pending);
+  commit();
+  open_->pending.clear();
+  open_->pending_complete.clear();
   name_->look([this] { return content(); });
   if (view_) view_->after_commit();
 }
@@ -280,21 +260,21 @@ void Store::results(const leat_result_set& set) {
   } catch (const std::exception& e) {
     failed = e.what();
   }
-  commit(Keep::till_killed);
+  stage();
   group.finish_row(set.iteration);
-  commit(Keep::always);
+  commit();
   name_->look([this] { return content(); });
   if (failed.empty()) return;
   throw std::runtime_error(output_.path() + ", " + path + ", iteration " +
                            std::to_string(set.iteration) + ": not stored: " + failed);
 }
 
-void Store::commit(Keep keep) {
+// A step that fails in a folder that is gone is tried again when the file has a name.
+void Store::flush(int (CommittedFile::*step)()) {
   if (open_) open_->list_named();
   check(H5Fflush(file_, H5F_SCOPE_LOCAL), "cannot write " + output_.path());
-  int code = keep == Keep::always ? disk_->commit() : disk_->stage();
-  if (code != 0 && name_ && name_->look([this] { return content(); }))
-    code = keep == Keep::always ? disk_->commit() : disk_->stage();
+  int code = (*disk_.*step)();
+  if (code != 0 && name_ && name_->look([this] { return content(); })) code = (*disk_.*step)();
   expect_done(code, "cannot write " + output_.path());
 }
 
@@ -314,7 +294,7 @@ std::string Store::content() const {
 
 // A file without it is still a whole file; what is lost is said all the same, where there is a view
 // that counts it.
-bool Store::keep_ledger() {
+bool Store::store_ledger() {
   const std::string json = host_.ledger();
   try {
     if (const int code = disk_->make_room(json.size()); code != 0)
@@ -328,9 +308,9 @@ bool Store::keep_ledger() {
 }
 
 // In a folder that was removed meanwhile nothing can be finished, until the file has a name again.
-void Store::finish_file(const NameKeeper::Content& content) {
-  const bool says_losses = keep_ledger();
-  if (!says_losses && view_) note_losses_beside(output_.path(), losses_in(host_.ledger()));
+void Store::finish_file(const NameGuard::Content& content) {
+  const bool has_ledger = store_ledger();
+  if (!has_ledger && view_) note_losses_beside(output_.path(), losses_in(host_.ledger()));
   check(H5Fclose(file_.take()), "cannot finish " + output_.path());
   const auto finish = [this] {
     const int code = disk_->commit();
@@ -355,7 +335,7 @@ void Store::close() {
     if (view_) view_->at_close();
     throw;
   }
-  if (const std::string how = disk_->large_pieces().summary(); !how.empty())
+  if (const std::string how = disk_->direct_writer().summary(); !how.empty())
     host_.info(output_.path() + ": " + how);
   name_->look(all);
   if (view_) view_->at_close();

@@ -9,7 +9,7 @@
 // the file says how to go on, and what has a row is not stored again. docs/design/hdf5-file.md says
 // why the file is as it is, and how that comes about.
 //
-// While the file has lost its name (name_keeper.hpp), and cannot get one again, no iteration is
+// While the file has lost its name (output_file.hpp), and cannot get one again, no iteration is
 // taken; a file that has none at the end is a store that has failed.
 //
 // A file that cannot be continued gets another name, and the run goes on in a new one.
@@ -22,7 +22,6 @@
 #include "server/plugins/hdf5/arrays/mesh_shapes.hpp"
 #include "server/plugins/hdf5/disk/committed_file.hpp"
 #include "server/plugins/hdf5/output/h5_file.hpp"
-#include "server/plugins/hdf5/output/name_keeper.hpp"
 #include "server/plugins/hdf5/output/output_file.hpp"
 #include "server/plugins/hdf5/output/view_keeper.hpp"
 
@@ -40,17 +39,16 @@ class Store {
  private:
   struct Open;  // what is closed together, before the file
 
-  void open_disk(CommittedFile::Start start);
   void continue_file();
   void start_file();
-  void make_room(const leat_iteration_data& data);
   std::string write_variables(std::vector<SoundBlocks>* all, Lent* lent);
   std::string write_variable(SoundBlocks* blocks);
   void finish_row(const leat_iteration_data& data, bool whole);
-  enum class Keep { till_killed, always };
-  void commit(Keep keep);
-  bool keep_ledger();
-  void finish_file(const NameKeeper::Content& content);
+  void stage() { flush(&CommittedFile::stage); }
+  void commit() { flush(&CommittedFile::commit); }
+  void flush(int (CommittedFile::*step)());
+  bool store_ledger();
+  void finish_file(const NameGuard::Content& content);
   void expect_name(const std::string& what);
   std::string content() const;
 
@@ -60,7 +58,7 @@ class Store {
   MeshShapes shapes_;
   OutputFile output_;
   std::unique_ptr<CommittedFile> disk_;
-  std::optional<NameKeeper> name_;
+  std::optional<NameGuard> name_;
   std::string lost_before_;  // what a writer before this one had stored, and is not there
   Id file_;
   std::unique_ptr<Open> open_;

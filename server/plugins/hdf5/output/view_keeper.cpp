@@ -197,7 +197,7 @@ void ViewKeeper::make(bool last) {
 }
 
 // What the view does not show is said when it is found, and once.
-void ViewKeeper::hear(const std::string& path, const std::vector<std::string>& lines, bool last) {
+void ViewKeeper::report(const std::string& path, const std::vector<std::string>& lines, bool last) {
   for (const std::string& line : lines) {
     if (line.rfind(kNotShown, 0) != 0) {
       if (last) host_.info(path + ": " + line);
@@ -218,9 +218,9 @@ void ViewKeeper::make_as(const std::string& path, bool last) {
   const auto made = [&](const char* kind, std::chrono::seconds limit) {
     return make_view_outside({folder_, path, kind, maker_}, limit, [this] { host_.progress(1); });
   };
-  if (!last) return hear(path, made("make", kLimit), false);
+  if (!last) return report(path, made("make", kLimit), false);
   try {
-    hear(path, made("last", kLimitAtEnd), true);
+    report(path, made("last", kLimitAtEnd), true);
   } catch (const std::exception&) {
     if (is_last_try_) made("rest", kLimitAtEnd);
     throw;

@@ -51,7 +51,7 @@ class ViewKeeper {
   std::string why_of_another_run(bool is_locked) const;
   void make(bool last);
   void make_as(const std::string& path, bool last);
-  void hear(const std::string& path, const std::vector<std::string>& lines, bool last);
+  void report(const std::string& path, const std::vector<std::string>& lines, bool last);
   void make_first(bool last);
 
   const leat_run& run_;

@@ -16,7 +16,7 @@
 #include "server/plugins/hdf5/filters/filters.hpp"
 #include "server/plugins/hdf5/output/options.hpp"
 #include "server/plugins/hdf5/tools/program.hpp"
-#include "server/plugins/hdf5/view/remake.hpp"
+#include "server/plugins/hdf5/view/make_view.hpp"
 
 namespace leat::hdf5 {
 namespace {

@@ -6,8 +6,7 @@
 #include <string>
 
 #include "server/plugins/hdf5/tools/program.hpp"
-#include "server/plugins/hdf5/view/merge.hpp"
-#include "server/plugins/hdf5/view/remake.hpp"
+#include "server/plugins/hdf5/view/make_view.hpp"
 
 namespace leat::hdf5 {
 

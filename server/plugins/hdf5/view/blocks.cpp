@@ -27,9 +27,8 @@ std::vector<std::string> tables_of(const std::vector<Part>& parts, const ViewedV
     if (!variable.in_part[part].is_open()) continue;
     names[part] = fixed_attribute(variable.in_part[part], kBlockTable);
     if (names[part].empty())
-      throw std::runtime_error(parts[part].path + " was written by a Leat that stored \"" +
-                               variable.name +
-                               "\" in another form: make the view with that version");
+      throw std::runtime_error(parts[part].path + ": \"" + variable.name +
+                               "\" has no table of its blocks");
   }
   return names;
 }
@@ -75,27 +74,31 @@ Dataset write_table(const View& view, const std::string& name,
 MergedBlocks::MergedBlocks(View& view, const std::string& wished,
                            const std::vector<std::string>& names, bool constant) {
   std::vector<StoredBlockTable> tables(names.size());
+  BlockTable::Kind kind{!constant};
   for (std::size_t part = 0; part < names.size(); ++part) {
     if (names[part].empty()) continue;
     tables[part] = StoredBlockTable(view.parts[part].file, names[part]);
     for (const std::string& list : lists_of_table(view.parts[part].file, names[part]))
       view.done.insert(list);
-    if (!levels_) levels_ = levels_in(view.parts[part].file, names[part]);
+    if (!kind.levels) kind.levels = levels_in(view.parts[part].file, names[part]);
   }
-  for (hsize_t row = 0; row < (constant ? 1 : view.rows.size()); ++row)
-    merge_row(view, &tables, row, constant);
-  const std::string name = view.scales.take_name(wished);
-  scale_ = std::make_unique<Dataset>(make_dimension(view.file, name, entries_.size(), true));
-  write(view, constant);
+  BlockTable::Content content;
+  for (hsize_t row = 0; row < (constant ? 1 : view.rows.size()); ++row) {
+    merge_row(view, &tables, row, &content);
+    if (!constant) content.iterations.resize(content.entries.size(), view.rows.numbers()[row]);
+  }
+  table_.emplace(BlockTablePlace{view.file, view.scales, view.time}, view.scales.take_name(wished),
+                 kind, content);
 }
 
-void MergedBlocks::merge_row(View& view, std::vector<StoredBlockTable>* tables, hsize_t row,
-                             bool constant) {
+void MergedBlocks::merge_row(const View& view, std::vector<StoredBlockTable>* tables, hsize_t row,
+                             BlockTable::Content* content) {
   std::vector<MergedRecord> records;
   for (std::size_t part = 0; part < tables->size(); ++part) {
-    const std::int64_t in_part = constant ? 0 : view.rows.in_part(part, row);
     StoredBlockTable& table = (*tables)[part];
-    if (!table.exists() || in_part < 0) continue;
+    if (!table.exists()) continue;
+    const std::int64_t in_part = table.has_rows() ? view.rows.in_part(part, row) : 0;
+    if (in_part < 0) continue;
     const StoredBlockTable::Range range = table.row(static_cast<hsize_t>(in_part));
     hsize_t record = range.first;
     for (BlockEntry& entry : table.entries(range))
@@ -104,54 +107,15 @@ void MergedBlocks::merge_row(View& view, std::vector<StoredBlockTable>* tables, 
   std::stable_sort(records.begin(), records.end(),
                    [](const MergedRecord& a, const MergedRecord& b) { return a.entry < b.entry; });
   const std::size_t first = runs_.size();
-  for (const MergedRecord& each : records) {
+  for (MergedRecord& each : records) {
     RecordRun* last = runs_.size() > first ? &runs_.back() : nullptr;
     if (last && last->part == each.part && each.record == last->from + last->count)
       ++last->count;
     else
-      runs_.push_back({each.part, each.record, entries_.size(), 1});
-    entries_.push_back(each.entry);
+      runs_.push_back({each.part, each.record, content->entries.size(), 1});
+    content->entries.push_back(std::move(each.entry));
   }
-  counts_.push_back(static_cast<std::int64_t>(records.size()));
-  if (!constant) iterations_.resize(entries_.size(), view.rows.numbers()[row]);
-}
-
-void MergedBlocks::write(View& view, bool constant) {
-  const BlockColumns of(entries_);
-  if (!constant) {
-    add_list(view, "_iteration", kIterationOfBlock, iterations_);
-    const std::string name = view.scales.take_name(scale_->name() + "_count");
-    const Dataset made = write_table(view, name, counts_, {counts_.size()});
-    describe_block_counts(made, view.time);
-    name_dimensions(view, name, true, {});
-  }
-  add_list(view, "_rank", kRankOfBlock, of.ranks);
-  add_list(view, "_number", kNumberOfBlock, of.numbers);
-  if (!levels_) return;
-  levels_->note_at(add_list(view, kLevelSuffix, kLevelOfBlock, of.levels).id());
-  const hsize_t axes = levels_->origin.size();
-  const std::string name = view.scales.take_name(scale_->name() + kFirstCellSuffix);
-  Dataset lows = write_table(view, name, of.lows, {entries_.size(), axes});
-  describe_level_list(lows, kFirstCellOfBlock);
-  lows.attach_scale(0, *scale_);
-  view.scales.name(lows, 1, {scale_->name() + "_axis", axes});
-}
-
-Dataset MergedBlocks::add_list(View& view, const char* suffix, const char* about,
-                               const std::vector<std::int64_t>& numbers) {
-  const std::string name = view.scales.take_name(scale_->name() + suffix);
-  Dataset made = write_table(view, name, numbers, {numbers.size()});
-  std::string(kLevelSuffix) == suffix ? describe_level_list(made, about)
-                                      : describe_block_list(made, about);
-  made.attach_scale(0, *scale_);
-  scale_->grow_to({numbers.size()});
-  coordinates_.push_back(name);
-  return made;
-}
-
-void MergedBlocks::list_named() {
-  scale_->list_named();
-  elements_.list_named();
+  content->counts.push_back(static_cast<std::int64_t>(records.size()));
 }
 
 MergedTables::MergedTables(const std::vector<Part>& parts,
@@ -211,7 +175,7 @@ MergedBlocks& MergedTables::of(View& view, const ViewedVariable& variable) {
 
 void MergedTables::list_named() {
   for (Group& group : groups_) {
-    if (group.made) group.made->list_named();
+    if (group.made) group.made->table().list_named();
   }
 }
 
@@ -250,8 +214,8 @@ class OfBlocks {
   const std::vector<std::int64_t>& all() const { return all_; }
 
   // Of (block), or (block, width).
-  void write(View& view, const ViewedVariable& variable, MergedBlocks* blocks,
-             const TableKind& kind, bool is_list) const {
+  void write(View& view, const ViewedVariable& variable, BlockTable* blocks, const TableKind& kind,
+             bool is_list) const {
     const std::string name = view.scales.take_name(variable.name + suffix_);
     Shape extents{blocks->size()};
     std::vector<DimensionName> names;
@@ -280,7 +244,7 @@ Mapping with_rest(Mapping mapping, const Shape& rest) {
 }
 
 // Which attributes name the table, which is called otherwise in some part.
-void name_table(View& view, const ViewedVariable& variable, const MergedBlocks& blocks,
+void name_table(View& view, const ViewedVariable& variable, const BlockTable& blocks,
                 bool is_coordinate_list) {
   const Id dataset = open_dataset(view.file, variable.name);
   set_attribute(dataset, kBlockTable, blocks.name());
@@ -288,7 +252,7 @@ void name_table(View& view, const ViewedVariable& variable, const MergedBlocks& 
   set_attribute(dataset, "coordinates", coordinates_of_blocks(blocks.coordinates(), variable.name));
 }
 
-void write_stored(View& view, const ViewedVariable& variable, MergedBlocks* blocks,
+void write_stored(View& view, const ViewedVariable& variable, BlockTable* blocks,
                   const std::vector<std::int64_t>& flags) {
   if (std::count(flags.begin(), flags.end(), 0) == 0) return;
   DatasetPlan plan = growing_list(flags.size());
@@ -326,7 +290,8 @@ bool has_other_sizes(const std::vector<std::int64_t>& sizes, const Shape& usual)
 }  // namespace
 
 void add_blocks(View& view, const ViewedVariable& variable) {
-  MergedBlocks& blocks = view.tables.of(view, variable);
+  MergedBlocks& merged = view.tables.of(view, variable);
+  BlockTable& blocks = merged.table();
   VirtualPlan plan = plan_for(view, variable.name, variable.name, {}, variable.unlike);
   Shape rest;
   for (const Shape& extents : plan.source_extents) {
@@ -338,7 +303,7 @@ void add_blocks(View& view, const ViewedVariable& variable) {
   OfBlocks sizes(view, variable, "_extent", rest.size());
   OfBlocks stored(view, variable, kStoredSuffix, 1);
   MappingList data;
-  for (const RecordRun& run : blocks.runs()) {
+  for (const RecordRun& run : merged.runs()) {
     const Shape& source = plan.source_extents[run.part];
     const bool is_there = !source.empty();
     stored.add(run, {is_there ? 1 : 0});
@@ -361,7 +326,8 @@ void add_blocks(View& view, const ViewedVariable& variable) {
 }
 
 void add_ragged(View& view, const ViewedVariable& variable) {
-  MergedBlocks& blocks = view.tables.of(view, variable);
+  MergedBlocks& merged = view.tables.of(view, variable);
+  BlockTable& blocks = merged.table();
   const Shape like = extents_of(variable.like()), rest = behind(like);
   const std::string extent = table_of(view.parts[variable.first].file, variable.name, "_extent");
   const bool is_flat = !extent.empty();
@@ -371,7 +337,7 @@ void add_ragged(View& view, const ViewedVariable& variable) {
   const std::vector<std::vector<hsize_t>> starts = starts_of(view, variable);
   MappingList data;
   hsize_t total = 0;
-  for (const RecordRun& run : blocks.runs()) {
+  for (const RecordRun& run : merged.runs()) {
     counts.add(run, {-1});
     if (is_flat) sizes.add(run, std::vector<std::int64_t>(dims, -1));
     if (!variable.in_part[run.part].is_open()) continue;

@@ -23,34 +23,22 @@ struct RecordRun {
   hsize_t from = 0, to = 0, count = 0;
 };
 
-/// One table of the view.
+/// One table of the view, and where its records lie in the parts.
 class MergedBlocks {
  public:
   /// `names`: of the table in each part, "" where it has none.
   MergedBlocks(View& view, const std::string& wished, const std::vector<std::string>& names,
                bool constant);
-  const std::string& name() const { return scale_->name(); }
-  Dataset& scale() { return *scale_; }
-  /// Names of what says whose the blocks are, for the attribute `coordinates`.
-  const std::vector<std::string>& coordinates() const { return coordinates_; }
-  ElementDimensions& elements() { return elements_; }
-  void list_named();
+
+  BlockTable& table() { return *table_; }
   const std::vector<RecordRun>& runs() const { return runs_; }
-  hsize_t size() const { return entries_.size(); }
 
  private:
-  void merge_row(View& view, std::vector<StoredBlockTable>* tables, hsize_t row, bool constant);
-  void write(View& view, bool constant);
-  Dataset add_list(View& view, const char* suffix, const char* about,
-                   const std::vector<std::int64_t>& numbers);
+  void merge_row(const View& view, std::vector<StoredBlockTable>* tables, hsize_t row,
+                 BlockTable::Content* content);
 
-  std::unique_ptr<Dataset> scale_;
   std::vector<RecordRun> runs_;
-  std::vector<BlockEntry> entries_;
-  std::optional<Levels> levels_;  // of an amr mesh
-  std::vector<std::int64_t> iterations_, counts_;
-  std::vector<std::string> coordinates_;
-  ElementDimensions elements_;
+  std::optional<BlockTable> table_;
 };
 
 class MergedTables {

@@ -93,8 +93,7 @@ void leave_out_unlike(const std::vector<Part>& parts, ViewedVariable* variable) 
 // What stands beside the variable in parts that are left out is not shown either.
 void forget_tables_of_unlike(View& view, const ViewedVariable& variable) {
   for (const std::size_t part : variable.unlike) {
-    for (const char* suffix :
-         {"_region", "_written", "_count", "_extent", "_stored", "_position", "_global_extent"}) {
+    for (const char* suffix : {"_region", "_written", "_count", "_extent", "_stored"}) {
       const std::string table = table_of(view.parts[part].file, variable.name, suffix);
       if (!table.empty()) view.done.insert(table);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/view/merge.hpp"
+// What `leat merge` makes: a plain file with all that a view shows.
+#include "server/plugins/hdf5/view/make_view.hpp"
 
 #include <fcntl.h>
 #include <hdf5_hl.h>
@@ -22,7 +23,6 @@
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/datasets/dimension_scale.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
-#include "server/plugins/hdf5/view/make_view.hpp"
 #include "server/plugins/hdf5/view/view.hpp"
 #include "server/plugins/hdf5/vtkhdf/vtkhdf.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/view/remake.hpp"
+// Makes the view of a run anew, outside of it: `leat view`.
+#include "server/plugins/hdf5/view/make_view.hpp"
 
 #include <chrono>
 #include <filesystem>

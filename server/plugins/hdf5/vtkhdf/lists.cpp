@@ -142,7 +142,7 @@ void FlatList::need_in_front(hsize_t elements) {
 }
 
 bool FlatList::show(const std::string& path) {
-  take_up(path);
+  resume(path);
   const bool moves = front_needed_ > front_;
   if ((is_linked_ || rows_needed_ <= rows_) && !moves) return false;
   const FlatSource& first = sources_.front();
@@ -156,12 +156,12 @@ bool FlatList::show(const std::string& path) {
 }
 
 void FlatList::finish(const std::string& path) {
-  take_up(path);
+  resume(path);
   const hsize_t rows = std::max(rows_needed_, rows_of_sources());
   if (!is_linked_ && rows != rows_) replace(path, rows, front_);
 }
 
-void FlatList::take_up(const std::string& path) {
+void FlatList::resume(const std::string& path) {
   if (std::exchange(is_known_, true) || !is_in(target_.file, path)) return;
   const Id dataset = open_dataset(target_.file, path);
   is_linked_ = address_of(dataset) == address_of(open_dataset(target_.file, sources_.front().name));

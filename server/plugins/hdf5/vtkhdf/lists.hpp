@@ -115,7 +115,7 @@ class FlatList {
   hsize_t begin() const { return front_; }
 
  private:
-  void take_up(const std::string& path);
+  void resume(const std::string& path);
   bool is_list_already() const;
   void replace(const std::string& path, hsize_t rows, hsize_t front);
   hsize_t rows_of_sources() const;

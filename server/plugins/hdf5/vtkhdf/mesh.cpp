@@ -117,7 +117,7 @@ bool Mesh::take(std::uint32_t variable, const std::vector<Step>& steps) {
   if (why.empty()) {
     try {
       const std::optional<Field> field = field_in(target_, variable);
-      if (field) take_up(variable, *field, steps);
+      if (field) show_array(variable, *field, steps);
       return known_.count(variable) > 0;
     } catch (const std::exception& e) {
       why = e.what();
@@ -127,7 +127,7 @@ bool Mesh::take(std::uint32_t variable, const std::vector<Step>& steps) {
   return true;
 }
 
-void Mesh::take_up(std::uint32_t variable, const Field& field, const std::vector<Step>& steps) {
+void Mesh::show_array(std::uint32_t variable, const Field& field, const std::vector<Step>& steps) {
   std::string group;
   Known known;
   known.array = array_for(field, &group);

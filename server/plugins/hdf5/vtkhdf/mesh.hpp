@@ -132,7 +132,7 @@ class Mesh {
     List offsets;  // none while they would be the numbers of the steps
   };
 
-  void take_up(std::uint32_t variable, const Field& field, const std::vector<Step>& steps);
+  void show_array(std::uint32_t variable, const Field& field, const std::vector<Step>& steps);
   bool take(std::uint32_t variable, const std::vector<Step>& steps);
   void drop_invalid(const std::vector<Step>& steps);
   void put_offsets(Known* known, const std::vector<Step>& steps) const;

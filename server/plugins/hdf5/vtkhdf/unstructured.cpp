@@ -163,8 +163,8 @@ class CellsMesh : public Mesh {
       found.points = points;
       return found;
     }
-    if (!told_) say("iterations whose connectivity, offsets and types do not fit are empty");
-    told_ = true;
+    if (!reported_) say("iterations whose connectivity, offsets and types do not fit are empty");
+    reported_ = true;
     return {};
   }
 
@@ -230,7 +230,7 @@ class CellsMesh : public Mesh {
   }
 
   std::vector<Elements> points_, connectivity_, shapes_;  // shapes: offsets, types
-  bool changes_ = false, told_ = false;
+  bool changes_ = false, reported_ = false;
   List point_counts_, cell_counts_, id_counts_;
   std::map<std::string, FlatList> lists_;
   std::optional<OwnShapes> own_;  // of cells of one shape

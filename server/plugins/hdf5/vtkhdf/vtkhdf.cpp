@@ -67,7 +67,7 @@ VtkHdf::VtkHdf(const vtk::Target& target, const Host& host) : target_(target), h
   }
   try {
     is_collection_ = is_in(target_.file, std::string(kRoot) + "/Assembly");
-    take_up();
+    resume();
   } catch (const std::exception& e) {
     meshes_.clear();
     host_.warn(std::string("/VTKHDF stays as it is: ") + e.what());
@@ -82,7 +82,7 @@ bool VtkHdf::shows(const leat_run& run) {
   return false;
 }
 
-void VtkHdf::take_up() {
+void VtkHdf::resume() {
   for (const auto& mesh : meshes_) {
     const std::string group = group_of(mesh->described());
     if (!is_in(target_.file, group + "/Steps") || !mesh->is_ready()) continue;
@@ -99,7 +99,7 @@ void VtkHdf::add(hsize_t row, const leat_iteration_data& data,
     const double time = time_of(target_.run, data);
     add({{row, std::isfinite(time) ? time : static_cast<double>(data.iteration)}});
   } catch (const std::exception& e) {
-    if (told_.insert(e.what()).second)
+    if (reported_.insert(e.what()).second)
       host_.warn(std::string("/VTKHDF does not show iteration ") + std::to_string(data.iteration) +
                  ", and the like of it: " + e.what());
   }

@@ -41,7 +41,7 @@ class VtkHdf {
   bool is_of_a_mesh(std::uint32_t variable) const;
 
  private:
-  void take_up();
+  void resume();
   void for_each_mesh(const std::function<void(vtk::Mesh*)>& what);
   void leave_out_of_collections();
   void become_collection();
@@ -56,7 +56,7 @@ class VtkHdf {
   bool is_collection_ = false;
   std::vector<std::unique_ptr<vtk::Mesh>> meshes_;
   std::vector<vtk::Step> steps_;
-  std::set<std::string> told_;
+  std::set<std::string> reported_;
 };
 
 // The group VTKHDF in a file that has all its rows already: a view of several servers' files, or what was

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/plugins/hdf5/disk/bulk_pieces.hpp"
+#include "server/plugins/hdf5/disk/bulk_writes.hpp"
 
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -23,7 +23,7 @@ constexpr char kGap[kMostOfGap] = {};
 
 }  // namespace
 
-void Gathered::lend(const std::vector<LentRange>& ranges) {
+void WriteCombiner::lend(const std::vector<LentRange>& ranges) {
   lent_.clear();
   gaps_.clear();
   for (const LentRange& range : ranges) {
@@ -33,33 +33,33 @@ void Gathered::lend(const std::vector<LentRange>& ranges) {
   }
 }
 
-bool Gathered::fits(const void* from, std::size_t bytes) const {
+bool WriteCombiner::fits(const void* from, std::size_t bytes) const {
   const auto* begin = static_cast<const char*>(from);
   const auto after = lent_.upper_bound(begin);
   return bytes <= kLargest && after != lent_.begin() && begin + bytes <= std::prev(after)->second;
 }
 
-bool Gathered::is_in_the_way(std::uint64_t address) const {
+bool WriteCombiner::is_in_the_way(std::uint64_t address) const {
   return pieces_.size() == kMostPieces || (!pieces_.empty() && address < pieces_.back().end());
 }
 
-void Gathered::add(std::uint64_t address, const void* from, std::size_t bytes) {
+void WriteCombiner::add(std::uint64_t address, const void* from, std::size_t bytes) {
   pieces_.push_back({address, from, bytes});
 }
 
-bool Gathered::touches(std::uint64_t address, std::size_t bytes) const {
+bool WriteCombiner::touches(std::uint64_t address, std::size_t bytes) const {
   return !pieces_.empty() && address < pieces_.back().end() &&
          pieces_.front().address < address + bytes;
 }
 
-bool Gathered::follows(const Piece& piece, const Piece& before) const {
+bool WriteCombiner::follows(const Piece& piece, const Piece& before) const {
   if (piece.address == before.end()) return true;
   const auto gap = gaps_.find(before.end());
   return gap != gaps_.end() && gap->second == piece.address &&
          piece.address - before.end() <= kMostOfGap;
 }
 
-void Gathered::write(int file) {
+void WriteCombiner::write(int file) {
   for (std::size_t first = 0, last = 0; first < pieces_.size(); first = last) {
     last = first + 1;
     while (last < pieces_.size() && follows(pieces_[last], pieces_[last - 1])) ++last;
@@ -69,7 +69,7 @@ void Gathered::write(int file) {
   pieces_.clear();
 }
 
-int Gathered::write_run(int file, std::size_t first, std::size_t last) const {
+int WriteCombiner::write_run(int file, std::size_t first, std::size_t last) const {
   std::vector<iovec> parts;
   std::uint64_t at = pieces_[first].address;
   for (std::size_t i = first; i < last; ++i) {
@@ -97,20 +97,20 @@ IoChoice::Time now() { return std::chrono::steady_clock::now().time_since_epoch(
 
 }  // namespace
 
-int LargePieces::choose(Io io) {
+int DirectWriter::choose(Io io) {
   choice_ = IoChoice(io);
   const int code = io == Io::direct ? direct_.open(file_) : 0;
   if (code != 0) choice_.give_up();
   return code;
 }
 
-void LargePieces::move_to(int file) {
+void DirectWriter::move_to(int file) {
   file_ = file;
   if (direct_.is_open() && direct_.open(file_) != 0) choice_.give_up();
 }
 
-std::optional<std::uint64_t> LargePieces::begin(const std::vector<LentRange>& blocks,
-                                                std::uint64_t waiting) {
+std::optional<std::uint64_t> DirectWriter::begin(const std::vector<LentRange>& blocks,
+                                                 std::uint64_t waiting) {
   const auto large = std::find_if(blocks.begin(), blocks.end(), [](const LentRange& block) {
     return block.bytes >= DirectIo::kSmallest;
   });
@@ -120,7 +120,7 @@ std::optional<std::uint64_t> LargePieces::begin(const std::vector<LentRange>& bl
   return choice_.is_direct() ? DirectIo::phase_of(large->begin) : 0;
 }
 
-int LargePieces::write(std::uint64_t address, const void* from, std::size_t bytes) {
+int DirectWriter::write(std::uint64_t address, const void* from, std::size_t bytes) {
   const IoChoice::Time begun = now();
   const int code = direct_.write(address, from, bytes);
   choice_.wrote(now() - begun);

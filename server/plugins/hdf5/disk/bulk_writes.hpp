@@ -29,7 +29,7 @@ struct LentRange {
   std::size_t bytes;
 };
 
-class Gathered {
+class WriteCombiner {
  public:
   /// What lies in these ranges stays as it is until nothing is gathered any more.
   void lend(const std::vector<LentRange>& ranges);
@@ -66,10 +66,10 @@ class Gathered {
 
 // Large pieces of an iteration's data, on the way past the page cache that IoChoice chooses.
 
-class LargePieces {
+class DirectWriter {
  public:
   /// Of this open file. All go through the page cache until choose().
-  explicit LargePieces(int file) : file_(file) {}
+  explicit DirectWriter(int file) : file_(file) {}
   /// 0, or the errno for which they cannot go as asked for: Io::automatic always can.
   int choose(Io io);
   /// The file is another one now.
