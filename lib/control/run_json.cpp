@@ -34,8 +34,8 @@ Json json_of_buffer(const shm::Segment& segment) {
   std::uint64_t leased = 0;
   for (const shm::LeaseRecord& record : segment.leases())
     if (record.id.load() != 0) leased += std::min(record.bytes, header.data_bytes);
-  const char* const when_full = model::word_of(
-      model::kOverflowPolicies, static_cast<model::OverflowPolicy>(header.overflow_policy));
+  const char* const when_full =
+      model::word_of(static_cast<model::OverflowPolicy>(header.overflow_policy));
   return {{"bytes", header.data_bytes},
           {"leased_bytes", std::min(leased, header.data_bytes)},
           {"when_full", when_full},

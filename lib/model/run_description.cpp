@@ -60,18 +60,18 @@ json described(const Mesh& mesh) {
   if (mesh.connectivity) said["connectivity"] = *mesh.connectivity;
   if (mesh.offsets) said["offsets"] = *mesh.offsets;
   if (mesh.types) said["types"] = *mesh.types;
-  put(&said, "cell_type", mesh.cell_type);
+  put(&said, "cell_type", static_cast<int>(mesh.cell_type));
   return said;
 }
 
 json described(const Event& event) {
-  json said{{"name", event.name}, {"scope", word_of(kScopes, event.scope)}};
+  json said{{"name", event.name}, {"scope", word_of(event.scope)}};
   if (!event.scripts.empty()) said["scripts"] = event.scripts;
   return said;
 }
 
 json described(const Parameter& parameter) {
-  return {{"name", parameter.name}, {"kind", word_of(kParameterKinds, parameter.kind)}};
+  return {{"name", parameter.name}, {"kind", word_of(parameter.kind)}};
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ void put_dimensions(json* to, const Layout& layout) {
 json mesh_in_words(const Model& model, const Mesh& mesh) {
   json said = described(mesh);
   put_texts(&said);
-  said["type"] = word_of(kMeshKinds, mesh.kind);
+  said["type"] = word_of(mesh.kind);
   said.erase("kind");
   const auto name_of = [&model](const json& number) {
     return model.variables[number.get<std::uint32_t>()].name;
@@ -153,7 +153,7 @@ json in_words(const Store& store) {
             {"products", store.products}, {"publishes", store.publishes},
             {"options", json::object()}};
   put_options(&said, store.options);
-  put<std::string>(&said, "runs", word_of(kSchedules, store.runs), "server");
+  put<std::string>(&said, "runs", word_of(store.runs), "server");
   put(&said, "function", store.function);
   if (store.awaits_event) said["awaits_event"] = true;
   return said;
@@ -175,7 +175,7 @@ json in_words(const Model& model, const Variable& variable) {
   put_dimensions(&said, layout);
   if (!variable.mesh) return said;
   said["mesh"] = model.meshes[*variable.mesh].name;
-  said["centering"] = word_of(kCenterings, variable.centering);
+  said["centering"] = word_of(variable.centering);
   return said;
 }
 
@@ -186,7 +186,7 @@ json in_words(const Model& model) {
   for (const Variable& each : model.variables) said["variables"].push_back(in_words(model, each));
   for (const Parameter& each : model.parameters)
     said["parameters"].push_back({{"name", each.name},
-                                  {"type", word_of(kParameterKinds, each.kind)},
+                                  {"type", word_of(each.kind)},
                                   {"value", in_words(each.value)},
                                   {"description", each.description}});
   for (const Mesh& each : model.meshes) said["meshes"].push_back(mesh_in_words(model, each));

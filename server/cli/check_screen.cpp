@@ -202,7 +202,7 @@ class CheckScreen {
       for (const std::uint32_t each : event.told) names.push_back(model_.stores[each].name);
       names.insert(names.end(), event.scripts.begin(), event.scripts.end());
       rows.push_back({{event.name},
-                      {model::word_of(model::kScopes, event.scope)},
+                      {model::word_of(event.scope)},
                       {names.empty() ? "scripts that ask for it" : joined(names, ", ")}});
     }
     text_ += table_or_paragraphs(rows, look_);
@@ -210,7 +210,7 @@ class CheckScreen {
 
   static std::string when_it_runs(model::Schedule runs) {
     if (runs == model::Schedule::server) return "";
-    const std::string word = std::string("; runs ") + model::word_of(model::kSchedules, runs);
+    const std::string word = std::string("; runs ") + model::word_of(runs);
     if (runs == model::Schedule::harvest)
       return word +
              ", in phases of leat_idle_begin, LD_PRELOAD=libleat_pmpi.so or "
@@ -327,7 +327,7 @@ std::string json(const CheckReport& report) {
   if (report.model) {
     root["simulation"] = report.model->name;
     root["dedicated_cores"] = report.model->architecture.dedicated_cores;
-    root["mode"] = model::word_of(model::kEndModes, report.model->architecture.mode);
+    root["mode"] = model::word_of(report.model->architecture.mode);
     root["variables"] = Json::array();
     for (const auto& each : report.memory.variables) {
       root["variables"].push_back(variable(report, each));

@@ -38,8 +38,7 @@ std::string parameter_line(const model::Parameter& parameter) {
     std::string operator()(double value) const { return "\t" + exactly(value); }
     std::string operator()(const std::string& value) const { return "\t" + in_one_line(value); }
   };
-  return "parameter\t" + parameter.name + "\t" +
-         model::word_of(model::kParameterKinds, parameter.kind) +
+  return "parameter\t" + parameter.name + "\t" + model::word_of(parameter.kind) +
          std::visit(Words{}, parameter.value) + "\n";
 }
 
@@ -65,8 +64,8 @@ bool write_whole(int fd, const std::string& text) {
 
 std::string description_of(const model::Model& model) {
   const model::Architecture& architecture = model.architecture;
-  std::string text = std::string("place\t") + model::word_of(model::kPlaces, architecture.place) +
-                     "\t" + std::to_string(architecture.dedicated_cores) + "\t" +
+  std::string text = std::string("place\t") + model::word_of(architecture.place) + "\t" +
+                     std::to_string(architecture.dedicated_cores) + "\t" +
                      std::to_string(architecture.servers) + "\n";
   for (const model::Parameter& parameter : model.parameters) text += parameter_line(parameter);
   const std::set<std::uint32_t> of_cells = types_of_cells(model);

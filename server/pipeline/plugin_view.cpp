@@ -63,7 +63,7 @@ leat_mesh mesh_of(const model::Mesh& mesh) {
   view.connectivity = index_or_none(mesh.connectivity);
   view.offsets = index_or_none(mesh.offsets);
   view.types = index_or_none(mesh.types);
-  view.cell_type = mesh.cell_type;
+  view.cell_type = static_cast<std::uint32_t>(mesh.cell_type);
   view.ratio = mesh.ratio;
   view.levels = mesh.levels;
   return view;
