@@ -59,7 +59,7 @@ Json json_of_stores(const shm::Segment& segment, const model::Model* model) {
   for (const shm::StoreWords& words : segment.stores()) {
     const std::size_t i = stores.size();
     Json store{{"name", "store " + std::to_string(i + 1)}, {"plugin", nullptr}, {"every", nullptr}};
-    if (model && i < model->stores.size()) store = model::in_words(model->stores[i]);
+    if (model && i < model->stores.size()) store = model::to_json(model->stores[i]);
     store["done"] = done(words.done.load());
     store["begun"] = done(words.begun.load());
     stores.push_back(std::move(store));

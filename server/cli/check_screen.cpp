@@ -285,7 +285,7 @@ Json diagnostic(const model::Diagnostic& each) {
 // As in other places, and what the command line makes of it.
 Json variable(const CheckReport& report, const model::VariableEstimate& estimate) {
   const model::Variable& each = report.model->variables[estimate.variable];
-  Json said = model::in_words(*report.model, each);
+  Json said = model::to_json(*report.model, each);
   said["shape"] = report.shapes[estimate.variable];
   said["stores"] = Json::array();
   for (const std::uint32_t store : each.stores)
@@ -334,8 +334,8 @@ std::string json(const CheckReport& report) {
     }
     root["stores"] = Json::array();
     for (const auto& each : report.model->stores)
-      root["stores"].push_back(Json(model::in_words(each)));
-    root["events"] = Json(model::in_words(*report.model)["events"]);
+      root["stores"].push_back(Json(model::to_json(each)));
+    root["events"] = Json(model::to_json(*report.model)["events"]);
     root["scripts"] = Json::array();
     for (const auto& each : report.scripts) root["scripts"].push_back(script(each));
     root["memory"] = memory(report);

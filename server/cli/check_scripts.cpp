@@ -85,7 +85,7 @@ PlainJson order_for(const CheckReport& report, const std::vector<server::ScriptF
     scripts.push_back({{"path", file.path},
                        {"damaris", server::damaris_words(sources[file.source], *report.model)}});
   }
-  return {{"model", model::described(*report.model)},
+  return {{"model", model::to_json_for_scripts(*report.model)},
           {"scripts", scripts},
           {"limit", report.options.import_limit}};
 }

@@ -146,7 +146,7 @@ Json EngineRun::status() {
 }
 
 std::string EngineRun::describe() {
-  if (description_.empty()) description_ = text_of(model::in_words(parts_.model));
+  if (description_.empty()) description_ = text_of(model::to_json(parts_.model));
   return description_;
 }
 

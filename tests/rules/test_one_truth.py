@@ -62,6 +62,7 @@ def test_the_readme_and_the_makefile_know_the_same_commands():
 DESCRIBES = ["lib/model/run_description.cpp", "server/plugins/hdf5/conventions/run_description.cpp"]
 READS = ["python-plugins/leat/scripting/coordinates.py", "python-plugins/leat/scripting/model.py"]
 KEY = re.compile(r'"(ghost_low|ghost_high|time_varying|time_parameter|cell_type)"')
+FIELDS = "lib/model/fields.def"
 
 
 def test_what_a_variable_is_is_said_as_json_in_one_place():
@@ -116,12 +117,27 @@ def test_the_fields_of_a_variable_have_one_home():
 
 
 def test_the_store_describes_a_run_with_the_keys_of_the_model():
-    def keys(path):  # what is said in words of the XML is said for others
+    """Beside those of fields.def, which both take from there."""
+    def keys(path):  # what is said in words of the XML is said for users
         numbers = text(path).split("// In words of the XML")[0]
-        return set(re.findall(r'put\(&said, "(\w+)"|said\["(\w+)"\]|\{"(\w+)", ', numbers))
+        return set(re.findall(r'put\(&to, "(\w+)"|to\["(\w+)"\]|\{"(\w+)", ', numbers))
 
     ours, stores = ({name for found in keys(path) for name in found if name} for path in DESCRIBES)
-    assert stores - ours == {"format", "store", "ranks"} and ours - stores == {"simulation", "parameters", "events", "scope", "scripts"}
+    assert stores - ours == {"format", "store", "ranks"} and ours - stores == {"simulation", "parameters", "events", "scripts"}
+
+
+def fields_seen_of(element):
+    """[(type, member, its attribute in files)] of those that plugins see."""
+    lines = text(FIELDS).split(f"LEAT_ELEMENT({element})")[1].split("LEAT_END")[0]
+    return re.findall(r'^LEAT_SEEN\(([\w:]+), (\w+), .*, "[\w-]+", "(\w*)"\)', lines, re.M)
+
+
+def test_scripts_call_the_texts_of_a_variable_as_files_do():
+    told = {member: member for kind, member, _ in fields_seen_of("Variable") if kind == "std::string"}
+    of_cf = dict(re.findall(r'"(\w+)": "(\w+)"', re.search(r"_OF_CF = \{.*\}", text(READS[1])).group()))
+    assert {**told, **of_cf} == {m: name for kind, m, name in fields_seen_of("Variable") if kind == "std::string"} and len(told) > 3
+
+
 
 
 def test_scripts_know_the_numbers_of_types_and_meshes():

@@ -256,9 +256,9 @@ class StoredVariable:
         """As the attributes of the dataset have it."""
         attributes = self._data.attrs
         constant = "leat_constant" in attributes
-        return Variable(int(attributes["leat_number"]), name, _text(attributes.get("units", "")),
-                        _text(attributes.get("long_name", "")),
-                        self._data.dtype, self._dimensions(constant), self.layout == "global", not constant)
+        texts = {key: text for key in ("units", "long_name") if (text := _text(attributes.get(key, "")))}
+        return Variable(int(attributes["leat_number"]), name, self._data.dtype, self._dimensions(constant), self.layout == "global",
+                        not constant, attributes=texts)
 
     def _dimensions(self, constant):
         extents = self._table("_extent") if self.layout == "varying" else None
