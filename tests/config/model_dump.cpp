@@ -75,6 +75,7 @@ std::string place_of(const Model& model, const Variable& variable) {
             (variable.centering == Centering::nodal ? " nodal" : " zonal");
   if (!variable.standard_name.empty()) text += " is " + variable.standard_name;
   if (!variable.cell_methods.empty()) text += " by " + variable.cell_methods;
+  if (!variable.comment.empty()) text += " (" + variable.comment + ")";
   return text;
 }
 
