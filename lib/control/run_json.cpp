@@ -24,8 +24,8 @@ Json json_of_buffer(const shm::Segment& segment) {
   std::uint64_t leased = 0;
   for (const shm::LeaseRecord& record : segment.leases())
     if (record.id.load() != 0) leased += std::min(record.bytes, header.data_bytes);
-  const char* const when_full = model::word_of(
-      model::kOverflowPolicies, static_cast<model::OverflowPolicy>(header.overflow_policy));
+  const char* const when_full =
+      model::word_of(static_cast<model::OverflowPolicy>(header.overflow_policy));
   return {{"bytes", header.data_bytes},
           {"leased_bytes", std::min(leased, header.data_bytes)},
           {"when_full", when_full},
@@ -49,7 +49,7 @@ Json json_of_stores(const shm::Segment& segment, const model::Model* model) {
   for (const shm::StoreWords& words : segment.stores()) {
     const std::size_t i = stores.size();
     Json store{{"name", "store " + std::to_string(i + 1)}, {"plugin", nullptr}, {"every", nullptr}};
-    if (model && i < model->stores.size()) store = model::in_words(model->stores[i]);
+    if (model && i < model->stores.size()) store = model::to_json(model->stores[i]);
     store["done"] = done(words.done.load());
     store["begun"] = done(words.begun.load());
     stores.push_back(std::move(store));

@@ -102,8 +102,7 @@ class ExpressionParser {
   }
 
   bool not_integer(std::size_t from, const Parameter& parameter) {
-    return fail(from, "parameter \"" + parameter.name + "\" is of type " +
-                          word_of(kParameterKinds, parameter.kind) +
+    return fail(from, "parameter \"" + parameter.name + "\" is of type " + word_of(parameter.kind) +
                           ", only those of type int can be used here");
   }
 

@@ -2,13 +2,10 @@
 // Scripts and events.
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "lib/base/text.hpp"
 #include "lib/model/read_steps.hpp"
-#include "lib/model/units.hpp"
-#include "lib/model/words.hpp"
 
 namespace leat::model {
 
@@ -20,8 +17,7 @@ class EventReader {
  public:
   EventReader(ReadContext& context, const XmlElement& element)
       : context_(context), model_(context.model), attributes_(context, element) {
-    event_.name = attributes_.text("name");
-    event_.scope = number_of(kScopes, attributes_.text("scope"));
+    attributes_.read_fields(&event_);
     event_.where = attributes_.where("name");
   }
 
@@ -35,9 +31,7 @@ class EventReader {
     }
     read_scripts();
     read_function();
-    if (!attributes_.given("name")) return;
-    if (refuse_duplicate(context_, model_.events, "event", event_.name, event_.where)) return;
-    model_.events.push_back(std::move(event_));
+    add_named(context_, &model_.events, "event", std::move(event_), attributes_);
   }
 
  private:
@@ -158,17 +152,6 @@ void read_events(ReadContext& context, const XmlElement& root) {
 
 namespace {
 
-double script_timeout_seconds(ReadContext& context, const Attributes& source) {
-  const std::string text = source.text("timeout");
-  const double seconds = parse_duration(text).value_or(1);  // what is no duration was refused
-  if (seconds <= 0) {
-    context.error(source.where("timeout"), "with timeout=\"" + text +
-                                               "\" each call of a script would fail; give the time "
-                                               "that it may take for one iteration, like \"60s\"");
-  }
-  return seconds;
-}
-
 // Those that a script for Damaris finds in its dictionary: all of them unless it says which.
 std::vector<std::uint32_t> script_variables(ReadContext& context, const Attributes& source) {
   const std::vector<Variable>& all = context.model.variables;
@@ -178,26 +161,17 @@ std::vector<std::uint32_t> script_variables(ReadContext& context, const Attribut
     return variables;
   }
   for (const std::string& name : split_list(source.text("variables"))) {
-    const std::size_t index = index_of(all, name);
-    if (index == all.size())
-      context.error(source.where("variables"),
-                    "unknown variable \"" + name + "\"" + did_you_mean(name, names_of(all)));
-    else
-      variables.push_back(static_cast<std::uint32_t>(index));
+    if (const auto index = find_named(context, all, "variable", name, source.where("variables")))
+      variables.push_back(*index);
   }
   return variables;
 }
 
 std::optional<DaskScheduler> read_dask(ReadContext& context, const XmlElement& script) {
-  const std::vector<const XmlElement*> found = all_below(script, "dask");
-  if (found.empty()) return std::nullopt;
-  const Attributes attributes(context, *found.front());
+  if (all_below(script, "dask").empty()) return std::nullopt;
+  const XmlElement element = only(context, script, "dask");
   DaskScheduler dask;
-  dask.file = attributes.text("scheduler-file");
-  dask.threads = std::strtoll(attributes.text("threads").c_str(), nullptr, 10);
-  dask.timeout_seconds = parse_duration(attributes.text("timeout")).value_or(1);
-  for (std::size_t i = 1; i < found.size(); ++i)
-    context.error(found[i]->where, "a second <dask> of one script");
+  Attributes(context, element).read_fields(&dask);
   return dask;
 }
 
@@ -206,7 +180,7 @@ std::optional<DamarisScript> read_damaris(ReadContext& context, const XmlElement
                                           const Attributes& attributes) {
   if (attributes.text("form") == "damaris") {
     DamarisScript script;
-    script.every = std::strtoll(attributes.text("every").c_str(), nullptr, 10);
+    attributes.read_fields(&script);
     script.variables = script_variables(context, attributes);
     script.dask = read_dask(context, element);
     return script;
@@ -230,8 +204,12 @@ void read_source(ReadContext& context, const XmlElement& element) {
   source.is_folder = element.name == "folder";
   const char* path = source.is_folder ? "path" : "file";
   source.path = attributes.text(path);
-  source.timeout_seconds = script_timeout_seconds(context, attributes);
-  source.failures = std::strtoll(attributes.text("failures").c_str(), nullptr, 10);
+  attributes.read_fields(&source);
+  if (source.timeout_seconds <= 0)
+    context.error(attributes.where("timeout"),
+                  "with timeout=\"" + attributes.text("timeout") +
+                      "\" each call of a script would fail; give the time that it may take for one "
+                      "iteration, like \"60s\"");
   source.waits = attributes.text("when-slow") == "wait";
   source.where = attributes.where(path);
   if (!source.is_folder) source.damaris = read_damaris(context, element, attributes);
@@ -245,19 +223,14 @@ void read_scripts(ReadContext& context, const XmlElement& root) {
   const Attributes attributes(context, element);
   Scripts& scripts = context.model.scripts;
   scripts.where = attributes.where("interpreter");
-  scripts.interpreter = attributes.text("interpreter");
-  scripts.workers = std::strtoll(attributes.text("workers").c_str(), nullptr, 10);
-  scripts.memory_bytes = parse_size(attributes.text("memory")).value_or(0);
-  if (scripts.memory_bytes == 0) {
-    context.error(attributes.where("memory"),
-                  "the size \"" + attributes.text("memory") + "\" is beyond 64 bits");
-  }
-  scripts.output = attributes.text("output");
+  attributes.read_fields(&scripts);
   if (scripts.output.empty()) scripts.output = context.model.name + "-scripts";
   for (const XmlElement& each : element.children) {
     if (each.name == "folder" || each.name == "script") read_source(context, each);
   }
-  if (scripts.exist()) scripts.runs = chosen_schedule(context, attributes, kScriptSchedules);
+  if (scripts.exist())
+    scripts.runs = chosen_schedule(context, attributes.where("runs"), scripts.runs,
+                                   {Schedule::server, Schedule::idle});
 }
 
 }  // namespace leat::model

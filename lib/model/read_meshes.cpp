@@ -9,7 +9,6 @@
 #include "lib/model/checks.hpp"
 #include "lib/model/expression_parser.hpp"
 #include "lib/model/read_steps.hpp"
-#include "lib/model/words.hpp"
 
 namespace leat::model {
 
@@ -27,10 +26,7 @@ class MeshReader {
  public:
   MeshReader(ReadContext& context, const XmlElement& element)
       : context_(context), attributes_(context, element) {
-    mesh_.name = attributes_.text("name");
-    mesh_.kind = number_of(kMeshKinds, attributes_.text("type"));
-    mesh_.unit = attributes_.text("unit");
-    mesh_.description = attributes_.text("description");
+    attributes_.read_fields(&mesh_);
     mesh_.where = element.where;
   }
 
@@ -145,14 +141,8 @@ class MeshReader {
 
 void read_meshes(ReadContext& context, const XmlElement& root) {
   for (const XmlElement* element : all_below(root, "mesh")) {
-    Mesh mesh = MeshReader(context, *element).run();
-    const Attributes attributes(context, *element);
-    if (!attributes.given("name")) continue;
-    if (refuse_duplicate(context, context.model.meshes, "mesh", mesh.name,
-                         attributes.where("name"))) {
-      continue;
-    }
-    context.model.meshes.push_back(std::move(mesh));
+    add_named(context, &context.model.meshes, "mesh", MeshReader(context, *element).run(),
+              Attributes(context, *element));
   }
 }
 
@@ -245,7 +235,6 @@ class MeshLinker {
   }
 
   void cells() {
-    mesh_.cell_type = number_of(kCellShapes, attributes_.text("cells"));
     mesh_.connectivity = list_of_integers("connectivity");
     mesh_.offsets = list_of_integers("offsets");
     mesh_.types = list_of_integers("types");

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "lib/model/checks.hpp"
+#include "lib/model/units.hpp"
+
 namespace leat::model {
 
 const XmlAttribute* Attributes::given(std::string_view name) const {
@@ -19,6 +22,34 @@ std::string Attributes::text(std::string_view name) const {
 const SourceLocation& Attributes::where(std::string_view name) const {
   const XmlAttribute* attribute = element_.find(name);
   return attribute ? attribute->where : element_.where;
+}
+
+void Attributes::read(const char* name, std::vector<std::string>* words) const {
+  *words = words_of(text(name));
+}
+
+void Attributes::read(const char* name, std::int64_t* count) const {
+  *count = std::strtoll(text(name).c_str(), nullptr, 10);
+}
+
+void Attributes::read(const char* name, std::uint64_t* bytes) const {
+  const std::optional<std::uint64_t> size = parse_size(text(name));
+  if (!size) context_.error(where(name), "the size \"" + text(name) + "\" is beyond 64 bits");
+  *bytes = size.value_or(0);
+}
+
+void Attributes::read(const char* name, double* seconds) const {
+  *seconds = parse_duration(text(name)).value_or(1);
+}
+
+void Attributes::read(const char* name, ScalarType* to) const {
+  *to = scalar_from_name(text(name)).value_or(ScalarType::float64);
+}
+
+Schedule chosen_schedule(ReadContext& context, const SourceLocation& where, Schedule said,
+                         std::initializer_list<Schedule> able) {
+  const Schedule schedule = chosen(context, where, "LEAT_RUNS", said);
+  return std::find(able.begin(), able.end(), schedule) != able.end() ? schedule : said;
 }
 
 std::vector<const XmlElement*> all_below(const XmlElement& parent, std::string_view name) {

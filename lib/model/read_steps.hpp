@@ -5,12 +5,19 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
+#include <initializer_list>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "lib/base/scalar.hpp"
+#include "lib/base/text.hpp"
 #include "lib/model/diagnostics.hpp"
+#include "lib/model/fields.hpp"
+#include "lib/model/words.hpp"
 #include "lib/model/xml/schema.hpp"
 #include "lib/model/xml/tree.hpp"
 
@@ -46,8 +53,8 @@ void link_meshes(ReadContext& context, const XmlElement& root);
 /// The attributes of one element as the schema sees them.
 class Attributes {
  public:
-  Attributes(const ReadContext& context, const XmlElement& element)
-      : element_(element), rule_(context.schema.find(element.name)) {}
+  Attributes(ReadContext& context, const XmlElement& element)
+      : context_(context), element_(element), rule_(context.schema.find(element.name)) {}
 
   /// The attribute if it is there and was not refused, else null.
   const XmlAttribute* given(std::string_view name) const;
@@ -58,10 +65,51 @@ class Attributes {
   /// Of the attribute, else of the element.
   const SourceLocation& where(std::string_view name) const;
 
+  /// Sets all fields of fields.def: of a struct of the model, or of one that it is made of.
+  template <class Fields>
+  void read_fields(Fields* into) const {
+    each_field(*into, [this](const Field& field, auto& member, const auto&) {
+      read(field.attribute, &member);
+    });
+  }
+
  private:
+  // What is no value of the type was refused by the schema, and no model comes of it.
+  template <class Enum>
+  void read(const char* name, Enum* to) const {
+    *to = value_of<Enum>(text(name));
+  }
+  void read(const char* name, std::string* to) const { *to = text(name); }
+  void read(const char* name, bool* to) const { *to = text(name) == "true"; }
+  void read(const char* name, std::vector<std::string>* words) const;
+  void read(const char* name, std::int64_t* count) const;
+  void read(const char* name, std::uint64_t* bytes) const;
+  void read(const char* name, double* seconds) const;
+  void read(const char* name, ScalarType* to) const;
+
+  ReadContext& context_;
   const XmlElement& element_;
   const ElementRule* rule_;
 };
+
+/// What `variable` of the environment says comes before `said`, what the XML says: what suits one machine, or one run. A word of no
+/// value is an error at `where`.
+template <class Enum>
+Enum chosen(ReadContext& context, const SourceLocation& where, const char* variable, Enum said) {
+  const char* const word = std::getenv(variable);
+  if (!word || !*word) return said;
+  const Enum value = value_of<Enum>(word);
+  if (std::string_view(word) == word_of(value)) return value;
+  std::string all;
+  for (const Word<Enum>& each : kWords<Enum>) all += " \"" + std::string(each.word) + "\"";
+  context.error(where, std::string(variable) + "=\"" + word + "\": it is one of" + all);
+  return value;
+}
+
+/// What LEAT_RUNS says if that is one of `able`, else `said`: a run has analyses of several kinds, and each word is none of all of
+/// them.
+Schedule chosen_schedule(ReadContext& context, const SourceLocation& where, Schedule said,
+                         std::initializer_list<Schedule> able);
 
 /// All elements `name` below `parent`, in the order of the file.
 std::vector<const XmlElement*> all_below(const XmlElement& parent, std::string_view name);
@@ -88,15 +136,30 @@ std::vector<std::string> names_of(const std::vector<Named>& all) {
   return names;
 }
 
-/// Says so when `all` has one of this name already; `what` is "layout" or so.
+/// The index of the element of this name; one that is not there is an error at `where`. `what` is "layout" or so.
 template <class Named>
-bool refuse_duplicate(ReadContext& context, const std::vector<Named>& all, const std::string& what,
-                      const std::string& name, const SourceLocation& where) {
-  const std::size_t first = index_of(all, name);
-  if (first == all.size()) return false;
-  context.error(where, what + " \"" + name + "\" is declared twice; the first is in " +
-                           line_of(all[first].where, where));
-  return true;
+std::optional<std::uint32_t> find_named(ReadContext& context, const std::vector<Named>& all,
+                                        const std::string& what, const std::string& name,
+                                        const SourceLocation& where) {
+  const std::size_t index = index_of(all, name);
+  if (index < all.size()) return static_cast<std::uint32_t>(index);
+  context.error(where, "unknown " + what + " \"" + name + "\"" +
+                           (all.empty() ? "; the file has no <" + what + ">"
+                                        : did_you_mean(name, names_of(all))));
+  return std::nullopt;
+}
+
+/// Adds `one` to `all`, unless it has no name, which was said, or one that another has; `what` is "layout" or so.
+template <class Named>
+void add_named(ReadContext& context, std::vector<Named>* all, const char* what, Named one,
+               const Attributes& attributes) {
+  if (!attributes.given("name")) return;
+  const SourceLocation& where = attributes.where("name");
+  const std::size_t first = index_of(*all, one.name);
+  if (first == all->size()) return all->push_back(std::move(one));
+  context.error(where, std::string(what) + " \"" + one.name +
+                           "\" is declared twice; the first is in " +
+                           line_of((*all)[first].where, where));
 }
 
 }  // namespace leat::model

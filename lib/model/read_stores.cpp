@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads <store>: the plugin, its options, and what it keeps.
 #include <algorithm>
-#include <cstdlib>
 
 #include "lib/model/checks.hpp"
 #include "lib/model/read_steps.hpp"
-#include "lib/model/units.hpp"
-#include "lib/model/words.hpp"
 
 namespace leat::model {
 namespace {
@@ -70,22 +67,21 @@ bool keeps_data(const Store& store) {
 
 // What the environment says is meant for analyses: what keeps data is asked by name only.
 Schedule schedule_of(ReadContext& context, const Store& store, const Attributes& attributes) {
+  const SourceLocation& where = attributes.where("runs");
   if (!keeps_data(store)) {
     const bool is_meant = !store.type.empty() || attributes.given("runs");
-    return is_meant ? chosen_schedule(context, attributes, kAnalysisSchedules) : Schedule::server;
+    return is_meant ? chosen(context, where, "LEAT_RUNS", store.runs) : store.runs;
   }
-  const std::string word = attributes.text("runs");
-  const Schedule said = number_of(kSchedules, word);
-  if (is_apart(said) || is_of_simulation(said)) {
-    context.error(attributes.where("runs"),
+  if (is_apart(store.runs) || is_of_simulation(store.runs)) {
+    context.error(where,
                   "store \"" + store.name + "\" keeps the data of the run, and the simulation " +
                       "waits for it when the buffer is full: it cannot run with what time is left; "
                       "runs=\"" +
-                      word + "\" is for analyses and libraries of yours");
+                      word_of(store.runs) + "\" is for analyses and libraries of yours");
     return Schedule::server;
   }
-  return attributes.given("runs") ? chosen_schedule(context, attributes, kStoreSchedules)
-                                  : Schedule::server;
+  if (!attributes.given("runs")) return store.runs;
+  return chosen_schedule(context, where, store.runs, {Schedule::server, Schedule::sync});
 }
 
 // An analysis that gets what time is left keeps nobody waiting, unless it is told to.
@@ -97,9 +93,7 @@ bool waits(const Store& store, const Attributes& attributes) {
 void read_schedule(ReadContext& context, Store& store, const Attributes& attributes) {
   store.runs = schedule_of(context, store, attributes);
   store.waits = waits(store, attributes);
-  store.collectives = std::strtoll(attributes.text("collectives").c_str(), nullptr, 10);
-  store.defer_max_seconds =
-      std::min(kLongestDeferSeconds, parse_duration(attributes.text("defer-max")).value_or(1));
+  store.defer_max_seconds = std::min(kLongestDeferSeconds, store.defer_max_seconds);
   if (store.runs != Schedule::sync || store.waits) return;
   context.error(attributes.where("runs"),
                 "store \"" + store.name +
@@ -110,24 +104,17 @@ void read_schedule(ReadContext& context, Store& store, const Attributes& attribu
 void read_store(ReadContext& context, const XmlElement& element) {
   const Attributes attributes(context, element);
   Store store;
-  store.name = attributes.text("name");
-  store.type = attributes.text("type");
-  store.library = attributes.text("library");
-  store.every = std::strtoll(attributes.text("every").c_str(), nullptr, 10);
-  store.products = words_of(attributes.text("products"));
+  attributes.read_fields(&store);
   read_publishes(context, store, attributes);
   read_schedule(context, store, attributes);
   store.where = element.where;
   read_options(context, store, element);
   check_plugin(context, store, attributes);
   warn_of_holes(context, store, attributes);
-  if (!attributes.given("name")) return;
-  const SourceLocation& where = attributes.where("name");
-  if (store.name == "none") {
-    return context.error(where, "a store cannot be called \"none\": store=\"none\" means no store");
-  }
-  if (refuse_duplicate(context, context.model.stores, "store", store.name, where)) return;
-  context.model.stores.push_back(std::move(store));
+  if (store.name == "none")
+    return context.error(attributes.where("name"),
+                         "a store cannot be called \"none\": store=\"none\" means no store");
+  add_named(context, &context.model.stores, "store", std::move(store), attributes);
 }
 
 // Stores of one plugin take turns: one that waits would wait for one that does not. Those with
@@ -152,8 +139,7 @@ void check_schedules(ReadContext& context) {
   const Store* first = nullptr;
   for (const Store& store : context.model.stores) {
     if (!is_of_simulation(store.runs)) continue;
-    const std::string has =
-        "store \"" + store.name + "\" has runs=\"" + word_of(kSchedules, store.runs) + "\"";
+    const std::string has = "store \"" + store.name + "\" has runs=\"" + word_of(store.runs) + "\"";
     if (context.model.architecture.place != Place::thread) {
       context.error(store.where, has +
                                      ", so the server has to be in the simulation's process: "
@@ -163,7 +149,7 @@ void check_schedules(ReadContext& context) {
     if (!first) first = &store;
     if (store.runs == first->runs) continue;
     context.error(store.where, has + " and store \"" + first->name + "\" runs=\"" +
-                                   word_of(kSchedules, first->runs) +
+                                   word_of(first->runs) +
                                    "\": one run has one of \"static\" and \"dynamic\"");
   }
 }

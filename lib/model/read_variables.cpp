@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <unordered_map>
 
 #include "lib/base/text.hpp"
@@ -11,7 +10,6 @@
 #include "lib/model/expression_parser.hpp"
 #include "lib/model/read_steps.hpp"
 #include "lib/model/units.hpp"
-#include "lib/model/words.hpp"
 
 namespace leat::model {
 
@@ -21,8 +19,8 @@ namespace {
 
 // What a group gives to the variables inside.
 struct Defaults {
-  std::string prefix;  ///< "fields/", or ""
-  std::optional<std::uint32_t> layout;
+  std::string prefix;                   ///< "fields/", or ""
+  std::optional<std::uint32_t> layout;  ///< the number of layouts when the one named is none
   std::optional<std::vector<std::uint32_t>> stores;
   std::string unit;
   std::optional<Option> compression;
@@ -49,41 +47,42 @@ class VariableReader {
     inside(element, defaults);
   }
 
-  // The attributes that a group and a variable share, said or inherited.
+  // The attributes that a group and a variable share: of the element, or inherited.
   Defaults with_attributes(const XmlElement& element, Defaults defaults) {
     const Attributes attributes(context_, element);
-    if (attributes.has("layout")) defaults.layout = layout(attributes);
+    if (attributes.has("layout")) {
+      const auto none = static_cast<std::uint32_t>(model_.layouts.size());
+      defaults.layout = named("layout", model_.layouts, attributes).value_or(none);
+    }
     if (attributes.has("store")) defaults.stores = stores(attributes);
     if (attributes.has("unit")) defaults.unit = attributes.text("unit");
     if (attributes.has("compression"))
       defaults.compression = {"compression", attributes.text("compression"),
                               attributes.where("compression")};
-    if (attributes.has("mesh")) defaults.mesh = mesh(attributes);
-    if (attributes.has("centering")) defaults.centering = centering(attributes);
+    if (attributes.has("mesh")) defaults.mesh = named("mesh", model_.meshes, attributes);
+    if (attributes.has("centering"))
+      defaults.centering = value_of<Centering>(attributes.text("centering"));
     return defaults;
   }
 
   void variable(const XmlElement& element, const Defaults& group) {
     const Attributes attributes(context_, element);
-    const Defaults said = with_attributes(element, group);
+    const Defaults values = with_attributes(element, group);
     Variable variable;
-    variable.name = group.prefix + attributes.text("name");
-    const bool has_layout = said.layout && *said.layout < model_.layouts.size();
-    variable.layout = has_layout ? *said.layout : 0;
-    variable.unit = said.unit;
-    variable.description = attributes.text("description");
-    variable.standard_name = attributes.text("standard-name");
-    variable.cell_methods = attributes.text("cell-methods");
-    variable.mesh = said.mesh;
+    attributes.read_fields(&variable);
+    variable.name.insert(0, group.prefix);
+    const bool has_layout = values.layout && *values.layout < model_.layouts.size();
+    variable.layout = has_layout ? *values.layout : 0;
+    variable.unit = values.unit;
+    variable.mesh = values.mesh;
     variable.centering =
-        said.centering.value_or(on_points(said) ? Centering::nodal : Centering::zonal);
-    if (attributes.has("centering")) check_centering(said, attributes);
-    variable.time_varying = attributes.text("time-varying") == "true";
-    variable.stores = said.stores ? *said.stores : all_stores();
-    if (said.compression) variable.options.push_back(*said.compression);
+        values.centering.value_or(on_points(values) ? Centering::nodal : Centering::zonal);
+    if (attributes.has("centering")) check_centering(values, attributes);
+    variable.stores = values.stores ? *values.stores : all_stores();
+    if (values.compression) variable.options.push_back(*values.compression);
     variable.where = element.where;
     if (!attributes.given("name")) return;
-    if (!said.layout) no_layout(variable);
+    if (!values.layout) no_layout(variable);
     if (!has_layout) context_.shapeless.insert(static_cast<std::uint32_t>(model_.variables.size()));
     add(std::move(variable), attributes.where("name"));
   }
@@ -106,43 +105,23 @@ class VariableReader {
                        did_you_mean("", names_of(model_.layouts)));
   }
 
-  // An index, that of none after an error.
-  std::uint32_t layout(const Attributes& attributes) {
-    const XmlAttribute* attribute = attributes.given("layout");
-    const std::size_t index =
-        attribute ? index_of(model_.layouts, attribute->value) : model_.layouts.size();
-    if (!attribute || index < model_.layouts.size()) return static_cast<std::uint32_t>(index);
-    const std::string hint = model_.layouts.empty()
-                                 ? "; the file has no <layout>"
-                                 : did_you_mean(attribute->value, names_of(model_.layouts));
-    context_.error(attribute->where, "unknown layout \"" + attribute->value + "\"" + hint);
-    return static_cast<std::uint32_t>(index);
-  }
-
-  std::optional<std::uint32_t> mesh(const Attributes& attributes) {
-    const XmlAttribute* attribute = attributes.given("mesh");
+  // The index of the element that an attribute names, which is called like that element.
+  template <class Named>
+  std::optional<std::uint32_t> named(const char* what, const std::vector<Named>& all,
+                                     const Attributes& attributes) {
+    const XmlAttribute* attribute = attributes.given(what);
     if (!attribute) return std::nullopt;
-    const std::size_t index = index_of(model_.meshes, attribute->value);
-    if (index < model_.meshes.size()) return static_cast<std::uint32_t>(index);
-    const std::string hint = model_.meshes.empty()
-                                 ? "; the file has no <mesh>"
-                                 : did_you_mean(attribute->value, names_of(model_.meshes));
-    context_.error(attribute->where, "unknown mesh \"" + attribute->value + "\"" + hint);
-    return std::nullopt;
+    return find_named(context_, all, what, attribute->value, attribute->where);
   }
 
-  static Centering centering(const Attributes& attributes) {
-    return number_of(kCenterings, attributes.text("centering"));
+  bool on_points(const Defaults& values) const {
+    return values.mesh && model_.meshes[*values.mesh].kind == Mesh::Kind::points;
   }
 
-  bool on_points(const Defaults& said) const {
-    return said.mesh && model_.meshes[*said.mesh].kind == Mesh::Kind::points;
-  }
-
-  void check_centering(const Defaults& said, const Attributes& attributes) {
-    if (!on_points(said) || said.centering != Centering::zonal) return;
+  void check_centering(const Defaults& values, const Attributes& attributes) {
+    if (!on_points(values) || values.centering != Centering::zonal) return;
     context_.error(attributes.where("centering"),
-                   "mesh \"" + model_.meshes[*said.mesh].name +
+                   "mesh \"" + model_.meshes[*values.mesh].name +
                        "\" is of points and has no cells: centering is \"nodal\"");
   }
 
@@ -161,18 +140,12 @@ class VariableReader {
 
   void store(const std::string& name, const SourceLocation& where,
              std::vector<std::uint32_t>& found) {
-    const auto index = static_cast<std::uint32_t>(index_of(model_.stores, name));
-    if (name == "none") {
-      context_.error(where, "\"none\" cannot stand beside other stores");
-    } else if (index == model_.stores.size()) {
-      const std::string hint = model_.stores.empty() ? "; the file has no <store>"
-                                                     : did_you_mean(name, names_of(model_.stores));
-      context_.error(where, "unknown store \"" + name + "\"" + hint);
-    } else if (std::find(found.begin(), found.end(), index) != found.end()) {
-      context_.error(where, "store \"" + name + "\" is named twice");
-    } else {
-      found.push_back(index);
-    }
+    if (name == "none") return context_.error(where, "\"none\" cannot stand beside other stores");
+    const auto index = find_named(context_, model_.stores, "store", name, where);
+    if (!index) return;
+    if (std::find(found.begin(), found.end(), *index) != found.end())
+      return context_.error(where, "store \"" + name + "\" is named twice");
+    found.push_back(*index);
   }
 
   std::vector<std::uint32_t> all_stores() const {
@@ -219,21 +192,12 @@ bool is_identifier(const std::string& text) {
   return !text.empty() && letter(text[0]) && std::all_of(text.begin(), text.end(), later);
 }
 
-Order order_of(const std::string& word) {
-  return word == "fortran" ? Order::fortran : word == "c" ? Order::c : Order::unsaid;
-}
-
 class LayoutReader {
  public:
   LayoutReader(ReadContext& context, const XmlElement& element)
       : context_(context), attributes_(context, element) {
-    layout_.name = attributes_.text("name");
-    layout_.type = scalar_from_name(attributes_.text("type")).value_or(ScalarType::float64);
-    layout_.description = attributes_.text("description");
-    layout_.order = order_of(attributes_.text("order"));
-    layout_.blocks = std::strtoll(attributes_.text("blocks").c_str(), nullptr, 10);
+    attributes_.read_fields(&layout_);
     layout_.where = element.where;
-    layout_.may_change = attributes_.text("varying") == "true";
   }
 
   Layout run() {
@@ -348,14 +312,8 @@ class LayoutReader {
 
 void read_layouts(ReadContext& context, const XmlElement& root) {
   for (const XmlElement* element : all_below(root, "layout")) {
-    Layout layout = LayoutReader(context, *element).run();
-    const Attributes attributes(context, *element);
-    if (!attributes.given("name")) continue;
-    if (refuse_duplicate(context, context.model.layouts, "layout", layout.name,
-                         attributes.where("name"))) {
-      continue;
-    }
-    context.model.layouts.push_back(std::move(layout));
+    add_named(context, &context.model.layouts, "layout", LayoutReader(context, *element).run(),
+              Attributes(context, *element));
   }
 }
 
@@ -396,9 +354,7 @@ std::string expected(Parameter::Kind kind) {
 void read_parameter(ReadContext& context, const XmlElement& element) {
   const Attributes attributes(context, element);
   Parameter parameter;
-  parameter.name = attributes.text("name");
-  parameter.kind = number_of(kParameterKinds, attributes.text("type"));
-  parameter.description = attributes.text("description");
+  attributes.read_fields(&parameter);
   parameter.where = element.where;
   const XmlAttribute* value = attributes.given("value");
   if (value && attributes.given("type") && !take_value(parameter, value->value)) {
@@ -406,12 +362,7 @@ void read_parameter(ReadContext& context, const XmlElement& element) {
                                     "\" is no " + attributes.text("type") + ": " +
                                     expected(parameter.kind));
   }
-  if (!attributes.given("name")) return;
-  if (refuse_duplicate(context, context.model.parameters, "parameter", parameter.name,
-                       attributes.where("name"))) {
-    return;
-  }
-  context.model.parameters.push_back(std::move(parameter));
+  add_named(context, &context.model.parameters, "parameter", std::move(parameter), attributes);
 }
 
 std::vector<std::string> names_of_reals(const std::vector<Parameter>& parameters) {
@@ -434,11 +385,11 @@ void read_time(ReadContext& context, const XmlElement& root) {
                                    did_you_mean(name->value, names_of_reals(parameters)));
     return;
   }
-  const std::string unit = attributes.text("unit");
-  if (const std::string why = why_no_date(unit, attributes.text("calendar")); !why.empty())
-    context.error(attributes.where("unit"), "the unit of the time, \"" + unit + "\": " + why);
-  context.model.time =
-      TimeAxis{static_cast<std::uint32_t>(index), unit, attributes.text("calendar")};
+  TimeAxis& time = context.model.time.emplace();
+  attributes.read_fields(&time);
+  time.parameter = static_cast<std::uint32_t>(index);
+  if (const std::string why = why_no_date(time.unit, time.calendar); !why.empty())
+    context.error(attributes.where("unit"), "the unit of the time, \"" + time.unit + "\": " + why);
 }
 
 }  // namespace

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lib/model/reader.hpp"
 
-#include <cstdlib>
-
 #include "lib/model/read_steps.hpp"
-#include "lib/model/units.hpp"
-#include "lib/model/words.hpp"
 #include "lib/model/xml/document.hpp"
 
 namespace leat::model {
@@ -70,20 +66,8 @@ namespace {
 // Names of files have 255 letters at most: of a session, of a node and numbers there may be 120 more.
 constexpr std::size_t kLongestName = 128;
 
-std::uint64_t bytes_of(ReadContext& context, const Attributes& buffer, const char* attribute) {
-  const std::string text = buffer.text(attribute);
-  if (const auto bytes = parse_size(text)) return *bytes;
-  context.error(buffer.where(attribute), "the size \"" + text + "\" is beyond 64 bits");
-  return 0;
-}
-
-void read_spill(ReadContext& context, const Attributes& buffer) {
-  Architecture& architecture = context.model.architecture;
-  architecture.overflow_policy = number_of(kOverflowPolicies, buffer.text("when-full"));
-  architecture.spill_folder = buffer.text("spill");
-  architecture.spill_bytes = bytes_of(context, buffer, "spill-size");
-  architecture.spill_where = buffer.where("spill");
-  if (architecture.overflow_policy == OverflowPolicy::spill) return;
+void check_spill(ReadContext& context, const Attributes& buffer) {
+  if (context.model.architecture.overflow_policy == OverflowPolicy::spill) return;
   for (const char* each : {"spill", "spill-size"}) {
     // A policy with a typing error was refused already.
     if (!buffer.given(each) || (buffer.has("when-full") && !buffer.given("when-full"))) continue;
@@ -96,37 +80,25 @@ void read_spill(ReadContext& context, const Attributes& buffer) {
 
 constexpr double kYear = 365.0 * 24 * 3600;
 
-double grace_seconds(ReadContext& context, const Attributes& dedicated) {
-  const std::string text = dedicated.text("grace");
-  const double seconds = parse_duration(text).value_or(0);  // what is no duration was refused
-  if (seconds > kYear)
-    context.error(dedicated.where("grace"), "grace=\"" + text + "\" is longer than a year");
-  return seconds;
-}
-
-// Those that are more than there are cores for are refused.
-std::int64_t servers(ReadContext& context, const Attributes& dedicated) {
+void check_servers(ReadContext& context, const Attributes& dedicated) {
+  const Architecture& architecture = context.model.architecture;
   const std::string text = dedicated.text("servers");
-  const std::int64_t wanted = std::strtoll(text.c_str(), nullptr, 10);
-  if (wanted > 1 && is_in_simulation(context.model.architecture.place)) {
+  if (architecture.servers > 1 && is_in_simulation(architecture.place)) {
     context.error(dedicated.where("servers"),
                   "servers=\"" + text +
                       "\" with a place in the simulation: a thread is the one server of its node; "
                       "write place=\"process\" or place=\"ranks\", or servers=\"1\"");
-    return 1;
+  } else if (architecture.servers > architecture.dedicated_cores) {
+    context.error(dedicated.where("servers"),
+                  "servers=\"" + text + "\" with cores=\"" + dedicated.text("cores") +
+                      "\": each server has at least one core of the node; write cores=\"" + text +
+                      "\" or more, or have fewer servers");
   }
-  if (wanted <= context.model.architecture.dedicated_cores) return wanted;
-  const std::string cores = dedicated.text("cores");
-  context.error(dedicated.where("servers"),
-                "servers=\"" + text + "\" with cores=\"" + cores +
-                    "\": each server has at least one core of the node; write cores=\"" + text +
-                    "\" or more, or have fewer servers");
-  return 1;
 }
 
-double buffer_timeout_seconds(ReadContext& context, const Attributes& buffer) {
+void check_timeout(ReadContext& context, const Attributes& buffer) {
   const std::string text = buffer.text("timeout");
-  const double seconds = parse_duration(text).value_or(1);  // what is no duration was refused
+  const double seconds = context.model.architecture.timeout_seconds;
   if (seconds <= 0) {
     context.error(buffer.where("timeout"), "with timeout=\"" + text +
                                                "\" each call that has to wait would fail; give "
@@ -135,7 +107,26 @@ double buffer_timeout_seconds(ReadContext& context, const Attributes& buffer) {
   } else if (seconds > kYear) {
     context.error(buffer.where("timeout"), "the timeout \"" + text + "\" is longer than a year");
   }
-  return seconds;
+}
+
+void read_dedicated(ReadContext& context, const XmlElement& element) {
+  const Attributes dedicated(context, element);
+  Architecture& architecture = context.model.architecture;
+  dedicated.read_fields<DedicatedFields>(&architecture);
+  if (architecture.grace_seconds > kYear)
+    context.error(dedicated.where("grace"),
+                  "grace=\"" + dedicated.text("grace") + "\" is longer than a year");
+  architecture.place = chosen(context, dedicated.where("place"), "LEAT_PLACE", architecture.place);
+  check_servers(context, dedicated);
+  if (architecture.place == Place::none) architecture.mode = EndMode::sync;
+}
+
+void read_buffer(ReadContext& context, const XmlElement& element) {
+  const Attributes buffer(context, element);
+  buffer.read_fields<BufferFields>(&context.model.architecture);
+  context.model.architecture.spill_where = buffer.where("spill");
+  check_timeout(context, buffer);
+  check_spill(context, buffer);
 }
 
 }  // namespace
@@ -143,38 +134,17 @@ double buffer_timeout_seconds(ReadContext& context, const Attributes& buffer) {
 void read_simulation(ReadContext& context, const XmlElement& root) {
   Model& model = context.model;
   const Attributes simulation(context, root);
-  model.name = simulation.text("name");
+  simulation.read_fields(&model);
   if (model.name.size() > kLongestName)
     context.error(simulation.where("name"),
                   "the name has " + std::to_string(model.name.size()) + " letters, and " +
                       std::to_string(kLongestName) +
                       " are the most: files are called after it, and need room for more");
-  model.description = simulation.text("description");
-
   only(context, root, "architecture");
-  const XmlElement dedicated = only(context, root, "dedicated");
-  const XmlElement buffer = only(context, root, "buffer");
-  const Attributes buffer_attributes(context, buffer);
-  const Attributes dedicated_attributes(context, dedicated);
-  const std::string cores = dedicated_attributes.text("cores");
-  model.architecture.grace_seconds = grace_seconds(context, dedicated_attributes);
-  model.architecture.dedicated_cores = std::strtoll(cores.c_str(), nullptr, 10);
-  model.architecture.place =
-      chosen_word(context, dedicated_attributes, "place", "LEAT_PLACE", kPlaces);
-  model.architecture.servers = servers(context, dedicated_attributes);
-  model.architecture.mode = model.architecture.place == Place::none
-                                ? EndMode::sync
-                                : number_of(kEndModes, dedicated_attributes.text("mode"));
-  model.architecture.buffer_bytes = bytes_of(context, buffer_attributes, "size");
-  model.architecture.timeout_seconds = buffer_timeout_seconds(context, buffer_attributes);
-  if (buffer_attributes.text("checksum") == "crc32c")
-    model.architecture.checksum = Checksum::crc32c;
-  model.architecture.numa = number_of(kNumas, buffer_attributes.text("numa"));
-  read_spill(context, buffer_attributes);
-
+  read_dedicated(context, only(context, root, "dedicated"));
+  read_buffer(context, only(context, root, "buffer"));
   const XmlElement log = only(context, root, "log");
-  model.log.level = Attributes(context, log).text("level");
-  model.log.file = Attributes(context, log).text("file");
+  Attributes(context, log).read_fields(&model.log);
   if (model.log.level.empty()) model.log.level = model.log.file.empty() ? "info" : "debug";
 }
 

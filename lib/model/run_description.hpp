@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run description as JSON: what a variable, mesh, store and parameter is, for all who are told
-// of it in a text: scripts, `leat check`, `leat replay`, `leat ls` and the control channel. The
-// attribute leat_run of a file of the hdf5 store has the same keys, made of the plugin ABI.
+// The run as JSON: once for scripts, which have Leat's numbers, and once for users, in the words of the XML.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,17 +8,16 @@
 
 namespace leat::model {
 
-/// What is as most are is left out: thousands of variables are described. Variables, meshes and
-/// parameters are by number; a variable names its mesh, and a mesh its variables, by that.
-nlohmann::json described(const Model& model);
+/// For scripts. What has its default is left out: thousands of variables are described. Variables, meshes and parameters have
+/// their numbers; a variable names its mesh, and a mesh its variables, by these.
+nlohmann::json to_json_for_scripts(const Model& model);
 
-/// The same for those who do not have Leat's numbers: in words of the XML, with `unit`,
-/// `description`, `shape` and `dimensions` also where there is nothing to say; meshes and variables
-/// are named. Users have these keys: they may become more.
-nlohmann::json in_words(const Model& model);
-nlohmann::json in_words(const Model& model, const Variable& variable);
-nlohmann::json in_words(const Store& store);
+/// For users: in words of the XML, with `unit`, `description`, `shape` and `dimensions` also where there is nothing to say; meshes
+/// and variables are named. Users have these keys: they may become more.
+nlohmann::json to_json(const Model& model);
+nlohmann::json to_json(const Model& model, const Variable& variable);
+nlohmann::json to_json(const Store& store);
 /// Null without one.
-nlohmann::json in_words(const ParameterValue& value);
+nlohmann::json to_json(const ParameterValue& value);
 
 }  // namespace leat::model

@@ -1,119 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of the XML for what the model has as numbers.
+// The words of the XML for the enumerations of the model, each said once for both ways.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <iterator>
-#include <string>
+#include <string_view>
 
 #include "lib/model/model.hpp"
-#include "lib/model/read_steps.hpp"
 
 namespace leat::model {
 
-// The words of the XML for what the model has as numbers, each said once for both ways.
-
-template <class Number>
+template <class Enum>
 struct Word {
   const char* word;
-  Number number;
+  Enum value;
 };
 
-inline constexpr Word<Parameter::Kind> kParameterKinds[] = {{"int", Parameter::Kind::integer},
-                                                            {"double", Parameter::Kind::real},
-                                                            {"string", Parameter::Kind::text}};
+/// Those of one enumeration. The first stands for a word that is none of them.
+template <class Enum>
+inline constexpr std::nullptr_t kWords{};
 
-inline constexpr Word<Mesh::Kind> kMeshKinds[] = {
-    {"uniform", Mesh::Kind::uniform},         {"rectilinear", Mesh::Kind::rectilinear},
-    {"curvilinear", Mesh::Kind::curvilinear}, {"unstructured", Mesh::Kind::unstructured},
-    {"points", Mesh::Kind::points},           {"amr", Mesh::Kind::amr}};
-
-inline constexpr Word<Centering> kCenterings[] = {{"zonal", Centering::zonal},
-                                                  {"nodal", Centering::nodal}};
-
-inline constexpr Word<Place> kPlaces[] = {{"process", Place::process},
-                                          {"ranks", Place::ranks},
-                                          {"thread", Place::thread},
-                                          {"none", Place::none}};
-inline constexpr Word<Numa> kNumas[] = {
-    {"client", Numa::client}, {"server", Numa::server}, {"interleave", Numa::interleave}};
-inline constexpr Word<EndMode> kEndModes[] = {
-    {"async", EndMode::async}, {"sync", EndMode::sync}, {"auto", EndMode::automatic}};
-inline constexpr Word<Schedule> kSchedules[] = {{"server", Schedule::server},
-                                                {"sync", Schedule::sync},
-                                                {"idle", Schedule::idle},
-                                                {"harvest", Schedule::harvest},
-                                                {"coordinated", Schedule::coordinated},
-                                                {"static", Schedule::static_},
-                                                {"dynamic", Schedule::dynamic}};
-/// Those of each kind of analysis.
-inline constexpr Schedule kStoreSchedules[] = {Schedule::server, Schedule::sync};
-inline constexpr Schedule kAnalysisSchedules[] = {
-    Schedule::server,      Schedule::sync,    Schedule::idle,   Schedule::harvest,
-    Schedule::coordinated, Schedule::static_, Schedule::dynamic};
-inline constexpr Schedule kScriptSchedules[] = {Schedule::server, Schedule::idle};
-
-inline constexpr Word<Event::Scope> kScopes[] = {
-    {"rank", Event::Scope::rank}, {"node", Event::Scope::node}, {"run", Event::Scope::run}};
-
-inline constexpr Word<OverflowPolicy> kOverflowPolicies[] = {
+template <>
+inline constexpr Word<ParameterKind> kWords<ParameterKind>[] = {{"int", ParameterKind::integer},
+                                                                {"double", ParameterKind::real},
+                                                                {"string", ParameterKind::text}};
+template <>
+inline constexpr Word<Order> kWords<Order>[] = {
+    {"", Order::unspecified}, {"c", Order::c}, {"fortran", Order::fortran}};
+template <>
+inline constexpr Word<MeshKind> kWords<MeshKind>[] = {
+    {"uniform", MeshKind::uniform},         {"rectilinear", MeshKind::rectilinear},
+    {"curvilinear", MeshKind::curvilinear}, {"unstructured", MeshKind::unstructured},
+    {"points", MeshKind::points},           {"amr", MeshKind::amr}};
+template <>
+inline constexpr Word<CellShape> kWords<CellShape>[] = {{"", CellShape{0}},
+                                                        {"vertex", CellShape{1}},
+                                                        {"line", CellShape{3}},
+                                                        {"triangle", CellShape{5}},
+                                                        {"quad", CellShape{9}},
+                                                        {"tetrahedron", CellShape{10}},
+                                                        {"hexahedron", CellShape{12}},
+                                                        {"wedge", CellShape{13}},
+                                                        {"pyramid", CellShape{14}}};
+template <>
+inline constexpr Word<Centering> kWords<Centering>[] = {{"zonal", Centering::zonal},
+                                                        {"nodal", Centering::nodal}};
+template <>
+inline constexpr Word<EventScope> kWords<EventScope>[] = {
+    {"rank", EventScope::rank}, {"node", EventScope::node}, {"run", EventScope::run}};
+template <>
+inline constexpr Word<Schedule> kWords<Schedule>[] = {{"server", Schedule::server},
+                                                      {"sync", Schedule::sync},
+                                                      {"idle", Schedule::idle},
+                                                      {"harvest", Schedule::harvest},
+                                                      {"coordinated", Schedule::coordinated},
+                                                      {"static", Schedule::static_},
+                                                      {"dynamic", Schedule::dynamic}};
+template <>
+inline constexpr Word<Checksum> kWords<Checksum>[] = {{"none", Checksum::none},
+                                                      {"crc32c", Checksum::crc32c}};
+template <>
+inline constexpr Word<OverflowPolicy> kWords<OverflowPolicy>[] = {
     {"wait", OverflowPolicy::wait},
     {"drop-iteration", OverflowPolicy::drop_iteration},
     {"spill", OverflowPolicy::spill},
     {"error", OverflowPolicy::error}};
+template <>
+inline constexpr Word<Numa> kWords<Numa>[] = {
+    {"client", Numa::client}, {"server", Numa::server}, {"interleave", Numa::interleave}};
+template <>
+inline constexpr Word<Place> kWords<Place>[] = {{"process", Place::process},
+                                                {"ranks", Place::ranks},
+                                                {"thread", Place::thread},
+                                                {"none", Place::none}};
+template <>
+inline constexpr Word<EndMode> kWords<EndMode>[] = {
+    {"async", EndMode::async}, {"sync", EndMode::sync}, {"auto", EndMode::automatic}};
 
-/// VTK's numbers of cells, 0 for none. Source: vtkCellType.h
-inline constexpr Word<std::uint32_t> kCellShapes[] = {
-    {"", 0},        {"vertex", 1},       {"line", 3},        {"triangle", 5},
-    {"quad", 9},    {"tetrahedron", 10}, {"hexahedron", 12}, {"wedge", 13},
-    {"pyramid", 14}};
-
-/// The first for a word that is none of them, which the schema has refused.
-template <class Number, std::size_t n>
-Number number_of(const Word<Number> (&words)[n], const std::string& word) {
-  for (const Word<Number>& each : words) {
-    if (word == each.word) return each.number;
+template <class Enum, std::size_t kCount>
+constexpr Enum value_of(const Word<Enum> (&words)[kCount], std::string_view word) {
+  for (const Word<Enum>& each : words) {
+    if (word == each.word) return each.value;
   }
-  return words[0].number;
+  return words[0].value;
 }
 
-template <class Number, std::size_t n>
-const char* word_of(const Word<Number> (&words)[n], Number number) {
-  for (const Word<Number>& each : words) {
-    if (number == each.number) return each.word;
+template <class Enum, std::size_t kCount>
+constexpr const char* word_of(const Word<Enum> (&words)[kCount], Enum value) {
+  for (const Word<Enum>& each : words) {
+    if (value == each.value) return each.word;
   }
   return "unknown";
 }
 
-// Words of the XML before which the environment comes: what suits one machine, or one run.
-
-/// What `variable` of the environment says, else the attribute. A word that is none of `words` is an
-/// error.
-template <class Number, std::size_t n>
-Number chosen_word(ReadContext& context, const Attributes& attributes, const char* attribute,
-                   const char* variable, const Word<Number> (&words)[n]) {
-  const char* const chosen = std::getenv(variable);
-  const std::string word = chosen && *chosen ? chosen : attributes.text(attribute);
-  const Number number = number_of(words, word);
-  if (word == word_of(words, number)) return number;
-  std::string all;
-  for (const Word<Number>& each : words) all += " \"" + std::string(each.word) + "\"";
-  context.error(attributes.where(attribute),
-                std::string(variable) + "=\"" + word + "\": it is one of" + all);
-  return number;
+/// The same by the words that the XML has for an enumeration.
+template <class Enum>
+constexpr Enum value_of(std::string_view word) {
+  return value_of(kWords<Enum>, word);
 }
 
-/// What LEAT_RUNS says if that is one of `able`, else the attribute: a run has analyses of several
-/// kinds, and each word is none of all of them.
-template <std::size_t n>
-Schedule chosen_schedule(ReadContext& context, const Attributes& attributes,
-                         const Schedule (&able)[n]) {
-  const Schedule chosen = chosen_word(context, attributes, "runs", "LEAT_RUNS", kSchedules);
-  const bool can = std::find(std::begin(able), std::end(able), chosen) != std::end(able);
-  return can ? chosen : number_of(kSchedules, attributes.text("runs"));
+template <class Enum>
+constexpr const char* word_of(Enum value) {
+  return word_of(kWords<Enum>, value);
 }
 
 }  // namespace leat::model

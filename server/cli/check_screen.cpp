@@ -19,7 +19,7 @@ Json value_or_null(const std::optional<Value>& value) {
 // As in other places, and what the command line makes of it.
 Json json_of_variable(const CheckReport& report, const model::VariableEstimate& estimate) {
   const model::Variable& each = report.model->variables[estimate.variable];
-  Json said = model::in_words(*report.model, each);
+  Json said = model::to_json(*report.model, each);
   said["shape"] = report.shapes[estimate.variable];
   said["stores"] = Json::array();
   for (const std::uint32_t store : each.stores)
@@ -34,15 +34,15 @@ void add_model(const CheckReport& report, Json* root) {
   Json variables = Json::array(), stores = Json::array(), scripts = Json::array();
   for (const auto& each : report.memory.variables)
     variables.push_back(json_of_variable(report, each));
-  for (const auto& each : model.stores) stores.push_back(Json(model::in_words(each)));
+  for (const auto& each : model.stores) stores.push_back(Json(model::to_json(each)));
   for (const auto& each : report.scripts)
     scripts.push_back({{"name", each.name}, {"file", each.file}, {"functions", each.functions}});
   root->update({{"simulation", model.name},
                 {"dedicated_cores", model.architecture.dedicated_cores},
-                {"mode", model::word_of(model::kEndModes, model.architecture.mode)},
+                {"mode", model::word_of(model.architecture.mode)},
                 {"variables", std::move(variables)},
                 {"stores", std::move(stores)},
-                {"events", Json(model::in_words(model)["events"])},
+                {"events", Json(model::to_json(model)["events"])},
                 {"scripts", std::move(scripts)},
                 {"memory",
                  {{"ranks_per_node", report.per_node},

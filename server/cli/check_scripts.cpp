@@ -33,7 +33,7 @@ std::string from_here(const std::string& path) {
 model::Diagnostic diagnostic_of(const PlainJson& told, const model::SourceLocation& where_scripts) {
   const std::string file = told.value("file", std::string());
   const model::SourceLocation in_script{from_here(file), told.value("line", 0), 0};
-  return {model::number_of(kSeverities, told.value("severity", std::string())),
+  return {model::value_of(kSeverities, told.value("severity", std::string())),
           file.empty() ? where_scripts : in_script, told.value("message", std::string())};
 }
 
@@ -82,7 +82,7 @@ PlainJson order_for(const CheckReport& report, const std::vector<server::ScriptF
     scripts.push_back({{"path", file.path},
                        {"damaris", server::damaris_words(sources[file.source], *report.model)}});
   }
-  return {{"model", model::described(*report.model)},
+  return {{"model", model::to_json_for_scripts(*report.model)},
           {"scripts", scripts},
           {"limit", report.options.import_limit}};
 }

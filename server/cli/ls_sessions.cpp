@@ -122,7 +122,7 @@ class SilentSession {
     const model::Model* const model = read.model ? &*read.model : nullptr;
     facts_.update(control::json_of_segment(
         *segment, model, held.run ? std::optional(held.run->ranks) : std::nullopt));
-    facts_["variables"] = model ? Json(model::in_words(*model)["variables"]) : Json(nullptr);
+    facts_["variables"] = model ? Json(model::to_json(*model)["variables"]) : Json(nullptr);
     if (has_server) of_server();
     if (killed_) facts_["in_memory"] = in_memory(held);
     facts_["ledger"] = nullptr;

@@ -123,7 +123,7 @@ std::string screen(const PlacementReport& report, const Look& look) {
   screen.fact(alone ? "wants" : "want", counted(wanted, "core"));
   for (std::size_t i = 0; i < report.servers.size(); ++i)
     screen.fact((alone ? "" : std::to_string(i) + " ") + "runs on", server_text(report.servers[i]));
-  screen.fact("numa", model::word_of(model::kNumas, report.architecture.numa));
+  screen.fact("numa", model::word_of(report.architecture.numa));
   return screen.text();
 }
 
@@ -144,7 +144,7 @@ Json json_of(const PlacementReport& report) {
           {"machine", file.empty() ? Json() : Json(file)},
           {"allowed", report.described.allowed.str()},
           {"dedicated_cores", report.architecture.dedicated_cores},
-          {"numa", model::word_of(model::kNumas, report.architecture.numa)},
+          {"numa", model::word_of(report.architecture.numa)},
           {"server", servers.front()},
           {"servers", servers},
           {"nodes", nodes_of(report)},

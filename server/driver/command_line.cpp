@@ -46,7 +46,7 @@ std::string parameter_line(const model::Parameter& parameter) {
     std::string operator()(const std::string& value) const { return "\t" + in_one_line(value); }
   };
   return "parameter\t" + parameter.name + "\t" +
-         model::word_of(model::kParameterKinds, parameter.kind) +
+         model::word_of(parameter.kind) +
          std::visit(Words{}, parameter.value) + "\n";
 }
 
@@ -72,7 +72,7 @@ bool write_whole(int fd, const std::string& text) {
 
 std::string description_of(const model::Model& model) {
   const model::Architecture& architecture = model.architecture;
-  std::string text = std::string("place\t") + model::word_of(model::kPlaces, architecture.place) +
+  std::string text = std::string("place\t") + model::word_of(architecture.place) +
                      "\t" + std::to_string(architecture.dedicated_cores) + "\t" +
                      std::to_string(architecture.servers) + "\n";
   for (const model::Parameter& parameter : model.parameters) text += parameter_line(parameter);

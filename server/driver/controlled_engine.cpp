@@ -158,7 +158,7 @@ Answer EngineRun::status(const Request& /*request*/) {
 }
 
 Answer EngineRun::describe(const Request& /*request*/) {
-  if (description_.empty()) description_ = text_of(model::in_words(parts_.model));
+  if (description_.empty()) description_ = text_of(model::to_json(parts_.model));
   return description_;
 }
 
@@ -196,9 +196,9 @@ Answer EngineRun::parameters(const Request& /*request*/) {
   for (std::size_t i = 0; i < now.size(); ++i) {
     const model::Parameter& each = parts_.model.parameters[i];
     all.push_back({{"name", each.name},
-                   {"type", model::word_of(model::kParameterKinds, each.kind)},
-                   {"value", model::in_words(now[i])},
-                   {"value_in_xml", model::in_words(each.value)},
+                   {"type", model::word_of(each.kind)},
+                   {"value", model::to_json(now[i])},
+                   {"value_in_xml", model::to_json(each.value)},
                    {"description", each.description}});
   }
   return text_of({{"parameters", std::move(all)}});

@@ -122,7 +122,7 @@ Error not_lent(const model::Store& store, const std::string& why) {
   return Error{Status::ERROR_CONFIG,
                model::Diagnostic{model::Severity::error, store.where,
                                  "store \"" + store.name + "\" has runs=\"" +
-                                     model::word_of(model::kSchedules, store.runs) + "\", " + why}
+                                     model::word_of(store.runs) + "\", " + why}
                    .str()};
 }
 
@@ -150,7 +150,7 @@ Result<std::unique_ptr<PieceRunner>> crew_of_simulation(const model::Model& mode
                       "and its plugin does not work in pieces (begin, chunk, finish), which that "
                       "wants; with \"static\" or \"server\" it works as it is");
   }
-  const char* const schedule = model::word_of(model::kSchedules, store->runs);
+  const char* const schedule = model::word_of(store->runs);
   const auto cores = static_cast<int>(model.architecture.dedicated_cores);
   if (executor.start(executor.context, schedule, cores) != 0)
     return not_lent(*store, "which the library that lends this program's threads does not know");

@@ -91,7 +91,7 @@ Result<std::shared_ptr<Log>> make_log(const model::Model& model, const OwnName& 
     return std::shared_ptr<Log>(std::make_shared<DescriptorLog>(
         least, platform::UniqueFd(), node + " leatd " + model.name + ":"));
   const std::string& path = own.path().empty() ? model.log.file : own.path();
-  platform::UniqueFd file = platform::open_file_of_user(path, !goes_on);
+  platform::UniqueFd file = platform::open_file_of_user(path, !goes_on && !model.log.append);
   if (file)
     return std::shared_ptr<Log>(std::make_shared<DescriptorLog>(least, std::move(file), node));
   return Error{Status::ERROR_CONFIG,

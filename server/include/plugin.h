@@ -78,6 +78,7 @@ typedef struct leat_variable {
   uint32_t centering;       /* enum leat_centering */
   const char* standard_name;  /* of the CF conventions, or "" */
   const char* cell_methods;
+  const char* comment;      /* of the CF conventions, or ""; leat_variable_comment() asks an older host too */
 } leat_variable;
 
 enum leat_mesh_kind {
@@ -338,6 +339,11 @@ static inline const leat_mesh* leat_variable_mesh(const leat_run* run, const lea
   return is_said && variable->mesh >= 0 && (uint64_t)variable->mesh < leat_run_mesh_count(run)
              ? leat_mesh_at(run, (uint64_t)variable->mesh)
              : NULL;
+}
+
+/* "" in a host from before there was such a thing. */
+static inline const char* leat_variable_comment(const leat_variable* variable) {
+  return variable->size >= offsetof(leat_variable, comment) + sizeof variable->comment ? variable->comment : "";
 }
 
 /* 0 in a host from before there was such a thing. */

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "lib/model/seen_fields.hpp"
+
 namespace leat::server {
 namespace {
 
@@ -23,13 +25,23 @@ std::uint32_t centering_of(const model::Variable& variable, std::size_t d) {
   return static_cast<std::uint32_t>(variable.centerings[d]);
 }
 
+// Sets a member of the view that is called like the field of the model.
+struct ShowField {
+  void operator()(const model::SeenField&, const auto&, const std::string& text,
+                  const char*& view) const {
+    view = text.c_str();
+  }
+  void operator()(const model::SeenField&, const auto&, bool value, std::int32_t& view) const {
+    view = value;
+  }
+};
+
 leat_variable variable_of(const model::Variable& variable, const model::Layout& layout,
                           const std::vector<leat_option>& options) {
   leat_variable view{};
   view.size = sizeof view;
   view.name = variable.name.c_str();
-  view.unit = variable.unit.c_str();
-  view.description = variable.description.c_str();
+  model::each_seen_field_of_Variable(ShowField{}, variable, view);
   view.type = static_cast<std::uint32_t>(layout.type);
   view.dims = static_cast<std::uint32_t>(layout.dimensions.size());
   for (std::uint32_t d = 0; d < view.dims; ++d) {
@@ -38,13 +50,10 @@ leat_variable variable_of(const model::Variable& variable, const model::Layout& 
                          dimension.varying, centering_of(variable, d)};
   }
   view.has_global = layout.has_global;
-  view.time_varying = variable.time_varying;
   view.options = options.data();
   view.option_count = options.size();
   view.mesh = index_or_none(variable.mesh);
   view.centering = static_cast<std::uint32_t>(variable.centering);
-  view.standard_name = variable.standard_name.c_str();
-  view.cell_methods = variable.cell_methods.c_str();
   return view;
 }
 
@@ -52,8 +61,7 @@ leat_mesh mesh_of(const model::Mesh& mesh) {
   leat_mesh view{};
   view.size = sizeof view;
   view.name = mesh.name.c_str();
-  view.unit = mesh.unit.c_str();
-  view.description = mesh.description.c_str();
+  model::each_seen_field_of_Mesh(ShowField{}, mesh, view);
   view.kind = static_cast<std::uint32_t>(mesh.kind);
   view.dims = mesh.dims;
   std::copy(mesh.origin.begin(), mesh.origin.end(), view.origin);
@@ -63,7 +71,7 @@ leat_mesh mesh_of(const model::Mesh& mesh) {
   view.connectivity = index_or_none(mesh.connectivity);
   view.offsets = index_or_none(mesh.offsets);
   view.types = index_or_none(mesh.types);
-  view.cell_type = mesh.cell_type;
+  view.cell_type = static_cast<std::uint32_t>(mesh.cell_type);
   view.ratio = mesh.ratio;
   view.levels = mesh.levels;
   return view;

@@ -33,18 +33,18 @@ WorkerPlan plugin_plan(const model::Model& model, std::uint32_t store, const Wor
   plan.idle = told.runs != model::Schedule::coordinated;
   plan.cores = platform::allowed_cpus().count();
   plan.stop_limit_ns = static_cast<std::int64_t>(model.architecture.timeout_seconds * 1e9);
-  plan.setup = std::make_shared<nlohmann::json>(
-      nlohmann::json{{"segment", run.segment.name()},
-                     {"session", run.facts.session},
-                     {"run_session", run.facts.run_session},
-                     {"run_id", run.facts.run_id},
-                     {"ranks", run.facts.ranks},
-                     {"node_ranks", run.facts.node_ranks},
-                     {"resumed", run.facts.resumed},
-                     {"drained", run.facts.drained},
-                     {"cores", plan.cores},
-                     {"runs", model::word_of(model::kSchedules, told.runs)},
-                     {"store", store}});
+  plan.setup =
+      std::make_shared<nlohmann::json>(nlohmann::json{{"segment", run.segment.name()},
+                                                      {"session", run.facts.session},
+                                                      {"run_session", run.facts.run_session},
+                                                      {"run_id", run.facts.run_id},
+                                                      {"ranks", run.facts.ranks},
+                                                      {"node_ranks", run.facts.node_ranks},
+                                                      {"resumed", run.facts.resumed},
+                                                      {"drained", run.facts.drained},
+                                                      {"cores", plan.cores},
+                                                      {"runs", model::word_of(told.runs)},
+                                                      {"store", store}});
   return plan;
 }
 

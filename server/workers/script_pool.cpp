@@ -46,7 +46,7 @@ WorkerPlan plan_of(const Run& run, int constants_fd) {
   const model::Model& model = run.model;
   WorkerPlan plan;
   plan.command = {platform::find_program(model.scripts.interpreter), python_launcher(), "worker"};
-  plan.setup = std::make_shared<nlohmann::json>(model::described(model));
+  plan.setup = std::make_shared<nlohmann::json>(model::to_json_for_scripts(model));
   nlohmann::json& setup = *plan.setup;
   setup["session"] = run.facts.session;
   setup["segment"] = run.segment.path();

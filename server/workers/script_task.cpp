@@ -41,7 +41,7 @@ void append(std::string* data, const Block& block, std::uint64_t offset, bool in
 json parameters_as_json(const Iteration& iteration, const model::Model& model) {
   json all = json::object();
   for (std::size_t i = 0; i < iteration.parameters.size(); ++i) {
-    json value = model::in_words(iteration.parameters[i]);
+    json value = model::to_json(iteration.parameters[i]);
     // JSON has no word for these; Python's float() reads them.
     if (value.is_number_float() && !std::isfinite(value.get<double>()))
       value = std::to_string(value.get<double>());

@@ -105,6 +105,7 @@ static void variable(void) {
   AT(leat_variable, centering, 324);
   AT(leat_variable, standard_name, 328);
   AT(leat_variable, cell_methods, 336);
+  AT(leat_variable, comment, 344);
 }
 
 static void mesh(void) {
@@ -141,6 +142,7 @@ static void older_host(void) {
   run.first_rank = 3;
   expect("first rank of an older host", leat_run_first_rank(&run) == -1, 1);
   expect("time of an older host", leat_run_time_parameter(&run) == -1, 1);
+  expect("comment of an older host's variable", *leat_variable_comment(&variable), 0);
   expect("mesh of an older host's variable", leat_variable_mesh(&run, &variable) == NULL, 1);
 }
 

@@ -6,12 +6,19 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "lib/model/seen_fields.hpp"
+
 namespace leat::bench {
 namespace {
 
 using Layout = StorePlan::Layout;
 
 constexpr int kLevels = 3, kAlongEdge = 64;
+
+struct SetDefault {
+  void operator()(const auto&, const auto&, const char*& text) const { text = ""; }
+  void operator()(const auto&, bool usual, std::int32_t& value) const { value = usual; }
+};
 
 }  // namespace
 
@@ -84,7 +91,7 @@ void StoreRun::add_variable(int number) {
   leat_variable variable{};
   variable.size = sizeof variable;
   variable.name = names_[static_cast<std::size_t>(number)].c_str();
-  variable.unit = variable.description = variable.standard_name = variable.cell_methods = "";
+  model::each_seen_field_of_Variable(SetDefault{}, variable);
   variable.type = LEAT_FLOAT64;
   variable.dims = plan_.layout == Layout::scalar ? 0 : 1;
   if (plan_.layout == Layout::amr) variable.dims = 3;
@@ -92,7 +99,6 @@ void StoreRun::add_variable(int number) {
   for (std::uint32_t d = 0; d < variable.dims; ++d)
     variable.dimension[d].name = kNames[variable.dims - 1 - d];
   variable.has_global = plan_.layout == Layout::global || plan_.layout == Layout::part;
-  variable.time_varying = 1;
   variable.mesh = plan_.layout == Layout::amr ? 0 : -1;
   variable.centering = LEAT_ZONAL;
   variables_.push_back(variable);

@@ -55,9 +55,7 @@ std::string numbers(const std::vector<double>& all) {
 }
 
 void dump(std::ostream& out, const Model& model, const Mesh& mesh) {
-  const char* kinds[] = {"?",      "uniform", "rectilinear", "curvilinear", "unstructured",
-                         "points", "amr"};
-  out << "mesh " << mesh.name << " " << kinds[static_cast<int>(mesh.kind)] << " dims=" << mesh.dims;
+  out << "mesh " << mesh.name << " " << word_of(mesh.kind) << " dims=" << mesh.dims;
   if (!mesh.origin.empty())
     out << " origin=" << numbers(mesh.origin) << " spacing=" << numbers(mesh.spacing)
         << " unit=" << mesh.unit;
@@ -66,7 +64,7 @@ void dump(std::ostream& out, const Model& model, const Mesh& mesh) {
   if (mesh.connectivity) out << " cells=" << model.variables[*mesh.connectivity].name;
   if (mesh.offsets) out << " offsets=" << model.variables[*mesh.offsets].name;
   if (mesh.types) out << " types=" << model.variables[*mesh.types].name;
-  if (mesh.cell_type) out << " all " << mesh.cell_type;
+  if (mesh.cell_type != CellShape{}) out << " all " << static_cast<int>(mesh.cell_type);
   out << described(mesh.description);
 }
 
@@ -77,6 +75,7 @@ std::string place_of(const Model& model, const Variable& variable) {
             (variable.centering == Centering::nodal ? " nodal" : " zonal");
   if (!variable.standard_name.empty()) text += " is " + variable.standard_name;
   if (!variable.cell_methods.empty()) text += " by " + variable.cell_methods;
+  if (!variable.comment.empty()) text += " (" + variable.comment + ")";
   return text;
 }
 
@@ -94,8 +93,7 @@ void dump(std::ostream& out, const Store& store) {
   out << "store " << store.name
       << (store.type.empty() ? " library=" + store.library : " type=" + store.type)
       << " every=" << store.every
-      << (store.runs == Schedule::server ? ""
-                                         : std::string(" runs=") + word_of(kSchedules, store.runs))
+      << (store.runs == Schedule::server ? "" : std::string(" runs=") + word_of(store.runs))
       << (store.waits ? "" : " skips") << options(store.options) << "\n";
 }
 
@@ -181,7 +179,8 @@ std::string dump(const Model& model) {
   for (const Variable& each : model.variables) dump(out, model, each);
   for (const Store& each : model.stores) dump(out, each);
   if (model.scripts.exist()) dump(out, model.scripts);
-  out << "log " << model.log.level << " " << model.log.file << "\n";
+  out << "log " << model.log.level << " " << model.log.file
+      << (model.log.append ? " behind what is there" : "") << "\n";
   return out.str();
 }
 

@@ -37,7 +37,7 @@ void decode(const Frame& frame) {
   functions_in(frame.head);
   // What is steered goes to other scripts, as text of another frame.
   Frame next;
-  next.head["value"] = model::in_words(value_in(frame.head));
+  next.head["value"] = model::to_json(value_in(frame.head));
   for (const Product& product : products_in(frame.head, frame.data)) check(product, frame.data);
 }
 

@@ -228,3 +228,14 @@ def test_the_terminal_has_two_lines_of_a_good_run_and_a_log_file_the_rest(tmp_pa
     assert logs["terminal"] == logs["brief"] == ['store "out": writing run.h5', "done: 5 iterations ended, 5 stored (5 MiB), nothing lost"]
     assert re.search(r" debug: session \S+, of \S*run.xml: ", logs["file"][0])
     assert len(logs["file"]) == 6 and any(" debug: " in line and "server on core" in line for line in logs["file"]), logs["file"]
+
+
+def test_a_log_keeps_what_earlier_runs_have_written_where_the_xml_says_so(tmp_path):
+    for append, runs in (("false", 1), ("true", 2)):
+        (folder := tmp_path / append).mkdir()
+        for _ in range(2):
+            with Run(folder, xml(ARRAY, log=f'<log file="run.log" append="{append}"/>')) as run:
+                run.init()
+                write(run, range(5))
+                run.finish()
+        assert (folder / "run.log").read_text().count("done: 5 iterations ended") == runs

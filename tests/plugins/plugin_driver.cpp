@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/model/seen_fields.hpp"
 #include "server/include/plugin.h"
 #include "server/pipeline/plugin_loader.hpp"
 
@@ -36,12 +37,23 @@ std::vector<leat_option> options_of(const Json& json) {
   return options;
 }
 
+// Takes what fields.def says of a variable or a mesh.
+struct TakeField {
+  const Json& json;
+
+  void operator()(const leat::model::SeenField& field, const auto&, const char*& text) const {
+    text = keep(json.value(field.key, ""));
+  }
+  void operator()(const leat::model::SeenField& field, bool usual, std::int32_t& value) const {
+    value = json.value(field.key, static_cast<std::int32_t>(usual));
+  }
+};
+
 leat_variable variable_of(const Json& json, const std::vector<leat_option>& options) {
   leat_variable variable{};
   variable.size = sizeof variable;
   variable.name = keep(json.at("name"));
-  variable.unit = keep(json.value("unit", ""));
-  variable.description = keep(json.value("description", ""));
+  leat::model::each_seen_field_of_Variable(TakeField{json}, variable);
   variable.type = json.at("type");
   for (const Json& dimension : json.at("dims")) {
     leat_dimension& d = variable.dimension[variable.dims++];
@@ -52,13 +64,10 @@ leat_variable variable_of(const Json& json, const std::vector<leat_option>& opti
     d.centering = dimension.value("centering", 0u);
   }
   variable.has_global = json.value("global", 0);
-  variable.time_varying = json.value("time_varying", 1);
   variable.options = options.data();
   variable.option_count = options.size();
   variable.mesh = json.value("mesh", -1);
   variable.centering = json.value("nodal", 0) ? LEAT_NODAL : LEAT_ZONAL;
-  variable.standard_name = keep(json.value("standard_name", ""));
-  variable.cell_methods = keep(json.value("cell_methods", ""));
   return variable;
 }
 
@@ -72,8 +81,7 @@ leat_mesh mesh_of(const Json& json) {
   leat_mesh mesh{};
   mesh.size = sizeof mesh;
   mesh.name = keep(json.at("name"));
-  mesh.unit = keep(json.value("unit", ""));
-  mesh.description = keep(json.value("description", ""));
+  leat::model::each_seen_field_of_Mesh(TakeField{json}, mesh);
   mesh.kind = json.at("kind");
   mesh.dims = json.at("dims");
   copy_list(json, "origin", mesh.origin);

@@ -20,7 +20,7 @@ LEDGER = '{\n  "lost": 0,\n  "entries": []\n}\n'
 # All forms that a variable has in the file, and all meshes that say where values lie.
 VARIABLES = [
     variable("temperature", "f8", ["y", "x"], **GLOBAL, unit="K", description="air", standard_name="air_temperature",
-             cell_methods="time: point", mesh=0),
+             cell_methods="time: point", comment="by the new scheme", mesh=0),
     variable("amr", "f4", ["?y", "x"], **GLOBAL, unit="Pa", description="a grid that grows"),
     variable("blocks", "i2", ["x"], description="blocks"),
     variable("atoms", "f8", ["?atom", "xyz"], unit="m", description="positions"),
@@ -121,7 +121,8 @@ WHOLE = xml("""
     <time parameter="t" unit="days since 2000-01-01" calendar="noleap"/>
     <layout name="rows" type="float" dimensions="n" global="2*n" names="x"/>
     <layout name="list" type="double" dimensions="?" names="atom"/>
-    <variable name="t2m" layout="rows" unit="K" description="near the ground" standard-name="air_temperature" cell-methods="time: point"/>
+    <variable name="t2m" layout="rows" unit="K" description="near the ground" standard-name="air_temperature" cell-methods="time: point"
+              comment="by the new scheme"/>
     <variable name="atoms" layout="list" unit="m" description="places of atoms"/>
     <group name="fields"><variable name="inner" layout="rows" unit="K" description="in a group"/></group>
     <variable name="area" layout="rows" unit="m2" description="area of cells" time-varying="false"/>""",
@@ -155,6 +156,7 @@ def test_a_whole_run_is_a_cf_file_whose_dates_xarray_shows(tmp_path):
     assert seen["of"]["t2m"] == ["iteration", "time"] and seen["attributes"]["source"].startswith("heat, written by Leat ")
     with h5py.File(tmp_path / "heat.nc") as file:
         assert file["t2m"].attrs["standard_name"] == b"air_temperature" and file["t2m"].attrs["cell_methods"] == b"time: point"
+        assert file["t2m"].attrs["comment"] == b"by the new scheme"
         assert file["scripts/mean/mean"].shape == (3,) and file["parameters/t"][:].tolist() == DAYS[:3]
 
 

@@ -68,7 +68,7 @@ RULES = {
     "server/plugins/hdf5/base": (wings("disk"), (*HDF5, *POSIX)),
     "server/plugins/hdf5/filters": (wings("base"), (*HDF5, "dlfcn.h", "link.h")),
     "server/plugins/hdf5/datasets": (wings("base", "filters"), HDF5),
-    "server/plugins/hdf5/conventions": (wings("base", "datasets"), (*HDF5, "nlohmann/")),
+    "server/plugins/hdf5/conventions": ((*wings("base", "datasets"), "lib/model/seen_fields.hpp"), (*HDF5, "nlohmann/")),
     "server/plugins/hdf5/arrays": (wings("base", "filters", "datasets", "conventions"), HDF5),
     "server/plugins/hdf5/vtkhdf": (wings("base", "datasets", "conventions"), HDF5),
     "server/plugins/hdf5/view": (wings("disk", "base", "filters", "datasets", "conventions", "vtkhdf"), (*HDF5, *POSIX)),

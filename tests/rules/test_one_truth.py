@@ -27,8 +27,7 @@ def test_plugin_h_has_the_types_of_scalar_types_def():
 
 def test_plugin_h_has_the_meshes_of_the_model():
     kinds, centerings = (enumerators("server/include/plugin.h", e) for e in ("leat_mesh_kind", "leat_centering"))
-    mesh = text("lib/model/model.hpp").split("struct Mesh {")[1]
-    assert {n.removeprefix("leat_mesh_"): v for n, v in kinds.items()} == dict(re.findall(r"(\w+) = (\d)", mesh.split("};")[0]))
+    assert {n.removeprefix("leat_mesh_"): v for n, v in kinds.items()} == enumerators("lib/model/model.hpp", "MeshKind")
     assert {n.removeprefix("leat_"): v for n, v in centerings.items()} == enumerators("lib/model/model.hpp", "Centering")
 
 
@@ -69,6 +68,7 @@ def test_the_readme_and_the_makefile_know_the_same_commands():
 DESCRIBES = ["lib/model/run_description.cpp", "server/plugins/hdf5/conventions/run_description.cpp"]
 READS = ["python-plugins/leat/scripting/coordinates.py", "python-plugins/leat/scripting/model.py"]
 KEY = re.compile(r'"(ghost_low|ghost_high|time_varying|time_parameter|cell_type)"')
+FIELDS = "lib/model/fields.def"
 
 
 def test_what_a_variable_is_is_said_as_json_in_one_place():
@@ -80,7 +80,7 @@ def test_what_a_variable_is_is_said_as_json_in_one_place():
 # What a variable is, field by field. One type has them; who says them again, and who decides by one of them, has a reason.
 FIELD = re.compile(r"\b(time_varying|ghost_low|ghost_high|standard_name|cell_methods)\b")
 SAYS_FIELDS = {
-    "lib/model/model.hpp": "the type",
+    "lib/model/fields.def": "the fields of the XML as they are", "lib/model/model.hpp": "the other fields",
     "lib/model/read_variables.cpp": "made of the XML",
     "lib/model/run_description.cpp": "the conversion to JSON",
     "server/pipeline/plugin_view.cpp": "the conversion to the plugin ABI", "server/include/plugin.h": "the plugin ABI, a contract",
@@ -117,17 +117,32 @@ USES_FIELDS = {
 
 def test_the_fields_of_a_variable_have_one_home():
     rooms = ("lib/", "server/", "client-api/", "fortran/", "python-plugins/")
-    code = [p for p in files() if p.startswith(rooms) and p.endswith((".c", ".cpp", ".h", ".hpp", ".py", ".f90"))]
+    code = [p for p in files() if p.startswith(rooms) and p.endswith((".c", ".cpp", ".h", ".hpp", ".py", ".f90", ".def"))]
     assert {p for p in code if FIELD.search(text(p))} == SAYS_FIELDS.keys() | USES_FIELDS.keys()
 
 
 def test_the_store_describes_a_run_with_the_keys_of_the_model():
-    def keys(path):  # what is said in words of the XML is said for others
+    """Beside those of fields.def, which both take from there."""
+    def keys(path):  # what is said in words of the XML is said for users
         numbers = text(path).split("// In words of the XML")[0]
-        return set(re.findall(r'put\(&said, "(\w+)"|said\["(\w+)"\]|\{"(\w+)", ', numbers))
+        return set(re.findall(r'put\(&to, "(\w+)"|to\["(\w+)"\]|\{"(\w+)", ', numbers))
 
     ours, stores = ({name for found in keys(path) for name in found if name} for path in DESCRIBES)
-    assert stores - ours == {"format", "store", "ranks"} and ours - stores == {"simulation", "parameters", "events", "scope", "scripts"}
+    assert stores - ours == {"format", "store", "ranks"} and ours - stores == {"simulation", "parameters", "events", "scripts"}
+
+
+def fields_seen_of(element):
+    """[(type, member, its attribute in files)] of those that plugins see."""
+    lines = text(FIELDS).split(f"LEAT_ELEMENT({element})")[1].split("LEAT_END")[0]
+    return re.findall(r'^LEAT_SEEN\(([\w:]+), (\w+), .*, "[\w-]+", "(\w*)"\)', lines, re.M)
+
+
+def test_scripts_call_the_texts_of_a_variable_as_files_do():
+    told = {member: member for kind, member, _ in fields_seen_of("Variable") if kind == "std::string"}
+    of_cf = dict(re.findall(r'"(\w+)": "(\w+)"', re.search(r"_OF_CF = \{.*\}", text(READS[1])).group()))
+    assert {**told, **of_cf} == {m: name for kind, m, name in fields_seen_of("Variable") if kind == "std::string"} and len(told) > 3
+
+
 
 
 def test_scripts_know_the_numbers_of_types_and_meshes():

@@ -37,7 +37,7 @@ PLATE = """
 <layout name="corners" type="float" dimensions="4,5" global="4,5" names="y,x"/>
 <layout name="alone" type="int" dimensions="3,4" names="y,x"/>
 <variable name="t" layout="cells" mesh="plate" unit="K" description="temperature" standard-name="air_temperature"
-          cell-methods="area: mean"/>
+          cell-methods="area: mean" comment="of the upper side"/>
 <variable name="nodal" layout="corners" mesh="plate" centering="nodal"/>
 <variable name="bare" layout="corners"/>
 <variable name="single" layout="alone" mesh="plate"/>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the XML says of the run, as far as scripts see it."""
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -9,6 +9,9 @@ from .coordinates import _NODAL, Mesh, Time, is_coordinate_variable
 
 # By the numbers of lib/base/scalar_types.def.
 _TYPES = dict(enumerate(("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8", "c16", "S1"), 1))
+
+# What the CF conventions call two texts of the XML; files have the others by the names that they have in the run description.
+_OF_CF = {"unit": "units", "description": "long_name"}
 
 
 @dataclass
@@ -29,23 +32,24 @@ class Dimension:
 class Variable:
     number: int
     name: str
-    unit: str
-    description: str
     dtype: np.dtype
     dimensions: list
     has_global: bool
     time_varying: bool
     mesh: Mesh = None
     nodal: bool = False     # values lie on the nodes of the mesh, else between them
-    standard_name: str = ""
-    cell_methods: str = ""
+    attributes: dict = field(default_factory=dict)  # as of the dataset in a file: "units", "long_name", those of the CF conventions
 
     @classmethod
     def from_json(cls, number, told, meshes):
-        return cls(number, told["name"], told.get("unit", ""), told.get("description", ""), np.dtype(_TYPES[told["type"]]),
+        return cls(number, told["name"], np.dtype(_TYPES[told["type"]]),
                    [Dimension.from_json(d) for d in told.get("dims", [])], bool(told.get("global", 0)),
                    bool(told.get("time_varying", 1)), meshes[told["mesh"]] if "mesh" in told else None,
-                   told.get("centering") == _NODAL, told.get("standard_name", ""), told.get("cell_methods", ""))
+                   told.get("centering") == _NODAL, _attributes(told))
+
+    @property
+    def unit(self):
+        return self.attributes.get("units", "")
 
     @property
     def varies(self):
@@ -57,15 +61,16 @@ class Variable:
         return self.time_varying
 
     @property
-    def attributes(self):
-        told = {"units": self.unit, "long_name": self.description, "standard_name": self.standard_name,
-                "cell_methods": self.cell_methods}
-        return {name: text for name, text in told.items() if text}
-
-    @property
     def fill(self):
         """What stands where nobody wrote; the same as in files."""
         return fill_of(self.dtype)
+
+
+def _attributes(told):
+    """Of a variable, as files have them: all that the run description says of it in a text, but its name."""
+    texts = {key: text for key, text in told.items() if isinstance(text, str) and text and key != "name"}
+    first = {name: texts.pop(key) for key, name in _OF_CF.items() if key in texts}
+    return {**first, **texts}
 
 
 class Model:

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "lib/model/seen_fields.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
@@ -33,13 +34,34 @@ class RunDescription : public testing::Test {
   Id file_;
 };
 
+struct SetDefault {
+  void operator()(const auto&, const auto&, const char*& text) const { text = ""; }
+  void operator()(const auto&, bool usual, std::int32_t& value) const { value = usual; }
+};
+
+// Each text is another one.
+struct SetOther {
+  void operator()(const model::SeenField& field, const auto&, const char*& text) const {
+    text = field.key;
+  }
+  void operator()(const auto&, bool usual, std::int32_t& value) const { value = !usual; }
+};
+
+struct ExpectSame {
+  void operator()(const auto&, const auto&, const char* got, const char* wanted) const {
+    EXPECT_STREQ(got, wanted);
+  }
+  void operator()(const auto&, const auto&, std::int32_t got, std::int32_t wanted) const {
+    EXPECT_EQ(got, wanted);
+  }
+};
+
 leat_variable variable_called(const char* name) {
   leat_variable variable{};
   variable.size = sizeof variable;
   variable.name = name;
-  variable.unit = variable.description = variable.standard_name = variable.cell_methods = "";
+  model::each_seen_field_of_Variable(SetDefault{}, variable);
   variable.type = LEAT_FLOAT64;
-  variable.time_varying = 1;
   variable.mesh = -1;
   variable.centering = LEAT_ZONAL;
   return variable;
@@ -49,7 +71,7 @@ leat_mesh mesh_called(const char* name, leat_mesh_kind kind, std::uint32_t dims)
   leat_mesh mesh{};
   mesh.size = sizeof mesh;
   mesh.name = name;
-  mesh.unit = mesh.description = "";
+  model::each_seen_field_of_Mesh(SetDefault{}, mesh);
   mesh.kind = kind;
   mesh.dims = dims;
   mesh.connectivity = mesh.offsets = mesh.types = -1;
@@ -76,13 +98,9 @@ leat_run run_of(const std::vector<leat_variable>& variables, const std::vector<l
 
 void expect_same(const leat_variable& got, const leat_variable& wanted) {
   EXPECT_STREQ(got.name, wanted.name);
-  EXPECT_STREQ(got.unit, wanted.unit);
-  EXPECT_STREQ(got.description, wanted.description);
-  EXPECT_STREQ(got.standard_name, wanted.standard_name);
-  EXPECT_STREQ(got.cell_methods, wanted.cell_methods);
+  model::each_seen_field_of_Variable(ExpectSame{}, got, wanted);
   EXPECT_EQ(got.type, wanted.type);
   EXPECT_EQ(got.has_global, wanted.has_global);
-  EXPECT_EQ(got.time_varying, wanted.time_varying);
   EXPECT_EQ(got.mesh, wanted.mesh);
   EXPECT_EQ(got.centering, wanted.centering);
   ASSERT_EQ(got.dims, wanted.dims);
@@ -101,8 +119,7 @@ void expect_same(const leat_variable& got, const leat_variable& wanted) {
 
 void expect_same(const leat_mesh& got, const leat_mesh& wanted) {
   EXPECT_STREQ(got.name, wanted.name);
-  EXPECT_STREQ(got.unit, wanted.unit);
-  EXPECT_STREQ(got.description, wanted.description);
+  model::each_seen_field_of_Mesh(ExpectSame{}, got, wanted);
   EXPECT_EQ(got.kind, wanted.kind);
   EXPECT_EQ(got.dims, wanted.dims);
   EXPECT_EQ(got.coordinate_count, wanted.coordinate_count);
@@ -139,15 +156,12 @@ void expect_same(const leat_run& got, const leat_run& wanted) {
 TEST_F(RunDescription, EveryFieldComesBack) {
   const leat_option options[] = {{"chunk", "a \"quoted\" one"}, {"compression", "deflate:4"}};
   leat_variable u = variable_called("fields/u");
-  u.unit = "K";
+  model::each_seen_field_of_Variable(SetOther{}, u);
   u.description = "of the plate, \xc3\xa4\xc3\xb6";
-  u.standard_name = "air_temperature";
-  u.cell_methods = "area: mean";
   u.dims = 2;
   u.dimension[0] = {"y", 1, 2, 0, 0};
   u.dimension[1] = {"x", 0, 0, 1, 0};
   u.has_global = 1;
-  u.time_varying = 0;
   u.mesh = 1;
   u.centering = LEAT_NODAL;
   u.options = options;

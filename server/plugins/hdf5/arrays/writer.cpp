@@ -12,6 +12,7 @@
 #include "server/plugins/hdf5/base/objects.hpp"
 #include "server/plugins/hdf5/conventions/coordinates.hpp"
 #include "server/plugins/hdf5/conventions/nodes.hpp"
+#include "server/plugins/hdf5/conventions/run_description.hpp"
 #include "server/plugins/hdf5/conventions/tables.hpp"
 #include "server/plugins/hdf5/datasets/dataset.hpp"
 #include "server/plugins/hdf5/filters/filters.hpp"
@@ -35,17 +36,9 @@ void describe_layout(const Dataset& dataset, const leat_variable& variable, std:
     set_attribute(dataset.id(), "leat_ghosts", ghosts);
 }
 
-void describe_for_cf(const Dataset& dataset, const leat_variable& variable) {
-  if (*variable.standard_name) set_attribute(dataset.id(), "standard_name", variable.standard_name);
-  if (*variable.cell_methods) set_attribute(dataset.id(), "cell_methods", variable.cell_methods);
-}
-
 void describe(const Dataset& dataset, const leat_run& run, const leat_variable& variable,
               hid_t type, const std::vector<std::uint8_t>& fill) {
-  if (*variable.unit) set_attribute(dataset.id(), "units", std::string(variable.unit));
-  if (*variable.description)
-    set_attribute(dataset.id(), "long_name", std::string(variable.description));
-  describe_for_cf(dataset, variable);
+  describe_variable(dataset.id(), variable);
   const std::string axis = axis_of(run, variable);
   if (!axis.empty()) set_attribute(dataset.id(), "axis", axis);
   if (is_coordinate_variable(variable)) return;  // CF: coordinates have no missing values

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "lib/model/seen_fields.hpp"
 #include "server/plugins/hdf5/base/objects.hpp"
 
 namespace leat::hdf5 {
@@ -16,80 +17,94 @@ using nlohmann::json;
 constexpr char kName[] = "leat_run";
 constexpr int kFormat = 1;  // of the text; one that is only added to keeps its number
 
-// What is as most are is left out: thousands of variables are described.
+// What has its default is left out: thousands of variables are described.
 template <class T>
 void put(json* to, const char* key, const T& value, const T& usual) {
   if (value != usual) (*to)[key] = value;
 }
-void put(json* to, const char* key, const char* text) {
-  put(to, key, std::string(text), std::string());
-}
+
+// Puts the fields that the XML gives as they are, called as in lib/model/fields.def.
+struct PutField {
+  json* to;
+
+  void operator()(const model::SeenField& field, const std::string& usual, const char* text) const {
+    put(to, field.key, std::string(text), usual);
+  }
+  void operator()(const model::SeenField& field, bool usual, std::int32_t value) const {
+    put(to, field.key, value, static_cast<std::int32_t>(usual));
+  }
+};
+
+// Sets the attributes of a dataset. What is no text is seen in the shape of the dataset.
+struct SetAttribute {
+  hid_t dataset;
+
+  void operator()(const model::SeenField& field, const std::string&, const char* text) const {
+    if (*field.in_files && *text) set_attribute(dataset, field.in_files, text);
+  }
+  void operator()(const model::SeenField&, bool, std::int32_t) const {}
+};
 
 void put_options(json* to, const leat_option* options, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) (*to)["options"][options[i].name] = options[i].value;
 }
 
-json described(const leat_dimension& dimension) {
-  json said{{"name", dimension.name}};
-  put(&said, "ghost_low", dimension.ghost_low, std::int64_t{0});
-  put(&said, "ghost_high", dimension.ghost_high, std::int64_t{0});
-  put(&said, "varying", dimension.varying, 0);
-  put(&said, "centering", dimension.centering, 0u);
-  return said;
+json to_json(const leat_dimension& dimension) {
+  json to{{"name", dimension.name}};
+  put(&to, "ghost_low", dimension.ghost_low, std::int64_t{0});
+  put(&to, "ghost_high", dimension.ghost_high, std::int64_t{0});
+  put(&to, "varying", dimension.varying, 0);
+  put(&to, "centering", dimension.centering, 0u);
+  return to;
 }
 
-json described(const leat_run& run, const leat_variable& variable) {
-  json said{{"name", variable.name}, {"type", variable.type}};
-  put(&said, "unit", variable.unit);
-  put(&said, "description", variable.description);
+json to_json(const leat_run& run, const leat_variable& variable) {
+  json to{{"name", variable.name}, {"type", variable.type}};
+  model::each_seen_field_of_Variable(PutField{&to}, variable);
   for (std::uint32_t d = 0; d < variable.dims; ++d)
-    said["dims"].push_back(described(variable.dimension[d]));
-  put(&said, "global", variable.has_global, 0);
-  put(&said, "time_varying", variable.time_varying, 1);
-  put_options(&said, variable.options, variable.option_count);
+    to["dims"].push_back(to_json(variable.dimension[d]));
+  put(&to, "global", variable.has_global, 0);
+  put_options(&to, variable.options, variable.option_count);
   if (leat_variable_mesh(&run, &variable)) {
-    said["mesh"] = variable.mesh;
-    said["centering"] = variable.centering;
+    to["mesh"] = variable.mesh;
+    to["centering"] = variable.centering;
   }
-  put(&said, "standard_name", variable.standard_name);
-  put(&said, "cell_methods", variable.cell_methods);
-  return said;
+  return to;
 }
 
-json described(const leat_mesh& mesh) {
-  json said{{"name", mesh.name}, {"kind", mesh.kind}, {"dims", mesh.dims}};
-  put(&said, "unit", mesh.unit);
-  put(&said, "description", mesh.description);
+json to_json(const leat_mesh& mesh) {
+  json to{{"name", mesh.name}, {"kind", mesh.kind}, {"dims", mesh.dims}};
+  model::each_seen_field_of_Mesh(PutField{&to}, mesh);
   if (mesh.kind == LEAT_MESH_UNIFORM || mesh.kind == LEAT_MESH_AMR) {
-    said["origin"] = std::vector<double>(mesh.origin, mesh.origin + mesh.dims);
-    said["spacing"] = std::vector<double>(mesh.spacing, mesh.spacing + mesh.dims);
-    if (mesh.kind == LEAT_MESH_AMR) said["ratio"] = mesh.ratio;
-    if (mesh.kind == LEAT_MESH_AMR) put(&said, "levels", mesh.levels, 0);
-    return said;
+    to["origin"] = std::vector<double>(mesh.origin, mesh.origin + mesh.dims);
+    to["spacing"] = std::vector<double>(mesh.spacing, mesh.spacing + mesh.dims);
+    if (mesh.kind == LEAT_MESH_AMR) to["ratio"] = mesh.ratio;
+    if (mesh.kind == LEAT_MESH_AMR) put(&to, "levels", mesh.levels, 0);
+    return to;
   }
-  said["coordinates"] =
+  to["coordinates"] =
       std::vector<std::int32_t>(mesh.coordinate, mesh.coordinate + mesh.coordinate_count);
-  if (mesh.kind != LEAT_MESH_UNSTRUCTURED) return said;
-  said["connectivity"] = mesh.connectivity;
-  said["offsets"] = mesh.offsets;
-  said["types"] = mesh.types;
-  said["cell_type"] = mesh.cell_type;
-  return said;
+  if (mesh.kind != LEAT_MESH_UNSTRUCTURED) return to;
+  to["connectivity"] = mesh.connectivity;
+  to["offsets"] = mesh.offsets;
+  to["types"] = mesh.types;
+  to["cell_type"] = mesh.cell_type;
+  return to;
 }
 
-json described(const leat_run& run) {
-  json said{{"format", kFormat}, {"store", run.store}, {"ranks", run.ranks}};
-  put_options(&said, run.options, run.option_count);
-  said["variables"] = json::array();
+json to_json(const leat_run& run) {
+  json to{{"format", kFormat}, {"store", run.store}, {"ranks", run.ranks}};
+  put_options(&to, run.options, run.option_count);
+  to["variables"] = json::array();
   for (std::uint64_t i = 0; i < run.variable_count; ++i)
-    said["variables"].push_back(described(run, *leat_variable_at(&run, i)));
+    to["variables"].push_back(to_json(run, *leat_variable_at(&run, i)));
   for (std::uint64_t i = 0; i < leat_run_mesh_count(&run); ++i)
-    said["meshes"].push_back(described(*leat_mesh_at(&run, i)));
-  if (leat_run_time_parameter(&run) < 0) return said;
-  said["time_parameter"] = run.time_parameter;
-  put(&said, "time_unit", run.time_unit);
-  put(&said, "calendar", run.calendar);
-  return said;
+    to["meshes"].push_back(to_json(*leat_mesh_at(&run, i)));
+  if (leat_run_time_parameter(&run) < 0) return to;
+  to["time_parameter"] = run.time_parameter;
+  put(&to, "time_unit", std::string(run.time_unit), {});
+  put(&to, "calendar", std::string(run.calendar), {});
+  return to;
 }
 
 template <class T, std::size_t n>
@@ -103,7 +118,11 @@ std::uint32_t copy_list(const json& values, T (&to)[n]) {
 
 void describe_run(hid_t file, const leat_run& run) {
   if (has_attribute(file, kName)) return;
-  set_attribute(file, kName, described(run).dump(-1, ' ', false, json::error_handler_t::replace));
+  set_attribute(file, kName, to_json(run).dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+void describe_variable(hid_t dataset, const leat_variable& variable) {
+  model::each_seen_field_of_Variable(SetAttribute{dataset}, variable);
 }
 
 struct DescribedRun::Reader {
@@ -130,37 +149,42 @@ struct DescribedRun::Reader {
             from.value("centering", 0u)};
   }
 
-  // A variable or a mesh, with what both have.
-  template <class Described>
-  Described begun(const json& from) {
-    Described made{};
-    made.size = sizeof made;
-    made.name = keep(from.at("name"));
-    made.unit = text(from, "unit");
-    made.description = text(from, "description");
-    return made;
-  }
+  // Reads the fields that the XML gives as they are.
+  struct TakeField {
+    Reader& reader;
+    const json& from;
+
+    void operator()(const model::SeenField& field, const auto&, const char*& text) const {
+      text = reader.text(from, field.key);
+    }
+    void operator()(const model::SeenField& field, bool usual, std::int32_t& value) const {
+      value = from.value(field.key, static_cast<std::int32_t>(usual));
+    }
+  };
 
   leat_variable variable(const json& from) {
-    auto made = begun<leat_variable>(from);
+    leat_variable made{};
+    made.size = sizeof made;
+    made.name = keep(from.at("name"));
+    model::each_seen_field_of_Variable(TakeField{*this, from}, made);
     made.type = from.at("type");
     for (const json& one : from.value("dims", json::array())) {
       if (made.dims < LEAT_PLUGIN_MAX_DIMS) made.dimension[made.dims++] = dimension(one);
     }
     made.has_global = from.value("global", 0);
-    made.time_varying = from.value("time_varying", 1);
     const std::vector<leat_option>& all = options(from);
     made.options = all.data();
     made.option_count = all.size();
     made.mesh = from.value("mesh", -1);
     made.centering = from.value("centering", std::uint32_t{LEAT_ZONAL});
-    made.standard_name = text(from, "standard_name");
-    made.cell_methods = text(from, "cell_methods");
     return made;
   }
 
   leat_mesh mesh(const json& from) {
-    auto made = begun<leat_mesh>(from);
+    leat_mesh made{};
+    made.size = sizeof made;
+    made.name = keep(from.at("name"));
+    model::each_seen_field_of_Mesh(TakeField{*this, from}, made);
     made.kind = from.at("kind");
     made.dims = std::min(from.at("dims").get<std::uint32_t>(), 3u);
     copy_list(from.value("origin", json::array()), made.origin);
@@ -222,10 +246,10 @@ DescribedRun::DescribedRun(hid_t file) {
   run_.xml = reader.keep(text_attribute(file, "leat_xml", ""));
   run_.description = reader.keep(text_attribute(file, "title", ""));
   try {
-    const json said = json::parse(text_attribute(file, kName));
-    if (said.at("format") != kFormat)
+    const json run = json::parse(text_attribute(file, kName));
+    if (run.at("format") != kFormat)
       throw std::runtime_error("a newer version of Leat has written it");
-    reader.read(said);
+    reader.read(run);
     reader.expect_sound();
   } catch (const std::exception& e) {
     throw std::runtime_error(std::string("the attribute leat_run cannot be read: ") + e.what());

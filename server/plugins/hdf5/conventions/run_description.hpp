@@ -18,6 +18,9 @@ namespace leat::hdf5 {
 /// of one node.
 void describe_run(hid_t file, const leat_run& run);
 
+/// What of a variable stands at its dataset as attributes, by lib/model/fields.def: `units`, `long_name`, those of the CF conventions.
+void describe_variable(hid_t dataset, const leat_variable& variable);
+
 /// The run as one server has it that has all of its ranks: node_ranks is ranks, first_rank is 0.
 class DescribedRun {
  public:
